@@ -1,0 +1,27 @@
+// What every page has: the appearance switch, menus that close, questions before acts that cannot be undone, a safe sign-out.
+import { startTheme } from "./theme.js";
+import { startConfirm } from "./confirm.js";
+import { startSignOut } from "./signout.js";
+import { wipeOthers } from "./keep.js";
+
+function startMenus() {
+  const menus = document.querySelectorAll("details[data-menu]");
+  document.addEventListener("click", (event) => {
+    for (const menu of menus) if (menu.open && !menu.contains(event.target)) menu.open = false;
+  });
+  document.addEventListener("keydown", (event) => {
+    if (event.key !== "Escape") return;
+    for (const menu of menus) {
+      if (menu.open) {
+        menu.open = false;
+        menu.querySelector("summary").focus();
+      }
+    }
+  });
+}
+
+if (document.body.dataset.user) wipeOthers(document.body.dataset.user);
+startTheme();
+startMenus();
+startConfirm();
+startSignOut();

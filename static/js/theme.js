@@ -1,0 +1,30 @@
+// The appearance: as the device says, light, or dark. A cookie, so that the server draws the page right at once.
+const NAMES = { "": "as device", light: "light", dark: "dark" };
+const ORDER = ["", "light", "dark"];
+
+function current() {
+  const value = document.documentElement.dataset.theme ?? "";
+  return value in NAMES ? value : "";
+}
+
+function show(button) {
+  const name = button.querySelector("[data-theme-name]");
+  if (name) name.textContent = NAMES[current()];
+}
+
+function choose(value) {
+  if (value) document.documentElement.dataset.theme = value;
+  else delete document.documentElement.dataset.theme;
+  const secure = location.protocol === "https:" ? "; Secure" : "";
+  document.cookie = `theme=${value}; Path=/; SameSite=Lax; Max-Age=${value ? 31536000 : 0}${secure}`;
+}
+
+export function startTheme() {
+  for (const button of document.querySelectorAll("[data-theme-toggle]")) {
+    show(button);
+    button.addEventListener("click", () => {
+      choose(ORDER[(ORDER.indexOf(current()) + 1) % ORDER.length]);
+      document.querySelectorAll("[data-theme-toggle]").forEach(show);
+    });
+  }
+}
