@@ -1,0 +1,165 @@
+"""The demo's own corpus: passages, questions, references, candidates, and a qualification test.
+
+One JSON file holds one passage. What a candidate is truly worth (`true_score`) is for the simulated
+annotators alone: `rows()` leaves it out, so no page and no export can ever show it.
+"""
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+FOLDER = Path(__file__).parent
+KINDS = {"free-answers": "generative", "span-answers": "span"}
+"""The corpus's datasets and what kind each is."""
+
+
+@dataclass(frozen=True)
+class DemoReference:
+    """One right answer; the opinion is Yes, No, Depends or empty."""
+
+    text: str
+    opinion: str = ""
+
+
+@dataclass(frozen=True)
+class DemoCandidate:
+    """An answer of one source, and what it is truly worth on the Correctness scale."""
+
+    id: str
+    source: str
+    text: str
+    true_score: int
+    opinion: str = ""
+
+
+@dataclass(frozen=True)
+class DemoQuestion:
+    """A question with its references and candidates; the marked span is where the passage answers it."""
+
+    id: str
+    type: str
+    text: str
+    references: tuple[DemoReference, ...]
+    candidates: tuple[DemoCandidate, ...]
+    entities: tuple[str, ...] = ()
+    marked_span: str = ""
+
+
+@dataclass(frozen=True)
+class DemoPassage:
+    """A text, or a list of titled documents, with the questions about it."""
+
+    id: str
+    dataset: str
+    split: str
+    domain: str
+    title: str
+    questions: tuple[DemoQuestion, ...]
+    passage: str = ""
+    documents: tuple[dict[str, str], ...] = ()
+
+    @property
+    def n_words(self) -> int:
+        return len(" ".join([self.passage, *(document["text"] for document in self.documents)]).split())
+
+    @property
+    def n_candidates(self) -> int:
+        return sum(len(question.candidates) for question in self.questions)
+
+
+@dataclass(frozen=True)
+class QualificationAnswer:
+    """One item of the qualification test: what it should be rated, by how much one may differ, and why."""
+
+    id: str
+    passage_id: str
+    question: str
+    candidate: str
+    expected: int
+    tolerance: int
+    explanation: str
+
+
+@cache
+def passages() -> tuple[DemoPassage, ...]:
+    """All passages, in the order of their ids."""
+    files = sorted((FOLDER / "passages").glob("*.json"))
+    return tuple(_passage(json.loads(file.read_text(encoding="utf-8"))) for file in files)
+
+
+def rows() -> Iterator[dict[str, Any]]:
+    """One row per candidate, as an import file has it; nothing here tells the true score."""
+    for passage in passages():
+        for question in passage.questions:
+            for candidate in question.candidates:
+                yield {
+                    "dataset": passage.dataset,
+                    "split": passage.split,
+                    "domain": passage.domain,
+                    "passage_id": passage.id,
+                    "title": passage.title,
+                    "passage": list(passage.documents) if passage.documents else passage.passage,
+                    "question_id": question.id,
+                    "question": question.text,
+                    "question_type": question.type,
+                    "entities": list(question.entities),
+                    "marked_span": question.marked_span,
+                    "references": [reference.text for reference in question.references],
+                    "opinions": [reference.opinion for reference in question.references],
+                    "candidate_id": candidate.id,
+                    "source": candidate.source,
+                    "candidate": candidate.text,
+                    "opinion": candidate.opinion,
+                }
+
+
+def true_scores() -> dict[str, int]:
+    """What each candidate is truly worth, 1 to 5, by the candidate's id."""
+    return {
+        candidate.id: candidate.true_score
+        for passage in passages()
+        for question in passage.questions
+        for candidate in question.candidates
+    }
+
+
+@cache
+def qualification() -> dict[str, Any]:
+    """The qualification test as it is stored: title, criterion, share to pass, passages with questions and items."""
+    loaded: dict[str, Any] = json.loads((FOLDER / "qualification.json").read_text(encoding="utf-8"))
+    return loaded
+
+
+def qualification_answers() -> list[QualificationAnswer]:
+    """The items of the qualification test in the order they are shown."""
+    return [
+        QualificationAnswer(
+            id=item["id"],
+            passage_id=passage["id"],
+            question=question["text"],
+            candidate=item["candidate"],
+            expected=item["expected"],
+            tolerance=item["tolerance"],
+            explanation=item["explanation"],
+        )
+        for passage in qualification()["passages"]
+        for question in passage["questions"]
+        for item in question["items"]
+    ]
+
+
+def _passage(stored: dict[str, Any]) -> DemoPassage:
+    questions = tuple(_question(question) for question in stored.pop("questions"))
+    return DemoPassage(questions=questions, documents=tuple(stored.pop("documents", ())), **stored)
+
+
+def _question(stored: dict[str, Any]) -> DemoQuestion:
+    return DemoQuestion(
+        references=tuple(DemoReference(**reference) for reference in stored.pop("references")),
+        candidates=tuple(DemoCandidate(**candidate) for candidate in stored.pop("candidates")),
+        entities=tuple(stored.pop("entities", ())),
+        **stored,
+    )
