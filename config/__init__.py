@@ -1,0 +1,1 @@
+"""The process: settings, servers, command line."""

@@ -1,0 +1,31 @@
+"""The worker application: `celery -A config.celery worker`. The broker carries ids, in JSON; rows hold the results."""
+
+import os
+
+from celery import Celery
+from celery.signals import beat_init, worker_init
+
+from config import embedded
+
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
+
+app = Celery("concord")
+app.config_from_object("django.conf:settings", namespace="CELERY")
+app.conf.update(
+    task_serializer="json",
+    accept_content=["json"],
+    result_accept_content=["json"],
+    result_backend=None,
+    task_ignore_result=True,
+    broker_connection_retry=True,
+    broker_connection_retry_on_startup=True,
+    beat_schedule_filename=str(embedded.data_dir() / "beat"),
+)
+app.autodiscover_tasks()
+
+
+@worker_init.connect
+@beat_init.connect
+def start_servers(**_: object) -> None:
+    """Only a worker needs the servers; to import this module starts nothing."""
+    embedded.ensure_running()

@@ -1,0 +1,126 @@
+"""The environment, read through typed readers; nothing else in the project looks at it."""
+
+import os
+from collections.abc import Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qsl, unquote, urlsplit
+
+from django.core.exceptions import ImproperlyConfigured
+
+BASE_DIR = Path(__file__).resolve().parent.parent
+ON = frozenset({"1", "true", "yes", "on"})
+OFF = frozenset({"0", "false", "no", "off"})
+DATABASE_OPTIONS = frozenset(
+    {"application_name", "connect_timeout", "options", "sslcert", "sslkey", "sslmode", "sslrootcert"}
+)
+_REQUIRED: Any = object()
+
+
+def text(name: str, default: str = _REQUIRED) -> str:
+    """The value of a variable; an empty one counts as not set."""
+    value = os.environ.get(name) or _from_file().get(name) or ""
+    if value:
+        return value
+    if default is _REQUIRED:
+        raise ImproperlyConfigured(f"Set {name}: there is no default for it.")
+    return default
+
+
+def flag(name: str, default: bool = False) -> bool:
+    """A switch; a value that is neither a yes nor a no is refused."""
+    value = text(name, default="").strip().lower()
+    if not value:
+        return default
+    if value in ON or value in OFF:
+        return value in ON
+    raise ImproperlyConfigured(f"{name} is a switch: write 1 or 0, not {value!r}.")
+
+
+def debug(name: str) -> bool:
+    """A dangerous switch: on by a plain yes, off by anything else."""
+    return text(name, default="").strip().lower() in ON
+
+
+def number(name: str, default: int = _REQUIRED, *, least: int | None = 0, most: int | None = None) -> int:
+    value = text(name, default="" if default is not _REQUIRED else _REQUIRED).strip()
+    if not value:
+        return default
+    try:
+        found = int(value)
+    except ValueError:
+        raise ImproperlyConfigured(f"{name} must be a whole number, not {value!r}.") from None
+    if least is not None and found < least:
+        raise ImproperlyConfigured(f"{name} must be at least {least}, not {found}.")
+    if most is not None and found > most:
+        raise ImproperlyConfigured(f"{name} must be at most {most}, not {found}.")
+    return found
+
+
+def words(name: str, default: Sequence[str] = ()) -> list[str]:
+    """A list, its members separated by commas."""
+    value = text(name, default="")
+    if not value.strip():
+        return list(default)
+    return [word.strip() for word in value.split(",") if word.strip()]
+
+
+def choice(name: str, options: Sequence[str], default: str = _REQUIRED) -> str:
+    value = text(name, default=default)
+    if value not in options:
+        raise ImproperlyConfigured(f"{name} must be one of {', '.join(options)}, not {value!r}.")
+    return value
+
+
+def database(url: str) -> dict[str, Any]:
+    """Django's settings for `postgres://user:password@host:port/name?sslmode=require`.
+
+    The host may be a socket directory, given percent-encoded or as `?host=/run/postgresql`.
+    Messages never repeat the address, for it may hold a password.
+    """
+    try:
+        parts = urlsplit(url)
+        port = parts.port
+    except ValueError:
+        raise ImproperlyConfigured("DATABASE_URL is not an address: postgres://user:password@host:port/name") from None
+    if parts.scheme not in {"postgres", "postgresql"}:
+        raise ImproperlyConfigured("DATABASE_URL must start with postgres:// (PostgreSQL 15 or newer).")
+    name = unquote(parts.path.removeprefix("/"))
+    if not name:
+        raise ImproperlyConfigured("DATABASE_URL names no database: postgres://user:password@host:port/name")
+    options = dict(parse_qsl(parts.query))
+    host = options.pop("host", "") or unquote(parts.hostname or "")
+    if unknown := sorted(options.keys() - DATABASE_OPTIONS):
+        raise ImproperlyConfigured(f"DATABASE_URL has options that are not known: {', '.join(unknown)}.")
+    return {
+        "NAME": name,
+        "USER": unquote(parts.username or ""),
+        "PASSWORD": unquote(parts.password or ""),
+        "HOST": host,
+        "PORT": str(port or ""),
+        "OPTIONS": options,
+    }
+
+
+@cache
+def _from_file() -> Mapping[str, str]:
+    path = BASE_DIR / os.environ.get("ENV_FILE", ".env")
+    return read_file(path) if path.is_file() else {}
+
+
+def read_file(path: Path) -> dict[str, str]:
+    """Lines of `NAME=value`; blank lines and those that start with # are skipped."""
+    values = {}
+    for n, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
+        line = line.strip()
+        if not line or line.startswith("#"):
+            continue
+        name, equals, value = line.removeprefix("export ").partition("=")
+        name, value = name.strip(), value.strip()
+        if not equals or not name.isidentifier():
+            raise ImproperlyConfigured(f"{path.name}, line {n}: write NAME=value.")
+        if len(value) >= 2 and value[0] == value[-1] and value[0] in "\"'":
+            value = value[1:-1]
+        values[name] = value
+    return values

