@@ -1,0 +1,68 @@
+"""The columns of the long frame, one row per judgment: their names and dtypes in one place.
+
+`unit` is what was judged (a candidate), `group` the passage it belongs to, `annotator` who judged it (missing where
+annotators are unknown), `criterion` the key of the question asked, and `value` the answer (missing where the item
+"cannot be judged").
+"""
+
+import pandas as pd
+
+UNIT = "unit"
+GROUP = "group"
+ANNOTATOR = "annotator"
+CRITERION = "criterion"
+VALUE = "value"
+
+DTYPES: dict[str, str] = {UNIT: "str", GROUP: "str", ANNOTATOR: "str", CRITERION: "str", VALUE: "float64"}
+"""What `empty_frame` makes. Ids may be whole numbers instead of text; a value is always a 64-bit float."""
+
+
+def empty_frame(*columns: str) -> pd.DataFrame:
+    """Return a long frame without rows.
+
+    Parameters
+    ----------
+    *columns : str
+        Names out of `DTYPES`; all of them if none is given.
+
+    Returns
+    -------
+    pandas.DataFrame
+        No rows, the columns with their dtypes.
+
+    Examples
+    --------
+    >>> empty_frame(UNIT, VALUE).dtypes.astype(str).to_dict()
+    {'unit': 'str', 'value': 'float64'}
+    """
+    return pd.DataFrame({name: pd.Series(dtype=DTYPES[name]) for name in columns or DTYPES})
+
+
+def require_columns(frame: pd.DataFrame, *columns: str) -> None:
+    """Refuse a frame that lacks a column or whose values are not numbers.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+        A long frame.
+    *columns : str
+        The columns that the caller is going to read.
+
+    Raises
+    ------
+    ValueError
+        A column is missing, or `value` is not numeric (a boolean is not a number here).
+
+    Examples
+    --------
+    >>> require_columns(pd.DataFrame({"unit": ["a"]}), UNIT, VALUE)
+    Traceback (most recent call last):
+    ValueError: The frame has no column "value"; it has: unit.
+    """
+    for name in columns:
+        if name not in frame.columns:
+            raise ValueError(f'The frame has no column "{name}"; it has: {", ".join(map(str, frame.columns))}.')
+    if VALUE in columns:
+        dtype = frame[VALUE].dtype
+        if pd.api.types.is_bool_dtype(dtype) or not pd.api.types.is_numeric_dtype(dtype):
+            raise ValueError(f'The column "value" holds {dtype}, not numbers.')

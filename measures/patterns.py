@@ -1,0 +1,290 @@
+"""Rating patterns: which values a unit received, how often each, and how many units received just these.
+
+Agreement needs nothing else: who gave a rating does not enter, only how the ratings of a unit lie together. Three
+annotators on five points make 35 patterns, whatever the number of candidates.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from measures.columns import ANNOTATOR, GROUP, UNIT, VALUE, require_columns
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Patterns:
+    """Distinct rating patterns of units with at least two ratings, in sparse form, and the counts beside them.
+
+    Entry `i` says that pattern `pattern[i]` holds value number `value[i]` exactly `count[i]` times; entries are sorted
+    by pattern, then value. Cell `j` says that group `cell_group[j]` has `cell_units[j]` units of `cell_pattern[j]`;
+    without groups every unit is in group 0.
+
+    Attributes
+    ----------
+    values : ndarray of float64, shape (V,)
+        The distinct values, rising.
+    pattern, value, count : ndarray of int64, shape (E,)
+        The entries.
+    sizes : ndarray of int64, shape (P,)
+        Ratings in a unit of each pattern; at least 2.
+    cell_pattern, cell_group, cell_units : ndarray of int64, shape (C,)
+        How many units of a group show a pattern.
+    n_groups : int
+        Groups with at least one such unit.
+    n_single : int
+        Units with one rating; they have no pair and enter nothing.
+    n_annotators : int or None
+        Annotators behind the ratings of units with at least two; None where annotators are unknown.
+    n_annotators_all : int or None
+        Annotators behind all ratings, single ones included.
+    """
+
+    values: Floats
+    pattern: Ints
+    value: Ints
+    count: Ints
+    sizes: Ints
+    cell_pattern: Ints
+    cell_group: Ints
+    cell_units: Ints
+    n_groups: int
+    n_single: int
+    n_annotators: int | None
+    n_annotators_all: int | None
+
+    @property
+    def units(self) -> Ints:
+        """Units that show each pattern, shape (P,)."""
+        units: Ints = np.bincount(self.cell_pattern, self.cell_units, minlength=len(self.sizes)).astype(np.int64)
+        return units
+
+    @property
+    def n_units(self) -> int:
+        """Units with at least two ratings."""
+        return int(self.cell_units.sum())
+
+    @property
+    def n_ratings(self) -> int:
+        """Ratings in units with at least two."""
+        return int((self.units * self.sizes).sum())
+
+    @cached_property
+    def pairs(self) -> tuple[Ints, Ints, Ints, Floats]:
+        """The pairs of unequal ratings within a unit of each pattern: pattern, lower value, higher value, weight.
+
+        The weight is the number of such pairs over the unit's ratings less one, as alpha wants it.
+        """
+        parts = []
+        low = np.arange(len(self.pattern))
+        lag = 0
+        while low.size:
+            lag += 1
+            low = low[low + lag < len(self.pattern)]
+            low = low[self.pattern[low] == self.pattern[low + lag]]
+            parts.append((low, low + lag))
+        first = np.concatenate([np.zeros(0, np.int64), *(part[0] for part in parts)])
+        second = np.concatenate([np.zeros(0, np.int64), *(part[1] for part in parts)])
+        pattern = self.pattern[first]
+        weight = self.count[first] * self.count[second] / (self.sizes[pattern] - 1)
+        return pattern, self.value[first], self.value[second], weight
+
+    def with_annotators(self, n_annotators: int | None, n_annotators_all: int | None = None) -> "Patterns":
+        """Return the same patterns with the number of annotators, which counts alone cannot tell."""
+        everyone = n_annotators if n_annotators_all is None else n_annotators_all
+        return replace(self, n_annotators=n_annotators, n_annotators_all=everyone)
+
+    @classmethod
+    def from_frame(cls, frame: pd.DataFrame) -> "Patterns":
+        """Count the patterns of a long frame of one criterion.
+
+        Parameters
+        ----------
+        frame : pandas.DataFrame
+            One row per judgment with `unit` and `value`; `annotator` and `group` if known. Rows without a value are
+            left out. One missing annotator makes the number of annotators unknown.
+
+        Returns
+        -------
+        Patterns
+
+        Raises
+        ------
+        ValueError
+            A column is missing, a value is infinite, a unit lies in two groups, or an annotator rated a unit twice
+            (a frame of several criteria shows itself so).
+
+        Examples
+        --------
+        >>> frame = pd.DataFrame({"unit": ["a", "a", "b"], "annotator": ["x", "y", "x"], "value": [4, 5, 1]})
+        >>> patterns = Patterns.from_frame(frame)
+        >>> patterns.n_units, patterns.n_ratings, patterns.n_single, patterns.n_annotators
+        (1, 2, 1, 2)
+        """
+        require_columns(frame, UNIT, VALUE)
+        frame = frame[frame[VALUE].notna()]
+        units, _ = pd.factorize(frame[UNIT])
+        ratings: Floats = frame[VALUE].to_numpy(dtype=np.float64)
+        groups = np.zeros(len(frame), np.int64) if GROUP not in frame else pd.factorize(frame[GROUP], sort=True)[0]
+        patterns = _count(units.astype(np.int64), ratings, groups.astype(np.int64))
+        if ANNOTATOR not in frame:
+            return patterns
+        return patterns.with_annotators(*_count_annotators(frame, units))
+
+    @classmethod
+    def from_rows(cls, rows: Iterable[tuple[Sequence[float], int] | tuple[Sequence[float], int, object]]) -> "Patterns":
+        """Take patterns that were counted elsewhere, as by GROUP BY in SQL.
+
+        Parameters
+        ----------
+        rows : iterable of (ratings, n_units) or (ratings, n_units, group)
+            The ratings of a unit in any order, and how many units of the group have just these.
+
+        Returns
+        -------
+        Patterns
+            The number of annotators is None: see `with_annotators`.
+
+        Examples
+        --------
+        >>> patterns = Patterns.from_rows([([4, 5], 10), ([5, 5], 20), ([1], 3)])
+        >>> patterns.n_units, patterns.n_ratings, patterns.n_single
+        (30, 60, 3)
+        """
+        table = [(tuple(row[0]), int(row[1]), row[2] if len(row) > 2 else None) for row in rows]
+        lengths = np.array([len(ratings) for ratings, _, _ in table], np.int64)
+        ratings = np.array([rating for ratings, _, _ in table for rating in ratings], np.float64)
+        groups = pd.factorize(pd.Series([group for _, _, group in table]), sort=True)[0]
+        units = np.repeat(np.arange(len(table)), lengths)
+        weights = np.array([n for _, n, _ in table], np.int64)
+        return _count(units, ratings, np.repeat(groups.astype(np.int64), lengths), weights)
+
+    @classmethod
+    def from_counts(cls, counts: npt.ArrayLike, values: npt.ArrayLike, n_units: npt.ArrayLike | None = None) -> "Patterns":
+        """Take a matrix of value counts, units by values.
+
+        Parameters
+        ----------
+        counts : array_like of int, shape (U, V)
+            How many annotators gave unit `u` the value `v`.
+        values : array_like of float, shape (V,)
+            The value of each column, all different.
+        n_units : array_like of int, shape (U,), optional
+            How many units each row stands for; one by default.
+
+        Returns
+        -------
+        Patterns
+
+        Raises
+        ------
+        ValueError
+            The shapes do not fit, a count is negative, or a value stands twice.
+
+        Examples
+        --------
+        >>> Patterns.from_counts([[2, 0], [1, 1], [0, 1]], [0, 1]).n_ratings
+        4
+        """
+        matrix = np.asarray(counts, dtype=np.int64)
+        columns = np.asarray(values, dtype=np.float64)
+        if matrix.ndim != 2 or columns.shape != (matrix.shape[1],):
+            raise ValueError(f"Counts of shape {matrix.shape} do not fit {columns.size} values.")
+        if (matrix < 0).any() or len(np.unique(columns)) != columns.size:
+            raise ValueError("Counts must not be negative, and each value stands once.")
+        weights = np.ones(len(matrix), np.int64) if n_units is None else np.asarray(n_units, dtype=np.int64)
+        row, column = np.nonzero(matrix)
+        times = matrix[row, column]
+        units, ratings = np.repeat(row, times), np.repeat(columns[column], times)
+        return _count(units, ratings, np.zeros_like(units), weights)
+
+
+def _count(units: Ints, ratings: Floats, groups: Ints, weights: Ints | None = None) -> Patterns:
+    """Count patterns of ratings that lie one to a row; `weights` says how many units each unit number stands for."""
+    if not np.isfinite(ratings).all():
+        raise ValueError("A rating is infinite.")
+    n_ratings = np.bincount(units, minlength=0 if weights is None else len(weights))
+    weights = np.ones(len(n_ratings), np.int64) if weights is None else weights
+    if (weights < 0).any():
+        raise ValueError("A pattern cannot stand for less than no unit.")
+    n_single = int(weights[n_ratings == 1].sum())
+    paired = ((n_ratings >= 2) & (weights > 0))[units]
+    values, value = np.unique(ratings[paired], return_inverse=True)
+    order = np.lexsort((value, units[paired]))
+    unit_ids, unit = np.unique(units[paired][order], return_inverse=True)
+    group_of_unit = _group_of_units(unit, groups[paired][order], len(unit_ids))
+    pattern_of_unit, pattern, value, count, sizes = _distinct(unit, value[order], len(values))
+    n_groups = len(np.unique(group_of_unit))
+    cells, cell = np.unique(pattern_of_unit * max(n_groups, 1) + group_of_unit, return_inverse=True)
+    return Patterns(
+        values=values,
+        pattern=pattern,
+        value=value,
+        count=count,
+        sizes=sizes,
+        cell_pattern=cells // max(n_groups, 1),
+        cell_group=cells % max(n_groups, 1),
+        cell_units=np.bincount(cell, weights[unit_ids], minlength=len(cells)).astype(np.int64),
+        n_groups=n_groups,
+        n_single=n_single,
+        n_annotators=None,
+        n_annotators_all=None,
+    )
+
+
+def _distinct(unit: Ints, value: Ints, n_values: int) -> tuple[Ints, Ints, Ints, Ints, Ints]:
+    """Number the patterns of ratings sorted by unit and value, and list each pattern's entries.
+
+    Units of one size are read rank by rank: two of them share a number as long as they agreed so far. That is one
+    sort of small whole numbers a rank, several times faster than sorting rows.
+    """
+    sizes = np.bincount(unit)
+    starts = np.cumsum(sizes) - sizes
+    pattern_of_unit = np.zeros(len(sizes), np.int64)
+    firsts = [np.zeros(0, np.int64)]
+    n_patterns = 0
+    for size in np.unique(sizes):
+        members = np.flatnonzero(sizes == size)
+        code, first = np.zeros(len(members), np.int64), np.zeros(0, np.int64)
+        for rank in range(size):
+            _, first, code = np.unique(
+                code * n_values + value[starts[members] + rank], return_index=True, return_inverse=True
+            )
+        pattern_of_unit[members] = code + n_patterns
+        firsts.append(members[first])
+        n_patterns += len(first)
+    first_units = np.concatenate(firsts)
+    ratings = np.repeat(np.arange(n_patterns), sizes[first_units])
+    places = np.arange(len(ratings)) - np.repeat(np.cumsum(sizes[first_units]) - sizes[first_units], sizes[first_units])
+    entries = ratings * n_values + value[np.repeat(starts[first_units], sizes[first_units]) + places]
+    entries, count = np.unique(entries, return_counts=True)
+    width = max(n_values, 1)
+    return pattern_of_unit, entries // width, entries % width, count.astype(np.int64), sizes[first_units]
+
+
+def _group_of_units(unit: Ints, groups: Ints, n_units: int) -> Ints:
+    """Number the groups of the units from 0, in order."""
+    _, group = np.unique(groups, return_inverse=True)
+    group_of_unit = np.zeros(n_units, np.int64)
+    group_of_unit[unit] = group
+    if (group_of_unit[unit] != group).any():
+        raise ValueError("A unit lies in two groups.")
+    return group_of_unit
+
+
+def _count_annotators(frame: pd.DataFrame, units: npt.NDArray[np.int64]) -> tuple[int | None, int | None]:
+    """Count the annotators of units with at least two ratings, and all of them; None where one is missing."""
+    annotators, names = pd.factorize(frame[ANNOTATOR])
+    if (annotators < 0).any():
+        return None, None
+    pairs = units * max(len(names), 1) + annotators
+    if len(np.unique(pairs)) != len(pairs):
+        raise ValueError("An annotator rated a unit twice: a frame holds one criterion and no repeats.")
+    paired = np.bincount(units)[units] >= 2 if len(units) else np.zeros(0, bool)
+    return len(np.unique(annotators[paired])), len(names)
