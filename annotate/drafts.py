@@ -1,0 +1,109 @@
+"""Drafts: answers not yet sent, merged so that late, doubled and offline retries need no version.
+
+Every answer carries a stamp, the page's own server time in milliseconds. For each answer the greater
+stamp wins; clearing an answer is an answer too. A stamp from the future is capped at the server's now.
+"""
+
+import math
+import uuid
+from datetime import datetime
+from typing import Any
+
+from django.db import transaction
+from django.utils import timezone
+
+from annotate.forms import MAX_COMMENT, clean_seconds
+from annotate.judging import Gone, lock_assignment
+from annotate.models import Assignment, Draft
+from measures.rubric import check_value
+from projects.errors import Refused
+from projects.models import Membership
+from projects.rubrics import CriterionOnPage, frozen_criteria
+
+MAX_BYTES = 256 * 1024
+
+_CLOSED = {
+    Assignment.State.SUBMITTED: "This HIT is already submitted.",
+    Assignment.State.APPROVED: "This HIT is already submitted.",
+    Assignment.State.REJECTED: "This HIT is already submitted.",
+    Assignment.State.RETURNED: "You returned this HIT.",
+}
+
+
+@transaction.atomic
+def save(*, annotator: Membership, assignment_uuid: uuid.UUID, sent: dict[str, Any]) -> tuple[dict[str, Any], datetime]:
+    """Merge what was sent into the draft; returns the whole draft and when it was saved.
+
+    Raises Refused for what is no draft, Gone once the assignment is submitted or returned.
+    """
+    assignment = lock_assignment(annotator, assignment_uuid)
+    if assignment.state in _CLOSED:
+        raise Gone(_CLOSED[Assignment.State(assignment.state)], assignment.state)
+    now = timezone.now()
+    criteria = {criterion.key: criterion for criterion in frozen_criteria(assignment.hit.batch.rubric_id)}
+    draft = Draft.objects.filter(assignment=assignment).first() or Draft(assignment=assignment)
+    merged = merge(draft.answers, sent, n_items=len(assignment.layout), criteria=criteria, now=now)
+    Draft.objects.update_or_create(assignment=assignment, defaults={"answers": merged, "updated_at": now})
+    return merged, now
+
+
+def merge(
+    stored: dict[str, Any], sent: dict[str, Any], *, n_items: int, criteria: dict[str, CriterionOnPage], now: datetime
+) -> dict[str, Any]:
+    """The newer of stored and sent, answer by answer; neither argument is changed."""
+    latest = now.timestamp() * 1000
+    merged = {part: dict(stored.get(part, {})) for part in ("answers", "cannot", "flags", "comments")}
+    for place, answers in _entries(sent, "answers", n_items):
+        if not isinstance(answers, dict):
+            raise Refused("A draft's answers are given by criterion.")
+        kept = dict(merged["answers"].get(place, {}))
+        for key, entry in answers.items():
+            if key not in criteria:
+                raise Refused(f"There is no criterion “{str(key)[:40]}”.")
+            value, stamp = _stamped(entry, latest)
+            wrong = value is not None and check_value(criteria[key].scale, value)
+            if wrong:
+                raise Refused(wrong)
+            _keep(kept, key, value, stamp)
+        merged["answers"][place] = kept
+    for part, is_valid in (("cannot", _is_text), ("comments", _is_text), ("flags", lambda v: isinstance(v, bool))):
+        for place, entry in _entries(sent, part, n_items):
+            value, stamp = _stamped(entry, latest)
+            if value is not None and not is_valid(value):
+                raise Refused(f"That is nothing for “{part}” in a draft.")
+            _keep(merged[part], place, value, stamp)
+    seconds, _ = clean_seconds(sent["seconds"], n_items) if "seconds" in sent else (None, False)
+    before = stored.get("seconds")
+    if seconds and before:
+        seconds = [max(pair) for pair in zip(seconds, before, strict=True)]
+    if seconds or before:
+        merged["seconds"] = seconds or before
+    return merged
+
+
+def _entries(sent: dict[str, Any], part: str, n_items: int) -> list[tuple[str, Any]]:
+    entries = sent.get(part, {})
+    if not isinstance(entries, dict):
+        raise Refused(f"“{part}” in a draft is given by place.")
+    for place in entries:
+        if not (place.isascii() and place.isdigit() and len(place) < 4 and int(place) < n_items):
+            raise Refused("That place is not in this HIT.")
+    return [(str(int(place)), entry) for place, entry in entries.items()]
+
+
+def _stamped(entry: Any, latest: float) -> tuple[Any, float]:
+    if not isinstance(entry, list) or len(entry) != 2:
+        raise Refused("Every entry of a draft is a value and a stamp.")
+    value, stamp = entry
+    if isinstance(stamp, bool) or not isinstance(stamp, int | float) or not math.isfinite(stamp):
+        raise Refused("A stamp is a number of milliseconds.")
+    return value, min(float(stamp), latest)
+
+
+def _keep(kept: dict[str, Any], key: str, value: Any, stamp: float) -> None:
+    if key not in kept or stamp >= kept[key][1]:
+        kept[key] = [value, stamp]
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str) and len(value) <= MAX_COMMENT and "\x00" not in value

@@ -1,0 +1,197 @@
+"""Judging: drafts kept, a HIT submitted once, returned, reopened."""
+
+import hashlib
+import uuid
+from dataclasses import dataclass
+
+import orjson
+from django.db import transaction
+from django.utils import timezone
+
+from annotate import places
+from annotate.forms import Sent
+from annotate.models import Assignment, Batch, Remark
+from annotate.places import Answer
+from measures.rubric import check_value
+from projects.access import Right, why_refused
+from projects.errors import Refused
+from projects.models import Membership
+from projects.rubrics import CriterionOnPage, frozen_criteria
+
+
+class Incomplete(Refused):
+    """Some items lack an answer or have a wrong one; `errors` says which, by place."""
+
+    def __init__(self, errors: dict[int, str]) -> None:
+        super().__init__("Some items still need an answer." if len(errors) > 1 else "One item still needs an answer.")
+        self.errors = errors
+
+
+class Conflict(Refused):
+    """The assignment was submitted before, with other content; what is stored stays."""
+
+
+class Gone(Refused):
+    """The assignment takes no answers any more; `state` says why."""
+
+    def __init__(self, message: str, state: str) -> None:
+        super().__init__(message)
+        self.state = state
+
+
+@dataclass(frozen=True)
+class Submitted:
+    """How a submit ended: whether it was a repeat of one already stored, and how it counts."""
+
+    assignment: Assignment
+    was_stored: bool
+    mark: str
+
+
+@transaction.atomic
+def submit(*, annotator: Membership, assignment_uuid: uuid.UUID, sent: Sent) -> Submitted:
+    """Store a HIT's answers, once.
+
+    The same content again changes nothing and says so; other content raises Conflict. An expired assignment
+    counts if its place is still free and is surplus if not. Raises Incomplete, Conflict, Gone, or
+    Assignment.DoesNotExist. Locks the membership, the assignment, then the HIT.
+    """
+    locked = Membership.objects.select_for_update(no_key=True).only("standing", "is_annotator").get(pk=annotator.pk)
+    assignment = lock_assignment(annotator, assignment_uuid)
+    criteria = frozen_criteria(assignment.hit.batch.rubric_id)
+    sha256 = content_sha256(sent)
+    if assignment.state in (Assignment.State.SUBMITTED, Assignment.State.APPROVED, Assignment.State.REJECTED):
+        if assignment.answers_sha256 != sha256:
+            raise Conflict("This HIT was submitted before, with other answers. The first ones are kept.")
+        return Submitted(assignment, was_stored=True, mark=assignment.mark)
+    if assignment.state == Assignment.State.RETURNED:
+        raise Gone("You returned this HIT, so it takes no answers any more.", assignment.state)
+    refusal = why_refused(locked, Right.WORK)
+    if refusal:
+        raise Gone(refusal, "suspended")
+    if assignment.state == Assignment.State.WITHDRAWN:
+        raise Gone("This HIT was taken back by the project. Your draft is kept.", assignment.state)
+    answers = check(sent, assignment.layout, criteria)
+    mark = places.finish(
+        assignment,
+        answers=answers,
+        sha256=sha256,
+        active_seconds=sum(sent.seconds) if sent.seconds else None,
+        item_seconds=sent.seconds,
+        has_odd_times=sent.has_odd_times or _is_longer_than_open(sent, assignment),
+    )
+    _write_remarks(assignment, sent)
+    return Submitted(assignment, was_stored=False, mark=mark)
+
+
+def lock_assignment(annotator: Membership, assignment_uuid: uuid.UUID) -> Assignment:
+    """The annotator's own assignment, locked, with its HIT and batch read beside it."""
+    return (
+        Assignment.objects.select_for_update(no_key=True, of=("self",))
+        .select_related("hit__batch")
+        .get(uuid=assignment_uuid, annotator=annotator.pk)
+    )
+
+
+def check(sent: Sent, layout: list[int], criteria: tuple[CriterionOnPage, ...]) -> list[Answer]:
+    """Hold a form against the rubric: every item has every criterion, or says why it cannot be judged."""
+    answers, errors = [], {}
+    for place, item_id in enumerate(layout):
+        if place in sent.cannot:
+            answers += [Answer(item_id, criterion.id, None) for criterion in criteria]
+            continue
+        values = sent.values.get(place, {})
+        for criterion in criteria:
+            value = values.get(criterion.key)
+            if value is None:
+                errors[place] = "Not rated yet." if len(criteria) == 1 else f"“{criterion.name}” is not rated yet."
+                break
+            wrong = check_value(criterion.scale, value)
+            if wrong:
+                errors[place] = wrong
+                break
+            answers.append(Answer(item_id, criterion.id, float(value)))
+    if errors:
+        raise Incomplete(errors)
+    return answers
+
+
+def content_sha256(sent: Sent) -> str:
+    """What was said, whatever the time it took: the same answers give the same hash."""
+    content = {
+        "values": {str(place): values for place, values in sent.values.items() if place not in sent.cannot},
+        "cannot": {str(place): reason for place, reason in sent.cannot.items()},
+        "flags": sorted(sent.flags),
+        "comments": {str(place): comment for place, comment in sent.comments.items()},
+    }
+    return hashlib.sha256(orjson.dumps(content, option=orjson.OPT_SORT_KEYS)).hexdigest()
+
+
+def _is_longer_than_open(sent: Sent, assignment: Assignment) -> bool:
+    """A page cannot have been worked on for longer than the assignment has existed (a minute is forgiven)."""
+    open_seconds = (timezone.now() - assignment.opened_at).total_seconds()
+    return bool(sent.seconds) and sum(sent.seconds or []) > open_seconds + 60
+
+
+def _write_remarks(assignment: Assignment, sent: Sent) -> None:
+    marked = sorted(set(sent.cannot) | set(sent.comments) | sent.flags)
+    if marked:
+        Remark.objects.bulk_create(
+            Remark(
+                assignment=assignment,
+                item_id=assignment.layout[place],
+                is_flagged=place in sent.flags,
+                comment=sent.comments.get(place, ""),
+                cannot_judge_reason=sent.cannot.get(place, ""),
+            )
+            for place in marked
+            if place < len(assignment.layout)
+        )
+
+
+@transaction.atomic
+def give_back(*, annotator: Membership, assignment_uuid: uuid.UUID, reason: str) -> None:
+    """Return an open HIT; it is not offered to this annotator again. Doing it twice changes nothing."""
+    Membership.objects.select_for_update(no_key=True).only("pk").get(pk=annotator.pk)
+    assignment = lock_assignment(annotator, assignment_uuid)
+    if assignment.state == Assignment.State.RETURNED:
+        return
+    if assignment.state != Assignment.State.OPEN:
+        raise Gone("This HIT is not open any more, so it cannot be returned.", assignment.state)
+    places.give_back(assignment, reason=reason)
+
+
+@transaction.atomic
+def reopen(*, annotator: Membership, assignment_uuid: uuid.UUID) -> None:
+    """Take up an expired HIT again while it has a free place; the draft is still there.
+
+    Raises Refused if the place is taken, the batch is not open, or the annotator has another HIT open.
+    """
+    locked = Membership.objects.select_for_update(no_key=True).only("standing", "is_annotator").get(pk=annotator.pk)
+    refusal = why_refused(locked, Right.WORK)
+    if refusal:
+        raise Refused(refusal)
+    assignment = lock_assignment(annotator, assignment_uuid)
+    if assignment.state == Assignment.State.OPEN:
+        return
+    if assignment.state != Assignment.State.EXPIRED:
+        raise Gone("This HIT cannot be taken up again.", assignment.state)
+    if Assignment.objects.open().filter(annotator=annotator.pk).exists():
+        raise Refused("You have another HIT open. Finish or return that one first.")
+    batch = assignment.hit.batch
+    if batch.state != Batch.State.OPEN:
+        raise Refused("This batch is not open at the moment.")
+    if not places.reopen(assignment, minutes=batch.time_limit_minutes):
+        raise Refused("Others have rated this HIT in the meantime. You can still send the answers you have.")
+
+
+@transaction.atomic
+def extend(*, annotator: Membership, assignment_uuid: uuid.UUID) -> None:
+    """Give an open HIT its time limit once more; a second time is refused."""
+    Membership.objects.select_for_update(no_key=True).only("pk").get(pk=annotator.pk)
+    assignment = lock_assignment(annotator, assignment_uuid)
+    if assignment.state != Assignment.State.OPEN:
+        raise Gone("This HIT is not open any more.", assignment.state)
+    if assignment.extended_at is not None:
+        raise Refused("This HIT has had its extra time already.")
+    places.extend(assignment, minutes=assignment.hit.batch.time_limit_minutes)

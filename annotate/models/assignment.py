@@ -1,0 +1,171 @@
+"""Assignments, drafts, judgments and remarks.
+
+Only `annotate/places.py` writes an assignment's state and hold, a judgment's count, or a HIT's counters.
+"""
+
+import uuid
+
+from django.contrib.postgres.fields import ArrayField
+from django.db import models
+from django.db.models import Q
+from django.db.models.functions import Now
+
+from annotate.models.batch import Hit, Item
+from projects.models import Candidate, Criterion, Membership
+
+
+class AssignmentQuerySet(models.QuerySet["Assignment"]):
+    def open(self) -> "AssignmentQuerySet":
+        return self.filter(state=Assignment.State.OPEN)
+
+    def submitted(self) -> "AssignmentQuerySet":
+        return self.filter(state__in=(Assignment.State.SUBMITTED, Assignment.State.APPROVED, Assignment.State.REJECTED))
+
+
+class Assignment(models.Model):
+    """One annotator's work on one HIT: there is one row for the two, for ever."""
+
+    class State(models.TextChoices):
+        OPEN = "open", "open"
+        SUBMITTED = "submitted", "submitted"
+        APPROVED = "approved", "approved"
+        REJECTED = "rejected", "rejected"
+        RETURNED = "returned", "returned"
+        EXPIRED = "expired", "expired"
+        WITHDRAWN = "withdrawn", "withdrawn"
+
+    class Mark(models.TextChoices):
+        COUNTED = "counted", "counted"
+        LATE = "late", "late, counted"
+        SURPLUS = "surplus", "surplus, not counted"
+        EXCLUDED = "excluded", "excluded"
+
+    uuid = models.UUIDField(default=uuid.uuid4, unique=True)
+    hit = models.ForeignKey(Hit, on_delete=models.PROTECT, related_name="assignments", db_index=False)
+    annotator = models.ForeignKey(Membership, on_delete=models.PROTECT, related_name="assignments", db_index=False)
+    state = models.CharField(max_length=10, choices=State.choices, default=State.OPEN)
+    holds_place = models.BooleanField(default=True)
+    mark = models.CharField(max_length=10, choices=Mark.choices, blank=True, db_default="")
+    mark_reason = models.TextField(blank=True, db_default="")
+    layout = ArrayField(models.BigIntegerField())
+    not_blind = models.BooleanField(db_default=False)
+    opened_at = models.DateTimeField(db_default=Now())
+    due_at = models.DateTimeField(null=True, blank=True)
+    extended_at = models.DateTimeField(null=True, blank=True)
+    ended_at = models.DateTimeField(null=True, blank=True)
+    submitted_at = models.DateTimeField(null=True, blank=True)
+    answers_sha256 = models.CharField(max_length=64, blank=True, db_default="")
+    active_seconds = models.FloatField(null=True, blank=True)
+    wall_seconds = models.FloatField(null=True, blank=True)
+    item_seconds = ArrayField(models.FloatField(), null=True, blank=True)
+    has_odd_times = models.BooleanField(db_default=False)
+    return_reason = models.TextField(blank=True, db_default="")
+    reply = models.TextField(blank=True, db_default="")
+
+    objects = AssignmentQuerySet.as_manager()
+
+    class Meta:
+        ordering = ("id",)
+        constraints = [
+            models.UniqueConstraint(fields=["hit", "annotator"], name="assignment_once_per_hit"),
+            models.UniqueConstraint(fields=["annotator"], condition=Q(state="open"), name="assignment_one_open"),
+            models.CheckConstraint(
+                condition=Q(state="open", holds_place=True)
+                | Q(state__in=("returned", "expired", "withdrawn", "rejected"), holds_place=False)
+                | Q(state__in=("submitted", "approved")),
+                name="assignment_state_holds",
+            ),
+            models.CheckConstraint(
+                condition=~Q(state__in=("submitted", "approved")) | Q(submitted_at__isnull=False),
+                name="assignment_submitted_at",
+            ),
+        ]
+        indexes = [
+            models.Index("annotator", "-submitted_at", name="assignment_of_annotator"),
+            models.Index("due_at", condition=Q(state="open"), name="assignment_due"),
+        ]
+
+    def __str__(self) -> str:
+        return str(self.uuid)
+
+
+class Draft(models.Model):
+    """Answers not yet sent, newest stamp first wins; gone at submit."""
+
+    assignment = models.OneToOneField(Assignment, on_delete=models.CASCADE, primary_key=True, related_name="draft")
+    answers = models.JSONField(default=dict)
+    updated_at = models.DateTimeField(db_default=Now())
+
+    def __str__(self) -> str:
+        return f"draft of {self.assignment_id}"
+
+
+class Judgment(models.Model):
+    """What one annotator said of one item on one criterion; NULL only for "cannot be judged"."""
+
+    assignment = models.ForeignKey(Assignment, on_delete=models.PROTECT, related_name="judgments", db_index=False)
+    item = models.ForeignKey(Item, on_delete=models.PROTECT, related_name="judgments", db_index=False)
+    annotator = models.ForeignKey(
+        Membership, on_delete=models.PROTECT, related_name="judgments", db_index=False, db_constraint=False
+    )
+    candidate = models.ForeignKey(
+        Candidate,
+        on_delete=models.PROTECT,
+        null=True,
+        blank=True,
+        related_name="judgments",
+        db_index=False,
+        db_constraint=False,
+    )
+    criterion = models.ForeignKey(Criterion, on_delete=models.PROTECT, related_name="judgments", db_index=False)
+    value = models.FloatField(null=True, blank=True)
+    is_counted = models.BooleanField(db_default=True)
+    not_counted_reason = models.CharField(max_length=20, blank=True, db_default="")
+    judged_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        ordering = ("id",)
+        constraints = [
+            models.UniqueConstraint(fields=["assignment", "item", "criterion"], name="judgment_once"),
+            models.UniqueConstraint(
+                fields=["annotator", "candidate", "criterion"],
+                condition=Q(is_counted=True),
+                name="judgment_counted_once",
+            ),
+            models.CheckConstraint(
+                condition=Q(value=None) | Q(value__gte=-1_000_000, value__lte=1_000_000), name="judgment_value_range"
+            ),
+            models.CheckConstraint(
+                condition=Q(is_counted=True, not_counted_reason="") | Q(is_counted=False) & ~Q(not_counted_reason=""),
+                name="judgment_reason_when_not_counted",
+            ),
+        ]
+        indexes = [
+            models.Index(
+                fields=["criterion", "candidate"],
+                include=["value"],
+                condition=Q(is_counted=True, candidate__isnull=False),
+                name="judgment_counted",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.value}"
+
+
+class Remark(models.Model):
+    """What an annotator wrote about an item: a flag, a comment, or why it cannot be judged."""
+
+    assignment = models.ForeignKey(Assignment, on_delete=models.PROTECT, related_name="remarks", db_index=False)
+    item = models.ForeignKey(Item, on_delete=models.PROTECT, related_name="remarks")
+    is_flagged = models.BooleanField(default=False)
+    comment = models.TextField(blank=True)
+    cannot_judge_reason = models.TextField(blank=True)
+    resolved_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        ordering = ("id",)
+        constraints = [models.UniqueConstraint(fields=["assignment", "item"], name="remark_once")]
+
+    def __str__(self) -> str:
+        return self.comment or "flag"

@@ -1,0 +1,208 @@
+"""Batches, the HITs they are cut into and the items of a HIT."""
+
+from django.core.validators import MaxValueValidator, MinValueValidator
+from django.db import models
+from django.db.models import F, Q
+from django.db.models.functions import Now
+
+from projects.models import Candidate, Instructions, Membership, Passage, Project, Question, Rubric
+
+ROUND = 2**32
+"""Taking a place moves a HIT's queue key on by one round, so that every HIT is served once before any twice."""
+
+
+class BatchQuerySet(models.QuerySet["Batch"]):
+    def open(self) -> "BatchQuerySet":
+        return self.filter(state=Batch.State.OPEN)
+
+    def collecting(self) -> "BatchQuerySet":
+        """Those that people work on in the app."""
+        return self.exclude(kind=Batch.Kind.IMPORTED)
+
+
+class Batch(models.Model):
+    """Candidates to be judged a wanted number of times, under pinned versions of rubric and instructions."""
+
+    class Kind(models.TextChoices):
+        FULL = "full", "full collection"
+        TRIAL = "trial", "trial"
+        IMPORTED = "imported", "imported"
+
+    class State(models.TextChoices):
+        DRAFT = "draft", "draft"
+        OPEN = "open", "open"
+        PAUSED = "paused", "paused"
+        CLOSED = "closed", "closed"
+        ARCHIVED = "archived", "archived"
+
+    class Order(models.TextChoices):
+        BREADTH = "breadth", "every HIT once before any twice"
+        DEPTH = "depth", "finish a HIT before the next"
+        PASSAGE = "passage", "stay with a passage, then breadth first"
+
+    class Presentation(models.TextChoices):
+        PAGE = "page", "all items on a page"
+
+    project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="batches", db_index=False)
+    number = models.PositiveIntegerField()
+    name = models.CharField(max_length=120)
+    kind = models.CharField(max_length=12, choices=Kind.choices, default=Kind.FULL)
+    state = models.CharField(max_length=12, choices=State.choices, default=State.DRAFT)
+    priority = models.SmallIntegerField(default=0)
+    judgments = models.PositiveSmallIntegerField(default=1, validators=[MinValueValidator(1), MaxValueValidator(1000)])
+    presentation = models.CharField(max_length=12, choices=Presentation.choices, default=Presentation.PAGE)
+    hit_size = models.PositiveSmallIntegerField(default=10, validators=[MinValueValidator(1), MaxValueValidator(100)])
+    order = models.CharField(max_length=12, choices=Order.choices, default=Order.BREADTH)
+    max_hits_per_annotator = models.PositiveIntegerField(null=True, blank=True, validators=[MinValueValidator(1)])
+    max_hits_per_day = models.PositiveIntegerField(null=True, blank=True, validators=[MinValueValidator(1)])
+    max_share = models.FloatField(null=True, blank=True, validators=[MinValueValidator(0.0), MaxValueValidator(1.0)])
+    cents_per_hit = models.PositiveIntegerField(default=0)
+    cents_per_item = models.PositiveIntegerField(default=0)
+    fee_share = models.FloatField(default=0.0)
+    time_limit_minutes = models.PositiveIntegerField(default=60)
+    rubric = models.ForeignKey(Rubric, on_delete=models.PROTECT, related_name="batches")
+    instructions = models.ForeignKey(
+        Instructions, on_delete=models.PROTECT, null=True, blank=True, related_name="batches"
+    )
+    has_named_annotators = models.BooleanField(default=False)
+    selection = models.JSONField(default=dict)
+    seed = models.BigIntegerField(default=0)
+    n_hits = models.PositiveIntegerField(default=0)
+    n_items = models.PositiveIntegerField(default=0)
+    created_by = models.ForeignKey(Membership, on_delete=models.PROTECT, null=True, related_name="+")
+    created_at = models.DateTimeField(db_default=Now())
+    opened_at = models.DateTimeField(null=True, blank=True)
+    closed_at = models.DateTimeField(null=True, blank=True)
+
+    objects = BatchQuerySet.as_manager()
+
+    class Meta:
+        ordering = ("number",)
+        constraints = [
+            models.UniqueConstraint(fields=["project", "number"], name="batch_number"),
+            models.CheckConstraint(condition=Q(judgments__gte=1), name="batch_judgments"),
+            models.CheckConstraint(condition=Q(hit_size__gte=1), name="batch_hit_size"),
+            models.CheckConstraint(
+                condition=~Q(kind="imported") | Q(state__in=("closed", "archived")), name="batch_imported_is_closed"
+            ),
+        ]
+        indexes = [models.Index("project", "-priority", "number", condition=Q(state="open"), name="batch_open")]
+
+    def __str__(self) -> str:
+        return self.name
+
+    @property
+    def is_paid(self) -> bool:
+        return bool(self.cents_per_hit or self.cents_per_item)
+
+
+class BatchAnnotator(models.Model):
+    """An annotator whom a batch names: only those named are served its HITs."""
+
+    batch = models.ForeignKey(Batch, on_delete=models.CASCADE, related_name="named_annotators", db_index=False)
+    annotator = models.ForeignKey(Membership, on_delete=models.PROTECT, related_name="named_in")
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["batch", "annotator"], name="batch_annotator_once")]
+
+    def __str__(self) -> str:
+        return f"{self.annotator_id} in {self.batch_id}"
+
+
+class Hit(models.Model):
+    """Candidates of one passage, rated in one sitting; it counts its places itself."""
+
+    class Purpose(models.TextChoices):
+        WORK = "work", "work"
+        GOLD = "gold", "gold"
+        PERSONAL = "personal", "personal"
+
+    batch = models.ForeignKey(Batch, on_delete=models.PROTECT, related_name="hits")
+    passage = models.ForeignKey(Passage, on_delete=models.PROTECT, related_name="hits")
+    number = models.PositiveIntegerField(default=0)
+    purpose = models.CharField(max_length=10, choices=Purpose.choices, default=Purpose.WORK)
+    reserved_for = models.ForeignKey(
+        Membership, on_delete=models.PROTECT, null=True, blank=True, related_name="reserved_hits"
+    )
+    queue_key = models.BigIntegerField()
+    places_wanted = models.PositiveIntegerField()
+    places_open = models.IntegerField()
+    places_done = models.IntegerField(default=0)
+
+    class Meta:
+        ordering = ("number",)
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(places_open__gte=0, places_done__gte=0)
+                & Q(places_wanted__gte=F("places_open") + F("places_done")),
+                name="hit_places",
+            ),
+            models.CheckConstraint(
+                condition=Q(purpose="work", reserved_for=None) | ~Q(purpose="work") & Q(reserved_for__isnull=False),
+                name="hit_reserved_unless_work",
+            ),
+        ]
+        indexes = [
+            models.Index("batch", "queue_key", condition=Q(places_open__gt=0), name="hit_queue"),
+            models.Index("reserved_for", condition=Q(places_open__gt=0), name="hit_reserved"),
+        ]
+
+    def __str__(self) -> str:
+        return f"HIT {self.number}"
+
+
+class Item(models.Model):
+    """One candidate (or control) in a HIT; position is its canonical order."""
+
+    class Control(models.TextChoices):
+        NONE = "none", "none"
+        KNOWN_ANSWER = "known_answer", "known answer"
+        REPEAT = "repeat", "repeat"
+        DEGRADED = "degraded", "degraded"
+        SOURCE = "source", "source"
+
+    hit = models.ForeignKey(Hit, on_delete=models.PROTECT, null=True, blank=True, related_name="items", db_index=False)
+    question = models.ForeignKey(Question, on_delete=models.PROTECT, related_name="items", db_index=False)
+    position = models.PositiveSmallIntegerField()
+    candidate = models.ForeignKey(Candidate, on_delete=models.PROTECT, null=True, blank=True, related_name="items")
+    control = models.CharField(max_length=14, choices=Control.choices, db_default=Control.NONE)
+    made_from = models.ForeignKey(
+        "self", on_delete=models.PROTECT, null=True, blank=True, related_name="controls", db_index=False
+    )
+    expected = models.JSONField(null=True, blank=True)
+    shown_text = models.TextField(null=True, blank=True)  # noqa: DJ001 - NULL: the candidate's own text is shown
+    accepted_by = models.ForeignKey(
+        Membership, on_delete=models.PROTECT, null=True, blank=True, related_name="+", db_index=False
+    )
+    accepted_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        ordering = ("position",)
+        constraints = [
+            models.UniqueConstraint(fields=["hit", "position"], name="item_position"),
+            models.UniqueConstraint(
+                fields=["hit", "candidate"], condition=Q(control="none"), name="item_candidate_once"
+            ),
+            models.CheckConstraint(
+                condition=~Q(control="none") | Q(candidate__isnull=False, hit__isnull=False),
+                name="item_ordinary_has_candidate",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"item {self.position}"
+
+
+class DailyCount(models.Model):
+    """How many judgments a project held at the end of a day: a lower count today is an alarm."""
+
+    project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="daily_counts")
+    day_on = models.DateField()
+    n_judgments = models.PositiveBigIntegerField()
+
+    class Meta:
+        ordering = ("-day_on",)
+        constraints = [models.UniqueConstraint(fields=["project", "day_on"], name="daily_count_once")]
+
+    def __str__(self) -> str:
+        return f"{self.day_on}: {self.n_judgments}"

@@ -1,0 +1,47 @@
+"""Imports: a file on its way into the tables."""
+
+from django.db import models
+from django.db.models import Q
+
+from annotate.models.batch import Batch
+from projects.jobs import Job
+from projects.models import Project
+
+
+class Import(Job):
+    """One file, checked row by row, then written whole or not at all."""
+
+    class Kind(models.TextChoices):
+        CANDIDATES = "candidates", "candidates"
+        JUDGMENTS = "judgments", "judgments"
+
+    class Step(models.TextChoices):
+        UPLOADED = "uploaded", "uploaded"
+        CHECK = "check", "check"
+        WRITE = "write", "write"
+
+    project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="imports")
+    number = models.PositiveIntegerField()
+    kind = models.CharField(max_length=12, choices=Kind.choices)
+    step = models.CharField(max_length=10, choices=Step.choices, default=Step.UPLOADED)
+    file_name = models.CharField(max_length=300)
+    stored_name = models.CharField(max_length=80, blank=True)
+    n_bytes = models.PositiveBigIntegerField(default=0)
+    sha256 = models.CharField(max_length=64)
+    options = models.JSONField(default=dict)
+    report = models.JSONField(null=True, blank=True)
+    batch = models.ForeignKey(Batch, on_delete=models.PROTECT, null=True, blank=True, related_name="imports")
+
+    class Meta:
+        ordering = ("-number",)
+        constraints = [
+            models.UniqueConstraint(fields=["project", "number"], name="import_number"),
+            models.UniqueConstraint(
+                fields=["project", "kind", "sha256"],
+                condition=Q(step="write", state__in=("queued", "running", "done")),
+                name="import_once",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"import {self.number}"

@@ -1,0 +1,275 @@
+"""Places: the one writer of assignment states, holds, counted flags and HIT counters.
+
+A HIT has as many places as judgments are wanted of its candidates. What must hold at every moment:
+
+    places_wanted = places_open + count(assignments that hold a place)
+    places_done   = count(assignments that hold a place and are submitted or approved)
+
+Locks are taken in the order membership, assignment, hit, judgment, ascending by id within each, with
+FOR NO KEY UPDATE: rows that merely refer to a HIT must not hide it from SKIP LOCKED. Every function here
+expects to run inside the caller's transaction.
+"""
+
+import uuid
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+import psycopg2.extras
+from django.db import connection
+
+from annotate.models import Assignment, Batch
+from annotate.models.batch import ROUND
+
+psycopg2.extras.register_uuid()
+
+GRACE = timedelta(seconds=30)
+"""How long after its time limit an assignment keeps its place, for an answer that is on its way."""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """One value for one item on one criterion; None only for an item that cannot be judged."""
+
+    item_id: int
+    criterion_id: int
+    value: float | None
+
+
+_FREE_HIT = """
+    SELECT h.id FROM annotate_hit h
+    WHERE h.batch_id = %(batch)s AND h.reserved_for_id IS NULL AND h.places_open > 0
+      {passage}
+      AND NOT EXISTS (
+        SELECT 1 FROM annotate_assignment a WHERE a.hit_id = h.id AND a.annotator_id = %(me)s OFFSET 0)
+      AND NOT EXISTS (
+        SELECT 1 FROM annotate_item i
+        JOIN annotate_item i2 USING (candidate_id)
+        JOIN annotate_assignment a ON a.hit_id = i2.hit_id AND a.annotator_id = %(me)s
+        WHERE i.hit_id = h.id OFFSET 0)
+    ORDER BY h.queue_key LIMIT 1 FOR NO KEY UPDATE OF h {skip}
+"""
+
+_TAKE = """
+WITH free AS ({free}),
+taken AS (
+    UPDATE annotate_hit h SET places_open = h.places_open - 1, queue_key = h.queue_key + %(round)s
+    FROM free WHERE h.id = free.id RETURNING h.id)
+INSERT INTO annotate_assignment
+    (uuid, hit_id, annotator_id, state, holds_place, layout, not_blind, opened_at, due_at)
+SELECT %(uuid)s, taken.id, %(me)s, 'open', true, shown.layout, %(not_blind)s, now(),
+       now() + %(limit)s * interval '1 minute'
+FROM taken, LATERAL (
+    SELECT array_agg(i.id ORDER BY md5(%(seed)s || 'q' || i.question_id), md5(%(seed)s || 'i' || i.id)) AS layout
+    FROM annotate_item i WHERE i.hit_id = taken.id) shown
+RETURNING uuid
+"""
+
+
+def take(
+    *, batch_id: int, annotator_id: int, minutes: int, not_blind: bool, passage_id: int | None = None, wait: bool
+) -> uuid.UUID | None:
+    """Take a place on the batch's next HIT for an annotator whose membership the caller has locked.
+
+    The shown order is a permutation seeded by the assignment's uuid that keeps a question's items together.
+    With `wait` False, HITs that somebody is taking at this moment are passed over.
+    """
+    new = uuid.uuid4()
+    free = _FREE_HIT.format(
+        passage="AND h.passage_id = %(passage)s" if passage_id is not None else "",
+        skip="" if wait else "SKIP LOCKED",
+    )
+    with connection.cursor() as cursor:
+        cursor.execute(
+            _TAKE.format(free=free),
+            {
+                "batch": batch_id,
+                "me": annotator_id,
+                "passage": passage_id,
+                "round": ROUND,
+                "uuid": new,
+                "seed": str(new),
+                "limit": minutes,
+                "not_blind": not_blind,
+            },
+        )
+        return new if cursor.fetchone() else None
+
+
+def finish(
+    assignment: Assignment,
+    *,
+    answers: Sequence[Answer],
+    sha256: str,
+    active_seconds: float | None,
+    item_seconds: list[float] | None,
+    has_odd_times: bool,
+) -> Assignment.Mark:
+    """Write a submitted assignment with its judgments; the caller has locked membership and assignment.
+
+    An open assignment holds its place and counts. One that has expired counts if a place is still free
+    (late); else it is surplus: kept, but its judgments are not counted.
+    """
+    mark = Assignment.Mark.COUNTED
+    with connection.cursor() as cursor:
+        if assignment.state == Assignment.State.OPEN:
+            cursor.execute("UPDATE annotate_hit SET places_done = places_done + 1 WHERE id = %s", [assignment.hit_id])
+        else:
+            cursor.execute(
+                """UPDATE annotate_hit SET places_open = places_open - 1, places_done = places_done + 1,
+                          queue_key = queue_key + %s WHERE id = %s AND places_open > 0""",
+                [ROUND, assignment.hit_id],
+            )
+            mark = Assignment.Mark.LATE if cursor.rowcount else Assignment.Mark.SURPLUS
+        is_counted = mark != Assignment.Mark.SURPLUS
+        cursor.execute(
+            """WITH gone AS (DELETE FROM annotate_draft WHERE assignment_id = %(id)s)
+               UPDATE annotate_assignment SET state = 'submitted', holds_place = %(holds)s, mark = %(mark)s,
+                      submitted_at = clock_timestamp(), ended_at = clock_timestamp(), answers_sha256 = %(sha256)s,
+                      wall_seconds = extract(epoch FROM clock_timestamp() - opened_at),
+                      active_seconds = %(active)s, item_seconds = %(items)s, has_odd_times = %(odd)s
+               WHERE id = %(id)s""",
+            {
+                "id": assignment.pk,
+                "holds": is_counted,
+                "mark": mark.value,
+                "sha256": sha256,
+                "active": active_seconds,
+                "items": item_seconds,
+                "odd": has_odd_times,
+            },
+        )
+        _write_judgments(cursor, assignment, answers, is_counted=is_counted)
+    return mark
+
+
+def _write_judgments(cursor: Any, assignment: Assignment, answers: Sequence[Answer], *, is_counted: bool) -> None:
+    cursor.execute(
+        """INSERT INTO annotate_judgment
+               (assignment_id, item_id, annotator_id, candidate_id, criterion_id, value, is_counted, not_counted_reason)
+           SELECT %s, i.id, %s, CASE WHEN i.control = 'none' THEN i.candidate_id END, v.criterion_id, v.value, %s, %s
+           FROM unnest(%s::bigint[], %s::bigint[], %s::float8[]) AS v (item_id, criterion_id, value)
+           JOIN annotate_item i ON i.id = v.item_id""",
+        [
+            assignment.pk,
+            assignment.annotator_id,
+            is_counted,
+            "" if is_counted else Assignment.Mark.SURPLUS.value,
+            [answer.item_id for answer in answers],
+            [answer.criterion_id for answer in answers],
+            [answer.value for answer in answers],
+        ],
+    )
+    if cursor.rowcount != len(answers):
+        raise AssertionError(f"{cursor.rowcount} judgments written of {len(answers)}")
+
+
+def give_back(assignment: Assignment, *, reason: str) -> None:
+    """End an open assignment as returned and free its place; the caller has locked both its rows' order."""
+    _end(assignment, Assignment.State.RETURNED)
+    Assignment.objects.filter(pk=assignment.pk).update(return_reason=reason)
+
+
+def withdraw(assignment: Assignment) -> None:
+    """End an open assignment from our side and free its place."""
+    _end(assignment, Assignment.State.WITHDRAWN)
+
+
+def _end(assignment: Assignment, state: Assignment.State) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "UPDATE annotate_assignment SET state = %s, holds_place = false, ended_at = now() WHERE id = %s",
+            [state.value, assignment.pk],
+        )
+        _free(cursor, [assignment.hit_id])
+
+
+def sweep(*, now: datetime, project_id: int | None = None, limit: int = 500) -> int:
+    """Expire open assignments past their time limit and the grace; one being submitted now is passed over.
+
+    Returns how many places came free. The answers stay in the draft.
+    """
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """SELECT a.id, a.hit_id FROM annotate_assignment a
+               WHERE a.state = 'open' AND a.due_at < %(before)s AND (%(project)s IS NULL OR EXISTS (
+                   SELECT 1 FROM projects_membership m WHERE m.id = a.annotator_id AND m.project_id = %(project)s))
+               ORDER BY a.id LIMIT %(limit)s FOR NO KEY UPDATE OF a SKIP LOCKED""",
+            {"before": now - GRACE, "project": project_id, "limit": limit},
+        )
+        rows = cursor.fetchall()
+        if not rows:
+            return 0
+        cursor.execute(
+            """UPDATE annotate_assignment SET state = 'expired', holds_place = false, ended_at = now()
+               WHERE id = ANY(%s)""",
+            [[row[0] for row in rows]],
+        )
+        _free(cursor, [row[1] for row in rows])
+    return len(rows)
+
+
+def _free(cursor: Any, hit_ids: Iterable[int]) -> None:
+    """One place back for each mention of a HIT; rows are locked in ascending order first."""
+    ids = sorted(hit_ids)
+    cursor.execute("SELECT id FROM annotate_hit WHERE id = ANY(%s) ORDER BY id FOR NO KEY UPDATE", [sorted(set(ids))])
+    cursor.execute(
+        """UPDATE annotate_hit h SET places_open = h.places_open + freed.n, queue_key = h.queue_key - freed.n * %s
+           FROM (SELECT id, count(*) AS n FROM unnest(%s::bigint[]) AS id GROUP BY id) freed WHERE freed.id = h.id""",
+        [ROUND, ids],
+    )
+
+
+def reopen(assignment: Assignment, *, minutes: int) -> bool:
+    """Give an expired assignment a place again, if its HIT still has one; the caller has locked both."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """UPDATE annotate_hit SET places_open = places_open - 1, queue_key = queue_key + %s
+               WHERE id = %s AND places_open > 0""",
+            [ROUND, assignment.hit_id],
+        )
+        if not cursor.rowcount:
+            return False
+        cursor.execute(
+            """UPDATE annotate_assignment SET state = 'open', holds_place = true, ended_at = NULL,
+                      due_at = now() + %s * interval '1 minute' WHERE id = %s""",
+            [minutes, assignment.pk],
+        )
+    return True
+
+
+def extend(assignment: Assignment, *, minutes: int) -> None:
+    """Give an open assignment its time limit once more."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """UPDATE annotate_assignment SET extended_at = now(), due_at = now() + %s * interval '1 minute'
+               WHERE id = %s AND state = 'open'""",
+            [minutes, assignment.pk],
+        )
+
+
+def set_wanted(batch: Batch, *, judgments: int, hit_ids: Sequence[int] | None = None) -> tuple[int, int]:
+    """Want so many judgments of the batch's HITs (or of some of them); returns places added and taken away.
+
+    Lowering never takes a place that somebody holds: such a HIT keeps as many places as are held.
+    """
+    where = "batch_id = %(batch)s AND purpose = 'work'" + (" AND id = ANY(%(hits)s)" if hit_ids is not None else "")
+    with connection.cursor() as cursor:
+        parameters = {"batch": batch.pk, "new": judgments, "hits": list(hit_ids or [])}
+        cursor.execute(f"SELECT id FROM annotate_hit WHERE {where} ORDER BY id FOR NO KEY UPDATE", parameters)
+        cursor.execute(
+            f"""WITH old AS (SELECT id, places_wanted, places_open FROM annotate_hit WHERE {where}),
+                changed AS (
+                    UPDATE annotate_hit h
+                    SET places_wanted = GREATEST(%(new)s, old.places_wanted - old.places_open),
+                        places_open = GREATEST(%(new)s, old.places_wanted - old.places_open)
+                                      - (old.places_wanted - old.places_open)
+                    FROM old WHERE old.id = h.id
+                    RETURNING h.places_wanted - old.places_wanted AS by)
+                SELECT coalesce(sum(by) FILTER (WHERE by > 0), 0), coalesce(-sum(by) FILTER (WHERE by < 0), 0)
+                FROM changed""",
+            parameters,
+        )
+        added, removed = cursor.fetchone()
+    return int(added), int(removed)

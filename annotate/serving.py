@@ -1,0 +1,109 @@
+"""Serving: which HIT an annotator gets next, or why none."""
+
+import uuid
+from dataclasses import dataclass
+
+from django.db import connection, transaction
+from django.utils import timezone
+
+from annotate import places
+from annotate.models import Assignment, Batch
+from projects.access import Right, why_refused
+from projects.models import Membership
+
+_ELIGIBLE = """
+SELECT b.id, b.time_limit_minutes, b.order FROM annotate_batch b
+CROSS JOIN LATERAL (
+    SELECT count(*) AS mine,
+           count(*) FILTER (WHERE a.opened_at >= date_trunc('day', now() AT TIME ZONE 'UTC') AT TIME ZONE 'UTC') AS today
+    FROM annotate_assignment a JOIN annotate_hit h ON h.id = a.hit_id
+    WHERE (b.max_hits_per_annotator IS NOT NULL OR b.max_hits_per_day IS NOT NULL OR b.max_share IS NOT NULL)
+      AND a.annotator_id = %(me)s AND h.batch_id = b.id AND a.state NOT IN ('returned', 'expired', 'withdrawn')
+) worked
+WHERE b.project_id = %(project)s AND b.state = 'open'
+  AND NOT EXISTS (SELECT 1 FROM annotate_assignment a WHERE a.annotator_id = %(me)s AND a.state = 'open')
+  AND (NOT b.has_named_annotators OR EXISTS (
+      SELECT 1 FROM annotate_batchannotator n WHERE n.batch_id = b.id AND n.annotator_id = %(me)s))
+  AND (b.max_hits_per_annotator IS NULL OR worked.mine < b.max_hits_per_annotator)
+  AND (b.max_hits_per_day IS NULL OR worked.today < b.max_hits_per_day)
+  AND (b.max_share IS NULL OR worked.mine < greatest(1, floor(b.max_share * b.n_hits)))
+ORDER BY b.priority DESC, b.number
+"""
+
+
+@dataclass(frozen=True)
+class Nothing:
+    """No HIT for this annotator now, and the sentence that says why."""
+
+    reason: str
+
+
+def claim(annotator: Membership) -> uuid.UUID | Nothing:
+    """The annotator's open assignment, or a place on the next HIT.
+
+    Locks the membership, then the HIT. Asking again, or at the same time from another tab, gives the same
+    assignment. Where nothing is free, what has expired is swept and the queue is asked once more, waiting for
+    HITs that others are taking at this moment.
+    """
+    found = _attempt(annotator, wait=False)
+    if not isinstance(found, Nothing):
+        return found
+    with transaction.atomic():
+        places.sweep(now=timezone.now(), project_id=annotator.project_id)
+    return _attempt(annotator, wait=True)
+
+
+@transaction.atomic
+def _attempt(annotator: Membership, *, wait: bool) -> uuid.UUID | Nothing:
+    locked = Membership.objects.select_for_update(no_key=True).only("standing", "is_annotator").get(pk=annotator.pk)
+    refusal = why_refused(locked, Right.WORK)
+    if refusal:
+        return Nothing(refusal)
+    with connection.cursor() as cursor:
+        cursor.execute(_ELIGIBLE, {"me": annotator.pk, "project": annotator.project_id})
+        batches = cursor.fetchall()
+    if not batches:
+        open_one = Assignment.objects.open().filter(annotator=annotator.pk).values_list("uuid", flat=True).first()
+        return open_one if open_one is not None else Nothing(why_nothing(annotator))
+    for batch_id, minutes, order in batches:
+        for passage_id in _passages_first(annotator.pk, batch_id, order):
+            taken = places.take(
+                batch_id=batch_id,
+                annotator_id=annotator.pk,
+                minutes=minutes,
+                not_blind=not annotator.is_blind,
+                passage_id=passage_id,
+                wait=wait,
+            )
+            if taken is not None:
+                return taken
+    return Nothing(why_nothing(annotator))
+
+
+def _passages_first(annotator_id: int, batch_id: int, order: str) -> list[int | None]:
+    """Passages to look at before the whole queue: the one just worked on, where the batch says to stay with it."""
+    if order != Batch.Order.PASSAGE:
+        return [None]
+    last = (
+        Assignment.objects.filter(annotator=annotator_id, hit__batch=batch_id)
+        .order_by("-opened_at")
+        .values_list("hit__passage_id", flat=True)
+        .first()
+    )
+    return [None] if last is None else [last, None]
+
+
+def why_nothing(annotator: Membership) -> str:
+    """Why there is no HIT for this annotator at this moment, in words that tell nothing of others' work."""
+    batches = Batch.objects.filter(project=annotator.project_id).collecting()
+    states = set(batches.values_list("state", flat=True))
+    if Batch.State.OPEN in states:
+        mine = batches.open().filter(has_named_annotators=False) | batches.open().filter(
+            named_annotators__annotator=annotator.pk
+        )
+        if not mine.exists():
+            return "The work that is open now is for other annotators."
+        return "There is nothing left for you to rate at the moment. Thank you! New work may come; look in again."
+    if Batch.State.PAUSED in states:
+        return "The work is paused. What you have open you can finish; look in again later for more."
+    return "No work is open in this project at the moment."

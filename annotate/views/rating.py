@@ -1,0 +1,173 @@
+"""What the rating page shows: a HIT in its shown order, with no source, no control flag and no id."""
+
+from collections.abc import Mapping, Sequence
+from itertools import groupby
+from typing import Any
+
+from django.db.models import F
+from django.db.models.functions import Coalesce
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.urls import reverse
+from django.utils import timezone
+
+from annotate.forms import Sent
+from annotate.models import Assignment, Batch, Hit, Item
+from projects.models import Passage, Project, Reference
+from projects.rubrics import CriterionOnPage, criteria_of, frozen_criteria
+
+
+def render_assignment(
+    request: HttpRequest,
+    project: Project,
+    assignment: Assignment,
+    *,
+    sent: Sent | None = None,
+    errors: Mapping[int, str] | None = None,
+    status: int = 200,
+) -> HttpResponse:
+    """The rating page of an assignment, with the draft's answers or those just sent."""
+    batch = assignment.hit.batch
+    draft = getattr(assignment, "draft", None)
+    filled = _from_sent(sent) if sent is not None else _from_draft(draft.answers if draft else {})
+    work = ["annotate:work-show", "annotate:work-draft", "annotate:work-return", "annotate:work-extend"]
+    show, save, give_back, extend = (reverse(name, args=[project.slug, assignment.uuid]) for name in work)
+    context = {
+        "assignment": assignment,
+        "preview": False,
+        "is_expired": assignment.state == Assignment.State.EXPIRED,
+        "due_at_ms": _milliseconds(assignment.due_at),
+        "can_extend": assignment.extended_at is None,
+        "errors": errors or {},
+        "cents": batch.cents_per_hit + batch.cents_per_item * len(assignment.layout),
+        "urls": {"submit": show, "draft": save, "return": give_back, "extend": extend, **_site_urls(project)},
+        **_shown(assignment.hit.passage, assignment.layout, frozen_criteria(batch.rubric_id), filled, errors or {}),
+    }
+    return render(request, "annotate/hit_rate.html", context, status=status)
+
+
+def render_preview(request: HttpRequest, project: Project, hit: Hit) -> HttpResponse:
+    """The same page for a manager: canonical order, nothing is stored and nothing can be sent."""
+    batch: Batch = hit.batch
+    layout = list(hit.items.order_by("position").values_list("pk", flat=True))
+    context = {
+        "assignment": None,
+        "preview": True,
+        "due_at_ms": None,
+        "errors": {},
+        "cents": batch.cents_per_hit + batch.cents_per_item * len(layout),
+        "hit": hit,
+        "batch": batch,
+        "urls": {"submit": "", "draft": "", "return": "", "extend": "", **_site_urls(project)},
+        **_shown(hit.passage, layout, criteria_of(batch.rubric), _from_draft({}), {}),
+    }
+    return render(request, "annotate/hit_rate.html", context)
+
+
+def shown_items(layout: Sequence[int]) -> list[dict[str, Any]]:
+    """The items of a layout in shown order: question and text, nothing that tells where the text comes from."""
+    rows = {
+        row["pk"]: row
+        for row in Item.objects.filter(pk__in=layout).values(
+            "pk",
+            "question_id",
+            text=Coalesce(F("shown_text"), F("candidate__text")),
+            question_text=F("question__text"),
+            span=F("question__span"),
+        )
+    }
+    return [rows[pk] for pk in layout]
+
+
+def _shown(
+    passage: Passage,
+    layout: Sequence[int],
+    criteria: Sequence[CriterionOnPage],
+    filled: dict[str, dict[int, Any]],
+    errors: Mapping[int, str],
+) -> dict[str, Any]:
+    items = shown_items(layout)
+    references: dict[int, list[dict[str, str]]] = {}
+    for row in (
+        Reference.objects.filter(question__in={item["question_id"] for item in items})
+        .order_by("question_id", "position")
+        .values("question_id", "text", "opinion")
+    ):
+        references.setdefault(row["question_id"], []).append(row)
+    groups = []
+    for question_id, run in groupby(enumerate(items), key=lambda pair: pair[1]["question_id"]):
+        pairs = list(run)
+        first = pairs[0][1]
+        groups.append(
+            {
+                "question": {"text": first["question_text"], "span": first["span"]},
+                "references": references.get(question_id, []),
+                "items": [_item(place, item["text"], filled, errors) for place, item in pairs],
+            }
+        )
+    n_answered = sum(
+        bool(filled["cannot"].get(place)) or len(filled["answers"].get(place, {})) == len(criteria)
+        for place in range(len(items))
+    )
+    return {
+        "passage": passage,
+        "groups": groups,
+        "criteria": criteria,
+        "n_items": len(items),
+        "n_answered": n_answered,
+        "server_now_ms": _milliseconds(timezone.now()),
+    }
+
+
+def _item(place: int, text: str, filled: dict[str, dict[int, Any]], errors: Mapping[int, str]) -> dict[str, Any]:
+    return {
+        "place": place,
+        "number": place + 1,
+        "candidate_text": text,
+        "draft": filled["answers"].get(place, {}),
+        "cannot_judge": filled["cannot"].get(place, ""),
+        "flag": filled["flags"].get(place, False),
+        "comment": filled["comments"].get(place, ""),
+        "error": errors.get(place, ""),
+    }
+
+
+def _from_draft(draft: dict[str, Any]) -> dict[str, dict[int, Any]]:
+    """The draft's values without their stamps, by place."""
+    answers = {
+        int(place): {key: _plain(value) for key, (value, _) in entries.items() if value is not None}
+        for place, entries in draft.get("answers", {}).items()
+    }
+    rest = {
+        part: {int(place): value for place, (value, _) in draft.get(part, {}).items() if value}
+        for part in ("cannot", "flags", "comments")
+    }
+    return {"answers": answers, **rest}
+
+
+def _from_sent(sent: Sent) -> dict[str, dict[int, Any]]:
+    return {
+        "answers": {
+            place: {key: _plain(value) for key, value in values.items()} for place, values in sent.values.items()
+        },
+        "cannot": dict(sent.cannot),
+        "flags": dict.fromkeys(sent.flags, True),
+        "comments": dict(sent.comments),
+    }
+
+
+def _plain(value: Any) -> Any:
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+def _milliseconds(at: Any) -> int | None:
+    return None if at is None else int(at.timestamp() * 1000)
+
+
+def _site_urls(project: Project) -> dict[str, str]:
+    return {
+        "session": reverse("annotate:session"),
+        "instructions": reverse("annotate:instructions", args=[project.slug]),
+        "desk": reverse("annotate:project-desk", args=[project.slug]),
+        "sign_in": reverse("projects:sign-in"),
+    }

@@ -1,0 +1,201 @@
+"""Working on a HIT: take one, rate it, keep a draft, send it once, give it back."""
+
+import uuid
+from http import HTTPStatus
+from typing import Any, cast
+
+import orjson
+from django.contrib import messages
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect, JsonResponse, RawPostDataException
+from django.middleware.csrf import get_token
+from django.shortcuts import redirect, render
+from django.urls import Resolver404, resolve, reverse
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from annotate import drafts, judging, serving
+from annotate.forms import ReturnForm, Sent, read_rating
+from annotate.models import Assignment, Judgment, Remark
+from annotate.views.rating import render_assignment, shown_items
+from projects.access import ProjectRequest, Right, SignedInRequest, fetch_membership, requires, signed_in
+from projects.errors import Refused
+from projects.models import Membership, Project
+from projects.rubrics import frozen_criteria
+
+
+@requires(Right.WORK)
+@require_POST
+def work_start(request: ProjectRequest, project: Project) -> HttpResponse:
+    return _next(request, project)
+
+
+@requires(Right.WORK)
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+def work_show(request: ProjectRequest, project: Project, assignment_uuid: uuid.UUID) -> HttpResponse:
+    if request.method == "POST":
+        return _submit(request, project, assignment_uuid)
+    assignment = _assignment(request.membership, assignment_uuid)
+    if assignment.state in (Assignment.State.OPEN, Assignment.State.EXPIRED):
+        return render_assignment(request, project, assignment)
+    messages.info(request, f"That HIT is {assignment.get_state_display()}.")
+    return redirect("annotate:project-desk", project.slug)
+
+
+def _submit(request: ProjectRequest, project: Project, assignment_uuid: uuid.UUID) -> HttpResponse:
+    assignment = _assignment(request.membership, assignment_uuid)
+    criteria = frozen_criteria(assignment.hit.batch.rubric_id)
+    sent = read_rating(request.POST, len(assignment.layout), criteria)
+    try:
+        submitted = judging.submit(annotator=request.membership, assignment_uuid=assignment_uuid, sent=sent)
+    except judging.Incomplete as refusal:
+        return render_assignment(
+            request, project, assignment, sent=sent, errors=refusal.errors, status=HTTPStatus.UNPROCESSABLE_ENTITY
+        )
+    except judging.Conflict as refusal:
+        return _render_conflict(request, assignment, sent, refusal.message)
+    except judging.Gone as refusal:
+        return _render_conflict(request, assignment, sent, refusal.message)
+    if submitted.was_stored:
+        messages.info(request, "Those answers were already saved.")
+    elif submitted.mark == Assignment.Mark.SURPLUS:
+        messages.info(request, "Saved. Others had finished this HIT in the meantime; your work is kept all the same.")
+    return _next(request, project)
+
+
+def _next(request: ProjectRequest, project: Project) -> HttpResponse:
+    found = serving.claim(request.membership)
+    if isinstance(found, serving.Nothing):
+        messages.info(request, found.reason)
+        return _see_other(reverse("annotate:project-desk", args=[project.slug]))
+    return _see_other(reverse("annotate:work-show", args=[project.slug, found]))
+
+
+@requires(Right.WORK, answers_json=True)
+@never_cache
+@require_POST
+def work_draft(request: ProjectRequest, project: Project, assignment_uuid: uuid.UUID) -> JsonResponse:
+    if int(request.META.get("CONTENT_LENGTH") or 0) > drafts.MAX_BYTES:
+        return JsonResponse({"message": "This draft is too large to keep."}, status=413)
+    try:
+        sent = orjson.loads(request.body)
+        if not isinstance(sent, dict):
+            raise Refused("A draft is one JSON object.")
+        merged, saved_at = drafts.save(annotator=request.membership, assignment_uuid=assignment_uuid, sent=sent)
+    except (orjson.JSONDecodeError, RawPostDataException):
+        return JsonResponse({"message": "That is no JSON."}, status=400)
+    except Assignment.DoesNotExist as error:
+        raise Http404("No such HIT.") from error
+    except judging.Gone as refusal:
+        return JsonResponse({"state": refusal.state, "message": refusal.message}, status=409)
+    except Refused as refusal:
+        return JsonResponse({"message": refusal.message}, status=400)
+    return JsonResponse({**merged, "saved_at": saved_at.isoformat()})
+
+
+@requires(Right.WORK)
+@require_POST
+def work_return(request: ProjectRequest, project: Project, assignment_uuid: uuid.UUID) -> HttpResponse:
+    form = ReturnForm(request.POST)
+    reason = form.cleaned_data["reason"] if form.is_valid() else ""
+    try:
+        judging.give_back(annotator=request.membership, assignment_uuid=assignment_uuid, reason=reason)
+    except Assignment.DoesNotExist as error:
+        raise Http404("No such HIT.") from error
+    except Refused as refusal:
+        messages.error(request, refusal.message)
+    else:
+        messages.success(request, "Returned. You will not be given that HIT again.")
+    return _see_other(reverse("annotate:project-desk", args=[project.slug]))
+
+
+@requires(Right.WORK)
+@require_POST
+def work_reopen(request: ProjectRequest, project: Project, assignment_uuid: uuid.UUID) -> HttpResponse:
+    return _act_on_page(request, project, assignment_uuid, judging.reopen, "You have the HIT again.")
+
+
+@requires(Right.WORK)
+@require_POST
+def work_extend(request: ProjectRequest, project: Project, assignment_uuid: uuid.UUID) -> HttpResponse:
+    return _act_on_page(request, project, assignment_uuid, judging.extend, "You have the whole time again.")
+
+
+def _act_on_page(
+    request: ProjectRequest, project: Project, assignment_uuid: uuid.UUID, act: Any, done: str
+) -> HttpResponse:
+    try:
+        act(annotator=request.membership, assignment_uuid=assignment_uuid)
+    except Assignment.DoesNotExist as error:
+        raise Http404("No such HIT.") from error
+    except Refused as refusal:
+        messages.error(request, refusal.message)
+    else:
+        messages.success(request, done)
+    return _see_other(reverse("annotate:work-show", args=[project.slug, assignment_uuid]))
+
+
+@signed_in(answers_json=True)
+@never_cache
+@require_safe
+def session(request: SignedInRequest) -> JsonResponse:
+    return JsonResponse({"user": request.user.get_username(), "csrf": get_token(request)})
+
+
+def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
+    """A rating form whose token is stale comes back filled in, with a fresh token; nothing is lost."""
+    try:
+        match = resolve(request.path_info)
+    except Resolver404:
+        match = None
+    if match is not None and match.view_name == "annotate:work-show" and request.user.is_authenticated:
+        door = cast(ProjectRequest, request)
+        door.membership = fetch_membership(door.user, match.kwargs["slug"], Right.WORK)
+        door.project = door.membership.project
+        assignment = _assignment(door.membership, match.kwargs["assignment_uuid"])
+        criteria = frozen_criteria(assignment.hit.batch.rubric_id)
+        sent = read_rating(request.POST, len(assignment.layout), criteria)
+        messages.warning(request, "Your sign-in had changed since this page was opened. Please submit once more.")
+        return render_assignment(request, door.project, assignment, sent=sent, status=HTTPStatus.FORBIDDEN)
+    return render(request, "403_csrf.html", {"reason": reason}, status=HTTPStatus.FORBIDDEN)
+
+
+def _assignment(annotator: Membership, assignment_uuid: uuid.UUID) -> Assignment:
+    """The annotator's own assignment with all that its page shows; anybody else's is not found."""
+    try:
+        return Assignment.objects.select_related("hit__batch", "hit__passage", "draft").get(
+            uuid=assignment_uuid, annotator=annotator.pk
+        )
+    except Assignment.DoesNotExist as error:
+        raise Http404("No such HIT.") from error
+
+
+def _render_conflict(request: ProjectRequest, assignment: Assignment, sent: Sent, message: str) -> HttpResponse:
+    """What is stored beside what was sent; the stored answers stay."""
+    stored: dict[int, dict[str, Any]] = {}
+    for item_id, key, value in Judgment.objects.filter(assignment=assignment).values_list(
+        "item_id", "criterion__key", "value"
+    ):
+        stored.setdefault(item_id, {})[key] = value
+    cannot = dict(Remark.objects.filter(assignment=assignment).values_list("item_id", "cannot_judge_reason"))
+    criteria = frozen_criteria(assignment.hit.batch.rubric_id)
+    rows = [
+        {
+            "number": place + 1,
+            "question": item["question_text"],
+            "candidate_text": item["text"],
+            "stored": [stored.get(item["pk"], {}).get(criterion.key) for criterion in criteria],
+            "sent": [sent.values.get(place, {}).get(criterion.key) for criterion in criteria],
+            "stored_cannot": cannot.get(item["pk"], ""),
+            "sent_cannot": sent.cannot.get(place, ""),
+        }
+        for place, item in enumerate(shown_items(assignment.layout))
+    ]
+    context = {"message": message, "rows": rows, "criteria": criteria, "assignment": assignment}
+    return render(request, "annotate/hit_conflict.html", context, status=HTTPStatus.CONFLICT)
+
+
+def _see_other(url: str) -> HttpResponseRedirect:
+    response = HttpResponseRedirect(url)
+    response.status_code = HTTPStatus.SEE_OTHER
+    return response

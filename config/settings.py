@@ -1,0 +1,211 @@
+"""Settings; every value comes from the environment through the typed readers of `config.env`."""
+
+from pathlib import Path
+
+from csp.constants import NONE, SELF
+from django.core.exceptions import ImproperlyConfigured
+
+from config import embedded, env
+
+BASE_DIR = Path(__file__).resolve().parent.parent
+
+# Without a database of its own the app runs its private servers: the development default.
+DATABASE_URL = env.text("DATABASE_URL", default="")
+REDIS_URL = env.text("REDIS_URL", default="")
+IS_EMBEDDED = not DATABASE_URL
+
+DEBUG = env.debug("DEBUG")
+SECRET_KEY = env.text("SECRET_KEY", default="") or (embedded.secret_key() if IS_EMBEDDED else "")
+if not SECRET_KEY:
+    raise ImproperlyConfigured("Set SECRET_KEY: with DATABASE_URL set there is no default key.")
+
+SITE_URL = env.text("SITE_URL", default="").rstrip("/")
+IS_HTTPS = env.flag("HTTPS", default=SITE_URL.startswith("https://"))
+ALLOWED_HOSTS = env.words("ALLOWED_HOSTS", default=["localhost", "127.0.0.1", "[::1]"] if IS_EMBEDDED else [])
+CSRF_TRUSTED_ORIGINS = [SITE_URL] if SITE_URL else []
+DATA_DIR = embedded.data_dir()
+
+INSTALLED_APPS = [
+    "config.apps.ConfigConfig",
+    "demo.apps.DemoConfig",
+    "results.apps.ResultsConfig",
+    "annotate.apps.AnnotateConfig",
+    "projects.apps.ProjectsConfig",
+    "django.contrib.admin",
+    "django.contrib.auth",
+    "django.contrib.contenttypes",
+    "django.contrib.sessions",
+    "django.contrib.messages",
+    "django.contrib.postgres",
+    "whitenoise.runserver_nostatic",
+    "django.contrib.staticfiles",
+    "axes",
+    "csp",
+]
+
+MIDDLEWARE = [
+    "django.middleware.security.SecurityMiddleware",
+    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "csp.middleware.CSPMiddleware",
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.common.CommonMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "projects.access.SignInMiddleware",
+    "django.contrib.messages.middleware.MessageMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    "axes.middleware.AxesMiddleware",
+]
+
+ROOT_URLCONF = "config.urls"
+WSGI_APPLICATION = "config.wsgi.application"
+
+TEMPLATES = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "DIRS": [BASE_DIR / "templates"],
+        "OPTIONS": {
+            "loaders": [
+                (
+                    "django.template.loaders.cached.Loader",
+                    [
+                        "django.template.loaders.filesystem.Loader",
+                        "django.template.loaders.app_directories.Loader",
+                    ],
+                )
+            ],
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.contrib.auth.context_processors.auth",
+                "django.contrib.messages.context_processors.messages",
+                "config.navigation.navigation",
+            ],
+        },
+    }
+]
+
+DATABASES = {
+    "default": {
+        "ENGINE": "django.db.backends.postgresql",
+        "CONN_MAX_AGE": env.number("CONN_MAX_AGE", default=300),
+        "CONN_HEALTH_CHECKS": True,
+        **(env.database(DATABASE_URL) if DATABASE_URL else embedded.database_settings()),
+    }
+}
+
+AUTH_USER_MODEL = "projects.User"
+AUTHENTICATION_BACKENDS = [
+    "axes.backends.AxesStandaloneBackend",
+    "django.contrib.auth.backends.ModelBackend",
+]
+AUTH_PASSWORD_VALIDATORS = [
+    {"NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"},
+    {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator", "OPTIONS": {"min_length": 12}},
+    {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
+    {"NAME": "django.contrib.auth.password_validation.NumericPasswordValidator"},
+]
+PASSWORD_HASHERS = [
+    "django.contrib.auth.hashers.Argon2PasswordHasher",
+    "django.contrib.auth.hashers.PBKDF2PasswordHasher",
+]
+LOGIN_URL = "projects:sign-in"
+LOGIN_REDIRECT_URL = "annotate:desk"
+LOGOUT_REDIRECT_URL = "projects:sign-in"
+PASSWORD_RESET_TIMEOUT = 3600
+
+# Sign-in throttling: per account and per address, each on its own, for a quarter of an hour.
+AXES_FAILURE_LIMIT = env.number("SIGN_IN_FAILURES", default=10)
+AXES_COOLOFF_TIME = 0.25
+AXES_LOCKOUT_PARAMETERS = ["username", "ip_address"]
+AXES_LOCKOUT_CALLABLE = "projects.views.accounts.locked_out"
+AXES_RESET_ON_SUCCESS = True
+AXES_VERBOSE = False
+AXES_ENABLE_ADMIN = False
+AXES_DISABLE_ACCESS_LOG = True
+AXES_SENSITIVE_PARAMETERS = ["username", "password"]
+# X-Forwarded-For is believed only from as many proxies as the operator says there are.
+N_PROXIES = env.number("N_PROXIES", default=0)
+AXES_CLIENT_IP_CALLABLE = "projects.access.client_address"
+
+# One private session per sign-in; two weeks at the longest.
+SESSION_COOKIE_AGE = 14 * 24 * 3600
+SESSION_COOKIE_HTTPONLY = True
+SESSION_COOKIE_SAMESITE = "Lax"
+SESSION_COOKIE_SECURE = IS_HTTPS
+SESSION_COOKIE_NAME = "__Host-session" if IS_HTTPS else "session"
+CSRF_COOKIE_HTTPONLY = True
+CSRF_COOKIE_SECURE = IS_HTTPS
+CSRF_COOKIE_NAME = "__Host-csrf" if IS_HTTPS else "csrf"
+CSRF_FAILURE_VIEW = "annotate.views.work.csrf_failure"
+
+SECURE_SSL_REDIRECT = IS_HTTPS and env.flag("SSL_REDIRECT", default=True)
+SECURE_HSTS_SECONDS = 365 * 24 * 3600 if IS_HTTPS else 0
+SECURE_HSTS_INCLUDE_SUBDOMAINS = IS_HTTPS
+SECURE_HSTS_PRELOAD = IS_HTTPS
+SECURE_CONTENT_TYPE_NOSNIFF = True
+SECURE_REFERRER_POLICY = "same-origin"
+SECURE_CROSS_ORIGIN_OPENER_POLICY = "same-origin"
+if env.flag("BEHIND_TLS_PROXY", default=False):
+    SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
+X_FRAME_OPTIONS = "DENY"
+CONTENT_SECURITY_POLICY = {
+    "DIRECTIVES": {
+        "default-src": [NONE],
+        "script-src": [SELF],
+        "style-src": [SELF],
+        "img-src": [SELF, "data:"],
+        "font-src": [SELF],
+        "connect-src": [SELF],
+        "manifest-src": [SELF],
+        "object-src": [NONE],
+        "base-uri": [NONE],
+        "form-action": [SELF],
+        "frame-ancestors": [NONE],
+    }
+}
+
+LANGUAGE_CODE = "en"
+TIME_ZONE = "UTC"
+USE_TZ = True
+USE_I18N = False
+
+STATIC_URL = "static/"
+STATIC_ROOT = DATA_DIR / "static"
+STATICFILES_DIRS = [BASE_DIR / "static"]
+STORAGES = {
+    "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
+    "staticfiles": {"BACKEND": "config.storage.ModuleStaticFilesStorage"},
+}
+MEDIA_ROOT = DATA_DIR / "files"
+FILE_UPLOAD_TEMP_DIR = str(embedded.upload_dir())
+FILE_UPLOAD_PERMISSIONS = 0o600
+FILE_UPLOAD_HANDLERS = ["django.core.files.uploadhandler.TemporaryFileUploadHandler"]
+DATA_UPLOAD_MAX_MEMORY_SIZE = 2_500_000
+DATA_UPLOAD_MAX_NUMBER_FIELDS = 2_000
+MAX_UPLOAD_BYTES = env.number("MAX_UPLOAD_BYTES", default=512 * 1024 * 1024)
+
+CELERY_BROKER_URL = REDIS_URL or embedded.redis_url()
+CELERY_TASK_IGNORE_RESULT = True
+CELERY_TASK_SERIALIZER = "json"
+CELERY_ACCEPT_CONTENT = ["json"]
+CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
+CELERY_TASK_PUBLISH_RETRY = False
+CELERY_BROKER_TRANSPORT_OPTIONS = {"socket_connect_timeout": 2, "socket_timeout": 30}
+CELERY_TIMEZONE = "UTC"
+CELERY_BEAT_SCHEDULE = {
+    "sweep": {"task": "annotate.sweep", "schedule": 30.0},
+    "ring-queued-jobs": {"task": "projects.ring_queued_jobs", "schedule": 10.0},
+    "verify": {"task": "annotate.verify", "schedule": 24 * 3600.0},
+    "clear-sessions": {"task": "projects.clear_sessions", "schedule": 24 * 3600.0},
+}
+
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+
+LOGGING = {
+    "version": 1,
+    "disable_existing_loggers": False,
+    "formatters": {"line": {"format": "%(asctime)s %(levelname)s %(name)s %(message)s"}},
+    "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line"}},
+    "root": {"handlers": ["console"], "level": "INFO"},
+    "loggers": {"django": {"handlers": [], "propagate": True}, "axes": {"level": "WARNING"}},
+}

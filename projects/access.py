@@ -1,0 +1,184 @@
+"""The one door: who may open what.
+
+Every view declares one policy. A stranger to a project gets 404, too little right 403, and whoever
+is not signed in goes to the sign-in page (or gets 401 where the view answers JSON).
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import Enum
+from functools import wraps
+from typing import Any, cast
+
+from django.conf import settings
+from django.contrib.auth.views import redirect_to_login
+from django.core.exceptions import ImproperlyConfigured, PermissionDenied
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
+
+from projects.models import Membership, Project, User
+
+View = Callable[..., HttpResponseBase]
+
+
+class Right(Enum):
+    """What a membership allows, from least to most."""
+
+    MEMBER = "member"
+    WORK = "work"
+    READ = "read"
+    MANAGE = "manage"
+    OWN = "own"
+
+
+@dataclass(frozen=True)
+class Policy:
+    """What a view declares of itself; the route walk reads it."""
+
+    name: str
+    right: Right | None = None
+    answers_json: bool = False
+
+
+class SignedInRequest(HttpRequest):
+    user: User
+
+
+class ProjectRequest(SignedInRequest):
+    """A request that has come through the door."""
+
+    project: Project
+    membership: Membership
+
+
+def public(view: View) -> View:
+    """Open to everybody, signed in or not."""
+    return _declare(view, Policy("public"))
+
+
+def signed_in(view: View | None = None, *, answers_json: bool = False) -> Any:
+    """Open to every account."""
+
+    def decorate(inner: View) -> View:
+        return _declare(inner, Policy("signed in", answers_json=answers_json))
+
+    return decorate if view is None else decorate(view)
+
+
+def creates_projects(view: View) -> View:
+    """Open to accounts that may make projects."""
+
+    @wraps(view)
+    def wrapped(request: SignedInRequest, **kwargs: Any) -> HttpResponseBase:
+        if not request.user.can_create_projects:
+            raise PermissionDenied("Your account may not make projects. Ask whoever runs this site.")
+        return view(request, **kwargs)
+
+    return _declare(wrapped, Policy("creates projects"))
+
+
+def requires(right: Right, *, answers_json: bool = False) -> Callable[[View], View]:
+    """Open to members with this right; turns the `slug` of the path into the project."""
+
+    def decorate(view: View) -> View:
+        @wraps(view)
+        def wrapped(request: ProjectRequest, slug: str, **kwargs: Any) -> HttpResponseBase:
+            request.membership = fetch_membership(request.user, slug, right)
+            request.project = request.membership.project
+            return view(request, request.project, **kwargs)
+
+        return _declare(wrapped, Policy(right.value, right, answers_json))
+
+    return decorate
+
+
+def fetch_membership(user: User, slug: str, right: Right) -> Membership:
+    """The user's membership in a project, if it gives the right.
+
+    Raises Http404 to a stranger and PermissionDenied, with the reason, to a member with too little right.
+    """
+    membership = (
+        Membership.objects.select_related("project")
+        .filter(user=user, project__slug=slug, project__deleted_at=None)
+        .first()
+    )
+    if membership is None:
+        raise Http404("No such project.")
+    reason = why_refused(membership, right)
+    if reason:
+        raise PermissionDenied(reason)
+    return membership
+
+
+def has_right(membership: Membership, right: Right) -> bool:
+    return not why_refused(membership, right)
+
+
+def why_refused(membership: Membership, right: Right) -> str:
+    """The sentence for somebody who lacks the right; empty when they have it."""
+    if membership.standing == Membership.Standing.REMOVED:
+        return "Your membership in this project has ended. Your work so far is kept. Thank you for it."
+    if right is Right.MEMBER:
+        return ""
+    if membership.standing == Membership.Standing.SUSPENDED:
+        return "Your work in this project is on hold. A manager of the project can tell you why."
+    allowed = {
+        Right.WORK: membership.is_annotator,
+        Right.READ: membership.can_read,
+        Right.MANAGE: membership.can_manage,
+        Right.OWN: membership.is_owner,
+    }[right]
+    return "" if allowed else _LACKING[right]
+
+
+_LACKING = {
+    Right.WORK: "Only the project's annotators rate HITs.",
+    Right.READ: "Only the project's researchers and managers see this page.",
+    Right.MANAGE: "Only the project's managers may do this.",
+    Right.OWN: "Only the project's owner may do this.",
+}
+
+
+class SignInMiddleware:
+    """Holds every view to its declared policy: none declared, none served."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        return self.get_response(request)
+
+    def process_view(
+        self, request: HttpRequest, view: View, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> HttpResponseBase | None:
+        policy = policy_of(view, request.resolver_match.app_names if request.resolver_match else [])
+        if policy is None:
+            raise ImproperlyConfigured(f"The view {view} declares no policy.")
+        if policy.name == "public":
+            return None
+        if not request.user.is_authenticated:
+            if policy.answers_json:
+                return JsonResponse({"message": "You are not signed in."}, status=401)
+            return redirect_to_login(request.get_full_path())
+        if policy.name == "staff" and not request.user.is_staff:
+            raise Http404
+        return None
+
+
+def policy_of(view: View, app_names: list[str]) -> Policy | None:
+    """What a view declares; Django's admin is for staff as a whole."""
+    if "admin" in app_names:
+        return Policy("staff")
+    return cast(Policy | None, getattr(view, "policy", None))
+
+
+def client_address(request: HttpRequest) -> str:
+    """Where the request comes from; a forwarded address counts only as far as the operator's own proxies."""
+    forwarded = [part.strip() for part in request.META.get("HTTP_X_FORWARDED_FOR", "").split(",") if part.strip()]
+    if settings.N_PROXIES and len(forwarded) >= settings.N_PROXIES:
+        return str(forwarded[-settings.N_PROXIES])
+    return str(request.META.get("REMOTE_ADDR") or "")
+
+
+def _declare(view: View, policy: Policy) -> View:
+    view.policy = policy  # type: ignore[attr-defined]
+    return view

@@ -1,0 +1,76 @@
+"""What the project's commands share: the project, JSON out, exit codes, progress."""
+
+import sys
+import time
+from typing import Any
+
+import orjson
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from projects.errors import Refused
+from projects.models import Project
+
+
+class ReportingCommand(BaseCommand):
+    """A command that answers once, as text or as one JSON object, and exits 0, 1 (refused) or 2 (wrong use)."""
+
+    requires_system_checks: list[str] = []
+    _last_shown = 0.0
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
+
+    def execute(self, *args: Any, **options: Any) -> str | None:
+        self.as_json = bool(options.get("json"))
+        try:
+            return super().execute(*args, **options)
+        except Refused as refusal:
+            raise CommandError("\n".join([refusal.message, *refusal.details]), returncode=1) from refusal
+
+    def answer(self, result: dict[str, Any], text: str | None = None) -> None:
+        if self.as_json:
+            self.stdout.write(orjson.dumps(result, option=orjson.OPT_INDENT_2).decode())
+        else:
+            self.stdout.write(text if text is not None else _as_lines(result))
+
+    def progress(self, done: int, total: int) -> None:
+        """A bar on stderr, when that is a terminal."""
+        now = time.monotonic()
+        if not sys.stderr.isatty() or (done < total and now - self._last_shown < 0.2):
+            return
+        self._last_shown = now
+        share = done / total if total else 1.0
+        bar = "#" * round(30 * share)
+        self.stderr.write(f"\r[{bar:<30}] {done:,} of {total:,}", ending="\n" if done >= total else "")
+        self.stderr.flush()
+
+
+class ProjectCommand(ReportingCommand):
+    """A command on one project, named by --project."""
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        super().add_arguments(parser)
+        parser.add_argument("--project", required=True, metavar="SLUG")
+
+    def project(self, options: dict[str, Any]) -> Project:
+        project = Project.objects.live().filter(slug=options["project"]).first()
+        if project is None:
+            raise Refused(f"There is no project “{options['project']}”.")
+        return project
+
+
+def _as_lines(result: dict[str, Any], indent: str = "") -> str:
+    lines = []
+    for key, value in result.items():
+        name = key.replace("_", " ")
+        if isinstance(value, dict):
+            lines.append(f"{indent}{name}:")
+            lines.append(_as_lines(value, indent + "  "))
+        elif isinstance(value, list):
+            lines.append(f"{indent}{name}:")
+            for entry in value:
+                shown = _as_lines(entry, indent + "    ").lstrip() if isinstance(entry, dict) else str(entry)
+                lines.append(f"{indent}  - {shown}")
+        else:
+            lines.append(f"{indent}{name}: {value}")
+    return "\n".join(line for line in lines if line)

@@ -1,0 +1,23 @@
+"""What is to be judged, by whom, by which rubric."""
+
+from projects.models.corpus import Candidate, Dataset, MinimalPair, Passage, Question, Reference
+from projects.models.log import LogEntry
+from projects.models.people import Invitation, Membership, Project, User
+from projects.models.rubric import Criterion, Instructions, Rubric
+
+__all__ = [
+    "Candidate",
+    "Criterion",
+    "Dataset",
+    "Instructions",
+    "Invitation",
+    "LogEntry",
+    "Membership",
+    "MinimalPair",
+    "Passage",
+    "Project",
+    "Question",
+    "Reference",
+    "Rubric",
+    "User",
+]

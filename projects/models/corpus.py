@@ -1,0 +1,157 @@
+"""The corpus: dataset, passage, question, reference, candidate, minimal pair.
+
+An external id is what the imported file calls a row. A row without one gets an id made of a
+hash of its exact text, so that the same text is the same row within its dataset.
+Defaults are the database's own: rows come by COPY, which runs no Python.
+"""
+
+from django.contrib.postgres.fields import ArrayField
+from django.db import models
+from django.db.models import Q
+from django.db.models.functions import MD5
+
+from projects.models.people import Project
+
+ID_LENGTH = 200
+
+
+class Dataset(models.Model):
+    """A named collection of passages within a project."""
+
+    class Kind(models.TextChoices):
+        GENERATIVE = "generative", "generative"
+        SPAN = "span", "span"
+        QUESTION_GENERATION = "question_generation", "question generation"
+
+    project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="datasets")
+    name = models.CharField(max_length=120)
+    kind = models.CharField(max_length=20, choices=Kind.choices, default=Kind.GENERATIVE)
+
+    class Meta:
+        ordering = ("name",)
+        constraints = [models.UniqueConstraint(fields=["project", "name"], name="dataset_name")]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class Passage(models.Model):
+    """A text that questions are asked about; it may be empty, or a list of titled documents."""
+
+    dataset = models.ForeignKey(Dataset, on_delete=models.PROTECT, related_name="passages", db_index=False)
+    external_id = models.CharField(max_length=ID_LENGTH)
+    title = models.TextField(blank=True, db_default="")
+    text = models.TextField(blank=True, db_default="")
+    documents = models.JSONField(null=True, blank=True)
+    split = models.CharField(max_length=40, blank=True, db_default="")
+    withdrawn_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        ordering = ("id",)
+        constraints = [models.UniqueConstraint(fields=["dataset", "external_id"], name="passage_external_id")]
+        indexes = [models.Index("dataset", MD5("text"), name="passage_text")]
+
+    def __str__(self) -> str:
+        return self.external_id
+
+    @property
+    def is_empty(self) -> bool:
+        return not self.text and not self.documents
+
+
+class Question(models.Model):
+    """A question about a passage."""
+
+    class Type(models.TextChoices):
+        UNSET = "", "not said"
+        YES_NO = "yes-no", "yes-no"
+        ENTITY = "entity", "entity"
+        DESCRIPTION = "description", "description"
+        OTHER = "other", "other"
+
+    dataset = models.ForeignKey(
+        Dataset, on_delete=models.PROTECT, related_name="questions", db_index=False, db_constraint=False
+    )
+    passage = models.ForeignKey(Passage, on_delete=models.PROTECT, related_name="questions")
+    external_id = models.CharField(max_length=ID_LENGTH)
+    text = models.TextField()
+    type = models.CharField(max_length=12, choices=Type.choices, blank=True, db_default="")
+    entities = ArrayField(models.TextField(), db_default=models.Value([], ArrayField(models.TextField())))
+    span = models.TextField(blank=True, db_default="")
+
+    class Meta:
+        ordering = ("id",)
+        constraints = [models.UniqueConstraint(fields=["dataset", "external_id"], name="question_external_id")]
+
+    def __str__(self) -> str:
+        return self.external_id
+
+
+class Reference(models.Model):
+    """One right answer to a question."""
+
+    question = models.ForeignKey(Question, on_delete=models.PROTECT, related_name="references", db_index=False)
+    position = models.PositiveSmallIntegerField()
+    text = models.TextField()
+    opinion = models.CharField(max_length=20, blank=True, db_default="")
+
+    class Meta:
+        ordering = ("position",)
+        constraints = [models.UniqueConstraint(fields=["question", "position"], name="reference_position")]
+
+    def __str__(self) -> str:
+        return f"reference {self.position}"
+
+
+class CandidateQuerySet(models.QuerySet["Candidate"]):
+    def of(self, project: Project) -> "CandidateQuerySet":
+        return self.filter(dataset__project=project)
+
+    def judgeable(self) -> "CandidateQuerySet":
+        return self.filter(withdrawn_at=None, question__passage__withdrawn_at=None)
+
+
+class Candidate(models.Model):
+    """An answer by some source that people are asked to judge."""
+
+    dataset = models.ForeignKey(
+        Dataset, on_delete=models.PROTECT, related_name="candidates", db_index=False, db_constraint=False
+    )
+    question = models.ForeignKey(Question, on_delete=models.PROTECT, related_name="candidates")
+    external_id = models.CharField(max_length=ID_LENGTH)
+    text = models.TextField(blank=True)
+    source = models.CharField(max_length=ID_LENGTH, blank=True, db_default="")
+    opinion = models.CharField(max_length=20, blank=True, db_default="")
+    rank = models.IntegerField(null=True, blank=True)
+    confidence = models.FloatField(null=True, blank=True)
+    metadata = models.JSONField(db_default=models.Value({}, models.JSONField()))
+    withdrawn_at = models.DateTimeField(null=True, blank=True)
+
+    objects = CandidateQuerySet.as_manager()
+
+    class Meta:
+        ordering = ("id",)
+        constraints = [models.UniqueConstraint(fields=["dataset", "external_id"], name="candidate_external_id")]
+
+    def __str__(self) -> str:
+        return self.external_id
+
+
+class MinimalPair(models.Model):
+    """Two candidates written to differ in one phenomenon, with the scores they came with."""
+
+    question = models.ForeignKey(Question, on_delete=models.PROTECT, related_name="minimal_pairs")
+    candidate_1 = models.OneToOneField(Candidate, on_delete=models.PROTECT, related_name="pair_as_1")
+    candidate_2 = models.OneToOneField(Candidate, on_delete=models.PROTECT, related_name="pair_as_2")
+    phenomenon = models.CharField(max_length=40, blank=True, db_default="")
+    score_1 = models.FloatField()
+    score_2 = models.FloatField()
+
+    class Meta:
+        ordering = ("id",)
+        constraints = [
+            models.CheckConstraint(condition=Q(score_1__gt=models.F("score_2")), name="minimal_pair_scores"),
+        ]
+
+    def __str__(self) -> str:
+        return f"pair {self.pk}"

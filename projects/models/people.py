@@ -1,0 +1,185 @@
+"""Users, projects, memberships and the invitations that make them."""
+
+import secrets
+from typing import TYPE_CHECKING
+
+from django.contrib.auth.models import AbstractUser
+from django.core.validators import MaxValueValidator, MinValueValidator
+from django.db import models
+from django.db.models import Q
+from django.db.models.functions import Now
+from django.urls import reverse
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+PSEUDONYM_ALPHABET = "abcdefghjkmnpqrstuvwxyz23456789"
+
+
+def random_pseudonym() -> str:
+    """A name that tells nothing: a fresh draw for each project."""
+    return "a-" + "".join(secrets.choice(PSEUDONYM_ALPHABET) for _ in range(8))
+
+
+class User(AbstractUser):
+    """A person who can sign in. What they may do in a project is their membership."""
+
+    can_create_projects = models.BooleanField(default=False)
+
+
+class ProjectQuerySet(models.QuerySet["Project"]):
+    def live(self) -> "ProjectQuerySet":
+        return self.filter(deleted_at=None)
+
+    def visible_to(self, user: User) -> "ProjectQuerySet":
+        return self.live().filter(
+            memberships__user=user,
+            memberships__standing__in=(Membership.Standing.ACTIVE, Membership.Standing.SUSPENDED),
+        )
+
+
+class Project(models.Model):
+    """One study: its data, its people, its rubric and its rules."""
+
+    slug = models.SlugField(max_length=60, unique=True)
+    name = models.CharField(max_length=120)
+    description = models.TextField(blank=True)
+    hit_size = models.PositiveSmallIntegerField(default=10, validators=[MinValueValidator(1), MaxValueValidator(100)])
+    cents_per_hit = models.PositiveIntegerField(default=40, validators=[MaxValueValidator(100_000)])
+    cents_per_item = models.PositiveIntegerField(default=0, validators=[MaxValueValidator(100_000)])
+    fee_share = models.FloatField(default=0.0, validators=[MinValueValidator(0.0), MaxValueValidator(1.0)])
+    time_limit_minutes = models.PositiveIntegerField(
+        default=60, validators=[MinValueValidator(1), MaxValueValidator(60 * 24 * 14)]
+    )
+    created_at = models.DateTimeField(db_default=Now())
+    deleted_at = models.DateTimeField(null=True, blank=True)
+
+    objects = ProjectQuerySet.as_manager()
+
+    class Meta:
+        ordering = ("name", "id")
+        constraints = [
+            models.CheckConstraint(condition=Q(hit_size__gte=1, hit_size__lte=100), name="project_hit_size"),
+            models.CheckConstraint(condition=Q(time_limit_minutes__gte=1), name="project_time_limit"),
+            models.CheckConstraint(condition=Q(fee_share__gte=0, fee_share__lte=1), name="project_fee_share"),
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+    def get_absolute_url(self) -> str:
+        return reverse("results:project-overview", args=[self.slug])
+
+    @property
+    def is_paid(self) -> bool:
+        return bool(self.cents_per_hit or self.cents_per_item)
+
+
+class MembershipQuerySet(models.QuerySet["Membership"]):
+    def people(self) -> "MembershipQuerySet":
+        return self.filter(kind=Membership.Kind.PERSON)
+
+    def active(self) -> "MembershipQuerySet":
+        return self.filter(standing=Membership.Standing.ACTIVE)
+
+    def annotators(self) -> "MembershipQuerySet":
+        return self.filter(is_annotator=True)
+
+
+class Membership(models.Model):
+    """A person's place in a project; every judgment points here, never to the user."""
+
+    class Kind(models.TextChoices):
+        PERSON = "person", "person"
+        IMPORTED = "imported", "imported annotator"
+        UNKNOWN = "unknown", "unknown annotator"
+        SIMULATED = "simulated", "simulated annotator"
+
+    class Role(models.TextChoices):
+        OWNER = "owner", "owner"
+        MANAGER = "manager", "manager"
+        RESEARCHER = "researcher", "researcher"
+        ANNOTATOR = "annotator", "annotator"
+
+    class Standing(models.TextChoices):
+        ACTIVE = "active", "active"
+        SUSPENDED = "suspended", "suspended"
+        REMOVED = "removed", "removed"
+
+    project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="memberships")
+    user = models.ForeignKey(User, on_delete=models.SET_NULL, null=True, blank=True, related_name="memberships")
+    kind = models.CharField(max_length=12, choices=Kind.choices, default=Kind.PERSON)
+    imported_name = models.CharField(max_length=200, null=True, blank=True)  # noqa: DJ001 - NULL keeps it out of the key
+    role = models.CharField(max_length=12, choices=Role.choices, default=Role.ANNOTATOR)
+    is_annotator = models.BooleanField(default=False)
+    standing = models.CharField(max_length=12, choices=Standing.choices, default=Standing.ACTIVE)
+    pseudonym = models.CharField(max_length=40, default=random_pseudonym)
+    joined_at = models.DateTimeField(db_default=Now())
+
+    objects = MembershipQuerySet.as_manager()
+
+    class Meta:
+        ordering = ("id",)
+        constraints = [
+            models.UniqueConstraint(fields=["project", "user"], name="membership_once_per_user"),
+            models.UniqueConstraint(fields=["project", "pseudonym"], name="membership_pseudonym"),
+            models.UniqueConstraint(fields=["project", "imported_name"], name="membership_imported_name"),
+            models.CheckConstraint(condition=Q(kind="person") | Q(user=None), name="membership_only_persons_sign_in"),
+        ]
+
+    def __str__(self) -> str:
+        return self.pseudonym
+
+    @property
+    def can_read(self) -> bool:
+        return self.role != self.Role.ANNOTATOR
+
+    @property
+    def can_manage(self) -> bool:
+        return self.role in (self.Role.MANAGER, self.Role.OWNER)
+
+    @property
+    def is_owner(self) -> bool:
+        return self.role == self.Role.OWNER
+
+    @property
+    def is_active(self) -> bool:
+        return self.standing == self.Standing.ACTIVE
+
+    @property
+    def is_blind(self) -> bool:
+        """Whoever can see sources and others' ratings is not."""
+        return not self.can_read
+
+
+class InvitationQuerySet(models.QuerySet["Invitation"]):
+    def usable(self, now: "datetime") -> "InvitationQuerySet":
+        return self.filter(revoked_at=None, expires_at__gt=now, n_uses__lt=models.F("max_uses"))
+
+
+class Invitation(models.Model):
+    """A link that makes whoever opens it a member; only its hash is kept."""
+
+    project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="invitations")
+    role = models.CharField(max_length=12, choices=Membership.Role.choices)
+    is_annotator = models.BooleanField(default=False)
+    token_sha256 = models.CharField(max_length=64, unique=True)
+    note = models.CharField(max_length=120, blank=True)
+    max_uses = models.PositiveIntegerField(default=1, validators=[MinValueValidator(1), MaxValueValidator(10_000)])
+    n_uses = models.PositiveIntegerField(default=0)
+    expires_at = models.DateTimeField()
+    revoked_at = models.DateTimeField(null=True, blank=True)
+    created_by = models.ForeignKey(Membership, on_delete=models.PROTECT, related_name="+")
+    created_at = models.DateTimeField(db_default=Now())
+
+    objects = InvitationQuerySet.as_manager()
+
+    class Meta:
+        ordering = ("-id",)
+        constraints = [
+            models.CheckConstraint(condition=Q(n_uses__lte=models.F("max_uses")), name="invitation_uses"),
+            models.CheckConstraint(condition=~Q(role="owner"), name="invitation_never_owner"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.role} invitation {self.pk}"

@@ -1,0 +1,128 @@
+"""Rubrics: made from a preset or by hand, versioned, frozen once a batch that names them opens."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+from django.db import transaction
+from django.db.models import Max
+from django.utils import timezone
+
+from measures.rubric import PRESETS, CriterionSpec, Level, Scale, ScaleKind
+from projects.errors import Refused
+from projects.models import Criterion, Project, Rubric
+
+
+@dataclass(frozen=True)
+class CriterionOnPage:
+    """A criterion as the rating page and the check of answers need it."""
+
+    id: int
+    key: str
+    name: str
+    statement: str
+    kind: str
+    low: int
+    high: int
+    scale: Scale
+    points: tuple[dict[str, object], ...]
+
+
+def criteria_of(rubric: Rubric) -> tuple[CriterionOnPage, ...]:
+    """The criteria in order; a frozen rubric never changes, so each process reads it once."""
+    if rubric.frozen_at is not None:
+        return frozen_criteria(rubric.pk)
+    return _read(rubric.pk)
+
+
+@lru_cache(maxsize=512)
+def frozen_criteria(rubric_id: int) -> tuple[CriterionOnPage, ...]:
+    """The criteria of a rubric that the caller knows to be frozen, as every batch's past its draft is."""
+    return _read(rubric_id)
+
+
+def scale_of(criterion: Criterion) -> Scale:
+    return Scale(kind=ScaleKind(criterion.kind), low=criterion.low, high=criterion.high)
+
+
+def current_rubric(project: Project) -> Rubric | None:
+    """The newest version made for the app's own work; versions that an import brought do not count."""
+    return project.rubrics.filter(is_imported=False).order_by("-version").first()
+
+
+def create_from_preset(project: Project, preset: str) -> Rubric:
+    spec = PRESETS[preset]
+    return create_rubric(project, name=spec.name, preset=preset, criteria=spec.criteria)
+
+
+@transaction.atomic
+def create_rubric(
+    project: Project, *, name: str, preset: str, criteria: Sequence[CriterionSpec], is_imported: bool = False
+) -> Rubric:
+    """Make the next version. Raises Refused without criteria or with a key twice."""
+    keys = [criterion.key for criterion in criteria]
+    if not keys:
+        raise Refused("A rubric needs at least one criterion.")
+    if len(set(keys)) != len(keys):
+        raise Refused("Two criteria have the same key.")
+    Project.objects.select_for_update(no_key=True).get(pk=project.pk)
+    newest = project.rubrics.aggregate(newest=Max("version"))["newest"] or 0
+    rubric = Rubric.objects.create(
+        project=project, version=newest + 1, name=name, preset=preset, is_imported=is_imported
+    )
+    Criterion.objects.bulk_create(
+        Criterion(
+            rubric=rubric,
+            position=position,
+            key=spec.key,
+            name=spec.name,
+            statement=spec.statement,
+            kind=spec.scale.kind.value,
+            low=int(spec.scale.low),
+            high=int(spec.scale.high),
+            anchors=[{"value": value, "text": text} for value, text in sorted(spec.anchors.items())],
+            is_reversed=spec.reversed,
+            level=spec.level.value,
+        )
+        for position, spec in enumerate(criteria)
+    )
+    return rubric
+
+
+def freeze(rubric: Rubric) -> None:
+    """From now on this version never changes; calling it again does nothing."""
+    Rubric.objects.filter(pk=rubric.pk, frozen_at=None).update(frozen_at=timezone.now())
+
+
+def spec_of(criterion: Criterion) -> CriterionSpec:
+    return CriterionSpec(
+        key=criterion.key,
+        name=criterion.name,
+        statement=criterion.statement,
+        scale=scale_of(criterion),
+        anchors={anchor["value"]: anchor["text"] for anchor in criterion.anchors},
+        reversed=criterion.is_reversed,
+        level=Level(criterion.level),
+    )
+
+
+def _read(rubric_id: int) -> tuple[CriterionOnPage, ...]:
+    return tuple(_on_page(criterion) for criterion in Criterion.objects.filter(rubric=rubric_id).order_by("position"))
+
+
+def _on_page(criterion: Criterion) -> CriterionOnPage:
+    scale = scale_of(criterion)
+    texts = {anchor["value"]: anchor["text"] for anchor in criterion.anchors}
+    return CriterionOnPage(
+        id=criterion.pk,
+        key=criterion.key,
+        name=criterion.name,
+        statement=criterion.statement,
+        kind=criterion.kind,
+        low=criterion.low,
+        high=criterion.high,
+        scale=scale,
+        points=tuple(
+            {"value": value, "label": str(value), "description": texts.get(value, "")} for value in scale.points
+        ),
+    )
