@@ -15,7 +15,8 @@ _ELIGIBLE = """
 SELECT b.id, b.time_limit_minutes, b.order FROM annotate_batch b
 CROSS JOIN LATERAL (
     SELECT count(*) AS mine,
-           count(*) FILTER (WHERE a.opened_at >= date_trunc('day', now() AT TIME ZONE 'UTC') AT TIME ZONE 'UTC') AS today
+           count(*) FILTER (
+               WHERE a.opened_at >= date_trunc('day', now() AT TIME ZONE 'UTC') AT TIME ZONE 'UTC') AS today
     FROM annotate_assignment a JOIN annotate_hit h ON h.id = a.hit_id
     WHERE (b.max_hits_per_annotator IS NOT NULL OR b.max_hits_per_day IS NOT NULL OR b.max_share IS NOT NULL)
       AND a.annotator_id = %(me)s AND h.batch_id = b.id AND a.state NOT IN ('returned', 'expired', 'withdrawn')

@@ -81,8 +81,8 @@ class Assignment(models.Model):
             ),
         ]
         indexes = [
-            models.Index("annotator", "-submitted_at", name="assignment_of_annotator"),
-            models.Index("due_at", condition=Q(state="open"), name="assignment_due"),
+            models.Index(fields=["annotator", "-submitted_at"], name="assignment_of_annotator"),
+            models.Index(fields=["due_at"], condition=Q(state="open"), name="assignment_due"),
         ]
 
     def __str__(self) -> str:

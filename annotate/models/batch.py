@@ -86,7 +86,7 @@ class Batch(models.Model):
                 condition=~Q(kind="imported") | Q(state__in=("closed", "archived")), name="batch_imported_is_closed"
             ),
         ]
-        indexes = [models.Index("project", "-priority", "number", condition=Q(state="open"), name="batch_open")]
+        indexes = [models.Index(fields=["project", "-priority", "number"], condition=Q(state="open"), name="batch_open")]
 
     def __str__(self) -> str:
         return self.name
@@ -143,8 +143,8 @@ class Hit(models.Model):
             ),
         ]
         indexes = [
-            models.Index("batch", "queue_key", condition=Q(places_open__gt=0), name="hit_queue"),
-            models.Index("reserved_for", condition=Q(places_open__gt=0), name="hit_reserved"),
+            models.Index(fields=["batch", "queue_key"], condition=Q(places_open__gt=0), name="hit_queue"),
+            models.Index(fields=["reserved_for"], condition=Q(places_open__gt=0), name="hit_reserved"),
         ]
 
     def __str__(self) -> str:

@@ -24,7 +24,7 @@ class LogEntry(models.Model):
     class Meta:
         ordering = ("-id",)
         verbose_name_plural = "log entries"
-        indexes = [models.Index("project", "-id", name="log_newest")]
+        indexes = [models.Index(fields=["project", "-id"], name="log_newest")]
 
     def __str__(self) -> str:
         return f"{self.act} {self.object_type} {self.object_id}"
