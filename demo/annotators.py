@@ -1,0 +1,235 @@
+"""Simulated annotators: they work through the acts that people's pages use, and rate by a rule of their own.
+
+Each is a membership of kind *simulated* that nobody can sign in to, so every page and file says what they are.
+All chance comes from one seeded generator per annotator, and items are rated in their canonical order:
+the same seed gives the same ratings, however the page was shuffled.
+"""
+
+import uuid
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import Protocol
+
+import numpy as np
+from django.db.models import Prefetch
+from django.utils import timezone
+
+from annotate import drafts, judging, serving
+from annotate.forms import Sent
+from annotate.models import Assignment, Item
+from annotate.serving import Nothing
+from measures.rubric import Scale, ScaleKind
+from projects.models import Membership, Project, Reference
+from projects.rubrics import CriterionOnPage, frozen_criteria
+
+Worth = Callable[[Item], float]
+"""What an item is truly worth, from 0 (wrong) to 1 (the same meaning as a reference)."""
+
+
+@dataclass(frozen=True)
+class Seen:
+    """One item as a simulated annotator sees it."""
+
+    answer: str
+    references: tuple[str, ...]
+    worth: float
+    n_words: int
+    """How many words there are to read for this item: its share of the passage, question, references, answer."""
+
+
+class Judgement(Protocol):
+    """A rule that turns what is seen into how good it seems, from 0 to 1; what lies outside is cut off."""
+
+    def rate(self, seen: Seen, rng: np.random.Generator) -> float: ...
+
+
+@dataclass(frozen=True)
+class Reader:
+    """Reads, and comes out at the true worth plus a leaning plus an error (a standard deviation)."""
+
+    error: float
+    leaning: float = 0.0
+
+    def rate(self, seen: Seen, rng: np.random.Generator) -> float:
+        return seen.worth + self.leaning + rng.normal(0.0, self.error)
+
+
+@dataclass(frozen=True)
+class Skimmer:
+    """Reads some items; of the others sees only how many words they share with a reference."""
+
+    reader: Reader
+    read_share: float
+
+    def rate(self, seen: Seen, rng: np.random.Generator) -> float:
+        if rng.random() < self.read_share:
+            return self.reader.rate(seen, rng)
+        words = set(seen.answer.lower().split())
+        shared = max((len(words & set(text.lower().split())) for text in seen.references), default=0)
+        return shared / max(1, len(words)) + rng.normal(0.0, self.reader.error)
+
+
+@dataclass(frozen=True)
+class Temperament:
+    """How somebody rates, how fast, and how often they say something or give a HIT back."""
+
+    name: str
+    judgement: Judgement
+    words_per_second: float = 4.0
+    seconds_per_item: float = 3.0
+    return_share: float = 0.0
+    comment_share: float = 0.0
+    flag_share: float = 0.0
+    cannot_share: float = 0.0
+
+
+CAREFUL = Temperament("careful", Reader(error=0.09), comment_share=0.05, flag_share=0.015)
+NOISY = Temperament("noisy", Reader(error=0.22), return_share=0.06, comment_share=0.02, cannot_share=0.01)
+BIASED = Temperament("biased", Reader(error=0.12, leaning=-0.16), flag_share=0.02)
+HASTY = Temperament(
+    "hasty",
+    Skimmer(Reader(error=0.15), read_share=0.45),
+    words_per_second=11.0,
+    seconds_per_item=0.8,
+    return_share=0.04,
+)
+
+_COMMENTS = (
+    ("This answers another question.", "It says the opposite of the reference."),
+    ("The words are right, but the sense is not.", "Only a small part of it is right."),
+    ("Half of it is there.", "Not wrong, but too general."),
+    ("A small thing is missing.", "Nearly the same; less exact than the reference."),
+    ("Other words, same meaning.", "Long, but all of it is right."),
+)
+_RETURN_REASONS = (
+    "I had to stop before I could finish.",
+    "I know this text already.",
+    "The page would not load properly on my phone.",
+)
+_CANNOT_REASON = "I cannot tell what the answer refers to."
+
+
+@dataclass
+class SimulatedAnnotator:
+    """A simulated membership at work; `worth` is told to it alone and stored nowhere."""
+
+    membership: Membership
+    temperament: Temperament
+    worth: Worth
+    rng: np.random.Generator
+    n_submitted: int = field(default=0, init=False)
+    n_returned: int = field(default=0, init=False)
+
+    def work_once(self) -> bool:
+        """Claim a HIT and submit it, or give it back; False when there is nothing to claim."""
+        claimed = serving.claim(self.membership)
+        if isinstance(claimed, Nothing):
+            return False
+        if self.rng.random() < self.temperament.return_share:
+            reason = str(self.rng.choice(_RETURN_REASONS))
+            judging.give_back(annotator=self.membership, assignment_uuid=claimed, reason=reason)
+            self.n_returned += 1
+            return True
+        sent = self._rate(claimed)
+        self._spend(claimed, sent)
+        judging.submit(annotator=self.membership, assignment_uuid=claimed, sent=sent)
+        self.n_submitted += 1
+        return True
+
+    def begin(self, share: float) -> bool:
+        """Claim a HIT, answer this share of it and leave it open with the draft saved."""
+        claimed = serving.claim(self.membership)
+        if isinstance(claimed, Nothing):
+            return False
+        sent = self._rate(claimed)
+        n_answered = max(1, round(share * len(sent.values)))
+        stamp = timezone.now().timestamp() * 1000
+        answers = {
+            str(place): {key: [value, stamp] for key, value in sent.values[place].items()}
+            for place in sorted(sent.values)[:n_answered]
+        }
+        drafts.save(annotator=self.membership, assignment_uuid=claimed, sent={"answers": answers})
+        return True
+
+    def _rate(self, assignment_uuid: uuid.UUID) -> Sent:
+        assignment = Assignment.objects.select_related("hit__batch", "hit__passage").get(uuid=assignment_uuid)
+        criteria = frozen_criteria(assignment.hit.batch.rubric_id)
+        place_of = {item_id: place for place, item_id in enumerate(assignment.layout)}
+        sheet = _Sheet(seconds=[0.0] * len(place_of))
+        for item, seen in _look(assignment, self.worth):
+            self._answer(seen, place_of[item.pk], criteria, sheet)
+        return Sent(sheet.values, sheet.cannot, frozenset(sheet.flags), sheet.comments, sheet.seconds)
+
+    def _answer(self, seen: Seen, place: int, criteria: Sequence[CriterionOnPage], sheet: "_Sheet") -> None:
+        likes = self.temperament
+        reading = likes.seconds_per_item + seen.n_words / likes.words_per_second
+        sheet.seconds[place] = round(float(reading * self.rng.lognormal(0.0, 0.35)), 2)
+        seems = [likes.judgement.rate(seen, self.rng) for _ in criteria]
+        says, flags, cannot = self.rng.random(3)
+        if cannot < likes.cannot_share:
+            sheet.cannot[place] = _CANNOT_REASON
+            return
+        sheet.values[place] = {
+            criterion.key: _on_scale(share, criterion.scale) for criterion, share in zip(criteria, seems, strict=True)
+        }
+        if says < likes.comment_share:
+            fifth = min(4, int(np.clip(seems[0], 0.0, 1.0) * 5))
+            sheet.comments[place] = str(self.rng.choice(_COMMENTS[fifth]))
+        if flags < likes.flag_share:
+            sheet.flags.add(place)
+
+    def _spend(self, assignment_uuid: uuid.UUID, sent: Sent) -> None:
+        """Set the HIT's opening back by the seconds that a person would have needed for it."""
+        seconds = sum(sent.seconds or []) * 1.08 + 2.0
+        Assignment.objects.filter(uuid=assignment_uuid).update(opened_at=timezone.now() - timedelta(seconds=seconds))
+
+
+@dataclass
+class _Sheet:
+    """A rating form on its way, by place in the layout."""
+
+    seconds: list[float]
+    values: dict[int, dict[str, float | str]] = field(default_factory=dict)
+    cannot: dict[int, str] = field(default_factory=dict)
+    flags: set[int] = field(default_factory=set)
+    comments: dict[int, str] = field(default_factory=dict)
+
+
+def hire(project: Project, temperaments: Sequence[Temperament], *, worth: Worth, seed: int) -> list[SimulatedAnnotator]:
+    """One simulated annotator for each temperament, with a membership and a generator of its own.
+
+    A project that has simulated annotators of these names keeps them.
+    """
+    annotators = []
+    for number, temperament in enumerate(temperaments, start=1):
+        membership, _ = Membership.objects.get_or_create(
+            project=project,
+            imported_name=f"simulated {number} ({temperament.name})",
+            defaults={"kind": Membership.Kind.SIMULATED, "role": Membership.Role.ANNOTATOR, "is_annotator": True},
+        )
+        rng = np.random.default_rng([seed, number])
+        annotators.append(SimulatedAnnotator(membership, temperament, worth, rng))
+    return annotators
+
+
+def _look(assignment: Assignment, worth: Worth) -> Iterator[tuple[Item, Seen]]:
+    items = (
+        Item.objects.filter(pk__in=assignment.layout)
+        .select_related("question", "candidate")
+        .prefetch_related(Prefetch("question__references", Reference.objects.order_by("position")))
+        .order_by("position", "pk")
+    )
+    passage = assignment.hit.passage
+    texts = [passage.text, *(document.get("text", "") for document in passage.documents or [])]
+    n_shared = sum(len(text.split()) for text in texts) / max(1, len(assignment.layout))
+    for item in items:
+        shown = item.shown_text if item.shown_text is not None else item.candidate.text if item.candidate else ""
+        references = tuple(reference.text for reference in item.question.references.all())
+        n_own = sum(len(text.split()) for text in (shown, item.question.text, *references))
+        yield item, Seen(shown, references, worth(item), round(n_shared + n_own))
+
+
+def _on_scale(share: float, scale: Scale) -> float:
+    value = scale.low + float(np.clip(share, 0.0, 1.0)) * (scale.high - scale.low)
+    return float(round(value)) if scale.kind is ScaleKind.ORDINAL else round(value, 1)
