@@ -97,18 +97,19 @@ def rows() -> Iterator[dict[str, Any]]:
             for candidate in question.candidates:
                 yield {
                     "dataset": passage.dataset,
+                    "dataset_kind": KINDS[passage.dataset],
                     "split": passage.split,
                     "domain": passage.domain,
                     "passage_id": passage.id,
                     "title": passage.title,
-                    "passage": list(passage.documents) if passage.documents else passage.passage,
+                    "passage": passage.passage,
+                    "documents": list(passage.documents),
                     "question_id": question.id,
                     "question": question.text,
                     "question_type": question.type,
                     "entities": list(question.entities),
-                    "marked_span": question.marked_span,
-                    "references": [reference.text for reference in question.references],
-                    "opinions": [reference.opinion for reference in question.references],
+                    "span": question.marked_span,
+                    **_reference_columns(question.references),
                     "candidate_id": candidate.id,
                     "source": candidate.source,
                     "candidate": candidate.text,
@@ -149,6 +150,14 @@ def qualification_answers() -> list[QualificationAnswer]:
         for question in passage["questions"]
         for item in question["items"]
     ]
+
+
+def _reference_columns(references: tuple[DemoReference, ...]) -> dict[str, str]:
+    columns = {}
+    for number, reference in enumerate(references, start=1):
+        columns[f"reference_{number}"] = reference.text
+        columns[f"reference_{number}_opinion"] = reference.opinion
+    return columns
 
 
 def _passage(stored: dict[str, Any]) -> DemoPassage:
