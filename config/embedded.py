@@ -88,7 +88,7 @@ def run_dir() -> Path:
     """The directory of the sockets, whose path may have 107 bytes at most."""
     path = data_dir() / "run"
     if len(os.fsencode(path)) + len("/.s.PGSQL.5432") > SOCKET_BYTES:
-        path = Path("/tmp") / f"concord-{os.getuid()}-{_short_hash(data_dir())}"
+        path = Path("/tmp") / f"concord-{os.getuid()}-{_short_hash(data_dir())}"  # noqa: S108  (private, and its owner is checked)
     return path
 
 
@@ -159,7 +159,7 @@ def _secret(name: str) -> str:
     except FileExistsError:
         pass
     finally:
-        os.unlink(draft)
+        Path(draft).unlink()
     return path.read_text(encoding="ascii")
 
 

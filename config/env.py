@@ -112,8 +112,8 @@ def _from_file() -> Mapping[str, str]:
 def read_file(path: Path) -> dict[str, str]:
     """Lines of `NAME=value`; blank lines and those that start with # are skipped."""
     values = {}
-    for n, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
-        line = line.strip()
+    for n, raw in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
+        line = raw.strip()
         if not line or line.startswith("#"):
             continue
         name, equals, value = line.removeprefix("export ").partition("=")

@@ -43,6 +43,14 @@ def locked(path: Path) -> Iterator[None]:
         yield
 
 
+def hold_if_free(path: Path) -> IO[bytes] | None:
+    file = open(path, "ab")  # noqa: SIM115
+    if _try_exclusive(file):
+        return file
+    file.close()
+    return None
+
+
 def is_free(path: Path) -> bool:
     with open(path, "ab") as file:
         return _try_exclusive(file)

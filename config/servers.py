@@ -204,8 +204,9 @@ class Postgres(Server):
         if wanted not in found:
             raise embedded.NotAvailable(
                 f"The data in {self.home} were made by PostgreSQL {wanted}; this version of Concord brings "
-                f"{', '.join(map(str, sorted(found)))}. To move them: with the earlier version of Concord write them out "
-                f"by pg_dump, move that folder away, start this version once, and read them in by pg_restore."
+                f"{', '.join(map(str, sorted(found)))}. To move them: write them out by pg_dump with "
+                f"the earlier version of Concord, move that folder away, start this version once, "
+                f"and read them in by pg_restore."
             )
         return self._readable_copy(found[wanted]) if self.user else found[wanted] / "bin"
 

@@ -1,0 +1,136 @@
+from pathlib import Path
+
+import pytest
+from django.core.exceptions import ImproperlyConfigured
+
+from config import env
+
+
+@pytest.mark.parametrize("value", ["1", "true", "TRUE", "yes", "On"])
+def test_a_plain_yes_turns_a_switch_on(monkeypatch: pytest.MonkeyPatch, value: str) -> None:
+    monkeypatch.setenv("A_SWITCH", value)
+    assert env.flag("A_SWITCH") is True
+    assert env.debug("A_SWITCH") is True
+
+
+@pytest.mark.parametrize("value", ["0", "false", "False", "no", "off"])
+def test_a_plain_no_turns_a_switch_off(monkeypatch: pytest.MonkeyPatch, value: str) -> None:
+    monkeypatch.setenv("A_SWITCH", value)
+    assert env.flag("A_SWITCH", default=True) is False
+
+
+def test_a_switch_refuses_anything_else(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("A_SWITCH", "maybe")
+    with pytest.raises(ImproperlyConfigured, match="A_SWITCH is a switch"):
+        env.flag("A_SWITCH")
+
+
+@pytest.mark.parametrize("value", ["False", "0", "no", "", "garbage", "2", "debug"])
+def test_debug_is_off_by_anything_but_a_plain_yes(monkeypatch: pytest.MonkeyPatch, value: str) -> None:
+    monkeypatch.setenv("DEBUG", value)
+    assert env.debug("DEBUG") is False
+
+
+def test_a_missing_value_without_default_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("NOT_THERE", raising=False)
+    with pytest.raises(ImproperlyConfigured, match="Set NOT_THERE"):
+        env.text("NOT_THERE")
+    with pytest.raises(ImproperlyConfigured, match="Set NOT_THERE"):
+        env.number("NOT_THERE")
+
+
+def test_an_empty_value_counts_as_not_set(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("EMPTY", "")
+    assert env.text("EMPTY", default="d") == "d"
+    assert env.number("EMPTY", default=7) == 7
+    assert env.flag("EMPTY", default=True) is True
+    assert env.words("EMPTY", default=["a"]) == ["a"]
+
+
+def test_numbers_are_whole_and_within_their_limits(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("N", "12")
+    assert env.number("N") == 12
+    with pytest.raises(ImproperlyConfigured, match="at most 10"):
+        env.number("N", most=10)
+    for nonsense in ("1.5", "ten", "1e3"):
+        monkeypatch.setenv("N", nonsense)
+        with pytest.raises(ImproperlyConfigured, match="whole number"):
+            env.number("N", default=3)
+    monkeypatch.setenv("N", "-1")
+    with pytest.raises(ImproperlyConfigured, match="at least 0"):
+        env.number("N")
+
+
+def test_words_are_separated_by_commas(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOSTS", " a.example , b.example,,")
+    assert env.words("HOSTS") == ["a.example", "b.example"]
+
+
+def test_a_choice_is_one_of_its_options(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLOUR", "blue")
+    assert env.choice("COLOUR", ["red", "blue"]) == "blue"
+    with pytest.raises(ImproperlyConfigured, match="one of red, green"):
+        env.choice("COLOUR", ["red", "green"])
+
+
+def test_a_database_address_is_taken_apart() -> None:
+    assert env.database("postgres://ann:p%40ss@db.example:5433/concord?sslmode=require") == {
+        "NAME": "concord",
+        "USER": "ann",
+        "PASSWORD": "p@ss",
+        "HOST": "db.example",
+        "PORT": "5433",
+        "OPTIONS": {"sslmode": "require"},
+    }
+
+
+@pytest.mark.parametrize(
+    "url", ["postgres://ann@%2Frun%2Fpostgresql/concord", "postgresql://ann@/concord?host=/run/postgresql"]
+)
+def test_a_database_may_be_behind_a_socket(url: str) -> None:
+    assert env.database(url)["HOST"] == "/run/postgresql"
+
+
+@pytest.mark.parametrize(
+    ("url", "reason"),
+    [
+        ("sqlite:///x.db", "must start with postgres"),
+        ("postgres://ann:secret@db.example/", "names no database"),
+        ("postgres://ann:secret@db.example:port/x", "not an address"),
+        ("postgres://ann:secret@db.example/x?pool=3", "not known: pool"),
+    ],
+)
+def test_a_bad_database_address_is_refused_without_telling_it(url: str, reason: str) -> None:
+    with pytest.raises(ImproperlyConfigured, match=reason) as refusal:
+        env.database(url)
+    assert "secret" not in str(refusal.value)
+
+
+def test_a_file_gives_values_line_by_line(tmp_path: Path) -> None:
+    path = tmp_path / ".env"
+    path.write_text("# said\n\nA=1\nexport B = two words \nC=\"#3\"\nD='x=y'\n", encoding="utf-8")
+    assert env.read_file(path) == {"A": "1", "B": "two words", "C": "#3", "D": "x=y"}
+
+
+def test_a_line_that_is_no_setting_is_refused_with_its_number(tmp_path: Path) -> None:
+    path = tmp_path / ".env"
+    path.write_text("A=1\nnonsense\n", encoding="utf-8")
+    with pytest.raises(ImproperlyConfigured, match=r"\.env, line 2"):
+        env.read_file(path)
+
+
+def test_the_environment_goes_before_the_file(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(env, "_from_file", lambda: {"A": "file", "B": "file"})
+    monkeypatch.setenv("A", "environment")
+    assert (env.text("A"), env.text("B")) == ("environment", "file")
+
+
+def test_nothing_else_reads_the_environment() -> None:
+    readers = {
+        str(path.relative_to(env.BASE_DIR))
+        for folder in ("annotate", "config", "demo", "measures", "projects", "results")
+        for path in (env.BASE_DIR / folder).rglob("*.py")
+        if "os.environ" in (source := path.read_text(encoding="utf-8")) or "getenv" in source
+    }
+    # Three of these only name the settings module; a guardian hands its own environment on.
+    assert readers == {"config/env.py", "config/wsgi.py", "config/celery.py", "config/guardian.py"}

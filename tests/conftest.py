@@ -1,0 +1,97 @@
+"""Fixtures of all tests. The servers start before anything of Django is loaded."""
+
+from tests import ground
+
+ground.prepare()
+
+import django  # noqa: E402
+
+django.setup()
+
+import os  # noqa: E402
+from collections.abc import Iterator  # noqa: E402
+from dataclasses import dataclass  # noqa: E402
+from pathlib import Path  # noqa: E402
+
+import pytest  # noqa: E402
+from pytest_django import DjangoDbBlocker  # noqa: E402
+
+from config import guardian  # noqa: E402
+from tests import database, static  # noqa: E402
+
+BROWSER = Path(__file__).parent / "browser"
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Races and browsers each run one after another, in one process: two at once would only disturb each other."""
+    for item in items:
+        if BROWSER in item.path.parents:
+            item.add_marker(pytest.mark.xdist_group("browser"))
+        elif item.get_closest_marker("race"):
+            item.add_marker(pytest.mark.xdist_group("races"))
+
+
+@pytest.fixture(scope="session")
+def django_db_setup(django_db_blocker: DjangoDbBlocker) -> Iterator[None]:
+    """Replaces the one of pytest-django: a copy of the template instead of a migration for each process."""
+    database.use_flush_by_delete()
+    with django_db_blocker.unblock(), database.own_copy():
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _static_files() -> None:
+    static.collect()
+
+
+@pytest.fixture(scope="session")
+def scale() -> int:
+    """How many times the long runs are repeated: 1 in the suite, 10 in `make soak`."""
+    return int(os.environ.get("SCALE", "1"))
+
+
+@pytest.fixture(scope="session")
+def squality_dir() -> Path:
+    """The folder of real judgments, where the machine has it."""
+    found = os.environ.get("SQUALITY_DIR", "")
+    if not found:
+        pytest.skip("SQUALITY_DIR does not name the folder with the SQuALITY judgments.")
+    return Path(found).resolve()
+
+
+@dataclass(frozen=True)
+class Site:
+    """A running site: gunicorn on a free port, on the test's own database."""
+
+    url: str
+
+
+@pytest.fixture(scope="session")
+def _gunicorn(django_db_setup: None) -> Iterator[Site]:
+    port = ground.free_port()
+    address = f"127.0.0.1:{port}"
+    options = ("--worker-class", "gthread", "--workers", "1", "--threads", "8", "--log-level", "warning")
+    with ground.process("gunicorn", "config.wsgi", "--bind", address, *options) as child:
+        ground.wait_for_port(port, child)
+        yield Site(url=f"http://{address}")
+
+
+@pytest.fixture
+def live_site(_gunicorn: Site, transactional_db: None) -> Site:
+    return _gunicorn
+
+
+@pytest.fixture(scope="session")
+def _worker(django_db_setup: None) -> Iterator[None]:
+    from config.celery import app
+
+    app.control.purge()
+    options = ("--pool", "threads", "--concurrency", "2", "--loglevel", "warning", "--without-gossip", "--without-mingle")
+    with ground.process("celery", "-A", "config.celery", "worker", *options) as child:
+        ground.wait_for_worker(app, child)
+        yield
+
+
+@pytest.fixture
+def celery_worker(_worker: None, transactional_db: None) -> None:
+    """A real worker process on the test's database and broker."""

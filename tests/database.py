@@ -1,0 +1,139 @@
+"""Test databases: one template, migrated once, and a copy of it for each test process."""
+
+import hashlib
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import django
+import psycopg2
+from django.apps import apps
+from django.core.management import call_command
+from django.db import connection, connections
+from django.test import TransactionTestCase
+from psycopg2 import sql
+
+from config import embedded, env
+
+TEMPLATE_LOCK = 7_301_552
+KEPT_TABLES = {"django_migrations", "django_content_type", "auth_permission"}
+
+
+@contextmanager
+def own_copy() -> Iterator[None]:
+    """Point Django's connection at a fresh copy of the template, and drop it at the end."""
+    home = connection.settings_dict["NAME"]
+    run = os.environ.get("PYTEST_XDIST_TESTRUNUID", str(os.getpid()))[:12]
+    worker = os.environ.get("PYTEST_XDIST_WORKER", "main")
+    prefix = f"test_{home}_"
+    template, copy = f"{prefix}template", f"{prefix}{run}_{worker}"
+    with _maintenance() as cursor:
+        cursor.execute("SELECT pg_advisory_lock(%s)", [TEMPLATE_LOCK])
+        if "postgres" in embedded.needed():
+            _drop_leftovers(cursor, prefix, keep=(template, f"{prefix}{run}"))
+        if _comment(cursor, template) != _fingerprint():
+            _make_template(cursor, template)
+        _drop(cursor, copy)
+        cursor.execute(sql.SQL("CREATE DATABASE {} TEMPLATE {}").format(sql.Identifier(copy), sql.Identifier(template)))
+        cursor.execute("SELECT pg_advisory_unlock(%s)", [TEMPLATE_LOCK])
+    _use(copy)
+    try:
+        yield
+    finally:
+        _use(home)
+        with _maintenance() as cursor:
+            _drop(cursor, copy)
+
+
+def flush_by_delete() -> None:
+    """Empty every table: on small tables forty times as fast as TRUNCATE.
+
+    Constraints are deferred, so the order of the tables does not matter. The log lets its rows go only in a
+    transaction that says that it purges. A lock held by a forgotten connection is an error, not a wait without end.
+    """
+    tables = sorted(set(connection.introspection.django_table_names(only_existing=True)) - KEPT_TABLES)
+    deletes = "; ".join(f"DELETE FROM {connection.ops.quote_name(table)}" for table in tables)
+    with connection.cursor() as cursor:
+        cursor.execute("BEGIN")
+        try:
+            cursor.execute(
+                "SELECT set_config('lock_timeout', '15s', true), set_config('concord.purging', 'on', true);"
+                f"SET CONSTRAINTS ALL DEFERRED; {deletes}"
+            )
+            cursor.execute("COMMIT")
+        except BaseException:
+            cursor.execute("ROLLBACK")
+            raise
+
+
+def use_flush_by_delete() -> None:
+    def teardown(_: TransactionTestCase) -> None:
+        flush_by_delete()
+
+    TransactionTestCase._fixture_teardown = teardown  # type: ignore[attr-defined]
+
+
+def _use(name: str) -> None:
+    connections.close_all()
+    connection.settings_dict["NAME"] = name
+    connections.databases["default"]["NAME"] = name
+
+
+@contextmanager
+def _maintenance() -> Iterator[Any]:
+    found = connection.settings_dict
+    link = psycopg2.connect(
+        host=found["HOST"],
+        port=found["PORT"] or None,
+        user=found["USER"],
+        password=found["PASSWORD"],
+        dbname="postgres",
+        **found.get("OPTIONS", {}),
+    )
+    link.autocommit = True
+    try:
+        with link.cursor() as cursor:
+            yield cursor
+    finally:
+        link.close()
+
+
+def _make_template(cursor: Any, template: str) -> None:
+    home = connection.settings_dict["NAME"]
+    _drop(cursor, template)
+    cursor.execute(sql.SQL("CREATE DATABASE {} ENCODING 'UTF8' TEMPLATE template0").format(sql.Identifier(template)))
+    _use(template)
+    try:
+        call_command("migrate", verbosity=0, interactive=False)
+    finally:
+        _use(home)
+    cursor.execute(sql.SQL("COMMENT ON DATABASE {} IS %s").format(sql.Identifier(template)), [_fingerprint()])
+
+
+def _comment(cursor: Any, database: str) -> str | None:
+    cursor.execute("SELECT shobj_description(oid, 'pg_database') FROM pg_database WHERE datname = %s", [database])
+    row = cursor.fetchone()
+    return row[0] if row else None
+
+
+def _drop(cursor: Any, database: str) -> None:
+    cursor.execute(sql.SQL("DROP DATABASE IF EXISTS {} WITH (FORCE)").format(sql.Identifier(database)))
+
+
+def _drop_leftovers(cursor: Any, prefix: str, keep: tuple[str, ...]) -> None:
+    cursor.execute("SELECT datname FROM pg_database WHERE starts_with(datname, %s)", [prefix])
+    for (name,) in cursor.fetchall():
+        if not name.startswith(keep):
+            _drop(cursor, name)
+
+
+def _fingerprint() -> str:
+    """What the schema follows from: the migrations and the release of Django."""
+    digest = hashlib.sha256(django.__version__.encode())
+    for app in apps.get_app_configs():
+        if Path(app.path).parent == env.BASE_DIR:
+            for path in sorted(Path(app.path, "migrations").glob("*.py")):
+                digest.update(str(path.relative_to(env.BASE_DIR)).encode() + path.read_bytes())
+    return digest.hexdigest()

@@ -1,0 +1,124 @@
+"""What the tests stand on: real servers, started before Django's settings load, and processes beside the test.
+
+Each run takes a data folder of its own that no other run uses; the next run finds its database programs,
+cluster and template again, and starts within a second.
+"""
+
+import os
+import secrets
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import IO
+from urllib.parse import quote, urlencode
+
+from celery import Celery
+
+from config import embedded, env, guardian
+
+MOST_RUNS_AT_ONCE = 20
+
+_claims: list[IO[bytes]] = []
+
+
+def prepare() -> None:
+    """Point the environment at servers that hold nothing worth keeping, and start them."""
+    is_controller = "PYTEST_XDIST_WORKER" not in os.environ
+    if is_controller:
+        os.environ["ENV_FILE"] = ""  # never the developer's own
+        os.environ["DATA_DIR"] = _claim_data_dir()
+        os.environ["EMBEDDED_FSYNC"] = "0"
+        os.environ["DJANGO_SETTINGS_MODULE"] = "config.settings"
+        os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "1"  # Playwright keeps a loop in the test's thread
+        os.environ.setdefault("SECRET_KEY", secrets.token_urlsafe(48))
+        os.environ["ALLOWED_HOSTS"] = "localhost,127.0.0.1,testserver"
+        for name in ("DEBUG", "SITE_URL", "HTTPS"):
+            os.environ.pop(name, None)
+    embedded.ensure_running()
+    os.environ["REDIS_URL"] = _broker(os.environ.get("REDIS_URL", ""))
+
+
+def _claim_data_dir() -> str:
+    """The first folder of the pool that no other run holds."""
+    pool = embedded.data_dir() / "tests"
+    pool.mkdir(mode=0o711, exist_ok=True)
+    for n in range(MOST_RUNS_AT_ONCE):
+        folder = pool / str(n)
+        folder.mkdir(mode=0o711, exist_ok=True)
+        if claim := guardian.hold_if_free(folder / "claim"):
+            _claims.append(claim)
+            return str(folder)
+    raise RuntimeError(f"{MOST_RUNS_AT_ONCE} test runs are at work; end one of them.")
+
+
+def _broker(external: str) -> str:
+    """The broker's address, with a numbered space of its own for each test process."""
+    n = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw")) + 1
+    if not external or external.startswith("redis+socket"):
+        return f"{(external or embedded.redis_url()).partition('?')[0]}?{urlencode({'virtual_host': n})}"
+    scheme, _, rest = external.partition("://")
+    return f"{scheme}://{rest.partition('/')[0]}/{n}"
+
+
+def environment() -> dict[str, str]:
+    """The environment of a process that works on the test's database and broker."""
+    from django.conf import settings
+    from django.db import connection
+
+    found = connection.settings_dict
+    login = f"{quote(found['USER'], safe='')}:{quote(found['PASSWORD'], safe='')}"
+    host = quote(found["HOST"], safe="") + (f":{found['PORT']}" if found["PORT"] else "")
+    return {
+        **os.environ,
+        "DATABASE_URL": f"postgres://{login}@{host}/{quote(found['NAME'])}",
+        "SECRET_KEY": settings.SECRET_KEY,
+    }
+
+
+@contextmanager
+def process(*arguments: str, **variables: str) -> Iterator[subprocess.Popen[bytes]]:
+    """A Python module run beside the test, as `python -m …`; it ends with the block."""
+    child = subprocess.Popen(
+        [sys.executable, "-m", *arguments], cwd=env.BASE_DIR, env={**environment(), **variables}, start_new_session=True
+    )
+    try:
+        yield child
+    finally:
+        child.terminate()
+        try:
+            child.wait(10)
+        except subprocess.TimeoutExpired:
+            child.kill()
+            child.wait()
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+def wait_for_port(port: int, child: subprocess.Popen[bytes], seconds: float = 30.0) -> None:
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        if child.poll() is not None:
+            raise RuntimeError(f"The process ended with {child.returncode}.")
+        with socket.socket() as probe:
+            if probe.connect_ex(("127.0.0.1", port)) == 0:
+                return
+        time.sleep(0.05)
+    raise RuntimeError(f"Nothing listens on port {port} after {seconds:.0f} seconds.")
+
+
+def wait_for_worker(app: Celery, child: subprocess.Popen[bytes], seconds: float = 30.0) -> None:
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        if child.poll() is not None:
+            raise RuntimeError(f"The worker ended with {child.returncode}.")
+        if app.control.ping(timeout=0.5):
+            return
+    raise RuntimeError(f"No worker answers after {seconds:.0f} seconds.")
