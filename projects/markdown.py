@@ -1,0 +1,75 @@
+"""Markdown made safe: rendered here, then cut down to an allow-list."""
+
+from collections.abc import MutableMapping, Sequence
+from typing import Any
+
+import nh3
+from django.utils.html import escape
+from django.utils.safestring import SafeString
+from markdown_it import MarkdownIt
+from markdown_it.renderer import RendererHTML
+from markdown_it.rules_core import StateCore
+from markdown_it.token import Token
+
+TAGS = {
+    "a", "blockquote", "br", "code", "dd", "del", "dl", "dt", "em", "h1", "h2", "h3", "h4", "h5", "h6", "hr", "kbd",
+    "li", "ol", "p", "pre", "s", "strong", "sub", "sup", "table", "tbody", "td", "th", "thead", "tr", "ul",
+}  # fmt: skip
+ATTRIBUTES = {"a": {"href", "title"}, "ol": {"start"}, "th": {"align"}, "td": {"align"}}
+DROPPED_WITH_CONTENT = {"script", "style", "iframe", "object", "template", "noscript", "svg", "math", "title", "textarea"}
+SCHEMES = {"http", "https", "mailto"}
+REL = "noopener noreferrer nofollow"
+
+
+def render(text: str) -> SafeString:
+    """HTML of a Markdown text: no raw HTML, no images, links to http, https and mailto only."""
+    return SafeString(clean(_parser().render(text)))
+
+
+def clean(html: str) -> str:
+    """Cut HTML down to the tags and attributes that a text needs."""
+    return nh3.clean(
+        html,
+        tags=TAGS,
+        clean_content_tags=DROPPED_WITH_CONTENT,
+        attributes=ATTRIBUTES,
+        attribute_filter=_keep_attribute,
+        url_schemes=SCHEMES,
+        link_rel=REL,
+        strip_comments=True,
+    )
+
+
+def _keep_attribute(tag: str, attribute: str, value: str) -> str | None:
+    if attribute == "href" and value.partition(":")[0].strip().lower() not in SCHEMES:
+        return None  # also what has no scheme at all: such a link would lead into this site
+    if attribute == "align" and value not in {"left", "center", "right"}:
+        return None
+    return value
+
+
+def _parser() -> MarkdownIt:
+    parser = MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"])
+    parser.core.ruler.push("align_cells", _align_cells)
+    parser.add_render_rule("image", _render_image)
+    return parser
+
+
+def _align_cells(state: StateCore) -> None:
+    """Columns are aligned by an attribute: the pages allow no inline style."""
+    for token in state.tokens:
+        style = token.attrs.pop("style", "") if token.type in {"th_open", "td_open"} else ""
+        if style:
+            token.attrs["align"] = str(style).partition(":")[2]
+
+
+def _render_image(
+    renderer: RendererHTML,
+    tokens: Sequence[Token],
+    index: int,
+    options: Any,
+    env: MutableMapping[str, Any],
+) -> str:
+    """An image from elsewhere would tell that place who reads: only its text is shown."""
+    token = tokens[index]
+    return escape(renderer.renderInlineAsText(token.children or [], options, env))

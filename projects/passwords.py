@@ -1,0 +1,93 @@
+"""Passwords: links that reset one, who may issue them, and the failures that throttle signing in."""
+
+from axes.models import AccessAttempt
+from django.contrib.auth.tokens import default_token_generator
+from django.db import transaction
+from django.urls import reverse
+from django.utils.encoding import force_bytes
+from django.utils.http import urlsafe_base64_decode, urlsafe_base64_encode
+
+from projects import log
+from projects.errors import Refused
+from projects.models import Membership, User
+
+OVER = "This link has been used, or it is older than an hour. Ask for a new one."
+
+
+@transaction.atomic
+def issue_link(*, target: Membership, actor: Membership) -> str:
+    """The path of a reset link for a member. Raises Refused where the issuer does not hold all that the account opens."""
+    reason = why_not_issue(target=target, actor=actor)
+    if reason:
+        raise Refused(reason)
+    assert target.user is not None
+    log.record(target.project, actor, "issue reset link", target)
+    return link_path(target.user)
+
+
+def why_not_issue(*, target: Membership, actor: Membership) -> str:
+    """The sentence that says who can issue a link for this member instead; empty when the actor may.
+
+    Whoever holds a reset link holds the account. So the account may open nothing that the issuer does not
+    manage: a manager for people below a manager, an owner also for managers.
+    """
+    user = target.user
+    if user is None:
+        return "This annotator has no account."
+    if user == actor.user:
+        return "Change your own password on your account page."
+    if user.is_superuser or user.is_staff or user.can_create_projects:
+        return "This account has rights on the whole site. Whoever runs the site can issue the link."
+    mine = {
+        membership.project_id: membership
+        for membership in Membership.objects.active().filter(user=actor.user, project__deleted_at=None)
+        if membership.can_manage
+    }
+    for theirs in user.memberships.exclude(standing=Membership.Standing.REMOVED).select_related("project"):
+        if theirs.role == Membership.Role.OWNER:
+            return "This account owns a project. Whoever runs the site can issue the link."
+        manager = mine.get(theirs.project_id)
+        if manager is None:
+            return "This account is also a member of a project that you do not manage. Whoever runs the site can issue the link."
+        if theirs.role == Membership.Role.MANAGER and not manager.is_owner:
+            return "Only an owner of the project can issue the link for a manager."
+    return ""
+
+
+def link_path(user: User) -> str:
+    """A reset link: it works once, for an hour."""
+    uidb64 = urlsafe_base64_encode(force_bytes(user.pk))
+    return reverse("projects:password-reset", args=[uidb64, default_token_generator.make_token(user)])
+
+
+def find_by_link(uidb64: str, token: str) -> User | None:
+    user = _find(uidb64, for_update=False)
+    return user if user is not None and default_token_generator.check_token(user, token) else None
+
+
+@transaction.atomic
+def reset(*, uidb64: str, token: str, password: str) -> User:
+    """Set the password; the row is locked, so that of many uses at once one succeeds. Raises Refused."""
+    user = _find(uidb64, for_update=True)
+    if user is None or not default_token_generator.check_token(user, token):
+        raise Refused(OVER)
+    user.set_password(password)
+    user.save(update_fields=["password"])
+    AccessAttempt.objects.filter(username=user.username).delete()
+    return user
+
+
+def forget_failures(user: User, address: str) -> None:
+    """Whoever signs in has the own slips at this place forgotten, and nobody else's."""
+    AccessAttempt.objects.filter(username=user.username, ip_address=address or None).delete()
+
+
+def _find(uidb64: str, *, for_update: bool) -> User | None:
+    try:
+        key = int(urlsafe_base64_decode(uidb64))
+    except (TypeError, ValueError, OverflowError):
+        return None
+    if not 0 < key < 2**63:
+        return None
+    users = User.objects.filter(pk=key, is_active=True)
+    return (users.select_for_update() if for_update else users).first()

@@ -1,0 +1,102 @@
+"""Signing in and out, one's own account, passwords."""
+
+from typing import Any
+
+from django.conf import settings
+from django.contrib import messages
+from django.contrib.auth import login, logout, update_session_auth_hash
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render, resolve_url
+from django.views.decorators.cache import never_cache
+from django.views.decorators.debug import sensitive_post_parameters
+from django.views.decorators.http import require_http_methods, require_POST
+
+from projects import passwords
+from projects.access import SignedInRequest, client_address, public, signed_in
+from projects.errors import Refused
+from projects.forms.accounts import AccountForm, ChangePasswordForm, NewPasswordForm, SignInForm
+from projects.links import safe_next
+
+
+@public
+@never_cache
+@sensitive_post_parameters("password")
+@require_http_methods(["GET", "HEAD", "POST"])
+def sign_in(request: HttpRequest) -> HttpResponse:
+    target = safe_next(request, resolve_url(settings.LOGIN_REDIRECT_URL))
+    if request.user.is_authenticated and request.method != "POST":
+        return redirect(target)
+    form = SignInForm(request, request.POST if request.method == "POST" else None)
+    if request.method == "POST" and form.is_valid():
+        login(request, form.get_user())
+        passwords.forget_failures(form.get_user(), client_address(request))
+        return redirect(target)
+    return render(request, "projects/sign_in.html", {"form": form, "next": safe_next(request, "")})
+
+
+def locked_out(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+    """What django-axes answers while an account or an address is held back."""
+    minutes = round(settings.AXES_COOLOFF_TIME * 60)
+    response = render(request, "projects/locked_out.html", {"minutes": minutes}, status=429)
+    response["Retry-After"] = str(minutes * 60)
+    return response
+
+
+@public
+@require_POST
+def sign_out(request: HttpRequest) -> HttpResponse:
+    logout(request)
+    messages.success(request, "You are signed out.")
+    return redirect(settings.LOGOUT_REDIRECT_URL)
+
+
+@signed_in
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+def account(request: SignedInRequest) -> HttpResponse:
+    form = AccountForm(request.POST if request.method == "POST" else None, instance=request.user)
+    if request.method == "POST" and form.is_valid():
+        form.save()
+        messages.success(request, "Your account is saved.")
+        return redirect("projects:account")
+    memberships = request.user.memberships.filter(project__deleted_at=None).select_related("project")
+    return render(request, "projects/account_show.html", {"form": form, "memberships": memberships})
+
+
+@signed_in
+@never_cache
+@sensitive_post_parameters()
+@require_http_methods(["GET", "HEAD", "POST"])
+def password_change(request: SignedInRequest) -> HttpResponse:
+    form = ChangePasswordForm(request.user, request.POST if request.method == "POST" else None)
+    if request.method == "POST" and form.is_valid():
+        update_session_auth_hash(request, form.save())
+        messages.success(request, "Your password is changed. Wherever else you were signed in, you no longer are.")
+        return redirect("projects:account")
+    return render(request, "projects/password_change.html", {"form": form})
+
+
+@public
+@never_cache
+@require_http_methods(["GET", "HEAD"])
+def password_forgotten(request: HttpRequest) -> HttpResponse:
+    return render(request, "projects/password_forgotten.html")
+
+
+@public
+@never_cache
+@sensitive_post_parameters()
+@require_http_methods(["GET", "HEAD", "POST"])
+def password_reset(request: HttpRequest, uidb64: str, token: str) -> HttpResponse:
+    user = passwords.find_by_link(uidb64, token)
+    if user is None:
+        return render(request, "projects/password_reset_over.html", status=410)
+    form = NewPasswordForm(user, request.POST if request.method == "POST" else None)
+    if request.method == "POST" and form.is_valid():
+        try:
+            passwords.reset(uidb64=uidb64, token=token, password=form.cleaned_data["new_password1"])
+        except Refused:
+            return render(request, "projects/password_reset_over.html", status=410)
+        messages.success(request, "Your new password is set. Sign in with it.")
+        return redirect("projects:sign-in")
+    return render(request, "projects/password_reset.html", {"form": form, "who": user})

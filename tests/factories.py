@@ -1,0 +1,97 @@
+"""Plain functions that make rows for tests; every argument has a default."""
+
+from itertools import count
+from typing import Any
+
+from measures.rubric import DEFAULT_PRESET
+from projects import rubrics
+from projects.models import (
+    Candidate,
+    Dataset,
+    Instructions,
+    Membership,
+    Passage,
+    Project,
+    Question,
+    Reference,
+    Rubric,
+    User,
+)
+
+_numbers = count(1)
+
+
+def make_user(username: str = "", **over: Any) -> User:
+    """Without a password nobody can sign in by the form; `client_of` signs in without one."""
+    password = over.pop("password", None)
+    user = User(username=username or f"user-{next(_numbers)}", **over)
+    if password is None:
+        user.set_unusable_password()
+    else:
+        user.set_password(password)
+    user.save()
+    return user
+
+
+def make_project(slug: str = "", **over: Any) -> Project:
+    """A project with its first rubric and instructions, and nobody in it."""
+    slug = slug or f"project-{next(_numbers)}"
+    project = Project.objects.create(slug=slug, **{"name": slug.replace("-", " ").capitalize(), **over})
+    make_rubric(project)
+    make_instructions(project)
+    return project
+
+
+def make_membership(project: Project, user: User | None = None, **over: Any) -> Membership:
+    """An annotator, unless `role` says otherwise."""
+    role = over.setdefault("role", Membership.Role.ANNOTATOR)
+    over.setdefault("is_annotator", role == Membership.Role.ANNOTATOR)
+    if over.get("kind", Membership.Kind.PERSON) == Membership.Kind.PERSON:
+        user = user or make_user()
+    return Membership.objects.create(project=project, user=user, **over)
+
+
+def make_rubric(project: Project, preset: str = DEFAULT_PRESET) -> Rubric:
+    return rubrics.create_from_preset(project, preset)
+
+
+def make_instructions(project: Project, text: str = "# How to rate\n\nRead, then rate.") -> Instructions:
+    return Instructions.objects.create(project=project, version=project.instructions.count() + 1, text=text)
+
+
+def make_dataset(project: Project, name: str = "", **over: Any) -> Dataset:
+    return Dataset.objects.create(project=project, name=name or f"dataset-{next(_numbers)}", **over)
+
+
+def make_passage(dataset: Dataset, external_id: str = "", **over: Any) -> Passage:
+    external_id = external_id or f"p{next(_numbers)}"
+    text = f"The text of passage {external_id}. The cat sat on the mat."
+    return Passage.objects.create(dataset=dataset, external_id=external_id, **{"text": text, **over})
+
+
+def make_question(passage: Passage, external_id: str = "", *, references: tuple[str, ...] = ("On the mat.",), **over: Any) -> Question:
+    external_id = external_id or f"q{next(_numbers)}"
+    question = Question.objects.create(
+        dataset=passage.dataset, passage=passage, external_id=external_id, **{"text": "Where did the cat sit?", **over}
+    )
+    Reference.objects.bulk_create(
+        Reference(question=question, position=position, text=text) for position, text in enumerate(references)
+    )
+    return question
+
+
+def make_candidates(question: Question, n: int = 1, **over: Any) -> list[Candidate]:
+    candidates = []
+    for _ in range(n):
+        number = next(_numbers)
+        made = {"external_id": f"c{number}", "text": f"Candidate answer {number}", "source": "model-a", **over}
+        candidates.append(Candidate(dataset_id=question.dataset_id, question=question, **made))
+    return Candidate.objects.bulk_create(candidates)
+
+
+def make_corpus(project: Project, *, n_passages: int = 1, n_candidates: int = 10, **over: Any) -> Dataset:
+    """A dataset of passages with one question each and some candidates to each question."""
+    dataset = make_dataset(project, **over)
+    for _ in range(n_passages):
+        make_candidates(make_question(make_passage(dataset)), n_candidates)
+    return dataset

@@ -1,0 +1,61 @@
+"""Fixtures: one project and the people who come to it, named for their roles."""
+
+from collections.abc import Callable
+
+import pytest
+from django.test import Client
+
+from projects.models import Membership, Project, User
+from tests.factories import make_membership, make_project, make_user
+
+Role = Membership.Role
+
+
+@pytest.fixture
+def project(db: None) -> Project:
+    return make_project("bridges", name="Bridges")
+
+
+@pytest.fixture
+def owner(project: Project) -> Membership:
+    return make_membership(project, make_user("olga"), role=Role.OWNER)
+
+
+@pytest.fixture
+def manager(project: Project) -> Membership:
+    return make_membership(project, make_user("mara"), role=Role.MANAGER)
+
+
+@pytest.fixture
+def researcher(project: Project) -> Membership:
+    return make_membership(project, make_user("rolf"), role=Role.RESEARCHER)
+
+
+@pytest.fixture
+def annotator(project: Project) -> Membership:
+    return make_membership(project, make_user("anna"))
+
+
+@pytest.fixture
+def other_annotator(project: Project) -> Membership:
+    return make_membership(project, make_user("otto"))
+
+
+@pytest.fixture
+def stranger(db: None) -> User:
+    """Somebody with an account and no membership here."""
+    return make_user("stella")
+
+
+@pytest.fixture
+def client_of() -> Callable[[Membership | User], Client]:
+    """A browser in which this person is signed in; its POSTs need no CSRF token."""
+
+    def sign_in(person: Membership | User) -> Client:
+        user = person.user if isinstance(person, Membership) else person
+        assert user is not None
+        client = Client()
+        client.force_login(user, backend="django.contrib.auth.backends.ModelBackend")
+        return client
+
+    return sign_in
