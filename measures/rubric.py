@@ -64,9 +64,8 @@ class Scale:
             if self.kind is ScaleKind.ORDINAL and end != int(end):
                 raise ValueError(f"An ordinal scale ends on whole numbers, not on {say_number(end)}.")
         if self.low >= self.high:
-            raise ValueError(
-                f"The low end of a scale ({say_number(self.low)}) must lie below its high end ({say_number(self.high)})."
-            )
+            low, high = say_number(self.low), say_number(self.high)
+            raise ValueError(f"The low end of a scale ({low}) must lie below its high end ({high}).")
 
     @property
     def points(self) -> range:
@@ -91,7 +90,7 @@ class CriterionSpec:
     scale : Scale
         The answers allowed.
     anchors : Mapping[int, str]
-        What points of the scale mean, in words.
+        What points of the scale mean: a short name, and after a colon the explanation.
     reversed : bool
         Whether a low answer is the good one; `turned` puts that right before anything is computed.
     level : Level
@@ -240,11 +239,11 @@ CORRECTNESS = RubricPreset(
             statement="How close is the candidate in meaning to the reference answer?",
             scale=FIVE_POINTS,
             anchors={
-                5: "Same meaning as the reference; extra words are allowed",
-                4: "Nearly the same; a small detail differs or is missing",
-                3: "Partly right; something that matters differs or is missing",
-                2: "Mostly wrong, with a little of the right answer in it",
-                1: "Wrong, or not about the question",
+                5: "Same meaning: says what the reference says; extra words are allowed",
+                4: "Nearly the same: a small detail differs or is missing",
+                3: "Partly right: something that matters differs or is missing",
+                2: "Mostly wrong: only a little of the right answer is in it",
+                1: "Wrong: contradicts the reference, or is not about the question",
             },
             level=Level.ORDINAL,
         ),
@@ -262,11 +261,11 @@ ANSWER_QUALITY = RubricPreset(
             statement="How well does the candidate answer the question?",
             scale=FIVE_POINTS,
             anchors={
-                5: "Answers the question fully, with hardly a needless word",
-                4: "Good enough; something minor is missing or said twice",
-                3: "Not quite enough, such as a bare opinion with nothing to support it",
-                2: "Something vital is missing or wrong",
-                1: "Does not answer this question",
+                5: "Perfect: answers the question fully, with hardly a needless word",
+                4: "Sufficient: something minor is missing or said twice",
+                3: "Not quite enough: such as a bare opinion with nothing to support it",
+                2: "Poor: something vital is missing or wrong",
+                1: "Irrelevant: does not answer this question",
             },
             level=Level.ORDINAL,
         ),

@@ -122,7 +122,13 @@ def _on_page(criterion: Criterion) -> CriterionOnPage:
         low=criterion.low,
         high=criterion.high,
         scale=scale,
-        points=tuple(
-            {"value": value, "label": str(value), "description": texts.get(value, "")} for value in scale.points
-        ),
+        points=tuple(_point(value, texts.get(value, "")) for value in scale.points),
     )
+
+
+def _point(value: int, anchor: str) -> dict[str, object]:
+    """An anchor is "short name: explanation"; the button shows the name."""
+    name, colon, explanation = anchor.partition(": ")
+    if not colon:
+        name, explanation = (anchor, "") if len(anchor) <= 24 else ("", anchor)
+    return {"value": value, "label": name, "description": explanation}
