@@ -18,6 +18,18 @@ from pytest_django import DjangoDbBlocker  # noqa: E402
 
 from config import guardian  # noqa: E402
 from tests import database, static  # noqa: E402
+from tests.people import (  # noqa: E402
+    annotator,
+    client_of,
+    manager,
+    other_annotator,
+    owner,
+    project,
+    researcher,
+    stranger,
+)
+
+__all__ = ["annotator", "client_of", "manager", "other_annotator", "owner", "project", "researcher", "stranger"]
 
 BROWSER = Path(__file__).parent / "browser"
 
