@@ -2,10 +2,13 @@
 
 from pathlib import Path
 
+import django_stubs_ext
 from csp.constants import NONE, SELF
 from django.core.exceptions import ImproperlyConfigured
 
 from config import embedded, env
+
+django_stubs_ext.monkeypatch()  # forms and admin classes name their model: ModelForm[User]
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 
