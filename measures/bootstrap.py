@@ -98,7 +98,7 @@ def alpha_interval(
         return Undefined(reason=whole.reason)
     resampled = "groups" if by_group else "units"
     if (patterns.n_groups if by_group else patterns.n_units) < 2:
-        return Undefined(reason=f"one of the {resampled} only, so there is nothing to resample")
+        return Undefined(reason=f"one {resampled[:-1]} only, so there is nothing to resample")
     blocks = [alphas(patterns, draws, level) for draws in _draw(patterns, rng, n_resamples, by_group=by_group)]
     values = np.concatenate(blocks)
     defined = values[~np.isnan(values)]

@@ -4,7 +4,7 @@ Agreement needs nothing else: who gave a rating does not enter, only how the rat
 annotators on five points make 35 patterns, whatever the number of candidates.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -138,7 +138,7 @@ class Patterns:
         return patterns.with_annotators(*_count_annotators(frame, units))
 
     @classmethod
-    def from_rows(cls, rows: Iterable[tuple[Sequence[float], int] | tuple[Sequence[float], int, object]]) -> "Patterns":
+    def from_rows(cls, rows: Iterable[tuple[Iterable[float], int] | tuple[Iterable[float], int, object]]) -> "Patterns":
         """Take patterns that were counted elsewhere, as by GROUP BY in SQL.
 
         Parameters
@@ -166,7 +166,9 @@ class Patterns:
         return _count(units, ratings, np.repeat(groups.astype(np.int64), lengths), weights)
 
     @classmethod
-    def from_counts(cls, counts: npt.ArrayLike, values: npt.ArrayLike, n_units: npt.ArrayLike | None = None) -> "Patterns":
+    def from_counts(
+        cls, counts: npt.ArrayLike, values: npt.ArrayLike, n_units: npt.ArrayLike | None = None
+    ) -> "Patterns":
         """Take a matrix of value counts, units by values.
 
         Parameters

@@ -1,0 +1,36 @@
+"""Long frames that the tests of the measures share."""
+
+import numpy as np
+import pandas as pd
+
+# Krippendorff (2011), Computing Krippendorff's Alpha-Reliability, section C: four observers, twelve units, missing data
+CANONICAL = [
+    "1 2 3 3 2 1 4 1 2 . . .",
+    "1 2 3 3 2 2 4 1 2 5 . 3",
+    ". 3 3 3 2 3 4 2 2 5 1 .",
+    "1 2 3 3 2 4 4 1 2 5 1 .",
+]
+
+
+def from_table(table: list[str]) -> pd.DataFrame:
+    """A long frame of a table of one annotator a row and one unit a column, a dot where there is no rating."""
+    rows = [
+        (unit, "wxyz"[annotator], float(value))
+        for annotator, line in enumerate(table)
+        for unit, value in enumerate(line.split())
+        if value != "."
+    ]
+    return pd.DataFrame(rows, columns=["unit", "annotator", "value"])
+
+
+def random_frame(
+    rng: np.random.Generator, *, n_units: int, n_annotators: int, continuous: bool = False, share: float = 0.75
+) -> pd.DataFrame:
+    """Ratings that agree somewhat, with missing cells."""
+    units, annotators = np.meshgrid(np.arange(n_units), np.arange(n_annotators), indexing="ij")
+    ratings = np.clip(rng.random((n_units, 1)) * 100 + rng.normal(0, 15, units.shape), 0, 100)
+    if not continuous:
+        ratings = 1 + np.minimum(ratings // 20, 4)
+    kept = rng.random(units.shape) < share
+    names = np.array(list("wxyz"))[annotators[kept]]
+    return pd.DataFrame({"unit": units[kept], "annotator": names, "value": ratings[kept]})

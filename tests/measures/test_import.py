@@ -1,0 +1,37 @@
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+
+BLOCKED = """
+import importlib, pkgutil, sys
+
+BLOCKED = {"django", "celery", "kombu", "psycopg2", "redis", "config", "projects", "annotate", "results"}
+
+class Block:
+    def find_spec(self, name, path=None, target=None):
+        if name.split(".")[0] in BLOCKED:
+            raise ImportError(name + " is blocked")
+
+sys.meta_path.insert(0, Block())
+import measures
+for module in pkgutil.walk_packages(measures.__path__, "measures."):
+    importlib.import_module(module.name)
+from measures.agreement import krippendorff_alpha
+from measures.patterns import Patterns
+print(krippendorff_alpha(Patterns.from_rows([([1, 1], 2), ([2, 2], 2)]), level="nominal").alpha)
+"""
+
+
+def test_measures_import_where_django_and_celery_cannot_be() -> None:
+    done = subprocess.run([sys.executable, "-c", BLOCKED], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.stderr == ""
+    assert done.stdout == "1.0\n"
+
+
+def test_the_block_of_this_test_blocks() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", BLOCKED + "\nimport django"], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert "django is blocked" in done.stderr
