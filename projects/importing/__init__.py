@@ -1,0 +1,51 @@
+"""Files on their way in: read, checked and spooled without a database.
+
+What pages, commands and `annotate.importing` use::
+
+    look = preview(path=path, name="answers.csv")              # format, columns, guessed mapping, five rows, warnings
+    checked = check(path=path, name="answers.csv", folder=spool_folder, options=Options(mapping={...}), on_progress=...)
+    checked.report.as_dict()                                   # counts, removed by each filter, warnings
+    checked = load(spool_folder)                               # in a later process
+    checked.spool.discard()                                    # when it is written or given up
+
+`preview` and `check` raise `FileRefused` (a `Refused`) and nothing else about the file: `.problems` (at most 100, each
+with `.line`, `.column`, `.reason`), `.total`, `.offers` (options that may help: `delimiter`, `encoding`), `.as_dict()`.
+For a judgments file pass `kind=Kind.JUDGMENTS`; its columns of judgments are `Options.criteria`
+(`CriterionColumn.parse("correctness_1to5=correctness:1-5")`).
+
+In JSON, keys under `metadata` are columns named `metadata.<key>`; those under `metadata.concord` are read as the fields
+of `FIELDS` by exact name (`passage_id`, `question_id`, `references` as texts or `{text, opinion}`, `documents`, …), and
+what lies under `metadata.concord.metadata` comes back as the candidate's metadata.
+"""
+
+from projects.importing.checking import Checked, Kind, Preview, check, load, preview
+from projects.importing.fields import FIELDS, JUDGMENT_FIELDS
+from projects.importing.limits import DEFAULT_LIMITS, Limits
+from projects.importing.options import FORMATS, CriterionColumn, Options, fingerprint
+from projects.importing.report import FileRefused, Problem, Report, Warned
+from projects.importing.spool import TABLES, Spool
+from projects.importing.text import ENCODINGS
+
+__all__ = [
+    "DEFAULT_LIMITS",
+    "ENCODINGS",
+    "FIELDS",
+    "FORMATS",
+    "JUDGMENT_FIELDS",
+    "TABLES",
+    "Checked",
+    "CriterionColumn",
+    "FileRefused",
+    "Kind",
+    "Limits",
+    "Options",
+    "Preview",
+    "Problem",
+    "Report",
+    "Spool",
+    "Warned",
+    "check",
+    "fingerprint",
+    "load",
+    "preview",
+]

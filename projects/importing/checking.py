@@ -1,0 +1,247 @@
+"""Preview and check: a file in, a report and a spool out, or one refusal that says everything wrong."""
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from projects.importing.fields import FIELDS, JUDGMENT_FIELDS, JUDGMENT_SYNONYMS, Plan, plan_for
+from projects.importing.judgments import JudgmentRows
+from projects.importing.limits import DEFAULT_LIMITS, Limits
+from projects.importing.options import CORRECTNESS_COLUMN, CriterionColumn, Options, fingerprint
+from projects.importing.readers import Reader, open_reader
+from projects.importing.report import Broken, FileRefused, Notes, Report, Warned, shown
+from projects.importing.rows import CandidateRows
+from projects.importing.spool import Spool
+from projects.importing.text import bad_byte
+
+OnProgress = Callable[[int, int], None]
+STEP = 1_000
+PREVIEW_ROWS = 5
+PREVIEW_READS = 1_000
+CELL_SHOWN = 300
+
+
+class Kind(StrEnum):
+    """What a file is imported as; the values are those of the import job."""
+
+    CANDIDATES = "candidates"
+    JUDGMENTS = "judgments"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Preview:
+    """The first look at a file. `mapping` is column → field; `rows` are texts cut to what a table can show.
+
+    `n_rows` is exact where `is_whole`; otherwise it is how many were read for the preview.
+    """
+
+    format: str
+    encoding: str
+    delimiter: str
+    columns: tuple[str, ...]
+    mapping: dict[str, str]
+    fields: Mapping[str, str]
+    rows: tuple[tuple[str, ...], ...]
+    n_rows: int
+    is_whole: bool
+    warnings: tuple[Warned, ...]
+    has_scores: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Checked:
+    """A file that passed: what it holds, where its rows wait, and what tells it from any other."""
+
+    report: Report
+    spool: Spool
+    kind: Kind
+    name: str
+    sha256: str
+    options: Options
+    datasets: tuple[tuple[str, str], ...] = ()
+    criteria: tuple[CriterionColumn, ...] = ()
+
+
+def preview(
+    *, path: Path, name: str, options: Options | None = None, kind: Kind = Kind.CANDIDATES, limits: Limits = DEFAULT_LIMITS
+) -> Preview:
+    """Read the beginning of a file. Raises FileRefused."""
+    options = options or Options()
+    notes = Notes(limits)
+    with _reading(path, name, options, limits, notes) as reader:
+        plan = _plan(reader, options, kind)
+        rows: list[tuple[str, ...]] = []
+        n_rows, is_whole = 0, True
+        for _, record in reader.records():
+            n_rows += 1
+            if n_rows <= PREVIEW_ROWS:
+                rows.append(tuple(_cell(record.get(column)) for column in reader.columns))
+            if n_rows >= PREVIEW_READS:
+                is_whole = False
+                break
+    return Preview(
+        format=reader.format,
+        encoding=reader.encoding.removesuffix("-sig"),
+        delimiter=reader.delimiter,
+        columns=tuple(reader.columns),
+        mapping=dict(plan.meanings),
+        fields=FIELDS if kind == Kind.CANDIDATES else JUDGMENT_FIELDS,
+        rows=tuple(rows),
+        n_rows=n_rows,
+        is_whole=is_whole,
+        warnings=notes.warnings,
+        has_scores="scores" in plan.of,
+    )
+
+
+def check(
+    *,
+    path: Path,
+    name: str,
+    folder: Path,
+    options: Options | None = None,
+    kind: Kind = Kind.CANDIDATES,
+    known: Mapping[str, CriterionColumn] | None = None,
+    on_progress: OnProgress | None = None,
+    limits: Limits = DEFAULT_LIMITS,
+) -> Checked:
+    """Check every row and write the spool into `folder`.
+
+    `known` are the project's criteria by key. Raises FileRefused, and whatever `on_progress` raises to cancel; the
+    spool is gone then.
+    """
+    options = _with_known_scale(options or Options(), known or {})
+    notes = Notes(limits)
+    report = Report(file=shown(name, 200), kind=kind.value, format="")
+    with Spool(folder) as spool:
+        with _reading(path, name, options, limits, notes) as reader:
+            report.format = reader.format
+            plan = _plan(reader, options, kind)
+            rows: CandidateRows | JudgmentRows
+            if kind == Kind.CANDIDATES:
+                report.removed = {"equal_to_reference": 0, "both_numbers": 0}
+                rows = CandidateRows(plan, options, limits, notes, spool, report)
+                rows.is_ragged = reader.is_ragged
+            else:
+                rows = JudgmentRows(plan, options, limits, notes, spool, report, known or {})
+            _take_all(reader, rows, report, limits, on_progress)
+            rows.finish()
+        notes.refuse_if_any(name)
+        report.warnings = notes.warnings
+    checked = Checked(
+        report=report,
+        spool=spool,
+        kind=kind,
+        name=report.file,
+        sha256=fingerprint(path, options),
+        options=options,
+        datasets=tuple((each.name, each.kind) for each in rows.datasets.values()) if isinstance(rows, CandidateRows) else (),
+        criteria=_criteria_used(rows, options),
+    )
+    save(checked)
+    return checked
+
+
+def save(checked: Checked) -> None:
+    """Keep what was found beside the spool, so that a later process can write it."""
+    manifest = {
+        "kind": checked.kind.value,
+        "name": checked.name,
+        "sha256": checked.sha256,
+        "options": checked.options.as_dict(),
+        "datasets": checked.datasets,
+        "criteria": checked.criteria,
+        "report": checked.report,
+    }
+    checked.spool.write_manifest(orjson.loads(orjson.dumps(manifest)))
+
+
+def load(folder: Path) -> Checked:
+    """Open a spool that an earlier check left."""
+    spool = Spool(folder)
+    manifest: dict[str, Any] = spool.manifest()
+    report = manifest["report"]
+    report["warnings"] = tuple(Warned(each["reason"], each["n"], tuple(each["lines"])) for each in report["warnings"])
+    criteria = Options.from_dict({"criteria": manifest["criteria"]}).criteria
+    return Checked(
+        report=Report(**report),
+        spool=spool,
+        kind=Kind(manifest["kind"]),
+        name=manifest["name"],
+        sha256=manifest["sha256"],
+        options=Options.from_dict(manifest["options"]),
+        datasets=tuple((name, kind) for name, kind in manifest["datasets"]),
+        criteria=criteria,
+    )
+
+
+@contextmanager
+def _reading(path: Path, name: str, options: Options, limits: Limits, notes: Notes) -> Iterator[Reader]:
+    """Turn whatever breaks the reading into one refusal, after the problems found before it."""
+    reader = None
+    try:
+        reader = open_reader(path, name, options, limits, notes)
+        yield reader
+    except Broken as error:
+        hint = getattr(reader, "hint", None)
+        if hint is not None and error.problem.column:
+            more, offers = hint()
+            error = Broken(error.problem.reason + more, line=1, column=error.problem.column, offers=offers)
+        notes.broken(error)
+    except UnicodeDecodeError as error:
+        notes.broken(bad_byte(path, reader.encoding if reader else error.encoding))
+    except UnicodeError as error:
+        notes.broken(Broken(f"the text cannot be read: {shown(str(error))}"))
+    finally:
+        if reader is not None:
+            reader.close()
+    notes.refuse_if_any(name)
+
+
+def _plan(reader: Reader, options: Options, kind: Kind) -> Plan:
+    if kind == Kind.CANDIDATES:
+        return plan_for(reader.columns, options.mapping)
+    judged = {each.column: "ignore" for each in options.criteria if each.column in reader.columns}
+    return plan_for(reader.columns, judged | dict(options.mapping), fields=JUDGMENT_FIELDS, synonyms=JUDGMENT_SYNONYMS)
+
+
+def _take_all(
+    reader: Reader, rows: CandidateRows | JudgmentRows, report: Report, limits: Limits, on_progress: OnProgress | None
+) -> None:
+    most, add, n = limits.rows, rows.add, 0
+    for line, record in reader.records():
+        n += 1
+        if n > most:
+            raise Broken(f"more than {most:,} rows; split the file", line=line)
+        add(line, record)
+        if on_progress is not None and n % STEP == 0:
+            on_progress(min(reader.position(), reader.size), reader.size)
+    report.rows = n
+    if on_progress is not None:
+        on_progress(reader.size, reader.size)
+
+
+def _with_known_scale(options: Options, known: Mapping[str, CriterionColumn]) -> Options:
+    """MOCHA's scores are read on the project's own scale for correctness, where it has one."""
+    key = CORRECTNESS_COLUMN.key
+    if not options.with_scores or key not in known or any(each.key == key for each in options.criteria):
+        return options
+    return Options.from_dict(options.as_dict() | {"criteria": (*options.criteria, known[key])})
+
+
+def _criteria_used(rows: CandidateRows | JudgmentRows, options: Options) -> tuple[CriterionColumn, ...]:
+    if isinstance(rows, JudgmentRows):
+        return tuple(rows.used.values())
+    return (options.correctness(),) if rows.report.judgments else ()
+
+
+def _cell(value: Any) -> str:
+    if value is None:
+        return ""
+    text = value if type(value) is str else orjson.dumps(value, default=str).decode()
+    return text if len(text) <= CELL_SHOWN else text[:CELL_SHOWN] + "…"

@@ -1,0 +1,314 @@
+"""The upper half of a record: dataset, passage, question and references, each written the first time it is met."""
+
+from typing import Any
+
+import orjson
+
+from projects.importing import filters
+from projects.importing.fields import Plan
+from projects.importing.identity import SeenDataset, SeenPassage, SeenQuestion, digest, text_id
+from projects.importing.limits import Limits
+from projects.importing.options import Options
+from projects.importing.report import Broken, Notes, Report, shown
+from projects.importing.spool import Spool, array_text
+from projects.importing.values import Values
+
+References = list[tuple[str, str]]
+DEFAULT_DATASET = "main"
+KINDS = ("generative", "span", "question_generation")
+SPAN_DATASETS = ("drop", "quoref")
+TYPES = {
+    "yes-no": "yes-no",
+    "yes/no": "yes-no",
+    "yes_no": "yes-no",
+    "yesno": "yes-no",
+    "boolean": "yes-no",
+    "entity": "entity",
+    "description": "description",
+    "other": "other",
+    "": "",
+}
+UNITED = "A question comes with other references than before; they are united."
+OTHER_TYPE = "A type of question is none of yes-no, entity, description; it becomes “other”."
+FIRST_COUNTS = "A question comes with another type, entity list or span than before; the first counts."
+
+
+class CorpusRows:
+    """Keeps what the file has said so far, so that the same passage and question are written once."""
+
+    is_ragged = False
+
+    def __init__(self, plan: Plan, options: Options, limits: Limits, notes: Notes, spool: Spool, report: Report) -> None:
+        self.plan = plan
+        self.columns = plan.of
+        self.options = options
+        self.limits = limits
+        self.notes = notes
+        self.spool = spool
+        self.report = report
+        self.values = Values(limits, notes)
+        self.datasets: dict[str, SeenDataset] = {}
+        self.n_passages = self.n_questions = self.n_candidates = 0
+        self._last_dataset: tuple[Any, SeenDataset] | None = None
+        self._last_passage: tuple[tuple[Any, ...], SeenPassage] | None = None
+        self._last_question: tuple[tuple[Any, ...], SeenQuestion] | None = None
+        self._last_references: tuple[list[Any], References] | None = None
+
+    def meet_new_columns(self, record: dict[str, Any]) -> None:
+        known = self.plan.meanings
+        for column in record:
+            if column not in known:
+                if len(known) >= self.limits.columns:
+                    raise Broken(f"more than {self.limits.columns} different keys")
+                self.plan.meet(column)
+
+    def dataset_of(self, record: dict[str, Any], line: int) -> SeenDataset:
+        column = self.columns.get("dataset", "")
+        name = record.get(column) if column else None
+        if self._last_dataset is not None and name == self._last_dataset[0]:
+            return self._last_dataset[1]
+        text = self.values.text(name, column, line, 120) or self.options.dataset or DEFAULT_DATASET
+        dataset = self.datasets.get(text)
+        if dataset is None:
+            dataset = SeenDataset(text, len(self.datasets), self._kind_of(record, text, line))
+            self.datasets[text] = dataset
+            if len(self.datasets) > self.limits.list_entries:
+                raise Broken(f"more than {self.limits.list_entries:,} datasets in one file", line=line)
+        self._last_dataset = (name, dataset)
+        return dataset
+
+    def references_of(self, record: dict[str, Any], line: int) -> References:
+        """The references of this record in their order, each once."""
+        columns, get = self.columns, record.get
+        raw: list[Any] = [get(column) for pair in self.plan.references for column in pair]
+        if "references" in columns:
+            raw.append(get(columns["references"]))
+        if self.options.multiple_choice:
+            raw += [get(columns.get("choices", "")), get(columns.get("choice", ""))]
+        if self._last_references is not None and raw == self._last_references[0]:
+            return self._last_references[1]
+        before = self.notes.total
+        found: dict[str, str] = {}
+        for column, opinion_column in self.plan.references:
+            text = self.values.text(get(column), column, line)
+            opinion = self.values.text(get(opinion_column), opinion_column, line, 20) if opinion_column else ""
+            if text:
+                found.setdefault(text, opinion)
+        if "references" in columns:
+            self._listed(get(columns["references"]), columns["references"], line, found)
+        if self.options.multiple_choice:
+            self._chosen(record, line, found)
+        references = list(found.items())
+        if self.notes.total == before:
+            self._last_references = (raw, references)
+        return references
+
+    def question_of(
+        self, record: dict[str, Any], line: int, dataset: SeenDataset, references: References
+    ) -> SeenQuestion | None:
+        """The question of this record, written if it is new; None where it was refused."""
+        columns, get = self.columns, record.get
+        before = self.notes.total
+        passage = self._passage_of(record, line, dataset)
+        column, id_column = columns["question"], columns.get("question_id", "")
+        raw = (
+            *(dataset.number, passage and passage.key, get(column), get(id_column) if id_column else None, references),
+            *(get(columns[name]) for name in ("question_type", "entities", "span") if name in columns),
+        )
+        if self._last_question is not None and raw == self._last_question[0]:
+            return self._last_question[1]
+        text = self.values.text(get(column), column, line)
+        if not text and self.notes.total == before:
+            self.notes.problem(line, column, "is empty")
+        external_id = self.values.identity(get(id_column), id_column, line) if id_column else ""
+        about = self._about(record, line)
+        if self.notes.total != before:
+            return None
+        if passage is None:
+            passage = self._empty_passage(record, line, dataset, external_id or text_id("", text))
+        question = self._seen_or_new(line, dataset, passage, external_id, text, about)
+        if question is None:
+            return None
+        self._add_references(line, dataset, question, references)
+        if self.notes.total == before:
+            self._last_question = (raw, question)
+        return question
+
+    def add_reference_candidate(
+        self, line: int, dataset: SeenDataset, question: SeenQuestion, text: str, number: int
+    ) -> None:
+        raise NotImplementedError
+
+    def _kind_of(self, record: dict[str, Any], name: str, line: int) -> str:
+        column = self.columns.get("dataset_kind", "")
+        kind = record.get(column) if column else None
+        kind = kind or self.options.dataset_kind
+        if not kind:
+            return "span" if name.lower() in SPAN_DATASETS else "generative"
+        if kind not in KINDS:
+            self.notes.problem(line, column, f"the kind of a dataset is one of {', '.join(KINDS)}")
+            return "generative"
+        return str(kind)
+
+    def _passage_of(self, record: dict[str, Any], line: int, dataset: SeenDataset) -> SeenPassage | None:
+        """The passage of this record, written if it is new; None where the record has none."""
+        columns, get = self.columns, record.get
+        names = ("passage_id", "passage", "title", "documents", "split")
+        raw = (dataset.number, *((get(columns[name]) if name in columns else None) for name in names))
+        if self._last_passage is not None and raw == self._last_passage[0] and type(raw[1]) is not bool:
+            return self._last_passage[1]
+        before = self.notes.total
+        text, documents = self._passage_text(raw[2], raw[4], line)
+        external_id = self.values.identity(raw[1], columns.get("passage_id", ""), line)
+        split = self.split_of(record, line)
+        if self.notes.total != before or not (external_id or text or documents):
+            return None
+        title = self.values.text(raw[3], columns.get("title", ""), line)
+        mark = digest("\0".join((text, documents)))
+        known = dataset.passages_by_id.get(external_id) if external_id else dataset.passages_by_text.get(mark)
+        is_given = bool(text or documents)
+        if known is None:
+            has_id = bool(external_id)
+            known = SeenPassage(self.n_passages, external_id or text_id(text, documents), mark, line, split)
+            self._write_passage(dataset, known, has_id, is_given, title, text, documents)
+        elif is_given and known.digest != mark:
+            reason = f"the passage “{shown(external_id, 60)}” has another text on line {known.line}"
+            self.notes.problem(line, columns.get("passage", columns.get("documents", "")), reason)
+        elif split and split != known.split:
+            self._another_split(line, known, split)
+        if self.notes.total == before:
+            self._last_passage = (raw, known)
+        return known
+
+    def _passage_text(self, passage: Any, documents: Any, line: int) -> tuple[str, str]:
+        """Text and documents (as JSON); a list where the passage should be is a list of documents."""
+        columns = self.columns
+        column, documents_column = columns.get("passage", ""), columns.get("documents", "")
+        if type(passage) is list:
+            passage, documents, documents_column = None, passage, column
+        text = self.values.text(passage, column, line)
+        listed = self.values.documents(documents, documents_column, line) if documents else []
+        return text, orjson.dumps(listed).decode() if listed else ""
+
+    def split_of(self, record: dict[str, Any], line: int) -> str:
+        column = self.columns.get("split", "")
+        return self.values.text(record.get(column), column, line, 40) if column and record.get(column) else self.options.split
+
+    def _write_passage(
+        self, dataset: SeenDataset, passage: SeenPassage, has_id: bool, is_given: bool, title: str, text: str, documents: str
+    ) -> None:
+        if has_id:
+            dataset.passages_by_id[passage.external_id] = passage
+        else:
+            dataset.passages_by_text[passage.digest] = passage
+        dataset.passages += 1
+        self.n_passages += 1
+        flags = f"{'t' if has_id else 'f'}\t{'t' if is_given else 'f'}"
+        texts = (passage.external_id, title, text, passage.split, documents)
+        self.spool.add("passages", f"{passage.key}\t{dataset.number}\t{passage.line}\t{flags}", texts)
+
+    def _another_split(self, line: int, passage: SeenPassage, split: str) -> None:
+        if passage.split:
+            name = shown(passage.external_id, 60)
+            reason = f"the passage “{name}” is in “{shown(split)}” here and in “{shown(passage.split)}” on line {passage.line}"
+            self.notes.problem(line, self.columns.get("split", ""), reason)
+        else:
+            passage.split = split
+            self.spool.add("splits", str(passage.key), (split,))
+
+    def _empty_passage(self, record: dict[str, Any], line: int, dataset: SeenDataset, name: str) -> SeenPassage:
+        """A question without a passage stands on an empty one of its own."""
+        external_id = text_id("no passage", name)
+        known = dataset.passages_by_id.get(external_id)
+        split = self.split_of(record, line)
+        if known is None:
+            known = SeenPassage(self.n_passages, external_id, b"", line, split)
+            self._write_passage(dataset, known, True, True, "", "", "")
+        elif split and split != known.split:
+            self._another_split(line, known, split)
+        return known
+
+    def _about(self, record: dict[str, Any], line: int) -> tuple[str, str, str]:
+        columns, get = self.columns, record.get
+        kind = entities = span = ""
+        if "question_type" in columns:
+            said = self.values.text(get(columns["question_type"]), columns["question_type"], line)
+            kind = TYPES.get(said.strip().lower(), "other")
+            if kind == "other" and said.strip().lower() != "other":
+                self.notes.warn(OTHER_TYPE, line)
+        if "entities" in columns:
+            listed = self.values.texts(get(columns["entities"]), columns["entities"], line, "|")
+            entities = array_text(listed) if listed else ""
+        if "span" in columns:
+            span = self.values.text(get(columns["span"]), columns["span"], line)
+        return kind, span, entities
+
+    def _seen_or_new(
+        self, line: int, dataset: SeenDataset, passage: SeenPassage, external_id: str, text: str, about: tuple[str, str, str]
+    ) -> SeenQuestion | None:
+        mark = digest(text)
+        place = (passage.key, mark)
+        known = dataset.questions_by_id.get(external_id) if external_id else dataset.questions_by_text.get(place)
+        if known is None:
+            name = external_id or text_id(passage.external_id, text)
+            known = SeenQuestion(self.n_questions, name, passage.key, mark, about, line)
+            if external_id:
+                dataset.questions_by_id[external_id] = known
+            else:
+                dataset.questions_by_text[place] = known
+            dataset.questions += 1
+            self.n_questions += 1
+            flag = "t" if external_id else "f"
+            texts = (name, text, about[0], about[1], about[2] or "{}")
+            self.spool.add("questions", f"{known.key}\t{passage.key}\t{line}\t{flag}", texts)
+            return known
+        if known.passage != passage.key or known.digest != mark:
+            what = "another text" if known.digest != mark else "another passage"
+            reason = f"the question “{shown(external_id, 60)}” has {what} on line {known.line}"
+            self.notes.problem(line, self.columns["question"], reason)
+            return None
+        if known.about != about:
+            self.notes.warn(FIRST_COUNTS, line)
+        return known
+
+    def _add_references(self, line: int, dataset: SeenDataset, question: SeenQuestion, references: References) -> None:
+        is_first = not question.references
+        below = self.options.second_reference_below
+        for place, (text, opinion) in enumerate(references, start=1):
+            mark = digest(text)
+            if mark in question.references:
+                continue
+            if below is not None and place > 1 and filters.overlap(references[0][0], text) < below:
+                question.references.append(mark)
+                self.add_reference_candidate(line, dataset, question, text, place)
+                continue
+            if not is_first:
+                self.notes.warn(UNITED, line)
+            question.references.append(mark)
+            dataset.references += 1
+            self.spool.add("references", f"{question.key}\t{len(question.references)}\t{line}", (text, opinion))
+
+    def _listed(self, value: Any, column: str, line: int, found: dict[str, str]) -> None:
+        for entry in self.values.entries(value, column, line):
+            opinion = ""
+            if type(entry) is dict and set(entry) <= {"text", "opinion"}:
+                opinion = self.values.text(entry.get("opinion"), column, line, 20)
+                entry = entry.get("text")
+            text = self.values.text(entry, column, line)
+            if text:
+                found.setdefault(text, opinion)
+            else:
+                self.notes.problem(line, column, "is a list with an empty entry")
+
+    def _chosen(self, record: dict[str, Any], line: int, found: dict[str, str]) -> None:
+        """Multiple choice becomes generative: the right choice is the reference."""
+        column, choice_column = self.columns.get("choices", ""), self.columns.get("choice", "")
+        if not column or not choice_column:
+            raise Broken("multiple choice needs a column with the choices and one with the right choice")
+        choices = self.values.texts(record.get(column), column, line, "|")
+        chosen = filters.right_choice(choices, record.get(choice_column))
+        if chosen is None:
+            self.notes.problem(line, choice_column, "names none of the choices (a letter, a number from 0, or the text)")
+        else:
+            found.setdefault(chosen, "")
+            self.report.made["multiple_choice"] = self.report.made.get("multiple_choice", 0) + 1

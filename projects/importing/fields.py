@@ -1,0 +1,199 @@
+"""Which column means what: the fields, the names they go by, and the guess."""
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from projects.importing.report import Broken, shown
+
+FIELDS = {
+    "dataset": "Dataset",
+    "dataset_kind": "Kind of dataset (generative, span, question_generation)",
+    "split": "Split",
+    "passage_id": "Passage id",
+    "passage": "Passage",
+    "title": "Title of the passage",
+    "documents": "Passage as a list of titled documents",
+    "question_id": "Question id",
+    "question": "Question",
+    "question_type": "Type of question",
+    "entities": "List of right entities",
+    "span": "Marked span",
+    "reference": "Reference",
+    "references": "List of references",
+    "reference_opinion": "Opinion of the reference",
+    "candidate_id": "Candidate id",
+    "candidate": "Candidate",
+    "source": "Source of the candidate",
+    "opinion": "Opinion of the candidate",
+    "rank": "Rank",
+    "confidence": "Confidence",
+    "candidate_1": "First candidate of a minimal pair",
+    "candidate_2": "Second candidate of a minimal pair",
+    "score_1": "Score of the first candidate",
+    "score_2": "Score of the second candidate",
+    "phenomenon": "Phenomenon of the minimal pair",
+    "choices": "Choices (multiple choice)",
+    "choice": "Number, letter or text of the right choice",
+    "score": "Mean score",
+    "scores": "List of scores",
+    "raters": "Annotators of the scores",
+    "metadata": "Keep as metadata",
+    "ignore": "Leave out",
+}
+"""Fields of a candidates file and how a page calls them."""
+
+JUDGMENT_FIELDS = {
+    "dataset": "Dataset",
+    "candidate_id": "Candidate id",
+    "annotator": "Annotator",
+    "criterion": "Criterion",
+    "value": "Value",
+    "time": "Time of the judgment",
+    "ignore": "Leave out",
+}
+"""Fields of a judgments file; a column with judgments is named by `Options.criteria`."""
+
+SYNONYMS: dict[str, tuple[str, ...]] = {
+    "dataset": ("dataset", "dataset_name", "data_set", "corpus"),
+    "dataset_kind": ("dataset_kind",),
+    "split": ("split", "fold", "subset"),
+    "passage_id": ("passage_id", "context_id", "paragraph_id", "story_id", "document_id", "doc_id", "article_id"),
+    "passage": ("passage", "context", "passage_text", "paragraph", "story", "article", "document", "text"),
+    "title": ("title", "passage_title"),
+    "documents": ("documents", "passages", "contexts"),
+    "question_id": ("question_id", "query_id", "qid"),
+    "question": ("question", "question_text", "query"),
+    "question_type": ("question_type", "query_type", "qtype"),
+    "entities": ("entities", "entity_list", "entity_answers", "gold_entities"),
+    "span": ("span", "marked_span", "answer_span"),
+    "reference": ("reference", "reference_1", "reference_answer", "gold", "gold_answer", "ground_truth", "target", "answer"),
+    "references": ("references", "reference_answers", "gold_answers", "answers"),
+    "reference_opinion": ("reference_opinion", "reference_1_opinion", "gold_opinion", "reference_opinions"),
+    "candidate_id": ("candidate_id", "id", "item_id", "example_id", "uid"),
+    "candidate": (
+        *("candidate", "candidate_answer", "candidate_text", "prediction", "predicted_answer", "system_answer"),
+        *("generated_answer", "model_answer", "response", "hypothesis", "output", "generated"),
+    ),
+    "source": ("source", "system", "model", "candidate_source", "method", "generator"),
+    "opinion": ("opinion", "candidate_opinion", "predicted_opinion"),
+    "rank": ("rank", "candidate_rank"),
+    "confidence": ("confidence", "probability"),
+    "candidate_1": ("candidate_1", "candidate1"),
+    "candidate_2": ("candidate_2", "candidate2"),
+    "score_1": ("score_1", "score1"),
+    "score_2": ("score_2", "score2"),
+    "phenomenon": ("phenomenon", "linguistic_phenomenon"),
+    "choices": ("choices", "options"),
+    "choice": ("choice", "right_choice", "label", "answer_index", "answer_letter"),
+    "score": ("score",),
+    "scores": ("scores",),
+    "raters": ("raters", "annotators", "workers"),
+}
+JUDGMENT_SYNONYMS: dict[str, tuple[str, ...]] = {
+    "dataset": SYNONYMS["dataset"],
+    "candidate_id": ("candidate_id", "candidate", "item_id", "id", "item", "unit", "example_id", "uid"),
+    "annotator": ("annotator", "annotator_id", "rater", "rater_id", "worker", "worker_id", "coder", "judge", "user"),
+    "criterion": ("criterion", "criterion_key", "dimension", "aspect"),
+    "value": ("value", "judgment", "judgement", "rating", "score", "answer"),
+    "time": ("time", "judged_at", "timestamp", "submitted_at", "created_at"),
+}
+FURTHER_REFERENCE = re.compile(r"(?:reference|reference_answer|gold_answer|answer)_?([2-9]|[1-9]\d)")
+FURTHER_OPINION = re.compile(r"reference_([2-9]|[1-9]\d)_opinion|reference_opinion_([2-9]|[1-9]\d)")
+MANY = {"metadata", "ignore"}
+IN_METADATA = "metadata."
+OWN_METADATA = "metadata.concord."
+
+
+@dataclass(slots=True)
+class Plan:
+    """Columns sorted by what they mean. `of` holds one column for each single field; the rest is in lists."""
+
+    fields: Mapping[str, str]
+    synonyms: Mapping[str, tuple[str, ...]]
+    chosen: dict[str, str] = field(default_factory=dict)
+    of: dict[str, str] = field(default_factory=dict)
+    meanings: dict[str, str] = field(default_factory=dict)
+    references: list[tuple[str, str]] = field(default_factory=list)
+    kept: list[tuple[str, str]] = field(default_factory=list)
+    _further: dict[int, list[str]] = field(default_factory=dict)
+    _names: dict[str, tuple[str, int]] = field(default_factory=dict)
+
+    def meet(self, column: str) -> None:
+        """Give a column seen for the first time its meaning; a field already taken leaves it as metadata."""
+        meaning = self.chosen.get(column)
+        if meaning is None:
+            meaning = self._guess(column)
+        self._assign(column, meaning)
+
+    def column(self, name: str) -> str:
+        return self.of.get(name, "")
+
+    def _guess(self, column: str) -> str:
+        name = normal_name(column)
+        if further := FURTHER_REFERENCE.fullmatch(name):
+            return f"reference_{int(further[1])}" if "reference" in self.fields else "metadata"
+        if opinion := FURTHER_OPINION.fullmatch(name):
+            return f"reference_{int(opinion[1] or opinion[2])}_opinion" if "reference" in self.fields else "metadata"
+        meaning, order = self._names.get(name, ("metadata", 0))
+        if column.startswith(OWN_METADATA + IN_METADATA) or (order > 0 and column.startswith(IN_METADATA)):
+            return "metadata"
+        return "metadata" if meaning in self.of else meaning
+
+    def _assign(self, column: str, meaning: str) -> None:
+        self.meanings[column] = meaning or "ignore"
+        if meaning in ("", "ignore"):
+            return
+        if meaning == "metadata":
+            if "metadata" in self.fields:
+                self.kept.append((column, column.removeprefix(OWN_METADATA + IN_METADATA).removeprefix(IN_METADATA)))
+            return
+        if re.fullmatch(r"reference_\d+(_opinion)?", meaning) or meaning in ("reference", "reference_opinion"):
+            self._assign_reference(column, meaning)
+            return
+        if meaning in self.of:
+            raise Broken(f"two columns are mapped to {meaning}: {shown(self.of[meaning])} and {shown(column)}")
+        self.of[meaning] = column
+
+    def _assign_reference(self, column: str, meaning: str) -> None:
+        number = re.search(r"\d+", meaning)
+        slot = self._further.setdefault(int(number[0]) if number else 1, ["", ""])
+        place = 1 if meaning.endswith("opinion") else 0
+        if slot[place] and slot[place] != column:
+            raise Broken(f"two columns are mapped to {meaning}: {shown(slot[place])} and {shown(column)}")
+        slot[place] = column
+        self.of[meaning] = column
+        self.references = [(text, opinion) for _, (text, opinion) in sorted(self._further.items()) if text]
+
+
+def plan_for(
+    columns: Iterable[str],
+    mapping: Mapping[str, str],
+    *,
+    fields: Mapping[str, str] = FIELDS,
+    synonyms: Mapping[str, tuple[str, ...]] = SYNONYMS,
+) -> Plan:
+    """Sort columns by the mapping given and, for those it does not name, by their names."""
+    columns = list(columns)
+    names = {name: (meaning, order) for meaning, all_names in synonyms.items() for order, name in enumerate(all_names)}
+    plan = Plan(fields, synonyms, chosen=dict(mapping), _names=names)
+    for column, meaning in mapping.items():
+        if not is_field(meaning, fields):
+            raise Broken(f"“{shown(meaning)}” is no field; the fields are {', '.join(fields)}")
+        if column not in columns:
+            raise Broken(f"the mapping names a column that the file does not have: {shown(column)}", column=column)
+    for column in sorted(columns, key=lambda each: (each not in mapping, names.get(normal_name(each), ("", 0))[1])):
+        plan.meet(column)
+    return plan
+
+
+def is_field(meaning: str, fields: Mapping[str, str] = FIELDS) -> bool:
+    if meaning == "" or meaning in fields:
+        return True
+    return "reference" in fields and re.fullmatch(r"reference_([2-9]|[1-9]\d)(_opinion)?", meaning) is not None
+
+
+def normal_name(column: str) -> str:
+    """`Reference Answer`, `reference-answer` and `metadata.reference_answer` are one name."""
+    bare = column.removeprefix(OWN_METADATA).removeprefix(IN_METADATA)
+    return re.sub(r"[^0-9a-z]+", "_", bare.casefold()).strip("_")

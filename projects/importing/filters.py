@@ -1,0 +1,75 @@
+"""What is left out or turned round on the way in: pure functions on texts."""
+
+import re
+import string
+from collections import Counter
+from collections.abc import Sequence
+
+_PUNCTUATION = str.maketrans("", "", string.punctuation)
+_ARTICLES = re.compile(r"\b(a|an|the)\b")
+_NUMBER = re.compile(r"[-+]?[$€£]?[-+]?(?:[0-9]{1,3}(?:,[0-9]{3})+|[0-9]+)?(?:\.[0-9]+)?%?")
+LETTERS = "abcdefghijklmnopqrstuvwxyz"
+
+
+def squad_normalised(text: str) -> str:
+    """Lower case, no punctuation, no articles, single spaces: as SQuAD compares answers.
+
+    >>> squad_normalised("The  U.S. Army!")
+    'us army'
+    """
+    return " ".join(_ARTICLES.sub(" ", text.lower().translate(_PUNCTUATION)).split())
+
+
+def is_equal(candidate: str, references: Sequence[str], how: str) -> bool:
+    """Whether the candidate is one of the references, `exact` or `normalised`."""
+    if candidate in references:
+        return True
+    if how != "normalised":
+        return False
+    normal = squad_normalised(candidate)
+    return any(squad_normalised(reference) == normal for reference in references)
+
+
+def is_number(text: str) -> bool:
+    """Digits, with thousands commas, decimals, sign, currency or per cent; nothing else beside them.
+
+    >>> [is_number(text) for text in ("1,234.5", "-7", "$3", "45%", "2 yards", "", "١")]
+    [True, True, True, True, False, False, False]
+    """
+    bare = text.strip()
+    return any(character in "0123456789" for character in bare) and _NUMBER.fullmatch(bare) is not None
+
+
+def overlap(first: str, second: str) -> float:
+    """Token F1 of two answers after SQuAD normalisation, between 0 and 1.
+
+    >>> overlap("the red house", "a red car")
+    0.5
+    """
+    one, two = squad_normalised(first).split(), squad_normalised(second).split()
+    if not one or not two:
+        return float(one == two)
+    shared = sum((Counter(one) & Counter(two)).values())
+    return 2 * shared / (len(one) + len(two))
+
+
+def right_choice(choices: Sequence[str], choice: object) -> str | None:
+    """The choice that a letter (`A` is the first), a number counted from 0, or its own text names; None if none does.
+
+    >>> right_choice(["red", "blue"], "B"), right_choice(["red", "blue"], 1), right_choice(["red", "blue"], "red")
+    ('blue', 'blue', 'red')
+    """
+    if isinstance(choice, str):
+        if choice in choices:
+            return choice
+        if len(choice) == 1 and choice.lower() in LETTERS:
+            place = LETTERS.index(choice.lower())
+        elif choice.isascii() and choice.isdigit() and len(choice) < 4:
+            place = int(choice)
+        else:
+            return None
+    elif isinstance(choice, int) and not isinstance(choice, bool):
+        place = choice
+    else:
+        return None
+    return choices[place] if 0 <= place < len(choices) else None

@@ -1,0 +1,194 @@
+"""Records of a judgments file, long or wide, into the spool's judgments."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from measures.rubric import check_value
+from projects.importing.fields import Plan
+from projects.importing.limits import Limits
+from projects.importing.options import CriterionColumn, Options
+from projects.importing.report import Broken, Notes, Report, shown
+from projects.importing.spool import Spool
+from projects.importing.values import ID_LENGTH, Values
+
+NO_ANNOTATOR = "The file names no annotators; figures about single people will be undefined."
+
+
+class JudgmentRows:
+    """Takes records and writes the spool.
+
+    Wide: each criterion has a column, one of `Options.criteria` or, where none is named, any whose name is the key of
+    a known criterion. Long: the criterion and the value stand in two columns.
+    """
+
+    def __init__(
+        self,
+        plan: Plan,
+        options: Options,
+        limits: Limits,
+        notes: Notes,
+        spool: Spool,
+        report: Report,
+        known: Mapping[str, CriterionColumn],
+    ) -> None:
+        self.plan = plan
+        self.columns = plan.of
+        self.options = options
+        self.notes = notes
+        self.spool = spool
+        self.report = report
+        self.is_ragged = False
+        self.values = Values(limits, notes)
+        self.used: dict[str, CriterionColumn] = {}
+        self._annotators: set[str] = set()
+        self._slots: dict[tuple[str, str, str], int] = {}
+        self._seen: dict[tuple[str, str, str, str], tuple[float, int]] = {}
+        self._wrong: dict[tuple[str, float], str | None] = {}
+        self._wide = self._wide_columns(known)
+        self._scales = dict(known) | {each.key: each for each in options.criteria}
+        self._check_columns()
+
+    def add(self, line: int, record: dict[str, Any]) -> None:
+        columns, get, before = self.columns, record.get, self.notes.total
+        column = columns["candidate_id"]
+        candidate = self.values.identity(get(column), column, line)
+        if not candidate and self.notes.total == before:
+            self.notes.problem(line, column, "is empty")
+        annotator = self._annotator(record, line)
+        dataset = self.options.dataset
+        if "dataset" in columns:
+            dataset = self.values.text(get(columns["dataset"]), columns["dataset"], line, 120) or dataset
+        time = self.values.time(get(columns["time"]), columns["time"], line) if "time" in columns else ""
+        if self.notes.total != before:
+            return
+        if self._wide:
+            for criterion in self._wide:
+                self._add_value(line, criterion.column, get(criterion.column), criterion, dataset, candidate, annotator, time)
+        else:
+            criterion_named = self._named(record, line)
+            if criterion_named is not None:
+                value = get(columns["value"])
+                self._add_value(line, columns["value"], value, criterion_named, dataset, candidate, annotator, time)
+
+    def finish(self) -> None:
+        report = self.report
+        slots = max(self._slots.values(), default=0)
+        report.annotators = len(self._annotators) + slots
+        if slots:
+            self.notes.warn(NO_ANNOTATOR)
+        if not report.judgments and not self.notes.total:
+            what = "no judgment in its rows" if report.rows else "no rows"
+            self.notes.problem(None, "", f"the file has a header and {what}")
+
+    def _wide_columns(self, known: Mapping[str, CriterionColumn]) -> list[CriterionColumn]:
+        named = [each for each in self.options.criteria if each.column]
+        present = list(self.plan.meanings)
+        for each in named:
+            if each.column not in present:
+                raise Broken(f"no column “{shown(each.column)}” for the criterion {each.key}", column=each.column)
+        if named:
+            keys = [each.key for each in named]
+            if len(set(keys)) != len(keys):
+                raise Broken("two columns are named for one criterion")
+            return named
+        if "criterion" in self.columns:
+            return []
+        matching = [
+            CriterionColumn(key=each.key, low=each.low, high=each.high, kind=each.kind, column=each.key)
+            for each in known.values()
+            if each.key in present
+        ]
+        if not matching and "value" in self.columns and len(self.options.criteria) == 1:
+            one = self.options.criteria[0]
+            column = self.columns["value"]
+            return [CriterionColumn(key=one.key, low=one.low, high=one.high, kind=one.kind, column=column)]
+        return matching
+
+    def _check_columns(self) -> None:
+        if "candidate_id" not in self.columns:
+            raise Broken("no column for the candidate's id; say which column it is", column="candidate_id")
+        if self._wide:
+            return
+        missing = [name for name in ("criterion", "value") if name not in self.columns]
+        if missing:
+            reason = (
+                f"no column for “{missing[0]}”, and none named for a criterion; "
+                "name columns of judgments as column=key:low-high"
+            )
+            raise Broken(reason, column=missing[0])
+
+    def _annotator(self, record: dict[str, Any], line: int) -> str:
+        column = self.columns.get("annotator", "")
+        if not column:
+            return ""
+        before = self.notes.total
+        name = self.values.identity(record.get(column), column, line)
+        if not name and self.notes.total == before:
+            self.notes.problem(line, column, "is empty; name every annotator, or leave the column out")
+        return name
+
+    def _named(self, record: dict[str, Any], line: int) -> CriterionColumn | None:
+        column = self.columns["criterion"]
+        before = self.notes.total
+        key = self.values.text(record.get(column), column, line, ID_LENGTH)
+        criterion = self._scales.get(key)
+        if criterion is None and self.notes.total == before:
+            reason = f"no criterion “{shown(key, 40)}” is known; give its scale as {shown(key, 40) or 'key'}:low-high"
+            self.notes.problem(line, column, reason)
+        return criterion
+
+    def _add_value(
+        self,
+        line: int,
+        column: str,
+        value: Any,
+        criterion: CriterionColumn,
+        dataset: str,
+        candidate: str,
+        annotator: str,
+        time: str,
+    ) -> None:
+        if value is None or value == "":
+            if not self._wide:
+                self.notes.problem(line, column, "is empty")
+            return
+        number = self.values.number(value, column, line)
+        if number is None:
+            return
+        key = criterion.key
+        if (key, number) not in self._wrong:
+            self._wrong[key, number] = check_value(criterion.scale, number)
+        if wrong := self._wrong[key, number]:
+            self.notes.problem(line, column, wrong)
+            return
+        name = annotator or self._slot(dataset, candidate, key)
+        if annotator:
+            self._annotators.add(annotator)
+            if self._is_repeated(line, column, dataset, candidate, annotator, key, number):
+                return
+        self.used[key] = criterion
+        self.report.judgments += 1
+        slot = "0" if annotator else name
+        self.spool.add("judgments", f"{line}\t{number!r}\t{slot}\t{time or _NULL}", (dataset, candidate, annotator, key))
+
+    def _slot(self, dataset: str, candidate: str, key: str) -> str:
+        """The place of a nameless judgment among those of its candidate: it keeps keys apart and is no person."""
+        place = (dataset, candidate, key)
+        self._slots[place] = self._slots.get(place, 0) + 1
+        return str(self._slots[place])
+
+    def _is_repeated(
+        self, line: int, column: str, dataset: str, candidate: str, annotator: str, key: str, number: float
+    ) -> bool:
+        first, first_line = self._seen.setdefault((dataset, candidate, annotator, key), (number, line))
+        if first_line == line:
+            return False
+        if first == number:
+            self.report.skipped["repeated"] = self.report.skipped.get("repeated", 0) + 1
+        else:
+            reason = f"the same annotator gave this candidate another value on line {first_line}"
+            self.notes.problem(line, column, reason)
+        return True
+
+
+_NULL = "\\N"

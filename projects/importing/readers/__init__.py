@@ -1,0 +1,40 @@
+"""Readers: a file as a stream of records, each with its physical line."""
+
+from pathlib import Path
+
+from projects.importing.limits import Limits
+from projects.importing.options import Options
+from projects.importing.readers.base import Reader, Record
+from projects.importing.report import Broken, Notes
+from projects.importing.sniffing import format_of
+
+__all__ = ["Reader", "Record", "open_reader"]
+
+
+def open_reader(path: Path, name: str, options: Options, limits: Limits, notes: Notes) -> Reader:
+    """Open the file with the reader of its format. Raises Broken, here and while reading."""
+    if path.stat().st_size > limits.file_bytes:
+        raise Broken(f"the file is larger than {limits.file_bytes // 2**20:,} MB")
+    kind = format_of(path, name, options.format)
+    return _reader_class(kind)(path, kind, options, limits, notes)
+
+
+def _reader_class(kind: str) -> type[Reader]:
+    # Each format loads its library only when a file of that format comes: pyarrow alone is 60 MB.
+    if kind in ("csv", "tsv"):
+        from projects.importing.readers.delimited import DelimitedReader
+
+        return DelimitedReader
+    if kind == "xlsx":
+        from projects.importing.readers.xlsx import XlsxReader
+
+        return XlsxReader
+    if kind == "parquet":
+        from projects.importing.readers.parquet import ParquetReader
+
+        return ParquetReader
+    from projects.importing.readers.objects import JsonlReader, JsonReader, MochaReader
+
+    return {"json": JsonReader, "jsonl": JsonlReader, "mocha": MochaReader}[kind]
+
+

@@ -1,0 +1,79 @@
+"""What every reader is."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from projects.importing.limits import Limits
+from projects.importing.options import Options
+from projects.importing.report import Broken, Notes, shown
+
+Record = tuple[int, dict[str, Any]]
+"""The physical line a record starts on, and its values by column."""
+
+
+class Reader:
+    """Streams one file. `columns` are those known so far; `is_ragged` says that later records may bring more."""
+
+    is_ragged = False
+
+    def __init__(self, path: Path, kind: str, options: Options, limits: Limits, notes: Notes) -> None:
+        self.path = path
+        self.format = kind
+        self.options = options
+        self.limits = limits
+        self.notes = notes
+        self.encoding = ""
+        self.delimiter = ""
+        self.columns: list[str] = []
+        self.size = path.stat().st_size
+        self.open()
+
+    def open(self) -> None:
+        """Read as far as the columns are known."""
+        raise NotImplementedError
+
+    def records(self) -> Iterator[Record]:
+        raise NotImplementedError
+
+    def position(self) -> int:
+        """How many of `size` bytes are read."""
+        return 0
+
+    def close(self) -> None:
+        """Let go of the file."""
+
+    def head(self) -> bytes:
+        with self.path.open("rb") as file:
+            return file.read(4096)
+
+
+def checked_header(header: list[str], limits: Limits, notes: Notes, line: int | None = 1) -> list[str]:
+    """Column names, trimmed; raises Broken where they cannot tell columns apart."""
+    if len(header) > limits.columns:
+        raise Broken(f"{len(header):,} columns; at most {limits.columns} can be read", line=line)
+    columns = [name.strip() for name in header]
+    seen: dict[str, str] = {}
+    for place, name in enumerate(columns, start=1):
+        if not name:
+            raise Broken(f"column {place} has no name", line=line)
+        if "\0" in name:
+            raise Broken(f"the name of column {place} holds a NUL character", line=line)
+        if len(name) > 200:
+            raise Broken(f"the name of column {place} is longer than 200 characters", line=line, column=shown(name))
+        if name != header[place - 1]:
+            notes.warn(f"Spaces around the column name “{shown(name)}” are left out.")
+        key = " ".join(name.casefold().split())
+        if key in seen:
+            same = "twice" if seen[key] == name else f"too, which differs from “{shown(seen[key])}” only by case or space"
+            raise Broken(f"the column “{shown(name)}” is there {same}", line=line)
+        seen[key] = name
+    return columns
+
+
+def check_shape(values: list[Any], n_columns: int, line: int) -> str | None:
+    """Say what is wrong with the number of cells of a row."""
+    if len(values) == n_columns:
+        return None
+    few_or_many = "too many" if len(values) > n_columns else "too few"
+    return f"{few_or_many} cells: {len(values)} instead of {n_columns}"

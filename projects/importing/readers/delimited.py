@@ -1,0 +1,116 @@
+"""CSV and TSV."""
+
+import csv
+from collections.abc import Iterator
+from io import TextIOWrapper
+
+from projects.importing.limits import DEFAULT_LIMITS
+from projects.importing.readers.base import Reader, Record, check_shape, checked_header
+from projects.importing.report import Broken
+from projects.importing.text import encoding_of, lines_of, open_text
+
+DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar"}
+
+# One limit for the whole process; its default of 128 kB would refuse passages that we take.
+csv.field_size_limit(DEFAULT_LIMITS.cell_bytes)
+
+
+class DelimitedReader(Reader):
+    """Rows of cells under a header; quotes as RFC 4180 has them."""
+
+    _stream: TextIOWrapper
+
+    def open(self) -> None:
+        self.encoding = encoding_of(self.head(), self.options.encoding, self.notes)
+        self.delimiter = self.options.delimiter or ("\t" if self.format == "tsv" else ",")
+        if self.delimiter not in DELIMITERS:
+            raise Broken(f"“{self.delimiter}” is no delimiter; choose comma, semicolon, tab or bar")
+        self._stream = open_text(self.path, self.encoding)
+        self._pending: list[str] = []
+        self._rows = csv.reader(self._lines(), delimiter=self.delimiter, strict=True)
+        header: list[str] = []
+        while not header:
+            row = self._next_row()
+            if row is None:
+                raise Broken("the file holds nothing but blank lines")
+            header = row
+        self.columns = checked_header(header, self.limits, self.notes, self._rows.line_num)
+        self._first_line = self._rows.line_num + 1
+
+    def records(self) -> Iterator[Record]:
+        columns, n_columns = self.columns, len(self.columns)
+        notes, rows, pending = self.notes, self._rows, self._pending
+        start = self._first_line
+        while True:
+            try:
+                for row in rows:
+                    pending.clear()
+                    if len(row) == n_columns:
+                        yield start, dict(zip(columns, row, strict=True))
+                    elif row:
+                        notes.problem(start, "", check_shape(row, n_columns, start) or "")
+                    else:
+                        notes.warn("Blank lines are left out.", start)
+                    start = rows.line_num + 1
+            except csv.Error as error:
+                raise self._explain(error, start) from error
+            return
+
+    def position(self) -> int:
+        return self._stream.buffer.tell()
+
+    def close(self) -> None:
+        self._stream.close()
+
+    def hint(self) -> tuple[str, dict[str, tuple[str, ...]]]:
+        """Which delimiter may have been meant, where the header is a single cell."""
+        if len(self.columns) == 1:
+            for delimiter, name in DELIMITERS.items():
+                if delimiter != self.delimiter and delimiter in self.columns[0]:
+                    return f"; its cells seem to be separated by a {name}: choose that", {"delimiter": (delimiter,)}
+        return "", {}
+
+    def _lines(self) -> Iterator[str]:
+        keep = self._pending.append
+        for line in lines_of(self._stream, self.limits):
+            keep(line)
+            yield line
+
+    def _next_row(self) -> list[str] | None:
+        start = self._rows.line_num + 1
+        self._pending.clear()
+        try:
+            return next(self._rows, None)
+        except csv.Error as error:
+            raise self._explain(error, start) from error
+
+    def _explain(self, error: csv.Error, start: int) -> Broken:
+        said = str(error)
+        if "field larger" in said:
+            return Broken(f"a cell is larger than {self.limits.cell_bytes // 1024:,} kB, or its quote is never closed", line=start)
+        opened = start + self._line_of_open_quote()
+        if "unexpected end" in said:
+            return Broken("a quote is opened here and never closed", line=opened)
+        if "expected after" in said:
+            return Broken("a quote is opened here and closed in the middle of a cell", line=opened)
+        return Broken(f"the row cannot be read: {said}", line=start)
+
+    def _line_of_open_quote(self) -> int:
+        """How many lines into the unfinished row the last quoted cell starts; walks that row only."""
+        inside, at_start, opened, line = False, True, 0, 0
+        text = "".join(self._pending)
+        for place, character in enumerate(text):
+            if character == "\n" or (character == "\r" and text[place + 1 : place + 2] != "\n"):
+                line += 1
+            if inside:
+                inside = character != '"'
+                at_start = False
+            elif character == '"':
+                # A second quote right after a closing one goes on with the same cell.
+                if at_start:
+                    opened = line
+                inside = at_start or (place > 0 and text[place - 1] == '"')
+                at_start = False
+            else:
+                at_start = character == self.delimiter or character in "\r\n"
+        return opened

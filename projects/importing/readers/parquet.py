@@ -1,0 +1,99 @@
+"""Parquet, in small steps: what it unpacks to is counted as it comes, never taken from its own word."""
+
+import math
+from collections.abc import Iterator
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from projects.importing.readers.base import Reader, Record, checked_header
+from projects.importing.report import Broken, shown
+
+STEP = 64
+OTHER = "text, numbers, true/false, and lists and structs of these can be read"
+
+
+class ParquetReader(Reader):
+    """Text, whole numbers, decimals, booleans, dictionaries, and lists, structs and maps of these."""
+
+    def open(self) -> None:
+        try:
+            # A small buffer: without one the reader takes a whole column of a row group into memory.
+            self._file = pq.ParquetFile(self.path, buffer_size=1 << 16, pre_buffer=False)
+            schema = self._file.schema_arrow
+            self._n_rows = self._file.metadata.num_rows
+        except (pa.ArrowException, OSError, ValueError, TypeError) as error:
+            raise Broken(f"the Parquet file cannot be read: {_say(error)}") from error
+        self.columns = checked_header(list(schema.names), self.limits, self.notes, None)
+        for name, kind in zip(self.columns, schema.types, strict=True):
+            if self.options.mapping.get(name) not in ("", "ignore") and not _is_taken(kind):
+                raise Broken(f"the column has the type {shown(str(kind))}, which cannot be read; {OTHER}", column=name)
+        self._row = 0
+
+    def records(self) -> Iterator[Record]:
+        columns, decoded = self.columns, 0
+        skipped = {name for name in columns if self.options.mapping.get(name) in ("", "ignore")}
+        for batch in self._batches():
+            decoded += batch.nbytes
+            if decoded > self.limits.decoded_bytes:
+                limit = self.limits.decoded_bytes // 2**20
+                raise Broken(f"unpacked, the file is larger than {limit:,} MB; split it", line=self._row + 1)
+            lists = [
+                [None] * batch.num_rows if name in skipped else self._values(name, array)
+                for name, array in zip(columns, batch.columns, strict=True)
+            ]
+            for row in zip(*lists, strict=True):
+                self._row += 1
+                yield self._row, dict(zip(columns, row, strict=True))
+
+    def position(self) -> int:
+        return min(self.size, self.size * self._row // self._n_rows) if self._n_rows > 0 else 0
+
+    def close(self) -> None:
+        self._file.close()
+
+    def _batches(self) -> Iterator[pa.RecordBatch]:
+        try:
+            yield from self._file.iter_batches(batch_size=STEP, use_threads=False)
+        except (pa.ArrowException, OSError, ValueError, TypeError) as error:
+            raise Broken(f"the Parquet file cannot be read on: {_say(error)}", line=self._row + 1) from error
+
+    def _values(self, name: str, array: pa.Array) -> list[Any]:
+        try:
+            values: list[Any] = array.to_pylist(maps_as_pydicts="strict")
+        except (pa.ArrowException, UnicodeDecodeError, ValueError, KeyError) as error:
+            raise Broken(f"a value cannot be read: {_say(error)}", line=self._row + 1, column=name) from error
+        if not (pa.types.is_string(array.type) or pa.types.is_large_string(array.type)):
+            for place, value in enumerate(values, start=1):
+                if not _is_finite(value):
+                    raise Broken("NaN and infinity cannot be stored", line=self._row + place, column=name)
+        return values
+
+
+def _is_taken(kind: pa.DataType) -> bool:
+    types = pa.types
+    if types.is_dictionary(kind):
+        return _is_taken(kind.value_type)
+    if types.is_list(kind) or types.is_large_list(kind):
+        return _is_taken(kind.value_type)
+    if types.is_struct(kind):
+        return all(_is_taken(kind.field(place).type) for place in range(kind.num_fields))
+    if types.is_map(kind):
+        return types.is_string(kind.key_type) and _is_taken(kind.item_type)
+    plain = (types.is_string, types.is_large_string, types.is_integer, types.is_floating, types.is_boolean, types.is_null)
+    return any(test(kind) for test in plain)
+
+
+def _is_finite(value: Any) -> bool:
+    if isinstance(value, float):
+        return math.isfinite(value)
+    if isinstance(value, list):
+        return all(map(_is_finite, value))
+    if isinstance(value, dict):
+        return all(map(_is_finite, value.values()))
+    return True
+
+
+def _say(error: Exception) -> str:
+    return shown(str(error).splitlines()[0] if str(error) else type(error).__name__)

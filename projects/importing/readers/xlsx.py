@@ -1,0 +1,106 @@
+"""Excel files: the first sheet, cells as text."""
+
+import datetime
+import zipfile
+from collections.abc import Iterator
+from typing import Any
+
+import openpyxl
+
+from measures.rubric import say_number
+from projects.importing.readers.base import Reader, Record, check_shape, checked_header
+from projects.importing.report import Broken, shown
+
+
+class XlsxReader(Reader):
+    """Reads what the cells show: a whole number without `.0`, a date as ISO text, a formula as its last value."""
+
+    def open(self) -> None:
+        self._check_archive()
+        self._row = 0
+        try:
+            self._book = openpyxl.load_workbook(self.path, read_only=True, data_only=True, keep_links=False)
+            sheets = self._book.worksheets
+        except Exception as error:  # the library raises whatever its parsers raise
+            raise Broken(f"the Excel file cannot be read: {shown(str(error))}") from error
+        if not sheets:
+            raise Broken("the Excel file has no sheet")
+        if len(sheets) > 1:
+            self.notes.warn(f"The file has {len(sheets)} sheets; only the first, “{shown(sheets[0].title)}”, is read.")
+        self._sheet = sheets[0]
+        self._sheet.reset_dimensions()
+        self._rows = self._read()
+        header = next((row for row in self._rows if row), None)
+        if header is None:
+            raise Broken("the first sheet is empty")
+        self.columns = checked_header(header, self.limits, self.notes, self._row)
+
+    def records(self) -> Iterator[Record]:
+        columns, n_columns = self.columns, len(self.columns)
+        blank: list[int] = []
+        for row in self._rows:
+            if not row:
+                blank.append(self._row) if len(blank) < self.limits.lines_shown else None
+                continue
+            for line in blank:
+                self.notes.warn("Blank lines are left out.", line)
+            blank.clear()
+            if len(row) < n_columns:
+                row += [""] * (n_columns - len(row))
+            elif len(row) > n_columns:
+                self.notes.problem(self._row, "", check_shape(row, n_columns, self._row) or "")
+                continue
+            yield self._row, dict(zip(columns, row, strict=True))
+
+    def position(self) -> int:
+        most = self._sheet.max_row or 0
+        return min(self.size, self.size * self._row // most) if most else 0
+
+    def close(self) -> None:
+        self._book.close()
+
+    def _read(self) -> Iterator[list[str]]:
+        """Rows as text, without the empty cells at their ends."""
+        try:
+            for row in self._sheet.iter_rows(values_only=True):
+                self._row += 1
+                values = list(row)
+                while values and values[-1] is None:
+                    values.pop()
+                yield [_as_text(value) for value in values]
+        except Exception as error:
+            raise Broken(f"the Excel file cannot be read on: {shown(str(error))}", line=self._row + 1) from error
+
+    def _check_archive(self) -> None:
+        limits = self.limits
+        try:
+            with zipfile.ZipFile(self.path) as archive:
+                entries = archive.infolist()
+        except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError) as error:
+            raise Broken("the Excel file is damaged: it cannot be unpacked") from error
+        names = [entry.filename for entry in entries]
+        if "[Content_Types].xml" not in names or not any(name.startswith("xl/") for name in names):
+            raise Broken("by its content this is a ZIP archive, not an Excel file")
+        # zipfile never gives out more than an entry says it holds, so the sizes said are a true cap.
+        total = sum(entry.file_size for entry in entries)
+        shared = sum(entry.file_size for entry in entries if entry.filename.lower().endswith("sharedstrings.xml"))
+        if len(entries) > limits.archive_entries or len(set(names)) != len(names):
+            raise Broken("the Excel file holds too many parts, or one twice")
+        if total > limits.archive_bytes or shared > limits.shared_text_bytes:
+            raise Broken(f"unpacked, the Excel file has {total // 2**20:,} MB, which is too much; save it as CSV")
+        if total > limits.archive_ratio * max(self.size, 10_000):
+            raise Broken("the Excel file unpacks to more than two hundred times its size")
+
+
+def _as_text(value: Any) -> str:
+    if value is None:
+        return ""
+    if type(value) is str:
+        return value
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int | float):
+        return say_number(value)
+    if isinstance(value, datetime.datetime | datetime.date | datetime.time):
+        return value.isoformat()
+    return str(value)

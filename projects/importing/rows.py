@@ -1,0 +1,280 @@
+"""Records of a candidates file, one by one, into passages, questions, references and candidates of the spool."""
+
+from typing import Any
+
+import orjson
+
+from measures.rubric import check_value, say_number
+from projects.importing import filters
+from projects.importing.corpus import CorpusRows, References
+from projects.importing.fields import Plan
+from projects.importing.identity import SeenDataset, SeenQuestion, text_id
+from projects.importing.limits import Limits
+from projects.importing.options import EVERY_DATASET, Options
+from projects.importing.report import Broken, Notes, Report, shown
+from projects.importing.spool import Spool
+from projects.importing.values import ID_LENGTH
+
+SCORES_LEFT = "Scores are in the file and are not imported; ask for them (--with-scores)."
+SHORT_TEXT = 20
+
+
+class CandidateRows(CorpusRows):
+    """Takes records and writes the spool; what it counted is in `report`."""
+
+    def __init__(self, plan: Plan, options: Options, limits: Limits, notes: Notes, spool: Spool, report: Report) -> None:
+        super().__init__(plan, options, limits, notes, spool, report)
+        self.annotators: set[str] = set()
+        self.n_slots = 0
+        self._correctness = options.correctness()
+        self._on_scale: dict[float, str | None] = {}
+        self._drops_numbers = frozenset(options.drop_numbers)
+        self._check_columns()
+
+    def add(self, line: int, record: dict[str, Any]) -> None:
+        """Take one record: all of it or, with its problems noted, nothing."""
+        if self.is_ragged:
+            self.meet_new_columns(record)
+        before = self.notes.total
+        columns = self.columns
+        dataset = self.dataset_of(record, line)
+        references = self.references_of(record, line)
+        first = record.get(columns["candidate_1"]) if "candidate_1" in columns else None
+        if first is not None and first != "":
+            self._add_pair(line, record, dataset, references, before)
+            return
+        text = self.candidate_text(record, line)
+        if text and self._is_filtered(text, references, dataset):
+            return
+        question = self.question_of(record, line, dataset, references)
+        if text is None or question is None or self.notes.total != before:
+            return
+        key = self._add_candidate(line, record, dataset, question, text)
+        if key is not None and ("scores" in columns or "score" in columns):
+            self._add_scores(line, record, dataset, key)
+
+    def finish(self) -> None:
+        report = self.report
+        for dataset in self.datasets.values():
+            counts = dataset.counts()
+            report.by_dataset[dataset.name] = counts
+            for name, n in counts.items():
+                setattr(report, name, getattr(report, name) + n)
+        report.annotators = len(self.annotators) + self.n_slots
+        if not report.candidates and not self.notes.total:
+            reason = "the file has a header and no rows" if not report.rows else "no candidate is left after the filters"
+            self.notes.problem(None, "", reason)
+
+    def _check_columns(self) -> None:
+        columns = self.columns
+        is_pairs = "candidate_1" in columns and "candidate_2" in columns
+        needed = ["question"]
+        if not is_pairs and self.options.second_reference_below is None:
+            needed.append("candidate")
+        missing = [name for name in needed if name not in columns]
+        if missing:
+            found = ", ".join(shown(name, 30) for name in list(self.plan.meanings)[:12])
+            names = " and ".join(f"“{name}”" for name in missing)
+            reason = f"no column for {names} (found: {found}); say which column it is"
+            raise Broken(reason, column=missing[0])
+        if not self.plan.references and "references" not in columns and not self.options.multiple_choice:
+            self.notes.warn("The file has no column for references.")
+
+    def candidate_text(self, record: dict[str, Any], line: int) -> str | None:
+        column = self.columns.get("candidate", "")
+        if not column:
+            return None
+        value = record.get(column)
+        if value is None or value == "":
+            if self.options.second_reference_below is None:
+                self.notes.problem(line, column, "is empty")
+            return None
+        return self.values.text(value, column, line)
+
+    def _is_filtered(self, text: str, references: References, dataset: SeenDataset) -> bool:
+        options = self.options
+        if not options.drop_equal and not self._drops_numbers:
+            return False
+        texts = [reference for reference, _ in references]
+        removed = self.report.removed
+        if options.drop_equal and filters.is_equal(text, texts, options.drop_equal):
+            removed["equal_to_reference"] += 1
+            return True
+        if (
+            self._drops_numbers
+            and (dataset.name in self._drops_numbers or EVERY_DATASET in self._drops_numbers)
+            and filters.is_number(text)
+            and any(map(filters.is_number, texts))
+        ):
+            removed["both_numbers"] += 1
+            return True
+        return False
+
+    def _add_candidate(
+        self, line: int, record: dict[str, Any], dataset: SeenDataset, question: SeenQuestion, text: str, suffix: str = ""
+    ) -> int | None:
+        columns, values, get = self.columns, self.values, record.get
+        before = self.notes.total
+        source = opinion = rank = confidence = ""
+        if "source" in columns:
+            source = values.text(get(columns["source"]), columns["source"], line, ID_LENGTH)
+        if "opinion" in columns:
+            opinion = values.text(get(columns["opinion"]), columns["opinion"], line, SHORT_TEXT)
+        if "rank" in columns and get(columns["rank"]) not in (None, ""):
+            rank = str(values.whole(get(columns["rank"]), columns["rank"], line))
+        if "confidence" in columns and get(columns["confidence"]) not in (None, ""):
+            confidence = repr(values.number(get(columns["confidence"]), columns["confidence"], line))
+        external_id = ""
+        if "candidate_id" in columns:
+            external_id = values.identity(get(columns["candidate_id"]), columns["candidate_id"], line)
+            if not external_id and self.notes.total == before:
+                self.notes.problem(line, columns["candidate_id"], "is empty; every candidate has an id or none has")
+            external_id = external_id and external_id + suffix
+        metadata = self._metadata(line, record)
+        if self.notes.total != before:
+            return None
+        has_id = bool(external_id)
+        external_id = external_id or text_id(question.external_id, text, source, rank, suffix)
+        if not self._is_new(line, dataset, external_id, has_id):
+            return None
+        return self._write_candidate(
+            line, dataset, question, f"{'t' if has_id else 'f'}\t{rank or _NULL}\t{confidence or _NULL}",
+            (external_id, text, source, opinion, metadata),
+        )  # fmt: skip
+
+    def _write_candidate(
+        self, line: int, dataset: SeenDataset, question: SeenQuestion, numbers: str, texts: tuple[str, ...]
+    ) -> int:
+        key = self.n_candidates
+        self.n_candidates += 1
+        dataset.candidates += 1
+        self.spool.add("candidates", f"{key}\t{question.key}\t{line}\t{numbers}", texts)
+        return key
+
+    def _is_new(self, line: int, dataset: SeenDataset, external_id: str, has_id: bool) -> bool:
+        first = dataset.candidate_lines.get(external_id)
+        if first is None and len(external_id) <= ID_LENGTH:
+            dataset.candidate_lines[external_id] = line
+            return True
+        if len(external_id) > ID_LENGTH:
+            self.notes.problem(line, self.columns["candidate_id"], f"is longer than {ID_LENGTH} characters")
+        elif has_id:
+            self.notes.problem(line, self.columns["candidate_id"], f"the id “{shown(external_id, 60)}” is on line {first} too")
+        else:
+            self.notes.problem(line, "", f"the same candidate of the same source is on line {first} too; give them ids")
+        return False
+
+    def _metadata(self, line: int, record: dict[str, Any]) -> str:
+        kept = self.plan.kept
+        if not kept and "score" not in self.columns:
+            return "{}"
+        found = {name: record[column] for column, name in kept if record.get(column) not in (None, "")}
+        if "score" in self.columns and not record.get(self.columns.get("scores", "")):
+            score = record.get(self.columns["score"])
+            if score is not None and score != "":
+                found["score"] = score
+        if not found:
+            return "{}"
+        try:
+            text = orjson.dumps(found).decode()
+        except (TypeError, ValueError, RecursionError):
+            self.notes.problem(line, "", "a further column holds a value that cannot be stored, such as half a surrogate pair")
+            return "{}"
+        if "\\u0000" in text and _has_nul(found):
+            self.notes.problem(line, "", "a further column holds a NUL character, which cannot be stored")
+        if len(text) > self.limits.cell_bytes:
+            self.notes.problem(line, "", f"the further columns are larger than {self.limits.cell_bytes // 1024:,} kB")
+        return text
+
+    def _add_pair(
+        self, line: int, record: dict[str, Any], dataset: SeenDataset, references: References, before: int
+    ) -> None:
+        """Two candidates and the scores they came with."""
+        columns, values, notes = self.columns, self.values, self.notes
+        texts, scores = [], []
+        for number in ("1", "2"):
+            column = columns.get(f"candidate_{number}", "")
+            text = values.text(record.get(column), column, line)
+            if not text and notes.total == before:
+                notes.problem(line, column or f"candidate_{number}", "is empty")
+            texts.append(text)
+            column = columns.get(f"score_{number}", "")
+            scores.append(values.number(record.get(column), column or f"score_{number}", line))
+        question = self.question_of(record, line, dataset, references)
+        phenomenon = values.text(record.get(columns.get("phenomenon", "")), columns.get("phenomenon", ""), line, 40)
+        if question is None or scores[0] is None or scores[1] is None or notes.total != before:
+            return
+        if scores[0] <= scores[1]:
+            low, high = say_number(scores[1]), say_number(scores[0])
+            notes.problem(line, columns["score_1"], f"a minimal pair scores its first candidate higher, not {high} against {low}")
+            return
+        keys = [
+            self._add_candidate(line, record, dataset, question, text, suffix)
+            for text, suffix in zip(texts, ("-1", "-2"), strict=True)
+        ]
+        if None not in keys:
+            dataset.minimal_pairs += 1
+            numbers = f"{question.key}\t{keys[0]}\t{keys[1]}\t{scores[0]!r}\t{scores[1]!r}"
+            self.spool.add("pairs", numbers, (phenomenon,))
+
+    def add_reference_candidate(
+        self, line: int, dataset: SeenDataset, question: SeenQuestion, text: str, number: int
+    ) -> None:
+        external_id = f"{question.external_id[: ID_LENGTH - 20]}-reference-{number}"
+        if self._is_new(line, dataset, external_id, has_id=True):
+            texts = (external_id, text, "second reference", "", "{}")
+            self._write_candidate(line, dataset, question, f"t\t{_NULL}\t{_NULL}", texts)
+            self.report.made["second_reference"] = self.report.made.get("second_reference", 0) + 1
+
+    def _add_scores(self, line: int, record: dict[str, Any], dataset: SeenDataset, candidate: int) -> None:
+        column = self.columns.get("scores", "")
+        entries = self.values.entries(record.get(column), column, line, "|;")
+        if not entries:
+            return
+        if not self.options.with_scores:
+            self.notes.warn(SCORES_LEFT, line)
+            return
+        column_of_raters = self.columns.get("raters", "")
+        raters = self.values.entries(record.get(column_of_raters), column_of_raters, line, "|;")
+        if raters and len(raters) != len(entries):
+            self.notes.problem(line, column_of_raters, f"names {len(raters)} annotators for {len(entries)} scores")
+            return
+        names = [self.values.identity(each, column_of_raters, line) for each in raters]
+        if names and (not all(names) or len(set(names)) != len(names)):
+            self.notes.problem(line, column_of_raters, "names an annotator twice, or leaves one empty")
+            return
+        for position, entry in enumerate(entries, start=1):
+            if entry is not None and entry != "":
+                self._add_score(line, column, entry, dataset, candidate, position, names[position - 1] if names else "")
+
+    def _add_score(
+        self, line: int, column: str, entry: Any, dataset: SeenDataset, candidate: int, position: int, name: str
+    ) -> None:
+        value = self.values.number(entry, column, line)
+        if value is None:
+            return
+        if value not in self._on_scale:
+            self._on_scale[value] = check_value(self._correctness.scale, value)
+        if wrong := self._on_scale[value]:
+            self.notes.problem(line, column, wrong)
+            return
+        slot = 0 if name else position
+        if name:
+            self.annotators.add(name)
+        elif position > self.n_slots:
+            self.n_slots = position
+        dataset.judgments += 1
+        self.spool.add("scores", f"{candidate}\t{line}\t{value!r}\t{slot}", (name, self._correctness.key))
+
+
+_NULL = "\\N"
+
+
+def _has_nul(value: Any) -> bool:
+    if isinstance(value, str):
+        return "\0" in value
+    if isinstance(value, dict):
+        return any(_has_nul(key) or _has_nul(each) for key, each in value.items())
+    if isinstance(value, list):
+        return any(map(_has_nul, value))
+    return False

@@ -1,0 +1,92 @@
+"""What a file is, by its first bytes and its name."""
+
+from pathlib import Path, PurePosixPath
+
+from projects.importing.options import FORMATS
+from projects.importing.report import Broken, shown
+
+HEAD_BYTES = 4096
+SUFFIXES = {
+    ".csv": "csv",
+    ".tsv": "tsv",
+    ".tab": "tsv",
+    ".xlsx": "xlsx",
+    ".json": "json",
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+    ".parquet": "parquet",
+    ".pq": "parquet",
+}
+BINARY = {
+    b"PK\x03\x04": "a ZIP archive (or an Excel file)",
+    b"PK\x05\x06": "an empty ZIP archive",
+    b"\x1f\x8b": "gzip; unpack it first",
+    b"BZh": "bzip2; unpack it first",
+    b"\xfd7zXZ": "xz; unpack it first",
+    b"\x28\xb5\x2f\xfd": "zstandard; unpack it first",
+    b"7z\xbc\xaf": "a 7z archive",
+    b"Rar!": "a RAR archive",
+    b"%PDF": "a PDF",
+    b"\xd0\xcf\x11\xe0": "an old Excel or Word file; save it as .xlsx or .csv",
+    b"PAR1": "Parquet",
+    b"PARE": "encrypted Parquet",
+    b"\x89PNG": "a picture",
+    b"\xff\xd8\xff": "a picture",
+    b"GIF8": "a picture",
+    b"SQLite format 3": "an SQLite database",
+    b"\x7fELF": "a program",
+    b"MZ": "a program",
+    b"ARROW1": "an Arrow file",
+    b"{\\rtf": "an RTF document",
+}
+MARKUP = (b"<!doctype", b"<html", b"<?xml", b"<svg", b"<head", b"<body", b"<script", b"<table")
+
+
+def format_of(path: Path, name: str, chosen: str) -> str:
+    """Name the format, or raise Broken where content and name disagree."""
+    if chosen and chosen not in FORMATS:
+        raise Broken(f"“{shown(chosen)}” is no format that can be read; choose one of {', '.join(FORMATS)}")
+    with path.open("rb") as file:
+        head = file.read(HEAD_BYTES)
+    if not head:
+        raise Broken("the file is empty")
+    suffix = PurePosixPath(name).suffix.lower()
+    wanted = chosen or SUFFIXES.get(suffix, "")
+    if not wanted:
+        raise Broken(
+            f"the name ends in “{shown(suffix)}”, which is none of {', '.join(sorted(SUFFIXES))}; rename it or say its format"
+        )
+    _check_binary(head, wanted)
+    if wanted == "json" and first_character(head) == "{":
+        return "mocha"
+    return wanted
+
+
+def first_character(head: bytes) -> str:
+    """The first character that is no space, past any byte order mark."""
+    for encoding in ("utf-8-sig", "utf-16"):
+        if encoding == "utf-16" and not head.startswith((b"\xff\xfe", b"\xfe\xff")):
+            continue
+        text = head[: len(head) // 2 * 2].decode(encoding, "replace").lstrip(" \t\r\n")
+        if text and text[0] != "\ufffd":
+            return text[0]
+    return ""
+
+
+def _check_binary(head: bytes, wanted: str) -> None:
+    if wanted == "parquet":
+        if not head.startswith((b"PAR1", b"PARE")):
+            raise Broken("this is no Parquet file: it does not start with PAR1")
+        if head.startswith(b"PARE"):
+            raise Broken("the Parquet file is encrypted")
+        return
+    if wanted == "xlsx" and head.startswith(b"PK\x03\x04"):
+        return
+    for start, kind in BINARY.items():
+        if head.startswith(start) and (len(start) > 2 or b"\0" in head):
+            raise Broken(f"by its content this is {kind}, not {wanted.upper()}")
+    if wanted == "xlsx":
+        raise Broken("by its content this is no Excel file (.xlsx)")
+    bare = head.removeprefix(b"\xef\xbb\xbf").lstrip()[:20].lower()
+    if bare.startswith(MARKUP):
+        raise Broken(f"by its content this is HTML or XML, not {wanted.upper()}")

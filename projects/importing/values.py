@@ -1,0 +1,165 @@
+"""Single values: what is taken as text, id, number, list or time, and what is refused.
+
+Nothing is guessed. An id may be a whole number in JSON; a number may be written as digits in a text cell, with a
+point and without spaces; `-0` is 0. Everything else of the wrong type is refused with its line.
+"""
+
+import datetime
+import json
+import re
+from typing import Any
+
+from projects.importing.limits import Limits
+from projects.importing.readers.objects import DECODER
+from projects.importing.report import Notes, shown
+
+ID_LENGTH = 200
+PLAIN_NUMBER = re.compile(r"-?[0-9]{1,15}(?:\.[0-9]{1,15})?")
+PLAIN_WHOLE = re.compile(r"-?[0-9]{1,9}")
+INVISIBLE = re.compile("[\u00ad\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb\U000e0000-\U000e007f]")
+CONTROLS = re.compile("[\x01-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f]")
+LOOKS_EMPTY = "A text holds nothing but spaces."
+HAS_INVISIBLE = "A text holds invisible control characters."
+
+
+class Values:
+    """Takes single values out of records; problems and warnings go to the notes."""
+
+    def __init__(self, limits: Limits, notes: Notes) -> None:
+        self.limits = limits
+        self.notes = notes
+        self._problem = notes.problem
+        self._short = limits.cell_bytes // 4
+
+    def text(self, value: Any, column: str, line: int, most: int = 0) -> str:
+        """A text as it is; "" where it is missing or was refused. `most` is the largest number of characters."""
+        if value is None or value == "":
+            return ""
+        if type(value) is not str:
+            self._problem(line, column, f"is {kind_of(value)}, and a text is wanted")
+            return ""
+        if "\0" in value:
+            self._problem(line, column, "holds a NUL character, which cannot be stored")
+            return ""
+        if most and len(value) > most:
+            self._problem(line, column, f"is longer than {most} characters")
+            return ""
+        if len(value) > self._short and len(value.encode("utf-8", "replace")) > self.limits.cell_bytes:
+            self._problem(line, column, f"is larger than {self.limits.cell_bytes // 1024:,} kB")
+            return ""
+        if value.isascii():
+            if value.isspace():
+                self.notes.warn(LOOKS_EMPTY, line)
+            return value
+        return self._beyond_ascii(value, column, line)
+
+    def _beyond_ascii(self, value: str, column: str, line: int) -> str:
+        try:
+            value.encode("utf-8")
+        except UnicodeEncodeError:
+            self._problem(line, column, "holds half of a surrogate pair, which is no character")
+            return ""
+        if INVISIBLE.search(value):
+            self.notes.warn(HAS_INVISIBLE, line)
+        if value.isspace():
+            self.notes.warn(LOOKS_EMPTY, line)
+        return value
+
+    def identity(self, value: Any, column: str, line: int) -> str:
+        """An id, compared as the exact text it is; a whole number stands for its digits."""
+        if type(value) is int:
+            return str(value)
+        text = self.text(value, column, line, ID_LENGTH)
+        if text and text.isspace():
+            self._problem(line, column, "is an id of nothing but spaces")
+            return ""
+        return text
+
+    def number(self, value: Any, column: str, line: int) -> float | None:
+        if type(value) is int or type(value) is float:
+            return value + 0.0
+        if type(value) is str and PLAIN_NUMBER.fullmatch(value):
+            return float(value) + 0.0
+        what = f"“{shown(value, 30)}”" if type(value) is str else kind_of(value)
+        self._problem(line, column, f"is {what}, and a number is wanted (digits, with a point)")
+        return None
+
+    def whole(self, value: Any, column: str, line: int) -> int | None:
+        if type(value) is int and abs(value) < 10**9:
+            return value
+        if type(value) is str and PLAIN_WHOLE.fullmatch(value):
+            return int(value)
+        what = f"“{shown(value, 30)}”" if type(value) is str else kind_of(value)
+        self._problem(line, column, f"is {what}, and a whole number is wanted")
+        return None
+
+    def entries(self, value: Any, column: str, line: int, separators: str = "") -> list[Any]:
+        """A list: as one, as JSON text, as text with one of the separators, or as a single entry."""
+        if value is None or value == "":
+            return []
+        entries: list[Any]
+        if type(value) is list:
+            entries = value
+        elif type(value) is str and value.lstrip().startswith("["):
+            entries = self._from_json(value, column, line)
+        elif type(value) is str:
+            separator = next((each for each in separators if each in value), "")
+            entries = [each.strip(" ") for each in value.split(separator)] if separator else [value]
+        else:
+            entries = [value]
+        if len(entries) > self.limits.list_entries:
+            self._problem(line, column, f"is a list of more than {self.limits.list_entries:,} entries")
+            return []
+        return entries
+
+    def texts(self, value: Any, column: str, line: int, separators: str = "") -> list[str]:
+        entries = self.entries(value, column, line, separators)
+        texts = [self.text(entry, column, line) for entry in entries]
+        if not all(texts):
+            self._problem(line, column, "is a list with an empty entry")
+        return texts
+
+    def documents(self, value: Any, column: str, line: int) -> list[dict[str, str]]:
+        """Titled documents: objects with `title` and `text`, pairs of the two, or bare texts."""
+        made = []
+        for entry in self.entries(value, column, line):
+            if type(entry) is str:
+                title, text = "", entry
+            elif type(entry) is dict and set(entry) <= {"title", "text"}:
+                title, text = entry.get("title"), entry.get("text")
+            elif type(entry) is list and len(entry) == 2:
+                title, text = entry
+            else:
+                self._problem(line, column, "is no list of documents with title and text")
+                return []
+            made.append({"title": self.text(title, column, line), "text": self.text(text, column, line)})
+        return made
+
+    def time(self, value: Any, column: str, line: int) -> str:
+        """An ISO 8601 time as UTC text; without a zone it is taken as UTC."""
+        text = self.text(value, column, line, 40)
+        if not text:
+            return ""
+        try:
+            moment = datetime.datetime.fromisoformat(text)
+            if moment.tzinfo is None:
+                moment = moment.replace(tzinfo=datetime.UTC)
+            return moment.astimezone(datetime.UTC).isoformat()
+        except (ValueError, OverflowError):
+            self._problem(line, column, f"is “{shown(text, 40)}”, and a time such as 2026-03-01T12:00:00Z is wanted")
+            return ""
+
+    def _from_json(self, value: str, column: str, line: int) -> list[Any]:
+        try:
+            entries: list[Any] = DECODER.decode(value)
+        except (json.JSONDecodeError, RecursionError, ValueError):
+            self._problem(line, column, "starts like a JSON list and is none")
+            return []
+        return entries
+
+
+def kind_of(value: object) -> str:
+    if value is None:
+        return "missing"
+    names = {str: "a text", int: "a number", float: "a number", bool: "true or false", list: "a list", dict: "an object"}
+    return names.get(type(value), "something else")
