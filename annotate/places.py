@@ -10,6 +10,7 @@ FOR NO KEY UPDATE: rows that merely refer to a HIT must not hide it from SKIP LO
 expects to run inside the caller's transaction.
 """
 
+import io
 import uuid
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -273,3 +274,40 @@ def set_wanted(batch: Batch, *, judgments: int, hit_ids: Sequence[int] | None = 
         )
         added, removed = cursor.fetchone()
     return int(added), int(removed)
+
+
+@dataclass(frozen=True)
+class NewHit:
+    """A HIT to be written, with its items in their canonical order: (candidate, question)."""
+
+    number: int
+    passage_id: int
+    queue_key: int
+    items: Sequence[tuple[int, int]]
+
+
+def create_hits(batch: Batch, hits: Sequence[NewHit]) -> list[int]:
+    """Write a new batch's HITs, each with as many free places as judgments are wanted, and their items; their ids."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT nextval(pg_get_serial_sequence('annotate_hit', 'id')) FROM generate_series(1, %s)", [len(hits)]
+        )
+        ids = [row[0] for row in cursor.fetchall()]
+        wanted = batch.judgments
+        rows = (
+            f"{hit_id}\t{batch.pk}\t{hit.passage_id}\t{hit.number}\twork\t{hit.queue_key}\t{wanted}\t{wanted}\t0\n"
+            for hit_id, hit in zip(ids, hits, strict=True)
+        )
+        counters = "places_wanted, places_open, places_done"
+        _copy(cursor, f"annotate_hit (id, batch_id, passage_id, number, purpose, queue_key, {counters})", rows)
+        items = (
+            f"{hit_id}\t{question}\t{candidate}\t{position}\n"
+            for hit_id, hit in zip(ids, hits, strict=True)
+            for position, (candidate, question) in enumerate(hit.items)
+        )
+        _copy(cursor, "annotate_item (hit_id, question_id, candidate_id, position)", items)
+    return ids
+
+
+def _copy(cursor: Any, columns: str, rows: Iterable[str]) -> None:
+    cursor.copy_expert(f"COPY {columns} FROM STDIN", io.StringIO("".join(rows)))

@@ -1,0 +1,268 @@
+"""Batching: candidates chosen, the plan said, the batch made and cut into HITs."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import groupby
+from random import Random
+
+from django.db import connection, transaction
+from django.db.models import Max
+
+from annotate import places
+from annotate.choosing import Row, Selection, choose
+from annotate.costs import Cost, cost_of, seconds_per_item
+from annotate.cutting import cut_passage
+from annotate.models import Batch, BatchAnnotator
+from annotate.models.batch import ROUND
+from annotate.places import NewHit
+from projects import log
+from projects.errors import Refused
+from projects.models import Instructions, Membership, Project
+from projects.rubrics import current_rubric
+
+MAX_JUDGMENTS = 1_000
+DEPTH_ROUNDS = 1_024
+"""Depth first, a HIT's queue keys lie this many rounds before the next HIT's: more than a HIT can have places."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Terms:
+    """How a batch is worked on. None takes the project's setting; with annotators named, judgments is their number."""
+
+    name: str = ""
+    kind: Batch.Kind = Batch.Kind.FULL
+    judgments: int | None = None
+    hit_size: int | None = None
+    cents_per_hit: int | None = None
+    cents_per_item: int | None = None
+    fee_share: float | None = None
+    time_limit_minutes: int | None = None
+    order: Batch.Order = Batch.Order.BREADTH
+    priority: int = 0
+    max_hits_per_annotator: int | None = None
+    max_hits_per_day: int | None = None
+    max_share: float | None = None
+    annotators: tuple[Membership, ...] = ()
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a batch would be, before it is made."""
+
+    n_candidates: int
+    n_questions: int
+    n_passages: int
+    n_datasets: int
+    n_in_other_batches: int
+    n_hits: int
+    judgments: int
+    n_assignments: int
+    n_judgments: int
+    n_values: int
+    cost: Cost
+
+
+def plan(*, project: Project, selection: Selection, terms: Terms) -> Plan:
+    """Say what a batch would hold, take and cost. Raises Refused where it could not be made."""
+    terms = check_terms(project, terms)
+    rows = choose(project, selection)
+    hits = list(cut(rows, _asserted(terms.hit_size)))
+    rubric = current_rubric(project)
+    judgments = _asserted(terms.judgments)
+    taken = [row.candidate for row in rows]
+    return Plan(
+        n_candidates=len(rows),
+        n_questions=len({row.question for row in rows}),
+        n_passages=len({row.passage for row in rows}),
+        n_datasets=len({row.dataset for row in rows}),
+        n_in_other_batches=_n_in_batches(project, taken),
+        n_hits=len(hits),
+        judgments=judgments,
+        n_assignments=len(hits) * judgments,
+        n_judgments=len(rows) * judgments,
+        n_values=len(rows) * judgments * (rubric.criteria.count() if rubric else 1),
+        cost=cost_of(
+            n_assignments=len(hits) * judgments,
+            n_items=len(rows) * judgments,
+            cents_per_hit=_asserted(terms.cents_per_hit),
+            cents_per_item=_asserted(terms.cents_per_item),
+            fee_share=terms.fee_share or 0.0,
+            seconds_per_item=seconds_per_item(project),
+        ),
+    )
+
+
+@transaction.atomic
+def create_batch(
+    *, project: Project, actor: Membership | None, selection: Selection | None = None, terms: Terms | None = None
+) -> Batch:
+    """Make a draft batch and cut it into HITs, under the current rubric and instructions.
+
+    Raises Refused for terms that cannot be, without a rubric, or where no candidate is chosen. Locks the project.
+    """
+    selection, terms = selection or Selection(), terms or Terms()
+    Project.objects.select_for_update(no_key=True).get(pk=project.pk)
+    terms = check_terms(project, terms)
+    rubric = current_rubric(project)
+    if rubric is None:
+        raise Refused("This project has no rubric yet. Choose one in the settings, then make the batch.")
+    rows = choose(project, selection)
+    number = next_number(project)
+    batch = Batch.objects.create(
+        project=project,
+        number=number,
+        name=terms.name.strip() or f"Batch {number}",
+        kind=terms.kind,
+        judgments=_asserted(terms.judgments),
+        hit_size=_asserted(terms.hit_size),
+        order=terms.order,
+        priority=terms.priority,
+        max_hits_per_annotator=terms.max_hits_per_annotator,
+        max_hits_per_day=terms.max_hits_per_day,
+        max_share=terms.max_share,
+        cents_per_hit=_asserted(terms.cents_per_hit),
+        cents_per_item=_asserted(terms.cents_per_item),
+        fee_share=terms.fee_share or 0.0,
+        time_limit_minutes=_asserted(terms.time_limit_minutes),
+        rubric=rubric,
+        instructions=Instructions.objects.filter(project=project).order_by("-version").first(),
+        has_named_annotators=bool(terms.annotators),
+        selection=selection.as_json(),
+        seed=selection.seed,
+        created_by=actor,
+    )
+    BatchAnnotator.objects.bulk_create(BatchAnnotator(batch=batch, annotator=person) for person in terms.annotators)
+    _write_hits(batch, rows)
+    log.record(project, actor, "make batch", batch, after=describe(batch))
+    return batch
+
+
+def next_number(project: Project) -> int:
+    """The number of the project's next batch; the caller has locked the project."""
+    return (project.batches.aggregate(newest=Max("number"))["newest"] or 0) + 1
+
+
+def check_terms(project: Project, terms: Terms) -> Terms:
+    """The terms with the project's settings filled in. Raises Refused for those that cannot be."""
+    judgments = terms.judgments
+    if terms.annotators:
+        judgments = _check_named(project, terms)
+    if judgments is None:
+        raise Refused("Say how many judgments each candidate is to get.")
+    filled = replace(
+        terms,
+        judgments=judgments,
+        hit_size=project.hit_size if terms.hit_size is None else terms.hit_size,
+        cents_per_hit=project.cents_per_hit if terms.cents_per_hit is None else terms.cents_per_hit,
+        cents_per_item=project.cents_per_item if terms.cents_per_item is None else terms.cents_per_item,
+        fee_share=project.fee_share if terms.fee_share is None else terms.fee_share,
+        time_limit_minutes=terms.time_limit_minutes or project.time_limit_minutes,
+    )
+    _check_ranges(filled)
+    return filled
+
+
+def cut(rows: Sequence[Row], hit_size: int) -> Iterator[list[Row]]:
+    """HITs in canonical order: of one passage each, or of one question each where there is no passage to read."""
+
+    def home(row: Row) -> tuple[int, int]:
+        return (row.passage, 0 if row.has_passage_text else row.question)
+
+    for _, members in groupby(rows, key=home):
+        here = {row.candidate: row for row in members}
+        groups = [[row.candidate for row in group] for _, group in groupby(here.values(), key=lambda row: row.question)]
+        for hit in cut_passage(groups, hit_size):
+            yield [here[candidate] for candidate in hit]
+
+
+def describe(batch: Batch) -> dict[str, object]:
+    """What the log keeps of a batch."""
+    return {
+        "number": batch.number,
+        "state": batch.state,
+        "judgments": batch.judgments,
+        "hits": batch.n_hits,
+        "items": batch.n_items,
+        "selection": batch.selection,
+    }
+
+
+def _write_hits(batch: Batch, rows: Sequence[Row]) -> None:
+    hits = list(cut(rows, batch.hit_size))
+    keys = list(range(len(hits)))
+    Random(batch.seed).shuffle(keys)  # noqa: S311 - to be repeated, not to be secret
+    step = ROUND * DEPTH_ROUNDS if batch.order == Batch.Order.DEPTH else 1
+    places.create_hits(
+        batch,
+        [
+            NewHit(number, hit[0].passage, key * step, [(row.candidate, row.question) for row in hit])
+            for number, (hit, key) in enumerate(zip(hits, keys, strict=True), start=1)
+        ],
+    )
+    batch.n_hits, batch.n_items = len(hits), len(rows)
+    batch.save(update_fields=["n_hits", "n_items"])
+    analyze()
+
+
+def analyze() -> None:
+    """Let the planner know the new rows: serving from a table that was never analysed takes minutes."""
+    with connection.cursor() as cursor:
+        cursor.execute("ANALYZE annotate_batch, annotate_hit, annotate_item, annotate_assignment")
+
+
+def _check_named(project: Project, terms: Terms) -> int:
+    for person in terms.annotators:
+        if person.project_id != project.pk or not person.is_annotator or not person.is_active:
+            raise Refused(f"{person.pseudonym} is not an active annotator of this project.")
+    n_named = len({person.pk for person in terms.annotators})
+    if n_named < len(terms.annotators):
+        raise Refused("An annotator is named twice.")
+    if terms.judgments is not None and terms.judgments != n_named:
+        raise Refused(
+            f"Each of the {n_named} named annotators rates everything, so a candidate gets {n_named} judgments, "
+            f"not {terms.judgments}."
+        )
+    if terms.max_hits_per_annotator is not None or terms.max_share is not None:
+        raise Refused("Each named annotator rates everything, so no cap on their HITs can be set.")
+    return n_named
+
+
+def _check_ranges(terms: Terms) -> None:
+    def within(low: float, high: float) -> Callable[[float | None], bool]:
+        return lambda value: value is None or low <= value <= high
+
+    checks = [
+        (within(1, MAX_JUDGMENTS)(terms.judgments), f"A candidate gets 1 to {MAX_JUDGMENTS:,} judgments."),
+        (within(1, 100)(terms.hit_size), "A HIT holds 1 to 100 candidates."),
+        (within(0, 100_000)(terms.cents_per_hit), "A HIT pays 0 to 100,000 cents."),
+        (within(0, 100_000)(terms.cents_per_item), "An item pays 0 to 100,000 cents."),
+        (within(0, 1)(terms.fee_share), "The platform's fee is a share from 0 to 1."),
+        (within(1, 60 * 24 * 14)(terms.time_limit_minutes), "The time limit is one minute to two weeks."),
+        (within(1, 2**31 - 1)(terms.max_hits_per_annotator), "An annotator may rate at least one HIT."),
+        (within(1, 2**31 - 1)(terms.max_hits_per_day), "An annotator may rate at least one HIT a day."),
+        (within(0.000_1, 1)(terms.max_share), "The largest share of a batch is above 0 and at most 1."),
+        (within(-100, 100)(terms.priority), "The priority is a number from -100 to 100."),
+    ]
+    wrong = [sentence for is_right, sentence in checks if not is_right]
+    if wrong:
+        raise Refused(wrong[0], details=wrong[1:])
+
+
+def _n_in_batches(project: Project, candidates: list[int]) -> int:
+    """How many of these the project already has in a batch that people work on."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """SELECT count(*) FROM unnest(%s::bigint[]) AS chosen (id)
+               WHERE chosen.id IN (
+                   SELECT i.candidate_id FROM annotate_item i
+                   JOIN annotate_hit h ON h.id = i.hit_id JOIN annotate_batch b ON b.id = h.batch_id
+                   WHERE b.project_id = %s AND b.kind <> 'imported')""",
+            [candidates, project.pk],
+        )
+        return int(cursor.fetchone()[0])
+
+
+def _asserted(value: int | None) -> int:
+    """A term that `check_terms` has filled in."""
+    assert value is not None
+    return value

@@ -1,0 +1,108 @@
+"""Choosing: which candidates a batch takes."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from django.db.models import BooleanField, ExpressionWrapper, Q, QuerySet
+
+from annotate.cutting import sample_passages
+from projects.errors import Refused
+from projects.models import Candidate, Project
+
+
+@dataclass(frozen=True, kw_only=True)
+class Selection:
+    """Which candidates a batch takes; an empty part leaves nothing out.
+
+    `sample` takes whole passages, drawn by the seed, to about so many candidates. Minimal pairs stay out
+    unless asked for; what is withdrawn always does.
+    """
+
+    datasets: tuple[str, ...] = ()
+    splits: tuple[str, ...] = ()
+    sources: tuple[str, ...] = ()
+    sample: int | None = None
+    seed: int = 0
+    with_pairs: bool = False
+
+    def as_json(self) -> dict[str, object]:
+        return {
+            "datasets": list(self.datasets),
+            "splits": list(self.splits),
+            "sources": list(self.sources),
+            "sample": self.sample,
+            "seed": self.seed,
+            "with_pairs": self.with_pairs,
+        }
+
+
+@dataclass(frozen=True)
+class Row:
+    """A chosen candidate and where it hangs."""
+
+    candidate: int
+    question: int
+    passage: int
+    dataset: str
+    has_passage_text: bool
+
+
+def choose(project: Project, selection: Selection) -> list[Row]:
+    """The chosen candidates in canonical order: by passage, question and candidate as they were imported.
+
+    Raises Refused where none is left, or where a dataset, split or source is named that the project does not have.
+    """
+    _check_names(project, selection)
+    has_text = ~Q(question__passage__text="") | Q(question__passage__documents__isnull=False)
+    candidates = candidates_of(project, selection).annotate(has_text=ExpressionWrapper(has_text, BooleanField()))
+    rows = [
+        Row(*values)
+        for values in candidates.order_by("question__passage_id", "question_id", "id").values_list(
+            "id", "question_id", "question__passage_id", "dataset__name", "has_text"
+        )
+    ]
+    if selection.sample is not None:
+        rows = _sampled(rows, selection.sample, selection.seed)
+    if not rows:
+        raise Refused("No candidate matches this choice, so there is nothing to judge.")
+    return rows
+
+
+def candidates_of(project: Project, selection: Selection) -> QuerySet[Candidate]:
+    """Every candidate that a selection names, before the sample is drawn."""
+    candidates = Candidate.objects.of(project).judgeable()
+    if selection.datasets:
+        candidates = candidates.filter(dataset__name__in=selection.datasets)
+    if selection.splits:
+        candidates = candidates.filter(question__passage__split__in=selection.splits)
+    if selection.sources:
+        candidates = candidates.filter(source__in=selection.sources)
+    if not selection.with_pairs:
+        candidates = candidates.filter(pair_as_1=None, pair_as_2=None)
+    return candidates
+
+
+def _sampled(rows: Sequence[Row], n_candidates: int, seed: int) -> list[Row]:
+    if n_candidates < 1:
+        raise Refused("A sample has at least one candidate.")
+    sizes: dict[str, dict[int, int]] = {}
+    for row in rows:
+        passages = sizes.setdefault(row.dataset, {})
+        passages[row.passage] = passages.get(row.passage, 0) + 1
+    chosen = sample_passages(sizes, n_candidates, seed)
+    return [row for row in rows if row.passage in chosen]
+
+
+def _check_names(project: Project, selection: Selection) -> None:
+    candidates = Candidate.objects.of(project)
+    for noun, named, field in (
+        ("dataset", selection.datasets, "dataset__name"),
+        ("split", selection.splits, "question__passage__split"),
+        ("source", selection.sources, "source"),
+    ):
+        if not named:
+            continue
+        known = set(candidates.order_by().values_list(field, flat=True).distinct())
+        unknown = [name for name in named if name not in known]
+        if unknown:
+            raise Refused(f"No candidate of this project has the {noun} “{unknown[0]}”.")

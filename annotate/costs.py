@@ -1,0 +1,73 @@
+"""Costs: the money and the hours that a number of assignments takes."""
+
+from dataclasses import dataclass
+
+from django.db import connection
+
+from projects.models import Project
+
+SECONDS_PER_ITEM = 12.0
+"""Where nothing has been rated yet: MOCHA's annotators took about two minutes for ten items."""
+
+
+@dataclass(frozen=True)
+class Pace:
+    """Active seconds that an item takes, and the number of assignments that it was measured on."""
+
+    seconds: float
+    n_measured: int
+
+
+@dataclass(frozen=True)
+class Cost:
+    """Cents for annotators, for the platform, and together; hours of work, and what an hour then pays."""
+
+    pay_cents: int
+    fee_cents: int
+    hours: float
+    pace: Pace
+
+    @property
+    def cents(self) -> int:
+        return self.pay_cents + self.fee_cents
+
+    @property
+    def cents_per_hour(self) -> int | None:
+        return round(self.pay_cents / self.hours) if self.hours else None
+
+
+def cost_of(
+    *,
+    n_assignments: int,
+    n_items: int,
+    cents_per_hit: int,
+    cents_per_item: int,
+    fee_share: float,
+    seconds_per_item: Pace,
+) -> Cost:
+    pay = n_assignments * cents_per_hit + n_items * cents_per_item
+    return Cost(
+        pay_cents=pay,
+        fee_cents=round(pay * fee_share),
+        hours=n_items * seconds_per_item.seconds / 3600,
+        pace=seconds_per_item,
+    )
+
+
+def seconds_per_item(project: Project) -> Pace:
+    """The median of what people's last thousand submitted assignments in the project took per item."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY recent.seconds), count(*) FROM (
+                   SELECT a.active_seconds / cardinality(a.layout) AS seconds
+                   FROM projects_membership m
+                   CROSS JOIN LATERAL (
+                       SELECT * FROM annotate_assignment a
+                       WHERE a.annotator_id = m.id AND a.submitted_at IS NOT NULL AND a.active_seconds > 0
+                         AND NOT a.has_odd_times ORDER BY a.submitted_at DESC LIMIT 100) a
+                   WHERE m.project_id = %s AND m.kind = 'person'
+                   ORDER BY a.submitted_at DESC LIMIT 1000) recent""",
+            [project.pk],
+        )
+        median, n_measured = cursor.fetchone()
+    return Pace(median, n_measured) if n_measured >= 10 else Pace(SECONDS_PER_ITEM, 0)

@@ -1,0 +1,249 @@
+"""Steering: a batch opened, paused, closed, archived or deleted, and its wanted judgments raised or lowered."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from django.db import connection, transaction
+from django.db.models.functions import Now
+
+from annotate import places
+from annotate.batching import MAX_JUDGMENTS, describe
+from annotate.costs import Cost, cost_of, seconds_per_item
+from annotate.models import Assignment, Batch, BatchAnnotator, Hit, Item
+from projects import log, rubrics
+from projects.errors import Refused
+from projects.models import Instructions, Membership
+
+State = Batch.State
+
+
+@dataclass(frozen=True)
+class Move:
+    """A change of state: its name, from where, to where."""
+
+    act: str
+    before: tuple[Batch.State, ...]
+    after: Batch.State
+
+
+OPEN = Move("open", (State.DRAFT, State.PAUSED), State.OPEN)
+PAUSE = Move("pause", (State.OPEN,), State.PAUSED)
+CLOSE = Move("close", (State.OPEN, State.PAUSED), State.CLOSED)
+REOPEN = Move("reopen", (State.CLOSED,), State.OPEN)
+ARCHIVE = Move("archive", (State.CLOSED,), State.ARCHIVED)
+
+
+@dataclass(frozen=True)
+class Change:
+    """What wanting another number of judgments would do.
+
+    `n_kept` places lie above the new number and stay, because somebody holds them. The cost is that of the
+    places added, or what the places taken away would have cost.
+    """
+
+    judgments: int
+    n_hits: int
+    n_added: int
+    n_removed: int
+    n_kept: int
+    cost: Cost
+
+
+def moves_of(batch: Batch) -> list[Move]:
+    """The changes of state that the batch can make now."""
+    if batch.kind == Batch.Kind.IMPORTED:
+        return [ARCHIVE] if batch.state == State.CLOSED else []
+    return [move for move in (OPEN, PAUSE, CLOSE, REOPEN, ARCHIVE) if batch.state in move.before]
+
+
+@transaction.atomic
+def open_batch(*, batch: Batch, actor: Membership | None) -> None:
+    """Start or resume serving; leaving the draft freezes the rubric. Raises Refused without instructions."""
+    if batch.instructions_id is None:
+        raise Refused("Annotators would have nothing to read: write the instructions in the settings first.")
+    rubrics.freeze(batch.rubric)
+    _move(batch, OPEN, actor)
+
+
+@transaction.atomic
+def pause(*, batch: Batch, actor: Membership | None) -> None:
+    """Stop serving. What is open can still be finished, returned and saved."""
+    _move(batch, PAUSE, actor)
+
+
+@transaction.atomic
+def close(*, batch: Batch, actor: Membership | None) -> None:
+    """End the collection. What is open can still be finished and counts."""
+    _move(batch, CLOSE, actor)
+
+
+@transaction.atomic
+def reopen(*, batch: Batch, actor: Membership | None, why: str) -> None:
+    """Open a closed batch again. Raises Refused without a reason, or for judgments that were imported."""
+    if not why.strip():
+        raise Refused("Say why the batch is opened again; the reason is kept in the log.")
+    if batch.kind == Batch.Kind.IMPORTED:
+        raise Refused("These judgments were made elsewhere, so there is nothing to open.")
+    _move(batch, REOPEN, actor, why=why.strip())
+
+
+@transaction.atomic
+def archive(*, batch: Batch, actor: Membership | None) -> None:
+    """Put a closed batch away; its judgments stay in every figure. Raises Refused while somebody works on it."""
+    n_open = Assignment.objects.open().filter(hit__batch=batch).count()
+    if n_open:
+        raise Refused(
+            "Somebody is still working on a HIT of this batch. Archive it when that is finished or has expired."
+            if n_open == 1
+            else f"{n_open} HITs of this batch are still being worked on. Archive it when they are finished."
+        )
+    _move(batch, ARCHIVE, actor)
+
+
+@transaction.atomic
+def delete_draft(*, batch: Batch, actor: Membership | None) -> None:
+    """Delete a batch that was never opened, with its HITs. Raises Refused for any other."""
+    locked = Batch.objects.select_for_update().get(pk=batch.pk)
+    if locked.state != State.DRAFT or Assignment.objects.filter(hit__batch=batch).exists():
+        raise Refused("Only a draft can be deleted. Close or archive this batch instead.")
+    log.record(batch.project, actor, "delete batch", batch, before=describe(locked))
+    Item.objects.filter(hit__batch=batch).delete()
+    Hit.objects.filter(batch=batch).delete()
+    BatchAnnotator.objects.filter(batch=batch).delete()
+    locked.delete()
+
+
+@transaction.atomic
+def pin_newest(*, batch: Batch, actor: Membership | None) -> None:
+    """Let a draft use the project's newest rubric and instructions. Raises Refused once it was opened."""
+    rubric = rubrics.current_rubric(batch.project)
+    instructions = Instructions.objects.filter(project=batch.project).order_by("-version").first()
+    if rubric is None:
+        raise Refused("This project has no rubric yet.")
+    changed = Batch.objects.filter(pk=batch.pk, state=State.DRAFT).update(rubric=rubric, instructions=instructions)
+    if not changed:
+        raise Refused("Only a draft can change its rubric: what was rated under one version stays under it.")
+    log.record(
+        batch.project,
+        actor,
+        "pin versions",
+        batch,
+        before=_versions(batch.rubric.version, batch.instructions),
+        after=_versions(rubric.version, instructions),
+    )
+
+
+def plan_wanted(*, batch: Batch, judgments: int, hit_numbers: Sequence[int] | None = None) -> Change:
+    """Say what wanting so many judgments would add or take away, and its money. Raises Refused where it cannot be."""
+    hit_ids = _check_wanted(batch, judgments, hit_numbers)
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """SELECT count(*), coalesce(sum(greatest(d.by, 0)), 0), coalesce(sum(greatest(-d.by, 0)), 0),
+                      coalesce(sum(greatest(d.held - %(new)s, 0)), 0), coalesce(sum(abs(d.by)), 0),
+                      coalesce(sum(abs(d.by) * d.n_items), 0)
+               FROM (SELECT greatest(%(new)s, h.places_wanted - h.places_open) - h.places_wanted AS by,
+                            h.places_wanted - h.places_open AS held,
+                            (SELECT count(*) FROM annotate_item i WHERE i.hit_id = h.id) AS n_items
+                     FROM annotate_hit h
+                     WHERE h.batch_id = %(batch)s AND h.purpose = 'work' AND (%(all)s OR h.id = ANY(%(hits)s))) d""",
+            {"batch": batch.pk, "new": judgments, "all": hit_ids is None, "hits": hit_ids or []},
+        )
+        n_hits, n_added, n_removed, n_kept, n_assignments, n_items = map(int, cursor.fetchone())
+    return Change(
+        judgments=judgments,
+        n_hits=n_hits,
+        n_added=n_added,
+        n_removed=n_removed,
+        n_kept=n_kept,
+        cost=cost_of(
+            n_assignments=n_assignments,
+            n_items=n_items,
+            cents_per_hit=batch.cents_per_hit,
+            cents_per_item=batch.cents_per_item,
+            fee_share=batch.fee_share,
+            seconds_per_item=seconds_per_item(batch.project),
+        ),
+    )
+
+
+@transaction.atomic
+def change_wanted(
+    *, batch: Batch, actor: Membership | None, judgments: int, hit_numbers: Sequence[int] | None = None, why: str = ""
+) -> tuple[int, int]:
+    """Want so many judgments of the whole batch or of chosen HITs; returns the places added and taken away.
+
+    A place that somebody holds is never taken. Raises Refused where it cannot be. Locks the batch, then the HITs.
+    """
+    locked = Batch.objects.select_for_update(no_key=True).get(pk=batch.pk)
+    hit_ids = _check_wanted(locked, judgments, hit_numbers)
+    added, removed = places.set_wanted(locked, judgments=judgments, hit_ids=hit_ids)
+    if hit_numbers is None:
+        Batch.objects.filter(pk=batch.pk).update(judgments=judgments)
+        batch.judgments = judgments
+    log.record(
+        batch.project,
+        actor,
+        "want judgments",
+        batch,
+        before={"judgments": locked.judgments},
+        after={"judgments": judgments, "added": added, "removed": removed, "hits": hit_numbers and list(hit_numbers)},
+        why=why,
+    )
+    return added, removed
+
+
+def _move(batch: Batch, move: Move, actor: Membership | None, *, why: str = "") -> None:
+    """Compare and swap: of two who press a button at once, the second is told what the first did."""
+    stamps: dict[str, object] = {}
+    if move.after == State.OPEN:
+        stamps["opened_at"] = batch.opened_at or Now()
+        stamps["closed_at"] = None
+    if move.after == State.CLOSED:
+        stamps["closed_at"] = Now()
+    before = batch.state
+    if before not in move.before or not Batch.objects.filter(pk=batch.pk, state=before).update(
+        state=move.after, **stamps
+    ):
+        batch.refresh_from_db(fields=["state"])
+        raise Refused(f"This batch is {batch.get_state_display()}, so it cannot be {_PAST[move.act]} now.")
+    batch.state = move.after
+    log.record(
+        batch.project, actor, f"{move.act} batch", batch, before={"state": before}, after={"state": move.after}, why=why
+    )
+
+
+_PAST = {
+    "open": "opened",
+    "pause": "paused",
+    "close": "closed",
+    "reopen": "opened again",
+    "archive": "archived",
+}
+
+
+def _check_wanted(batch: Batch, judgments: int, hit_numbers: Sequence[int] | None) -> list[int] | None:
+    if batch.kind == Batch.Kind.IMPORTED:
+        raise Refused("These judgments were made elsewhere, so no more can be asked for.")
+    if batch.state == State.ARCHIVED:
+        raise Refused("This batch is archived, so its judgments are settled.")
+    if not 1 <= judgments <= MAX_JUDGMENTS:
+        raise Refused(f"A candidate gets 1 to {MAX_JUDGMENTS:,} judgments.")
+    if batch.has_named_annotators and judgments > batch.named_annotators.count():
+        raise Refused(
+            "Only the named annotators rate this batch, so more judgments than there are of them cannot be had."
+        )
+    if hit_numbers is None:
+        return None
+    if not hit_numbers:
+        raise Refused("No HIT is chosen.")
+    hits = dict(
+        Hit.objects.filter(batch=batch, purpose=Hit.Purpose.WORK, number__in=hit_numbers).values_list("number", "id")
+    )
+    missing = [number for number in hit_numbers if number not in hits]
+    if missing:
+        raise Refused(f"This batch has no HIT {missing[0]}.")
+    return sorted(hits.values())
+
+
+def _versions(rubric: int, instructions: Instructions | None) -> dict[str, int | None]:
+    return {"rubric": rubric, "instructions": instructions.version if instructions else None}
