@@ -105,10 +105,9 @@ def needed() -> tuple[str, ...]:
 def ensure_running() -> None:
     """Start the private servers that are needed, or join those that run; they stay until this process ends.
 
-    Safe to call again, from many processes at once, and by a child after a fork.
+    Safe to call from many processes at once. Called again it starts what has died meanwhile.
     """
-    wanted = [server for server in needed() if server not in _in_use]
-    if not wanted:
+    if not needed():
         return
     try:
         from config import guardian
@@ -117,7 +116,10 @@ def ensure_running() -> None:
             "The private PostgreSQL and Valkey do not run on this platform: "
             "set DATABASE_URL and REDIS_URL to servers of your own."
         ) from missing
-    places = {server: guardian.state_dir(data_dir(), server) for server in wanted}
+    places = {server: guardian.state_dir(data_dir(), server) for server in needed()}
+    places = {
+        server: place for server, place in places.items() if server not in _in_use or guardian.is_free(place / "guard")
+    }
     with ExitStack() as starting:
         users, guardians = {}, {}
         for server, place in places.items():

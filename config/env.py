@@ -44,7 +44,7 @@ def debug(name: str) -> bool:
 
 
 def number(name: str, default: int = _REQUIRED, *, least: int | None = 0, most: int | None = None) -> int:
-    value = text(name, default="" if default is not _REQUIRED else _REQUIRED).strip()
+    value = (text(name) if default is _REQUIRED else text(name, default="")).strip()
     if not value:
         return default
     try:

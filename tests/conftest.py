@@ -16,8 +16,8 @@ from pathlib import Path  # noqa: E402
 import pytest  # noqa: E402
 from pytest_django import DjangoDbBlocker  # noqa: E402
 
-from config import guardian  # noqa: E402
-from tests import database, static  # noqa: E402
+from config import assets  # noqa: E402
+from tests import database  # noqa: E402
 from tests.people import (  # noqa: E402
     annotator,
     client_of,
@@ -25,11 +25,22 @@ from tests.people import (  # noqa: E402
     other_annotator,
     owner,
     project,
+    quick_passwords,
     researcher,
     stranger,
 )
 
-__all__ = ["annotator", "client_of", "manager", "other_annotator", "owner", "project", "researcher", "stranger"]
+__all__ = [
+    "annotator",
+    "client_of",
+    "manager",
+    "other_annotator",
+    "owner",
+    "project",
+    "quick_passwords",
+    "researcher",
+    "stranger",
+]
 
 BROWSER = Path(__file__).parent / "browser"
 
@@ -53,7 +64,7 @@ def django_db_setup(django_db_blocker: DjangoDbBlocker) -> Iterator[None]:
 
 @pytest.fixture(scope="session", autouse=True)
 def _static_files() -> None:
-    static.collect()
+    assets.collect()
 
 
 @pytest.fixture(scope="session")
@@ -98,7 +109,16 @@ def _worker(django_db_setup: None) -> Iterator[None]:
     from config.celery import app
 
     app.control.purge()
-    options = ("--pool", "threads", "--concurrency", "2", "--loglevel", "warning", "--without-gossip", "--without-mingle")
+    options = (
+        "--pool",
+        "threads",
+        "--concurrency",
+        "2",
+        "--loglevel",
+        "warning",
+        "--without-gossip",
+        "--without-mingle",
+    )
     with ground.process("celery", "-A", "config.celery", "worker", *options) as child:
         ground.wait_for_worker(app, child)
         yield

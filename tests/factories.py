@@ -69,7 +69,9 @@ def make_passage(dataset: Dataset, external_id: str = "", **over: Any) -> Passag
     return Passage.objects.create(dataset=dataset, external_id=external_id, **{"text": text, **over})
 
 
-def make_question(passage: Passage, external_id: str = "", *, references: tuple[str, ...] = ("On the mat.",), **over: Any) -> Question:
+def make_question(
+    passage: Passage, external_id: str = "", *, references: tuple[str, ...] = ("On the mat.",), **over: Any
+) -> Question:
     external_id = external_id or f"q{next(_numbers)}"
     question = Question.objects.create(
         dataset=passage.dataset, passage=passage, external_id=external_id, **{"text": "Where did the cat sit?", **over}

@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 import pytest
 from django.test import Client
+from pytest_django.fixtures import SettingsWrapper
 
 from projects.models import Membership, Project, User
 from tests.factories import make_membership, make_project, make_user
@@ -45,6 +46,12 @@ def other_annotator(project: Project) -> Membership:
 def stranger(db: None) -> User:
     """Somebody with an account and no membership here."""
     return make_user("stella")
+
+
+@pytest.fixture
+def quick_passwords(settings: SettingsWrapper) -> None:
+    """Hashing that costs nothing, for tests that sign in often."""
+    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 
 
 @pytest.fixture

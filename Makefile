@@ -1,0 +1,96 @@
+# `make run` starts the site, `make test` runs every test; both install what they need first.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := help
+
+VENV := .venv
+PY := $(VENV)/bin/python
+UV := uv==0.13.8
+# Set PYTHON to choose another interpreter (3.11 or newer).
+PYTHON ?= $(shell for name in python3 python3.11 python3.12 python3.13 python3.14; do \
+	if $$name -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then echo $$name; break; fi; done)
+
+INSTALLED := $(VENV)/.installed
+INSTALLED_DEV := $(VENV)/.installed-dev
+INSTALLED_BROWSER := $(VENV)/.installed-browser
+
+# An environment whose interpreter is gone is made anew.
+ifneq ($(shell $(PY) -c 'print(1)' 2>/dev/null),1)
+$(shell rm -f $(INSTALLED) $(INSTALLED_DEV) $(INSTALLED_BROWSER))
+endif
+
+.PHONY: help install run test check soak bench screenshots clean
+
+help: ## list what can be made
+	@grep -E '^[a-z]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 14
+
+install: $(INSTALLED) ## the environment in .venv, with everything the site needs
+
+run: $(INSTALLED) ## start the site with its demo project
+	@exec $(PY) manage.py serve --demo
+
+test: $(INSTALLED_DEV) $(INSTALLED_BROWSER) ## every test, against real servers and a real browser
+	$(PY) -m pytest -n 2 --dist loadgroup
+
+check: $(INSTALLED_DEV) ## formatting, types, layers, settings, migrations
+	$(PY) -m ruff check .
+	$(PY) -m ruff format --check .
+	$(PY) -m djlint --quiet --lint templates
+	$(VENV)/bin/lint-imports
+	$(PY) -m mypy
+	@echo 'check --deploy, as .env.example sets it up'
+	@data=$$(mktemp -d); trap 'rm -rf "$$data"' EXIT; \
+	ENV_FILE=.env.example DATA_DIR=$$data SECRET_KEY=$$($(PY) -c 'import secrets; print(secrets.token_urlsafe(48))') \
+	$(PY) manage.py check --deploy --fail-level WARNING
+	$(PY) manage.py makemigrations --check --dry-run
+
+soak: $(INSTALLED_DEV) $(INSTALLED_BROWSER) ## the tests with the long and statistical runs at full strength
+	SCALE=10 $(PY) -m pytest -n 2 --dist loadgroup -rP -m "soak or race"
+	SCALE=10 $(PY) -m pytest -n 2 --dist loadgroup -m "not soak and not race"
+
+bench: $(INSTALLED_DEV) ## print the measured figures
+	$(PY) -m benchmarks
+
+screenshots: $(INSTALLED_DEV) $(INSTALLED_BROWSER) ## make every picture of the docs anew
+	$(PY) -m pytest tests/browser/screenshots.py
+
+clean: ## remove the environment; the data stay
+	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+
+# `python -m venv` needs ensurepip, which Debian keeps in a package of its own.
+$(PY):
+	@if [ -z "$(PYTHON)" ]; then \
+		echo 'Concord needs Python 3.11 or newer: install it, or name it with make PYTHON=/path/to/python.' >&2; exit 1; fi
+	@rm -rf $(VENV)
+	@$(PYTHON) -m venv $(VENV) >/dev/null 2>&1 || { \
+		rm -rf $(VENV); \
+		version=$$($(PYTHON) -c 'import sys; print("%d.%d" % sys.version_info[:2])'); \
+		if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+			echo "Installing python$$version-venv …"; \
+			apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends python$$version-venv >/dev/null; \
+		fi; \
+		$(PYTHON) -m venv $(VENV) >/dev/null 2>&1 || { \
+			rm -rf $(VENV); \
+			echo "This Python cannot make an environment: install its venv package (on Debian: apt-get install python$$version-venv)." >&2; exit 1; }; }
+
+$(INSTALLED): requirements.txt | $(PY)
+	@if [ -e $(INSTALLED_DEV) ]; then rm -f $(INSTALLED_DEV); fi
+	@$(call install_from,requirements.txt)
+	@touch $@
+
+$(INSTALLED_DEV): requirements-dev.txt $(INSTALLED)
+	@$(call install_from,requirements-dev.txt)
+	@touch $@
+
+$(INSTALLED_BROWSER): tests/browser/chromium.py $(INSTALLED_DEV)
+	@$(PY) -m tests.browser.chromium --install
+	@touch $@
+
+# uv installs the hashed lock in seconds; pip does the same, slower, where uv does not run.
+define install_from
+echo "Installing $(1) …"; \
+{ $(PY) -m pip install --quiet --disable-pip-version-check '$(UV)' && \
+  VIRTUAL_ENV=$(CURDIR)/$(VENV) $(PY) -m uv pip install --quiet --require-hashes -r $(1); } || \
+$(PY) -m pip install --quiet --disable-pip-version-check --require-hashes -r $(1)
+endef

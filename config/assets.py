@@ -1,0 +1,30 @@
+"""The static files as the server names them, collected once and again when one of them changed."""
+
+import hashlib
+from pathlib import Path
+
+from django.conf import settings
+from django.contrib.staticfiles import finders
+from django.core.management import call_command
+
+from config import guardian
+
+
+def collect() -> None:
+    root = Path(settings.STATIC_ROOT)
+    root.mkdir(parents=True, exist_ok=True)
+    stamp = root.with_name("static.stamp")
+    with guardian.locked(root.with_name("static.lock")):
+        found = _fingerprint()
+        if not stamp.exists() or stamp.read_text(encoding="ascii") != found:
+            call_command("collectstatic", interactive=False, clear=True, verbosity=0)
+            stamp.write_text(found, encoding="ascii")
+
+
+def _fingerprint() -> str:
+    digest = hashlib.sha256(repr(settings.STORAGES["staticfiles"]).encode())
+    for finder in finders.get_finders():
+        for name, storage in finder.list([]):
+            file = Path(storage.path(name)).stat()
+            digest.update(f"{name} {file.st_size} {file.st_mtime_ns}\n".encode())
+    return digest.hexdigest()

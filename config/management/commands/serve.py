@@ -1,0 +1,131 @@
+"""Runs the whole site: database, broker, web server and worker."""
+
+import socket
+import sys
+from pathlib import Path
+from signal import SIGINT, SIGQUIT
+from typing import IO, Any
+
+from django.conf import settings
+from django.core.management import BaseCommand, CommandError, CommandParser, call_command, get_commands
+from django.db import connection
+from django.db.migrations.executor import MigrationExecutor
+
+from config import assets, embedded, guardian
+from config.supervisor import Child, supervise
+
+DEFAULT_PORT = 8000
+
+
+class Command(BaseCommand):
+    help = "Runs the site: migrates, collects static files, and keeps the web server and the worker alive."
+    requires_system_checks: list[str] = []
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("--host", default="127.0.0.1", help="the address to listen on (default 127.0.0.1)")
+        parser.add_argument("--port", type=int, help=f"default {DEFAULT_PORT}, or a free one if that is taken")
+        parser.add_argument("--workers", type=int, default=2, help="web processes (default 2)")
+        parser.add_argument("--demo", action="store_true", help="load the demo project if there is no project yet")
+
+    def handle(self, *, host: str, port: int | None, workers: int, demo: bool, **_: Any) -> None:
+        migrate()
+        assets.collect()
+        if demo:
+            self._load_demo()
+        connection.close()
+        port = self._choose_port(host, port)
+        address = f"http://{host}:{port}/"
+        worker = Child("worker", worker_command(has_beat=False), hasty_signal=SIGQUIT)
+        web = Child("web server", web_command(host, port, workers), hasty_signal=SIGINT)
+        beat = Beat(worker)
+        beat.try_to_take()
+
+        def say_ready() -> bool:
+            if not _listens(host, port):
+                return False
+            self._say(f"\nConcord is at {address}\nCtrl+C stops it.")
+            return True
+
+        def look() -> None:
+            embedded.ensure_running()
+            beat.try_to_take()
+
+        supervise([web, worker], say=self._say, on_ready=say_ready, each_second=look)
+        self._say("Stopped.")
+
+    def _say(self, text: str) -> None:
+        self.stdout.write(text)
+        self.stdout.flush()
+
+    def _load_demo(self) -> None:
+        from projects.models import Project
+
+        if "demo" in get_commands() and not Project.objects.exists():
+            self._say("Loading the demo project …")
+            call_command("demo", stdout=self.stdout, stderr=self.stderr)
+        else:
+            self._say(
+                "The sign-ins were printed when the demo was loaded; "
+                "`manage.py changepassword NAME` sets a new password."
+            )
+
+    def _choose_port(self, host: str, port: int | None) -> int:
+        if _is_free(host, port or DEFAULT_PORT):
+            return port or DEFAULT_PORT
+        if port:
+            raise CommandError(f"Port {port} of {host} is taken: give another --port.")
+        with socket.socket() as probe:
+            probe.bind((host, 0))
+            chosen: int = probe.getsockname()[1]
+        self._say(f"Port {DEFAULT_PORT} is taken; taking {chosen} instead.")
+        return chosen
+
+
+class Beat:
+    """The clock of the site. One worker keeps it, also where two sites are served from one data folder."""
+
+    def __init__(self, worker: Child) -> None:
+        self.worker = worker
+        self.lock: IO[bytes] | None = None
+
+    def try_to_take(self) -> None:
+        if self.lock is not None:
+            return
+        self.lock = guardian.hold_if_free(embedded.data_dir() / "beat.lock")
+        if self.lock is not None:
+            self.worker.command = worker_command(has_beat=True)
+            self.worker.signal(SIGINT)  # a running worker comes back with the clock
+
+
+def migrate() -> None:
+    executor = MigrationExecutor(connection)
+    if executor.migration_plan(executor.loader.graph.leaf_nodes()):
+        call_command("migrate", interactive=False, verbosity=0)
+
+
+def web_command(host: str, port: int, workers: int) -> list[str]:
+    processes = ["--worker-class", "gthread", "--workers", str(workers), "--threads", "8", "--preload"]
+    logs = ["--log-level", "warning", "--no-control-socket", "--graceful-timeout", "30"]
+    return [sys.executable, "-m", "gunicorn", "config.wsgi", "--bind", f"{host}:{port}", *processes, *logs]
+
+
+def worker_command(*, has_beat: bool) -> list[str]:
+    pool = ["--pool", "threads", "--concurrency", "2"]
+    quiet = ["--loglevel", "warning", "--without-gossip", "--without-mingle"]
+    clock = ["--beat", "--schedule", str(Path(settings.DATA_DIR) / "beat")] if has_beat else []
+    return [sys.executable, "-m", "celery", "-A", "config.celery", "worker", *pool, *quiet, *clock]
+
+
+def _is_free(host: str, port: int) -> bool:
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((host, port))
+        except OSError:
+            return False
+    return True
+
+
+def _listens(host: str, port: int) -> bool:
+    with socket.socket() as probe:
+        return probe.connect_ex((host, port)) == 0

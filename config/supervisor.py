@@ -1,0 +1,126 @@
+"""Keeps the processes of `manage.py serve` alive, and ends them together."""
+
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from types import FrameType
+
+from config import env
+from config.servers import LIBC, SET_DEATH_SIGNAL
+
+LOOK_SECONDS = 0.1
+LONGEST_PAUSE_SECONDS = 30.0
+STEADY_SECONDS = 60.0
+GRACE_SECONDS = 30.0  # after SIGTERM, for requests and jobs under way
+HASTE_SECONDS = 0.7  # after Ctrl+C
+
+
+@dataclass
+class Child:
+    """A program that is started again when it ends, after a pause that doubles while it keeps failing."""
+
+    name: str
+    command: Sequence[str]
+    hasty_signal: signal.Signals
+    process: subprocess.Popen[bytes] | None = None
+    started_at: float = 0.0
+    pause_seconds: float = 0.5
+    due_at: float = field(default_factory=time.monotonic)
+
+    def start(self) -> None:
+        # In a session of its own: Ctrl+C comes to us alone, and we choose how to pass it on.
+        self.process = subprocess.Popen(
+            self.command,
+            cwd=env.BASE_DIR,
+            start_new_session=True,
+            stdin=subprocess.DEVNULL,
+            preexec_fn=_end_with_parent,  # noqa: PLW1509  (the supervisor has one thread)
+        )
+        self.started_at = time.monotonic()
+
+    def is_running(self) -> bool:
+        return self.process is not None and self.process.poll() is None
+
+    def look_after(self, say: Callable[[str], None]) -> None:
+        now = time.monotonic()
+        if self.is_running():
+            return
+        if self.process is not None:
+            self._plan_next_start(now, say)
+        if now >= self.due_at:
+            self.start()
+
+    def _plan_next_start(self, now: float, say: Callable[[str], None]) -> None:
+        ended, self.process = self.process, None
+        if now - self.started_at > STEADY_SECONDS:
+            self.pause_seconds = 0.5
+        self.pause_seconds = min(self.pause_seconds * 2, LONGEST_PAUSE_SECONDS)
+        self.due_at = now + self.pause_seconds
+        code = ended.returncode if ended else 0
+        say(f"The {self.name} ended (exit {code}); it starts again in {self.pause_seconds:.0f} s.")
+
+    def signal(self, number: signal.Signals) -> None:
+        if self.process is not None and self.is_running():
+            self.process.send_signal(number)
+
+
+class Stopped(Exception):  # noqa: N818  (a request, not an error)
+    def __init__(self, number: int) -> None:
+        super().__init__(number)
+        self.is_hasty = number == signal.SIGINT
+
+
+def supervise(
+    children: Sequence[Child],
+    *,
+    say: Callable[[str], None],
+    on_ready: Callable[[], bool],
+    each_second: Callable[[], None],
+) -> None:
+    """Run the children until SIGINT (all end within a second) or SIGTERM (what is under way is finished first).
+
+    `on_ready` is called until it returns true.
+    """
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, _stop)
+    is_ready, looked_at = False, time.monotonic()
+    try:
+        while True:
+            for child in children:
+                child.look_after(say)
+            is_ready = is_ready or on_ready()
+            if time.monotonic() - looked_at > 1:
+                each_second()
+                looked_at = time.monotonic()
+            time.sleep(LOOK_SECONDS)
+    except Stopped as stopped:
+        end(children, is_hasty=stopped.is_hasty)
+    except BaseException:
+        end(children, is_hasty=True)
+        raise
+
+
+def end(children: Sequence[Child], *, is_hasty: bool) -> None:
+    for child in children:
+        child.signal(child.hasty_signal if is_hasty else signal.SIGTERM)
+    deadline = time.monotonic() + (HASTE_SECONDS if is_hasty else GRACE_SECONDS)
+    while any(child.is_running() for child in children) and time.monotonic() < deadline:
+        try:
+            time.sleep(0.02)
+        except Stopped as again:
+            deadline = time.monotonic() + (0 if again.is_hasty else GRACE_SECONDS)
+    for child in children:
+        child.signal(signal.SIGKILL)
+        if child.process is not None:
+            child.process.wait()
+
+
+def _stop(number: int, _: FrameType | None) -> None:
+    raise Stopped(number)
+
+
+def _end_with_parent() -> None:
+    if LIBC:
+        LIBC.prctl(SET_DEATH_SIGNAL, int(signal.SIGTERM))
