@@ -77,6 +77,12 @@ def reset(*, uidb64: str, token: str, password: str) -> User:
     return user
 
 
+def change(*, user: User, password: str) -> None:
+    """Every session that the old password opened ends with it."""
+    user.set_password(password)
+    user.save(update_fields=["password"])
+
+
 def forget_failures(user: User, address: str) -> None:
     """Whoever signs in has the own slips at this place forgotten, and nobody else's."""
     AccessAttempt.objects.filter(username=user.username, ip_address=address or None).delete()

@@ -1,6 +1,6 @@
 """Rubrics: made from a preset or by hand, versioned, frozen once a batch that names them opens."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -57,9 +57,18 @@ def create_from_preset(project: Project, preset: str) -> Rubric:
 
 @transaction.atomic
 def create_rubric(
-    project: Project, *, name: str, preset: str, criteria: Sequence[CriterionSpec], is_imported: bool = False
+    project: Project,
+    *,
+    name: str,
+    preset: str,
+    criteria: Sequence[CriterionSpec],
+    is_imported: bool = False,
+    not_for_quality: Collection[str] = (),
 ) -> Rubric:
-    """Make the next version. Raises Refused without criteria or with a key twice."""
+    """Make the next version. Raises Refused without criteria or with a key twice.
+
+    `not_for_quality` names the keys of criteria by which no annotator is checked.
+    """
     keys = [criterion.key for criterion in criteria]
     if not keys:
         raise Refused("A rubric needs at least one criterion.")
@@ -83,6 +92,7 @@ def create_rubric(
             anchors=[{"value": value, "text": text} for value, text in sorted(spec.anchors.items())],
             is_reversed=spec.reversed,
             level=spec.level.value,
+            used_for_quality=spec.key not in not_for_quality,
         )
         for position, spec in enumerate(criteria)
     )

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 from django.test import Client
-from pytest_django.fixtures import SettingsWrapper
+from pytest_django import Settings
 
 from projects.models import Membership, Project, User
 from tests.factories import make_membership, make_project, make_user
@@ -49,7 +49,7 @@ def stranger(db: None) -> User:
 
 
 @pytest.fixture
-def quick_passwords(settings: SettingsWrapper) -> None:
+def quick_passwords(settings: Settings) -> None:
     """Hashing that costs nothing, for tests that sign in often."""
     settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 

@@ -1,7 +1,12 @@
 """Forms of signing in, signing up and passwords."""
 
+from typing import Any
+
 from django import forms
-from django.contrib.auth.forms import AuthenticationForm, PasswordChangeForm, SetPasswordForm, UserCreationForm
+from django.contrib.auth import password_validation
+from django.contrib.auth.forms import AuthenticationForm, UsernameField
+from django.contrib.auth.validators import UnicodeUsernameValidator
+from django.core.exceptions import ValidationError
 
 from projects.models import User
 
@@ -13,22 +18,82 @@ class SignInForm(AuthenticationForm):
     }
 
 
-class SignUpForm(UserCreationForm[User]):
-    class Meta(UserCreationForm.Meta):
-        model = User
-        fields = ("username",)
+class NewPasswordForm(forms.Form):
+    """A new password, written twice, for a user who may not be stored yet."""
+
+    new_password1 = forms.CharField(
+        label="New password",
+        strip=False,
+        max_length=1000,
+        help_text="At least 12 characters. A few words in a row are easy to remember.",
+        widget=forms.PasswordInput(attrs={"autocomplete": "new-password"}),
+    )
+    new_password2 = forms.CharField(
+        label="The same again",
+        strip=False,
+        max_length=1000,
+        widget=forms.PasswordInput(attrs={"autocomplete": "new-password"}),
+    )
+
+    def __init__(self, user: User, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.user = user
+
+    def clean(self) -> dict[str, Any]:
+        cleaned = super().clean() or {}
+        first, second = cleaned.get("new_password1"), cleaned.get("new_password2")
+        if first and second and first != second:
+            self.add_error("new_password2", "The two passwords are not the same.")
+        elif first:
+            try:
+                password_validation.validate_password(first, self.user)
+            except ValidationError as error:
+                self.add_error("new_password1", error)
+        return cleaned
 
 
-class ChangePasswordForm(PasswordChangeForm[User]):
-    pass
+class ChangePasswordForm(NewPasswordForm):
+    old_password = forms.CharField(
+        label="Present password",
+        strip=False,
+        max_length=1000,
+        widget=forms.PasswordInput(attrs={"autocomplete": "current-password"}),
+    )
+
+    field_order = ["old_password", "new_password1", "new_password2"]
+
+    def clean_old_password(self) -> str:
+        old: str = self.cleaned_data["old_password"]
+        if not self.user.check_password(old):
+            raise ValidationError("This is not your present password.")
+        return old
 
 
-class NewPasswordForm(SetPasswordForm[User]):
-    pass
+class SignUpForm(NewPasswordForm):
+    username = UsernameField(
+        max_length=150,
+        validators=[UnicodeUsernameValidator()],
+        help_text="Letters, digits and @ . + - _. The project's managers see it; results show a random pseudonym.",
+        widget=forms.TextInput(attrs={"autocomplete": "username", "autocapitalize": "none"}),
+    )
+
+    field_order = ["username", "new_password1", "new_password2"]
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(User(), *args, **kwargs)
+        self.fields["new_password1"].label = "Password"
+
+    def clean_username(self) -> str:
+        username: str = self.cleaned_data["username"]
+        if User.objects.filter(username__iexact=username).exists():
+            raise ValidationError("This username is taken.")
+        self.user.username = username
+        return username
 
 
-class AccountForm(forms.ModelForm[User]):
-    class Meta:
-        model = User
-        fields = ("first_name", "last_name", "email")
-        help_texts = {"email": "Only the managers of your projects see your name and address."}
+class AccountForm(forms.Form):
+    first_name = forms.CharField(max_length=150, required=False)
+    last_name = forms.CharField(max_length=150, required=False)
+    email = forms.EmailField(
+        required=False, help_text="Only the managers of your projects see your name and address."
+    )

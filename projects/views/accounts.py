@@ -1,6 +1,6 @@
 """Signing in and out, one's own account, passwords."""
 
-from typing import Any
+from typing import Any, cast
 
 from django.conf import settings
 from django.contrib import messages
@@ -16,6 +16,7 @@ from projects.access import SignedInRequest, client_address, public, signed_in
 from projects.errors import Refused
 from projects.forms.accounts import AccountForm, ChangePasswordForm, NewPasswordForm, SignInForm
 from projects.links import safe_next
+from projects.models import User
 
 
 @public
@@ -28,8 +29,9 @@ def sign_in(request: HttpRequest) -> HttpResponse:
         return redirect(target)
     form = SignInForm(request, request.POST if request.method == "POST" else None)
     if request.method == "POST" and form.is_valid():
-        login(request, form.get_user())
-        passwords.forget_failures(form.get_user(), client_address(request))
+        user = cast(User, form.get_user())
+        login(request, user)
+        passwords.forget_failures(user, client_address(request))
         return redirect(target)
     return render(request, "projects/sign_in.html", {"form": form, "next": safe_next(request, "")})
 
@@ -54,12 +56,14 @@ def sign_out(request: HttpRequest) -> HttpResponse:
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 def account(request: SignedInRequest) -> HttpResponse:
-    form = AccountForm(request.POST if request.method == "POST" else None, instance=request.user)
+    user = request.user
+    own = {"first_name": user.first_name, "last_name": user.last_name, "email": user.email}
+    form = AccountForm(request.POST if request.method == "POST" else None, initial=own)
     if request.method == "POST" and form.is_valid():
-        form.save()
+        User.objects.filter(pk=user.pk).update(**form.cleaned_data)
         messages.success(request, "Your account is saved.")
         return redirect("projects:account")
-    memberships = request.user.memberships.filter(project__deleted_at=None).select_related("project")
+    memberships = user.memberships.filter(project__deleted_at=None).select_related("project")
     return render(request, "projects/account_show.html", {"form": form, "memberships": memberships})
 
 
@@ -70,7 +74,8 @@ def account(request: SignedInRequest) -> HttpResponse:
 def password_change(request: SignedInRequest) -> HttpResponse:
     form = ChangePasswordForm(request.user, request.POST if request.method == "POST" else None)
     if request.method == "POST" and form.is_valid():
-        update_session_auth_hash(request, form.save())
+        passwords.change(user=request.user, password=form.cleaned_data["new_password1"])
+        update_session_auth_hash(request, request.user)
         messages.success(request, "Your password is changed. Wherever else you were signed in, you no longer are.")
         return redirect("projects:account")
     return render(request, "projects/password_change.html", {"form": form})

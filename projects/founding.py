@@ -1,0 +1,110 @@
+"""Making a project, changing its settings, deleting and restoring it."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+from django.core.exceptions import ValidationError
+from django.db import IntegrityError, transaction
+from django.utils import timezone
+
+from measures.rubric import DEFAULT_PRESET
+from projects import log, rubrics
+from projects.errors import Refused
+from projects.models import Instructions, Membership, Project, User
+
+SLUG = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
+SLUG_RULE = "An address has 2 to 60 small letters, digits and single hyphens between them, such as narrative-qa."
+SETTINGS = (
+    "name",
+    "description",
+    "hit_size",
+    "cents_per_hit",
+    "cents_per_item",
+    "fee_share",
+    "time_limit_minutes",
+)
+INSTRUCTIONS = Path(__file__).parent / "texts" / "instructions.md"
+
+
+def why_not_slug(slug: str) -> str:
+    """What is wrong with an address; empty when it will do."""
+    return "" if 2 <= len(slug) <= 60 and SLUG.fullmatch(slug) else SLUG_RULE
+
+
+def create_project(*, slug: str, name: str, owner: User, description: str = "") -> Project:
+    """Make a project with its owner, the default rubric and the first instructions.
+
+    Raises Refused for a bad address, or one that is or was in use.
+    """
+    if reason := why_not_slug(slug):
+        raise Refused(reason)
+    taken = f"The address “{slug}” is taken."
+    if Project.objects.filter(slug=slug).exists():
+        raise Refused(taken)
+    try:
+        with transaction.atomic():
+            project = Project.objects.create(slug=slug, name=name, description=description)
+            membership = Membership.objects.create(project=project, user=owner, role=Membership.Role.OWNER)
+            rubrics.create_from_preset(project, DEFAULT_PRESET)
+            Instructions.objects.create(project=project, version=1, text=INSTRUCTIONS.read_text(encoding="utf-8"))
+            log.record(project, membership, "create project", project, after={"slug": slug, "name": name})
+    except IntegrityError as error:  # made by somebody else at the same moment
+        raise Refused(taken) from error
+    return project
+
+
+def ensure_user(username: str) -> tuple[User, bool]:
+    """The user of this name, made without a password when new. Raises Refused for a name that cannot be one."""
+    user = User.objects.filter(username=username).first()
+    if user is not None:
+        return user, False
+    field = User._meta.get_field("username")
+    try:
+        username = field.clean(User.normalize_username(username), None)
+    except ValidationError as error:
+        raise Refused(f"“{username}” cannot be a username: {' '.join(error.messages)}") from error
+    if User.objects.filter(username__iexact=username).exists():
+        raise Refused(f"There is a user whose name differs from “{username}” in capitals only.")
+    user = User(username=username)
+    user.set_unusable_password()
+    user.save()
+    return user, True
+
+
+@transaction.atomic
+def change_settings(*, project: Project, actor: Membership, values: dict[str, Any]) -> Project:
+    """Set what is named in SETTINGS; batches made before keep their own. Nothing changed writes nothing."""
+    stored = Project.objects.select_for_update(no_key=True).get(pk=project.pk)
+    changed = [name for name in SETTINGS if name in values and values[name] != getattr(stored, name)]
+    if not changed:
+        return stored
+    before = {name: getattr(stored, name) for name in changed}
+    for name in changed:
+        setattr(stored, name, values[name])
+    stored.save(update_fields=changed)
+    log.record(stored, actor, "change settings", stored, before=before, after={name: values[name] for name in changed})
+    return stored
+
+
+@transaction.atomic
+def delete_project(*, project: Project, actor: Membership, typed: str) -> None:
+    """Hide a project from everybody; nothing is destroyed. Raises Refused unless its address was typed."""
+    if typed != project.slug:
+        raise Refused(f"To delete this project, type its address: {project.slug}")
+    if Project.objects.live().filter(pk=project.pk).update(deleted_at=timezone.now()):
+        log.record(project, actor, "delete project", project)
+
+
+@transaction.atomic
+def restore_project(*, slug: str, actor: Membership | None = None) -> Project:
+    """Bring back a deleted project with all that was in it. Raises Refused if there is none."""
+    project = Project.objects.select_for_update(no_key=True).filter(slug=slug).first()
+    if project is None:
+        raise Refused(f"There is no project “{slug}”.")
+    if project.deleted_at is None:
+        raise Refused(f"The project “{slug}” is not deleted.")
+    project.deleted_at = None
+    project.save(update_fields=["deleted_at"])
+    log.record(project, actor, "restore project", project)
+    return project

@@ -1,0 +1,151 @@
+"""Invitations: links that make members. Only the hash of a link's token is kept."""
+
+import hashlib
+import secrets
+from datetime import datetime, timedelta
+
+from axes.models import AccessAttempt
+from django.conf import settings
+from django.contrib.auth.hashers import make_password
+from django.db import IntegrityError, transaction
+from django.db.models import F, Sum
+from django.utils import timezone
+
+from projects import log
+from projects.errors import Refused
+from projects.models import Invitation, Membership, User
+from projects.people import grantable_roles
+
+TOKEN_BYTES = 32
+DEFAULT_DAYS = 14
+MOST_DAYS = 365
+MOST_GUESSES = 20
+GUESS = "(invitation link)"
+
+OVER = "This invitation has ended: it was used up, revoked, or is too old. Ask whoever sent it for a new one."
+
+
+class AlreadyMember(Refused):
+    """The person is, or was, a member; the link changes nothing."""
+
+    def __init__(self, membership: Membership) -> None:
+        super().__init__("You have a place in this project already, so the link changes nothing.")
+        self.membership = membership
+
+
+@transaction.atomic
+def create_invitation(
+    *,
+    actor: Membership,
+    role: str,
+    is_annotator: bool = False,
+    max_uses: int = 1,
+    days: int = DEFAULT_DAYS,
+    note: str = "",
+) -> tuple[Invitation, str]:
+    """Make an invitation and its token, which is never shown again. Raises Refused for a role above the actor's right."""
+    if role == Membership.Role.OWNER or role not in grantable_roles(actor):
+        raise Refused("You cannot invite people to this role.")
+    if not 1 <= days <= MOST_DAYS:
+        raise Refused(f"An invitation lasts from 1 to {MOST_DAYS} days.")
+    token = secrets.token_urlsafe(TOKEN_BYTES)
+    invitation = Invitation.objects.create(
+        project=actor.project,
+        role=role,
+        is_annotator=is_annotator or role == Membership.Role.ANNOTATOR,
+        token_sha256=_hash(token),
+        note=note,
+        max_uses=max_uses,
+        expires_at=timezone.now() + timedelta(days=days),
+        created_by=actor,
+    )
+    after = {
+        "role": role,
+        "is_annotator": invitation.is_annotator,
+        "max_uses": max_uses,
+        "expires_at": invitation.expires_at.isoformat(),
+    }
+    log.record(actor.project, actor, "invite", invitation, after=after)
+    return invitation, token
+
+
+@transaction.atomic
+def revoke(*, invitation: Invitation, actor: Membership) -> None:
+    """End an invitation; doing it again does nothing."""
+    if Invitation.objects.filter(pk=invitation.pk, revoked_at=None).update(revoked_at=timezone.now()):
+        log.record(invitation.project, actor, "revoke invitation", invitation)
+
+
+def find_invitation(token: str) -> Invitation | None:
+    return Invitation.objects.select_related("project").filter(token_sha256=_hash(token)).first()
+
+
+def is_usable(invitation: Invitation) -> bool:
+    usable = Invitation.objects.usable(timezone.now())
+    return usable.filter(pk=invitation.pk, project__deleted_at=None).exists()
+
+
+def sign_up(*, token: str, username: str, password: str) -> Membership:
+    """Make an account and join with it, or neither. Raises Refused where the name is taken or the link over."""
+    hashed = make_password(password)  # takes its time, so before the transaction
+    try:
+        with transaction.atomic():
+            return join(token=token, user=User.objects.create(username=username, password=hashed))
+    except IntegrityError as taken:
+        raise Refused("This username is taken.") from taken
+
+
+@transaction.atomic
+def join(*, token: str, user: User) -> Membership:
+    """Use an invitation once. However many try at the same time, no more get in than its uses.
+
+    Raises AlreadyMember, which uses nothing up, and Refused where the link is over.
+    """
+    invitation = find_invitation(token)
+    if invitation is None or invitation.project.deleted_at is not None:
+        raise Refused(OVER)
+    project = invitation.project
+    User.objects.select_for_update(no_key=True).get(pk=user.pk)  # two clicks by one person come one by one
+    present = Membership.objects.filter(project=project, user=user).first()
+    if present is not None:
+        raise AlreadyMember(present)
+    taken = Invitation.objects.usable(timezone.now()).filter(pk=invitation.pk).update(n_uses=F("n_uses") + 1)
+    if not taken:
+        raise Refused(OVER)
+    membership = Membership.objects.create(
+        project=project, user=user, role=invitation.role, is_annotator=invitation.is_annotator
+    )
+    after = {"role": membership.role, "is_annotator": membership.is_annotator, "invitation": invitation.pk}
+    log.record(project, membership, "join", membership, after=after)
+    return membership
+
+
+def count_guess(address: str) -> None:
+    """Remember that this address opened a link that never was."""
+    with transaction.atomic():
+        attempt, is_new = AccessAttempt.objects.select_for_update().get_or_create(
+            username=GUESS,
+            ip_address=address or None,
+            user_agent="",
+            defaults={"failures_since_start": 1, "path_info": "/join/"},
+        )
+        if not is_new:
+            is_old = attempt.attempt_time < _guesses_since()
+            attempt.failures_since_start = 1 if is_old else attempt.failures_since_start + 1
+            attempt.attempt_time = timezone.now()
+            attempt.save(update_fields=["failures_since_start", "attempt_time"])
+
+
+def has_guessed_too_often(address: str) -> bool:
+    attempts = AccessAttempt.objects.filter(
+        username=GUESS, ip_address=address or None, attempt_time__gt=_guesses_since()
+    )
+    return (attempts.aggregate(n=Sum("failures_since_start"))["n"] or 0) >= MOST_GUESSES
+
+
+def _guesses_since() -> datetime:
+    return timezone.now() - timedelta(hours=settings.AXES_COOLOFF_TIME)
+
+
+def _hash(token: str) -> str:
+    return hashlib.sha256(token.encode()).hexdigest()

@@ -1,0 +1,125 @@
+"""A member's role, whether they annotate, and their standing."""
+
+from django.db import transaction
+from django.utils import timezone
+
+from projects import log
+from projects.errors import Refused
+from projects.models import Invitation, Membership, Project
+
+Role = Membership.Role
+Standing = Membership.Standing
+
+BELOW_MANAGER = (Role.ANNOTATOR, Role.RESEARCHER)
+
+
+def grantable_roles(actor: Membership) -> tuple[Membership.Role, ...]:
+    """The roles that a member may give to somebody: none above the own, and only owners make managers and owners."""
+    if actor.is_owner:
+        return (Role.ANNOTATOR, Role.RESEARCHER, Role.MANAGER, Role.OWNER)
+    return BELOW_MANAGER if actor.can_manage else ()
+
+
+def why_not_change(*, target: Membership, actor: Membership) -> str:
+    """The sentence that says why this actor may not change this member; empty when they may."""
+    if target.kind != Membership.Kind.PERSON:
+        return f"This is an {target.get_kind_display()}: nobody signs in with it."
+    if not actor.is_owner and target.role not in BELOW_MANAGER:
+        return "Only an owner of the project can change a manager or an owner."
+    return ""
+
+
+@transaction.atomic
+def change_role(*, target: Membership, role: str, actor: Membership) -> Membership:
+    """Give another role. Raises Refused above the actor's own right, or where the last owner would go.
+
+    An annotator annotates; whoever is raised above that goes on annotating until it is switched off.
+    """
+    target = _lock(target, actor)
+    if role not in grantable_roles(actor):
+        raise Refused("You cannot give a role above your own.")
+    if target.role == role:
+        return target
+    if target.is_owner:
+        _refuse_for_last_owner(target, "has another role")
+    before = {"role": target.role, "is_annotator": target.is_annotator}
+    target.role = role
+    target.is_annotator = target.is_annotator or role == Role.ANNOTATOR
+    target.save(update_fields=["role", "is_annotator"])
+    after = {"role": target.role, "is_annotator": target.is_annotator}
+    log.record(target.project, actor, "change role", target, before=before, after=after)
+    _revoke_invitations_above(target, actor)
+    return target
+
+
+@transaction.atomic
+def set_annotates(*, target: Membership, annotates: bool, actor: Membership) -> Membership:
+    """Say whether somebody above an annotator rates HITs as well. Raises Refused for an annotator."""
+    target = _lock(target, actor)
+    if target.role == Role.ANNOTATOR:
+        raise Refused("An annotator always annotates. To stop them, suspend them or give them another role.")
+    if target.is_annotator == annotates:
+        return target
+    target.is_annotator = annotates
+    target.save(update_fields=["is_annotator"])
+    after = {"is_annotator": annotates}
+    log.record(target.project, actor, "change whether annotates", target, before={"is_annotator": not annotates}, after=after)
+    return target
+
+
+@transaction.atomic
+def change_standing(*, target: Membership, standing: str, actor: Membership, why: str = "") -> Membership:
+    """Suspend, remove or take back. It counts from the next request on; judgments stay as they are.
+
+    Raises Refused for oneself and for the last owner.
+    """
+    target = _lock(target, actor)
+    if target.pk == actor.pk:
+        raise Refused("You cannot change your own standing.")
+    if target.standing == standing:
+        return target
+    if target.is_owner:
+        _refuse_for_last_owner(target, "is suspended or removed")
+    before = target.standing
+    target.standing = standing
+    target.save(update_fields=["standing"])
+    log.record(
+        target.project, actor, "change standing", target, before={"standing": before}, after={"standing": standing}, why=why
+    )
+    _revoke_invitations_above(target, actor)
+    return target
+
+
+def _lock(target: Membership, actor: Membership) -> Membership:
+    """The member's fresh row; the project's row is locked first, so that acts on its people come one by one."""
+    Project.objects.select_for_update(no_key=True).get(pk=target.project_id)
+    fresh = {
+        membership.pk: membership
+        for membership in Membership.objects.select_for_update(no_key=True, of=("self",))
+        .select_related("project")
+        .filter(pk__in=(target.pk, actor.pk))
+        .order_by("pk")
+    }
+    actor.role, actor.standing = fresh[actor.pk].role, fresh[actor.pk].standing
+    if not (actor.is_active and actor.can_manage):
+        raise Refused("Only the project's managers may do this.")
+    found = fresh[target.pk]
+    if reason := why_not_change(target=found, actor=actor):
+        raise Refused(reason)
+    return found
+
+
+def _refuse_for_last_owner(target: Membership, what: str) -> None:
+    others = target.project.memberships.active().filter(role=Role.OWNER).exclude(pk=target.pk)
+    if not others.exists():
+        raise Refused(f"A project needs an owner: make somebody else one before this owner {what}.")
+
+
+def _revoke_invitations_above(member: Membership, actor: Membership) -> None:
+    """The open invitations that a member could no longer make end with the right to make them."""
+    allowed = grantable_roles(member) if member.is_active else ()
+    now = timezone.now()
+    beyond = Invitation.objects.filter(created_by=member).usable(now).exclude(role__in=allowed)
+    for invitation in beyond:
+        Invitation.objects.filter(pk=invitation.pk, revoked_at=None).update(revoked_at=now)
+        log.record(member.project, actor, "revoke invitation", invitation, why="Its maker's rights have changed.")

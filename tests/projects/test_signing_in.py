@@ -1,0 +1,196 @@
+"""Signing in and out: throttled, silent about accounts, and back to own pages only."""
+
+from collections.abc import Callable
+from datetime import timedelta
+
+import pytest
+from axes.models import AccessAttempt
+from django.test import Client
+from django.urls import reverse
+
+from projects.models import Membership, User
+from tests.factories import make_user
+
+PASSWORD = "correct horse battery"
+HOME = "203.0.113.7"
+ELSEWHERE = "198.51.100.9"
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("quick_passwords")]
+
+
+def sign_in(client: Client, username: str, password: str, **extra: str) -> int:
+    data = {"username": username, "password": password}
+    return client.post(reverse("projects:sign-in"), data, **extra).status_code  # type: ignore[arg-type]
+
+
+@pytest.fixture
+def anna() -> User:
+    return make_user("anna", password=PASSWORD)
+
+
+def test_the_right_password_opens_a_new_session(anna: User) -> None:
+    client = Client()
+    client.get(reverse("projects:sign-in"))
+    session = client.session
+    session["left"] = "over"
+    session.save()
+    before = session.session_key
+    assert sign_in(client, "anna", PASSWORD) == 302
+    assert client.session.session_key != before
+    assert client.get(reverse("projects:account")).status_code == 200
+
+
+def test_signing_out_ends_the_session_on_the_server(anna: User) -> None:
+    client, thief = Client(), Client()
+    sign_in(client, "anna", PASSWORD)
+    thief.cookies = client.cookies.copy()
+    assert thief.get(reverse("projects:account")).status_code == 200
+    assert client.get(reverse("projects:sign-out")).status_code == 405
+    client.post(reverse("projects:sign-out"))
+    assert thief.get(reverse("projects:account")).status_code == 302
+
+
+def test_answers_are_the_same_whether_the_account_exists_or_not(anna: User) -> None:
+    gone = make_user("gone", password=PASSWORD, is_active=False)
+    bodies = set()
+    for username in ("anna", "nobody", gone.username):
+        data = {"username": username, "password": "not the password"}
+        response = Client(enforce_csrf_checks=False).post(reverse("projects:sign-in"), data)
+        assert response.status_code == 200
+        bodies.add(response.content.decode().replace(username, "?").split("<main")[1].split("csrfmiddlewaretoken")[0])
+        bodies.add(response.content.decode().replace(username, "?").split("errorlist")[1][:300])
+    assert len(bodies) == 2
+
+
+def test_unknown_names_cost_as_much_hashing_as_known_ones(monkeypatch: pytest.MonkeyPatch) -> None:
+    from django.contrib.auth.hashers import get_hasher
+
+    hashed: list[str] = []
+    hasher = type(get_hasher())
+    whole = hasher.encode
+    monkeypatch.setattr(hasher, "encode", lambda self, *a, **k: hashed.append("run") or whole(self, *a, **k))
+    sign_in(Client(), "nobody", "not the password")
+    assert len(hashed) == 1
+    make_user("without")  # no usable password
+    sign_in(Client(), "without", "not the password")
+    assert len(hashed) == 2
+
+
+def test_ten_failures_hold_the_account_back_for_a_quarter_of_an_hour(anna: User) -> None:
+    for n in range(10):
+        status = sign_in(Client(), "anna", "wrong", REMOTE_ADDR=f"198.51.100.{n}")
+    assert status == 429
+    assert sign_in(Client(), "anna", PASSWORD, REMOTE_ADDR=ELSEWHERE) == 429
+    _let_pass(minutes=10)
+    for _ in range(5):  # going on does not make the wait longer
+        assert sign_in(Client(), "anna", "wrong", REMOTE_ADDR=HOME) == 429
+    _let_pass(minutes=5)
+    assert sign_in(Client(), "anna", PASSWORD, REMOTE_ADDR=ELSEWHERE) == 302
+
+
+def test_ten_failures_hold_the_address_back_and_nobody_elsewhere(anna: User) -> None:
+    for n in range(10):
+        status = sign_in(Client(), f"name{n}", "wrong", REMOTE_ADDR=HOME)
+    assert status == 429
+    assert sign_in(Client(), "anna", PASSWORD, REMOTE_ADDR=HOME) == 429
+    assert sign_in(Client(), "anna", PASSWORD, REMOTE_ADDR=ELSEWHERE) == 302
+
+
+def test_an_unknown_account_is_held_back_in_the_same_way() -> None:
+    statuses = [sign_in(Client(), "nobody", "wrong", REMOTE_ADDR=f"198.51.100.{n}") for n in range(11)]
+    assert statuses == [200] * 9 + [429] * 2
+
+
+def test_the_page_of_the_held_back_says_how_long() -> None:
+    client = Client()
+    for _ in range(10):
+        response = client.post(reverse("projects:sign-in"), {"username": "anna", "password": "wrong"})
+    assert response.status_code == 429
+    assert response["Retry-After"] == "900"
+    assert "wait 15 minutes" in response.content.decode()
+
+
+def test_signing_in_as_oneself_does_not_reset_the_failures_on_others(anna: User) -> None:
+    make_user("mallory", password=PASSWORD)
+    for _ in range(9):
+        sign_in(Client(), "anna", "wrong", REMOTE_ADDR=HOME)
+    assert sign_in(Client(), "mallory", PASSWORD, REMOTE_ADDR=HOME) == 302
+    assert sign_in(Client(), "anna", "wrong", REMOTE_ADDR=HOME) == 429
+
+
+def test_own_slips_are_forgotten_by_signing_in(anna: User) -> None:
+    for _ in range(9):
+        sign_in(Client(), "anna", "wrong", REMOTE_ADDR=HOME)
+    assert sign_in(Client(), "anna", PASSWORD, REMOTE_ADDR=HOME) == 302
+    assert sign_in(Client(), "anna", "wrong", REMOTE_ADDR=HOME) == 200
+
+
+def test_a_forged_forwarded_address_changes_nothing(anna: User) -> None:
+    for n in range(10):
+        status = sign_in(Client(), f"name{n}", "wrong", REMOTE_ADDR=HOME, HTTP_X_FORWARDED_FOR=f"198.51.100.{n}")
+    assert status == 429
+
+
+@pytest.mark.parametrize(
+    "target",
+    [
+        "//evil.example",
+        "https:evil.example",
+        "https://evil.example/",
+        "\\evil.example",
+        "/\\evil.example",
+        "///evil.example",
+        "http:///evil.example",
+        "javascript:alert(1)",
+        "//user@evil.example",
+        "https://testserver@evil.example",
+        "http://testserver/account/",
+        "/%0d%0aSet-Cookie:x=1",
+        "/\r\nSet-Cookie:x=1",
+        "/%2f/evil.example/..",
+        "/%5cevil.example",
+        "evil",
+        "/\tx",
+        " //evil.example",
+    ],
+)
+def test_next_leads_to_own_pages_only(anna: User, target: str) -> None:
+    client = Client()
+    page = client.get(reverse("projects:sign-in"), {"next": target})
+    assert 'name="next"' not in page.content.decode()
+    response = client.post(reverse("projects:sign-in"), {"username": "anna", "password": PASSWORD, "next": target})
+    assert response["Location"] == reverse("annotate:desk")
+    again = client.get(reverse("projects:sign-in"), {"next": target})
+    assert again["Location"] == reverse("annotate:desk")
+
+
+def test_next_is_kept_where_it_is_ours(anna: User) -> None:
+    target = reverse("projects:account") + "?x=1"
+    client = Client()
+    data = {"username": "anna", "password": PASSWORD, "next": target}
+    assert client.post(reverse("projects:sign-in"), data)["Location"] == target
+
+
+def test_pages_send_the_anonymous_to_sign_in_and_back(annotator: Membership) -> None:
+    response = Client().get(reverse("projects:account"))
+    assert response["Location"] == f"{reverse('projects:sign-in')}?next={reverse('projects:account')}"
+
+
+def test_account_shows_projects_and_saves_the_name(
+    annotator: Membership, client_of: Callable[[Membership], Client]
+) -> None:
+    client = client_of(annotator)
+    page = client.get(reverse("projects:account")).content.decode()
+    assert annotator.pseudonym in page
+    assert annotator.project.name in page
+    data = {"first_name": "Anna", "last_name": "Berg", "email": "anna@example.org", "is_superuser": "1", "username": "x"}
+    assert client.post(reverse("projects:account"), data).status_code == 302
+    user = User.objects.get(username="anna")
+    assert (user.get_full_name(), user.email, user.is_superuser) == ("Anna Berg", "anna@example.org", False)
+    assert client.post(reverse("projects:account"), {"email": "no address"}).status_code == 200
+
+
+def _let_pass(*, minutes: int) -> None:
+    for attempt in AccessAttempt.objects.all():
+        attempt.attempt_time -= timedelta(minutes=minutes)
+        attempt.save(update_fields=["attempt_time"])
