@@ -9,6 +9,8 @@ from projects.models import Candidate, Instructions, Membership, Passage, Projec
 
 ROUND = 2**32
 """Taking a place moves a HIT's queue key on by one round, so that every HIT is served once before any twice."""
+DEPTH = 2**42
+"""Depth first keeps HITs further apart than all their rounds, so that one is finished before the next."""
 
 
 class BatchQuerySet(models.QuerySet["Batch"]):
@@ -86,7 +88,9 @@ class Batch(models.Model):
                 condition=~Q(kind="imported") | Q(state__in=("closed", "archived")), name="batch_imported_is_closed"
             ),
         ]
-        indexes = [models.Index(fields=["project", "-priority", "number"], condition=Q(state="open"), name="batch_open")]
+        indexes = [
+            models.Index(fields=["project", "-priority", "number"], condition=Q(state="open"), name="batch_open")
+        ]
 
     def __str__(self) -> str:
         return self.name
@@ -94,6 +98,10 @@ class Batch(models.Model):
     @property
     def is_paid(self) -> bool:
         return bool(self.cents_per_hit or self.cents_per_item)
+
+    def first_queue_key(self, position: int) -> int:
+        """Where a HIT stands in the queue before anybody has taken a place on it."""
+        return position * DEPTH if self.order == self.Order.DEPTH else position
 
 
 class BatchAnnotator(models.Model):

@@ -20,6 +20,8 @@ class Import(Job):
         CHECK = "check", "check"
         WRITE = "write", "write"
 
+    task = "annotate.run_import"
+
     project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="imports")
     number = models.PositiveIntegerField()
     kind = models.CharField(max_length=12, choices=Kind.choices)

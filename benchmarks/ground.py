@@ -1,0 +1,235 @@
+"""What the benchmarks stand on: databases of their own, servers, CPU counters, a client that annotates."""
+
+import http.client
+import os
+import re
+import secrets
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from urllib.parse import quote, urlencode
+
+import psycopg2
+
+from config import embedded
+
+ROOT = Path(__file__).resolve().parent.parent
+TICK = os.sysconf("SC_CLK_TCK")
+
+
+def admin_connection() -> "psycopg2.extensions.connection":
+    """A connection to the private PostgreSQL, which is started if need be."""
+    embedded.ensure_running()
+    settings = embedded.database_settings()
+    connection = psycopg2.connect(
+        host=settings["HOST"],
+        port=settings["PORT"],
+        user=settings["USER"],
+        password=settings["PASSWORD"],
+        dbname="postgres",
+    )
+    connection.autocommit = True
+    return connection
+
+
+@contextmanager
+def fresh_database(name: str) -> Iterator[str]:
+    """An empty database for one run; yields its DATABASE_URL and drops it at the end."""
+    connection = admin_connection()
+    settings = embedded.database_settings()
+    with connection.cursor() as cursor:
+        cursor.execute(f'DROP DATABASE IF EXISTS "{name}" WITH (FORCE)')
+        cursor.execute(f'CREATE DATABASE "{name}"')
+    password = quote(settings["PASSWORD"], safe="")
+    try:
+        yield f"postgres://{settings['USER']}:{password}@/{name}?host={quote(settings['HOST'])}"
+    finally:
+        with connection.cursor() as cursor:
+            cursor.execute(f'DROP DATABASE IF EXISTS "{name}" WITH (FORCE)')
+        connection.close()
+
+
+def site_environment(module: str, database_url: str) -> dict[str, str]:
+    """The environment of one of the two sites."""
+    return {
+        **os.environ,
+        "DJANGO_SETTINGS_MODULE": f"{module}",
+        "DATABASE_URL": database_url,
+        "REDIS_URL": embedded.redis_url(),
+        "SECRET_KEY": secrets.token_urlsafe(50),
+        "ALLOWED_HOSTS": "127.0.0.1",
+        "PYTHONPATH": str(ROOT),
+    }
+
+
+def manage(environment: dict[str, str], *arguments: str) -> None:
+    subprocess.run([sys.executable, "-m", "django", *arguments], env=environment, cwd=ROOT, check=True, stdout=2)
+
+
+@contextmanager
+def gunicorn(environment: dict[str, str], application: str, *, workers: int = 2, threads: int = 8) -> Iterator["Site"]:
+    """A site under gunicorn, as `manage.py serve` runs it."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    command = [sys.executable, "-m", "gunicorn", application, "--bind", f"127.0.0.1:{port}", "--log-level", "warning"]
+    command += ["--workers", str(workers), "--worker-class", "gthread", "--threads", str(threads)]
+    process = subprocess.Popen(command, env=environment, cwd=ROOT)
+    try:
+        _wait_for(port, process)
+        yield Site(port, process.pid)
+    finally:
+        process.send_signal(signal.SIGTERM)
+        process.wait(timeout=30)
+
+
+@dataclass(frozen=True)
+class Site:
+    port: int
+    pid: int
+
+    def cpu_seconds(self) -> float:
+        return tree_cpu_seconds(self.pid)
+
+
+def tree_cpu_seconds(pid: int) -> float:
+    """CPU seconds of a process and all its descendants, ended ones included."""
+    total, waiting = 0, [pid]
+    while waiting:
+        current = waiting.pop()
+        try:
+            fields = Path(f"/proc/{current}/stat").read_text().rsplit(")", 1)[1].split()
+            children = Path(f"/proc/{current}/task/{current}/children").read_text().split()
+        except OSError:
+            continue
+        total += sum(int(value) for value in fields[11:15])
+        waiting += [int(child) for child in children]
+    return total / TICK
+
+
+def postmaster_pid() -> int:
+    connection = admin_connection()
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_backend_pid()")
+        backend = cursor.fetchone()[0]  # type: ignore[index]
+    fields = Path(f"/proc/{backend}/stat").read_text().rsplit(")", 1)[1].split()
+    connection.close()
+    return int(fields[1])
+
+
+def peak_rss_mb(pid: int) -> float:
+    text = Path(f"/proc/{pid}/status").read_text()
+    return int(re.search(r"VmHWM:\s+(\d+) kB", text).group(1)) / 1024  # type: ignore[union-attr]
+
+
+@dataclass
+class Tally:
+    """What a crowd of simulated annotators saw."""
+
+    seconds: list[float] = field(default_factory=list)
+    n_judgments: int = 0
+    n_errors: int = 0
+
+    def quantile(self, share: float) -> float:
+        ordered = sorted(self.seconds)
+        return ordered[min(len(ordered) - 1, int(share * len(ordered)))] if ordered else float("nan")
+
+
+class Annotator:
+    """One signed-in browser: takes a HIT, rates all ten items, submits, and is shown the next."""
+
+    def __init__(self, port: int, session_key: str, cookie: str, start: str, names: str) -> None:
+        self.connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+        self.cookies = {cookie: session_key}
+        self.start = start
+        self.names = re.compile(names)
+        self.page, self.url = "", ""
+
+    def request(self, method: str, url: str, fields: dict[str, str] | None = None) -> tuple[int, str, str]:
+        body = urlencode(fields) if fields is not None else None
+        headers = {"Cookie": "; ".join(f"{name}={value}" for name, value in self.cookies.items())}
+        if body is not None:
+            headers["Content-Type"] = "application/x-www-form-urlencoded"
+        self.connection.request(method, url, body, headers)
+        response = self.connection.getresponse()
+        for header in response.headers.get_all("Set-Cookie") or []:
+            name, _, value = header.split(";", 1)[0].partition("=")
+            self.cookies[name] = value
+        text = response.read().decode()
+        return response.status, response.headers.get("Location", ""), text
+
+    def open_first(self, token_page: str) -> None:
+        _, _, page = self.request("GET", token_page)
+        method = "POST" if "csrfmiddlewaretoken" in page else "GET"
+        fields = {"csrfmiddlewaretoken": token_of(page)} if method == "POST" else None
+        status, location, _ = self.request(method, self.start, fields)
+        assert status in (302, 303), status
+        self.url = location
+        _, _, self.page = self.request("GET", location)
+
+    def cycle(self) -> bool:
+        """One POST and one GET; False when there is no further HIT."""
+        fields = {"csrfmiddlewaretoken": token_of(self.page)}
+        fields |= {name: "4" for name in set(self.names.findall(self.page))}
+        status, location, _ = self.request("POST", self.url, fields)
+        if status not in (302, 303):
+            raise RuntimeError(f"submit answered {status}")
+        status, _, page = self.request("GET", location)
+        if status != 200:
+            raise RuntimeError(f"next page answered {status}")
+        self.url, self.page = location, page
+        return bool(self.names.search(page))
+
+
+def token_of(page: str) -> str:
+    found = re.search(r'name="csrfmiddlewaretoken" value="([^"]+)"', page)
+    return found.group(1) if found else ""
+
+
+def crowd(annotators: list[Annotator], seconds: float) -> Tally:
+    """All of them at work at once, without a pause, for so many seconds."""
+    tally, until = Tally(), time.perf_counter() + seconds
+    lock = threading.Lock()
+
+    def work(annotator: Annotator) -> None:
+        while time.perf_counter() < until:
+            began = time.perf_counter()
+            try:
+                has_more = annotator.cycle()
+            except (RuntimeError, OSError) as error:
+                print(error, file=sys.stderr)
+                with lock:
+                    tally.n_errors += 1
+                return
+            took = time.perf_counter() - began
+            with lock:
+                tally.seconds.append(took)
+                tally.n_judgments += 10
+            if not has_more:
+                return
+
+    threads = [threading.Thread(target=work, args=(annotator,)) for annotator in annotators]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return tally
+
+
+def _wait_for(port: int, process: "subprocess.Popen[bytes]") -> None:
+    deadline = time.monotonic() + 30
+    while time.monotonic() < deadline and process.poll() is None:
+        try:
+            socket.create_connection(("127.0.0.1", port), timeout=1).close()
+        except OSError:
+            time.sleep(0.1)
+        else:
+            return
+    raise RuntimeError("the site did not start")

@@ -1,0 +1,163 @@
+"""The hot path: submit ten judgments, claim, show the next page; beside the reference site, in one run.
+
+    python -m benchmarks.rating [--seconds 8] [--rounds 2] [--loads 1,8,32] [--growth]
+
+Both sites run under gunicorn (2 workers, 8 threads each) on the same private PostgreSQL. The annotators are
+signed in, send the CSRF token, and work without a pause; they share the machine with the servers. The two sites
+take turns, and each ratio compares sums over the rounds.
+"""
+
+import argparse
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+
+from benchmarks import ground
+
+REFERENCE = {
+    "settings": "benchmarks.reference.settings",
+    "application": "benchmarks.reference.site:application",
+    "cookie": "sessionid",
+    "start": "/work/",
+    "token_page": "/work/",
+    "names": r'name="(a\d+)"',
+}
+CONCORD = {
+    "settings": "config.settings",
+    "application": "config.wsgi:application",
+    "cookie": "session",
+    "start": "/p/bench/work/",
+    "token_page": "/account/",
+    "names": r'name="(a\d+-correctness)"',
+}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--seconds", type=float, default=8)
+    parser.add_argument("--rounds", type=int, default=2)
+    parser.add_argument("--loads", default="1,8,32")
+    parser.add_argument("--hits", type=int, default=400)
+    parser.add_argument("--growth", action="store_true", help="also: the next HIT as the batch and the store grow")
+    options = parser.parse_args()
+    loads = [int(load) for load in options.loads.split(",")]
+    compare(loads, options.seconds, options.rounds, options.hits)
+    if options.growth:
+        growth()
+
+
+def compare(loads: list[int], seconds: float, rounds: int, n_hits: int) -> None:
+    with ground.fresh_database("bench_reference") as first, ground.fresh_database("bench_concord") as second:
+        reference = prepare(REFERENCE, first, ["reference", str(n_hits), str(max(loads))])
+        concord = prepare(CONCORD, second, ["concord", str(n_hits), str(max(loads))])
+        with (
+            ground.gunicorn(reference[0], REFERENCE["application"]) as reference_site,
+            ground.gunicorn(concord[0], CONCORD["application"]) as concord_site,
+        ):
+            crowds = {
+                "reference": open_all(REFERENCE, reference_site, reference[1]),
+                "concord": open_all(CONCORD, concord_site, concord[1]),
+            }
+            sites = {"reference": reference_site, "concord": concord_site}
+            for load in loads:
+                figures = {name: Figures() for name in sites}
+                for turn in range(rounds):
+                    for name in ("reference", "concord") if turn % 2 else ("concord", "reference"):
+                        figures[name].add(crowds[name][:load], sites[name], seconds)
+                show(load, figures)
+
+
+class Figures:
+    """Sums over the rounds of one site at one load."""
+
+    def __init__(self) -> None:
+        self.tally = ground.Tally()
+        self.elapsed = self.server = self.database = 0.0
+        self.postmaster = ground.postmaster_pid()
+
+    def add(self, annotators: list[ground.Annotator], site: ground.Site, seconds: float) -> None:
+        server, database = site.cpu_seconds(), ground.tree_cpu_seconds(self.postmaster)
+        tally = ground.crowd(annotators, seconds)
+        self.server += site.cpu_seconds() - server
+        self.database += ground.tree_cpu_seconds(self.postmaster) - database
+        self.elapsed += seconds
+        self.tally.seconds += tally.seconds
+        self.tally.n_judgments += tally.n_judgments
+        self.tally.n_errors += tally.n_errors
+
+    @property
+    def rate(self) -> float:
+        return self.tally.n_judgments / self.elapsed
+
+    def cpu_ms(self, of: Callable[["Figures"], float]) -> float:
+        return 1000 * of(self) / (self.tally.n_judgments / 10)
+
+
+def show(load: int, figures: dict[str, Figures]) -> None:
+    for name, f in figures.items():
+        print(
+            f"{load:>3} annotators  {name:<10} p50 {1000 * f.tally.quantile(0.5):7.1f} ms"
+            f"  p95 {1000 * f.tally.quantile(0.95):7.1f} ms  {f.rate:7.0f} judgments/s"
+            f"  CPU per ten: server {f.cpu_ms(lambda f: f.server):6.2f} ms, database"
+            f" {f.cpu_ms(lambda f: f.database):6.2f} ms  errors {f.tally.n_errors}"
+        )
+    mine, theirs = figures["concord"], figures["reference"]
+
+    def cpu(f: Figures) -> float:
+        return f.cpu_ms(lambda f: f.server + f.database)
+
+    print(
+        f"{load:>3} annotators  ratio: judgments/s {mine.rate / theirs.rate:.2f} (aim 0.6 or more),"
+        f" CPU {cpu(mine) / cpu(theirs):.2f} (aim 1.7 or less)",
+        flush=True,
+    )
+
+
+def prepare(site: dict[str, str], database_url: str, seed: list[str]) -> tuple[dict[str, str], list[str]]:
+    """Tables, rows and signed-in sessions of one site."""
+    environment = ground.site_environment(site["settings"], database_url)
+    if site is REFERENCE:
+        ground.manage(environment, "migrate", "--run-syncdb", "-v", "0")
+    else:
+        ground.manage(environment, "migrate", "-v", "0")
+        ground.manage(environment, "collectstatic", "--noinput", "-v", "0")
+    command = [sys.executable, "-m", "benchmarks.seeds", *seed]
+    done = subprocess.run(command, env=environment, cwd=ground.ROOT, check=True, stdout=subprocess.PIPE)
+    return environment, json.loads(done.stdout)
+
+
+def open_all(site: dict[str, str], running: ground.Site, sessions: list[str]) -> list[ground.Annotator]:
+    annotators = []
+    for key in sessions:
+        annotator = ground.Annotator(running.port, key, site["cookie"], site["start"], site["names"])
+        annotator.open_first(site["token_page"])
+        annotators.append(annotator)
+    return annotators
+
+
+def growth() -> None:
+    """One annotator's cycle as candidates and stored judgments grow."""
+    for what, small, large, aim in (
+        ("candidates", ["400", "2"], ["4000", "2"], 1.2),
+        ("stored judgments", ["4000", "2", "10000"], ["4000", "2", "1000000"], 1.5),
+    ):
+        figures = []
+        for seed in (small, large):
+            with ground.fresh_database("bench_concord") as url:
+                environment, sessions = prepare(CONCORD, url, ["concord", *seed])
+                with ground.gunicorn(environment, CONCORD["application"]) as site:
+                    annotators = open_all(CONCORD, site, sessions)
+                    ground.crowd(annotators[:1], 2)
+                    figures.append(ground.crowd(annotators[1:2], 10))
+        small_tally, large_tally = figures
+        print(
+            f"growth in {what}: cycle p50 {1000 * small_tally.quantile(0.5):.1f} → {1000 * large_tally.quantile(0.5):.1f}"
+            f" ms, p95 {1000 * small_tally.quantile(0.95):.1f} → {1000 * large_tally.quantile(0.95):.1f} ms;"
+            f" ratio p50 {large_tally.quantile(0.5) / small_tally.quantile(0.5):.2f},"
+            f" p95 {large_tally.quantile(0.95) / small_tally.quantile(0.95):.2f} (aim {aim} or less)"
+        )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,79 @@
+"""What the tests of serving and judging share: an open batch, an answered form, the equation of places."""
+
+from itertools import count
+
+from django.db import connection
+
+from annotate.forms import Sent
+from annotate.models import Assignment, Batch, Hit, Item
+from annotate.models.batch import ROUND
+from projects import rubrics
+from projects.models import Candidate, Project
+from tests.factories import make_candidates, make_dataset, make_passage, make_question
+
+_numbers = count(1)
+
+
+def open_batch(project: Project, *, n_hits: int = 2, n_items: int = 3, judgments: int = 1, **over: object) -> Batch:
+    """An open batch of HITs with one passage and one question each."""
+    rubric = rubrics.current_rubric(project)
+    assert rubric is not None
+    rubrics.freeze(rubric)
+    number = next(_numbers)
+    batch = Batch.objects.create(
+        project=project,
+        number=number,
+        name=f"Batch {number}",
+        state=over.pop("state", Batch.State.OPEN),
+        judgments=judgments,
+        rubric=rubric,
+        n_hits=n_hits,
+        **over,
+    )
+    dataset = make_dataset(project)
+    for position in range(n_hits):
+        passage = make_passage(dataset)
+        add_hit(batch, make_candidates(make_question(passage), n_items), position)
+    return batch
+
+
+def add_hit(batch: Batch, candidates: list[Candidate], position: int) -> Hit:
+    hit = Hit.objects.create(
+        batch=batch,
+        passage=candidates[0].question.passage,
+        number=position + 1,
+        queue_key=batch.first_queue_key(position),
+        places_wanted=batch.judgments,
+        places_open=batch.judgments,
+    )
+    Item.objects.bulk_create(
+        Item(hit=hit, question=candidate.question, candidate=candidate, position=place)
+        for place, candidate in enumerate(candidates)
+    )
+    return hit
+
+
+def answered(n_items: int = 3, value: float = 4, **over: object) -> Sent:
+    """A form with one value for every item."""
+    return Sent(values={place: {"correctness": value} for place in range(n_items)}, **over)  # type: ignore[arg-type]
+
+
+def assert_equation() -> None:
+    """Every HIT's counters say what its assignments say, and its queue key how many places were taken."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """SELECT h.id, h.places_wanted, h.places_open, h.places_done,
+                      count(a.id) FILTER (WHERE a.holds_place),
+                      count(a.id) FILTER (WHERE a.holds_place AND a.state IN ('submitted', 'approved')),
+                      h.queue_key / %s %% 1024
+               FROM annotate_hit h LEFT JOIN annotate_assignment a ON a.hit_id = h.id GROUP BY h.id""",
+            [ROUND],
+        )
+        for hit, wanted, n_open, done, held, finished, rounds in cursor.fetchall():
+            assert wanted == n_open + held, f"HIT {hit}: {wanted} wanted, {n_open} open, {held} held"
+            assert done == finished, f"HIT {hit}: {done} done, {finished} finished"
+            assert rounds == held, f"HIT {hit}: {rounds} rounds, {held} held"
+
+
+def fetch(uuid: object) -> Assignment:
+    return Assignment.objects.get(uuid=uuid)
