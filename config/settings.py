@@ -121,7 +121,8 @@ AXES_FAILURE_LIMIT = env.number("SIGN_IN_FAILURES", default=10)
 AXES_COOLOFF_TIME = 0.25
 AXES_LOCKOUT_PARAMETERS = ["username", "ip_address"]
 AXES_LOCKOUT_CALLABLE = "projects.views.accounts.locked_out"
-AXES_RESET_ON_SUCCESS = True
+AXES_RESET_ON_SUCCESS = False  # it would let one account's password wipe out the failures on others; sign_in does it
+AXES_RESET_COOL_OFF_ON_FAILURE_DURING_LOCKOUT = False
 AXES_VERBOSE = False
 AXES_ENABLE_ADMIN = False
 AXES_DISABLE_ACCESS_LOG = True
@@ -197,7 +198,7 @@ CELERY_BROKER_TRANSPORT_OPTIONS = {"socket_connect_timeout": 2, "socket_timeout"
 CELERY_TIMEZONE = "UTC"
 CELERY_BEAT_SCHEDULE = {
     "sweep": {"task": "annotate.sweep", "schedule": 30.0},
-    "ring-queued-jobs": {"task": "projects.ring_queued_jobs", "schedule": 10.0},
+    "ring-queued-jobs": {"task": "projects.ring_queued_jobs", "schedule": 10.0, "options": {"expires": 9}},
     "verify": {"task": "annotate.verify", "schedule": 24 * 3600.0},
     "clear-sessions": {"task": "projects.clear_sessions", "schedule": 24 * 3600.0},
 }
