@@ -102,6 +102,11 @@ _COMMENTS = (
     ("A small thing is missing.", "Nearly the same; less exact than the reference."),
     ("Other words, same meaning.", "Long, but all of it is right."),
 )
+_FLAG_COMMENTS = (
+    "The second reference says more than the passage does.",
+    "The question could be read in two ways.",
+    "I think this answer is cut off.",
+)
 _RETURN_REASONS = (
     "I had to stop before I could finish.",
     "I know this text already.",
@@ -178,6 +183,7 @@ class SimulatedAnnotator:
             sheet.comments[place] = str(self.rng.choice(_COMMENTS[fifth]))
         if flags < likes.flag_share:
             sheet.flags.add(place)
+            sheet.comments[place] = str(self.rng.choice(_FLAG_COMMENTS))
 
     def _spend(self, assignment_uuid: uuid.UUID, sent: Sent) -> None:
         """Set the HIT's opening back by the seconds that a person would have needed for it."""

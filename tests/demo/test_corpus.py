@@ -59,7 +59,8 @@ def test_question_has_references_and_candidates_that_fit_its_type(question: Demo
     assert question.candidates
     assert question.text.endswith("?")
     assert bool(question.entities) == (question.type == "entity")
-    opinions = {answer.opinion for answer in (*question.references, *question.candidates)}
+    opinions = {reference.opinion for reference in question.references}
+    opinions |= {candidate.opinion for candidate in question.candidates}
     assert opinions <= OPINIONS if question.type == "yes-no" else opinions == {""}
 
 
@@ -116,7 +117,9 @@ def test_passages_cut_into_one_and_into_two_hits() -> None:
     sizes = Counter(passage.n_candidates for passage in PASSAGES)
     assert len(sizes) >= 4
     assert {ceil(n / 10) for n in sizes} == {1, 2}
-    assert 10 in sizes and min(sizes) < 10 and max(sizes) > 10
+    assert 10 in sizes
+    assert min(sizes) < 10
+    assert max(sizes) > 10
 
 
 def test_two_datasets_each_with_all_splits() -> None:
@@ -139,7 +142,8 @@ def test_qualification_has_ten_items_on_texts_of_their_own() -> None:
     test = corpus.qualification()
     answers = corpus.qualification_answers()
     assert len(answers) == len({answer.id for answer in answers}) == 10
-    assert test["criterion"] == "correctness" and test["pass_share"] == 0.8
+    assert test["criterion"] == "correctness"
+    assert test["pass_share"] == 0.8
     assert {passage["id"] for passage in test["passages"]}.isdisjoint(passage.id for passage in PASSAGES)
     assert all(60 <= len(passage["passage"].split()) <= 250 for passage in test["passages"])
 
