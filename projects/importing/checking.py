@@ -14,7 +14,7 @@ from projects.importing.judgments import JudgmentRows
 from projects.importing.limits import DEFAULT_LIMITS, Limits
 from projects.importing.options import CORRECTNESS_COLUMN, CriterionColumn, Options, fingerprint
 from projects.importing.readers import Reader, open_reader
-from projects.importing.report import Broken, FileRefused, Notes, Report, Warned, shown
+from projects.importing.report import Broken, Notes, Report, Warned, shown
 from projects.importing.rows import CandidateRows
 from projects.importing.spool import Spool
 from projects.importing.text import bad_byte
@@ -68,7 +68,12 @@ class Checked:
 
 
 def preview(
-    *, path: Path, name: str, options: Options | None = None, kind: Kind = Kind.CANDIDATES, limits: Limits = DEFAULT_LIMITS
+    *,
+    path: Path,
+    name: str,
+    options: Options | None = None,
+    kind: Kind = Kind.CANDIDATES,
+    limits: Limits = DEFAULT_LIMITS,
 ) -> Preview:
     """Read the beginning of a file. Raises FileRefused."""
     options = options or Options()
@@ -140,7 +145,9 @@ def check(
         name=report.file,
         sha256=fingerprint(path, options),
         options=options,
-        datasets=tuple((each.name, each.kind) for each in rows.datasets.values()) if isinstance(rows, CandidateRows) else (),
+        datasets=tuple((each.name, each.kind) for each in rows.datasets.values())
+        if isinstance(rows, CandidateRows)
+        else (),
         criteria=_criteria_used(rows, options),
     )
     save(checked)

@@ -38,7 +38,9 @@ class CorpusRows:
 
     is_ragged = False
 
-    def __init__(self, plan: Plan, options: Options, limits: Limits, notes: Notes, spool: Spool, report: Report) -> None:
+    def __init__(
+        self, plan: Plan, options: Options, limits: Limits, notes: Notes, spool: Spool, report: Report
+    ) -> None:
         self.plan = plan
         self.columns = plan.of
         self.options = options
@@ -192,10 +194,21 @@ class CorpusRows:
 
     def split_of(self, record: dict[str, Any], line: int) -> str:
         column = self.columns.get("split", "")
-        return self.values.text(record.get(column), column, line, 40) if column and record.get(column) else self.options.split
+        return (
+            self.values.text(record.get(column), column, line, 40)
+            if column and record.get(column)
+            else self.options.split
+        )
 
     def _write_passage(
-        self, dataset: SeenDataset, passage: SeenPassage, has_id: bool, is_given: bool, title: str, text: str, documents: str
+        self,
+        dataset: SeenDataset,
+        passage: SeenPassage,
+        has_id: bool,
+        is_given: bool,
+        title: str,
+        text: str,
+        documents: str,
     ) -> None:
         if has_id:
             dataset.passages_by_id[passage.external_id] = passage
@@ -244,7 +257,13 @@ class CorpusRows:
         return kind, span, entities
 
     def _seen_or_new(
-        self, line: int, dataset: SeenDataset, passage: SeenPassage, external_id: str, text: str, about: tuple[str, str, str]
+        self,
+        line: int,
+        dataset: SeenDataset,
+        passage: SeenPassage,
+        external_id: str,
+        text: str,
+        about: tuple[str, str, str],
     ) -> SeenQuestion | None:
         mark = digest(text)
         place = (passage.key, mark)
@@ -286,7 +305,7 @@ class CorpusRows:
                 self.notes.warn(UNITED, line)
             question.references.append(mark)
             dataset.references += 1
-            self.spool.add("references", f"{question.key}\t{len(question.references)}\t{line}", (text, opinion))
+            self.spool.add("references", f"{question.key}\t{len(question.references) - 1}\t{line}", (text, opinion))
 
     def _listed(self, value: Any, column: str, line: int, found: dict[str, str]) -> None:
         for entry in self.values.entries(value, column, line):
@@ -308,7 +327,9 @@ class CorpusRows:
         choices = self.values.texts(record.get(column), column, line, "|")
         chosen = filters.right_choice(choices, record.get(choice_column))
         if chosen is None:
-            self.notes.problem(line, choice_column, "names none of the choices (a letter, a number from 0, or the text)")
+            self.notes.problem(
+                line, choice_column, "names none of the choices (a letter, a number from 0, or the text)"
+            )
         else:
             found.setdefault(chosen, "")
             self.report.made["multiple_choice"] = self.report.made.get("multiple_choice", 0) + 1

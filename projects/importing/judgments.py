@@ -63,7 +63,9 @@ class JudgmentRows:
             return
         if self._wide:
             for criterion in self._wide:
-                self._add_value(line, criterion.column, get(criterion.column), criterion, dataset, candidate, annotator, time)
+                self._add_value(
+                    line, criterion.column, get(criterion.column), criterion, dataset, candidate, annotator, time
+                )
         else:
             criterion_named = self._named(record, line)
             if criterion_named is not None:
@@ -169,7 +171,9 @@ class JudgmentRows:
         self.used[key] = criterion
         self.report.judgments += 1
         slot = "0" if annotator else name
-        self.spool.add("judgments", f"{line}\t{number!r}\t{slot}\t{time or _NULL}", (dataset, candidate, annotator, key))
+        self.spool.add(
+            "judgments", f"{line}\t{number!r}\t{slot}\t{time or _NULL}", (dataset, candidate, annotator, key)
+        )
 
     def _slot(self, dataset: str, candidate: str, key: str) -> str:
         """The place of a nameless judgment among those of its candidate: it keeps keys apart and is no person."""

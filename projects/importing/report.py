@@ -82,7 +82,12 @@ class Broken(Exception):
     """The file cannot be read on from here (inside this package only; it leaves as FileRefused)."""
 
     def __init__(
-        self, reason: str, *, line: int | None = None, column: str = "", offers: dict[str, tuple[str, ...]] | None = None
+        self,
+        reason: str,
+        *,
+        line: int | None = None,
+        column: str = "",
+        offers: dict[str, tuple[str, ...]] | None = None,
     ) -> None:
         super().__init__(reason)
         self.problem = Problem(line, column, reason)

@@ -22,7 +22,9 @@ SHORT_TEXT = 20
 class CandidateRows(CorpusRows):
     """Takes records and writes the spool; what it counted is in `report`."""
 
-    def __init__(self, plan: Plan, options: Options, limits: Limits, notes: Notes, spool: Spool, report: Report) -> None:
+    def __init__(
+        self, plan: Plan, options: Options, limits: Limits, notes: Notes, spool: Spool, report: Report
+    ) -> None:
         super().__init__(plan, options, limits, notes, spool, report)
         self.annotators: set[str] = set()
         self.n_slots = 0
@@ -62,7 +64,9 @@ class CandidateRows(CorpusRows):
                 setattr(report, name, getattr(report, name) + n)
         report.annotators = len(self.annotators) + self.n_slots
         if not report.candidates and not self.notes.total:
-            reason = "the file has a header and no rows" if not report.rows else "no candidate is left after the filters"
+            reason = (
+                "the file has a header and no rows" if not report.rows else "no candidate is left after the filters"
+            )
             self.notes.problem(None, "", reason)
 
     def _check_columns(self) -> None:
@@ -111,7 +115,13 @@ class CandidateRows(CorpusRows):
         return False
 
     def _add_candidate(
-        self, line: int, record: dict[str, Any], dataset: SeenDataset, question: SeenQuestion, text: str, suffix: str = ""
+        self,
+        line: int,
+        record: dict[str, Any],
+        dataset: SeenDataset,
+        question: SeenQuestion,
+        text: str,
+        suffix: str = "",
     ) -> int | None:
         columns, values, get = self.columns, self.values, record.get
         before = self.notes.total
@@ -159,7 +169,9 @@ class CandidateRows(CorpusRows):
         if len(external_id) > ID_LENGTH:
             self.notes.problem(line, self.columns["candidate_id"], f"is longer than {ID_LENGTH} characters")
         elif has_id:
-            self.notes.problem(line, self.columns["candidate_id"], f"the id “{shown(external_id, 60)}” is on line {first} too")
+            self.notes.problem(
+                line, self.columns["candidate_id"], f"the id “{shown(external_id, 60)}” is on line {first} too"
+            )
         else:
             self.notes.problem(line, "", f"the same candidate of the same source is on line {first} too; give them ids")
         return False
@@ -178,7 +190,9 @@ class CandidateRows(CorpusRows):
         try:
             text = orjson.dumps(found).decode()
         except (TypeError, ValueError, RecursionError):
-            self.notes.problem(line, "", "a further column holds a value that cannot be stored, such as half a surrogate pair")
+            self.notes.problem(
+                line, "", "a further column holds a value that cannot be stored, such as half a surrogate pair"
+            )
             return "{}"
         if "\\u0000" in text and _has_nul(found):
             self.notes.problem(line, "", "a further column holds a NUL character, which cannot be stored")
@@ -206,7 +220,9 @@ class CandidateRows(CorpusRows):
             return
         if scores[0] <= scores[1]:
             low, high = say_number(scores[1]), say_number(scores[0])
-            notes.problem(line, columns["score_1"], f"a minimal pair scores its first candidate higher, not {high} against {low}")
+            notes.problem(
+                line, columns["score_1"], f"a minimal pair scores its first candidate higher, not {high} against {low}"
+            )
             return
         keys = [
             self._add_candidate(line, record, dataset, question, text, suffix)

@@ -18,7 +18,19 @@ TABLES: dict[str, tuple[str, ...]] = {
     "splits": ("passage", "split"),
     "questions": ("key", "passage", "line", "has_id", "external_id", "text", "type", "span", "entities"),
     "references": ("question", "position", "line", "text", "opinion"),
-    "candidates": ("key", "question", "line", "has_id", "rank", "confidence", "external_id", "text", "source", "opinion", "metadata"),
+    "candidates": (
+        "key",
+        "question",
+        "line",
+        "has_id",
+        "rank",
+        "confidence",
+        "external_id",
+        "text",
+        "source",
+        "opinion",
+        "metadata",
+    ),
     "pairs": ("question", "candidate_1", "candidate_2", "score_1", "score_2", "phenomenon"),
     "scores": ("candidate", "line", "value", "slot", "annotator", "criterion"),
     "judgments": ("line", "value", "slot", "judged_at", "dataset", "external_id", "annotator", "criterion"),
@@ -41,7 +53,9 @@ class Spool:
         self._files = {table: self.file(table).open("wb") for table in TABLES}
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         try:
             if kind is None:
                 self.flush()
@@ -58,7 +72,12 @@ class Spool:
     def add(self, table: str, numbers: str, texts: Sequence[str]) -> None:
         """Write a row: columns that need no escaping, tab-separated, then texts. No text may hold a NUL."""
         line = (
-            "\0".join(texts).replace("\\", "\\\\").replace("\n", "\\n").replace("\r", "\\r").replace("\t", "\\t").replace("\0", "\t")
+            "\0".join(texts)
+            .replace("\\", "\\\\")
+            .replace("\n", "\\n")
+            .replace("\r", "\\r")
+            .replace("\t", "\\t")
+            .replace("\0", "\t")
         )
         self._lines[table].append(f"{numbers}\t{line}\n")
         self._held += len(line)

@@ -33,7 +33,9 @@ def encoding_of(head: bytes, chosen: str, notes: Notes) -> str:
         raise Broken("the file is UTF-32; save it as UTF-8")
     if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         if chosen not in ("", "utf-16"):
-            raise Broken(f"the file starts with the mark of UTF-16, so it is not {chosen}", offers={"encoding": ("utf-16",)})
+            raise Broken(
+                f"the file starts with the mark of UTF-16, so it is not {chosen}", offers={"encoding": ("utf-16",)}
+            )
         notes.warn("The file is UTF-16; it is read as such.")
         return "utf-16"
     if head.startswith(codecs.BOM_UTF8) and chosen in ("", "utf-8"):
@@ -76,7 +78,9 @@ def bad_byte(path: Path, encoding: str) -> Broken:
                 byte = f"byte 0x{error.object[error.start]:02x}"
                 name = encoding.removesuffix("-sig").upper()
                 offers = {"encoding": OFFERED} if encoding.startswith("utf-8") else {}
-                return Broken(f"not {name}: {byte}; save the file as UTF-8 or choose its encoding", line=line, offers=offers)
+                return Broken(
+                    f"not {name}: {byte}; save the file as UTF-8 or choose its encoding", line=line, offers=offers
+                )
             if not chunk:
                 return Broken(f"the file cannot be read as {encoding}")
             line += _line_ends(text, after_return)

@@ -16,7 +16,9 @@ from projects.importing.report import Notes, shown
 ID_LENGTH = 200
 PLAIN_NUMBER = re.compile(r"-?[0-9]{1,15}(?:\.[0-9]{1,15})?")
 PLAIN_WHOLE = re.compile(r"-?[0-9]{1,9}")
-INVISIBLE = re.compile("[\u00ad\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb\U000e0000-\U000e007f]")
+INVISIBLE = re.compile(
+    "[\u00ad\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb\U000e0000-\U000e007f]"
+)
 CONTROLS = re.compile("[\x01-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f]")
 LOOKS_EMPTY = "A text holds nothing but spaces."
 HAS_INVISIBLE = "A text holds invisible control characters."
@@ -161,5 +163,12 @@ class Values:
 def kind_of(value: object) -> str:
     if value is None:
         return "missing"
-    names = {str: "a text", int: "a number", float: "a number", bool: "true or false", list: "a list", dict: "an object"}
+    names = {
+        str: "a text",
+        int: "a number",
+        float: "a number",
+        bool: "true or false",
+        list: "a list",
+        dict: "an object",
+    }
     return names.get(type(value), "something else")

@@ -36,5 +36,3 @@ def _reader_class(kind: str) -> type[Reader]:
     from projects.importing.readers.objects import JsonlReader, JsonReader, MochaReader
 
     return {"json": JsonReader, "jsonl": JsonlReader, "mocha": MochaReader}[kind]
-
-

@@ -65,7 +65,9 @@ def checked_header(header: list[str], limits: Limits, notes: Notes, line: int | 
             notes.warn(f"Spaces around the column name “{shown(name)}” are left out.")
         key = " ".join(name.casefold().split())
         if key in seen:
-            same = "twice" if seen[key] == name else f"too, which differs from “{shown(seen[key])}” only by case or space"
+            same = (
+                "twice" if seen[key] == name else f"too, which differs from “{shown(seen[key])}” only by case or space"
+            )
             raise Broken(f"the column “{shown(name)}” is there {same}", line=line)
         seen[key] = name
     return columns

@@ -87,7 +87,9 @@ class DelimitedReader(Reader):
     def _explain(self, error: csv.Error, start: int) -> Broken:
         said = str(error)
         if "field larger" in said:
-            return Broken(f"a cell is larger than {self.limits.cell_bytes // 1024:,} kB, or its quote is never closed", line=start)
+            return Broken(
+                f"a cell is larger than {self.limits.cell_bytes // 1024:,} kB, or its quote is never closed", line=start
+            )
         opened = start + self._line_of_open_quote()
         if "unexpected end" in said:
             return Broken("a quote is opened here and never closed", line=opened)

@@ -202,7 +202,9 @@ class MochaReader(ObjectReader):
                 raise Broken(_not_mocha(dataset), line=line)
             for name in ("dataset", "id"):
                 if name in value:
-                    raise Broken(f"MOCHA names the {name} outside the object; this one has a key “{name}” inside", line=line)
+                    raise Broken(
+                        f"MOCHA names the {name} outside the object; this one has a key “{name}” inside", line=line
+                    )
             yield line, {"dataset": dataset, "id": key, **flat(value)}
             if text.comma_or("}"):
                 return
@@ -283,7 +285,10 @@ class Window:
 
     def end(self) -> None:
         if self.next_character():
-            raise Broken("there is more after the end of the JSON value; for one object a line, name the file .jsonl", line=self.line)
+            raise Broken(
+                "there is more after the end of the JSON value; for one object a line, name the file .jsonl",
+                line=self.line,
+            )
 
     def _take(self, end: int) -> None:
         self.line += self._text.count("\n", self._at, end)
@@ -335,5 +340,12 @@ def _not_mocha(dataset: str) -> str:
 
 
 def _kind_of(value: object) -> str:
-    names = {str: "a text", int: "a number", float: "a number", bool: "true or false", list: "a list", dict: "an object"}
+    names = {
+        str: "a text",
+        int: "a number",
+        float: "a number",
+        bool: "true or false",
+        list: "a list",
+        dict: "an object",
+    }
     return "null" if value is None else names[type(value)]

@@ -81,7 +81,14 @@ def _is_taken(kind: pa.DataType) -> bool:
         return all(_is_taken(kind.field(place).type) for place in range(kind.num_fields))
     if types.is_map(kind):
         return types.is_string(kind.key_type) and _is_taken(kind.item_type)
-    plain = (types.is_string, types.is_large_string, types.is_integer, types.is_floating, types.is_boolean, types.is_null)
+    plain = (
+        types.is_string,
+        types.is_large_string,
+        types.is_integer,
+        types.is_floating,
+        types.is_boolean,
+        types.is_null,
+    )
     return any(test(kind) for test in plain)
 
 

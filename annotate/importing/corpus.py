@@ -1,0 +1,197 @@
+"""Staged passages, questions, references and candidates: linked to what the project has, then written."""
+
+from typing import Any
+
+from annotate.importing.staging import Progress, count, create, refuse_rows, stage
+from projects.importing import Checked, Report
+from projects.models import Project
+
+TABLES = ["passages", "splits", "questions", "references", "candidates", "pairs", "scores"]
+ADDS_REFERENCES = "questions in the project get further references"
+
+
+def stage_corpus(cursor: Any, project: Project, checked: Checked, report: Report, progress: Progress) -> bool:
+    """Stage and link; True if the file only adds judgments. Raises FileRefused where the project says otherwise."""
+    is_new = _stage_datasets(cursor, project, checked)
+    stage(cursor, checked.spool, TABLES, progress)
+    cursor.execute("UPDATE staged_passages p SET split = s.split FROM staged_splits s WHERE s.passage = p.key")
+    if is_new:
+        return False
+    _link_passages(cursor, checked.name)
+    _link_questions(cursor, checked.name)
+    report.linked = {
+        "passages": count(cursor, "staged_passages WHERE is_known"),
+        "questions": count(cursor, "staged_questions WHERE is_known"),
+    }
+    return _link_candidates(cursor, checked)
+
+
+def write_corpus(cursor: Any, report: Report, progress: Progress) -> None:
+    """Write what is staged and not known yet, parents first."""
+    cursor.execute(
+        """INSERT INTO projects_passage (id, dataset_id, external_id, title, text, documents, split)
+           SELECT p.id, d.id, p.external_id, p.title, p.text, NULLIF(p.documents, '')::jsonb, p.split
+           FROM staged_passages p JOIN staged_datasets d ON d.number = p.dataset WHERE NOT p.is_known ORDER BY p.key"""
+    )
+    cursor.execute(
+        """UPDATE projects_passage p SET split = s.split FROM staged_passages s
+           WHERE s.is_known AND s.id = p.id AND s.split <> '' AND p.split = ''"""
+    )
+    progress.at(0.4)
+    cursor.execute(
+        """INSERT INTO projects_question (id, dataset_id, passage_id, external_id, text, type, span, entities)
+           SELECT q.id, d.id, p.id, q.external_id, q.text, q.type, q.span, q.entities
+           FROM staged_questions q JOIN staged_passages p ON p.key = q.passage
+           JOIN staged_datasets d ON d.number = p.dataset WHERE NOT q.is_known ORDER BY q.key"""
+    )
+    progress.at(0.5)
+    _write_references(cursor, report)
+    progress.at(0.6)
+    cursor.execute(
+        """INSERT INTO projects_candidate
+               (id, dataset_id, question_id, external_id, text, source, opinion, rank, confidence, metadata)
+           SELECT c.id, d.id, q.id, c.external_id, c.text, c.source, c.opinion, c.rank, c.confidence, c.metadata::jsonb
+           FROM staged_candidates c JOIN staged_questions q ON q.key = c.question
+           JOIN staged_passages p ON p.key = q.passage JOIN staged_datasets d ON d.number = p.dataset
+           WHERE NOT c.is_known ORDER BY c.key"""
+    )
+    cursor.execute(
+        """INSERT INTO projects_minimalpair (question_id, candidate_1_id, candidate_2_id, score_1, score_2, phenomenon)
+           SELECT q.id, one.id, two.id, m.score_1, m.score_2, m.phenomenon
+           FROM staged_pairs m JOIN staged_questions q ON q.key = m.question
+           JOIN staged_candidates one ON one.key = m.candidate_1 AND NOT one.is_known
+           JOIN staged_candidates two ON two.key = m.candidate_2 ORDER BY one.key"""
+    )
+    progress.at(0.8)
+
+
+def analyze_corpus(cursor: Any) -> None:
+    cursor.execute(
+        "ANALYZE projects_dataset, projects_passage, projects_question, projects_reference, projects_candidate"
+    )
+
+
+def _stage_datasets(cursor: Any, project: Project, checked: Checked) -> bool:
+    """True if none of the file's datasets was there before."""
+    create(cursor, "staged_datasets", "number integer, name text, id bigint")
+    is_new = True
+    for number, (name, kind) in enumerate(checked.datasets):
+        cursor.execute("SELECT id FROM projects_dataset WHERE project_id = %s AND name = %s", [project.pk, name])
+        row = cursor.fetchone()
+        is_new = is_new and row is None
+        if row is None:
+            cursor.execute(
+                "INSERT INTO projects_dataset (project_id, name, kind) VALUES (%s, %s, %s) RETURNING id",
+                [project.pk, name, kind],
+            )
+            row = cursor.fetchone()
+        cursor.execute("INSERT INTO staged_datasets VALUES (%s, %s, %s)", [number, name, row[0]])
+    return is_new
+
+
+def _link_passages(cursor: Any, name: str) -> None:
+    found = """FROM projects_passage p JOIN staged_datasets d ON d.id = p.dataset_id
+               WHERE s.dataset = d.number AND p.external_id = s.external_id"""
+    refuse_rows(
+        cursor,
+        name,
+        "passage",
+        f"""SELECT s.line, format('the passage “%%s” has another text in the project', left(s.external_id, 60)) AS reason
+            FROM staged_passages s WHERE s.is_given AND EXISTS (SELECT 1 {found} AND (
+                p.text <> s.text OR coalesce(p.documents, '[]') <> coalesce(NULLIF(s.documents, '')::jsonb, '[]')))""",
+    )
+    cursor.execute(f"UPDATE staged_passages s SET id = p.id, is_known = true {found}")
+    # A passage without an id in the file is the one whose text is the same, whatever that one is called.
+    cursor.execute(
+        """UPDATE staged_passages s SET id = same.id, is_known = true
+           FROM (SELECT n.key, min(p.id) AS id FROM staged_passages n JOIN staged_datasets d ON d.number = n.dataset
+                 JOIN projects_passage p ON p.dataset_id = d.id AND md5(p.text) = md5(n.text) AND p.text = n.text
+                     AND p.documents IS NULL
+                 WHERE NOT n.has_id AND NOT n.is_known AND n.documents = '' AND n.text <> '' GROUP BY n.key) same
+           WHERE same.key = s.key"""
+    )
+    refuse_rows(
+        cursor,
+        name,
+        "split",
+        """SELECT s.line, format('the passage “%%s” is in “%%s” here and in “%%s” in the project',
+                  left(s.external_id, 60), s.split, p.split) AS reason
+           FROM staged_passages s JOIN projects_passage p ON p.id = s.id
+           WHERE s.is_known AND s.split <> '' AND p.split <> '' AND s.split <> p.split""",
+    )
+
+
+def _link_questions(cursor: Any, name: str) -> None:
+    found = """FROM projects_question q, staged_passages p JOIN staged_datasets d ON d.number = p.dataset
+               WHERE p.key = s.passage AND q.dataset_id = d.id AND q.external_id = s.external_id"""
+    refuse_rows(
+        cursor,
+        name,
+        "question",
+        f"""SELECT s.line, format('the question “%%s” has another text or another passage in the project',
+                   left(s.external_id, 60)) AS reason
+            FROM staged_questions s WHERE EXISTS (SELECT 1 {found} AND (q.text <> s.text OR q.passage_id <> p.id))""",
+    )
+    cursor.execute(f"UPDATE staged_questions s SET id = q.id, is_known = true {found}")
+    cursor.execute(
+        """UPDATE staged_questions s SET id = same.id, is_known = true
+           FROM (SELECT n.key, min(q.id) AS id FROM staged_questions n JOIN staged_passages p ON p.key = n.passage
+                 JOIN projects_question q ON q.passage_id = p.id AND q.text = n.text
+                 WHERE p.is_known AND NOT n.has_id AND NOT n.is_known GROUP BY n.key) same
+           WHERE same.key = s.key"""
+    )
+
+
+def _link_candidates(cursor: Any, checked: Checked) -> bool:
+    """Known candidates are refused, unless all are known, unchanged, and come with judgments."""
+    cursor.execute(
+        """UPDATE staged_candidates s SET id = c.id, is_known = true
+           FROM projects_candidate c, staged_questions q JOIN staged_passages p ON p.key = q.passage
+           JOIN staged_datasets d ON d.number = p.dataset
+           WHERE q.key = s.question AND c.dataset_id = d.id AND c.external_id = s.external_id"""
+    )
+    cursor.execute(
+        """UPDATE staged_candidates s SET id = same.id, is_known = true
+           FROM (SELECT n.key, min(c.id) AS id FROM staged_candidates n JOIN staged_questions q ON q.key = n.question
+                 JOIN projects_candidate c ON c.question_id = q.id AND c.text = n.text AND c.source = n.source
+                     AND c.rank IS NOT DISTINCT FROM n.rank
+                 WHERE q.is_known AND NOT n.has_id AND NOT n.is_known GROUP BY n.key) same
+           WHERE same.key = s.key"""
+    )
+    known = count(cursor, "staged_candidates WHERE is_known")
+    if not known:
+        return False
+    only_judgments = known == count(cursor, "staged_candidates") and count(cursor, "staged_scores") > 0
+    where = "WHERE s.is_known"
+    reason = "'the candidate “%%s” is already in the project'"
+    if only_judgments:
+        where += " AND (c.text <> s.text OR c.question_id <> q.id)"
+        reason = "'the candidate “%%s” has another text or question in the project'"
+    refuse_rows(
+        cursor,
+        checked.name,
+        "candidate",
+        f"""SELECT s.line, format({reason}, left(c.external_id, 60)) AS reason
+            FROM staged_candidates s JOIN projects_candidate c ON c.id = s.id
+            JOIN staged_questions q ON q.key = s.question {where}""",
+    )
+    return only_judgments
+
+
+def _write_references(cursor: Any, report: Report) -> None:
+    cursor.execute(
+        """INSERT INTO projects_reference (question_id, position, text, opinion)
+           SELECT q.id, r.position, r.text, r.opinion FROM staged_references r
+           JOIN staged_questions q ON q.key = r.question WHERE NOT q.is_known ORDER BY r.question, r.position"""
+    )
+    cursor.execute(
+        """INSERT INTO projects_reference (question_id, position, text, opinion)
+           SELECT q.id, last.position + row_number() OVER (PARTITION BY q.id ORDER BY r.position), r.text, r.opinion
+           FROM staged_references r JOIN staged_questions q ON q.key = r.question
+           CROSS JOIN LATERAL (SELECT coalesce(max(x.position), -1) AS position FROM projects_reference x
+                               WHERE x.question_id = q.id) last
+           WHERE q.is_known AND NOT EXISTS (
+               SELECT 1 FROM projects_reference x WHERE x.question_id = q.id AND x.text = r.text)"""
+    )
+    if cursor.rowcount:
+        report.linked[ADDS_REFERENCES] = cursor.rowcount

@@ -1,0 +1,308 @@
+"""Staged judgments into an imported batch: closed, unpaid, by annotators who cannot sign in.
+
+Its HITs are full from the first moment: as many places as assignments, none of them open.
+"""
+
+from typing import Any
+
+from django.utils import timezone
+
+from annotate.batching import next_number
+from annotate.importing.staging import Progress, create, refuse_rows, stage
+from annotate.models import Batch
+from measures.rubric import CORRECTNESS, CriterionSpec, Level, ScaleKind
+from projects import rubrics
+from projects.errors import Refused
+from projects.importing import Checked, CriterionColumn, Report
+from projects.models import Criterion, Membership, Project, Rubric
+
+HIT_ITEMS = 100
+SLOT_NAME = "Unknown annotator {}"
+_STAGED = """line integer, candidate_id bigint, annotator text, criterion text, value float8, judged_at timestamptz,
+             annotator_id bigint, criterion_id bigint"""
+
+
+def known_criteria(project: Project) -> dict[str, CriterionColumn]:
+    """The project's criteria by key, from the newest version that has them; the app's own versions come first."""
+    found: dict[str, CriterionColumn] = {}
+    for criterion in Criterion.objects.filter(rubric__project=project).order_by(
+        "rubric__is_imported", "-rubric__version", "position"
+    ):
+        found.setdefault(
+            criterion.key,
+            CriterionColumn(key=criterion.key, low=criterion.low, high=criterion.high, kind=ScaleKind(criterion.kind)),
+        )
+    return found
+
+
+def check_scales(project: Project, checked: Checked) -> None:
+    """One key has one scale in a project, or results over it would mean nothing. Raises Refused."""
+    known = known_criteria(project)
+    for each in checked.criteria:
+        there = known.get(each.key)
+        if there is not None and (there.low, there.high) != (each.low, each.high):
+            raise Refused(
+                f"The criterion “{each.key}” goes from {there.low} to {there.high} in this project, "
+                f"not from {each.low} to {each.high}. Give these judgments another key."
+            )
+
+
+def stage_scores(cursor: Any) -> None:
+    """Judgments that came beside candidates."""
+    create(cursor, "staged_values", _STAGED)
+    cursor.execute(
+        """INSERT INTO staged_values (line, candidate_id, annotator, criterion, value)
+           SELECT s.line, c.id, CASE WHEN s.slot = 0 THEN s.annotator ELSE format(%s, s.slot) END, s.criterion, s.value
+           FROM staged_scores s JOIN staged_candidates c ON c.key = s.candidate""",
+        [SLOT_NAME.format("%s")],
+    )
+    create(cursor, "staged_slots", "name text")
+    _keep_slots(cursor, "staged_scores")
+
+
+def stage_judgments(cursor: Any, project: Project, checked: Checked, progress: Progress) -> None:
+    """Judgments of a file of their own, joined to the project's candidates by id."""
+    stage(cursor, checked.spool, ["judgments"], progress)
+    matching = """projects_candidate c JOIN projects_dataset d ON d.id = c.dataset_id AND d.project_id = %s
+                  WHERE c.external_id = s.external_id AND (s.dataset = '' OR d.name = s.dataset)"""
+    refuse_rows(
+        cursor,
+        checked.name,
+        "candidate_id",
+        f"""SELECT s.line, CASE n.found WHEN 0 THEN format('no candidate “%%s” in the project', left(s.external_id, 60))
+                ELSE format('“%%s” is the id of a candidate in %%s datasets; say which', left(s.external_id, 60), n.found) END AS reason
+            FROM (SELECT DISTINCT line, external_id, dataset FROM staged_judgments) s
+            CROSS JOIN LATERAL (SELECT count(*) AS found FROM {matching}) n WHERE n.found <> 1""",
+        [project.pk],
+    )
+    create(cursor, "staged_values", _STAGED)
+    cursor.execute(
+        f"""INSERT INTO staged_values (line, candidate_id, annotator, criterion, value, judged_at)
+            SELECT s.line, found.id, CASE WHEN s.slot = 0 THEN s.annotator ELSE format(%s, s.slot) END,
+                   s.criterion, s.value, s.judged_at
+            FROM staged_judgments s CROSS JOIN LATERAL (SELECT c.id FROM {matching}) found""",
+        [SLOT_NAME.format("%s"), project.pk],
+    )
+    create(cursor, "staged_slots", "name text")
+    _keep_slots(cursor, "staged_judgments")
+
+
+def skip_known(cursor: Any, project: Project, checked: Checked, report: Report) -> int:
+    """Leave out judgments already counted with the same value; returns how many are left. Raises FileRefused."""
+    cursor.execute("ANALYZE staged_values")
+    refuse_rows(
+        cursor,
+        checked.name,
+        "annotator",
+        """SELECT v.line, format('“%%s” names two kinds of annotator', left(v.annotator, 60)) AS reason
+           FROM staged_values v JOIN projects_membership m ON m.project_id = %s AND m.imported_name = v.annotator
+           WHERE (m.kind = 'unknown') <> (v.annotator IN (SELECT name FROM staged_slots))""",
+        [project.pk],
+    )
+    cursor.execute(
+        """UPDATE staged_values v SET annotator_id = m.id FROM projects_membership m
+           WHERE m.project_id = %s AND (m.imported_name = v.annotator
+                 OR (m.pseudonym = v.annotator AND NOT EXISTS (
+                     SELECT 1 FROM projects_membership n WHERE n.project_id = m.project_id AND n.imported_name = v.annotator)))""",
+        [project.pk],
+    )
+    counted = """annotate_judgment j JOIN projects_criterion k ON k.id = j.criterion_id
+                 WHERE j.is_counted AND j.annotator_id = v.annotator_id AND j.candidate_id = v.candidate_id
+                   AND k.key = v.criterion"""
+    refuse_rows(
+        cursor,
+        checked.name,
+        "value",
+        f"""SELECT v.line, format('“%%s” gave this candidate %%s for %%s already, not %%s', left(v.annotator, 60),
+                   coalesce(j.value::text, 'no value'), v.criterion, v.value) AS reason
+            FROM staged_values v JOIN LATERAL (SELECT j.value FROM {counted}) j ON true
+            WHERE j.value IS DISTINCT FROM v.value""",
+    )
+    cursor.execute(f"DELETE FROM staged_values v WHERE EXISTS (SELECT 1 FROM {counted})")
+    if cursor.rowcount:
+        report.skipped["already_counted"] = cursor.rowcount
+    refuse_rows(
+        cursor,
+        checked.name,
+        "annotator",
+        """SELECT v.line, format('“%%s” is a person of this project, whose judgments come from their own work only',
+                  v.annotator) AS reason
+           FROM staged_values v JOIN projects_membership m ON m.id = v.annotator_id
+           WHERE m.kind NOT IN ('imported', 'unknown')""",
+    )
+    cursor.execute("SELECT count(*) FROM staged_values")
+    left = int(cursor.fetchone()[0])
+    report.judgments = left
+    return left
+
+
+def write_judgments(
+    cursor: Any, project: Project, checked: Checked, actor: Membership | None, progress: Progress
+) -> Batch:
+    """Write what is staged as one imported batch; the caller has locked the project."""
+    _write_annotators(cursor, project)
+    rubric = _rubric_for(project, checked)
+    cursor.execute(
+        "UPDATE staged_values v SET criterion_id = k.id FROM projects_criterion k WHERE k.rubric_id = %s AND k.key = v.criterion",
+        [rubric.pk],
+    )
+    batch = _create_batch(cursor, project, checked, rubric, actor)
+    _write_hits(cursor, batch)
+    progress.at(0.9)
+    cursor.execute(
+        """INSERT INTO annotate_judgment (assignment_id, item_id, annotator_id, candidate_id, criterion_id, value, judged_at)
+           SELECT a.id, i.id, v.annotator_id, v.candidate_id, v.criterion_id, v.value, v.judged_at
+           FROM staged_values v JOIN staged_items i ON i.candidate_id = v.candidate_id
+           JOIN staged_assignments a ON a.hit_id = i.hit_id AND a.annotator_id = v.annotator_id
+           ORDER BY a.id, i.position, v.criterion_id"""
+    )
+    cursor.execute("ANALYZE annotate_batch, annotate_hit, annotate_item, annotate_assignment, annotate_judgment")
+    return batch
+
+
+def _keep_slots(cursor: Any, table: str) -> None:
+    cursor.execute(
+        f"INSERT INTO staged_slots SELECT DISTINCT format(%s, slot) FROM {table} WHERE slot > 0",
+        [SLOT_NAME.format("%s")],
+    )
+
+
+def _write_annotators(cursor: Any, project: Project) -> None:
+    cursor.execute(
+        """SELECT DISTINCT v.annotator, s.name IS NOT NULL FROM staged_values v
+           LEFT JOIN staged_slots s ON s.name = v.annotator WHERE v.annotator_id IS NULL ORDER BY v.annotator"""
+    )
+    Membership.objects.bulk_create(
+        Membership(
+            project=project,
+            kind=Membership.Kind.UNKNOWN if is_slot else Membership.Kind.IMPORTED,
+            imported_name=name,
+            role=Membership.Role.ANNOTATOR,
+            is_annotator=True,
+        )
+        for name, is_slot in cursor.fetchall()
+    )
+    cursor.execute(
+        """UPDATE staged_values v SET annotator_id = m.id FROM projects_membership m
+           WHERE v.annotator_id IS NULL AND m.project_id = %s AND m.imported_name = v.annotator""",
+        [project.pk],
+    )
+
+
+def _rubric_for(project: Project, checked: Checked) -> Rubric:
+    """The newest version that has all the criteria, or a new one for this import."""
+    wanted = {(each.key, each.low, each.high) for each in checked.criteria}
+    for rubric in project.rubrics.order_by("is_imported", "-version").prefetch_related("criteria"):
+        if wanted <= {(criterion.key, criterion.low, criterion.high) for criterion in rubric.criteria.all()}:
+            rubrics.freeze(rubric)
+            return rubric
+    specs = [_spec(project, each) for each in checked.criteria]
+    name = f"Imported from {checked.name}"[:120]
+    rubric = rubrics.create_rubric(project, name=name, preset=Rubric.Preset.CUSTOM, criteria=specs, is_imported=True)
+    rubrics.freeze(rubric)
+    return rubric
+
+
+def _spec(project: Project, column: CriterionColumn) -> CriterionSpec:
+    known = Criterion.objects.filter(rubric__project=project, key=column.key).order_by("-rubric__version").first()
+    if known is not None:
+        return rubrics.spec_of(known)
+    preset = CORRECTNESS.criteria[0]
+    if column.key == preset.key and column.scale == preset.scale:
+        return preset
+    level = Level.ORDINAL if column.kind is ScaleKind.ORDINAL else Level.INTERVAL
+    name = column.key.replace("_", " ").replace("-", " ").capitalize()
+    return CriterionSpec(key=column.key, name=name, statement="", scale=column.scale, level=level)
+
+
+def _create_batch(cursor: Any, project: Project, checked: Checked, rubric: Rubric, actor: Membership | None) -> Batch:
+    cursor.execute(
+        """SELECT max(n) FROM (SELECT count(DISTINCT annotator_id) AS n FROM staged_values GROUP BY candidate_id) each"""
+    )
+    most = cursor.fetchone()[0]
+    now = timezone.now()
+    return Batch.objects.create(
+        project=project,
+        number=next_number(project),
+        name=f"Imported from {checked.name}"[:120],
+        kind=Batch.Kind.IMPORTED,
+        state=Batch.State.CLOSED,
+        judgments=most,
+        hit_size=HIT_ITEMS,
+        cents_per_hit=0,
+        cents_per_item=0,
+        fee_share=0.0,
+        rubric=rubric,
+        created_by=actor,
+        opened_at=now,
+        closed_at=now,
+    )
+
+
+def _write_hits(cursor: Any, batch: Batch) -> None:
+    """HITs of one passage each with their items and assignments; an annotator's layout is what they judged."""
+    create(
+        cursor,
+        "staged_items",
+        """id bigint DEFAULT nextval(pg_get_serial_sequence('annotate_item', 'id')), hit_id bigint, passage_id bigint,
+           part bigint, question_id bigint, candidate_id bigint, position integer""",
+    )
+    cursor.execute(
+        f"""INSERT INTO staged_items (passage_id, part, question_id, candidate_id, position)
+            SELECT passage_id, place / {HIT_ITEMS}, question_id, id, place %% {HIT_ITEMS} FROM (
+                SELECT c.id, c.question_id, q.passage_id,
+                       row_number() OVER (PARTITION BY q.passage_id ORDER BY c.question_id, c.id) - 1 AS place
+                FROM projects_candidate c JOIN projects_question q ON q.id = c.question_id
+                WHERE c.id IN (SELECT candidate_id FROM staged_values)) each ORDER BY passage_id, place""",
+        [],
+    )
+    create(
+        cursor,
+        "staged_hits",
+        "id bigint DEFAULT nextval(pg_get_serial_sequence('annotate_hit', 'id')), passage_id bigint, part bigint, number integer",
+    )
+    cursor.execute(
+        """INSERT INTO staged_hits (passage_id, part, number)
+           SELECT passage_id, part, row_number() OVER (ORDER BY passage_id, part)
+           FROM (SELECT DISTINCT passage_id, part FROM staged_items) each ORDER BY 3"""
+    )
+    cursor.execute(
+        "UPDATE staged_items i SET hit_id = h.id FROM staged_hits h WHERE h.passage_id = i.passage_id AND h.part = i.part"
+    )
+    create(
+        cursor,
+        "staged_assignments",
+        "id bigint DEFAULT nextval(pg_get_serial_sequence('annotate_assignment', 'id')), hit_id bigint, annotator_id bigint, layout bigint[]",
+    )
+    cursor.execute("ANALYZE staged_items")
+    cursor.execute(
+        """INSERT INTO staged_assignments (hit_id, annotator_id, layout)
+           SELECT hit_id, annotator_id, array_agg(id ORDER BY position) FROM (
+               SELECT DISTINCT i.hit_id, i.id, i.position, v.annotator_id
+               FROM staged_values v JOIN staged_items i ON i.candidate_id = v.candidate_id) each
+           GROUP BY hit_id, annotator_id ORDER BY hit_id, annotator_id"""
+    )
+    _fill_places(cursor, batch)
+
+
+def _fill_places(cursor: Any, batch: Batch) -> None:
+    cursor.execute(
+        """INSERT INTO annotate_hit (id, batch_id, passage_id, number, purpose, queue_key, places_wanted, places_open, places_done)
+           SELECT h.id, %s, h.passage_id, h.number, 'work', h.number, a.n, 0, a.n
+           FROM staged_hits h JOIN (SELECT hit_id, count(*) AS n FROM staged_assignments GROUP BY hit_id) a ON a.hit_id = h.id
+           ORDER BY h.number""",
+        [batch.pk],
+    )
+    batch.n_hits = cursor.rowcount
+    cursor.execute(
+        """INSERT INTO annotate_item (id, hit_id, question_id, candidate_id, position)
+           SELECT id, hit_id, question_id, candidate_id, position FROM staged_items ORDER BY hit_id, position"""
+    )
+    batch.n_items = cursor.rowcount
+    batch.save(update_fields=["n_hits", "n_items"])
+    cursor.execute(
+        """INSERT INTO annotate_assignment
+               (id, uuid, hit_id, annotator_id, state, holds_place, mark, layout, opened_at, ended_at, submitted_at)
+           SELECT id, gen_random_uuid(), hit_id, annotator_id, 'submitted', true, 'counted', layout, now(), now(), now()
+           FROM staged_assignments ORDER BY id"""
+    )

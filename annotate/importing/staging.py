@@ -1,0 +1,102 @@
+"""Spool files into temporary tables of the session, where SQL can hold them against the project.
+
+The tables' ids come from the sequences of the real ones, so a staged row already has the id it will be written with.
+"""
+
+from collections.abc import Callable
+from typing import Any, BinaryIO
+
+from projects.errors import Refused
+from projects.importing import FileRefused, Problem, Spool
+from projects.importing.limits import DEFAULT_LIMITS
+from projects.importing.spool import TABLES
+
+OnProgress = Callable[[int, int], None]
+
+_COLUMNS: dict[str, str] = {
+    "passages": """key integer, dataset integer, line integer, has_id boolean, is_given boolean, external_id text,
+        title text, text text, split text, documents text,
+        id bigint DEFAULT nextval(pg_get_serial_sequence('projects_passage', 'id')), is_known boolean DEFAULT false""",
+    "splits": "passage integer, split text",
+    "questions": """key integer, passage integer, line integer, has_id boolean, external_id text, text text, type text,
+        span text, entities text[],
+        id bigint DEFAULT nextval(pg_get_serial_sequence('projects_question', 'id')), is_known boolean DEFAULT false""",
+    "references": "question integer, position integer, line integer, text text, opinion text",
+    "candidates": """key integer, question integer, line integer, has_id boolean, rank integer, confidence float8,
+        external_id text, text text, source text, opinion text, metadata text,
+        id bigint DEFAULT nextval(pg_get_serial_sequence('projects_candidate', 'id')), is_known boolean DEFAULT false""",
+    "pairs": "question integer, candidate_1 integer, candidate_2 integer, score_1 float8, score_2 float8, phenomenon text",
+    "scores": "candidate integer, line integer, value float8, slot integer, annotator text, criterion text",
+    "judgments": """line integer, value float8, slot integer, judged_at timestamptz, dataset text, external_id text,
+        annotator text, criterion text""",
+}
+
+
+class Progress:
+    """Counts bytes over all the files of a spool; what `tell` raises stops the COPY that is running."""
+
+    def __init__(self, spool: Spool, tell: OnProgress | None) -> None:
+        self._tell = tell
+        self._done = 0
+        sizes = [spool.file(table).stat().st_size for table in TABLES if spool.file(table).exists()]
+        # Staging is a third of the work; the rest is told step by step.
+        self._total = max(1, 3 * sum(sizes))
+
+    def add(self, n_bytes: int) -> None:
+        self._done = min(self._done + n_bytes, self._total)
+        if self._tell is not None:
+            self._tell(self._done, self._total)
+
+    def at(self, share: float) -> None:
+        self._done = max(self._done, int(self._total * share))
+        self.add(0)
+
+
+class _Watched:
+    """A file whose reading is counted."""
+
+    def __init__(self, file: BinaryIO, progress: Progress) -> None:
+        self._file = file
+        self._progress = progress
+
+    def read(self, size: int) -> bytes:
+        chunk = self._file.read(max(size, 1 << 16))
+        self._progress.add(len(chunk))
+        return chunk
+
+
+def stage(cursor: Any, spool: Spool, tables: list[str], progress: Progress) -> None:
+    """Copy some of a spool's files into temporary tables named `staged_<table>`."""
+    for table in tables:
+        create(cursor, f"staged_{table}", _COLUMNS[table])
+        if spool.is_empty(table):
+            continue
+        names = ", ".join(TABLES[table])
+        with spool.file(table).open("rb") as file:
+            cursor.copy_expert(f"COPY staged_{table} ({names}) FROM STDIN", _Watched(file, progress))
+        cursor.execute(f"ANALYZE staged_{table}")
+
+
+def create(cursor: Any, table: str, columns: str) -> None:
+    cursor.execute(f"DROP TABLE IF EXISTS pg_temp.{table}")
+    cursor.execute(f"CREATE TEMPORARY TABLE {table} ({columns}) ON COMMIT DROP")
+
+
+def refuse_rows(cursor: Any, name: str, column: str, query: str, parameters: list[Any] | None = None) -> None:
+    """Raise FileRefused if the query finds rows of (line, reason); the first hundred are named."""
+    cursor.execute(f"SELECT count(*) FROM ({query}) found", parameters or [])
+    total = cursor.fetchone()[0]
+    if not total:
+        return
+    shown = DEFAULT_LIMITS.problems_shown
+    cursor.execute(f"SELECT line, reason FROM ({query}) found ORDER BY line, reason LIMIT {shown}", parameters or [])
+    raise FileRefused(name, [Problem(line, column, reason) for line, reason in cursor.fetchall()], total)
+
+
+def count(cursor: Any, query: str, parameters: list[Any] | None = None) -> int:
+    cursor.execute(f"SELECT count(*) FROM {query}", parameters or [])
+    return int(cursor.fetchone()[0])
+
+
+def already(number: int) -> Refused:
+    return Refused(f"This file was already imported as #{number}.")

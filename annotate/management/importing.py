@@ -1,0 +1,64 @@
+"""What the two import commands share."""
+
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import CommandError, CommandParser
+
+from annotate import importing
+from projects.commands import ProjectCommand
+from projects.errors import Refused
+from projects.importing import ENCODINGS, FORMATS, Kind, Options
+from projects.models import Project
+
+DELIMITERS = {"comma": ",", "semicolon": ";", "tab": "\t", "bar": "|", "": ""} | {each: each for each in ",;\t|"}
+
+
+def add_reading_arguments(parser: CommandParser) -> None:
+    parser.add_argument("file", type=Path, metavar="FILE")
+    parser.add_argument("--format", default="", choices=FORMATS, help="by default, what the file's name says")
+    parser.add_argument(
+        "--encoding", default="", choices=list(ENCODINGS), help="by default UTF-8, or what its mark says"
+    )
+    parser.add_argument("--delimiter", default="", type=_delimiter, help="comma, semicolon, tab or bar")
+    parser.add_argument("--map", action="append", default=[], metavar="COLUMN=FIELD", help="what a column holds")
+    parser.add_argument("--dataset", default="", metavar="NAME", help="dataset of rows that name none")
+    parser.add_argument("--dry-run", action="store_true", help="check and count, store nothing")
+
+
+def mapping_of(pairs: list[str]) -> dict[str, str]:
+    mapping: dict[str, str] = {}
+    for pair in pairs:
+        column, equals, field = pair.rpartition("=")
+        if not equals or not column:
+            raise CommandError(f"--map wants COLUMN=FIELD, not “{pair}”.", returncode=2)
+        mapping[column] = field
+    return mapping
+
+
+def import_file(
+    command: ProjectCommand, project: Project, options: dict[str, Any], wanted: Options, kind: Kind
+) -> None:
+    """Check, write unless it is a dry run, and answer with the counts."""
+    path: Path = options["file"]
+    if not path.is_file():
+        raise Refused(f"There is no file {path}.")
+    with tempfile.TemporaryDirectory(prefix="concord-import-") as folder:
+        shared = {"project": project, "name": path.name, "options": wanted, "kind": kind}
+        if options["dry_run"]:
+            checked = importing.check_file(
+                **shared, path=path, folder=Path(folder) / "spool", on_progress=command.progress
+            )
+            report = checked.report
+        else:
+            report = importing.import_now(
+                **shared, path=path, folder=Path(folder) / "spool", actor=None, on_progress=command.progress
+            )
+    command.answer(report.as_dict() | {"dry_run": options["dry_run"]})
+
+
+def _delimiter(text: str) -> str:
+    if text not in DELIMITERS:
+        raise ValueError(text)
+    return DELIMITERS[text]

@@ -1,0 +1,217 @@
+"""Splitting: whole passages into train, dev and test, in shares of each dataset's candidates."""
+
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import permutations, product
+from random import Random
+from typing import Any
+
+from django.db import connection, transaction
+from django.db.models import Count
+
+from projects import log
+from projects.errors import Refused
+from projects.models import Dataset, Membership, Passage, Project
+
+BATCH = 5_000
+MOST_SWAPS = 200
+MOST_SIZES = 40
+
+
+@dataclass(frozen=True, slots=True)
+class DatasetSplit:
+    """What a dataset's splits would hold: candidates and passages by split, those that came with the file included."""
+
+    dataset: str
+    n_candidates: dict[str, int]
+    n_passages: dict[str, int]
+    n_kept: int
+
+    @property
+    def shares(self) -> dict[str, float]:
+        total = sum(self.n_candidates.values())
+        return {split: n / total if total else 0.0 for split, n in self.n_candidates.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class SplitPlan:
+    """Which passages go where, before anything is written."""
+
+    seed: int
+    datasets: tuple[DatasetSplit, ...]
+    assigned: dict[int, str] = field(repr=False)
+
+    def as_dict(self) -> dict[str, Any]:
+        return {
+            "seed": self.seed,
+            "n_assigned": len(self.assigned),
+            "datasets": [
+                {
+                    "dataset": each.dataset,
+                    "passages": each.n_passages,
+                    "candidates": each.n_candidates,
+                    "shares": {split: round(share, 4) for split, share in each.shares.items()},
+                    "kept_passages": each.n_kept,
+                }
+                for each in self.datasets
+            ],
+        }
+
+
+def plan_split(
+    *, project: Project, shares: Mapping[str, float], seed: int, datasets: Sequence[Dataset] | None = None
+) -> SplitPlan:
+    """Say what splitting would do. Passages that have a split keep it and count towards its share.
+
+    `shares` are weights by name and need not sum to one. Raises Refused for shares that make no split.
+    """
+    _check_shares(shares)
+    assigned: dict[int, str] = {}
+    planned = []
+    for dataset in datasets if datasets is not None else project.datasets.order_by("name"):
+        passages = list(
+            Passage.objects.filter(dataset=dataset)
+            .annotate(n=Count("questions__candidates"))
+            .order_by("external_id")
+            .values_list("pk", "split", "n")
+        )
+        kept = {pk: split for pk, split, _ in passages if split}
+        sizes = {pk: n for pk, _, n in passages}
+        new = divide(
+            {pk: n for pk, n in sizes.items() if pk not in kept}, shares, _filled(kept, sizes), f"{seed}:{dataset.name}"
+        )
+        assigned.update(new)
+        planned.append(_count(dataset.name, sizes, kept | new, shares, len(kept)))
+    return SplitPlan(seed=seed, datasets=tuple(planned), assigned=assigned)
+
+
+def write_split(*, project: Project, plan: SplitPlan, actor: Membership | None) -> int:
+    """Write a plan; returns how many passages got their split. One that got another meanwhile is refused with a list."""
+    with transaction.atomic():
+        Project.objects.select_for_update(no_key=True).get(pk=project.pk)
+        ids = sorted(plan.assigned)
+        taken = Passage.objects.filter(pk__in=ids).exclude(split="").order_by("external_id")
+        names = [f"{passage.external_id}: {passage.split}" for passage in taken[:100]]
+        if names:
+            raise Refused("Some passages were given a split meanwhile. Look at the plan again.", details=names)
+        with connection.cursor() as cursor:
+            for start in range(0, len(ids), BATCH):
+                some = ids[start : start + BATCH]
+                cursor.execute(
+                    """UPDATE projects_passage p SET split = s.split
+                       FROM unnest(%s::bigint[], %s::text[]) AS s (id, split) WHERE p.id = s.id""",
+                    [some, [plan.assigned[pk] for pk in some]],
+                )
+        log.record(project, actor, "split passages", after=plan.as_dict())
+    return len(ids)
+
+
+def divide(
+    sizes: Mapping[int, int], shares: Mapping[str, float], filled: Mapping[str, int], seed: str
+) -> dict[int, str]:
+    """Give whole passages to splits so that their candidates come nearest to the shares.
+
+    Passages are shuffled by the seed and taken largest first, each to where most is missing; then passages move and
+    swap while that brings the sums closer. Passages without candidates are shared out by their number.
+    """
+    order = sorted(sizes)
+    Random(seed).shuffle(order)  # noqa: S311 - repeatable, not secret
+    full = [(passage, sizes[passage]) for passage in order if sizes[passage]]
+    empty = [(passage, 1) for passage in order if not sizes[passage]]
+    return _Division(shares, filled).place(full) | _Division(shares, {}).place(empty)
+
+
+def parse_shares(text: str) -> dict[str, float]:
+    """Read ``train=75,dev=10,test=15``. Raises Refused."""
+    shares: dict[str, float] = {}
+    for part in text.split(","):
+        name, _, number = part.strip().partition("=")
+        try:
+            share = float(number)
+        except ValueError:
+            raise Refused(f"“{part.strip()}” is no share such as train=75.") from None
+        if name in shares:
+            raise Refused(f"The split “{name}” is there twice.")
+        shares[name] = share
+    return shares
+
+
+class _Division:
+    """Splits being filled: what each still misses, and its passages by their size."""
+
+    def __init__(self, shares: Mapping[str, float], filled: Mapping[str, int]) -> None:
+        self._shares = shares
+        self._filled = filled
+        self._missing: dict[str, float] = {}
+        self._held: dict[str, dict[int, list[int]]] = {split: defaultdict(list) for split in shares}
+
+    def place(self, passages: list[tuple[int, int]]) -> dict[int, str]:
+        """Place (passage, size) pairs, given in the order that the seed chose."""
+        filled = {split: self._filled.get(split, 0) for split in self._shares}
+        total = sum(size for _, size in passages) + sum(filled.values())
+        whole = sum(self._shares.values())
+        self._missing = {split: share / whole * total - filled[split] for split, share in self._shares.items()}
+        for passage, size in sorted(passages, key=lambda pair: -pair[1]):
+            split = max(self._missing, key=lambda name: self._missing[name])
+            self._held[split][size].append(passage)
+            self._missing[split] -= size
+        for _ in range(MOST_SWAPS):
+            if not self._swap_best():
+                break
+        return {
+            passage: split for split, held in self._held.items() for members in held.values() for passage in members
+        }
+
+    def _swap_best(self) -> bool:
+        """Move a passage, or swap two of different sizes, where that lowers the sum of squared misses most."""
+        best = (1e-9, "", "", 0, 0)
+        for giver, taker in permutations(self._held, 2):
+            wanted = self._missing[taker] - self._missing[giver]
+            for given, back in product(self._sizes(giver), [0, *self._sizes(taker)]):
+                gain = (given - back) * (wanted - given + back)
+                if given > back and gain > best[0]:
+                    best = (gain, giver, taker, given, back)
+        _, giver, taker, given, back = best
+        if not giver:
+            return False
+        self._move(giver, taker, given)
+        if back:
+            self._move(taker, giver, back)
+        return True
+
+    def _sizes(self, split: str) -> list[int]:
+        return sorted(size for size, members in self._held[split].items() if members)[:MOST_SIZES]
+
+    def _move(self, giver: str, taker: str, size: int) -> None:
+        self._held[taker][size].append(self._held[giver][size].pop())
+        self._missing[giver] += size
+        self._missing[taker] -= size
+
+
+def _check_shares(shares: Mapping[str, float]) -> None:
+    if len(shares) < 2:
+        raise Refused("Splitting needs at least two splits with their shares.")
+    for name, share in shares.items():
+        if not name.strip() or len(name) > 40:
+            raise Refused("The name of a split has 1 to 40 characters.")
+        if not 0 < share < float("inf"):
+            raise Refused(f"The share of “{name}” must be above zero.")
+
+
+def _filled(kept: Mapping[int, str], sizes: Mapping[int, int]) -> Counter[str]:
+    filled: Counter[str] = Counter()
+    for pk, split in kept.items():
+        filled[split] += sizes[pk]
+    return filled
+
+
+def _count(
+    name: str, sizes: Mapping[int, int], splits: Mapping[int, str], shares: Mapping[str, float], n_kept: int
+) -> DatasetSplit:
+    names = [*shares, *sorted(set(splits.values()) - set(shares))]
+    candidates, passages = dict.fromkeys(names, 0), dict.fromkeys(names, 0)
+    for pk, split in splits.items():
+        candidates[split] += sizes[pk]
+        passages[split] += 1
+    return DatasetSplit(name, candidates, passages, n_kept)
