@@ -1,4 +1,4 @@
-"""Choosing: which candidates a batch takes."""
+"""Choosing: which candidates a batch takes, and by whom it is rated where it names them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ from django.db.models import BooleanField, ExpressionWrapper, Q, QuerySet
 
 from annotate.cutting import sample_passages
 from projects.errors import Refused
-from projects.models import Candidate, Project
+from projects.models import Candidate, Membership, Project
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,6 +80,17 @@ def candidates_of(project: Project, selection: Selection) -> QuerySet[Candidate]
     if not selection.with_pairs:
         candidates = candidates.filter(pair_as_1=None, pair_as_2=None)
     return candidates
+
+
+def find_annotators(project: Project, names: Sequence[str]) -> tuple[Membership, ...]:
+    """Active annotators by sign-in name or pseudonym, in the order named. Raises Refused for an unknown name."""
+    active = project.memberships.active().annotators().select_related("user")
+    known = {person.pseudonym: person for person in active}
+    known |= {person.user.get_username(): person for person in active if person.user}
+    unknown = [name for name in names if name not in known]
+    if unknown:
+        raise Refused(f"“{unknown[0]}” is not an active annotator of this project.")
+    return tuple(known[name] for name in names)
 
 
 def _sampled(rows: Sequence[Row], n_candidates: int, seed: int) -> list[Row]:

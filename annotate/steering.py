@@ -8,7 +8,7 @@ from django.db.models.functions import Now
 
 from annotate import places
 from annotate.batching import MAX_JUDGMENTS, describe
-from annotate.costs import Cost, cost_of, seconds_per_item
+from annotate.costs import Cost, Pace, cost_of, seconds_per_item
 from annotate.models import Assignment, Batch, BatchAnnotator, Hit, Item
 from projects import log, rubrics
 from projects.errors import Refused
@@ -37,8 +37,8 @@ ARCHIVE = Move("archive", (State.CLOSED,), State.ARCHIVED)
 class Change:
     """What wanting another number of judgments would do.
 
-    `n_kept` places lie above the new number and stay, because somebody holds them. The cost is that of the
-    places added, or what the places taken away would have cost.
+    `n_kept` places lie above the new number and stay, because somebody holds them. `cost` is what the places
+    added cost, `saved` what those taken away would have.
     """
 
     judgments: int
@@ -47,6 +47,7 @@ class Change:
     n_removed: int
     n_kept: int
     cost: Cost
+    saved: Cost
 
 
 def moves_of(batch: Batch) -> list[Move]:
@@ -139,8 +140,8 @@ def plan_wanted(*, batch: Batch, judgments: int, hit_numbers: Sequence[int] | No
     with connection.cursor() as cursor:
         cursor.execute(
             """SELECT count(*), coalesce(sum(greatest(d.by, 0)), 0), coalesce(sum(greatest(-d.by, 0)), 0),
-                      coalesce(sum(greatest(d.held - %(new)s, 0)), 0), coalesce(sum(abs(d.by)), 0),
-                      coalesce(sum(abs(d.by) * d.n_items), 0)
+                      coalesce(sum(greatest(d.held - %(new)s, 0)), 0),
+                      coalesce(sum(greatest(d.by, 0) * d.n_items), 0), coalesce(sum(greatest(-d.by, 0) * d.n_items), 0)
                FROM (SELECT greatest(%(new)s, h.places_wanted - h.places_open) - h.places_wanted AS by,
                             h.places_wanted - h.places_open AS held,
                             (SELECT count(*) FROM annotate_item i WHERE i.hit_id = h.id) AS n_items
@@ -148,21 +149,28 @@ def plan_wanted(*, batch: Batch, judgments: int, hit_numbers: Sequence[int] | No
                      WHERE h.batch_id = %(batch)s AND h.purpose = 'work' AND (%(all)s OR h.id = ANY(%(hits)s))) d""",
             {"batch": batch.pk, "new": judgments, "all": hit_ids is None, "hits": hit_ids or []},
         )
-        n_hits, n_added, n_removed, n_kept, n_assignments, n_items = map(int, cursor.fetchone())
+        n_hits, n_added, n_removed, n_kept, items_added, items_removed = map(int, cursor.fetchone())
+    pace = seconds_per_item(batch.project)
     return Change(
         judgments=judgments,
         n_hits=n_hits,
         n_added=n_added,
         n_removed=n_removed,
         n_kept=n_kept,
-        cost=cost_of(
-            n_assignments=n_assignments,
-            n_items=n_items,
-            cents_per_hit=batch.cents_per_hit,
-            cents_per_item=batch.cents_per_item,
-            fee_share=batch.fee_share,
-            seconds_per_item=seconds_per_item(batch.project),
-        ),
+        cost=batch_cost(batch, n_added, items_added, pace),
+        saved=batch_cost(batch, n_removed, items_removed, pace),
+    )
+
+
+def batch_cost(batch: Batch, n_assignments: int, n_items: int, pace: Pace) -> Cost:
+    """What so much work costs at the batch's rates."""
+    return cost_of(
+        n_assignments=n_assignments,
+        n_items=n_items,
+        cents_per_hit=batch.cents_per_hit,
+        cents_per_item=batch.cents_per_item,
+        fee_share=batch.fee_share,
+        seconds_per_item=pace,
     )
 
 

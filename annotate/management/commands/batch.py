@@ -1,0 +1,104 @@
+"""Look at a batch, or open, pause, close, reopen, archive or delete it, or want more or fewer judgments."""
+
+from typing import Any
+
+from django.core.management.base import CommandParser
+from django.db import transaction
+
+from annotate import steering
+from annotate.models import Batch
+from annotate.numbers import read_numbers
+from annotate.progress import progress_of, stuck_places
+from projects.commands import ProjectCommand
+from projects.errors import Refused
+from projects.models import Project
+
+ACTS = {
+    "open": steering.open_batch,
+    "pause": steering.pause,
+    "close": steering.close,
+    "archive": steering.archive,
+    "delete": steering.delete_draft,
+}
+
+
+class Command(ProjectCommand):
+    help = "Show a batch, change its state, or want another number of judgments of it."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        super().add_arguments(parser)
+        parser.add_argument("number", type=int, help="the batch's number")
+        parser.add_argument("act", nargs="?", choices=("show", *ACTS, "reopen", "judgments"), default="show")
+        parser.add_argument("--why", default="", help="the reason, for the log; needed to reopen")
+        parser.add_argument("--judgments", type=int, metavar="K", help="want so many judgments of each candidate")
+        parser.add_argument("--hits", default="", metavar="1-5,9", help="only of these HITs")
+        parser.add_argument("--dry-run", action="store_true", help="say what --judgments would do, and do nothing")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        if options["act"] == "judgments" and options["judgments"] is None:
+            self.create_parser("manage.py", "batch").error("the act judgments needs --judgments K")
+        batch = _fetch(self.project(options), options["number"])
+        answer: dict[str, Any] = {"batch": batch.number, "name": batch.name}
+        with transaction.atomic():
+            if options["judgments"] is not None:
+                answer |= _want(batch, options)
+            if not options["dry_run"]:
+                _act(batch, options)
+        if options["act"] == "delete":
+            self.answer({**answer, "state": "deleted"})
+            return
+        self.answer({**answer, **describe_progress(batch)})
+
+
+def describe_progress(batch: Batch) -> dict[str, Any]:
+    """Where a batch stands, as the command prints it."""
+    batch.refresh_from_db(fields=["state", "judgments"])
+    progress = progress_of([batch])[batch.pk]
+    answer: dict[str, Any] = {
+        "state": batch.state,
+        "judgments_per_candidate": batch.judgments,
+        "candidates": batch.n_items,
+        "hits": progress.n_hits,
+        "hits_complete": progress.n_complete,
+        "places_wanted": progress.n_wanted,
+        "places_open": progress.n_open,
+        "places_held": progress.n_held,
+        "places_done": progress.n_done,
+    }
+    if batch.kind != Batch.Kind.IMPORTED:
+        stuck = stuck_places(batch)
+        answer["places_stuck"] = stuck.n_places
+        answer["stuck"] = [
+            {"reason": part.reason, "places": part.n_places, "hits": part.n_hits} for part in stuck.by_reason
+        ]
+    return answer
+
+
+def _fetch(project: Project, number: int) -> Batch:
+    batch = Batch.objects.select_related("project", "rubric").filter(project=project, number=number).first()
+    if batch is None:
+        raise Refused(f"This project has no batch {number}.")
+    return batch
+
+
+def _want(batch: Batch, options: dict[str, Any]) -> dict[str, Any]:
+    numbers = read_numbers(options["hits"]) if options["hits"] else None
+    change = steering.plan_wanted(batch=batch, judgments=options["judgments"], hit_numbers=numbers)
+    if not options["dry_run"]:
+        steering.change_wanted(
+            batch=batch, actor=None, judgments=options["judgments"], hit_numbers=numbers, why=options["why"]
+        )
+    return {
+        "places_added": change.n_added,
+        "places_removed": change.n_removed,
+        "places_kept_because_held": change.n_kept,
+        "cents_added": change.cost.cents,
+        "cents_saved": change.saved.cents,
+    }
+
+
+def _act(batch: Batch, options: dict[str, Any]) -> None:
+    if options["act"] == "reopen":
+        steering.reopen(batch=batch, actor=None, why=options["why"])
+    elif options["act"] in ACTS:
+        ACTS[options["act"]](batch=batch, actor=None)

@@ -1,0 +1,108 @@
+"""Make a batch: choose candidates, say the plan, cut HITs, open it if asked."""
+
+from typing import Any
+
+from django.core.management.base import CommandParser
+from django.db import transaction
+
+from annotate import steering
+from annotate.batching import Plan, Terms, create_batch, plan
+from annotate.choosing import Selection, find_annotators
+from annotate.models import Batch
+from projects.commands import ProjectCommand
+from projects.models import Project
+
+
+class Command(ProjectCommand):
+    help = "Make a batch of HITs from a project's candidates; --dry-run says the plan and stores nothing."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        super().add_arguments(parser)
+        parser.add_argument("--judgments", type=int, metavar="K", help="how many people rate each candidate")
+        parser.add_argument("--name", default="")
+        parser.add_argument("--kind", choices=("full", "trial"), default="full")
+        choice = parser.add_argument_group("which candidates")
+        for noun in ("dataset", "split", "source"):
+            choice.add_argument(f"--{noun}", action="append", default=[], metavar="NAME", help="may be repeated")
+        choice.add_argument("--sample", type=int, metavar="N", help="whole passages, to about so many candidates")
+        choice.add_argument("--seed", type=int, default=0, help="draws the sample and orders the HITs (0)")
+        choice.add_argument("--with-pairs", action="store_true", help="take the candidates of minimal pairs too")
+        work = parser.add_argument_group("how it is worked on")
+        work.add_argument("--annotators", metavar="A,B", help="only these, and each rates everything")
+        work.add_argument("--hit-size", type=int, metavar="N")
+        work.add_argument("--order", choices=Batch.Order.values, default=Batch.Order.BREADTH)
+        work.add_argument("--priority", type=int, default=0)
+        work.add_argument("--cents-per-hit", type=int, metavar="CENTS")
+        work.add_argument("--cents-per-item", type=int, metavar="CENTS")
+        work.add_argument("--fee-share", type=float, metavar="SHARE", help="the platform's fee, 0.2 for a fifth")
+        work.add_argument("--time-limit", type=int, metavar="MINUTES")
+        work.add_argument("--max-hits", type=int, metavar="N", help="per annotator")
+        work.add_argument("--max-hits-per-day", type=int, metavar="N", help="per annotator")
+        work.add_argument("--max-share", type=float, metavar="SHARE", help="of the batch's HITs, per annotator")
+        parser.add_argument("--open", action="store_true", help="open the batch at once")
+        parser.add_argument("--dry-run", action="store_true", help="say the plan and store nothing")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        project = self.project(options)
+        if options["judgments"] is None and not options["annotators"]:
+            self.refuse_usage("one of --judgments and --annotators is required")
+        selection = Selection(
+            datasets=tuple(options["dataset"]),
+            splits=tuple(options["split"]),
+            sources=tuple(options["source"]),
+            sample=options["sample"],
+            seed=options["seed"],
+            with_pairs=options["with_pairs"],
+        )
+        terms = _terms(project, options)
+        said = describe_plan(plan(project=project, selection=selection, terms=terms))
+        if options["dry_run"]:
+            self.answer({"plan": said})
+            return
+        with transaction.atomic():
+            batch = create_batch(project=project, actor=None, selection=selection, terms=terms)
+            if options["open"]:
+                steering.open_batch(batch=batch, actor=None)
+        self.answer({"batch": batch.number, "name": batch.name, "state": batch.state, **said})
+
+    def refuse_usage(self, message: str) -> None:
+        self.create_parser("manage.py", "create_batch").error(message)
+
+
+def describe_plan(made: Plan) -> dict[str, Any]:
+    """The plan as the command prints it."""
+    return {
+        "candidates": made.n_candidates,
+        "questions": made.n_questions,
+        "passages": made.n_passages,
+        "datasets": made.n_datasets,
+        "in_other_batches": made.n_in_other_batches,
+        "hits": made.n_hits,
+        "judgments_per_candidate": made.judgments,
+        "assignments": made.n_assignments,
+        "judgments": made.n_judgments,
+        "cents": made.cost.cents,
+        "pay_cents": made.cost.pay_cents,
+        "fee_cents": made.cost.fee_cents,
+        "hours": round(made.cost.hours, 2),
+    }
+
+
+def _terms(project: Project, options: dict[str, Any]) -> Terms:
+    names = [name.strip() for name in (options["annotators"] or "").split(",") if name.strip()]
+    return Terms(
+        name=options["name"],
+        kind=Batch.Kind(options["kind"]),
+        judgments=options["judgments"],
+        hit_size=options["hit_size"],
+        cents_per_hit=options["cents_per_hit"],
+        cents_per_item=options["cents_per_item"],
+        fee_share=options["fee_share"],
+        time_limit_minutes=options["time_limit"],
+        order=Batch.Order(options["order"]),
+        priority=options["priority"],
+        max_hits_per_annotator=options["max_hits"],
+        max_hits_per_day=options["max_hits_per_day"],
+        max_share=options["max_share"],
+        annotators=find_annotators(project, names),
+    )

@@ -1,0 +1,36 @@
+"""Hold every rule against the stored rows; exit 1 names each that is broken, with the rows."""
+
+from dataclasses import asdict
+from typing import Any
+
+from django.core.management.base import CommandError, CommandParser
+
+from annotate import verifying
+from projects.commands import ReportingCommand
+
+
+class Command(ReportingCommand):
+    help = "Recompute every invariant of places and judgments. Exit 1 on a breach, each listed with its rows."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        super().add_arguments(parser)
+        parser.add_argument("--no-count", action="store_true", help="do not keep today's number of judgments")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        breaches = verifying.verify()
+        if not options["no_count"]:
+            verifying.count_day()
+        n_rules = len(verifying.RULES)
+        self.answer(
+            {
+                "rules": n_rules,
+                "breaches": [asdict(breach) for breach in breaches],
+            },
+            text=f"{n_rules - len(breaches)} of {n_rules} rules hold.",
+        )
+        if breaches:
+            lines = [
+                f"{breach.rule}: {breach.sentence} Broken by {breach.n:,}: {breach.of} {', '.join(breach.ids)}"
+                for breach in breaches
+            ]
+            raise CommandError("\n".join(lines), returncode=1)

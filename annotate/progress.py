@@ -1,0 +1,181 @@
+"""Progress: how far batches are, how fast they go, and which places nobody can take."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from django.db import connection
+
+from annotate.models import Batch
+
+N_HITS_LOOKED_AT = 2_000
+N_NUMBERS_SHOWN = 12
+
+
+@dataclass(frozen=True)
+class Progress:
+    """The places of a batch, from the counters of its work HITs; `n_held` are in somebody's hands now."""
+
+    n_hits: int = 0
+    n_complete: int = 0
+    n_wanted: int = 0
+    n_open: int = 0
+    n_done: int = 0
+
+    @property
+    def n_held(self) -> int:
+        return self.n_wanted - self.n_open - self.n_done
+
+    @property
+    def n_left(self) -> int:
+        return self.n_wanted - self.n_done
+
+    @property
+    def done_share(self) -> float:
+        return self.n_done / self.n_wanted if self.n_wanted else 0.0
+
+    @property
+    def is_complete(self) -> bool:
+        return self.n_wanted > 0 and self.n_done == self.n_wanted
+
+
+@dataclass(frozen=True)
+class Speed:
+    """Assignments handed in over the last day of work, and the hours that the rest takes at that pace."""
+
+    n_recent: int
+    hours: float
+    hours_left: float | None
+
+    @property
+    def per_hour(self) -> float:
+        return self.n_recent / self.hours if self.hours else 0.0
+
+
+@dataclass(frozen=True)
+class Stuck:
+    """Open places that no active annotator may take, and why."""
+
+    reason: str
+    n_places: int
+    n_hits: int
+    hit_numbers: list[int]
+
+
+@dataclass(frozen=True)
+class StuckPlaces:
+    """All that are stuck among the HITs looked at, of all HITs with open places."""
+
+    n_places: int
+    by_reason: list[Stuck]
+    n_looked_at: int
+    n_open_hits: int
+
+    @property
+    def is_all_looked_at(self) -> bool:
+        return self.n_looked_at == self.n_open_hits
+
+
+def progress_of(batches: Iterable[Batch]) -> dict[int, Progress]:
+    """The progress of each batch by its id: one query for all of them."""
+    ids = [batch.pk for batch in batches]
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """SELECT batch_id, count(*), count(*) FILTER (WHERE places_done = places_wanted),
+                      sum(places_wanted), sum(places_open), sum(places_done)
+               FROM annotate_hit WHERE batch_id = ANY(%s) AND purpose = 'work' GROUP BY batch_id""",
+            [ids],
+        )
+        found = {row[0]: Progress(*map(int, row[1:])) for row in cursor.fetchall()}
+    return {batch_id: found.get(batch_id, Progress()) for batch_id in ids}
+
+
+def speed_of(batch: Batch, progress: Progress) -> Speed:
+    """The pace of the last 24 hours, or of the time since the first assignment where that is less."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """SELECT count(*), extract(epoch FROM now() - min(a.opened_at)) / 3600
+               FROM annotate_hit h JOIN annotate_assignment a ON a.hit_id = h.id
+               WHERE h.batch_id = %s AND a.submitted_at > now() - interval '24 hours'
+                 AND a.mark IN ('counted', 'late')""",
+            [batch.pk],
+        )
+        n_recent, hours = cursor.fetchone()
+    hours = min(max(float(hours or 0), 1 / 60), 24.0)
+    return Speed(n_recent, hours, progress.n_left / (n_recent / hours) if n_recent and progress.n_left else None)
+
+
+_STUCK = """
+WITH annotator AS MATERIALIZED (
+    SELECT m.id,
+           NOT b.has_named_annotators OR EXISTS (
+               SELECT 1 FROM annotate_batchannotator n WHERE n.batch_id = b.id AND n.annotator_id = m.id) AS is_asked,
+           (b.max_hits_per_annotator IS NULL OR worked.n < b.max_hits_per_annotator)
+               AND (b.max_share IS NULL OR worked.n < greatest(1, floor(b.max_share * b.n_hits))) AS is_below_caps
+    FROM annotate_batch b
+    JOIN projects_membership m ON m.project_id = b.project_id AND m.standing = 'active' AND m.is_annotator
+        AND m.kind IN ('person', 'simulated')
+    CROSS JOIN LATERAL (
+        SELECT count(*) AS n FROM annotate_assignment a JOIN annotate_hit h ON h.id = a.hit_id
+        WHERE (b.max_hits_per_annotator IS NOT NULL OR b.max_share IS NOT NULL)
+          AND a.annotator_id = m.id AND h.batch_id = b.id AND a.state NOT IN ('returned', 'expired', 'withdrawn')
+    ) worked
+    WHERE b.id = %(batch)s),
+looked_at AS MATERIALIZED (
+    SELECT h.id, h.number, h.places_open FROM annotate_hit h
+    WHERE h.batch_id = %(batch)s AND h.places_open > 0 AND h.purpose = 'work'
+    ORDER BY h.queue_key DESC LIMIT %(limit)s),
+served AS MATERIALIZED (
+    SELECT DISTINCT h.id AS hit_id, a.annotator_id
+    FROM looked_at h
+    JOIN annotate_item i ON i.hit_id = h.id
+    JOIN annotate_item i2 ON i2.candidate_id = i.candidate_id
+    JOIN annotate_assignment a ON a.hit_id = i2.hit_id AND NOT (a.hit_id = h.id AND a.state = 'expired')),
+counted AS (
+    SELECT h.number, h.places_open,
+           (SELECT count(*) FROM annotator) AS active,
+           (SELECT count(*) FROM annotator WHERE is_asked) AS asked,
+           (SELECT count(*) FROM annotator WHERE is_asked AND is_below_caps) AS able,
+           count(w.id) AS served_active,
+           count(w.id) FILTER (WHERE w.is_asked) AS served_asked,
+           count(w.id) FILTER (WHERE w.is_asked AND w.is_below_caps) AS served_able
+    FROM looked_at h
+    LEFT JOIN (served s JOIN annotator w ON w.id = s.annotator_id) ON s.hit_id = h.id
+    GROUP BY h.id, h.number, h.places_open),
+stuck AS (
+    SELECT number, places_open - (able - served_able) AS n,
+           CASE WHEN active = 0 THEN 'nobody'
+                WHEN places_open <= asked - served_asked THEN 'caps'
+                WHEN asked = 0 THEN 'named gone'
+                WHEN places_open <= active - served_active THEN 'named'
+                ELSE 'served' END AS reason
+    FROM counted WHERE places_open > able - served_able)
+SELECT reason, sum(n), count(*), (array_agg(number ORDER BY number))[1:%(shown)s],
+       (SELECT count(*) FROM looked_at)
+FROM stuck GROUP BY reason
+UNION ALL
+SELECT NULL, count(*), 0, NULL, (SELECT count(*) FROM looked_at) FROM annotate_hit
+WHERE batch_id = %(batch)s AND places_open > 0 AND purpose = 'work'
+"""
+
+_REASONS = {
+    "nobody": "The project has no active annotator.",
+    "named gone": "Only named annotators may take them, and none of those is active.",
+    "named": "Only named annotators may take them, and every one who is active has been given them before.",
+    "served": "Every active annotator has been given them before. More annotators are needed, or fewer judgments.",
+    "caps": "Annotators who could still take them have reached this batch's cap on HITs.",
+}
+
+
+def stuck_places(batch: Batch, *, limit: int = N_HITS_LOOKED_AT) -> StuckPlaces:
+    """Find open places that no active annotator may take.
+
+    Looks at so many HITs at most, those first that were served most often: they run out of people first.
+    A cap for the day passes by itself, so it makes no place stuck; whoever let a HIT expire may take it up again.
+    """
+    with connection.cursor() as cursor:
+        cursor.execute(_STUCK, {"batch": batch.pk, "limit": limit, "shown": N_NUMBERS_SHOWN})
+        rows = cursor.fetchall()
+    n_open_hits, n_looked_at = next((int(row[1]), int(row[4])) for row in rows if row[0] is None)
+    found = [Stuck(_REASONS[row[0]], int(row[1]), int(row[2]), list(row[3])) for row in rows if row[0] is not None]
+    found.sort(key=lambda stuck: -stuck.n_places)
+    return StuckPlaces(sum(stuck.n_places for stuck in found), found, n_looked_at, n_open_hits)

@@ -1,0 +1,24 @@
+"""Errands of judging: places of expired assignments freed, and the nightly check of every rule."""
+
+import logging
+
+from celery import shared_task
+from django.db import transaction
+from django.utils import timezone
+
+from annotate import places, verifying
+
+logger = logging.getLogger(__name__)
+
+
+@shared_task(name="annotate.sweep", ignore_result=True)
+def sweep() -> None:
+    with transaction.atomic():
+        places.sweep(now=timezone.now())
+
+
+@shared_task(name="annotate.verify", ignore_result=True)
+def verify() -> None:
+    for breach in verifying.verify():
+        logger.error("%s: %s Broken by %d: %s %s", breach.rule, breach.sentence, breach.n, breach.of, breach.ids)
+    verifying.count_day()

@@ -1,0 +1,279 @@
+"""Verifying: every rule that must hold of the stored judgments, recomputed from the rows."""
+
+from dataclasses import dataclass
+
+from django.db import connection, transaction
+
+N_IDS_SHOWN = 20
+
+
+@dataclass(frozen=True)
+class Rule:
+    """A sentence that must hold, and the query that finds the rows of which it does not.
+
+    The query gives one column, the id. Rules on the page that an annotator saw leave imported batches out.
+    """
+
+    name: str
+    sentence: str
+    of: str
+    query: str
+
+
+@dataclass(frozen=True)
+class Breach:
+    """A rule that does not hold, with the rows that break it."""
+
+    rule: str
+    sentence: str
+    of: str
+    n: int
+    ids: list[str]
+
+
+RULES = (
+    Rule(
+        "places_held",
+        "A HIT's wanted places are its open ones and those that assignments hold.",
+        "HIT",
+        """SELECT h.id FROM annotate_hit h
+           LEFT JOIN (SELECT hit_id, count(*) AS n FROM annotate_assignment WHERE holds_place GROUP BY hit_id) held
+             ON held.hit_id = h.id
+           WHERE h.places_wanted <> h.places_open + coalesce(held.n, 0)""",
+    ),
+    Rule(
+        "places_done",
+        "A HIT's done places are those that submitted or approved assignments hold.",
+        "HIT",
+        """SELECT h.id FROM annotate_hit h
+           LEFT JOIN (SELECT hit_id, count(*) AS n FROM annotate_assignment
+                      WHERE holds_place AND state IN ('submitted', 'approved') GROUP BY hit_id) done
+             ON done.hit_id = h.id
+           WHERE h.places_done <> coalesce(done.n, 0)""",
+    ),
+    Rule(
+        "places_within_wanted",
+        "A HIT has no negative counter, and its open and done places are not more than wanted.",
+        "HIT",
+        """SELECT id FROM annotate_hit
+           WHERE places_open < 0 OR places_done < 0 OR places_open + places_done > places_wanted""",
+    ),
+    Rule(
+        "state_holds",
+        "An open assignment holds a place; a returned, expired, withdrawn or rejected one does not.",
+        "assignment",
+        """SELECT id FROM annotate_assignment
+           WHERE CASE WHEN state = 'open' THEN NOT holds_place
+                      WHEN state IN ('returned', 'expired', 'withdrawn', 'rejected') THEN holds_place END""",
+    ),
+    Rule(
+        "mark_follows_state",
+        "A submitted assignment has a mark: counted and late ones hold a place, surplus ones do not.",
+        "assignment",
+        """SELECT id FROM annotate_assignment
+           WHERE CASE WHEN state IN ('submitted', 'approved')
+                      THEN mark = '' OR (mark IN ('counted', 'late') AND NOT holds_place)
+                           OR (mark = 'surplus' AND holds_place)
+                      WHEN state <> 'rejected' THEN mark <> '' END""",
+    ),
+    Rule(
+        "one_open",
+        "An annotator has one open assignment at most.",
+        "annotator",
+        "SELECT annotator_id FROM annotate_assignment WHERE state = 'open' GROUP BY 1 HAVING count(*) > 1",
+    ),
+    Rule(
+        "once_per_hit",
+        "An annotator has one assignment at most on a HIT.",
+        "HIT",
+        "SELECT hit_id FROM annotate_assignment GROUP BY hit_id, annotator_id HAVING count(*) > 1",
+    ),
+    Rule(
+        "counted_follows_mark",
+        "Judgments count exactly where their assignment is counted or late.",
+        "judgment",
+        """SELECT j.id FROM annotate_judgment j JOIN annotate_assignment a ON a.id = j.assignment_id
+           WHERE j.is_counted <> (a.state IN ('submitted', 'approved') AND a.mark IN ('counted', 'late'))""",
+    ),
+    Rule(
+        "reason_when_not_counted",
+        "A judgment that is not counted says why, and one that is counted gives no such reason.",
+        "judgment",
+        "SELECT id FROM annotate_judgment WHERE is_counted = (not_counted_reason <> '')",
+    ),
+    Rule(
+        "counted_once",
+        "One annotator has one counted judgment of a candidate on a criterion.",
+        "judgment",
+        """SELECT max(id) FROM annotate_judgment WHERE is_counted AND candidate_id IS NOT NULL
+           GROUP BY annotator_id, candidate_id, criterion_id HAVING count(*) > 1""",
+    ),
+    Rule(
+        "once_per_item",
+        "An assignment has one judgment of an item on a criterion.",
+        "judgment",
+        "SELECT max(id) FROM annotate_judgment GROUP BY assignment_id, item_id, criterion_id HAVING count(*) > 1",
+    ),
+    Rule(
+        "judgments_complete",
+        "A submitted assignment has a judgment of every item shown on every criterion of its rubric.",
+        "assignment",
+        """SELECT a.id FROM annotate_assignment a
+           JOIN annotate_hit h ON h.id = a.hit_id JOIN annotate_batch b ON b.id = h.batch_id
+           JOIN (SELECT rubric_id, count(*) AS n FROM projects_criterion GROUP BY rubric_id) c
+             ON c.rubric_id = b.rubric_id
+           LEFT JOIN (SELECT assignment_id, count(*) AS n FROM annotate_judgment GROUP BY assignment_id) j
+             ON j.assignment_id = a.id
+           WHERE a.state IN ('submitted', 'approved', 'rejected') AND b.kind <> 'imported'
+             AND coalesce(j.n, 0) <> cardinality(a.layout) * c.n""",
+    ),
+    Rule(
+        "unsent_has_no_judgments",
+        "An assignment that was never submitted has no judgments.",
+        "assignment",
+        """SELECT a.id FROM annotate_assignment a
+           WHERE a.state IN ('open', 'returned', 'expired', 'withdrawn')
+             AND EXISTS (SELECT 1 FROM annotate_judgment j WHERE j.assignment_id = a.id)""",
+    ),
+    Rule(
+        "judgment_of_layout",
+        "A judgment is of an item that its assignment showed.",
+        "judgment",
+        """SELECT j.id FROM annotate_judgment j JOIN annotate_assignment a ON a.id = j.assignment_id
+           JOIN annotate_hit h ON h.id = a.hit_id JOIN annotate_batch b ON b.id = h.batch_id
+           WHERE b.kind <> 'imported' AND j.item_id <> ALL (a.layout)""",
+    ),
+    Rule(
+        "judgment_follows_rows",
+        "A judgment names the annotator of its assignment and the candidate of its item, none for a control.",
+        "judgment",
+        """SELECT j.id FROM annotate_judgment j JOIN annotate_assignment a ON a.id = j.assignment_id
+           JOIN annotate_item i ON i.id = j.item_id
+           WHERE j.annotator_id <> a.annotator_id
+              OR j.candidate_id IS DISTINCT FROM CASE WHEN i.control = 'none' THEN i.candidate_id END""",
+    ),
+    Rule(
+        "criterion_of_rubric",
+        "A judgment is on a criterion of the rubric that its batch has pinned.",
+        "judgment",
+        """SELECT j.id FROM annotate_judgment j JOIN projects_criterion c ON c.id = j.criterion_id
+           JOIN annotate_assignment a ON a.id = j.assignment_id JOIN annotate_hit h ON h.id = a.hit_id
+           JOIN annotate_batch b ON b.id = h.batch_id
+           WHERE c.rubric_id <> b.rubric_id""",
+    ),
+    Rule(
+        "value_on_scale",
+        "A value lies on its criterion's scale; only an item that cannot be judged has none.",
+        "judgment",
+        """SELECT j.id FROM annotate_judgment j JOIN projects_criterion c ON c.id = j.criterion_id
+           WHERE j.value < c.low OR j.value > c.high OR (c.kind = 'ordinal' AND j.value <> floor(j.value))""",
+    ),
+    Rule(
+        "no_value_has_reason",
+        "A judgment without a value is of an item that the annotator said cannot be judged.",
+        "judgment",
+        """SELECT j.id FROM annotate_judgment j
+           JOIN annotate_assignment a ON a.id = j.assignment_id JOIN annotate_hit h ON h.id = a.hit_id
+           JOIN annotate_batch b ON b.id = h.batch_id
+           WHERE j.value IS NULL AND b.kind <> 'imported' AND NOT EXISTS (
+               SELECT 1 FROM annotate_remark r
+               WHERE r.assignment_id = j.assignment_id AND r.item_id = j.item_id AND r.cannot_judge_reason <> '')""",
+    ),
+    Rule(
+        "layout_is_hit",
+        "What an assignment showed is exactly what its HIT holds, each item once.",
+        "assignment",
+        """SELECT a.id FROM annotate_assignment a JOIN annotate_hit h ON h.id = a.hit_id
+           JOIN annotate_batch b ON b.id = h.batch_id
+           JOIN (SELECT hit_id, array_agg(id ORDER BY id) AS items FROM annotate_item GROUP BY hit_id) held
+             ON held.hit_id = a.hit_id
+           WHERE b.kind <> 'imported'
+             AND (SELECT array_agg(item ORDER BY item) FROM unnest(a.layout) AS item) IS DISTINCT FROM held.items""",
+    ),
+    Rule(
+        "judged_once",
+        "Nobody is served a candidate in two HITs of the app's own work.",
+        "assignment",
+        """SELECT max(a.id) FROM annotate_assignment a JOIN annotate_hit h ON h.id = a.hit_id AND h.purpose = 'work'
+           JOIN annotate_batch b ON b.id = h.batch_id AND b.kind <> 'imported'
+           JOIN annotate_item i ON i.hit_id = h.id AND i.control = 'none'
+           GROUP BY a.annotator_id, i.candidate_id HAVING count(*) > 1""",
+    ),
+    Rule(
+        "hit_of_one_passage",
+        "A HIT's items are of its passage, and each item is of its candidate's question.",
+        "HIT",
+        """SELECT DISTINCT i.hit_id FROM annotate_item i JOIN annotate_hit h ON h.id = i.hit_id
+           JOIN projects_question q ON q.id = i.question_id
+           WHERE q.passage_id <> h.passage_id
+              OR (i.candidate_id IS NOT NULL AND i.question_id <> (
+                  SELECT c.question_id FROM projects_candidate c WHERE c.id = i.candidate_id))""",
+    ),
+    Rule(
+        "one_project",
+        "An assignment's annotator belongs to the project of its batch.",
+        "assignment",
+        """SELECT a.id FROM annotate_assignment a JOIN projects_membership m ON m.id = a.annotator_id
+           JOIN annotate_hit h ON h.id = a.hit_id JOIN annotate_batch b ON b.id = h.batch_id
+           WHERE m.project_id <> b.project_id""",
+    ),
+    Rule(
+        "frozen_rubric",
+        "A batch past its draft has a frozen rubric.",
+        "batch",
+        """SELECT b.id FROM annotate_batch b JOIN projects_rubric r ON r.id = b.rubric_id
+           WHERE b.state <> 'draft' AND b.kind <> 'imported' AND r.frozen_at IS NULL""",
+    ),
+    Rule(
+        "no_orphan",
+        "Every judgment's annotator and candidate exist, though no foreign key guards them.",
+        "judgment",
+        """SELECT j.id FROM annotate_judgment j
+           WHERE NOT EXISTS (SELECT 1 FROM projects_membership m WHERE m.id = j.annotator_id)
+              OR (j.candidate_id IS NOT NULL
+                  AND NOT EXISTS (SELECT 1 FROM projects_candidate c WHERE c.id = j.candidate_id))""",
+    ),
+    Rule(
+        "not_fewer_judgments",
+        "A project has no fewer judgments than at the last count of an earlier day.",
+        "project",
+        """SELECT d.project_id FROM (
+               SELECT DISTINCT ON (project_id) project_id, n_judgments FROM annotate_dailycount
+               WHERE day_on < (now() AT TIME ZONE 'UTC')::date ORDER BY project_id, day_on DESC) d
+           WHERE d.n_judgments > (
+               SELECT count(*) FROM projects_membership m JOIN annotate_judgment j ON j.annotator_id = m.id
+               WHERE m.project_id = d.project_id)""",
+    ),
+)
+
+
+def verify() -> list[Breach]:
+    """Hold every rule against one snapshot of the rows; returns those that are broken."""
+    is_own_transaction = not connection.in_atomic_block
+    breaches = []
+    with transaction.atomic(), connection.cursor() as cursor:
+        if is_own_transaction:
+            cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
+        for rule in RULES:
+            cursor.execute(_COUNT.format(query=rule.query, shown=N_IDS_SHOWN))
+            n, ids = cursor.fetchone()
+            if n:
+                breaches.append(Breach(rule.name, rule.sentence, rule.of, n, [str(row) for row in ids]))
+    return breaches
+
+
+_COUNT = "SELECT count(*), (array_agg(broken.id ORDER BY broken.id))[1:{shown}] FROM ({query}) AS broken (id)"
+
+
+@transaction.atomic
+def count_day() -> None:
+    """Keep today's number of judgments of each project; the greatest of the day stays."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """INSERT INTO annotate_dailycount (project_id, day_on, n_judgments)
+               SELECT p.id, (now() AT TIME ZONE 'UTC')::date, count(j.id)
+               FROM projects_project p LEFT JOIN projects_membership m ON m.project_id = p.id
+               LEFT JOIN annotate_judgment j ON j.annotator_id = m.id GROUP BY p.id
+               ON CONFLICT (project_id, day_on) DO UPDATE
+               SET n_judgments = greatest(annotate_dailycount.n_judgments, excluded.n_judgments)"""
+        )
