@@ -4,13 +4,14 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
-import pandas as pd
 
 from measures.outcome import Undefined
 from measures.patterns import Floats, Patterns
 from measures.rubric import Level
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from measures.bootstrap import Interval
 
 _DIRECT_VALUES = 1024
@@ -67,7 +68,7 @@ class UndefinedAgreement(Undefined):
     n_single: int
 
 
-def krippendorff_alpha(ratings: Patterns | pd.DataFrame, *, level: Level | str) -> Agreement | UndefinedAgreement:
+def krippendorff_alpha(ratings: "Patterns | pd.DataFrame", *, level: Level | str) -> Agreement | UndefinedAgreement:
     """Compute Krippendorff's alpha.
 
     Parameters

@@ -5,7 +5,10 @@ annotators are unknown), `criterion` the key of the question asked, and `value` 
 "cannot be judged").
 """
 
-import pandas as pd
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 UNIT = "unit"
 GROUP = "group"
@@ -17,7 +20,7 @@ DTYPES: dict[str, str] = {UNIT: "str", GROUP: "str", ANNOTATOR: "str", CRITERION
 """What `empty_frame` makes. Ids may be whole numbers instead of text; a value is always a 64-bit float."""
 
 
-def empty_frame(*columns: str) -> pd.DataFrame:
+def empty_frame(*columns: str) -> "pd.DataFrame":
     """Return a long frame without rows.
 
     Parameters
@@ -35,10 +38,12 @@ def empty_frame(*columns: str) -> pd.DataFrame:
     >>> empty_frame(UNIT, VALUE).dtypes.astype(str).to_dict()
     {'unit': 'str', 'value': 'float64'}
     """
+    import pandas as pd
+
     return pd.DataFrame({name: pd.Series(dtype=DTYPES[name]) for name in columns or DTYPES})
 
 
-def require_columns(frame: pd.DataFrame, *columns: str) -> None:
+def require_columns(frame: "pd.DataFrame", *columns: str) -> None:
     """Refuse a frame that lacks a column or whose values are not numbers.
 
     Parameters
@@ -55,10 +60,13 @@ def require_columns(frame: pd.DataFrame, *columns: str) -> None:
 
     Examples
     --------
+    >>> import pandas as pd
     >>> require_columns(pd.DataFrame({"unit": ["a"]}), UNIT, VALUE)
     Traceback (most recent call last):
     ValueError: The frame has no column "value"; it has: unit.
     """
+    import pandas as pd
+
     for name in columns:
         if name not in frame.columns:
             raise ValueError(f'The frame has no column "{name}"; it has: {", ".join(map(str, frame.columns))}.')

@@ -7,12 +7,15 @@ annotators on five points make 35 patterns, whatever the number of candidates.
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
 
 from measures.columns import ANNOTATOR, GROUP, UNIT, VALUE, require_columns
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -101,7 +104,7 @@ class Patterns:
         return replace(self, n_annotators=n_annotators, n_annotators_all=everyone)
 
     @classmethod
-    def from_frame(cls, frame: pd.DataFrame) -> "Patterns":
+    def from_frame(cls, frame: "pd.DataFrame") -> "Patterns":
         """Count the patterns of a long frame of one criterion.
 
         Parameters
@@ -122,11 +125,14 @@ class Patterns:
 
         Examples
         --------
+        >>> import pandas as pd
         >>> frame = pd.DataFrame({"unit": ["a", "a", "b"], "annotator": ["x", "y", "x"], "value": [4, 5, 1]})
         >>> patterns = Patterns.from_frame(frame)
         >>> patterns.n_units, patterns.n_ratings, patterns.n_single, patterns.n_annotators
         (1, 2, 1, 2)
         """
+        import pandas as pd
+
         require_columns(frame, UNIT, VALUE)
         frame = frame[frame[VALUE].notna()]
         units, _ = pd.factorize(frame[UNIT])
@@ -160,7 +166,7 @@ class Patterns:
         table = [(tuple(row[0]), int(row[1]), row[2] if len(row) > 2 else None) for row in rows]
         lengths = np.array([len(ratings) for ratings, _, _ in table], np.int64)
         ratings = np.array([rating for ratings, _, _ in table for rating in ratings], np.float64)
-        groups = pd.factorize(pd.Series([group for _, _, group in table]), sort=True)[0]
+        groups = np.unique([str(group) for _, _, group in table], return_inverse=True)[1]
         units = np.repeat(np.arange(len(table)), lengths)
         weights = np.array([n for _, n, _ in table], np.int64)
         return _count(units, ratings, np.repeat(groups.astype(np.int64), lengths), weights)
@@ -280,8 +286,10 @@ def _group_of_units(unit: Ints, groups: Ints, n_units: int) -> Ints:
     return group_of_unit
 
 
-def _count_annotators(frame: pd.DataFrame, units: npt.NDArray[np.int64]) -> tuple[int | None, int | None]:
+def _count_annotators(frame: "pd.DataFrame", units: Ints) -> tuple[int | None, int | None]:
     """Count the annotators of units with at least two ratings, and all of them; None where one is missing."""
+    import pandas as pd
+
     annotators, names = pd.factorize(frame[ANNOTATOR])
     if (annotators < 0).any():
         return None, None

@@ -7,8 +7,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-
-import numpy as np
+from numbers import Real
 
 
 class ScaleKind(StrEnum):
@@ -222,7 +221,7 @@ def say_number(value: float) -> str:
 
 
 def _is_number(value: object) -> bool:
-    return isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool | np.bool)
+    return isinstance(value, Real) and not isinstance(value, bool)
 
 
 FIVE_POINTS = Scale(kind=ScaleKind.ORDINAL, low=1, high=5)

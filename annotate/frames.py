@@ -1,0 +1,224 @@
+"""Tables into what the measures take: rating patterns counted in SQL.
+
+What counts, everywhere: counted judgments of candidates (never of controls) that are not withdrawn, with reversed
+criteria turned, and one judgment per annotator, candidate and criterion key: where two versions of a rubric met the
+same annotator twice on a candidate, the newer judgment.
+"""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from django.db import connection
+from django.db.models import Exists, OuterRef
+
+from annotate.models import Batch, Judgment
+from measures.patterns import Patterns
+from projects.models import Criterion, Membership, Project
+
+BREAKDOWNS = ("dataset", "split", "source")
+
+
+@dataclass(frozen=True)
+class CriterionInUse:
+    """A criterion key over all versions of the rubric that batches use; the newest version names it."""
+
+    key: str
+    name: str
+    statement: str
+    level: str
+    kind: str
+    low: int
+    high: int
+    ids: tuple[int, ...]
+    scales: tuple[str, ...]
+
+    @property
+    def has_one_scale(self) -> bool:
+        return len(self.scales) == 1
+
+
+@dataclass(frozen=True, kw_only=True)
+class Scope:
+    """Which judgments of a project; None means all of them, and an empty text those without a name."""
+
+    project: Project
+    criterion: CriterionInUse
+    batch: Batch | None = None
+    dataset: str | None = None
+    split: str | None = None
+    source: str | None = None
+    is_blind_only: bool = False
+
+
+class RatedUnits(NamedTuple):
+    """Candidates of one place that received just these ratings."""
+
+    dataset: str
+    split: str
+    source: str
+    passage_id: int | None
+    ratings: list[float]
+    n_units: int
+
+
+class RatedBy(NamedTuple):
+    """An annotator who rated candidates of one place."""
+
+    dataset: str
+    split: str
+    source: str
+    annotator_id: int
+    kind: str
+    has_pairs: bool
+
+
+@dataclass(frozen=True)
+class Ratings:
+    """The ratings in a scope, as patterns; all breakdowns of one `Ratings` come from one snapshot."""
+
+    units: list[RatedUnits] = field(default_factory=list)
+    annotators: list[RatedBy] = field(default_factory=list)
+
+    @property
+    def kinds(self) -> set[str]:
+        return {annotator.kind for annotator in self.annotators}
+
+    @property
+    def has_unknown_annotators(self) -> bool:
+        return Membership.Kind.UNKNOWN in self.kinds
+
+    def patterns(self) -> Patterns:
+        return _patterns(self.units, self.annotators)
+
+    def patterns_by(self, name: str) -> dict[str, Patterns]:
+        """Patterns per dataset, split or source, in order of the names."""
+        place = _place(name)
+        names = sorted({place(row) for row in self.units})
+        return {
+            each: _patterns(
+                [row for row in self.units if place(row) == each],
+                [row for row in self.annotators if place(row) == each],
+            )
+            for each in names
+        }
+
+
+def criteria_in_use(project: Project, batch: Batch | None = None) -> list[CriterionInUse]:
+    """The criteria that the project's batches (or one batch) ask, each key once, the newest rubric's first."""
+    criteria = Criterion.objects.filter(rubric__project=project)
+    criteria = criteria.filter(rubric__batches=batch) if batch else criteria.filter(rubric__batches__isnull=False)
+    by_key: dict[str, list[Criterion]] = {}
+    for criterion in criteria.order_by("rubric__is_imported", "-rubric__version", "position").distinct():
+        by_key.setdefault(criterion.key, []).append(criterion)
+    return [_in_use(versions) for versions in by_key.values()]
+
+
+def fetch_ratings(scope: Scope, *, by_passage: bool = False) -> Ratings:
+    """Count the rating patterns of a scope, in one statement.
+
+    With `by_passage` the patterns are counted for each passage, so that passages can be resampled.
+    """
+    statement = _RATINGS.format(
+        judgments=_JUDGMENTS.format(
+            once="DISTINCT ON (j.candidate_id, j.annotator_id)" if len(scope.criterion.ids) > 1 else "",
+            newest="ORDER BY j.candidate_id, j.annotator_id, j.id DESC" if len(scope.criterion.ids) > 1 else "",
+            assignment=_ASSIGNMENT if scope.batch or scope.is_blind_only else "",
+            in_batch="AND h.batch_id = %(batch)s" if scope.batch else "",
+            blind="AND NOT a.not_blind" if scope.is_blind_only else "",
+        ),
+        passage="q.passage_id" if by_passage else "NULL::bigint",
+        places="".join(
+            f" AND {column} = %({name})s" for name, column in _PLACES.items() if getattr(scope, name) is not None
+        ),
+    )
+    parameters: dict[str, Any] = {
+        "criteria": list(scope.criterion.ids),
+        "batch": scope.batch and scope.batch.pk,
+        **{name: getattr(scope, name) for name in _PLACES},
+    }
+    ratings = Ratings()
+    with connection.cursor() as cursor:
+        cursor.execute(statement, parameters)
+        for dataset, split, source, passage, values, n, annotator, kind, has_pairs in cursor:
+            if annotator is None:
+                ratings.units.append(RatedUnits(dataset, split, source, passage, values, n))
+            else:
+                ratings.annotators.append(RatedBy(dataset, split, source, annotator, kind, has_pairs))
+    return ratings
+
+
+_PLACES = {"dataset": "d.name", "split": "p.split", "source": "c.source"}
+
+_ASSIGNMENT = "JOIN annotate_assignment a ON a.id = j.assignment_id JOIN annotate_hit h ON h.id = a.hit_id"
+
+_JUDGMENTS = """
+    SELECT {once} j.candidate_id, j.annotator_id,
+           CASE WHEN cr.is_reversed THEN cr.low + cr.high - j.value ELSE j.value END AS value
+    FROM annotate_judgment j JOIN projects_criterion cr ON cr.id = j.criterion_id {assignment}
+    WHERE j.criterion_id = ANY(%(criteria)s) AND j.is_counted AND j.candidate_id IS NOT NULL
+      AND j.value IS NOT NULL {in_batch} {blind}
+    {newest}
+"""
+
+_RATINGS = """
+WITH judgments AS ({judgments}),
+rated AS (
+    SELECT candidate_id, array_agg(value ORDER BY value) AS ratings, array_agg(annotator_id) AS annotators
+    FROM judgments GROUP BY candidate_id),
+placed AS MATERIALIZED (
+    SELECT d.name AS dataset, p.split, c.source, {passage} AS passage_id, r.ratings, r.annotators
+    FROM rated r
+    JOIN projects_candidate c ON c.id = r.candidate_id
+    JOIN projects_question q ON q.id = c.question_id
+    JOIN projects_passage p ON p.id = q.passage_id
+    JOIN projects_dataset d ON d.id = c.dataset_id
+    WHERE c.withdrawn_at IS NULL AND p.withdrawn_at IS NULL {places})
+SELECT dataset, split, source, passage_id, ratings, count(*), NULL::bigint, NULL, NULL::boolean
+FROM placed GROUP BY dataset, split, source, passage_id, ratings
+UNION ALL
+SELECT t.dataset, t.split, t.source, NULL, NULL, NULL, t.annotator_id, m.kind, t.has_pairs
+FROM (
+    SELECT dataset, split, source, annotator_id, bool_or(cardinality(ratings) >= 2) AS has_pairs
+    FROM placed, unnest(annotators) AS annotator_id GROUP BY dataset, split, source, annotator_id) t
+JOIN projects_membership m ON m.id = t.annotator_id
+"""
+
+
+def _in_use(versions: list[Criterion]) -> CriterionInUse:
+    if len({_scale(criterion) for criterion in versions}) > 1:
+        judged = Judgment.objects.filter(criterion=OuterRef("pk"), is_counted=True, candidate__isnull=False)
+        with_judgments = Criterion.objects.filter(Exists(judged), pk__in=[criterion.pk for criterion in versions])
+        versions = [criterion for criterion in versions if criterion in set(with_judgments)] or versions[:1]
+    newest = versions[0]
+    return CriterionInUse(
+        key=newest.key,
+        name=newest.name,
+        statement=newest.statement,
+        level=newest.level,
+        kind=newest.kind,
+        low=newest.low,
+        high=newest.high,
+        ids=tuple(criterion.pk for criterion in versions),
+        scales=tuple(dict.fromkeys(_scale(criterion) for criterion in versions)),
+    )
+
+
+def _scale(criterion: Criterion) -> str:
+    return f"{criterion.get_kind_display()} {criterion.low} to {criterion.high}"
+
+
+def _patterns(units: Iterable[RatedUnits], annotators: Iterable[RatedBy]) -> Patterns:
+    patterns = Patterns.from_rows((row.ratings, row.n_units, row.passage_id) for row in units)
+    everyone = list(annotators)
+    if any(row.kind == Membership.Kind.UNKNOWN for row in everyone):
+        return patterns.with_annotators(None)
+    return patterns.with_annotators(
+        len({row.annotator_id for row in everyone if row.has_pairs}), len({row.annotator_id for row in everyone})
+    )
+
+
+def _place(name: str) -> Callable[[Any], str]:
+    if name not in BREAKDOWNS:
+        raise ValueError(f"“{name}” is none of {', '.join(BREAKDOWNS)}.")
+    return lambda row: str(getattr(row, name))

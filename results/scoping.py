@@ -1,0 +1,29 @@
+"""What a page or a command asks results of: which batch, which criterion."""
+
+from annotate.frames import CriterionInUse, criteria_in_use
+from annotate.models import Batch
+from projects.errors import Refused
+from projects.models import Project
+
+
+def find_batch(project: Project, number: int) -> Batch:
+    """The batch of this number. Raises Refused, naming those there are."""
+    batch = Batch.objects.filter(project=project, number=number).first()
+    if batch is None:
+        numbers = ", ".join(str(each) for each in project.batches.values_list("number", flat=True)[:20])
+        raise Refused(f"The project has no batch {number}; it has {numbers or 'none yet'}.")
+    return batch
+
+
+def choose_criterion(project: Project, *, key: str = "", batch: Batch | None = None) -> CriterionInUse:
+    """The criterion of this key, or the only one. Raises Refused, naming those there are."""
+    criteria = criteria_in_use(project, batch)
+    if not criteria:
+        raise Refused("There is no batch yet, so there are no judgments.")
+    keys = ", ".join(criterion.key for criterion in criteria)
+    if not key and len(criteria) > 1:
+        raise Refused(f"The batches ask several criteria; name one of {keys}.")
+    found = next((criterion for criterion in criteria if criterion.key == key or not key), None)
+    if found is None:
+        raise Refused(f"No batch asks the criterion “{key}”; there is {keys}.")
+    return found
