@@ -1,7 +1,35 @@
-"""Work that outlasts a request: a row that people can look at and that survives the worker."""
+"""Work that outlasts a request: a row that people can look at and that survives the worker.
 
-from django.db import models
+The broker is a doorbell, the row is the truth: whatever was committed as queued is done in the end, however often
+the bell is rung. `projects.running` does the work of one row.
+"""
+
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import timedelta
+from functools import partial
+from typing import Any, ClassVar
+
+import redis
+from celery import current_app
+from django.apps import apps
+from django.db import IntegrityError, models, transaction
+from django.db.models import F
 from django.db.models.functions import Now
+from django.utils import timezone
+from kombu import Connection
+from kombu.exceptions import KombuError
+
+from projects.errors import Refused
+from projects.models import Pulse
+
+logger = logging.getLogger(__name__)
+
+RING_AGAIN_AFTER = timedelta(seconds=10)
+DEAD_AFTER = timedelta(seconds=30)
+SAY_WHY_AFTER = timedelta(seconds=10)
+BROKER_ERRORS = (KombuError, redis.RedisError, OSError)
 
 
 class Job(models.Model):
@@ -16,16 +44,20 @@ class Job(models.Model):
         CANCELLED = "cancelled", "cancelled"
 
     LIVE = (State.QUEUED, State.RUNNING)
+    task: ClassVar[str] = ""
+    """Name of the Celery task that runs one row, given its id."""
 
     state = models.CharField(max_length=12, choices=State.choices, default=State.QUEUED)
     requested_by = models.ForeignKey("projects.Membership", on_delete=models.PROTECT, related_name="+")
     attempt = models.PositiveIntegerField(default=0)
+    n_interruptions = models.PositiveSmallIntegerField(default=0)
     done = models.PositiveBigIntegerField(default=0)
     total = models.PositiveBigIntegerField(default=0)
     message = models.CharField(max_length=200, blank=True)
     error = models.TextField(blank=True)
     cancel_requested_at = models.DateTimeField(null=True, blank=True)
     created_at = models.DateTimeField(db_default=Now())
+    queued_at = models.DateTimeField(db_default=Now())
     started_at = models.DateTimeField(null=True, blank=True)
     beat_at = models.DateTimeField(null=True, blank=True)
     finished_at = models.DateTimeField(null=True, blank=True)
@@ -36,3 +68,152 @@ class Job(models.Model):
     @property
     def is_live(self) -> bool:
         return self.state in self.LIVE
+
+    @property
+    def will_run_again(self) -> bool:
+        return self.state == self.State.INTERRUPTED and self.n_interruptions == 1
+
+    @property
+    def is_cancelling(self) -> bool:
+        return self.state == self.State.RUNNING and self.cancel_requested_at is not None
+
+    @property
+    def time_left(self) -> str:
+        """In words, from the pace so far; empty while there is none to go by."""
+        if self.state != self.State.RUNNING or self.started_at is None or not 0 < self.done < self.total:
+            return ""
+        elapsed = (timezone.now() - self.started_at).total_seconds()
+        if elapsed < 2:
+            return ""
+        return _in_words(elapsed * (self.total - self.done) / self.done)
+
+
+def queue(job: Job, **changes: Any) -> None:
+    """Put a job that is at rest into the queue, for the first time or again; the bell rings once this is committed.
+
+    Raises Refused where it waits, runs or is done with the same work already; `changes` are stored with it.
+    """
+    at_rest = type(job)._default_manager.filter(pk=job.pk, state=job.state).exclude(state__in=Job.LIVE)
+    fresh = {"message": "", "error": "", "done": 0, "total": 0, "n_interruptions": 0}
+    n_queued = at_rest.update(
+        **{**fresh, **changes},
+        state=Job.State.QUEUED,
+        queued_at=Now(),
+        started_at=None,
+        beat_at=None,
+        finished_at=None,
+        cancel_requested_at=None,
+    )
+    if not n_queued:
+        raise Refused("That has changed in the meantime. Look at its page.")
+    job.refresh_from_db()
+    ring_on_commit(job)
+
+
+def cancel(job: Job) -> bool:
+    """Stop a job: at once where nobody works on it, else as soon as the worker hears of it. True if it ended now.
+
+    Raises Refused if it has ended by itself.
+    """
+    rows = type(job)._default_manager.filter(pk=job.pk)
+    waiting = rows.filter(state__in=(Job.State.QUEUED, Job.State.INTERRUPTED))
+    if waiting.update(state=Job.State.CANCELLED, finished_at=Now()):
+        return True
+    if rows.filter(state=Job.State.RUNNING).update(cancel_requested_at=Now()):
+        return False
+    raise Refused("It has already ended.")
+
+
+def ring_on_commit(job: Job) -> None:
+    """Tell the workers once the row is there for them to see. A broker that does not answer breaks nothing."""
+    transaction.on_commit(partial(_ring, job.task, job.pk), robust=True)
+
+
+def ring_queued() -> int:
+    """Look after every kind of job: whose worker died is interrupted, then queued once more; who waits is rung for.
+
+    Called every ten seconds. Returns for how many the bell was rung.
+    """
+    n_rung = 0
+    for model in job_models():
+        _queue_interrupted(model)
+        _mark_interrupted(model)
+        waiting = model._default_manager.filter(state=Job.State.QUEUED, queued_at__lt=Now() - RING_AGAIN_AFTER)
+        for pk in waiting.order_by("queued_at").values_list("pk", flat=True)[:100]:
+            n_rung += _ring(model.task, pk)
+    return n_rung
+
+
+def job_models() -> Iterator[type[Job]]:
+    return (model for model in apps.get_models() if issubclass(model, Job))
+
+
+def why_waiting(job: Job) -> str:
+    """What keeps a job in the queue, named as the process that somebody has to start; empty while that is normal."""
+    if job.state != Job.State.QUEUED or timezone.now() - job.queued_at < SAY_WHY_AFTER:
+        return ""
+    if not _broker_answers():
+        return "The broker (Redis or Valkey) does not answer. This starts by itself once it is back."
+    if Pulse.is_missing(Pulse.WORKER):
+        return "No worker is running. Start it with: celery -A config.celery worker"
+    if any(model._default_manager.filter(state=Job.State.RUNNING).exists() for model in job_models()):
+        return "The workers are busy with other jobs. This one comes next."
+    if Pulse.is_missing(Pulse.BEAT):
+        return "No scheduler is running. Start it with: celery -A config.celery beat"
+    return "A worker takes it in a moment."
+
+
+def _queue_interrupted(model: type[Job]) -> None:
+    for pk in model._default_manager.filter(state=Job.State.INTERRUPTED, n_interruptions=1).values_list(
+        "pk", flat=True
+    ):
+        rows = model._default_manager.filter(pk=pk, state=Job.State.INTERRUPTED, n_interruptions=1)
+        try:
+            with transaction.atomic():
+                n_queued = rows.update(state=Job.State.QUEUED, queued_at=Now(), done=0, finished_at=None)
+        except IntegrityError:
+            # Somebody has started the same work anew, and only one of two may live.
+            rows.update(state=Job.State.FAILED, error="It was interrupted, and the same has been started since.")
+            continue
+        if n_queued:
+            _ring(model.task, pk)
+
+
+def _mark_interrupted(model: type[Job]) -> None:
+    dead = model._default_manager.filter(state=Job.State.RUNNING, beat_at__lt=Now() - DEAD_AFTER)
+    ended = {"finished_at": Now(), "n_interruptions": F("n_interruptions") + 1}
+    dead.filter(cancel_requested_at__isnull=False).update(state=Job.State.CANCELLED, **ended)
+    dead.update(state=Job.State.INTERRUPTED, **ended)
+
+
+def _ring(task: str, pk: int) -> bool:
+    try:
+        with _broker() as broker:
+            current_app.send_task(task, args=[pk], connection=broker, retry=False, ignore_result=True)
+    except BROKER_ERRORS:
+        logger.warning("The broker does not answer: %s %s stays queued.", task, pk)
+        return False
+    return True
+
+
+def _broker_answers() -> bool:
+    try:
+        with _broker():
+            return True
+    except BROKER_ERRORS:
+        return False
+
+
+@contextmanager
+def _broker() -> Iterator[Connection]:
+    """A connection of its own, because the shared ones wait long for a broker that is away."""
+    with current_app.connection_for_write() as broker:
+        broker.ensure_connection(max_retries=1, interval_start=0, timeout=2)
+        yield broker
+
+
+def _in_words(seconds: float) -> str:
+    if seconds < 90:
+        return f"{max(5, round(seconds / 5) * 5)} seconds"
+    minutes = round(seconds / 60)
+    return f"{minutes} minutes" if minutes < 90 else f"{round(minutes / 60)} hours"

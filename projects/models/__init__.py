@@ -3,6 +3,7 @@
 from projects.models.corpus import Candidate, Dataset, MinimalPair, Passage, Question, Reference
 from projects.models.log import LogEntry
 from projects.models.people import Invitation, Membership, Project, User
+from projects.models.pulse import Pulse
 from projects.models.rubric import Criterion, Instructions, Rubric
 
 __all__ = [
@@ -16,6 +17,7 @@ __all__ = [
     "MinimalPair",
     "Passage",
     "Project",
+    "Pulse",
     "Question",
     "Reference",
     "Rubric",

@@ -1,0 +1,32 @@
+"""The pulse of the processes in the background."""
+
+from datetime import timedelta
+
+from django.db import models
+from django.db.models.functions import Now
+from django.utils import timezone
+
+
+class Pulse(models.Model):
+    """When a worker or the scheduler was last seen at work, so that a page can say which one is missing."""
+
+    WORKER = "worker"
+    BEAT = "beat"
+    EVERY_SECONDS = 5.0
+    # The scheduler is seen whenever a worker does its ten-second errand.
+    MISSING_AFTER = {WORKER: timedelta(seconds=15), BEAT: timedelta(seconds=30)}
+
+    process = models.CharField(max_length=10, primary_key=True)
+    seen_at = models.DateTimeField()
+
+    def __str__(self) -> str:
+        return f"{self.process} at {self.seen_at}"
+
+    @classmethod
+    def beat(cls, process: str) -> None:
+        cls.objects.update_or_create(process=process, defaults={"seen_at": Now()})
+
+    @classmethod
+    def is_missing(cls, process: str) -> bool:
+        since = timezone.now() - cls.MISSING_AFTER[process]
+        return not cls.objects.filter(process=process, seen_at__gte=since).exists()
