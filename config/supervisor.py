@@ -1,9 +1,11 @@
 """Keeps the processes of `manage.py serve` alive, and ends them together."""
 
+import os
 import signal
 import subprocess
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from types import FrameType
 
@@ -53,6 +55,7 @@ class Child:
             self.start()
 
     def _plan_next_start(self, now: float, say: Callable[[str], None]) -> None:
+        self.sweep()
         ended, self.process = self.process, None
         if now - self.started_at > STEADY_SECONDS:
             self.pause_seconds = 0.5
@@ -60,6 +63,13 @@ class Child:
         self.due_at = now + self.pause_seconds
         code = ended.returncode if ended else 0
         say(f"The {self.name} ended (exit {code}); it starts again in {self.pause_seconds:.0f} s.")
+
+    def sweep(self) -> None:
+        """End what the program may have left behind: its clock, its web processes."""
+        if self.process is not None:
+            with suppress(ProcessLookupError, PermissionError):
+                os.killpg(self.process.pid, signal.SIGKILL)
+            self.process.wait()
 
     def signal(self, number: signal.Signals) -> None:
         if self.process is not None and self.is_running():
@@ -112,9 +122,7 @@ def end(children: Sequence[Child], *, is_hasty: bool) -> None:
         except Stopped as again:
             deadline = time.monotonic() + (0 if again.is_hasty else GRACE_SECONDS)
     for child in children:
-        child.signal(signal.SIGKILL)
-        if child.process is not None:
-            child.process.wait()
+        child.sweep()
 
 
 def _stop(number: int, _: FrameType | None) -> None:

@@ -109,17 +109,17 @@ def _worker(django_db_setup: None) -> Iterator[None]:
     from config.celery import app
 
     app.control.purge()
-    options = (
-        "--pool",
-        "threads",
-        "--concurrency",
-        "2",
-        "--loglevel",
-        "warning",
+    quiet = (
+        "--quiet",
+        "-A",
+        "config.celery",
+        "worker",
         "--without-gossip",
         "--without-mingle",
+        "--loglevel",
+        "warning",
     )
-    with ground.process("celery", "-A", "config.celery", "worker", *options) as child:
+    with ground.process(*program, *options) as child:
         ground.wait_for_worker(app, child)
         yield
 

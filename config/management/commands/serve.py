@@ -113,7 +113,20 @@ def worker_command(*, has_beat: bool) -> list[str]:
     pool = ["--pool", "threads", "--concurrency", "2"]
     quiet = ["--loglevel", "warning", "--without-gossip", "--without-mingle"]
     clock = ["--beat", "--schedule", str(Path(settings.DATA_DIR) / "beat")] if has_beat else []
-    return [sys.executable, "-m", "celery", "-A", "config.celery", "worker", *pool, *quiet, *clock]
+    warnings = ["-W", "ignore:You're running the worker with superuser"]
+    return [
+        sys.executable,
+        *warnings,
+        "-m",
+        "celery",
+        "--quiet",
+        "-A",
+        "config.celery",
+        "worker",
+        *pool,
+        *quiet,
+        *clock,
+    ]
 
 
 def _is_free(host: str, port: int) -> bool:

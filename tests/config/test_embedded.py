@@ -1,0 +1,290 @@
+"""The private servers, seen from outside: real processes that come, crash and go."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import psycopg2
+import pytest
+import redis
+
+from config import embedded, env, guardian, servers
+
+pytestmark = [
+    pytest.mark.race,
+    pytest.mark.skipif(sys.platform != "linux", reason="reads /proc"),
+]
+
+USER = """
+import sys
+from config import embedded
+embedded.ensure_running()
+print("running", flush=True)
+sys.stdin.read()
+"""
+
+
+class Folder:
+    """A data folder with servers of its own."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        kept = {k: v for k, v in os.environ.items() if k not in {"DATABASE_URL", "REDIS_URL"}}
+        self.environment = {**kept, "ENV_FILE": "", "DATA_DIR": str(path), "EMBEDDED_FSYNC": "0"}
+        self.started: list[subprocess.Popen[str]] = []
+
+    def user(self) -> subprocess.Popen[str]:
+        process = subprocess.Popen(
+            [sys.executable, "-c", USER],
+            cwd=env.BASE_DIR,
+            env=self.environment,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        self.started.append(process)
+        return process
+
+    def answers(self) -> bool:
+        password = (self.path / "postgres_password").read_text()
+        try:
+            psycopg2.connect(host=str(self.run_dir()), user="concord", password=password, dbname="concord").close()
+            broker = redis.Redis(
+                unix_socket_path=str(self.run_dir() / "valkey.sock"),
+                password=(self.path / "valkey_password").read_text(),
+            )
+            return bool(broker.ping())
+        except (psycopg2.OperationalError, redis.RedisError):
+            return False
+
+    def run_dir(self) -> Path:
+        said = subprocess.run(
+            [sys.executable, "-c", "from config import embedded; print(embedded.run_dir())"],
+            cwd=env.BASE_DIR,
+            env=self.environment,
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        return Path(said.stdout.strip())
+
+    def processes(self, word: str = "") -> list[int]:
+        """Everything that runs for this folder: guardians by their environment, servers by their arguments."""
+        found = []
+        for entry in Path("/proc").glob("[0-9]*"):
+            try:
+                arguments = (entry / "cmdline").read_bytes()
+                environment = (entry / "environ").read_bytes()
+            except OSError:
+                continue
+            is_guardian = b"config.guardian" in arguments and f"DATA_DIR={self.path}\0".encode() in environment
+            if (is_guardian or f"{self.path}/".encode() in arguments) and word.encode() in arguments:
+                found.append(int(entry.name))
+        return found
+
+    def wait_until_empty(self, seconds: float = 10.0) -> None:
+        deadline = time.monotonic() + seconds
+        while left := self.processes():
+            assert time.monotonic() < deadline, f"{len(left)} processes are left behind"
+            time.sleep(0.1)
+
+
+@contextmanager
+def _folder(path: Path) -> Iterator[Folder]:
+    folder = Folder(path)
+    try:
+        yield folder
+    finally:
+        for process in folder.started:
+            process.kill()
+            process.communicate()
+        folder.wait_until_empty(20)
+
+
+@contextmanager
+def _new_path() -> Iterator[Path]:
+    """Below the folder of the tests, which the unprivileged user of the servers can reach."""
+    path = embedded.data_dir() / f"embedded-{time.monotonic_ns()}"
+    path.mkdir(mode=0o711)
+    yield path
+    subprocess.run(["rm", "-rf", str(path)], check=True)
+
+
+@pytest.fixture
+def fresh_folder() -> Iterator[Folder]:
+    with _new_path() as path, _folder(path) as folder:
+        yield folder
+
+
+@pytest.fixture(scope="module")
+def used_path() -> Iterator[Path]:
+    with _new_path() as path:
+        yield path
+
+
+@pytest.fixture
+def folder(used_path: Path) -> Iterator[Folder]:
+    """A folder that keeps its data from one test to the next; nothing runs when a test begins."""
+    with _folder(used_path) as folder:
+        yield folder
+
+
+def _says_running(process: subprocess.Popen[str]) -> bool:
+    assert process.stdout
+    return process.stdout.readline() == "running\n"
+
+
+def test_ten_simultaneous_starts_share_one_pair_of_servers(fresh_folder: Folder) -> None:
+    folder = fresh_folder
+    users = [folder.user() for _ in range(10)]
+    assert all(_says_running(user) for user in users)
+    assert folder.answers()
+    assert len(folder.processes("config.guardian")) == 2
+    for user in users:
+        user.kill()
+    folder.wait_until_empty()
+    assert not folder.answers()
+
+
+def test_killing_the_first_user_does_no_harm_to_the_second(folder: Folder) -> None:
+    first = folder.user()
+    assert _says_running(first)
+    second = folder.user()
+    assert _says_running(second)
+    first.kill()
+    first.wait()
+    time.sleep(4 * guardian.LOOK_SECONDS)
+    assert folder.answers()
+    second.kill()
+    folder.wait_until_empty()
+
+
+def test_killing_a_guardian_leaves_no_server_and_the_next_start_works(folder: Folder) -> None:
+    first = folder.user()
+    assert _says_running(first)
+    for pid in folder.processes("config.guardian"):
+        os.kill(pid, signal.SIGKILL)
+    second = folder.user()
+    assert _says_running(second), second.stderr and second.stderr.read()
+    assert folder.answers()
+    assert len(folder.processes("config.guardian")) == 2
+
+
+def test_a_server_that_dies_is_started_again(folder: Folder) -> None:
+    assert _says_running(folder.user())
+    for word in ("valkey-server", "/postgres"):
+        (pid, *_) = folder.processes(word)
+        os.kill(pid, signal.SIGKILL)
+    deadline = time.monotonic() + 15
+    while not folder.answers():
+        assert time.monotonic() < deadline, "the servers did not come back"
+        time.sleep(0.1)
+
+
+def test_a_start_right_after_the_last_end_works_every_time(folder: Folder) -> None:
+    for _ in range(3):
+        user = folder.user()
+        assert _says_running(user)
+        user.kill()
+        user.wait()
+        time.sleep(guardian.LOOK_SECONDS)  # the guardian is just about to stop its server
+
+
+def test_secrets_are_random_private_and_stay(folder: Folder) -> None:
+    assert _says_running(folder.user())
+    names = ("postgres_password", "valkey_password")
+    before = {name: (folder.path / name).read_text() for name in names}
+    assert len(set(before.values())) == 2
+    for name in names:
+        assert (folder.path / name).stat().st_mode & 0o777 == 0o600
+        assert len(before[name]) >= 43
+    assert folder.run_dir().stat().st_mode & 0o777 == 0o700
+    assert _says_running(folder.user())
+    assert {name: (folder.path / name).read_text() for name in names} == before
+
+
+def test_wrong_passwords_are_refused(folder: Folder) -> None:
+    assert _says_running(folder.user())
+    with pytest.raises(psycopg2.OperationalError, match="password"):
+        psycopg2.connect(host=str(folder.run_dir()), user="concord", password="guess", dbname="concord")
+    with pytest.raises(redis.AuthenticationError):
+        redis.Redis(unix_socket_path=str(folder.run_dir() / "valkey.sock")).ping()
+
+
+def test_data_of_a_release_that_is_not_there_are_refused_with_advice(fresh_folder: Folder) -> None:
+    home = fresh_folder.path / "postgres"
+    home.mkdir()
+    (home / "PG_VERSION").write_text("12\n")
+    user = fresh_folder.user()
+    _, said = user.communicate()
+    assert "made by PostgreSQL 12" in said
+    assert "pg_dump" in said
+
+
+def test_data_survive_a_stop(folder: Folder) -> None:
+    password = folder.path / "postgres_password"
+
+    def ask(statement: str) -> list[tuple[int]]:
+        user = folder.user()
+        assert _says_running(user)
+        link = psycopg2.connect(
+            host=str(folder.run_dir()), user="concord", password=password.read_text(), dbname="concord"
+        )
+        with link, link.cursor() as cursor:
+            cursor.execute(statement)
+            rows = cursor.fetchall() if cursor.description else []
+        link.close()
+        user.kill()
+        folder.wait_until_empty()
+        return rows
+
+    ask("CREATE TABLE kept AS SELECT 7 AS n")
+    assert ask("SELECT n FROM kept") == [(7,)]
+
+
+def test_a_deep_data_folder_gets_its_sockets_in_a_short_private_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    deep = embedded.data_dir() / ("d" * 100)
+    monkeypatch.setenv("DATA_DIR", str(deep))
+    try:
+        assert len(os.fsencode(embedded.run_dir() / ".s.PGSQL.5432")) < 108
+        assert embedded.run_dir().name.startswith(f"concord-{os.getuid()}-")
+    finally:
+        deep.rmdir()
+
+
+def test_a_socket_folder_of_somebody_else_is_refused(tmp_path: Path) -> None:
+    server = servers.Valkey(tmp_path)
+    strange = tmp_path / "strange"
+    strange.symlink_to(tmp_path)
+    with pytest.raises(embedded.NotAvailable, match="belongs to somebody else"):
+        server.make_own_dir(strange)
+
+
+def test_a_network_file_system_is_recognised(tmp_path: Path) -> None:
+    mounts = tmp_path / "mounts"
+    mounts.write_text("/dev/vda / ext4 rw 0 0\nhost:/home /home nfs4 rw 0 0\n/dev/vdb /home/local xfs rw 0 0\n")
+    assert embedded.file_system_of(Path("/home/ann/concord"), mounts) in embedded.NETWORK_FILE_SYSTEMS
+    assert embedded.file_system_of(Path("/home/local/concord"), mounts) == "xfs"
+    assert embedded.file_system_of(Path("/homework"), mounts) == "ext4"
+
+
+def test_a_platform_without_the_programs_gets_one_sentence(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(servers, "_package", lambda name: Path("/nonexistent"))
+    for server, variable in ((servers.Postgres(tmp_path), "DATABASE_URL"), (servers.Valkey(tmp_path), "REDIS_URL")):
+        monkeypatch.setattr(server, "run", tmp_path / "run")
+        with pytest.raises(embedded.NotAvailable, match=variable):
+            server.prepare()
+
+
+def test_servers_of_ones_own_are_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DATABASE_URL", "postgres://ann@db.example/concord")
+    monkeypatch.setenv("REDIS_URL", "redis://broker.example/0")
+    assert embedded.needed() == ()
+    monkeypatch.setenv("REDIS_URL", "")
+    assert embedded.needed() == ("valkey",)
