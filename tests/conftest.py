@@ -109,16 +109,8 @@ def _worker(django_db_setup: None) -> Iterator[None]:
     from config.celery import app
 
     app.control.purge()
-    quiet = (
-        "--quiet",
-        "-A",
-        "config.celery",
-        "worker",
-        "--without-gossip",
-        "--without-mingle",
-        "--loglevel",
-        "warning",
-    )
+    program = ("celery", "--quiet", "-A", "config.celery", "worker", "--loglevel", "warning")
+    options = ("--pool", "threads", "--concurrency", "2", "--without-gossip", "--without-mingle")
     with ground.process(*program, *options) as child:
         ground.wait_for_worker(app, child)
         yield
