@@ -1,0 +1,67 @@
+// Time: the server's clock by this page, active seconds per item, and what is left of the time limit.
+const IDLE_MS = 60_000;
+const TICK_MS = 1000;
+
+export function serverClock(serverNow) {
+  const origin = performance.now();
+  return () => Math.round(serverNow + performance.now() - origin);
+}
+
+// Seconds with the page in view and somebody at it, each for the item that was current.
+export class ActiveTime {
+  constructor(nItems, before) {
+    this.seconds = Array.from({ length: nItems }, (_, place) => Number(before?.[place]) || 0);
+    this.place = 0;
+    this.lastInput = performance.now();
+    this.lastTick = performance.now();
+  }
+
+  start() {
+    const seen = () => {
+      this.lastInput = performance.now();
+    };
+    for (const name of ["pointermove", "pointerdown", "keydown", "wheel", "touchmove"]) {
+      document.addEventListener(name, seen, { passive: true, capture: true });
+    }
+    document.addEventListener("scroll", seen, { passive: true, capture: true });
+    document.addEventListener("visibilitychange", () => this.tick());
+    setInterval(() => this.tick(), TICK_MS);
+  }
+
+  tick() {
+    const now = performance.now();
+    // two seconds at most: a laptop that slept did not work
+    const passed = Math.min(now - this.lastTick, 2 * TICK_MS);
+    const wasInView = document.visibilityState === "visible";
+    if (wasInView && now - this.lastInput < IDLE_MS) this.seconds[this.place] += passed / 1000;
+    this.lastTick = now;
+  }
+
+  moveTo(place) {
+    if (place === this.place) return;
+    this.tick();
+    this.place = place;
+  }
+
+  list() {
+    return this.seconds.map((seconds) => Math.round(seconds * 10) / 10);
+  }
+}
+
+export function startDue(element, dueAt, now) {
+  const show = () => {
+    const minutes = Math.floor((dueAt - now()) / 60_000);
+    element.classList.toggle("is-short", minutes < 5);
+    element.textContent = sayLeft(minutes);
+  };
+  show();
+  setInterval(show, 10_000);
+}
+
+function sayLeft(minutes) {
+  if (minutes < 0) return "Time is up. You can still submit.";
+  if (minutes < 1) return "Less than a minute left";
+  if (minutes < 120) return `${minutes} min left`;
+  if (minutes < 2880) return `${Math.floor(minutes / 60)} h left`;
+  return `${Math.floor(minutes / 1440)} days left`;
+}

@@ -1,0 +1,239 @@
+// Saving: every change goes to this device at once and to the server within a second; "saved" is said only after its 2xx.
+import { isEmpty, read, wipe, write } from "../keep.js";
+
+const WAIT_MS = 350;
+const BACK_OFF_MS = [1000, 2000, 4000, 8000, 15000, 30000];
+const PARTS = ["answers", "cannot", "flags", "comments"];
+
+function blank() {
+  return { answers: {}, cannot: {}, flags: {}, comments: {} };
+}
+
+// Walks [part, place, key or undefined, [value, stamp]].
+function* entriesOf(changes) {
+  for (const part of PARTS) {
+    for (const [place, entry] of Object.entries(changes?.[part] ?? {})) {
+      if (part === "answers") for (const [key, stamped] of Object.entries(entry)) yield [part, place, key, stamped];
+      else yield [part, place, undefined, entry];
+    }
+  }
+}
+
+function get(changes, part, place, key) {
+  return part === "answers" ? changes.answers[place]?.[key] : changes[part][place];
+}
+
+function set(changes, part, place, key, stamped) {
+  if (part === "answers") (changes.answers[place] ??= {})[key] = stamped;
+  else changes[part][place] = stamped;
+}
+
+function drop(changes, part, place, key) {
+  if (part !== "answers") delete changes[part][place];
+  else if (changes.answers[place]) {
+    delete changes.answers[place][key];
+    if (!Object.keys(changes.answers[place]).length) delete changes.answers[place];
+  }
+}
+
+function addNewer(changes, others) {
+  for (const [part, place, key, stamped] of entriesOf(others)) {
+    const mine = get(changes, part, place, key);
+    if (!mine || mine[1] < stamped[1]) set(changes, part, place, key, stamped);
+  }
+}
+
+function dropSent(changes, sent) {
+  for (const [part, place, key, stamped] of entriesOf(sent)) {
+    const mine = get(changes, part, place, key);
+    if (mine && mine[1] <= stamped[1]) drop(changes, part, place, key);
+  }
+}
+
+export class Drafts {
+  // now: the server's time by this page; seconds: active seconds so far; onState(state, message); onAnswer(part, place, value, key)
+  constructor({ key, user, urls, csrf, now, seconds, onState, onAnswer }) {
+    Object.assign(this, { key, user, urls, csrf, now, seconds, onState, onAnswer });
+    this.unsent = blank();
+    this.lastGoodAt = 0;
+    this.nFailed = 0;
+    this.timer = null;
+    this.sending = null;
+    this.isClosed = false;
+    this.isSignedOut = false;
+  }
+
+  get hasUnsent() {
+    return !isEmpty(this.unsent);
+  }
+
+  // Answers that an earlier page on this device could not send any more.
+  restore() {
+    const entry = read(this.key);
+    if (!entry || entry.user !== this.user) return null;
+    addNewer(this.unsent, entry.unsent);
+    for (const [part, place, key, [value]] of entriesOf(this.unsent)) this.onAnswer(part, place, value, key);
+    if (this.hasUnsent) this.schedule(0);
+    return entry;
+  }
+
+  note(part, place, value, key) {
+    if (this.isClosed) return;
+    set(this.unsent, part, String(place), key, [value, this.now()]);
+    this.keep();
+    if (!this.isSignedOut) {
+      this.onState(this.nFailed ? "kept" : "saving");
+      if (!this.nFailed) this.schedule(WAIT_MS);
+    }
+  }
+
+  keep(sent = null) {
+    const entry = read(this.key) ?? { user: this.user, urls: this.urls, unsent: blank() };
+    if (sent) dropSent(entry.unsent, sent);
+    addNewer(entry.unsent, this.unsent);
+    entry.seconds = this.seconds();
+    entry.keptAt = Date.now();
+    this.isKept = write(this.key, entry);
+  }
+
+  schedule(wait) {
+    clearTimeout(this.timer);
+    this.timer = setTimeout(() => this.flush(), wait);
+  }
+
+  // Send what is unsent; true when nothing is left to send.
+  async flush({ keepalive = false } = {}) {
+    clearTimeout(this.timer);
+    if (this.sending) await this.sending;
+    if (this.isClosed || !this.hasUnsent) return !this.isSignedOut;
+    this.sending = this.send(keepalive);
+    try {
+      return await this.sending;
+    } finally {
+      this.sending = null;
+    }
+  }
+
+  async send(keepalive) {
+    const sent = structuredClone(this.unsent);
+    let response;
+    try {
+      response = await this.post(sent, keepalive);
+      if (response.status === 403 && (await this.refresh())) response = await this.post(sent, keepalive);
+    } catch {
+      return this.failed();
+    }
+    if (response.status === 401) return this.signedOut();
+    if (response.status === 409) return this.closed(await sayOf(response));
+    if (!response.ok) return this.failed(response.status < 500 ? await sayOf(response) : "");
+    return this.saved(sent, await response.json().catch(() => ({})));
+  }
+
+  post(sent, keepalive) {
+    return fetch(this.urls.draft, {
+      method: "POST",
+      headers: { "Content-Type": "application/json", Accept: "application/json", "X-CSRFToken": this.csrf },
+      body: JSON.stringify({ ...sent, seconds: this.seconds() }),
+      redirect: "error",
+      keepalive,
+      signal: keepalive ? undefined : AbortSignal.timeout(20000),
+    });
+  }
+
+  saved(sent, merged) {
+    dropSent(this.unsent, sent);
+    this.keep(sent);
+    this.nFailed = 0;
+    this.isSignedOut = false;
+    this.lastGoodAt = performance.now();
+    for (const [part, place, key, [value]] of entriesOf(merged)) {
+      if (!get(this.unsent, part, place, key)) this.onAnswer(part, place, value, key);
+    }
+    if (this.hasUnsent) this.schedule(WAIT_MS);
+    this.onState(this.hasUnsent ? "saving" : "saved");
+    return !this.hasUnsent;
+  }
+
+  failed(message = "") {
+    this.schedule(BACK_OFF_MS[Math.min(this.nFailed, BACK_OFF_MS.length - 1)] * (0.8 + 0.4 * Math.random()));
+    this.nFailed += 1;
+    this.onState("kept", message);
+    return false;
+  }
+
+  signedOut() {
+    this.isSignedOut = true;
+    this.onState("signed-out");
+    return false;
+  }
+
+  // Submitted, returned or taken back: nothing more can be sent, so nothing is kept.
+  closed(message) {
+    this.isClosed = true;
+    wipe(this.key);
+    this.unsent = blank();
+    this.onState("closed", message);
+    return true;
+  }
+
+  // Ask who is signed in and for a fresh token; true when it is still us.
+  async refresh() {
+    const response = await fetch(this.urls.session, {
+      headers: { Accept: "application/json" },
+      redirect: "error",
+      cache: "no-store",
+      signal: AbortSignal.timeout(15000),
+    });
+    if (response.status === 401) {
+      this.signedOut();
+      return false;
+    }
+    if (!response.ok) return false;
+    const { user, csrf } = await response.json();
+    if (String(user) !== this.user) {
+      wipe(this.key);
+      location.reload();
+      return false;
+    }
+    this.csrf = csrf;
+    this.isSignedOut = false;
+    this.lastGoodAt = performance.now();
+    return true;
+  }
+
+  // Back in view or back on the network: try at once.
+  async wake() {
+    if (this.isClosed) return;
+    try {
+      if (this.isSignedOut && !(await this.refresh())) return;
+    } catch {
+      return;
+    }
+    if (this.hasUnsent) await this.flush();
+    else if (this.nFailed === 0 && this.lastGoodAt) this.onState("saved");
+  }
+
+  // Before the form itself is sent: everything saved, still signed in, a token that is good.
+  async makeReady() {
+    if (!(await this.flush())) return false;
+    if (this.isClosed || performance.now() - this.lastGoodAt < 30000) return true;
+    try {
+      return await this.refresh();
+    } catch {
+      this.failed();
+      return false;
+    }
+  }
+
+  wipe() {
+    wipe(this.key);
+  }
+}
+
+async function sayOf(response) {
+  try {
+    return (await response.json()).message ?? "";
+  } catch {
+    return "";
+  }
+}
