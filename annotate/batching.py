@@ -13,7 +13,6 @@ from annotate.choosing import Row, Selection, choose
 from annotate.costs import Cost, cost_of, seconds_per_item
 from annotate.cutting import cut_passage
 from annotate.models import Batch, BatchAnnotator
-from annotate.models.batch import ROUND
 from annotate.places import NewHit
 from projects import log
 from projects.errors import Refused
@@ -21,8 +20,6 @@ from projects.models import Instructions, Membership, Project
 from projects.rubrics import current_rubric
 
 MAX_JUDGMENTS = 1_000
-DEPTH_ROUNDS = 1_024
-"""Depth first, a HIT's queue keys lie this many rounds before the next HIT's: more than a HIT can have places."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -156,7 +153,9 @@ def check_terms(project: Project, terms: Terms) -> Terms:
         cents_per_hit=project.cents_per_hit if terms.cents_per_hit is None else terms.cents_per_hit,
         cents_per_item=project.cents_per_item if terms.cents_per_item is None else terms.cents_per_item,
         fee_share=project.fee_share if terms.fee_share is None else terms.fee_share,
-        time_limit_minutes=terms.time_limit_minutes or project.time_limit_minutes,
+        time_limit_minutes=(
+            project.time_limit_minutes if terms.time_limit_minutes is None else terms.time_limit_minutes
+        ),
     )
     _check_ranges(filled)
     return filled
@@ -191,11 +190,10 @@ def _write_hits(batch: Batch, rows: Sequence[Row]) -> None:
     hits = list(cut(rows, batch.hit_size))
     keys = list(range(len(hits)))
     Random(batch.seed).shuffle(keys)  # noqa: S311 - to be repeated, not to be secret
-    step = ROUND * DEPTH_ROUNDS if batch.order == Batch.Order.DEPTH else 1
     places.create_hits(
         batch,
         [
-            NewHit(number, hit[0].passage, key * step, [(row.candidate, row.question) for row in hit])
+            NewHit(number, hit[0].passage, batch.first_queue_key(key), [(row.candidate, row.question) for row in hit])
             for number, (hit, key) in enumerate(zip(hits, keys, strict=True), start=1)
         ],
     )

@@ -1,0 +1,109 @@
+from itertools import count
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from annotate.cutting import cut_passage, sample_passages
+
+SIZES = st.lists(st.integers(1, 14), min_size=1, max_size=12)
+
+
+def groups_of(sizes: list[int]) -> list[list[int]]:
+    numbers = count()
+    return [[next(numbers) for _ in range(size)] for size in sizes]
+
+
+def sizes_after(sizes: list[int], hit_size: int = 10) -> list[int]:
+    return [len(hit) for hit in cut_passage(groups_of(sizes), hit_size)]
+
+
+@given(sizes=SIZES, hit_size=st.integers(1, 12))
+def test_every_candidate_is_in_one_hit_and_no_hit_is_too_large(sizes: list[int], hit_size: int) -> None:
+    hits = cut_passage(groups_of(sizes), hit_size)
+    assert sorted(candidate for hit in hits for candidate in hit) == list(range(sum(sizes)))
+    assert all(0 < len(hit) <= hit_size for hit in hits)
+    assert len(hits) == -(-sum(sizes) // hit_size)
+    assert all(hit == sorted(hit) for hit in hits)
+    assert [hit[0] for hit in hits] == sorted(hit[0] for hit in hits)
+
+
+@given(n=st.integers(1, 80), hit_size=st.integers(1, 12), is_one_question=st.booleans())
+def test_hits_differ_by_one_at_most_where_no_question_need_be_kept_together(
+    n: int, hit_size: int, is_one_question: bool
+) -> None:
+    sizes = sizes_after([n] if is_one_question else [1] * n, hit_size)
+    assert max(sizes) - min(sizes) <= 1
+
+
+@given(hits=st.lists(st.lists(st.integers(1, 6), min_size=2, max_size=4), min_size=1, max_size=3))
+def test_questions_that_fit_whole_are_kept_whole(hits: list[list[int]]) -> None:
+    hit_size = max(sum(hit) for hit in hits)
+    for hit in hits:
+        hit.append(hit_size - sum(hit))
+    sizes = [size for hit in hits for size in hit if size]
+    cut = cut_passage(groups_of(sizes), hit_size)
+    home = {candidate: number for number, hit in enumerate(cut) for candidate in hit}
+    assert all(len({home[candidate] for candidate in group}) == 1 for group in groups_of(sizes))
+
+
+@pytest.mark.parametrize(
+    ("sizes", "expected"),
+    [
+        ([11], [6, 5]),
+        ([1] * 11, [6, 5]),
+        ([4, 4, 3], [4, 7]),
+        ([10], [10]),
+        ([5, 5, 5, 5], [10, 10]),
+        ([12, 3], [8, 7]),
+        ([7, 7, 6], [10, 10]),
+        ([21], [7, 7, 7]),
+    ],
+)
+def test_known_cuts(sizes: list[int], expected: list[int]) -> None:
+    assert sorted(sizes_after(sizes)) == sorted(expected)
+
+
+def test_going_back_finds_the_one_arrangement_that_keeps_questions_whole() -> None:
+    assert cut_passage([[1, 2, 3], [4, 5, 6], [7, 8], [9, 10], [11, 12]], 6) == [
+        [1, 2, 3, 4, 5, 6],
+        [7, 8, 9, 10, 11, 12],
+    ]
+
+
+def test_a_long_passage_is_cut_without_a_long_search() -> None:
+    assert len(cut_passage(groups_of([3, 4] * 1_000), 10)) == 700
+
+
+def test_no_candidates_make_no_hit() -> None:
+    assert cut_passage([], 10) == []
+
+
+def brute_nearest(sizes: list[int], target: int) -> int:
+    sums = {0}
+    for size in sizes:
+        sums |= {total + size for total in sums}
+    return min(abs(total - target) for total in sums)
+
+
+@given(sizes=st.lists(st.integers(1, 9), min_size=1, max_size=12), n=st.integers(1, 60), seed=st.integers(0, 9))
+def test_a_sample_of_whole_passages_comes_as_near_as_any(sizes: list[int], n: int, seed: int) -> None:
+    n = min(n, sum(sizes))
+    chosen = sample_passages({"a": dict(enumerate(sizes))}, n, seed)
+    assert abs(sum(sizes[passage] for passage in chosen) - n) == brute_nearest(sizes, n)
+
+
+def test_a_sample_keeps_each_datasets_share_and_repeats_with_its_seed() -> None:
+    sizes = {"a": {i: 1 + i % 4 for i in range(400)}, "b": {1_000 + i: 5 for i in range(100)}}
+    chosen = sample_passages(sizes, 300, seed=4)
+    n_a = sum(sizes["a"][passage] for passage in chosen if passage < 1_000)
+    n_b = 5 * sum(passage >= 1_000 for passage in chosen)
+    assert n_a + n_b == 300
+    assert abs(n_a - 200) <= 3
+    assert sample_passages(dict(reversed(sizes.items())), 300, seed=4) == chosen
+    assert sample_passages(sizes, 300, seed=5) != chosen
+
+
+def test_a_large_sample_is_met_as_well() -> None:
+    sizes = {"a": {i: 7 + i % 5 for i in range(5_000)}}
+    assert sum(sizes["a"][passage] for passage in sample_passages(sizes, 31_234, seed=1)) == 31_234
