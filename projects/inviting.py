@@ -43,7 +43,7 @@ def create_invitation(
     days: int = DEFAULT_DAYS,
     note: str = "",
 ) -> tuple[Invitation, str]:
-    """Make an invitation and its token, which is never shown again. Raises Refused for a role above the actor's right."""
+    """Make an invitation and its token, which is not kept. Raises Refused for a role above the actor's right."""
     if role == Membership.Role.OWNER or role not in grantable_roles(actor):
         raise Refused("You cannot invite people to this role.")
     if not 1 <= days <= MOST_DAYS:

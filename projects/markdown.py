@@ -16,7 +16,9 @@ TAGS = {
     "li", "ol", "p", "pre", "s", "strong", "sub", "sup", "table", "tbody", "td", "th", "thead", "tr", "ul",
 }  # fmt: skip
 ATTRIBUTES = {"a": {"href", "title"}, "ol": {"start"}, "th": {"align"}, "td": {"align"}}
-DROPPED_WITH_CONTENT = {"script", "style", "iframe", "object", "template", "noscript", "svg", "math", "title", "textarea"}
+DROPPED_WITH_CONTENT = {
+    "iframe", "math", "noscript", "object", "script", "style", "svg", "template", "textarea", "title",
+}  # fmt: skip
 SCHEMES = {"http", "https", "mailto"}
 REL = "noopener noreferrer nofollow"
 

@@ -16,7 +16,7 @@ OVER = "This link has been used, or it is older than an hour. Ask for a new one.
 
 @transaction.atomic
 def issue_link(*, target: Membership, actor: Membership) -> str:
-    """The path of a reset link for a member. Raises Refused where the issuer does not hold all that the account opens."""
+    """The path of a reset link for a member. Raises Refused where the account opens more than the issuer manages."""
     reason = why_not_issue(target=target, actor=actor)
     if reason:
         raise Refused(reason)
@@ -48,7 +48,7 @@ def why_not_issue(*, target: Membership, actor: Membership) -> str:
             return "This account owns a project. Whoever runs the site can issue the link."
         manager = mine.get(theirs.project_id)
         if manager is None:
-            return "This account is also a member of a project that you do not manage. Whoever runs the site can issue the link."
+            return "This person is also in a project that you do not manage. Whoever runs the site can issue the link."
         if theirs.role == Membership.Role.MANAGER and not manager.is_owner:
             return "Only an owner of the project can issue the link for a manager."
     return ""

@@ -63,7 +63,8 @@ def set_annotates(*, target: Membership, annotates: bool, actor: Membership) -> 
     target.is_annotator = annotates
     target.save(update_fields=["is_annotator"])
     after = {"is_annotator": annotates}
-    log.record(target.project, actor, "change whether annotates", target, before={"is_annotator": not annotates}, after=after)
+    before = {"is_annotator": not annotates}
+    log.record(target.project, actor, "change whether annotates", target, before=before, after=after)
     return target
 
 
@@ -80,12 +81,10 @@ def change_standing(*, target: Membership, standing: str, actor: Membership, why
         return target
     if target.is_owner:
         _refuse_for_last_owner(target, "is suspended or removed")
-    before = target.standing
+    before, after = {"standing": target.standing}, {"standing": standing}
     target.standing = standing
     target.save(update_fields=["standing"])
-    log.record(
-        target.project, actor, "change standing", target, before={"standing": before}, after={"standing": standing}, why=why
-    )
+    log.record(target.project, actor, "change standing", target, before=before, after=after, why=why)
     _revoke_invitations_above(target, actor)
     return target
 

@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from projects.views import accounts
+from projects.views import accounts, people, projects, rubrics
 
 app_name = "projects"
 
@@ -13,4 +13,29 @@ urlpatterns = [
     path("account/password/", accounts.password_change, name="password-change"),
     path("reset/", accounts.password_forgotten, name="password-forgotten"),
     path("reset/<str:uidb64>/<str:token>/", accounts.password_reset, name="password-reset"),
+    path("join/<str:token>/", people.join, name="join"),
+    path("projects/new/", projects.project_new, name="project-new"),
+    path("p/<slug:slug>/settings/", projects.project_settings, name="project-settings"),
+    path("p/<slug:slug>/settings/edit/", projects.project_settings_edit, name="project-settings-edit"),
+    path("p/<slug:slug>/settings/delete/", projects.project_delete, name="project-delete"),
+    path("p/<slug:slug>/rubric/", rubrics.rubric_show, name="rubric-show"),
+    path("p/<slug:slug>/rubric/<int:version>/", rubrics.rubric_show, name="rubric-version"),
+    path("p/<slug:slug>/rubric/new/", rubrics.rubric_new, name="rubric-new"),
+    path("p/<slug:slug>/rubric/preset/", rubrics.rubric_preset, name="rubric-preset"),
+    path("p/<slug:slug>/instructions/edit/", rubrics.instructions_edit, name="instructions-edit"),
+    path("p/<slug:slug>/instructions/<int:version>/", rubrics.instructions_show, name="instructions-version"),
+    path("p/<slug:slug>/people/", people.people_list, name="people-list"),
+    path("p/<slug:slug>/people/invitations/", people.invitation_list, name="invitation-list"),
+    path("p/<slug:slug>/people/invitations/new/", people.invitation_new, name="invitation-new"),
+    path(
+        "p/<slug:slug>/people/invitations/<int:invitation_id>/revoke/",
+        people.invitation_revoke,
+        name="invitation-revoke",
+    ),
+    path("p/<slug:slug>/people/<slug:pseudonym>/", people.member_show, name="member-show"),
+    path("p/<slug:slug>/people/<slug:pseudonym>/role/", people.member_role, name="member-role"),
+    path("p/<slug:slug>/people/<slug:pseudonym>/annotates/", people.member_annotates, name="member-annotates"),
+    path("p/<slug:slug>/people/<slug:pseudonym>/standing/", people.member_standing, name="member-standing"),
+    path("p/<slug:slug>/people/<slug:pseudonym>/reset-link/", people.member_reset_link, name="member-reset-link"),
+    path("p/<slug:slug>/log/", projects.log_list, name="log-list"),
 ]

@@ -94,6 +94,4 @@ class SignUpForm(NewPasswordForm):
 class AccountForm(forms.Form):
     first_name = forms.CharField(max_length=150, required=False)
     last_name = forms.CharField(max_length=150, required=False)
-    email = forms.EmailField(
-        required=False, help_text="Only the managers of your projects see your name and address."
-    )
+    email = forms.EmailField(required=False, help_text="Only the managers of your projects see your name and address.")

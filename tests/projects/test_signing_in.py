@@ -183,7 +183,13 @@ def test_account_shows_projects_and_saves_the_name(
     page = client.get(reverse("projects:account")).content.decode()
     assert annotator.pseudonym in page
     assert annotator.project.name in page
-    data = {"first_name": "Anna", "last_name": "Berg", "email": "anna@example.org", "is_superuser": "1", "username": "x"}
+    data = {
+        "first_name": "Anna",
+        "last_name": "Berg",
+        "email": "anna@example.org",
+        "is_superuser": "1",
+        "username": "x",
+    }
     assert client.post(reverse("projects:account"), data).status_code == 302
     user = User.objects.get(username="anna")
     assert (user.get_full_name(), user.email, user.is_superuser) == ("Anna Berg", "anna@example.org", False)

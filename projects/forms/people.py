@@ -1,0 +1,80 @@
+"""Forms of members and invitations."""
+
+from typing import Any
+
+from django import forms
+
+from projects.inviting import DEFAULT_DAYS, MOST_DAYS
+from projects.models import Membership
+from projects.people import grantable_roles
+
+Role = Membership.Role
+
+WHAT_ROLES_DO = {
+    Role.ANNOTATOR: "Annotator: rates, and sees the own work only",
+    Role.RESEARCHER: "Researcher: reads data and results, under pseudonyms",
+    Role.MANAGER: "Manager: imports, opens batches, invites and pays people",
+    Role.OWNER: "Owner: all of it, and decides on managers and settings",
+}
+
+
+class InvitationForm(forms.Form):
+    role = forms.ChoiceField(widget=forms.RadioSelect, initial=Role.ANNOTATOR)
+    is_annotator = forms.BooleanField(
+        label="Rates HITs as well",
+        required=False,
+        help_text="Annotators always do. Of people who see sources and results, judgments are marked as not blind.",
+    )
+    max_uses = forms.IntegerField(
+        label="How many people may join by this link", initial=1, min_value=1, max_value=10_000
+    )
+    days = forms.IntegerField(label="Days until it ends", initial=DEFAULT_DAYS, min_value=1, max_value=MOST_DAYS)
+    note = forms.CharField(
+        required=False, max_length=120, help_text="For managers, to tell invitations apart, such as “pilot group”."
+    )
+
+    def __init__(self, actor: Membership, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        roles = [role for role in grantable_roles(actor) if role != Role.OWNER]
+        self.fields["role"].choices = [(role.value, WHAT_ROLES_DO[role]) for role in roles]  # type: ignore[attr-defined]
+
+
+class RoleForm(forms.Form):
+    role = forms.ChoiceField(widget=forms.RadioSelect)
+
+    def __init__(self, actor: Membership, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["role"].choices = [(role.value, WHAT_ROLES_DO[role]) for role in grantable_roles(actor)]  # type: ignore[attr-defined]
+
+
+class AnnotatesForm(forms.Form):
+    is_annotator = forms.BooleanField(required=False)
+
+
+class StandingForm(forms.Form):
+    standing = forms.ChoiceField(choices=Membership.Standing.choices)
+    why = forms.CharField(required=False, max_length=500)
+
+
+class PeopleFilterForm(forms.Form):
+    SORTS = {
+        "joined": ("joined_at", "id"),
+        "-joined": ("-joined_at", "-id"),
+        "pseudonym": ("pseudonym",),
+        "-pseudonym": ("-pseudonym",),
+        "name": ("user__username", "id"),
+        "-name": ("-user__username", "-id"),
+        "role": ("role", "id"),
+        "-role": ("-role", "-id"),
+    }
+
+    q = forms.CharField(required=False, max_length=100, label="Search")
+    role = forms.ChoiceField(required=False, choices=[("", "any role"), *Role.choices])
+    kind = forms.ChoiceField(required=False, choices=[("", "any kind"), *Membership.Kind.choices])
+    standing = forms.ChoiceField(required=False, choices=[("", "any standing"), *Membership.Standing.choices])
+    sort = forms.ChoiceField(required=False, choices=[(name, name) for name in SORTS])
+
+
+class LogFilterForm(forms.Form):
+    act = forms.CharField(required=False, max_length=60)
+    actor = forms.CharField(required=False, max_length=40)

@@ -1,0 +1,101 @@
+"""Forms of a project's own settings."""
+
+from decimal import Decimal
+from typing import Any
+
+from django import forms
+from django.core.exceptions import ValidationError
+from django.core.validators import MaxValueValidator, MinValueValidator
+from django.db.models import Field
+
+from projects.founding import SLUG_RULE, why_not_slug
+from projects.models import Project
+from projects.revising import MOST_CHARACTERS
+
+
+class NewProjectForm(forms.Form):
+    name = forms.CharField(max_length=120)
+    slug = forms.CharField(
+        label="Address",
+        max_length=60,
+        help_text=f"{SLUG_RULE} It cannot be changed later.",
+        widget=forms.TextInput(attrs={"autocapitalize": "none", "spellcheck": "false"}),
+    )
+    description = forms.CharField(required=False, max_length=5_000, widget=forms.Textarea(attrs={"rows": 3}))
+
+    def clean_slug(self) -> str:
+        slug: str = self.cleaned_data["slug"]
+        if reason := why_not_slug(slug):
+            raise ValidationError(reason)
+        return slug
+
+
+class SettingsForm(forms.Form):
+    name = forms.CharField(max_length=120)
+    description = forms.CharField(
+        required=False,
+        max_length=5_000,
+        help_text="What the study is about. Annotators read it on their desk.",
+        widget=forms.Textarea(attrs={"rows": 3}),
+    )
+    hit_size = forms.IntegerField(label="HIT size", help_text="Candidates on a page, at most.")
+    time_limit_minutes = forms.IntegerField(
+        label="Time limit, in minutes", help_text="After it the HIT is free for others. Late work is kept."
+    )
+    cents_per_hit = forms.IntegerField(label="Cents for a HIT")
+    cents_per_item = forms.IntegerField(label="Cents for an item", help_text="On top of what is paid for the HIT.")
+    fee_percent = forms.DecimalField(
+        label="Platform fee, in per cent",
+        max_digits=6,
+        decimal_places=3,
+        min_value=Decimal(0),
+        max_value=Decimal(100),
+        help_text="What a crowd platform takes on top of the pay; 0 without one.",
+    )
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        for name in ("hit_size", "time_limit_minutes", "cents_per_hit", "cents_per_item"):
+            _take_limits(self.fields[name], Project._meta.get_field(name))
+
+    @staticmethod
+    def initial_of(project: Project) -> dict[str, Any]:
+        names = ("name", "description", "hit_size", "time_limit_minutes", "cents_per_hit", "cents_per_item")
+        percent = Decimal(str(project.fee_share)) * 100
+        return {**{name: getattr(project, name) for name in names}, "fee_percent": f"{percent.normalize():f}"}
+
+    def values(self) -> dict[str, Any]:
+        values = dict(self.cleaned_data)
+        values["fee_share"] = float(values.pop("fee_percent") / 100)
+        return values
+
+
+class DeleteForm(forms.Form):
+    typed = forms.CharField(
+        label="Type the project's address",
+        widget=forms.TextInput(attrs={"autocomplete": "off", "autocapitalize": "none"}),
+    )
+
+
+class InstructionsForm(forms.Form):
+    text = forms.CharField(
+        label="Instructions, in Markdown",
+        max_length=MOST_CHARACTERS,
+        strip=False,
+        widget=forms.Textarea(attrs={"rows": 24, "dir": "auto", "spellcheck": "true"}),
+    )
+    based_on = forms.IntegerField(widget=forms.HiddenInput, min_value=0, max_value=2**31 - 1)
+
+    def clean_text(self) -> str:
+        text: str = self.cleaned_data["text"].replace("\r\n", "\n")
+        if not text.strip():
+            raise ValidationError("Write something that tells annotators how to rate.")
+        return text
+
+
+def _take_limits(field: forms.Field, of: "Field[Any, Any]") -> None:
+    """The limits of the stored value, so that they stand in one place."""
+    low = max((v.limit_value for v in of.validators if isinstance(v, MinValueValidator)), default=0)
+    high = min((v.limit_value for v in of.validators if isinstance(v, MaxValueValidator)), default=2**31 - 1)
+    field.validators += [MinValueValidator(low), MaxValueValidator(high)]
+    field.widget.attrs.update({"min": low, "max": high})

@@ -1,0 +1,164 @@
+"""The form of a rubric of one's own: its name and a formset of criteria."""
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from django import forms
+from django.core.exceptions import ValidationError
+from django.utils.text import slugify
+
+from measures.rubric import CriterionSpec, Level, Scale, ScaleKind
+from projects.models import Criterion
+
+MOST_POINTS = 101
+MOST_CRITERIA = 20
+SLIDER_LOW, SLIDER_HIGH = 0, 100
+ANCHOR = re.compile(r"\s*(-?[0-9]{1,7})\s*[:=–]\s*(.+?)\s*")
+
+
+class RubricForm(forms.Form):
+    name = forms.CharField(max_length=120, help_text="Such as “Fluency and correctness”.")
+
+
+class CriterionForm(forms.Form):
+    name = forms.CharField(max_length=80)
+    key = forms.CharField(
+        max_length=40,
+        required=False,
+        help_text="The name of its column in exports. Left empty, it is made from the name.",
+        widget=forms.TextInput(attrs={"autocapitalize": "none", "spellcheck": "false"}),
+    )
+    statement = forms.CharField(
+        label="What the annotator is asked", max_length=1_000, required=False, widget=forms.Textarea(attrs={"rows": 2})
+    )
+    kind = forms.ChoiceField(
+        label="Scale",
+        choices=[(Criterion.Kind.ORDINAL, "Points, from low to high"), (Criterion.Kind.CONTINUOUS, "Slider, 0 to 100")],
+    )
+    low = forms.IntegerField(label="Lowest point", required=False, initial=1)
+    high = forms.IntegerField(label="Highest point", required=False, initial=5)
+    anchors = forms.CharField(
+        label="What the points mean",
+        required=False,
+        max_length=10_000,
+        help_text="One point a line, such as “5: Same meaning as the reference”.",
+        widget=forms.Textarea(attrs={"rows": 5}),
+    )
+    level = forms.ChoiceField(
+        label="Level of measurement",
+        choices=Criterion.Level.choices,
+        initial=Criterion.Level.ORDINAL,
+        help_text="Which agreement is shown first; the others stay a click away.",
+    )
+    is_reversed = forms.BooleanField(label="Reversed: the low end is the good one", required=False)
+    used_for_quality = forms.BooleanField(label="Annotators are checked by it", required=False, initial=True)
+
+    def clean_key(self) -> str:
+        key: str = self.cleaned_data["key"]
+        if key and not re.fullmatch(r"[a-z0-9]+(_[a-z0-9]+)*", key):
+            raise ValidationError("A key has small letters and digits, with single underscores between them.")
+        return key
+
+    def clean(self) -> dict[str, Any]:
+        cleaned = super().clean() or {}
+        if "name" in cleaned and "key" in cleaned and not cleaned["key"]:
+            cleaned["key"] = slugify(cleaned["name"]).replace("-", "_")[:40].strip("_")
+            if not cleaned["key"]:
+                self.add_error("key", "Write a key: none can be made from this name.")
+        if "kind" in cleaned:
+            self._clean_scale(cleaned)
+        return cleaned
+
+    def _clean_scale(self, cleaned: dict[str, Any]) -> None:
+        if cleaned["kind"] == Criterion.Kind.CONTINUOUS:
+            low, high = SLIDER_LOW, SLIDER_HIGH
+            if cleaned.get("level") == Level.NOMINAL:
+                self.add_error("level", "On a slider nearly every two answers differ: nominal agreement says nothing.")
+        else:
+            if cleaned.get("low") is None or cleaned.get("high") is None:
+                if not self.errors.keys() & {"low", "high"}:
+                    self.add_error("low", "Give the lowest and the highest point.")
+                return
+            low, high = cleaned["low"], cleaned["high"]
+            if not 2 <= high - low + 1 <= MOST_POINTS:
+                self.add_error("high", f"The scale needs from 2 to {MOST_POINTS} points, counted from the lowest one.")
+                return
+        try:
+            cleaned["scale"] = Scale(kind=ScaleKind(cleaned["kind"]), low=low, high=high)
+        except ValueError as error:
+            self.add_error("low", str(error))
+            return
+        cleaned["texts"] = self._read_anchors(cleaned.get("anchors", ""), cleaned["scale"])
+
+    def _read_anchors(self, text: str, scale: Scale) -> dict[int, str]:
+        found: dict[int, str] = {}
+        for n, line in enumerate(text.splitlines(), start=1):
+            if not line.strip():
+                continue
+            match = ANCHOR.fullmatch(line)
+            if match is None:
+                self.add_error("anchors", f"Line {n}: write the point, a colon, and what it means.")
+                continue
+            value = int(match[1])
+            if not scale.low <= value <= scale.high:
+                self.add_error("anchors", f"Line {n}: {value} is not on the scale.")
+            elif value in found:
+                self.add_error("anchors", f"Line {n}: {value} has a meaning already.")
+            else:
+                found[value] = match[2]
+        return found
+
+    def spec(self) -> CriterionSpec:
+        cleaned = self.cleaned_data
+        return CriterionSpec(
+            key=cleaned["key"],
+            name=cleaned["name"],
+            statement=cleaned["statement"],
+            scale=cleaned["scale"],
+            anchors=cleaned["texts"],
+            reversed=cleaned["is_reversed"],
+            level=Level(cleaned["level"]),
+        )
+
+    @staticmethod
+    def initial_of(criterion: Criterion) -> dict[str, Any]:
+        names = ("name", "key", "statement", "kind", "low", "high", "level", "is_reversed", "used_for_quality")
+        anchors = sorted(criterion.anchors, key=lambda anchor: -anchor["value"])
+        lines = [f"{anchor['value']}: {anchor['text']}" for anchor in anchors]
+        return {**{name: getattr(criterion, name) for name in names}, "anchors": "\n".join(lines)}
+
+
+if TYPE_CHECKING:
+    Criteria = forms.BaseFormSet[CriterionForm]
+else:
+    Criteria = forms.BaseFormSet
+
+
+class BaseCriterionFormSet(Criteria):
+    """At least one criterion, and no key twice."""
+
+    def kept(self) -> list[CriterionForm]:
+        return [form for form in self.forms if form not in self.deleted_forms]
+
+    def clean(self) -> None:
+        if any(self.errors):
+            return
+        keys = [form.cleaned_data["key"] for form in self.kept()]
+        if not keys:
+            raise ValidationError("A rubric needs at least one criterion.")
+        twice = sorted({key for key in keys if keys.count(key) > 1})
+        if twice:
+            raise ValidationError(f"Two criteria have the key {', '.join(twice)}.")
+
+
+CriterionFormSet = forms.formset_factory(
+    CriterionForm,
+    formset=BaseCriterionFormSet,
+    extra=0,
+    min_num=1,
+    validate_min=True,
+    max_num=MOST_CRITERIA,
+    absolute_max=MOST_CRITERIA,
+    validate_max=True,
+    can_delete=True,
+)

@@ -1,0 +1,226 @@
+"""The people of a project: members, what they may do, invitations, joining."""
+
+from django.conf import settings
+from django.contrib import messages
+from django.contrib.auth import login
+from django.core.paginator import Paginator
+from django.db.models import Q, QuerySet
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
+from django.utils import timezone
+from django.views.decorators.cache import never_cache
+from django.views.decorators.debug import sensitive_post_parameters
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from projects import inviting, passwords, people
+from projects.access import ProjectRequest, Right, client_address, public, requires
+from projects.errors import Refused
+from projects.forms.accounts import SignUpForm
+from projects.forms.people import (
+    AnnotatesForm,
+    InvitationForm,
+    PeopleFilterForm,
+    RoleForm,
+    StandingForm,
+)
+from projects.links import absolute_url
+from projects.models import Membership, Project
+
+PEOPLE_ON_A_PAGE = 50
+
+
+@requires(Right.MANAGE)
+@never_cache
+@require_safe
+def people_list(request: ProjectRequest, project: Project) -> HttpResponse:
+    form = PeopleFilterForm(request.GET or {"standing": ""})
+    wanted = form.cleaned_data if form.is_valid() else {}
+    members = _filtered(project.memberships.select_related("user"), wanted)
+    page = Paginator(members, PEOPLE_ON_A_PAGE).get_page(request.GET.get("page"))
+    return render(request, "projects/people_list.html", {"page": page, "form": form, "sort": wanted.get("sort")})
+
+
+@requires(Right.MANAGE)
+@never_cache
+@require_safe
+def member_show(request: ProjectRequest, project: Project, pseudonym: str) -> HttpResponse:
+    return _member_page(request, _member(project, pseudonym))
+
+
+@requires(Right.MANAGE)
+@require_POST
+def member_role(request: ProjectRequest, project: Project, pseudonym: str) -> HttpResponse:
+    member = _member(project, pseudonym)
+    form = RoleForm(request.membership, request.POST)
+    if not form.is_valid():
+        messages.error(request, "You cannot give this role.")
+        return redirect("projects:member-show", project.slug, pseudonym)
+    try:
+        people.change_role(target=member, role=form.cleaned_data["role"], actor=request.membership)
+    except Refused as refusal:
+        messages.error(request, refusal.message)
+    else:
+        messages.success(request, "The role is changed, from the next page on that they open.")
+    return redirect("projects:member-show", project.slug, pseudonym)
+
+
+@requires(Right.MANAGE)
+@require_POST
+def member_annotates(request: ProjectRequest, project: Project, pseudonym: str) -> HttpResponse:
+    member = _member(project, pseudonym)
+    form = AnnotatesForm(request.POST)
+    form.is_valid()
+    annotates = form.cleaned_data["is_annotator"]
+    try:
+        people.set_annotates(target=member, annotates=annotates, actor=request.membership)
+    except Refused as refusal:
+        messages.error(request, refusal.message)
+    else:
+        messages.success(request, "They rate HITs as well." if annotates else "They no longer rate HITs.")
+    return redirect("projects:member-show", project.slug, pseudonym)
+
+
+@requires(Right.MANAGE)
+@require_POST
+def member_standing(request: ProjectRequest, project: Project, pseudonym: str) -> HttpResponse:
+    member = _member(project, pseudonym)
+    form = StandingForm(request.POST)
+    if not form.is_valid():
+        messages.error(request, "There is no such standing.")
+        return redirect("projects:member-show", project.slug, pseudonym)
+    try:
+        people.change_standing(target=member, actor=request.membership, **form.cleaned_data)
+    except Refused as refusal:
+        messages.error(request, refusal.message)
+    else:
+        messages.success(request, f"{pseudonym} is now {form.cleaned_data['standing']}. Judgments stay.")
+    return redirect("projects:member-show", project.slug, pseudonym)
+
+
+@requires(Right.MANAGE)
+@never_cache
+@require_POST
+def member_reset_link(request: ProjectRequest, project: Project, pseudonym: str) -> HttpResponse:
+    member = _member(project, pseudonym)
+    try:
+        path = passwords.issue_link(target=member, actor=request.membership)
+    except Refused as refusal:
+        messages.error(request, refusal.message)
+        return redirect("projects:member-show", project.slug, pseudonym)
+    return render(request, "projects/reset_link_show.html", {"member": member, "link": absolute_url(path, request)})
+
+
+@requires(Right.MANAGE)
+@never_cache
+@require_safe
+def invitation_list(request: ProjectRequest, project: Project) -> HttpResponse:
+    invitations = project.invitations.select_related("created_by")
+    page = Paginator(invitations, PEOPLE_ON_A_PAGE).get_page(request.GET.get("page"))
+    return render(request, "projects/invitation_list.html", {"page": page, "now": timezone.now()})
+
+
+@requires(Right.MANAGE)
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+def invitation_new(request: ProjectRequest, project: Project) -> HttpResponse:
+    form = InvitationForm(request.membership, request.POST if request.method == "POST" else None)
+    if request.method == "POST" and form.is_valid():
+        try:
+            invitation, token = inviting.create_invitation(actor=request.membership, **form.cleaned_data)
+        except Refused as refusal:
+            form.add_error(None, refusal.message)
+        else:
+            link = absolute_url(reverse("projects:join", args=[token]), request)
+            return render(request, "projects/invitation_show.html", {"invitation": invitation, "link": link})
+    return render(request, "projects/invitation_new.html", {"form": form})
+
+
+@requires(Right.MANAGE)
+@require_POST
+def invitation_revoke(request: ProjectRequest, project: Project, invitation_id: int) -> HttpResponse:
+    invitation = get_object_or_404(project.invitations, pk=invitation_id)
+    inviting.revoke(invitation=invitation, actor=request.membership)
+    messages.success(request, "The invitation is revoked. Whoever has joined by it stays.")
+    return redirect("projects:invitation-list", project.slug)
+
+
+@public
+@never_cache
+@sensitive_post_parameters()
+@require_http_methods(["GET", "HEAD", "POST"])
+def join(request: HttpRequest, token: str) -> HttpResponse:
+    address = client_address(request)
+    if inviting.has_guessed_too_often(address):
+        return _held_back(request)
+    invitation = inviting.find_invitation(token)
+    if invitation is None:
+        inviting.count_guess(address)
+        return render(request, "projects/join_over.html", status=404)
+    user = request.user if request.user.is_authenticated else None
+    if user is not None:
+        present = Membership.objects.filter(project=invitation.project, user=user, project__deleted_at=None).first()
+        if present is not None:
+            return _already(request, present)
+    if not inviting.is_usable(invitation):
+        return render(request, "projects/join_over.html", status=410)
+    form = SignUpForm(request.POST if request.method == "POST" and user is None else None)
+    try:
+        if request.method == "POST" and user is not None:
+            return _welcome(request, inviting.join(token=token, user=user))
+        if request.method == "POST" and form.is_valid():
+            given = form.cleaned_data
+            membership = inviting.sign_up(token=token, username=given["username"], password=given["new_password1"])
+            login(request, membership.user, backend=settings.AUTHENTICATION_BACKENDS[-1])
+            return _welcome(request, membership)
+    except inviting.AlreadyMember as already:
+        return _already(request, already.membership)
+    except Refused as refusal:
+        form.add_error(None, refusal.message) if user is None else messages.error(request, refusal.message)
+    return render(request, "projects/join.html", {"invitation": invitation, "form": form, "token": token})
+
+
+def _filtered(members: "QuerySet[Membership]", wanted: dict[str, str]) -> "QuerySet[Membership]":
+    if text := wanted.get("q"):
+        found = Q()
+        for field in ("pseudonym", "user__username", "user__first_name", "user__last_name", "imported_name"):
+            found |= Q(**{f"{field}__icontains": text})
+        members = members.filter(found)
+    for field in ("role", "kind", "standing"):
+        if value := wanted.get(field):
+            members = members.filter(**{field: value})
+    return members.order_by(*PeopleFilterForm.SORTS[wanted.get("sort") or "joined"])
+
+
+def _member(project: Project, pseudonym: str) -> Membership:
+    return get_object_or_404(project.memberships.select_related("user", "project"), pseudonym=pseudonym)
+
+
+def _member_page(request: ProjectRequest, member: Membership) -> HttpResponse:
+    actor = request.membership
+    entries = member.project.log.select_related("actor").filter(object_type="membership", object_id=str(member.pk))
+    context = {
+        "member": member,
+        "why_not_change": people.why_not_change(target=member, actor=actor),
+        "why_no_link": passwords.why_not_issue(target=member, actor=actor),
+        "role_form": RoleForm(actor, initial={"role": member.role}),
+        "entries": entries[:20],
+    }
+    return render(request, "projects/member_show.html", context)
+
+
+def _already(request: HttpRequest, membership: Membership) -> HttpResponse:
+    return render(request, "projects/join_already.html", {"present": membership})
+
+
+def _welcome(request: HttpRequest, membership: Membership) -> HttpResponse:
+    messages.success(request, f"Welcome to {membership.project.name}.")
+    if membership.can_read:
+        return redirect(membership.project)
+    return redirect("annotate:project-desk", membership.project.slug)
+
+
+def _held_back(request: HttpRequest) -> HttpResponse:
+    from projects.views.accounts import locked_out
+
+    return locked_out(request)

@@ -1,0 +1,132 @@
+"""The rubric and the instructions: what they are, and new versions of them."""
+
+from typing import Any
+
+from django.contrib import messages
+from django.http import HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from measures.rubric import PRESETS
+from projects import markdown, revising, rubrics
+from projects.access import ProjectRequest, Right, requires
+from projects.errors import Refused
+from projects.forms.projects import InstructionsForm
+from projects.forms.rubrics import MOST_CRITERIA, BaseCriterionFormSet, CriterionForm, CriterionFormSet, RubricForm
+from projects.models import Project, Rubric
+
+
+@requires(Right.READ)
+@require_safe
+def rubric_show(request: ProjectRequest, project: Project, version: int | None = None) -> HttpResponse:
+    current = rubrics.current_rubric(project)
+    rubric = current if version is None else get_object_or_404(project.rubrics, version=version)
+    context = {
+        "rubric": rubric,
+        "current": current,
+        "criteria": rubrics.criteria_of(rubric) if rubric is not None else (),
+        "stored": {criterion.key: criterion for criterion in rubric.criteria.all()} if rubric is not None else {},
+        "versions": project.rubrics.order_by("-version"),
+    }
+    return render(request, "projects/rubric_show.html", context)
+
+
+@requires(Right.MANAGE)
+@require_http_methods(["GET", "HEAD", "POST"])
+def rubric_new(request: ProjectRequest, project: Project) -> HttpResponse:
+    current = rubrics.current_rubric(project)
+    if request.method != "POST":
+        form, criteria = _start_from(current)
+        return _rubric_form(request, form, criteria)
+    form, criteria = RubricForm(request.POST), CriterionFormSet(request.POST, prefix="criteria")
+    if "add" in request.POST:
+        return _rubric_form(request, form, _with_one_more(criteria))
+    if form.is_valid() and criteria.is_valid():
+        kept = criteria.kept()
+        try:
+            rubric = revising.revise_rubric(
+                project=project,
+                actor=request.membership,
+                name=form.cleaned_data["name"],
+                criteria=[one.spec() for one in kept],
+                not_for_quality=[one.cleaned_data["key"] for one in kept if not one.cleaned_data["used_for_quality"]],
+            )
+        except Refused as refusal:
+            form.add_error(None, refusal.message)
+        else:
+            messages.success(request, f"Version {rubric.version} is the current rubric: new batches use it.")
+            return redirect("projects:rubric-show", project.slug)
+    return _rubric_form(request, form, criteria)
+
+
+@requires(Right.MANAGE)
+@require_POST
+def rubric_preset(request: ProjectRequest, project: Project) -> HttpResponse:
+    try:
+        rubric = revising.revise_to_preset(
+            project=project, actor=request.membership, preset=request.POST.get("preset", "")
+        )
+    except Refused as refusal:
+        messages.error(request, refusal.message)
+    else:
+        messages.success(request, f"{rubric.name} is the current rubric, as version {rubric.version}.")
+    return redirect("projects:rubric-show", project.slug)
+
+
+@requires(Right.MANAGE)
+@require_http_methods(["GET", "HEAD", "POST"])
+def instructions_edit(request: ProjectRequest, project: Project) -> HttpResponse:
+    current = revising.current_instructions(project)
+    newest = current.version if current is not None else 0
+    start = {"text": current.text if current is not None else "", "based_on": newest}
+    form = InstructionsForm(request.POST if request.method == "POST" else None, initial=start)
+    preview = None
+    if request.method == "POST" and form.is_valid():
+        text = form.cleaned_data["text"]
+        if "preview" in request.POST:
+            preview = markdown.render(text)
+        else:
+            try:
+                made = revising.revise_instructions(
+                    project=project, actor=request.membership, text=text, based_on=form.cleaned_data["based_on"]
+                )
+            except Refused as refusal:
+                form.add_error(None, refusal.message)
+                form.data = form.data.copy()
+                form.data["based_on"] = str(newest)
+            else:
+                messages.success(request, f"Version {made.version} is saved. Batches made from now on show it.")
+                return redirect("projects:instructions-edit", project.slug)
+    context = {"form": form, "preview": preview, "current": current, "versions": project.instructions.all()}
+    return render(request, "projects/instructions_edit.html", context)
+
+
+@requires(Right.READ)
+@require_safe
+def instructions_show(request: ProjectRequest, project: Project, version: int) -> HttpResponse:
+    instructions = get_object_or_404(project.instructions, version=version)
+    context = {"instructions": instructions, "html": markdown.render(instructions.text)}
+    return render(request, "projects/instructions_show.html", context)
+
+
+def _start_from(current: Rubric | None) -> tuple[RubricForm, BaseCriterionFormSet]:
+    initial = [CriterionForm.initial_of(criterion) for criterion in current.criteria.all()] if current else []
+    return RubricForm(), CriterionFormSet(prefix="criteria", initial=initial)
+
+
+def _with_one_more(sent: BaseCriterionFormSet) -> BaseCriterionFormSet:
+    """The same formset with an empty criterion at its end; nothing typed is lost."""
+    data = sent.data.copy()
+    n_forms = min(sent.total_form_count() + 1, MOST_CRITERIA)
+    data["criteria-TOTAL_FORMS"] = str(n_forms)
+    if n_forms > sent.total_form_count():
+        for name in CriterionForm.base_fields:
+            initial = CriterionForm.base_fields[name].initial
+            if initial not in (None, False):
+                data[f"criteria-{n_forms - 1}-{name}"] = str(initial)
+    return CriterionFormSet(data, prefix="criteria")
+
+
+def _rubric_form(request: ProjectRequest, form: RubricForm, criteria: BaseCriterionFormSet) -> HttpResponse:
+    context: dict[str, Any] = {"form": form, "criteria": criteria, "presets": PRESETS.values()}
+    return render(request, "projects/rubric_new.html", context)
