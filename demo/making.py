@@ -1,0 +1,242 @@
+"""Making the demo project: people, corpus, batches and simulated work, all through the acts that pages use."""
+
+import secrets
+import tempfile
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import orjson
+from django.db import transaction
+from django.db.models import Sum
+
+from annotate import batching, importing, steering
+from annotate.batching import Terms
+from annotate.choosing import Selection
+from annotate.models import Batch, Hit, Item, Judgment
+from demo import corpus
+from demo.annotators import BIASED, CAREFUL, HASTY, NOISY, SimulatedAnnotator, hire
+from projects import founding, inviting, log, revising
+from projects.errors import Refused
+from projects.importing import Options
+from projects.models import Membership, Project, User
+
+SLUG = "demo"
+NAME = "Demo: fifteen short texts"
+DESCRIPTION = (
+    "A corpus written for Concord, to look around with. Its simulated annotators are programs that rate through the "
+    "same steps as people; they are marked as simulated wherever they appear, and none of their judgments is evidence "
+    "of anything."
+)
+INSTRUCTIONS = Path(__file__).parent / "instructions.md"
+CREW = (CAREFUL, CAREFUL, CAREFUL, NOISY, NOISY, BIASED, HASTY)
+DONE_SHARE = 0.7
+LETTERS = "abcdefghjkmnpqrstuvwxyz23456789"
+
+Role = Membership.Role
+PEOPLE = {
+    "demo-owner": Role.OWNER,
+    "demo-manager": Role.MANAGER,
+    "demo-researcher": Role.RESEARCHER,
+    "demo-annotator-1": Role.ANNOTATOR,
+    "demo-annotator-2": Role.ANNOTATOR,
+}
+"""The sign-ins of the demo project, the owner first."""
+
+OnProgress = Callable[[int, int], None]
+
+
+@dataclass(frozen=True)
+class SignIn:
+    """A way into the demo project; the password is known only at the moment when it was made."""
+
+    username: str
+    role: str
+    password: str | None
+
+
+@dataclass(frozen=True)
+class Made:
+    """What a run of the demo found or made."""
+
+    project: Project
+    is_new: bool
+    sign_ins: list[SignIn]
+    counts: dict[str, int] = field(default_factory=dict)
+
+
+def make_demo(*, seed: int, on_progress: OnProgress | None = None) -> Made:
+    """Make the demo project with all that is in it, or find the one that is there.
+
+    All of it is one transaction: a run that is interrupted leaves nothing behind. Raises Refused where a user or a
+    deleted project has one of its names.
+    """
+    project = Project.objects.filter(slug=SLUG).first()
+    if project is None:
+        return _make(seed, on_progress)
+    if project.deleted_at is not None:
+        raise Refused("The demo project was deleted. It can be restored, but not made a second time.")
+    return Made(
+        project, False, [SignIn(user.username, role, None) for user, role in _sign_ins(project)], _counts(project)
+    )
+
+
+@transaction.atomic
+def renew_passwords(project: Project) -> list[SignIn]:
+    """Give each of the demo's own people a new password; the old ones and their sessions end."""
+    renewed = []
+    for user, role in _sign_ins(project):
+        password = _random_password()
+        user.set_password(password)
+        user.save(update_fields=["password"])
+        renewed.append(SignIn(user.username, role, password))
+    log.record(project, None, "renew demo passwords", project)
+    return renewed
+
+
+@transaction.atomic
+def _make(seed: int, on_progress: OnProgress | None) -> Made:
+    passwords = {username: _random_password() for username in PEOPLE}
+    owner = _found(passwords)
+    members = [_invite(owner, username, role, passwords[username]) for username, role in PEOPLE.items()][1:]
+    manager = members[0]
+    _write_instructions(manager)
+    _import_corpus(manager)
+    crew = hire(owner.project, CREW, worth=_worth(), seed=seed)
+    _fill_batches(manager, crew, seed, on_progress or (lambda done, total: None))
+    sign_ins = [SignIn(username, role, passwords[username]) for username, role in PEOPLE.items()]
+    return Made(owner.project, True, sign_ins, _counts(owner.project))
+
+
+def _found(passwords: dict[str, str]) -> Membership:
+    username = next(iter(PEOPLE))
+    owner = _make_user(username, passwords[username])
+    owner.can_create_projects = True
+    owner.save(update_fields=["can_create_projects"])
+    project = founding.create_project(slug=SLUG, name=NAME, owner=owner, description=DESCRIPTION)
+    membership = project.memberships.select_related("project").get(user=owner)
+    founding.change_settings(project=project, actor=membership, values={"fee_share": 0.2})
+    membership.project.refresh_from_db()
+    return membership
+
+
+def _invite(owner: Membership, username: str, role: Membership.Role, password: str) -> Membership:
+    if role == Role.OWNER:
+        return owner
+    _, token = inviting.create_invitation(actor=owner, role=role, days=1, note=username)
+    return inviting.join(token=token, user=_make_user(username, password))
+
+
+def _make_user(username: str, password: str) -> User:
+    user, is_new = founding.ensure_user(username)
+    if not is_new:
+        raise Refused(f"There is a user “{username}” already, who does not belong to a demo project.")
+    user.set_password(password)
+    user.save(update_fields=["password"])
+    return user
+
+
+def _write_instructions(manager: Membership) -> None:
+    current = revising.current_instructions(manager.project)
+    revising.revise_instructions(
+        project=manager.project,
+        actor=manager,
+        text=INSTRUCTIONS.read_text(encoding="utf-8"),
+        based_on=current.version if current else 0,
+    )
+
+
+def _import_corpus(manager: Membership) -> None:
+    with tempfile.TemporaryDirectory(prefix="concord-demo-") as folder:
+        path = Path(folder) / "demo-corpus.jsonl"
+        path.write_bytes(b"".join(orjson.dumps(row) + b"\n" for row in corpus.rows()))
+        importing.import_now(
+            project=manager.project,
+            path=path,
+            name=path.name,
+            folder=Path(folder) / "spool",
+            actor=manager,
+            options=Options(format="jsonl", drop_equal="exact"),
+        )
+
+
+def _fill_batches(manager: Membership, crew: Sequence[SimulatedAnnotator], seed: int, on_progress: OnProgress) -> None:
+    """A closed trial, a collection that is under way, and a draft."""
+    make = partial(batching.create_batch, project=manager.project, actor=manager)
+    trial = make(
+        selection=Selection(splits=("dev",), seed=seed),
+        terms=Terms(name="Trial", kind=Batch.Kind.TRIAL, judgments=5),
+    )
+    full = make(
+        selection=Selection(splits=("train", "test"), seed=seed),
+        terms=Terms(name="Collection", judgments=3),
+    )
+    make(
+        selection=Selection(sources=("human",), seed=seed),
+        terms=Terms(name="Human answers once more", judgments=2),
+    )
+    rng = np.random.default_rng([seed, 0])
+    n_trial, n_full = _n_wanted(trial), round(DONE_SHARE * _n_wanted(full))
+    steering.open_batch(batch=trial, actor=manager)
+    _work(trial, n_trial, crew, rng, lambda done: on_progress(done, n_trial + n_full))
+    steering.close(batch=trial, actor=manager)
+    steering.open_batch(batch=full, actor=manager)
+    _work(full, n_full, crew, rng, lambda done: on_progress(n_trial + done, n_trial + n_full))
+    crew[0].begin(share=0.4)
+
+
+def _work(
+    batch: Batch,
+    n_places: int,
+    crew: Sequence[SimulatedAnnotator],
+    rng: np.random.Generator,
+    on_progress: Callable[[int], None],
+) -> None:
+    """Let the crew work in a random order until so many places are done, or nobody finds any more."""
+    n_before = sum(annotator.n_submitted for annotator in crew)
+    busy = list(crew)
+    n_done = 0
+    while busy and n_done < n_places:
+        annotator = busy[int(rng.integers(len(busy)))]
+        if not annotator.work_once():
+            busy.remove(annotator)
+        n_done = sum(annotator.n_submitted for annotator in crew) - n_before
+        on_progress(n_done)
+
+
+def _worth() -> Callable[[Item], float]:
+    scores = corpus.true_scores()
+
+    def worth(item: Item) -> float:
+        assert item.candidate is not None
+        return (scores[item.candidate.external_id] - 1) / 4
+
+    return worth
+
+
+def _sign_ins(project: Project) -> list[tuple[User, str]]:
+    members = project.memberships.filter(user__username__in=PEOPLE).select_related("user").order_by("pk")
+    return [(member.user, member.role) for member in members if member.user is not None]
+
+
+def _n_wanted(batch: Batch) -> int:
+    return Hit.objects.filter(batch=batch).aggregate(n=Sum("places_wanted"))["n"] or 0
+
+
+def _counts(project: Project) -> dict[str, int]:
+    datasets = project.datasets.all()
+    return {
+        "passages": sum(dataset.passages.count() for dataset in datasets),
+        "questions": sum(dataset.questions.count() for dataset in datasets),
+        "candidates": sum(dataset.candidates.count() for dataset in datasets),
+        "batches": project.batches.count(),
+        "simulated_annotators": project.memberships.filter(kind=Membership.Kind.SIMULATED).count(),
+        "judgments": Judgment.objects.filter(annotator__project=project, is_counted=True).count(),
+    }
+
+
+def _random_password() -> str:
+    """Four groups of five: some 99 bits, and easy to read from a screen."""
+    return "-".join("".join(secrets.choice(LETTERS) for _ in range(5)) for _ in range(4))

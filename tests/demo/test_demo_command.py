@@ -1,0 +1,161 @@
+import json
+from collections.abc import Iterator
+from io import StringIO
+from typing import Any
+
+import pytest
+from django.contrib.auth import authenticate
+from django.core.management import call_command
+from django.core.management.base import CommandError
+from django.db import transaction
+from django.db.models import Sum
+from django.utils import timezone
+from pytest_django import DjangoDbBlocker
+
+from annotate import verifying
+from annotate.models import Assignment, Batch, Hit, Judgment, Remark
+from annotate.serving import Nothing, claim
+from demo import corpus
+from projects.models import Candidate, Instructions, LogEntry, Membership, Project, User
+
+pytestmark = pytest.mark.django_db
+
+
+def run(*arguments: str) -> str:
+    out = StringIO()
+    call_command("demo", *arguments, stdout=out)
+    return out.getvalue()
+
+
+def run_json(*arguments: str) -> dict[str, Any]:
+    answer: dict[str, Any] = json.loads(run("--json", *arguments))
+    return answer
+
+
+@pytest.fixture(scope="module")
+def made(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterator[dict[str, Any]]:
+    """The demo, made once for this module; each test undoes only what it did itself."""
+    with django_db_blocker.unblock(), transaction.atomic():
+        yield run_json()
+        transaction.set_rollback(True)
+
+
+@pytest.fixture
+def demo(made: dict[str, Any], db: None) -> Project:
+    return Project.objects.get(slug="demo")
+
+
+def places(batch: Batch) -> tuple[int, int]:
+    sums = batch.hits.aggregate(wanted=Sum("places_wanted"), done=Sum("places_done"))
+    return sums["wanted"], sums["done"]
+
+
+def test_it_makes_what_it_says(made: dict[str, Any], demo: Project) -> None:
+    assert made["made"] is True
+    assert made["candidates"] == Candidate.objects.of(demo).count() == len(corpus.true_scores())
+    assert made["passages"] == len(corpus.passages())
+    assert made["judgments"] == Judgment.objects.filter(is_counted=True).count()
+    assert verifying.verify() == []
+
+
+def test_everybody_can_sign_in_with_the_password_shown(made: dict[str, Any], rf: Any) -> None:
+    roles = [each["role"] for each in made["sign_ins"]]
+    assert roles == ["owner", "manager", "researcher", "annotator", "annotator"]
+    assert len({each["password"] for each in made["sign_ins"]}) == 5
+    for each in made["sign_ins"]:
+        user = authenticate(rf.post("/"), username=each["username"], password=each["password"])
+        assert user is not None
+        assert user.memberships.get().role == each["role"]
+
+
+def test_passwords_are_nowhere_in_clear(made: dict[str, Any]) -> None:
+    stored = str(list(User.objects.values())) + str(list(LogEntry.objects.values()))
+    assert not [each for each in made["sign_ins"] if each["password"] in stored]
+
+
+def test_a_second_run_changes_nothing_and_shows_no_password(made: dict[str, Any], demo: Project) -> None:
+    before = (LogEntry.objects.count(), Judgment.objects.count(), User.objects.count())
+    again = run_json()
+    assert again["made"] is False
+    assert {each["password"] for each in again["sign_ins"]} == {None}
+    assert [each["username"] for each in again["sign_ins"]] == [each["username"] for each in made["sign_ins"]]
+    assert (LogEntry.objects.count(), Judgment.objects.count(), User.objects.count()) == before
+    assert "--new-passwords" in run()
+
+
+def test_new_passwords_replace_the_old_ones(made: dict[str, Any], rf: Any) -> None:
+    renewed = run_json("--new-passwords")
+    for old, new in zip(made["sign_ins"], renewed["sign_ins"], strict=True):
+        assert authenticate(rf.post("/"), username=new["username"], password=new["password"]) is not None
+        assert authenticate(rf.post("/"), username=old["username"], password=old["password"]) is None
+
+
+def test_the_collection_is_about_seven_tenths_done_and_leaves_work_for_people(demo: Project) -> None:
+    full = demo.batches.get(state=Batch.State.OPEN)
+    assert full.judgments == 3
+    wanted, done = places(full)
+    assert 0.65 <= done / wanted <= 0.75
+    for annotator in demo.memberships.filter(role="annotator", kind=Membership.Kind.PERSON):
+        assert not isinstance(claim(annotator), Nothing)
+
+
+def test_each_page_has_something_to_show(demo: Project) -> None:
+    assert set(demo.batches.values_list("state", flat=True)) == {"closed", "open", "draft"}
+    trial = demo.batches.get(kind=Batch.Kind.TRIAL)
+    assert places(trial)[0] == places(trial)[1]
+    states = set(Assignment.objects.values_list("state", flat=True))
+    assert states == {"open", "submitted", "returned"}
+    assert Remark.objects.filter(is_flagged=True).count() >= 2
+    assert Remark.objects.filter(is_flagged=False).exclude(comment="").count() >= 4
+    assert Judgment.objects.filter(value=None).count() >= 1
+    assert Hit.objects.filter(batch__state="open", places_done=0).count() == 0
+    assert Instructions.objects.filter(project=demo).count() == 2
+
+
+def test_only_simulated_annotators_have_judged(demo: Project) -> None:
+    kinds = set(Judgment.objects.values_list("annotator__kind", flat=True))
+    assert kinds == {Membership.Kind.SIMULATED}
+    assert demo.memberships.filter(kind=Membership.Kind.SIMULATED).count() >= 6
+
+
+def test_the_true_scores_are_stored_nowhere(demo: Project) -> None:
+    assert not [
+        key for metadata in Candidate.objects.values_list("metadata", flat=True) for key in metadata if "score" in key
+    ]
+    assert set(Candidate.objects.values_list("metadata__domain", flat=True)) == {p.domain for p in corpus.passages()}
+
+
+def test_the_same_seed_gives_the_same_judgments_and_another_seed_does_not(demo: Project) -> None:
+    first = judged(demo)
+    again = judged(made_anew(7))
+    assert again == first
+    assert judged(made_anew(8)) != first
+
+
+def test_it_is_refused_where_somebody_has_one_of_its_names(demo: Project) -> None:
+    Project.objects.filter(pk=demo.pk).update(slug="elsewhere")
+    with pytest.raises(CommandError, match="demo-owner"):
+        run()
+    assert not Project.objects.filter(slug="demo").exists()
+
+
+def test_a_deleted_demo_is_not_made_a_second_time(demo: Project) -> None:
+    Project.objects.filter(pk=demo.pk).update(deleted_at=timezone.now())
+    with pytest.raises(CommandError, match="deleted"):
+        run()
+
+
+def judged(project: Project) -> list[tuple[Any, ...]]:
+    judgments = Judgment.objects.filter(annotator__project=project)
+    rows = judgments.values_list("annotator__imported_name", "candidate__external_id", "value")
+    return sorted(rows, key=str)
+
+
+def made_anew(seed: int) -> Project:
+    """Put the demo and its people out of the way and make it once more."""
+    for project in Project.objects.filter(slug="demo"):
+        Project.objects.filter(pk=project.pk).update(slug=f"demo-{project.pk}")
+    for user in User.objects.filter(username__startswith="demo-"):
+        User.objects.filter(pk=user.pk).update(username=f"was-{user.pk}")
+    run("--seed", str(seed))
+    return Project.objects.get(slug="demo")
