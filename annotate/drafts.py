@@ -13,7 +13,8 @@ from django.db import transaction
 from django.utils import timezone
 
 from annotate.forms import MAX_COMMENT, clean_seconds
-from annotate.judging import Gone, lock_assignment
+from annotate.judging import Gone
+from annotate.locking import lock_assignment
 from annotate.models import Assignment, Draft
 from measures.rubric import check_value
 from projects.errors import Refused
@@ -40,11 +41,12 @@ def save(*, annotator: Membership, assignment_uuid: uuid.UUID, sent: dict[str, A
     if assignment.state in _CLOSED:
         raise Gone(_CLOSED[Assignment.State(assignment.state)], assignment.state)
     now = timezone.now()
-    criteria = {criterion.key: criterion for criterion in frozen_criteria(assignment.hit.batch.rubric_id)}
-    draft = Draft.objects.filter(assignment=assignment).first() or Draft(assignment=assignment)
-    merged = merge(draft.answers, sent, n_items=len(assignment.layout), criteria=criteria, now=now)
-    Draft.objects.update_or_create(assignment=assignment, defaults={"answers": merged, "updated_at": now})
-    return merged, now
+    criteria = {criterion.key: criterion for criterion in frozen_criteria(assignment.rubric_id)}
+    draft = Draft.objects.filter(pk=assignment.id).first() or Draft(pk=assignment.id)
+    draft.answers = merge(draft.answers, sent, n_items=len(assignment.layout), criteria=criteria, now=now)
+    draft.updated_at = now
+    draft.save()
+    return draft.answers, now
 
 
 def merge(
@@ -72,8 +74,10 @@ def merge(
             if value is not None and not is_valid(value):
                 raise Refused(f"That is nothing for “{part}” in a draft.")
             _keep(merged[part], place, value, stamp)
-    seconds, _ = clean_seconds(sent["seconds"], n_items) if "seconds" in sent else (None, False)
+    seconds, _ = clean_seconds(sent["seconds"]) if "seconds" in sent else (None, False)
     before = stored.get("seconds")
+    if seconds and len(seconds) != n_items:
+        seconds = None
     if seconds and before:
         seconds = [max(pair) for pair in zip(seconds, before, strict=True)]
     if seconds or before:

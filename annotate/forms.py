@@ -2,17 +2,17 @@
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 import orjson
 from django import forms
 
-from projects.rubrics import CriterionOnPage
-
 MAX_COMMENT = 5_000
+MAX_ITEMS = 1_000
 MAX_SECONDS = 7 * 24 * 3600.0
+_FIELD = re.compile(r"(?P<what>a|cannot|flag|comment)(?P<place>[0-9]{1,3})(-(?P<key>[\w-]{1,40}))?", re.ASCII)
 _NUMBER = re.compile(r"-?[0-9]{1,9}(\.[0-9]{1,9})?", re.ASCII)
 
 
@@ -28,29 +28,29 @@ class Sent:
     has_odd_times: bool = False
 
 
-def read_rating(post: Mapping[str, str], n_items: int, criteria: Sequence[CriterionOnPage]) -> Sent:
+def read_rating(post: Mapping[str, str]) -> Sent:
     """Read the posted form; a text that is no plain number stays text, for the check to name."""
     values: dict[int, dict[str, float | str]] = {}
     cannot, flags, comments = {}, set(), {}
-    for place in range(n_items):
-        answers: dict[str, float | str] = {}
-        for criterion in criteria:
-            text = post.get(f"a{place}-{criterion.key}", "").strip()
-            if text:
-                answers[criterion.key] = float(text) if _NUMBER.fullmatch(text) else text[:40]
-        if answers:
-            values[place] = answers
-        if reason := _clean(post.get(f"cannot{place}", "")):
-            cannot[place] = reason
-        if post.get(f"flag{place}"):
-            flags.add(place)
-        if comment := _clean(post.get(f"comment{place}", "")):
-            comments[place] = comment
-    seconds, is_odd = read_seconds(post.get("seconds", ""), n_items)
+    for name, text in post.items():
+        field_name = _FIELD.fullmatch(name)
+        if field_name is None or not (text := _clean(text)):
+            continue
+        place = int(field_name["place"])
+        match field_name["what"]:
+            case "a" if field_name["key"]:
+                values.setdefault(place, {})[field_name["key"]] = float(text) if _NUMBER.fullmatch(text) else text[:40]
+            case "cannot":
+                cannot[place] = text
+            case "flag":
+                flags.add(place)
+            case "comment":
+                comments[place] = text
+    seconds, is_odd = read_seconds(post.get("seconds", ""))
     return Sent(values, cannot, frozenset(flags), comments, seconds, is_odd)
 
 
-def read_seconds(text: str, n_items: int) -> tuple[list[float] | None, bool]:
+def read_seconds(text: str) -> tuple[list[float] | None, bool]:
     """Active seconds per place, and whether what came is no possible measurement."""
     if not text:
         return None, False
@@ -58,11 +58,11 @@ def read_seconds(text: str, n_items: int) -> tuple[list[float] | None, bool]:
         sent = orjson.loads(text)
     except orjson.JSONDecodeError:
         return None, True
-    return clean_seconds(sent, n_items)
+    return clean_seconds(sent)
 
 
-def clean_seconds(sent: Any, n_items: int) -> tuple[list[float] | None, bool]:
-    if not isinstance(sent, list) or len(sent) != n_items:
+def clean_seconds(sent: Any) -> tuple[list[float] | None, bool]:
+    if not isinstance(sent, list) or len(sent) > MAX_ITEMS:
         return None, True
     if not all(isinstance(value, int | float) and not isinstance(value, bool) for value in sent):
         return None, True

@@ -10,6 +10,7 @@ from django.utils import timezone
 
 from annotate import places
 from annotate.forms import Sent
+from annotate.locking import LockedAssignment, lock_annotator, lock_assignment
 from annotate.models import Assignment, Batch, Remark
 from annotate.places import Answer
 from measures.rubric import check_value
@@ -43,7 +44,6 @@ class Gone(Refused):
 class Submitted:
     """How a submit ended: whether it was a repeat of one already stored, and how it counts."""
 
-    assignment: Assignment
     was_stored: bool
     mark: str
 
@@ -56,41 +56,32 @@ def submit(*, annotator: Membership, assignment_uuid: uuid.UUID, sent: Sent) -> 
     counts if its place is still free and is surplus if not. Raises Incomplete, Conflict, Gone, or
     Assignment.DoesNotExist. Locks the membership, the assignment, then the HIT.
     """
-    locked = Membership.objects.select_for_update(no_key=True).only("standing", "is_annotator").get(pk=annotator.pk)
+    lock_annotator(annotator)
     assignment = lock_assignment(annotator, assignment_uuid)
-    criteria = frozen_criteria(assignment.hit.batch.rubric_id)
+    criteria = frozen_criteria(assignment.rubric_id)
     sha256 = content_sha256(sent)
     if assignment.state in (Assignment.State.SUBMITTED, Assignment.State.APPROVED, Assignment.State.REJECTED):
         if assignment.answers_sha256 != sha256:
             raise Conflict("This HIT was submitted before, with other answers. The first ones are kept.")
-        return Submitted(assignment, was_stored=True, mark=assignment.mark)
+        return Submitted(was_stored=True, mark=assignment.mark)
     if assignment.state == Assignment.State.RETURNED:
         raise Gone("You returned this HIT, so it takes no answers any more.", assignment.state)
-    refusal = why_refused(locked, Right.WORK)
+    refusal = why_refused(annotator, Right.WORK)
     if refusal:
         raise Gone(refusal, "suspended")
     if assignment.state == Assignment.State.WITHDRAWN:
         raise Gone("This HIT was taken back by the project. Your draft is kept.", assignment.state)
     answers = check(sent, assignment.layout, criteria)
+    seconds = sent.seconds if sent.seconds and len(sent.seconds) == len(assignment.layout) else None
     mark = places.finish(
         assignment,
         answers=answers,
         sha256=sha256,
-        active_seconds=sum(sent.seconds) if sent.seconds else None,
-        item_seconds=sent.seconds,
-        has_odd_times=sent.has_odd_times or _is_longer_than_open(sent, assignment),
+        item_seconds=seconds,
+        has_odd_times=sent.has_odd_times or seconds != sent.seconds or _is_longer_than_open(seconds, assignment),
     )
     _write_remarks(assignment, sent)
-    return Submitted(assignment, was_stored=False, mark=mark)
-
-
-def lock_assignment(annotator: Membership, assignment_uuid: uuid.UUID) -> Assignment:
-    """The annotator's own assignment, locked, with its HIT and batch read beside it."""
-    return (
-        Assignment.objects.select_for_update(no_key=True, of=("self",))
-        .select_related("hit__batch")
-        .get(uuid=assignment_uuid, annotator=annotator.pk)
-    )
+    return Submitted(was_stored=False, mark=mark)
 
 
 def check(sent: Sent, layout: list[int], criteria: tuple[CriterionOnPage, ...]) -> list[Answer]:
@@ -127,18 +118,17 @@ def content_sha256(sent: Sent) -> str:
     return hashlib.sha256(orjson.dumps(content, option=orjson.OPT_SORT_KEYS)).hexdigest()
 
 
-def _is_longer_than_open(sent: Sent, assignment: Assignment) -> bool:
+def _is_longer_than_open(seconds: list[float] | None, assignment: LockedAssignment) -> bool:
     """A page cannot have been worked on for longer than the assignment has existed (a minute is forgiven)."""
-    open_seconds = (timezone.now() - assignment.opened_at).total_seconds()
-    return bool(sent.seconds) and sum(sent.seconds or []) > open_seconds + 60
+    return sum(seconds or []) > (timezone.now() - assignment.opened_at).total_seconds() + 60
 
 
-def _write_remarks(assignment: Assignment, sent: Sent) -> None:
+def _write_remarks(assignment: LockedAssignment, sent: Sent) -> None:
     marked = sorted(set(sent.cannot) | set(sent.comments) | sent.flags)
     if marked:
         Remark.objects.bulk_create(
             Remark(
-                assignment=assignment,
+                assignment_id=assignment.id,
                 item_id=assignment.layout[place],
                 is_flagged=place in sent.flags,
                 comment=sent.comments.get(place, ""),
@@ -152,7 +142,7 @@ def _write_remarks(assignment: Assignment, sent: Sent) -> None:
 @transaction.atomic
 def give_back(*, annotator: Membership, assignment_uuid: uuid.UUID, reason: str) -> None:
     """Return an open HIT; it is not offered to this annotator again. Doing it twice changes nothing."""
-    Membership.objects.select_for_update(no_key=True).only("pk").get(pk=annotator.pk)
+    lock_annotator(annotator)
     assignment = lock_assignment(annotator, assignment_uuid)
     if assignment.state == Assignment.State.RETURNED:
         return
@@ -167,8 +157,8 @@ def reopen(*, annotator: Membership, assignment_uuid: uuid.UUID) -> None:
 
     Raises Refused if the place is taken, the batch is not open, or the annotator has another HIT open.
     """
-    locked = Membership.objects.select_for_update(no_key=True).only("standing", "is_annotator").get(pk=annotator.pk)
-    refusal = why_refused(locked, Right.WORK)
+    lock_annotator(annotator)
+    refusal = why_refused(annotator, Right.WORK)
     if refusal:
         raise Refused(refusal)
     assignment = lock_assignment(annotator, assignment_uuid)
@@ -178,20 +168,19 @@ def reopen(*, annotator: Membership, assignment_uuid: uuid.UUID) -> None:
         raise Gone("This HIT cannot be taken up again.", assignment.state)
     if Assignment.objects.open().filter(annotator=annotator.pk).exists():
         raise Refused("You have another HIT open. Finish or return that one first.")
-    batch = assignment.hit.batch
-    if batch.state != Batch.State.OPEN:
+    if assignment.batch_state != Batch.State.OPEN:
         raise Refused("This batch is not open at the moment.")
-    if not places.reopen(assignment, minutes=batch.time_limit_minutes):
+    if not places.reopen(assignment, minutes=assignment.time_limit_minutes):
         raise Refused("Others have rated this HIT in the meantime. You can still send the answers you have.")
 
 
 @transaction.atomic
 def extend(*, annotator: Membership, assignment_uuid: uuid.UUID) -> None:
     """Give an open HIT its time limit once more; a second time is refused."""
-    Membership.objects.select_for_update(no_key=True).only("pk").get(pk=annotator.pk)
+    lock_annotator(annotator)
     assignment = lock_assignment(annotator, assignment_uuid)
     if assignment.state != Assignment.State.OPEN:
         raise Gone("This HIT is not open any more.", assignment.state)
     if assignment.extended_at is not None:
         raise Refused("This HIT has had its extra time already.")
-    places.extend(assignment, minutes=assignment.hit.batch.time_limit_minutes)
+    places.extend(assignment, minutes=assignment.time_limit_minutes)

@@ -20,6 +20,7 @@ from typing import Any
 import psycopg2.extras
 from django.db import connection
 
+from annotate.locking import LockedAssignment
 from annotate.models import Assignment, Batch
 from annotate.models.batch import ROUND
 
@@ -98,90 +99,84 @@ def take(
         return new if cursor.fetchone() else None
 
 
+_FINISH = """
+WITH place AS (
+    UPDATE annotate_hit SET places_done = places_done + 1, places_open = places_open - %(late)s,
+           queue_key = queue_key + %(late)s * %(round)s
+    WHERE id = %(hit)s AND (%(late)s = 0 OR places_open > 0) RETURNING id),
+verdict AS (SELECT count(*) > 0 AS counts FROM place),
+gone AS (DELETE FROM annotate_draft WHERE assignment_id = %(id)s),
+written AS (
+    INSERT INTO annotate_judgment
+        (assignment_id, item_id, annotator_id, candidate_id, criterion_id, value, is_counted, not_counted_reason)
+    SELECT %(id)s, i.id, %(me)s, CASE WHEN i.control = 'none' THEN i.candidate_id END, v.criterion_id, v.value,
+           verdict.counts, CASE WHEN verdict.counts THEN '' ELSE 'surplus' END
+    FROM unnest(%(items)s::bigint[], %(criteria)s::bigint[], %(values)s::float8[]) AS v (item_id, criterion_id, value)
+    JOIN annotate_item i ON i.id = v.item_id CROSS JOIN verdict
+    RETURNING 1)
+UPDATE annotate_assignment SET state = 'submitted', holds_place = verdict.counts,
+       mark = CASE WHEN NOT verdict.counts THEN 'surplus' WHEN %(late)s = 1 THEN 'late' ELSE 'counted' END,
+       submitted_at = clock_timestamp(), ended_at = clock_timestamp(), answers_sha256 = %(sha256)s,
+       wall_seconds = extract(epoch FROM clock_timestamp() - opened_at), active_seconds = %(active)s,
+       item_seconds = %(seconds)s, has_odd_times = %(odd)s
+FROM verdict WHERE id = %(id)s
+RETURNING mark, (SELECT count(*) FROM written)
+"""
+
+
 def finish(
-    assignment: Assignment,
+    assignment: LockedAssignment,
     *,
     answers: Sequence[Answer],
     sha256: str,
-    active_seconds: float | None,
     item_seconds: list[float] | None,
     has_odd_times: bool,
 ) -> Assignment.Mark:
-    """Write a submitted assignment with its judgments; the caller has locked membership and assignment.
+    """Write a submitted assignment with its judgments, in one statement; membership and assignment are locked.
 
     An open assignment holds its place and counts. One that has expired counts if a place is still free
     (late); else it is surplus: kept, but its judgments are not counted.
     """
-    mark = Assignment.Mark.COUNTED
     with connection.cursor() as cursor:
-        if assignment.state == Assignment.State.OPEN:
-            cursor.execute("UPDATE annotate_hit SET places_done = places_done + 1 WHERE id = %s", [assignment.hit_id])
-        else:
-            cursor.execute(
-                """UPDATE annotate_hit SET places_open = places_open - 1, places_done = places_done + 1,
-                          queue_key = queue_key + %s WHERE id = %s AND places_open > 0""",
-                [ROUND, assignment.hit_id],
-            )
-            mark = Assignment.Mark.LATE if cursor.rowcount else Assignment.Mark.SURPLUS
-        is_counted = mark != Assignment.Mark.SURPLUS
         cursor.execute(
-            """WITH gone AS (DELETE FROM annotate_draft WHERE assignment_id = %(id)s)
-               UPDATE annotate_assignment SET state = 'submitted', holds_place = %(holds)s, mark = %(mark)s,
-                      submitted_at = clock_timestamp(), ended_at = clock_timestamp(), answers_sha256 = %(sha256)s,
-                      wall_seconds = extract(epoch FROM clock_timestamp() - opened_at),
-                      active_seconds = %(active)s, item_seconds = %(items)s, has_odd_times = %(odd)s
-               WHERE id = %(id)s""",
+            _FINISH,
             {
-                "id": assignment.pk,
-                "holds": is_counted,
-                "mark": mark.value,
+                "id": assignment.id,
+                "hit": assignment.hit_id,
+                "me": assignment.annotator_id,
+                "late": 0 if assignment.state == Assignment.State.OPEN else 1,
+                "round": ROUND,
+                "items": [answer.item_id for answer in answers],
+                "criteria": [answer.criterion_id for answer in answers],
+                "values": [answer.value for answer in answers],
                 "sha256": sha256,
-                "active": active_seconds,
-                "items": item_seconds,
+                "active": sum(item_seconds) if item_seconds else None,
+                "seconds": item_seconds,
                 "odd": has_odd_times,
             },
         )
-        _write_judgments(cursor, assignment, answers, is_counted=is_counted)
-    return mark
+        mark, n_written = cursor.fetchone()
+    if n_written != len(answers):
+        raise AssertionError(f"{n_written} judgments written of {len(answers)}")
+    return Assignment.Mark(mark)
 
 
-def _write_judgments(cursor: Any, assignment: Assignment, answers: Sequence[Answer], *, is_counted: bool) -> None:
-    cursor.execute(
-        """INSERT INTO annotate_judgment
-               (assignment_id, item_id, annotator_id, candidate_id, criterion_id, value, is_counted, not_counted_reason)
-           SELECT %s, i.id, %s, CASE WHEN i.control = 'none' THEN i.candidate_id END, v.criterion_id, v.value, %s, %s
-           FROM unnest(%s::bigint[], %s::bigint[], %s::float8[]) AS v (item_id, criterion_id, value)
-           JOIN annotate_item i ON i.id = v.item_id""",
-        [
-            assignment.pk,
-            assignment.annotator_id,
-            is_counted,
-            "" if is_counted else Assignment.Mark.SURPLUS.value,
-            [answer.item_id for answer in answers],
-            [answer.criterion_id for answer in answers],
-            [answer.value for answer in answers],
-        ],
-    )
-    if cursor.rowcount != len(answers):
-        raise AssertionError(f"{cursor.rowcount} judgments written of {len(answers)}")
-
-
-def give_back(assignment: Assignment, *, reason: str) -> None:
-    """End an open assignment as returned and free its place; the caller has locked both its rows' order."""
+def give_back(assignment: LockedAssignment, *, reason: str) -> None:
+    """End an open assignment as returned and free its place; membership and assignment are locked."""
     _end(assignment, Assignment.State.RETURNED)
-    Assignment.objects.filter(pk=assignment.pk).update(return_reason=reason)
+    Assignment.objects.filter(pk=assignment.id).update(return_reason=reason)
 
 
-def withdraw(assignment: Assignment) -> None:
+def withdraw(assignment: LockedAssignment) -> None:
     """End an open assignment from our side and free its place."""
     _end(assignment, Assignment.State.WITHDRAWN)
 
 
-def _end(assignment: Assignment, state: Assignment.State) -> None:
+def _end(assignment: LockedAssignment, state: Assignment.State) -> None:
     with connection.cursor() as cursor:
         cursor.execute(
             "UPDATE annotate_assignment SET state = %s, holds_place = false, ended_at = now() WHERE id = %s",
-            [state.value, assignment.pk],
+            [state.value, assignment.id],
         )
         _free(cursor, [assignment.hit_id])
 
@@ -222,7 +217,7 @@ def _free(cursor: Any, hit_ids: Iterable[int]) -> None:
     )
 
 
-def reopen(assignment: Assignment, *, minutes: int) -> bool:
+def reopen(assignment: LockedAssignment, *, minutes: int) -> bool:
     """Give an expired assignment a place again, if its HIT still has one; the caller has locked both."""
     with connection.cursor() as cursor:
         cursor.execute(
@@ -235,18 +230,18 @@ def reopen(assignment: Assignment, *, minutes: int) -> bool:
         cursor.execute(
             """UPDATE annotate_assignment SET state = 'open', holds_place = true, ended_at = NULL,
                       due_at = now() + %s * interval '1 minute' WHERE id = %s""",
-            [minutes, assignment.pk],
+            [minutes, assignment.id],
         )
     return True
 
 
-def extend(assignment: Assignment, *, minutes: int) -> None:
+def extend(assignment: LockedAssignment, *, minutes: int) -> None:
     """Give an open assignment its time limit once more."""
     with connection.cursor() as cursor:
         cursor.execute(
             """UPDATE annotate_assignment SET extended_at = now(), due_at = now() + %s * interval '1 minute'
                WHERE id = %s AND state = 'open'""",
-            [minutes, assignment.pk],
+            [minutes, assignment.id],
         )
 
 

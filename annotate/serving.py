@@ -7,6 +7,7 @@ from django.db import connection, transaction
 from django.utils import timezone
 
 from annotate import places
+from annotate.locking import lock_annotator
 from annotate.models import Assignment, Batch
 from projects.access import Right, why_refused
 from projects.models import Membership
@@ -56,8 +57,8 @@ def claim(annotator: Membership) -> uuid.UUID | Nothing:
 
 @transaction.atomic
 def _attempt(annotator: Membership, *, wait: bool) -> uuid.UUID | Nothing:
-    locked = Membership.objects.select_for_update(no_key=True).only("standing", "is_annotator").get(pk=annotator.pk)
-    refusal = why_refused(locked, Right.WORK)
+    lock_annotator(annotator)
+    refusal = why_refused(annotator, Right.WORK)
     if refusal:
         return Nothing(refusal)
     with connection.cursor() as cursor:

@@ -80,7 +80,7 @@ def gunicorn(environment: dict[str, str], application: str, *, workers: int = 2,
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
     command = [sys.executable, "-m", "gunicorn", application, "--bind", f"127.0.0.1:{port}", "--log-level", "warning"]
-    command += ["--workers", str(workers), "--worker-class", "gthread", "--threads", str(threads)]
+    command += ["--workers", str(workers), "--worker-class", "gthread", "--threads", str(threads), "--keep-alive", "75"]
     process = subprocess.Popen(command, env=environment, cwd=ROOT)
     try:
         _wait_for(port, process)

@@ -17,7 +17,7 @@ from benchmarks import ground
 
 REFERENCE = {
     "settings": "benchmarks.reference.settings",
-    "application": "benchmarks.reference.site:application",
+    "application": "benchmarks.reference.wsgi:application",
     "cookie": "sessionid",
     "start": "/work/",
     "token_page": "/work/",

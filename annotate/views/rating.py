@@ -2,19 +2,28 @@
 
 from collections.abc import Mapping, Sequence
 from itertools import groupby
-from typing import Any
+from typing import Any, NamedTuple
 
-from django.db.models import F
-from django.db.models.functions import Coalesce
+from django.db import connection
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
 from django.utils import timezone
 
 from annotate.forms import Sent
-from annotate.models import Assignment, Batch, Hit, Item
-from projects.models import Passage, Project, Reference
+from annotate.models import Assignment, Batch, Hit
+from projects.models import Passage, Project
 from projects.rubrics import CriterionOnPage, criteria_of, frozen_criteria
+
+
+class ShownItem(NamedTuple):
+    """An item as the page shows it."""
+
+    id: int
+    question_id: int
+    question: str
+    span: str
+    text: str
 
 
 def render_assignment(
@@ -64,19 +73,32 @@ def render_preview(request: HttpRequest, project: Project, hit: Hit) -> HttpResp
     return render(request, "annotate/hit_rate.html", context)
 
 
-def shown_items(layout: Sequence[int]) -> list[dict[str, Any]]:
+def shown_items(layout: Sequence[int]) -> list[ShownItem]:
     """The items of a layout in shown order: question and text, nothing that tells where the text comes from."""
-    rows = {
-        row["pk"]: row
-        for row in Item.objects.filter(pk__in=layout).values(
-            "pk",
-            "question_id",
-            text=Coalesce(F("shown_text"), F("candidate__text")),
-            question_text=F("question__text"),
-            span=F("question__span"),
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """SELECT i.id, i.question_id, q.text, q.span, coalesce(i.shown_text, c.text)
+               FROM unnest(%s::bigint[]) WITH ORDINALITY AS shown (id, place)
+               JOIN annotate_item i ON i.id = shown.id
+               JOIN projects_question q ON q.id = i.question_id
+               LEFT JOIN projects_candidate c ON c.id = i.candidate_id
+               ORDER BY shown.place""",
+            [list(layout)],
         )
-    }
-    return [rows[pk] for pk in layout]
+        return [ShownItem(*row) for row in cursor.fetchall()]
+
+
+def _references(question_ids: set[int]) -> dict[int, list[dict[str, str]]]:
+    references: dict[int, list[dict[str, str]]] = {}
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """SELECT question_id, text, opinion FROM projects_reference WHERE question_id = ANY(%s)
+               ORDER BY question_id, position""",
+            [list(question_ids)],
+        )
+        for question_id, text, opinion in cursor.fetchall():
+            references.setdefault(question_id, []).append({"text": text, "opinion": opinion})
+    return references
 
 
 def _shown(
@@ -87,22 +109,16 @@ def _shown(
     errors: Mapping[int, str],
 ) -> dict[str, Any]:
     items = shown_items(layout)
-    references: dict[int, list[dict[str, str]]] = {}
-    for row in (
-        Reference.objects.filter(question__in={item["question_id"] for item in items})
-        .order_by("question_id", "position")
-        .values("question_id", "text", "opinion")
-    ):
-        references.setdefault(row["question_id"], []).append(row)
+    references = _references({item.question_id for item in items})
     groups = []
-    for question_id, run in groupby(enumerate(items), key=lambda pair: pair[1]["question_id"]):
+    for question_id, run in groupby(enumerate(items), key=lambda pair: pair[1].question_id):
         pairs = list(run)
         first = pairs[0][1]
         groups.append(
             {
-                "question": {"text": first["question_text"], "span": first["span"]},
+                "question": {"text": first.question, "span": first.span},
                 "references": references.get(question_id, []),
-                "items": [_item(place, item["text"], filled, errors) for place, item in pairs],
+                "items": [_item(place, item.text, filled, errors) for place, item in pairs],
             }
         )
     n_answered = sum(

@@ -43,19 +43,18 @@ def work_show(request: ProjectRequest, project: Project, assignment_uuid: uuid.U
 
 
 def _submit(request: ProjectRequest, project: Project, assignment_uuid: uuid.UUID) -> HttpResponse:
-    assignment = _assignment(request.membership, assignment_uuid)
-    criteria = frozen_criteria(assignment.hit.batch.rubric_id)
-    sent = read_rating(request.POST, len(assignment.layout), criteria)
+    sent = read_rating(request.POST)
     try:
         submitted = judging.submit(annotator=request.membership, assignment_uuid=assignment_uuid, sent=sent)
+    except Assignment.DoesNotExist as error:
+        raise Http404("No such HIT.") from error
     except judging.Incomplete as refusal:
+        assignment = _assignment(request.membership, assignment_uuid)
         return render_assignment(
             request, project, assignment, sent=sent, errors=refusal.errors, status=HTTPStatus.UNPROCESSABLE_ENTITY
         )
-    except judging.Conflict as refusal:
-        return _render_conflict(request, assignment, sent, refusal.message)
-    except judging.Gone as refusal:
-        return _render_conflict(request, assignment, sent, refusal.message)
+    except (judging.Conflict, judging.Gone) as refusal:
+        return _render_conflict(request, _assignment(request.membership, assignment_uuid), sent, refusal.message)
     if submitted.was_stored:
         messages.info(request, "Those answers were already saved.")
     elif submitted.mark == Assignment.Mark.SURPLUS:
@@ -149,12 +148,11 @@ def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
     except Resolver404:
         match = None
     if match is not None and match.view_name == "annotate:work-show" and request.user.is_authenticated:
-        door = cast(ProjectRequest, request)
+        door = cast("ProjectRequest", request)
         door.membership = fetch_membership(door.user, match.kwargs["slug"], Right.WORK)
         door.project = door.membership.project
         assignment = _assignment(door.membership, match.kwargs["assignment_uuid"])
-        criteria = frozen_criteria(assignment.hit.batch.rubric_id)
-        sent = read_rating(request.POST, len(assignment.layout), criteria)
+        sent = read_rating(request.POST)
         messages.warning(request, "Your sign-in had changed since this page was opened. Please submit once more.")
         return render_assignment(request, door.project, assignment, sent=sent, status=HTTPStatus.FORBIDDEN)
     return render(request, "403_csrf.html", {"reason": reason}, status=HTTPStatus.FORBIDDEN)
@@ -182,11 +180,11 @@ def _render_conflict(request: ProjectRequest, assignment: Assignment, sent: Sent
     rows = [
         {
             "number": place + 1,
-            "question": item["question_text"],
-            "candidate_text": item["text"],
-            "stored": [stored.get(item["pk"], {}).get(criterion.key) for criterion in criteria],
+            "question": item.question,
+            "candidate_text": item.text,
+            "stored": [stored.get(item.id, {}).get(criterion.key) for criterion in criteria],
             "sent": [sent.values.get(place, {}).get(criterion.key) for criterion in criteria],
-            "stored_cannot": cannot.get(item["pk"], ""),
+            "stored_cannot": cannot.get(item.id, ""),
             "sent_cannot": sent.cannot.get(place, ""),
         }
         for place, item in enumerate(shown_items(assignment.layout))

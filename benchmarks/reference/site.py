@@ -8,7 +8,6 @@ GET   8 session  9 user  10 assignment with its HIT  11 items
 """
 
 from django.contrib.auth.decorators import login_required
-from django.core.wsgi import get_wsgi_application
 from django.db import connection, transaction
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import get_object_or_404, render
@@ -60,4 +59,3 @@ def _claim(user_id: int) -> HttpResponse:
 
 
 urlpatterns = [path("work/", start), path("work/<int:pk>/", work)]
-application = get_wsgi_application()

@@ -1,0 +1,62 @@
+"""Locks of the hot path, always in this order: the membership by a statement of its own, then the assignment.
+
+A joined lock could return a fresh assignment beside a stale standing, and a removed annotator would count.
+The statements are written out, for the query compiler costs more than the database here.
+"""
+
+import uuid
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.db import connection
+
+from annotate.models import Assignment
+from projects.models import Membership
+
+
+@dataclass(frozen=True)
+class LockedAssignment:
+    """An assignment that nobody else can change until the transaction ends, and what its batch says of it."""
+
+    id: int
+    uuid: uuid.UUID
+    hit_id: int
+    annotator_id: int
+    state: str
+    mark: str
+    layout: list[int]
+    answers_sha256: str
+    opened_at: datetime
+    extended_at: datetime | None
+    rubric_id: int
+    batch_state: str
+    time_limit_minutes: int
+
+
+def lock_annotator(annotator: Membership) -> None:
+    """Lock the membership and bring its standing and role up to date in place."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT standing, is_annotator, role FROM projects_membership WHERE id = %s FOR NO KEY UPDATE",
+            [annotator.pk],
+        )
+        row = cursor.fetchone()
+    if row is None:
+        raise Membership.DoesNotExist
+    annotator.standing, annotator.is_annotator, annotator.role = row
+
+
+def lock_assignment(annotator: Membership, assignment_uuid: uuid.UUID) -> LockedAssignment:
+    """The annotator's own assignment, locked; anybody else's does not exist."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """SELECT a.id, a.uuid, a.hit_id, a.annotator_id, a.state, a.mark, a.layout, a.answers_sha256, a.opened_at,
+                      a.extended_at, b.rubric_id, b.state, b.time_limit_minutes
+               FROM annotate_assignment a JOIN annotate_hit h ON h.id = a.hit_id JOIN annotate_batch b ON b.id = h.batch_id
+               WHERE a.uuid = %s AND a.annotator_id = %s FOR NO KEY UPDATE OF a""",
+            [assignment_uuid, annotator.pk],
+        )
+        row = cursor.fetchone()
+    if row is None:
+        raise Assignment.DoesNotExist
+    return LockedAssignment(*row)
