@@ -1,0 +1,161 @@
+"""`manage.py serve` as a person starts it: processes that come up together, come back, and go together."""
+
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from config import env
+from tests import ground
+
+pytestmark = [
+    pytest.mark.race,
+    pytest.mark.django_db(transaction=True),
+    pytest.mark.skipif(sys.platform != "linux", reason="reads /proc"),
+]
+
+
+class Served:
+    def __init__(self, *arguments: str) -> None:
+        self.process = subprocess.Popen(
+            [sys.executable, "manage.py", "serve", "--workers", "1", *arguments],
+            cwd=env.BASE_DIR,
+            env=ground.environment(),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+        self.said = ""
+        self.address = ""
+
+    def wait_until_ready(self) -> None:
+        assert self.process.stdout
+        for line in self.process.stdout:
+            self.said += line
+            if found := re.search(r"Concord is at (http://\S+)", line):
+                self.address = found[1]
+                return
+        pytest.fail(f"serve ended with {self.process.wait()}:\n{self.said}")
+
+    def answers(self) -> bool:
+        try:
+            with urllib.request.urlopen(self.address, timeout=5) as answer:
+                return bool(answer.status == 200)
+        except OSError:
+            return False
+
+    def children(self, word: str) -> list[int]:
+        """Our children, and theirs."""
+        found, parents = [], {self.process.pid}
+        for pid, parent, arguments in sorted(_processes()):
+            if parent in parents:
+                parents.add(pid)
+                if word in arguments:
+                    found.append(pid)
+        return found
+
+
+def _processes() -> Iterator[tuple[int, int, str]]:
+    for entry in Path("/proc").glob("[0-9]*"):
+        try:
+            parent = int((entry / "stat").read_text().rpartition(")")[2].split()[1])
+            yield int(entry.name), parent, (entry / "cmdline").read_text().replace("\0", " ")
+        except (OSError, ValueError):
+            continue
+
+
+def _wait(reached: Callable[[], object], what: str, seconds: float = 30.0) -> None:
+    deadline = time.monotonic() + seconds
+    while not reached():
+        assert time.monotonic() < deadline, what
+        time.sleep(0.1)
+
+
+def _is_alive(pid: int) -> bool:
+    try:
+        return "Z" not in Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except OSError:
+        return False
+
+
+@pytest.fixture
+def serve() -> Iterator[Callable[..., Served]]:
+    started: list[Served] = []
+
+    def start(*arguments: str) -> Served:
+        served = Served(*arguments)
+        started.append(served)
+        served.wait_until_ready()
+        return served
+
+    yield start
+    for served in started:
+        if served.process.poll() is None:
+            served.process.send_signal(signal.SIGINT)
+        served.process.communicate(timeout=40)
+
+
+def test_web_server_and_worker_run_come_back_and_end_together(serve: Callable[..., Served]) -> None:
+    from config.celery import app
+
+    served = serve("--port", str(ground.free_port()))
+    assert served.answers()
+    _wait(lambda: app.control.ping(timeout=0.5), "the worker does not answer")
+
+    for word in ("gunicorn", "celery"):
+        (before, *_) = served.children(word)
+        os.kill(before, signal.SIGKILL)
+        _wait(lambda word=word, before=before: set(served.children(word)) - {before}, f"{word} did not come back")
+    _wait(served.answers, "the site did not come back")
+    _wait(lambda: app.control.ping(timeout=0.5), "the worker did not come back")
+
+    family = served.children("")
+    served.process.send_signal(signal.SIGINT)
+    assert served.process.wait(10) == 0
+    left = [pid for pid in family if _is_alive(pid) and "guardian" not in Path(f"/proc/{pid}/cmdline").read_text()]
+    assert left == []
+
+
+def test_children_end_when_their_parent_is_killed(serve: Callable[..., Served]) -> None:
+    served = serve("--port", str(ground.free_port()))
+    children = [*served.children("gunicorn"), *served.children("celery")]
+    assert len(children) >= 3
+    served.process.kill()
+    _wait(lambda: not any(_is_alive(pid) for pid in children), "children outlive their parent", 40)
+
+
+def test_a_taken_port_is_refused_if_it_was_asked_for() -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        served = Served("--port", str(port))
+        said, _ = served.process.communicate(timeout=30)
+    assert served.process.returncode == 1
+    assert f"Port {port} of 127.0.0.1 is taken" in said
+
+
+def test_without_a_wish_a_free_port_is_found_and_two_sites_share_a_folder(serve: Callable[..., Served]) -> None:
+    first, second = serve(), serve()
+    assert first.address != second.address
+    assert "Port 8000 is taken; taking" in second.said
+    assert first.answers()
+    assert second.answers()
+    _wait(lambda: _clocks(first) == 1, "the first site has no clock")
+    assert _clocks(second) == 0
+    first.process.send_signal(signal.SIGINT)
+    first.process.wait(10)
+    _wait(lambda: _clocks(second) == 1, "nobody keeps the clock")
+
+
+def _clocks(served: Served) -> int:
+    mine = set(served.children("celery"))
+    return sum(1 for pid, parent, words in _processes() if pid in mine and "--beat" in words and parent not in mine)
