@@ -7,6 +7,8 @@ from functools import lru_cache
 from django.db import transaction
 from django.db.models import Max
 from django.utils import timezone
+from django.utils.html import format_html
+from django.utils.safestring import mark_safe
 
 from measures.rubric import PRESETS, CriterionSpec, Level, Scale, ScaleKind
 from projects.errors import Refused
@@ -137,8 +139,12 @@ def _on_page(criterion: Criterion) -> CriterionOnPage:
 
 
 def _point(value: int, anchor: str) -> dict[str, object]:
-    """An anchor is "short name: explanation"; the button shows the name."""
+    """An anchor is "short name: explanation"; the button shows the name.
+
+    `text` and `face` are ready for the page, as they stand fifty times on it.
+    """
     name, colon, explanation = anchor.partition(": ")
     if not colon:
         name, explanation = (anchor, "") if len(anchor) <= 24 else ("", anchor)
-    return {"value": value, "label": name, "description": explanation}
+    face = format_html("<b>{}</b><span>{}</span>", value, name)
+    return {"value": value, "label": name, "description": explanation, "text": mark_safe(str(value)), "face": face}  # noqa: S308

@@ -9,6 +9,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.safestring import SafeString
 
 from annotate.forms import Sent
 from annotate.models import Assignment, Batch, Hit
@@ -118,7 +119,7 @@ def _shown(
             {
                 "question": {"text": first.question, "span": first.span},
                 "references": references.get(question_id, []),
-                "items": [_item(place, item.text, filled, errors) for place, item in pairs],
+                "items": [_item(place, item.text, criteria, filled, errors) for place, item in pairs],
             }
         )
     n_answered = sum(
@@ -135,12 +136,22 @@ def _shown(
     }
 
 
-def _item(place: int, text: str, filled: dict[str, dict[int, Any]], errors: Mapping[int, str]) -> dict[str, Any]:
+def _item(
+    place: int,
+    text: str,
+    criteria: Sequence[CriterionOnPage],
+    filled: dict[str, dict[int, Any]],
+    errors: Mapping[int, str],
+) -> dict[str, Any]:
+    values = filled["answers"].get(place, {})
     return {
         "place": place,
         "number": place + 1,
         "candidate_text": text,
-        "draft": filled["answers"].get(place, {}),
+        "answers": [
+            (criterion, SafeString(f"a{place}-{criterion.key}"), values.get(criterion.key, ""))
+            for criterion in criteria
+        ],
         "cannot_judge": filled["cannot"].get(place, ""),
         "flag": filled["flags"].get(place, False),
         "comment": filled["comments"].get(place, ""),
