@@ -8,7 +8,7 @@ the same seed gives the same ratings, however the page was shuffled.
 import uuid
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Protocol
 
 import numpy as np
@@ -117,12 +117,16 @@ _CANNOT_REASON = "I cannot tell what the answer refers to."
 
 @dataclass
 class SimulatedAnnotator:
-    """A simulated membership at work; `worth` is told to it alone and stored nowhere."""
+    """A simulated membership at work; `worth` is told to it alone and stored nowhere.
+
+    With a clock, its work is dated from there on, with breaks between HITs; without one, it is dated now.
+    """
 
     membership: Membership
     temperament: Temperament
     worth: Worth
     rng: np.random.Generator
+    clock: datetime | None = None
     n_submitted: int = field(default=0, init=False)
     n_returned: int = field(default=0, init=False)
 
@@ -134,11 +138,15 @@ class SimulatedAnnotator:
         if self.rng.random() < self.temperament.return_share:
             reason = str(self.rng.choice(_RETURN_REASONS))
             judging.give_back(annotator=self.membership, assignment_uuid=claimed, reason=reason)
+            self._date(claimed, self._start(30.0), 30.0)
             self.n_returned += 1
             return True
         sent = self._rate(claimed)
-        self._spend(claimed, sent)
+        seconds = sum(sent.seconds or []) * 1.08 + 2.0
+        started_at = self._start(seconds)
+        Assignment.objects.filter(uuid=claimed).update(opened_at=started_at)
         judging.submit(annotator=self.membership, assignment_uuid=claimed, sent=sent)
+        self._date(claimed, started_at, seconds)
         self.n_submitted += 1
         return True
 
@@ -185,10 +193,24 @@ class SimulatedAnnotator:
             sheet.flags.add(place)
             sheet.comments[place] = str(self.rng.choice(_FLAG_COMMENTS))
 
-    def _spend(self, assignment_uuid: uuid.UUID, sent: Sent) -> None:
-        """Set the HIT's opening back by the seconds that a person would have needed for it."""
-        seconds = sum(sent.seconds or []) * 1.08 + 2.0
-        Assignment.objects.filter(uuid=assignment_uuid).update(opened_at=timezone.now() - timedelta(seconds=seconds))
+    def _start(self, seconds: float) -> datetime:
+        """When work that takes so long began: by the clock, or just so long ago."""
+        latest = timezone.now() - timedelta(seconds=seconds)
+        return latest if self.clock is None else min(self.clock, latest)
+
+    def _date(self, assignment_uuid: uuid.UUID, started_at: datetime, seconds: float) -> None:
+        """Date what was done by the clock, and move the clock on to the next HIT."""
+        if self.clock is None:
+            return
+        assignment = Assignment.objects.select_related("hit__batch").get(uuid=assignment_uuid)
+        assignment.opened_at = started_at
+        assignment.due_at = started_at + timedelta(minutes=assignment.hit.batch.time_limit_minutes)
+        assignment.ended_at = started_at + timedelta(seconds=seconds)
+        if assignment.submitted_at is not None:
+            assignment.submitted_at = assignment.ended_at
+            assignment.wall_seconds = seconds
+        assignment.save(update_fields=["opened_at", "due_at", "ended_at", "submitted_at", "wall_seconds"])
+        self.clock = assignment.ended_at + timedelta(minutes=float(self.rng.lognormal(2.5, 1.0)))
 
 
 @dataclass

@@ -4,6 +4,7 @@ import secrets
 import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime, timedelta
 from functools import partial
 from pathlib import Path
 
@@ -11,6 +12,7 @@ import numpy as np
 import orjson
 from django.db import transaction
 from django.db.models import Sum
+from django.utils import timezone
 
 from annotate import batching, importing, steering
 from annotate.batching import Terms
@@ -33,6 +35,8 @@ DESCRIPTION = (
 INSTRUCTIONS = Path(__file__).parent / "instructions.md"
 CREW = (CAREFUL, CAREFUL, CAREFUL, NOISY, NOISY, BIASED, HASTY)
 DONE_SHARE = 0.7
+TRIAL_AGO, FULL_AGO = timedelta(hours=30), timedelta(hours=10)
+"""How long ago, by the simulated annotators' clock, the two batches were opened."""
 LETTERS = "abcdefghjkmnpqrstuvwxyz23456789"
 
 Role = Membership.Role
@@ -179,12 +183,23 @@ def _fill_batches(manager: Membership, crew: Sequence[SimulatedAnnotator], seed:
     )
     rng = np.random.default_rng([seed, 0])
     n_trial, n_full = _n_wanted(trial), round(DONE_SHARE * _n_wanted(full))
+    now = timezone.now()
+    _set_clocks(crew, now - TRIAL_AGO, rng)
     steering.open_batch(batch=trial, actor=manager)
     _work(trial, n_trial, crew, rng, lambda done: on_progress(done, n_trial + n_full))
     steering.close(batch=trial, actor=manager)
+    Batch.objects.filter(pk=trial.pk).update(opened_at=now - TRIAL_AGO, closed_at=now - FULL_AGO)
+    _set_clocks(crew, now - FULL_AGO, rng)
     steering.open_batch(batch=full, actor=manager)
     _work(full, n_full, crew, rng, lambda done: on_progress(n_trial + done, n_trial + n_full))
+    Batch.objects.filter(pk=full.pk).update(opened_at=now - FULL_AGO)
     crew[0].begin(share=0.4)
+
+
+def _set_clocks(crew: Sequence[SimulatedAnnotator], opened_at: datetime, rng: np.random.Generator) -> None:
+    """Everybody begins within two hours after a batch was opened."""
+    for annotator in crew:
+        annotator.clock = opened_at + timedelta(minutes=float(rng.uniform(0, 120)))
 
 
 def _work(

@@ -1,8 +1,11 @@
 from dataclasses import replace
+from datetime import timedelta
+from itertools import pairwise
 
 import numpy as np
 import pytest
 from django.db.models import F
+from django.utils import timezone
 
 from annotate.models import Assignment, Draft, Hit, Item, Judgment, Remark
 from demo.annotators import CAREFUL, HASTY, NOISY, Reader, SimulatedAnnotator, Temperament, hire
@@ -72,6 +75,29 @@ def test_seconds_are_spent_and_believed(project: Project) -> None:
     assert done.wall_seconds is not None
     assert 30 < done.active_seconds < done.wall_seconds
     assert len(done.item_seconds or []) == 10
+
+
+def test_work_is_dated_by_the_clock_one_hit_after_the_other(project: Project) -> None:
+    open_batch(project, n_hits=8)
+    annotator = hire_one(project, replace(CAREFUL, return_share=0.2))
+    annotator.clock = start = timezone.now() - timedelta(days=3)
+    while annotator.work_once():
+        pass
+    done = list(Assignment.objects.order_by("id"))
+    assert done[0].opened_at == start
+    assert all(after.opened_at > (before.ended_at or start) for before, after in pairwise(done))
+    submitted = [one for one in done if one.state == Assignment.State.SUBMITTED]
+    assert all(one.submitted_at == one.ended_at for one in submitted)
+    assert all((one.wall_seconds or 0) > (one.active_seconds or 0) for one in submitted)
+
+
+def test_work_is_never_dated_in_the_future(project: Project) -> None:
+    open_batch(project, n_hits=8)
+    annotator = hire_one(project, CAREFUL)
+    annotator.clock = timezone.now() - timedelta(minutes=1)
+    while annotator.work_once():
+        pass
+    assert not Assignment.objects.filter(ended_at__gt=timezone.now()).exists()
 
 
 def test_hasty_annotators_are_faster_than_careful_ones(project: Project) -> None:
