@@ -1,4 +1,4 @@
-"""Errands of judging: places of expired assignments freed, and the nightly check of every rule."""
+"""Errands of judging: imports, places of expired assignments freed, and the nightly check of every rule."""
 
 import logging
 
@@ -6,7 +6,9 @@ from celery import shared_task
 from django.db import transaction
 from django.utils import timezone
 
-from annotate import places, verifying
+from annotate import places, uploading, verifying
+from annotate.models import Import
+from projects import running
 
 logger = logging.getLogger(__name__)
 
@@ -15,6 +17,7 @@ logger = logging.getLogger(__name__)
 def sweep() -> None:
     with transaction.atomic():
         places.sweep(now=timezone.now())
+    uploading.tidy_leftovers()
 
 
 @shared_task(name="annotate.verify", ignore_result=True)
@@ -22,3 +25,9 @@ def verify() -> None:
     for breach in verifying.verify():
         logger.error("%s: %s Broken by %d: %s %s", breach.rule, breach.sentence, breach.n, breach.of, breach.ids)
     verifying.count_day()
+
+
+@shared_task(name=Import.task, ignore_result=True)
+def run_import(pk: int) -> None:
+    running.run(Import, pk, uploading.do_step)
+    uploading.tidy(pk)

@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from annotate.views import desk, work
+from annotate.views import batches, data, desk, hits, importing, remarks, work
 
 app_name = "annotate"
 
@@ -19,4 +19,27 @@ urlpatterns = [
     path("p/<slug:slug>/work/<uuid:assignment_uuid>/return/", work.work_return, name="work-return"),
     path("p/<slug:slug>/work/<uuid:assignment_uuid>/reopen/", work.work_reopen, name="work-reopen"),
     path("p/<slug:slug>/work/<uuid:assignment_uuid>/extend/", work.work_extend, name="work-extend"),
+    path("p/<slug:slug>/data/", data.data_overview, name="data-overview"),
+    path("p/<slug:slug>/data/candidates/", data.data_candidates, name="data-candidates"),
+    path("p/<slug:slug>/data/questions/", data.data_questions, name="data-questions"),
+    path("p/<slug:slug>/data/passages/", data.data_passages, name="data-passages"),
+    path("p/<slug:slug>/data/passages/<int:pk>/", data.passage_show, name="passage-show"),
+    path("p/<slug:slug>/data/split/", data.data_split, name="data-split"),
+    path("p/<slug:slug>/data/imports/", importing.import_list, name="import-list"),
+    path("p/<slug:slug>/data/imports/new/", importing.import_new, name="import-new"),
+    path("p/<slug:slug>/data/imports/<int:number>/", importing.import_show, name="import-show"),
+    path("p/<slug:slug>/data/imports/<int:number>/check/", importing.import_check, name="import-check"),
+    path("p/<slug:slug>/data/imports/<int:number>/write/", importing.import_write, name="import-write"),
+    path("p/<slug:slug>/data/imports/<int:number>/cancel/", importing.import_cancel, name="import-cancel"),
+    path("p/<slug:slug>/data/imports/<int:number>/job/", importing.import_job, name="import-job"),
+    path("p/<slug:slug>/data/imports/<int:number>/file/", importing.import_file, name="import-file"),
+    path("p/<slug:slug>/batches/", batches.batch_list, name="batch-list"),
+    path("p/<slug:slug>/batches/new/", batches.batch_new, name="batch-new"),
+    path("p/<slug:slug>/batches/<int:number>/", batches.batch_show, name="batch-show"),
+    path("p/<slug:slug>/batches/<int:number>/state/", batches.batch_state, name="batch-state"),
+    path("p/<slug:slug>/batches/<int:number>/judgments/", batches.batch_wanted, name="batch-wanted"),
+    path("p/<slug:slug>/batches/<int:number>/hits/<int:hit_number>/", hits.hit_show, name="hit-show"),
+    path("p/<slug:slug>/batches/<int:number>/hits/<int:hit_number>/preview/", hits.hit_preview, name="hit-preview"),
+    path("p/<slug:slug>/remarks/", remarks.remark_list, name="remark-list"),
+    path("p/<slug:slug>/remarks/<int:pk>/", remarks.remark_resolve, name="remark-resolve"),
 ]

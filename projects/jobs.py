@@ -67,7 +67,8 @@ class Job(models.Model):
 
     @property
     def is_live(self) -> bool:
-        return self.state in self.LIVE
+        """Whether something still happens by itself."""
+        return self.state in self.LIVE or self.will_run_again
 
     @property
     def will_run_again(self) -> bool:
@@ -150,6 +151,8 @@ def job_models() -> Iterator[type[Job]]:
 
 def why_waiting(job: Job) -> str:
     """What keeps a job in the queue, named as the process that somebody has to start; empty while that is normal."""
+    if job.will_run_again:
+        return "The worker stopped in the middle. It starts once more by itself."
     if job.state != Job.State.QUEUED or timezone.now() - job.queued_at < SAY_WHY_AFTER:
         return ""
     if not _broker_answers():

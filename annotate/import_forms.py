@@ -1,0 +1,267 @@
+"""The forms of an import: which file, and how it is to be read."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from django import forms
+from django.forms import BoundField
+from django.utils.text import capfirst
+
+from projects.errors import Refused
+from projects.importing import ENCODINGS, FORMATS, CriterionColumn, Kind, Options, Preview
+from projects.importing.options import EVERY_DATASET
+from projects.models import Dataset
+from projects.splitting import parse_shares
+
+DELIMITERS = {
+    "": ("as found", ""),
+    "comma": ("commas", ","),
+    "semicolon": ("semicolons", ";"),
+    "tab": ("tabs", "\t"),
+    "bar": ("bars", "|"),
+}
+NAMES_OF_FORMATS = {
+    "csv": "CSV",
+    "tsv": "TSV",
+    "xlsx": "Excel (.xlsx)",
+    "json": "JSON, a list of objects",
+    "jsonl": "JSON, one object a line",
+    "parquet": "Parquet",
+    "mocha": "MOCHA's JSON",
+}
+CRITERION = "criterion:"
+SHARED_BY_MANY = {"", "metadata", "ignore"}
+
+
+class UploadForm(forms.Form):
+    file = forms.FileField(
+        max_length=None,
+        help_text="CSV, TSV, Excel (.xlsx), JSON, JSONL, Parquet or MOCHA's JSON. You see it before it is stored.",
+    )
+    kind = forms.ChoiceField(
+        label="What is in it",
+        choices=[
+            (Kind.CANDIDATES.value, "Passages, questions, references and candidates, with or without scores"),
+            (Kind.JUDGMENTS.value, "Judgments of candidates that are in the project already"),
+        ],
+        initial=Kind.CANDIDATES.value,
+        widget=forms.RadioSelect,
+    )
+
+
+class ReadingForm(forms.Form):
+    """How bytes become rows and columns."""
+
+    format = forms.ChoiceField(
+        required=False, choices=[("", "as its name says"), *((each, NAMES_OF_FORMATS[each]) for each in FORMATS)]
+    )
+    encoding = forms.ChoiceField(required=False, choices=[("", "UTF-8, or as its mark says"), *ENCODINGS.items()])
+    delimiter = forms.ChoiceField(
+        required=False, label="Cells are parted by", choices=[(name, label) for name, (label, _) in DELIMITERS.items()]
+    )
+
+    def clean_delimiter(self) -> str:
+        return DELIMITERS[self.cleaned_data["delimiter"]][1]
+
+
+class CandidatesForm(forms.Form):
+    """What rows of candidates become."""
+
+    dataset = forms.CharField(
+        required=False,
+        max_length=120,
+        label="Name of the dataset",
+        help_text="For rows that name none; “main” if you leave it empty.",
+    )
+    dataset_kind = forms.ChoiceField(
+        required=False,
+        label="Kind of dataset",
+        choices=[("", "as the file says, or generative"), *Dataset.Kind.choices],
+    )
+    split = forms.CharField(
+        required=False, max_length=40, label="Split", help_text="For passages that the file gives none, such as train."
+    )
+    with_scores = forms.BooleanField(
+        required=False,
+        label="Import the scores too, as judgments",
+        help_text="They become a closed batch by imported annotators.",
+    )
+    drop_equal = forms.ChoiceField(
+        required=False,
+        label="Leave out candidates equal to a reference",
+        choices=[
+            ("", "no, keep them"),
+            ("exact", "if exactly equal"),
+            ("normalised", "if equal after SQuAD normalisation"),
+        ],
+    )
+    drop_numbers = forms.CharField(
+        required=False,
+        max_length=2_000,
+        label="Leave out where candidate and reference are numbers",
+        help_text=f"Names of datasets, parted by commas; {EVERY_DATASET} is every dataset.",
+    )
+    second_reference_below = forms.FloatField(
+        required=False,
+        min_value=0.0,
+        max_value=1.0,
+        label="A further reference becomes a candidate if it overlaps less than",
+        help_text="Token F1 with the first reference, between 0 and 1; empty keeps it as a reference.",
+        widget=forms.NumberInput(attrs={"step": "0.05"}),
+    )
+    multiple_choice = forms.BooleanField(
+        required=False, label="Multiple choice becomes generative", help_text="The right choice becomes the reference."
+    )
+
+    def clean_drop_numbers(self) -> tuple[str, ...]:
+        return tuple(name.strip() for name in self.cleaned_data["drop_numbers"].split(",") if name.strip())
+
+
+class JudgmentsForm(forms.Form):
+    """What rows of judgments become."""
+
+    dataset = forms.CharField(
+        required=False,
+        max_length=120,
+        label="Name of the dataset",
+        help_text="Whose candidates are meant, for rows that name none.",
+    )
+    criteria = forms.CharField(
+        required=False,
+        max_length=5_000,
+        label="Criteria that the project does not have",
+        help_text="One a line: column=key:low-high, such as fluency_1to5=fluency:1-5. Without a column, rows name it.",
+        widget=forms.Textarea(attrs={"rows": 3, "spellcheck": "false"}),
+    )
+
+    def clean_criteria(self) -> tuple[CriterionColumn, ...]:
+        try:
+            return tuple(
+                CriterionColumn.parse(line.strip())
+                for line in self.cleaned_data["criteria"].splitlines()
+                if line.strip()
+            )
+        except Refused as refusal:
+            raise forms.ValidationError(refusal.message) from refusal
+
+
+class MappingForm(forms.Form):
+    """One choice for each column of the file; the fields are numbered, because a column may have any name."""
+
+    def __init__(
+        self,
+        preview: Preview,
+        known: Mapping[str, CriterionColumn],
+        chosen: Mapping[str, str],
+        data: Any = None,
+    ) -> None:
+        super().__init__(data)
+        self.preview = preview
+        self.known = known
+        self.guessed = {column: self._guess(column) for column in preview.columns}
+        choices = _choices(preview, known)
+        offered = dict(_flat(choices))
+        for place, column in enumerate(preview.columns):
+            meaning = chosen.get(column) or self.guessed[column]
+            own = [] if meaning in offered else [(meaning, capfirst(meaning.replace("_", " ")))]
+            self.fields[f"column_{place}"] = forms.ChoiceField(choices=[*choices, *own], initial=meaning, label=column)
+
+    def _guess(self, column: str) -> str:
+        meaning = self.preview.mapping.get(column, "ignore")
+        if meaning in self.preview.fields or meaning.startswith("reference_"):
+            return meaning
+        return f"{CRITERION}{column}" if column in self.known else "ignore"
+
+    def rows(self) -> Iterator[tuple[str, BoundField, list[str]]]:
+        """Each column with its choice and its cells in the rows that are shown."""
+        for place, column in enumerate(self.preview.columns):
+            yield column, self[f"column_{place}"], [row[place] for row in self.preview.rows]
+
+    def clean(self) -> dict[str, Any]:
+        seen: dict[str, str] = {}
+        for place, column in enumerate(self.preview.columns):
+            meaning = self.cleaned_data.get(f"column_{place}", "")
+            if meaning not in SHARED_BY_MANY and meaning in seen:
+                self.add_error(f"column_{place}", f"The column “{seen[meaning]}” means that already.")
+            seen.setdefault(meaning, column)
+        return self.cleaned_data
+
+    def mapping(self) -> dict[str, str]:
+        """What was chosen otherwise than guessed; a column of judgments is in `criteria` instead."""
+        return {
+            column: meaning
+            for column, meaning in self._meanings()
+            if not meaning.startswith(CRITERION) and meaning != self.guessed[column]
+        }
+
+    def criteria(self) -> tuple[CriterionColumn, ...]:
+        found = []
+        for column, meaning in self._meanings():
+            each = self.known.get(meaning.removeprefix(CRITERION)) if meaning.startswith(CRITERION) else None
+            if each is not None:
+                found.append(CriterionColumn(key=each.key, low=each.low, high=each.high, kind=each.kind, column=column))
+        return tuple(found)
+
+    def _meanings(self) -> Iterator[tuple[str, str]]:
+        for place, column in enumerate(self.preview.columns):
+            yield column, self.cleaned_data[f"column_{place}"]
+
+
+class SplitForm(forms.Form):
+    shares = forms.CharField(
+        max_length=400,
+        initial="train=75, dev=10, test=15",
+        help_text="Names and shares of the candidates, parted by commas. They need not add up to a hundred.",
+    )
+    seed = forms.IntegerField(
+        initial=0, min_value=0, max_value=2**31 - 1, help_text="The same seed splits the same data the same way."
+    )
+    datasets = forms.ModelMultipleChoiceField(
+        queryset=Dataset.objects.none(),
+        required=False,
+        widget=forms.CheckboxSelectMultiple,
+        help_text="None chosen means all.",
+    )
+
+    def __init__(self, *args: Any, datasets: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        field = self.fields["datasets"]
+        assert isinstance(field, forms.ModelMultipleChoiceField)
+        field.queryset = datasets
+
+    def clean_shares(self) -> dict[str, float]:
+        try:
+            return parse_shares(self.cleaned_data["shares"])
+        except Refused as refusal:
+            raise forms.ValidationError(refusal.message) from refusal
+
+
+def initial_of(options: Options, known: Mapping[str, CriterionColumn]) -> dict[str, Any]:
+    """What the forms show of options kept before."""
+    stored = options.as_dict()
+    stored["delimiter"] = next((name for name, (_, sign) in DELIMITERS.items() if sign == options.delimiter), "")
+    stored["drop_numbers"] = ", ".join(options.drop_numbers)
+    typed = [each for each in options.criteria if not each.column or not _is_known(each, known)]
+    stored["criteria"] = "\n".join(f"{each.column}={each.key}:{each.low}-{each.high}".lstrip("=") for each in typed)
+    return stored
+
+
+def _is_known(criterion: CriterionColumn, known: Mapping[str, CriterionColumn]) -> bool:
+    return criterion.key in known and known[criterion.key].scale == criterion.scale
+
+
+def _choices(preview: Preview, known: Mapping[str, CriterionColumn]) -> list[Any]:
+    fields = [(name, label) for name, label in preview.fields.items() if name not in ("metadata", "ignore")]
+    rest = [(name, preview.fields[name]) for name in ("metadata", "ignore") if name in preview.fields]
+    if "candidate" in preview.fields:
+        return [*rest, ("This column is", fields)]
+    criteria = [(f"{CRITERION}{each.key}", f"Judgments: {each.key}, {each.low}–{each.high}") for each in known.values()]
+    return [*rest, *([("Judgments of a criterion", criteria)] if criteria else []), ("This column is", fields)]
+
+
+def _flat(choices: list[Any]) -> Iterator[tuple[str, str]]:
+    for value, label in choices:
+        if isinstance(label, list):
+            yield from label
+        else:
+            yield value, label

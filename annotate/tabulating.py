@@ -1,0 +1,122 @@
+"""The table of a project's data: what each split of each dataset holds."""
+
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from django.db import connection
+
+from projects.models import Project
+
+_TABLE = """
+WITH p AS (
+    SELECT p.id, p.dataset_id, p.split FROM projects_passage p
+    JOIN projects_dataset d ON d.id = p.dataset_id WHERE d.project_id = %(project)s
+),
+passages AS (SELECT dataset_id, split, count(*) AS n FROM p GROUP BY 1, 2),
+q AS (
+    SELECT q.id, p.dataset_id, p.split, r.n AS n_references, c.n AS n_candidates
+    FROM p JOIN projects_question q ON q.passage_id = p.id
+    LEFT JOIN (SELECT question_id, count(*) AS n FROM projects_reference GROUP BY 1) r ON r.question_id = q.id
+    LEFT JOIN (SELECT question_id, count(*) AS n FROM projects_candidate GROUP BY 1) c ON c.question_id = q.id
+),
+questions AS (
+    SELECT dataset_id, split, count(*) AS n, coalesce(sum(n_references), 0) AS n_references,
+           coalesce(sum(n_candidates), 0) AS n_candidates
+    FROM q GROUP BY 1, 2
+),
+sources AS (
+    SELECT dataset_id, split, array_agg(source ORDER BY source COLLATE "C") AS names
+    FROM (SELECT DISTINCT q.dataset_id, q.split, c.source FROM q JOIN projects_candidate c ON c.question_id = q.id) s
+    WHERE source <> '' GROUP BY 1, 2
+),
+judged AS (
+    SELECT q.dataset_id, q.split, count(*) AS n
+    FROM annotate_judgment j
+    JOIN projects_candidate c ON c.id = j.candidate_id JOIN q ON q.id = c.question_id
+    WHERE j.is_counted GROUP BY 1, 2
+)
+SELECT d.name, d.kind, coalesce(split, ''), coalesce(passages.n, 0), coalesce(questions.n, 0),
+       coalesce(questions.n_references, 0), coalesce(questions.n_candidates, 0), coalesce(judged.n, 0),
+       coalesce(sources.names, '{}')
+FROM projects_dataset d
+LEFT JOIN passages ON passages.dataset_id = d.id
+LEFT JOIN questions USING (dataset_id, split)
+LEFT JOIN sources USING (dataset_id, split)
+LEFT JOIN judged USING (dataset_id, split)
+WHERE d.project_id = %(project)s
+ORDER BY d.name COLLATE "C", array_position(ARRAY['train', 'dev', 'validation', 'test'], split), split COLLATE "C"
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Counts:
+    """What there is; judgments are those that count."""
+
+    passages: int = 0
+    questions: int = 0
+    references: int = 0
+    candidates: int = 0
+    judgments: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Line(Counts):
+    """One split of one dataset; an empty split is “none”."""
+
+    dataset: str
+    kind: str
+    split: str
+    sources: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class DataTable:
+    """All lines of a project."""
+
+    lines: tuple[Line, ...]
+
+    @property
+    def total(self) -> Counts:
+        return _sum(self.lines)
+
+    def by_dataset(self) -> Iterator[tuple[str, str, list[Line], Counts]]:
+        """Each dataset with its kind, its lines and their sum."""
+        names = dict.fromkeys((line.dataset, line.kind) for line in self.lines)
+        for name, kind in names:
+            lines = [line for line in self.lines if line.dataset == name]
+            yield name, kind, lines, _sum(lines)
+
+    def as_dict(self) -> dict[str, Any]:
+        return {
+            "datasets": [asdict(line) | {"sources": list(line.sources)} for line in self.lines],
+            "total": asdict(self.total),
+        }
+
+
+def data_table(project: Project) -> DataTable:
+    """Count in one statement, so that all numbers belong to one moment."""
+    with connection.cursor() as cursor:
+        cursor.execute(_TABLE, {"project": project.pk})
+        rows = cursor.fetchall()
+    return DataTable(
+        tuple(
+            Line(
+                dataset=name,
+                kind=kind,
+                split=split,
+                passages=passages,
+                questions=questions,
+                references=int(references),
+                candidates=int(candidates),
+                judgments=judgments,
+                sources=tuple(sources),
+            )
+            for name, kind, split, passages, questions, references, candidates, judgments, sources in rows
+        )
+    )
+
+
+def _sum(lines: tuple[Line, ...] | list[Line]) -> Counts:
+    names = ("passages", "questions", "references", "candidates", "judgments")
+    return Counts(**{name: sum(getattr(line, name) for line in lines) for name in names})

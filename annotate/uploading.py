@@ -1,0 +1,216 @@
+"""Uploading: a file on its way from the browser into the tables, step by step.
+
+Uploaded, checked, written: each step is at rest (`done`) until somebody asks for the next. A file that fails or is
+cancelled is removed; one that is written is kept for the managers.
+"""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.core.files.uploadedfile import UploadedFile
+from django.db import IntegrityError, transaction
+from django.db.models import Sum
+from django.utils import timezone
+
+from annotate import importing
+from annotate.importing.staging import already
+from annotate.models import Import
+from projects import jobs, uploads
+from projects.errors import Refused
+from projects.importing import FileRefused, Kind, Options, Spool, fingerprint, load
+from projects.models import Membership, Project
+from projects.running import Kept
+
+OnProgress = Callable[[int, int], None]
+KB = 1024
+
+
+def receive(*, project: Project, actor: Membership, upload: UploadedFile, kind: Kind) -> Import:
+    """Keep an uploaded file for a first look. Raises Refused where the project's files would take too much room."""
+    n_bytes = upload.size or 0
+    if n_bytes > settings.MAX_UPLOAD_BYTES:
+        raise Refused(f"The file is larger than {settings.MAX_UPLOAD_BYTES // KB**2:,} MB. Split it and try again.")
+    stored_name = uploads.keep(upload)
+    try:
+        with transaction.atomic():
+            Project.objects.select_for_update(no_key=True).get(pk=project.pk)
+            kept = project.imports.exclude(stored_name="").aggregate(n=Sum("n_bytes"))["n"] or 0
+            if kept + n_bytes > settings.MAX_PROJECT_UPLOAD_BYTES:
+                raise Refused("The files of this project take all the room they may. Cancel imports that wait.")
+            return Import.objects.create(
+                project=project,
+                number=importing.next_number(project),
+                kind=kind.value,
+                step=Import.Step.UPLOADED,
+                state=Import.State.DONE,
+                requested_by=actor,
+                file_name=uploads.name_to_show(upload.name),
+                stored_name=stored_name,
+                n_bytes=n_bytes,
+                sha256=fingerprint(uploads.folder() / stored_name, Options()),
+                options=Options().as_dict(),
+                finished_at=timezone.now(),
+            )
+    except BaseException:
+        (uploads.folder() / stored_name).unlink(missing_ok=True)
+        raise
+
+
+def same_bytes(job: Import) -> Import | None:
+    """An import that has written these very bytes before, with whatever options."""
+    earlier = job.project.imports.filter(
+        kind=job.kind, step=Import.Step.WRITE, state=Import.State.DONE, n_bytes=job.n_bytes
+    ).exclude(pk=job.pk)
+    for each in earlier:
+        if each.sha256 == fingerprint(file_of(job), options_of(each)):
+            return each
+    return None
+
+
+def choose(*, job: Import, options: Options) -> None:
+    """Keep the options for the next look at the file. Raises Refused once it is past choosing."""
+    rows = Import.objects.filter(pk=job.pk, state=Import.State.DONE).exclude(step=Import.Step.WRITE)
+    if not rows.update(step=Import.Step.UPLOADED, options=options.as_dict(), report=None):
+        raise Refused("This import is past choosing. Look at its page.")
+
+
+def refuse(*, job: Import, refusal: FileRefused) -> None:
+    """End an import whose file cannot be read, and remove the file."""
+    sentence = "\n".join([refusal.message, *refusal.details])
+    at_rest = Import.objects.filter(pk=job.pk, state=Import.State.DONE).exclude(step=Import.Step.WRITE)
+    if at_rest.update(state=Import.State.FAILED, error=sentence, report=refusal.as_dict()):
+        tidy(job.pk)
+
+
+def start_check(*, job: Import, options: Options) -> None:
+    """Have every row checked. Raises Refused once it is past choosing."""
+    _refuse_without_file(job)
+    with transaction.atomic():
+        choose(job=job, options=options)
+        job.refresh_from_db()
+        jobs.queue(job, step=Import.Step.CHECK, message="kB read")
+
+
+def start_write(*, job: Import, actor: Membership) -> None:
+    """Have a checked file written. Raises Refused if it was not checked, or the same is written or on its way."""
+    _refuse_without_file(job)
+    if (job.step, job.state) != (Import.Step.CHECK, Import.State.DONE):
+        raise Refused("This import has not been checked, or is written already. Look at its page.")
+    try:
+        with transaction.atomic():
+            jobs.queue(job, step=Import.Step.WRITE, message="rows written", requested_by=actor)
+    except IntegrityError as error:
+        raise _already_imported(job) from error
+
+
+def start_again(*, job: Import) -> None:
+    """Go on with an import whose worker died more than once."""
+    _refuse_without_file(job)
+    if job.state != Import.State.INTERRUPTED:
+        raise Refused("Only an interrupted import can be run again.")
+    try:
+        with transaction.atomic():
+            jobs.queue(job, message="kB read" if job.step == Import.Step.CHECK else "rows written")
+    except IntegrityError as error:
+        raise _already_imported(job) from error
+
+
+def stop(*, job: Import) -> bool:
+    """Cancel at any step and remove the file; True if it has stopped now, False if the worker is being told.
+
+    Raises Refused if it has ended by itself.
+    """
+    at_rest = Import.objects.filter(pk=job.pk, state=Import.State.DONE).exclude(step=Import.Step.WRITE)
+    if at_rest.update(state=Import.State.CANCELLED, finished_at=timezone.now()) or jobs.cancel(job):
+        tidy(job.pk)
+        return True
+    return False
+
+
+def do_step(job: Import, on_progress: OnProgress) -> dict[str, Any]:
+    """The act of the job: check the file, or write what was checked."""
+    if job.project.deleted_at is not None:
+        raise Refused("The project has been deleted.")
+    if job.step == Import.Step.CHECK:
+        return _check(job, on_progress)
+    return _write(job, on_progress)
+
+
+def tidy(pk: int) -> None:
+    """Remove the files of an import that has ended: the original stays only where it was written."""
+    job = Import.objects.get(pk=pk)
+    is_over = job.state in (Import.State.FAILED, Import.State.CANCELLED)
+    if job.stored_name and (is_over or (job.step, job.state) == (Import.Step.WRITE, Import.State.DONE)):
+        Spool(_spool_folder(job)).discard()
+    if job.stored_name and is_over:
+        file_of(job).unlink(missing_ok=True)
+        Import.objects.filter(pk=pk).update(stored_name="")
+
+
+def tidy_leftovers() -> None:
+    """Remove the files of imports whose end no worker saw."""
+    ended = Import.objects.filter(state__in=(Import.State.FAILED, Import.State.CANCELLED)).exclude(stored_name="")
+    for pk in ended.values_list("pk", flat=True):
+        tidy(pk)
+
+
+def options_of(job: Import) -> Options:
+    return Options.from_dict(job.options)
+
+
+def file_of(job: Import) -> Path:
+    return uploads.folder() / job.stored_name
+
+
+def _check(job: Import, on_progress: OnProgress) -> dict[str, Any]:
+    try:
+        checked = importing.check_file(
+            project=job.project,
+            path=file_of(job),
+            name=job.file_name,
+            folder=_spool_folder(job),
+            options=options_of(job),
+            kind=Kind(job.kind),
+            on_progress=lambda done, total: on_progress(done // KB, max(1, total // KB)),
+        )
+    except FileRefused as refusal:
+        raise Kept(refusal, report=refusal.as_dict()) from refusal
+    return {"report": checked.report.as_dict(), "sha256": checked.sha256}
+
+
+def _write(job: Import, on_progress: OnProgress) -> dict[str, Any]:
+    checked = load(_spool_folder(job))
+    n_rows = checked.report.rows
+    try:
+        importing.write(
+            project=job.project,
+            checked=checked,
+            actor=job.requested_by,
+            job=job,
+            on_progress=lambda done, total: on_progress(n_rows * done // max(1, total), n_rows),
+        )
+    except FileRefused as refusal:
+        raise Kept(refusal, report=refusal.as_dict()) from refusal
+    return {}
+
+
+def _spool_folder(job: Import) -> Path:
+    return uploads.folder() / f"{job.stored_name}.spool"
+
+
+def _refuse_without_file(job: Import) -> None:
+    if not job.stored_name:
+        raise Refused("The file of this import is gone. Choose it again.")
+
+
+def _already_imported(job: Import) -> Refused:
+    same = Import.objects.filter(
+        project=job.project,
+        kind=job.kind,
+        sha256=job.sha256,
+        step=Import.Step.WRITE,
+        state__in=(*Import.LIVE, Import.State.DONE),
+    )
+    return already(same.values_list("number", flat=True).first() or job.number)

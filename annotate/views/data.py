@@ -1,0 +1,219 @@
+"""Data: the table of what there is, lists to look through it, one passage with all of its own, the split."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from django.contrib import messages
+from django.db.models import Count, Q, QuerySet
+from django.http import HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.views.decorators.http import require_http_methods, require_safe
+
+from annotate.import_forms import SplitForm
+from annotate.tabulating import data_table
+from annotate.views.lists import order_by, page_of, read_sort, read_text, read_word
+from projects.access import ProjectRequest, Right, requires
+from projects.errors import Refused
+from projects.models import Candidate, Dataset, Passage, Project, Question
+from projects.splitting import SplitPlan, plan_split, write_split
+
+UNPROCESSABLE = 422
+NONE = "none"
+"""How an address names the empty split or source; one that is really called so comes along."""
+
+MOST_NAMES = 500
+
+
+@requires(Right.READ)
+@require_safe
+def data_overview(request: ProjectRequest, project: Project) -> HttpResponse:
+    table = data_table(project)
+    context = {
+        "table": table,
+        "can_manage": request.membership.can_manage,
+        "imports": project.imports.all()[:5] if request.membership.can_manage else [],
+    }
+    return render(request, "annotate/data_overview.html", context)
+
+
+@dataclass(frozen=True)
+class Filters:
+    """What a list is narrowed to, each from what the project really has."""
+
+    dataset: str
+    split: str
+    source: str
+    type: str
+    text: str
+    choices: dict[str, list[str]]
+
+    @property
+    def is_any(self) -> bool:
+        return bool(self.dataset or self.split or self.source or self.type or self.text)
+
+
+CANDIDATE_COLUMNS = {"dataset": "dataset__name", "id": "external_id", "source": "source", "added": "pk"}
+QUESTION_COLUMNS = {"dataset": "dataset__name", "id": "external_id", "type": "type", "added": "pk"}
+PASSAGE_COLUMNS = {"dataset": "dataset__name", "id": "external_id", "split": "split", "added": "pk"}
+
+
+@requires(Right.READ)
+@require_safe
+def data_candidates(request: ProjectRequest, project: Project) -> HttpResponse:
+    filters = _read_filters(request, project, with_source=True)
+    rows = Candidate.objects.of(project).select_related("dataset", "question__passage")
+    rows = rows.filter(_within(filters, "question__"), _named("source", filters.source))
+    if filters.text:
+        rows = rows.filter(Q(text__icontains=filters.text) | Q(external_id=filters.text))
+    sort = read_sort(request, CANDIDATE_COLUMNS, "added")
+    rows = rows.order_by(order_by(sort, CANDIDATE_COLUMNS), "pk")
+    return _render_list(request, "candidates", rows, filters, sort=sort)
+
+
+@requires(Right.READ)
+@require_safe
+def data_questions(request: ProjectRequest, project: Project) -> HttpResponse:
+    filters = _read_filters(request, project)
+    rows = Question.objects.filter(dataset__project=project).select_related("dataset", "passage")
+    rows = rows.filter(_within(filters, ""))
+    if filters.text:
+        rows = rows.filter(Q(text__icontains=filters.text) | Q(external_id=filters.text))
+    sort = read_sort(request, QUESTION_COLUMNS, "added")
+    rows = rows.order_by(order_by(sort, QUESTION_COLUMNS), "pk")
+    return _render_list(request, "questions", rows, filters, sort=sort, counts={"n_candidates": "candidates"})
+
+
+@requires(Right.READ)
+@require_safe
+def data_passages(request: ProjectRequest, project: Project) -> HttpResponse:
+    filters = _read_filters(request, project, with_type=False)
+    rows = Passage.objects.filter(dataset__project=project).select_related("dataset")
+    rows = rows.filter(_named("dataset__name", filters.dataset), _named("split", filters.split))
+    if filters.text:
+        rows = rows.filter(
+            Q(text__icontains=filters.text) | Q(title__icontains=filters.text) | Q(external_id=filters.text)
+        )
+    sort = read_sort(request, PASSAGE_COLUMNS, "added")
+    rows = rows.order_by(order_by(sort, PASSAGE_COLUMNS), "pk")
+    return _render_list(request, "passages", rows, filters, sort=sort, counts={"n_questions": "questions"})
+
+
+@requires(Right.READ)
+@require_safe
+def passage_show(request: ProjectRequest, project: Project, pk: int) -> HttpResponse:
+    passage = get_object_or_404(Passage.objects.select_related("dataset"), pk=pk, dataset__project=project)
+    questions = passage.questions.order_by("pk").prefetch_related("references", "candidates")
+    page = page_of(request, questions, 25)
+    candidates = [candidate.pk for question in page for candidate in question.candidates.all()]
+    judged = Candidate.objects.filter(pk__in=candidates, judgments__is_counted=True)
+    context = {
+        "passage": passage,
+        "page": page,
+        "n_judged": dict(judged.annotate(n=Count("judgments")).values_list("pk", "n")),
+    }
+    return render(request, "annotate/passage_show.html", context)
+
+
+@requires(Right.MANAGE)
+@require_http_methods(["GET", "HEAD", "POST"])
+def data_split(request: ProjectRequest, project: Project) -> HttpResponse:
+    """First the plan, by its address; then, if it is wanted, the writing of that very plan."""
+    datasets = Dataset.objects.filter(project=project)
+    sent = request.POST if request.method == "POST" else request.GET
+    form = SplitForm(sent if "shares" in sent else None, datasets=datasets)
+    plan = None
+    if form.is_bound and form.is_valid():
+        try:
+            plan = _plan(project, form)
+            if request.method == "POST":
+                n = write_split(project=project, plan=plan, actor=request.membership)
+                messages.success(request, f"{n:,} passages have their split now.")
+                return redirect("annotate:data-overview", project.slug)
+        except Refused as refusal:
+            form.add_error(None, refusal.message)
+            plan = None
+    context = {
+        "form": form,
+        "plan": plan,
+        "has_data": datasets.exists(),
+        "n_unsplit": Passage.objects.filter(dataset__project=project, split="").count(),
+    }
+    return render(request, "annotate/data_split.html", context, status=UNPROCESSABLE if form.errors else 200)
+
+
+def _plan(project: Project, form: SplitForm) -> SplitPlan:
+    sent = form.cleaned_data
+    return plan_split(
+        project=project, shares=sent["shares"], seed=sent["seed"], datasets=list(sent["datasets"]) or None
+    )
+
+
+def _read_filters(
+    request: ProjectRequest, project: Project, *, with_source: bool = False, with_type: bool = True
+) -> Filters:
+    datasets = Dataset.objects.filter(project=project)
+    passages = Passage.objects.filter(dataset__project=project)
+    choices = {
+        "dataset": list(datasets.values_list("name", flat=True)[:MOST_NAMES]),
+        "split": _names(passages.order_by("split").values_list("split", flat=True)),
+        "source": _names(Candidate.objects.of(project).order_by("source").values_list("source", flat=True))
+        if with_source
+        else [],
+        "type": [each for each in Question.Type.values if each] if with_type else [],
+    }
+    return Filters(
+        **{name: read_word(request, name, words) for name, words in choices.items()},
+        text=read_text(request, "q"),
+        choices=choices,
+    )
+
+
+def _names(names: QuerySet[Any, str]) -> list[str]:
+    return [name or NONE for name in names.distinct()[:MOST_NAMES]]
+
+
+def _within(filters: Filters, prefix: str) -> Q:
+    return (
+        _named("dataset__name", filters.dataset)
+        & _named(f"{prefix}passage__split", filters.split)
+        & _named(f"{prefix}type", filters.type)
+    )
+
+
+def _named(field: str, name: str) -> Q:
+    if not name:
+        return Q()
+    return Q(**{f"{field}__in": ["", name]}) if name == NONE else Q(**{field: name})
+
+
+def _render_list(
+    request: ProjectRequest,
+    noun: str,
+    rows: QuerySet[Any],
+    filters: Filters,
+    *,
+    sort: str,
+    counts: dict[str, str] | None = None,
+) -> HttpResponse:
+    page = page_of(request, rows)
+    for name, related in (counts or {}).items():
+        _count(page.object_list, name, related)
+    context = {
+        "page": page,
+        "noun": noun,
+        "filters": filters,
+        "sort": sort,
+        "has_any": bool(filters.choices["dataset"]),
+    }
+    return render(request, "annotate/data_list.html", context)
+
+
+def _count(rows: Any, name: str, related: str) -> None:
+    """Count what belongs to the rows of one page only."""
+    model = type(rows[0]) if len(rows) else None
+    if model is None:
+        return
+    pks = [row.pk for row in rows]
+    found = dict(model._default_manager.filter(pk__in=pks).annotate(n=Count(related)).values_list("pk", "n"))
+    for row in rows:
+        setattr(row, name, found.get(row.pk, 0))

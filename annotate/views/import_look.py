@@ -1,0 +1,87 @@
+"""A first look at an import's file, through the forms that say how to read it."""
+
+import hashlib
+from dataclasses import dataclass, replace
+from typing import Any
+
+import orjson
+
+from annotate import uploading
+from annotate.import_forms import (
+    CRITERION,
+    CandidatesForm,
+    JudgmentsForm,
+    MappingForm,
+    ReadingForm,
+    initial_of,
+)
+from annotate.importing.judgments import known_criteria
+from annotate.models import Import
+from projects.importing import CriterionColumn, FileRefused, Kind, Options, Preview, preview
+
+
+@dataclass
+class Look:
+    """A first look at a file, with the forms that say how to read it; or the reason why it cannot be read so."""
+
+    reading: ReadingForm
+    rows: CandidatesForm | JudgmentsForm
+    preview: Preview | None = None
+    mapping: MappingForm | None = None
+    refusal: FileRefused | None = None
+    options: Options | None = None
+    are_columns_new: bool = False
+
+    @property
+    def columns_id(self) -> str:
+        """Tells a form whether it was filled in for these columns."""
+        columns = self.preview.columns if self.preview else ()
+        return hashlib.sha256(orjson.dumps(columns)).hexdigest()[:16]
+
+
+def look_at(job: Import, data: Any = None) -> Look:
+    """Read the beginning of the file as the forms say or, before they are sent, the options kept with the import."""
+    kept = uploading.options_of(job)
+    known = known_criteria(job.project)
+    initial = initial_of(kept, known)
+    rows_form = CandidatesForm if job.kind == Import.Kind.CANDIDATES else JudgmentsForm
+    look = Look(ReadingForm(data, initial=initial), rows_form(data, initial=initial))
+    reading = {name: getattr(kept, name) for name in look.reading.fields}
+    if data is not None and look.reading.is_valid():
+        reading = look.reading.cleaned_data
+    try:
+        look.preview = preview_of(job, Options(**reading))
+        chosen = _chosen(job, replace(kept, **reading), look.preview, known)
+    except FileRefused as refusal:
+        look.refusal = refusal
+        return look
+    look.are_columns_new = data is not None and data.get("columns") != look.columns_id
+    look.mapping = MappingForm(look.preview, known, chosen, None if look.are_columns_new else data)
+    if data is not None and look.reading.is_valid() and look.rows.is_valid():
+        look.options = _options(look)
+    return look
+
+
+def _chosen(job: Import, kept: Options, guessed: Preview, known: dict[str, CriterionColumn]) -> dict[str, str]:
+    """What each column was said to mean, where that is not the guess."""
+    judged = {each.column: f"{CRITERION}{each.key}" for each in kept.criteria if each.key in known}
+    mapping = {column: meaning for column, meaning in kept.mapping.items() if column in guessed.columns}
+    if not mapping:
+        return judged
+    return {**preview_of(job, replace(kept, mapping=mapping, criteria=())).mapping, **judged}
+
+
+def _options(look: Look) -> Options | None:
+    """All three forms as options; None where the columns are mapped wrongly."""
+    assert look.mapping is not None
+    sent = {**look.reading.cleaned_data, **look.rows.cleaned_data}
+    if look.are_columns_new:
+        return Options(**sent)
+    if not look.mapping.is_valid():
+        return None
+    criteria = (*look.mapping.criteria(), *sent.pop("criteria", ()))
+    return Options(**sent, criteria=criteria, mapping=look.mapping.mapping())
+
+
+def preview_of(job: Import, options: Options) -> Preview:
+    return preview(path=uploading.file_of(job), name=job.file_name, options=options, kind=Kind(job.kind))

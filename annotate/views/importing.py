@@ -1,0 +1,240 @@
+"""Importing: choose a file, look at it, have it checked, have it written."""
+
+from http import HTTPStatus
+from pathlib import PurePosixPath
+from typing import Any
+
+from django.contrib import messages
+from django.core.paginator import Paginator
+from django.http import FileResponse, Http404, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from annotate import uploading
+from annotate.import_forms import UploadForm
+from annotate.models import Import
+from annotate.views.import_look import Look, look_at, preview_of
+from projects import jobs
+from projects.access import ProjectRequest, Right, requires
+from projects.errors import Refused
+from projects.importing import FileRefused, Kind, Options
+from projects.importing.sniffing import SUFFIXES
+from projects.models import Project
+from projects.uploads import takes_files
+
+REFRESH_SECONDS = 3
+STEPS = ("File", "Columns", "Check", "Import")
+COUNTED = {
+    "rows": "rows",
+    "passages": "passages",
+    "questions": "questions",
+    "references": "references",
+    "candidates": "candidates",
+    "minimal_pairs": "minimal pairs",
+    "judgments": "judgments",
+    "annotators": "annotators",
+}
+REMOVED = {
+    "equal_to_reference": "candidates equal to a reference",
+    "both_numbers": "candidates that are numbers, as is a reference",
+}
+
+
+@requires(Right.MANAGE)
+@never_cache
+@require_safe
+def import_list(request: ProjectRequest, project: Project) -> HttpResponse:
+    imports = project.imports.select_related("requested_by__user", "batch")
+    page = Paginator(imports, 50).get_page(request.GET.get("page"))
+    return render(request, "annotate/import_list.html", {"page": page})
+
+
+@requires(Right.MANAGE)
+@takes_files
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+def import_new(request: ProjectRequest, project: Project) -> HttpResponse:
+    form = UploadForm()
+    if request.method == "POST":
+        form = UploadForm(request.POST, request.FILES)
+        if form.is_valid():
+            sent = form.cleaned_data
+            try:
+                job = uploading.receive(
+                    project=project, actor=request.membership, upload=sent["file"], kind=Kind(sent["kind"])
+                )
+            except Refused as refusal:
+                form.add_error("file", refusal.message)
+            else:
+                _refuse_hopeless(job)
+                return _to(job)
+    status = HTTPStatus.UNPROCESSABLE_ENTITY if form.errors else HTTPStatus.OK
+    context = {"form": form, "steps": STEPS, "step": STEPS[0]}
+    return render(request, "annotate/import_new.html", context, status=status)
+
+
+@requires(Right.MANAGE)
+@never_cache
+@require_safe
+def import_show(request: ProjectRequest, project: Project, number: int) -> HttpResponse:
+    job = _fetch(project, number)
+    look = look_at(job) if _is_at_choice(job) else None
+    return _render(request, project, job, look)
+
+
+@requires(Right.MANAGE)
+@require_POST
+def import_check(request: ProjectRequest, project: Project, number: int) -> HttpResponse:
+    """Keep what was chosen, and look at the file again or have every row checked."""
+    job = _fetch(project, number)
+    if not _is_choosable(job):
+        messages.error(request, "This import is past choosing.")
+        return _to(job)
+    look = look_at(job, request.POST)
+    is_only_look = request.POST.get("then") == "look"
+    if look.options is None or (look.are_columns_new and not is_only_look):
+        return _render(request, project, job, look, status=HTTPStatus.UNPROCESSABLE_ENTITY)
+    try:
+        if is_only_look:
+            uploading.choose(job=job, options=look.options)
+        else:
+            uploading.start_check(job=job, options=look.options)
+    except Refused as refusal:
+        messages.error(request, refusal.message)
+    return _to(job)
+
+
+@requires(Right.MANAGE)
+@require_POST
+def import_write(request: ProjectRequest, project: Project, number: int) -> HttpResponse:
+    job = _fetch(project, number)
+    try:
+        if job.state == Import.State.INTERRUPTED:
+            uploading.start_again(job=job)
+        else:
+            uploading.start_write(job=job, actor=request.membership)
+    except Refused as refusal:
+        messages.error(request, refusal.message)
+    return _to(job)
+
+
+@requires(Right.MANAGE)
+@require_POST
+def import_cancel(request: ProjectRequest, project: Project, number: int) -> HttpResponse:
+    job = _fetch(project, number)
+    try:
+        has_stopped = uploading.stop(job=job)
+    except Refused as refusal:
+        messages.error(request, refusal.message)
+    else:
+        messages.success(
+            request, "Cancelled. The file is removed." if has_stopped else "It stops in a moment; nothing is stored."
+        )
+    return _to(job)
+
+
+@requires(Right.MANAGE)
+@never_cache
+@require_safe
+def import_job(request: ProjectRequest, project: Project, number: int) -> HttpResponse:
+    """The progress alone, for a page that asks every second."""
+    job = _fetch(project, number)
+    response = render(request, "_job.html", _progress(project, job))
+    if not job.is_live:
+        response["HX-Refresh"] = "true"
+    return response
+
+
+@requires(Right.MANAGE)
+@never_cache
+@require_safe
+def import_file(request: ProjectRequest, project: Project, number: int) -> FileResponse:
+    """The file as it came, never to be opened in the browser."""
+    job = _fetch(project, number)
+    path = uploading.file_of(job)
+    if not job.stored_name or not path.is_file():
+        raise Http404("The file of this import is not kept.")
+    response = FileResponse(
+        path.open("rb"), as_attachment=True, filename=job.file_name, content_type="application/octet-stream"
+    )
+    response["Content-Security-Policy"] = "sandbox; default-src 'none'"
+    return response
+
+
+def _fetch(project: Project, number: int) -> Import:
+    imports = project.imports.select_related("project", "requested_by__user", "batch")
+    return get_object_or_404(imports, number=number)
+
+
+def _to(job: Import) -> HttpResponse:
+    return redirect("annotate:import-show", job.project.slug, job.number)
+
+
+def _is_choosable(job: Import) -> bool:
+    return bool(job.stored_name) and job.state == Import.State.DONE and job.step != Import.Step.WRITE
+
+
+def _is_at_choice(job: Import) -> bool:
+    return _is_choosable(job) and job.step == Import.Step.UPLOADED
+
+
+def _refuse_hopeless(job: Import) -> None:
+    """End an import whose file no choice of the page can make readable."""
+    try:
+        preview_of(job, Options())
+    except FileRefused as refusal:
+        has_known_name = PurePosixPath(job.file_name).suffix.lower() in SUFFIXES
+        if has_known_name and not refusal.offers:
+            uploading.refuse(job=job, refusal=refusal)
+
+
+def _render(
+    request: ProjectRequest, project: Project, job: Import, look: Look | None = None, status: int = HTTPStatus.OK
+) -> HttpResponse:
+    context = {
+        **_progress(project, job),
+        "look": look,
+        "refusal": look.refusal.as_dict() if look and look.refusal else _refusal_of(job),
+        "same": uploading.same_bytes(job) if look else None,
+        "removed": [(REMOVED.get(name, name), n) for name, n in (job.report or {}).get("removed", {}).items()],
+        "counts": _counts(job),
+        "steps": STEPS,
+        "step": _step(job),
+        "refresh_seconds": REFRESH_SECONDS if job.is_live else None,
+    }
+    return render(request, "annotate/import_show.html", context, status=status)
+
+
+def _progress(project: Project, job: Import) -> dict[str, Any]:
+    """What the fragment of a job shows, with the reason why a waiting one waits."""
+    is_check = job.step == Import.Step.CHECK
+    job.message = jobs.why_waiting(job) or ("stopping" if job.is_cancelling else job.message)
+    place = [project.slug, job.number]
+    return {
+        "job": job,
+        "job_title": "Checking every row" if is_check else "Writing into the project",
+        "job_url": reverse("annotate:import-job", args=place),
+        "job_cancel_url": "" if job.is_cancelling else reverse("annotate:import-cancel", args=place),
+        "request_path": reverse("annotate:import-show", args=place),
+    }
+
+
+def _step(job: Import) -> str:
+    if job.step == Import.Step.UPLOADED:
+        return STEPS[1]
+    if job.step == Import.Step.CHECK:
+        return STEPS[2]
+    return STEPS[3]
+
+
+def _refusal_of(job: Import) -> dict[str, Any] | None:
+    """The problems that an earlier step found, as it stored them."""
+    report = job.report or {}
+    return report if "problems" in report else None
+
+
+def _counts(job: Import) -> list[tuple[str, int]]:
+    report = job.report or {}
+    return [(label, report[name]) for name, label in COUNTED.items() if report.get(name)]

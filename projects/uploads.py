@@ -1,0 +1,72 @@
+"""Files that people send: how large they may be, and where they are kept."""
+
+import secrets
+from collections.abc import Callable
+from pathlib import Path, PurePosixPath
+from typing import cast
+
+from django.conf import settings
+from django.core.files.move import file_move_safe
+from django.core.files.uploadedfile import TemporaryUploadedFile, UploadedFile
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.urls import Resolver404, resolve
+
+from projects.importing.report import shown
+
+View = Callable[..., HttpResponse]
+NAME_LENGTH = 200
+SUFFIX_LENGTH = 20
+FORM_BYTES = 1 << 20
+"""What the other fields and the frame of a form with a file may take."""
+
+
+def takes_files(view: View) -> View:
+    """Mark a view whose form sends a file; to every other a large form is refused."""
+    view.takes_files = True  # type: ignore[attr-defined]
+    return view
+
+
+class UploadLimitMiddleware:
+    """Refuses what is too large by its announced length, before any of it is read; no more than that is ever read."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        announced = request.META.get("CONTENT_LENGTH") or "0"
+        n_bytes = int(announced) if announced.isdecimal() else 0
+        if n_bytes > settings.DATA_UPLOAD_MAX_MEMORY_SIZE and n_bytes > _limit_for(request):
+            return render(request, "413.html", status=413)
+        return self.get_response(request)
+
+
+def _limit_for(request: HttpRequest) -> int:
+    try:
+        view = resolve(request.path_info).func
+    except Resolver404:
+        return 0
+    return settings.MAX_UPLOAD_BYTES + FORM_BYTES if getattr(view, "takes_files", False) else 0
+
+
+def folder() -> Path:
+    """Where files from outside are kept: no web server looks there."""
+    path = Path(settings.MEDIA_ROOT) / "imports"
+    path.mkdir(mode=0o700, parents=True, exist_ok=True)
+    return path
+
+
+def keep(upload: UploadedFile) -> str:
+    """Move an upload to a random name and return that name."""
+    name = secrets.token_hex(16)
+    # Uploads are temporary files already (FILE_UPLOAD_HANDLERS), so this moves and copies nothing.
+    file_move_safe(cast("TemporaryUploadedFile", upload).temporary_file_path(), str(folder() / name))
+    (folder() / name).chmod(0o600)
+    return name
+
+
+def name_to_show(name: str | None) -> str:
+    """What a file is called by its owner, short and without invisible characters; only ever shown."""
+    path = PurePosixPath((name or "").replace("\\", "/").rpartition("/")[2] or "file")
+    suffix = shown(path.suffix, SUFFIX_LENGTH)
+    return shown(path.name.removesuffix(path.suffix), NAME_LENGTH - SUFFIX_LENGTH) + suffix
