@@ -1,1 +1,1 @@
-"""What the rating page's template asks of Python."""
+"""What templates ask of Python."""
