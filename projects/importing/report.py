@@ -41,7 +41,7 @@ class Warned:
         if not self.lines:
             return self.reason
         lines = ", ".join(map(str, self.lines)) + (", …" if self.n > len(self.lines) else "")
-        return f"{self.reason} ({self.n:,}: line {lines})"
+        return f"{self.reason.removesuffix('.')} ({self.n:,}: line {lines})."
 
 
 class FileRefused(Refused):

@@ -78,11 +78,12 @@ class DelimitedReader(Reader):
 
     def _next_row(self) -> list[str] | None:
         start = self._rows.line_num + 1
-        self._pending.clear()
         try:
-            return next(self._rows, None)
+            row = next(self._rows, None)
         except csv.Error as error:
             raise self._explain(error, start) from error
+        self._pending.clear()
+        return row
 
     def _explain(self, error: csv.Error, start: int) -> Broken:
         said = str(error)

@@ -35,13 +35,15 @@ class ParquetReader(Reader):
         columns, decoded = self.columns, 0
         skipped = {name for name in columns if self.options.mapping.get(name) in ("", "ignore")}
         for batch in self._batches():
-            decoded += batch.nbytes
+            # Counted as plain values: a dictionary names the same long text again and again in a few bytes.
+            arrays = [_plain(array) for array in batch.columns]
+            decoded += sum(array.nbytes for array in arrays)
             if decoded > self.limits.decoded_bytes:
                 limit = self.limits.decoded_bytes // 2**20
                 raise Broken(f"unpacked, the file is larger than {limit:,} MB; split it", line=self._row + 1)
             lists = [
                 [None] * batch.num_rows if name in skipped else self._values(name, array)
-                for name, array in zip(columns, batch.columns, strict=True)
+                for name, array in zip(columns, arrays, strict=True)
             ]
             for row in zip(*lists, strict=True):
                 self._row += 1
@@ -90,6 +92,10 @@ def _is_taken(kind: pa.DataType) -> bool:
         types.is_null,
     )
     return any(test(kind) for test in plain)
+
+
+def _plain(array: pa.Array) -> pa.Array:
+    return array.dictionary_decode() if pa.types.is_dictionary(array.type) else array
 
 
 def _is_finite(value: Any) -> bool:

@@ -18,10 +18,13 @@ class XlsxReader(Reader):
     def open(self) -> None:
         self._check_archive()
         self._row = 0
+        # The library reads a file by its name's ending, an open one by its content.
+        self._stream = self.path.open("rb")
         try:
-            self._book = openpyxl.load_workbook(self.path, read_only=True, data_only=True, keep_links=False)
+            self._book = openpyxl.load_workbook(self._stream, read_only=True, data_only=True, keep_links=False)
             sheets = self._book.worksheets
-        except Exception as error:  # the library raises whatever its parsers raise
+        except Exception as error:  # noqa: BLE001 - the library raises whatever its parsers raise
+            self._stream.close()
             raise Broken(f"the Excel file cannot be read: {shown(str(error))}") from error
         if not sheets:
             raise Broken("the Excel file has no sheet")
@@ -58,6 +61,7 @@ class XlsxReader(Reader):
 
     def close(self) -> None:
         self._book.close()
+        self._stream.close()
 
     def _read(self) -> Iterator[list[str]]:
         """Rows as text, without the empty cells at their ends."""
@@ -68,7 +72,7 @@ class XlsxReader(Reader):
                 while values and values[-1] is None:
                     values.pop()
                 yield [_as_text(value) for value in values]
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001
             raise Broken(f"the Excel file cannot be read on: {shown(str(error))}", line=self._row + 1) from error
 
     def _check_archive(self) -> None:

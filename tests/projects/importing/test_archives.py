@@ -1,0 +1,205 @@
+"""Excel and Parquet: what they hold, and what they hide."""
+
+import datetime as dt
+import io
+import tracemalloc
+import zipfile
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import openpyxl
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from projects.importing import Limits
+from tests.projects.importing.conftest import Desk
+
+HEADER = ["id", "passage", "question", "reference", "candidate"]
+ROW = ["a", "P", "Q", "R", "C"]
+
+
+def xlsx(*rows: list[Any], more_sheets: int = 0) -> bytes:
+    book = openpyxl.Workbook()
+    for row in rows:
+        book.worksheets[0].append(row)
+    for _ in range(more_sheets):
+        book.create_sheet()
+    out = io.BytesIO()
+    book.save(out)
+    return out.getvalue()
+
+
+def parquet(columns: dict[str, Any], **options: Any) -> bytes:
+    given = {name: [value] for name, value in zip(HEADER, ROW, strict=True)}
+    n = len(next(iter(columns.values()))) if columns else 1
+    table = pa.table({name: values * n for name, values in given.items()} | columns)
+    if n > 1 and "id" not in columns:
+        table = table.set_column(0, "id", pa.array([f"c{place}" for place in range(n)]))
+    out = io.BytesIO()
+    pq.write_table(table, out, **options)
+    return out.getvalue()
+
+
+def repacked(content: bytes, name: str, change: bytes) -> bytes:
+    out = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(content)) as old, zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as new:
+        for entry in old.infolist():
+            new.writestr(entry.filename, change if entry.filename == name else old.read(entry))
+        if name not in old.namelist():
+            new.writestr(name, change)
+    return out.getvalue()
+
+
+def test_cells_of_excel_are_read_as_the_text_they_show(desk: Desk) -> None:
+    date = dt.datetime(2026, 3, 1, 12, 30)  # noqa: DTZ001 - Excel knows no zones
+    content = xlsx([*HEADER, "note"], [1, "P", "Q", 42, 7.5, date], ["b", "P", "Q", True, "x", None])
+    checked = desk.check(content, "a.xlsx")
+    assert desk.texts(checked, "external_id") == ["1", "b"]
+    assert desk.texts(checked, "text")[0] == "7.5"
+    assert desk.texts(checked, "text", "references") == ["42", "true"]
+    assert "2026-03-01T12:30:00" in desk.texts(checked, "metadata")[0]
+
+
+def test_a_formula_without_a_value_is_an_empty_cell(desk: Desk) -> None:
+    refusal = desk.refuse(xlsx(HEADER, ROW, ["b", "P", "Q", "R", "=1+1"]), "a.xlsx")
+    assert (refusal.problems[0].line, refusal.problems[0].column) == (3, "candidate")
+
+
+def test_lines_of_excel_are_its_rows_and_blank_ones_are_said(desk: Desk) -> None:
+    checked = desk.check(xlsx(HEADER, ROW, [], ["b", *ROW[1:]], [], []), "a.xlsx")
+    assert desk.texts(checked, "line") == ["2", "4"]
+    assert "left out (1: line 3)" in desk.warnings(checked)
+
+
+def test_only_the_first_sheet_is_read_and_that_is_said(desk: Desk) -> None:
+    assert "only the first" in desk.warnings(desk.check(xlsx(HEADER, ROW, more_sheets=1), "a.xlsx"))
+
+
+def test_wrong_rows_of_excel_are_refused_with_their_lines(desk: Desk) -> None:
+    refusal = desk.refuse(xlsx(HEADER, ROW, ["b", "P", "Q", "R", None], [*ROW, "more"]), "a.xlsx")
+    assert [problem.line for problem in refusal.problems] == [3, 4]
+    assert "is empty" in desk.reason(xlsx(), "a.xlsx")
+    assert "has no name" in desk.reason(xlsx(["id", None, "question"], ROW), "a.xlsx")
+
+
+def test_zip_bombs_are_refused_by_size_ratio_and_number(desk: Desk) -> None:
+    content = xlsx(HEADER, ROW)
+    bomb = repacked(content, "xl/worksheets/sheet1.xml", b"0" * 200_000_000)
+    assert len(bomb) < 400_000
+    tracemalloc.start()
+    assert "two hundred times" in desk.reason(bomb, "a.xlsx")
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 20_000_000
+    shared = repacked(content, "xl/sharedStrings.xml", bytes(range(256)) * 250_000)
+    assert "too much" in desk.reason(shared, "a.xlsx")
+    many = io.BytesIO(content)
+    with zipfile.ZipFile(many, "a") as archive:
+        for n in range(1_001):
+            archive.writestr(f"../../x{n}", "x")
+    assert "too many parts" in desk.reason(many.getvalue(), "a.xlsx")
+
+
+def test_an_archive_that_is_no_excel_file_is_refused(desk: Desk, tmp_path: Path) -> None:
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as archive:
+        archive.writestr("../../slip.csv", "x")
+        archive.writestr("nested.zip", xlsx(HEADER, ROW))
+    assert "ZIP archive" in desk.reason(out.getvalue(), "a.xlsx")
+    assert not list(tmp_path.parent.parent.glob("slip.csv"))
+
+
+@pytest.mark.parametrize("cut", [30, 200, 1_000, 3_000])
+def test_a_damaged_excel_file_is_refused(desk: Desk, cut: int) -> None:
+    content = xlsx(HEADER, ROW)
+    desk.refuse(content[:-cut], "a.xlsx")
+    sheet = zipfile.ZipFile(io.BytesIO(content)).read("xl/worksheets/sheet1.xml")
+    desk.refuse(repacked(content, "xl/worksheets/sheet1.xml", sheet[: len(sheet) - cut // 4]), "a.xlsx")
+
+
+def test_entities_in_the_xml_of_excel_do_not_unfold(desk: Desk) -> None:
+    laughs = b'<?xml version="1.0"?><!DOCTYPE x [<!ENTITY a "ha">' + b"".join(
+        b'<!ENTITY %c "%s">' % (98 + n, b"&%c;" % (97 + n) * 10) for n in range(9)
+    )
+    sheet = laughs + b"]><worksheet><sheetData><row><c t='inlineStr'><is><t>&j;</t></is></c></row></sheetData></worksheet>"
+    desk.refuse(repacked(xlsx(HEADER, ROW), "xl/worksheets/sheet1.xml", sheet), "a.xlsx")
+
+
+@pytest.mark.parametrize(
+    ("values", "stored"),
+    [
+        (pa.array(["x"]), '{"note":"x"}'),
+        (pa.array(["x"], pa.large_string()), '{"note":"x"}'),
+        (pa.array(["x"]).dictionary_encode(), '{"note":"x"}'),
+        (pa.array([7], pa.int8()), '{"note":7}'),
+        (pa.array([1.5]), '{"note":1.5}'),
+        (pa.array([True]), '{"note":true}'),
+        (pa.array([None], pa.null()), "{}"),
+        (pa.array([["x", None]]), '{"note":["x",null]}'),
+        (pa.array([{"x": [1]}]), '{"note":{"x":[1]}}'),
+        (pa.array([[("k", 1)]], pa.map_(pa.string(), pa.int64())), '{"note":{"k":1}}'),
+    ],
+    ids=str,
+)
+def test_plain_and_nested_columns_of_parquet_are_read(desk: Desk, values: pa.Array, stored: str) -> None:
+    checked = desk.check(parquet({"note": values}), "a.parquet")
+    assert desk.texts(checked, "metadata") == [stored]
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        pa.array([b"x"]),
+        pa.array([Decimal("1.5")]),
+        pa.array([dt.datetime(2026, 1, 1, tzinfo=dt.UTC)]),
+        pa.array([dt.date(2026, 1, 1)]),
+        pa.array([dt.timedelta(1)]),
+        pa.array([[b"x"]]),
+        pa.array([{"x": b"x"}]),
+    ],
+    ids=lambda values: str(values.type),
+)
+def test_other_columns_of_parquet_are_refused_by_name_or_can_be_left_out(desk: Desk, values: pa.Array) -> None:
+    content = parquet({"note": values})
+    refusal = desk.refuse(content, "a.parquet")
+    assert refusal.problems[0].column == "note"
+    assert str(values.type)[:4] in str(refusal)
+    assert desk.check(content, "a.parquet", mapping={"note": "ignore"}).report.candidates == 1
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), [1.0, float("nan")], {"x": float("-inf")}])
+def test_nan_and_infinity_in_parquet_are_refused(desk: Desk, value: Any) -> None:
+    reason = desk.reason(parquet({"note": pa.array([value])}), "a.parquet")
+    assert "NaN" in reason
+    assert "note" in reason
+
+
+def test_a_number_where_text_is_wanted_is_refused(desk: Desk) -> None:
+    refusal = desk.refuse(parquet({"candidate": pa.array([7])}), "a.parquet")
+    assert refusal.problems[0].column == "candidate"
+
+
+def test_a_parquet_bomb_is_refused_by_what_it_unpacks_to(desk: Desk) -> None:
+    text = "x" * 100_000
+    content = parquet({"passage": pa.array([text] * 2_000).dictionary_encode()}, compression="zstd")
+    assert len(content) < 100_000
+    before = pa.total_allocated_bytes()
+    refusal = desk.refuse(content, "a.parquet", limits=Limits(decoded_bytes=50 * 2**20))
+    assert "larger than 50 MB" in str(refusal)
+    assert pa.total_allocated_bytes() - before < 50 * 2**20
+
+
+def test_a_damaged_parquet_file_is_refused(desk: Desk) -> None:
+    content = parquet({})
+    for broken in (content[:-20], content[:200], b"PAR1" + b"\0" * 500 + b"PAR1", b"PARE" + content[4:]):
+        desk.refuse(broken, "a.parquet")
+    flipped = bytearray(content)
+    flipped[40:80] = b"\xff" * 40
+    desk.refuse(bytes(flipped), "a.parquet")
+    assert "PAR1" in desk.reason(b"id,passage\n", "a.parquet")
+
+
+def test_parquet_keeps_ids_that_are_numbers(desk: Desk) -> None:
+    assert desk.texts(desk.check(parquet({"id": pa.array([12])}), "a.parquet"), "external_id") == ["12"]

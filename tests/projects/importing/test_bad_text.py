@@ -1,0 +1,328 @@
+"""Bytes, encodings, quotes and lines: what a text file can do wrong, and what must be taken as it is."""
+
+import codecs
+
+import pytest
+
+from projects.importing import ENCODINGS, Limits, Options, preview
+from tests.projects.importing.conftest import HEADER, Desk, csv_of
+
+ROW = "a,Pa,Qa,Ra,Ca"
+OBJECT = '{"id": "a", "passage": "P", "question": "Q", "reference": "R", "candidate": "C"}'
+
+
+@pytest.mark.parametrize("name", ["a.csv", "a.tsv", "a.json", "a.jsonl", "a.xlsx", "a.parquet"])
+def test_an_empty_file_is_refused(desk: Desk, name: str) -> None:
+    assert "is empty" in desk.reason(b"", name)
+
+
+def test_a_header_alone_is_refused(desk: Desk) -> None:
+    assert "no rows" in desk.reason(HEADER)
+
+
+def test_blank_lines_alone_are_refused(desk: Desk) -> None:
+    assert "blank lines" in desk.reason("\n\n\n")
+
+
+def test_an_empty_json_list_is_refused(desk: Desk) -> None:
+    assert "question" in desk.reason("[]", "a.json")
+
+
+def test_a_byte_order_mark_is_dropped(desk: Desk) -> None:
+    checked = desk.check(codecs.BOM_UTF8 + csv_of(ROW).encode())
+    assert desk.texts(checked, "external_id") == ["a"]
+    assert not checked.report.warnings
+
+
+def test_a_byte_order_mark_before_json_is_dropped(desk: Desk) -> None:
+    for name, text in (("a.json", f"[{OBJECT}]"), ("a.jsonl", OBJECT), ("a.json", f'{{"d": {{"a": {OBJECT[12:]}}}}}')):
+        text = text.replace('{ "passage"', '{"passage"').replace('{: ', "{")
+        if name == "a.json" and text.startswith("{"):
+            text = '{"d": {"a": {"context": "P", "question": "Q", "reference": "R", "candidate": "C"}}}'
+        checked = desk.check(codecs.BOM_UTF8 + text.encode(), name)
+        assert desk.texts(checked, "external_id") == ["a"]
+
+
+@pytest.mark.parametrize(("mark", "encoding"), [(codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be")])
+def test_utf_16_with_its_mark_is_read_and_said(desk: Desk, mark: bytes, encoding: str) -> None:
+    checked = desk.check(mark + csv_of("a,Pä,Q„,R,C😀").encode(encoding))
+    assert desk.texts(checked, "text") == ["C😀"]
+    assert "UTF-16" in desk.warnings(checked)
+
+
+def test_utf_16_without_its_mark_is_named_and_can_be_chosen(desk: Desk) -> None:
+    content = csv_of(ROW).encode("utf-16-le")
+    refusal = desk.refuse(content)
+    assert "UTF-16" in str(refusal)
+    assert refusal.offers == {"encoding": ("utf-16",)}
+    assert desk.check(content, encoding="utf-16").report.candidates == 1
+
+
+def test_utf_32_is_named(desk: Desk) -> None:
+    assert "UTF-32" in desk.reason(csv_of(ROW).encode("utf-32"))
+
+
+def test_windows_quotes_are_refused_with_line_and_byte_and_the_encoding_can_be_chosen(desk: Desk) -> None:
+    content = csv_of(ROW, "b,P,Q,R,“hm”").encode("windows-1252")
+    refusal = desk.refuse(content)
+    assert refusal.problems[0].line == 3
+    assert "not UTF-8" in str(refusal)
+    assert "0x93" in str(refusal)
+    assert "windows-1252" in refusal.offers["encoding"]
+    checked = desk.check(content, encoding="windows-1252")
+    assert desk.texts(checked, "text") == ["Ca", "“hm”"]
+
+
+def test_every_encoding_offered_can_be_chosen(desk: Desk) -> None:
+    for encoding in ENCODINGS:
+        assert desk.check(csv_of(ROW).encode(encoding), encoding=encoding).report.candidates == 1
+
+
+def test_an_encoding_that_is_no_charset_is_refused(desk: Desk) -> None:
+    assert "no encoding" in desk.reason(csv_of(ROW), encoding="rot13")
+
+
+@pytest.mark.parametrize(("ending", "n_rows"), [("\n", 100_000), ("\r\n", 20_000), ("\r", 20_000)])
+def test_a_bad_byte_late_in_a_long_file_names_its_line(desk: Desk, ending: str, n_rows: int) -> None:
+    rows = HEADER + "".join(f"c{n},passage,Q,R,C\n" for n in range(n_rows))
+    refusal = desk.refuse(rows.replace("\n", ending).encode() + b"last,P,Q,R,\xff" + ending.encode())
+    assert refusal.problems[-1].line == n_rows + 2
+    assert "0xff" in str(refusal.problems[-1])
+
+
+@pytest.mark.parametrize("bad", [b"\xe2\x82", b"\xc0\xaf", b"\xed\xa0\x80"], ids=["cut off", "overlong", "surrogate"])
+@pytest.mark.parametrize("name", ["a.csv", "a.jsonl"])
+def test_broken_utf_8_is_refused_with_its_line(desk: Desk, bad: bytes, name: str) -> None:
+    if name == "a.csv":
+        content = csv_of(ROW).encode() + b"b,P,Q,R,C" + bad
+        line = 3
+    else:
+        content = OBJECT.encode() + b"\n" + OBJECT.encode().replace(b'"C"', b'"' + bad + b'"').replace(b'"a"', b'"b"')
+        line = 2
+    assert desk.refuse(content, name).problems[-1].line == line
+
+
+def test_nul_is_refused_in_csv_and_json(desk: Desk) -> None:
+    assert desk.refuse(csv_of(ROW, "b,P,Q,R,C\0C")).problems[0].line == 3
+    for field in ("candidate", "passage", "note"):
+        written = OBJECT.replace("}", f', "{field}": "x\\u0000"}}').replace(f'"{field}": "C", ', "")
+        written = written if field == "note" else OBJECT.replace(f'"{field}": "{field[0].upper()}"', f'"{field}": "\\u0000"')
+        assert "NUL" in str(desk.refuse(written, "a.jsonl"))
+
+
+@pytest.mark.parametrize("field", ["candidate", "passage", "id", "note"])
+def test_half_a_surrogate_pair_is_refused(desk: Desk, field: str) -> None:
+    value = OBJECT.replace("}", ', "note": "n"}')
+    for key, old in (("candidate", '"C"'), ("passage", '"P"'), ("id", '"a"'), ("note", '"n"')):
+        if key == field:
+            value = value.replace(old, '"\\ud800"')
+    assert "surrogate" in str(desk.refuse(value, "a.jsonl"))
+
+
+def test_an_unclosed_quote_names_the_line_it_opens_on(desk: Desk) -> None:
+    refusal = desk.refuse('id,passage,question,reference,candidate\na,P,Q,R,"C\nb,P,Q,R,C\nc,P,Q,R,C\n')
+    assert refusal.problems[-1].line == 2
+    assert "never closed" in str(refusal)
+
+
+def test_an_unclosed_quote_after_a_cell_of_several_lines_names_its_own_line(desk: Desk) -> None:
+    refusal = desk.refuse(HEADER + 'a,"P\nstill P\n",Q,R,"C\nb,P,Q,R,C\n')
+    assert refusal.problems[-1].line == 4
+
+
+def test_text_after_a_closing_quote_is_refused(desk: Desk) -> None:
+    refusal = desk.refuse(HEADER + 'a,P,Q,R,C\nb,"P"x,Q,R,C\n')
+    assert refusal.problems[-1].line == 3
+    assert "quote" in str(refusal)
+
+
+def test_quotes_and_line_ends_inside_cells_are_kept(desk: Desk) -> None:
+    checked = desk.check(HEADER.encode() + b'a,P,Q,R,ab"c"d\r\nb,P,Q,R,"say ""hm"""\nc,P,Q,R,"x\r\ny\nz\r"\n')
+    assert desk.texts(checked, "text") == ['ab"c"d', 'say "hm"', "x\r\ny\nz\r"]
+
+
+def test_too_many_and_too_few_cells_are_refused_with_their_lines(desk: Desk) -> None:
+    refusal = desk.refuse(csv_of(ROW, "b,P,Q,R", "c,P,Q,R,C,extra", '"d\n",P,Q,R', "e,P"))
+    assert [(problem.line, problem.reason[:8]) for problem in refusal.problems] == [
+        (3, "too few "),
+        (4, "too many"),
+        (5, "too few "),
+        (7, "too few "),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("header", "said"),
+    [
+        ("id,passage,question,reference,candidate,id", "twice"),
+        ("id,passage,question,reference,candidate,", "column 6 has no name"),
+        ("id,passage,question,reference,candidate,ID", "case or space"),
+        ("id,passage,question,reference,candidate,candi date,candi  date", "case or space"),
+    ],
+)
+def test_columns_that_cannot_be_told_apart_are_refused(desk: Desk, header: str, said: str) -> None:
+    assert said in desk.reason(header + "\n" + ",".join("x" * header.count(",")) + ",x\n")
+
+
+def test_names_with_spaces_around_them_are_trimmed_and_said(desk: Desk) -> None:
+    checked = desk.check(csv_of(ROW, header=" id,passage ,question,reference,candidate\n"))
+    assert "“id”" in desk.warnings(checked)
+    assert desk.texts(checked, "external_id") == ["a"]
+
+
+@pytest.mark.parametrize("delimiter", [";", "\t", "|"])
+def test_another_delimiter_is_offered(desk: Desk, delimiter: str) -> None:
+    content = csv_of(ROW).replace(",", delimiter)
+    refusal = desk.refuse(content)
+    assert refusal.problems[0].column == "question"
+    assert refusal.offers == {"delimiter": (delimiter,)}
+    assert desk.check(content, delimiter=delimiter).report.candidates == 1
+
+
+def test_a_missing_column_is_named(desk: Desk) -> None:
+    reason = desk.reason("id,passage,question,reference\na,P,Q,R\n")
+    assert "“candidate”" in reason
+
+
+def test_mixed_line_ends_and_blank_lines_make_the_right_rows(desk: Desk) -> None:
+    checked = desk.check(HEADER.encode() + b"a,P,Q,R,C\r\nb,P,Q,R,C\rc,P,Q,R,C\n\n\r\nd,P,Q,R,C")
+    assert desk.texts(checked, "external_id") == ["a", "b", "c", "d"]
+    assert desk.texts(checked, "line") == ["2", "3", "4", "7"]
+    assert "Blank lines" in desk.warnings(checked)
+
+
+def test_carriage_returns_alone_end_lines(desk: Desk) -> None:
+    assert desk.check(csv_of(ROW, "b,P,Q,R,C").replace("\n", "\r")).report.candidates == 2
+
+
+@pytest.mark.parametrize("character", ["\u2028", "\u2029", "\u0085", "\x0b", "\x0c", "\x1c"])
+def test_other_line_separators_do_not_end_a_row(desk: Desk, character: str) -> None:
+    escaped = character if ord(character) > 0x20 else f"\\u{ord(character):04x}"
+    checked = desk.check(OBJECT.replace('"C"', f'"one{escaped}two"') + "\n", "a.jsonl")
+    assert desk.texts(checked, "text") == [f"one{character}two"]
+    assert desk.texts(desk.check(csv_of(f"a,P,Q,R,one{character}two")), "text") == [f"one{character}two"]
+
+
+def test_a_cell_of_200_kb_is_taken_and_one_above_the_cap_is_not(desk: Desk) -> None:
+    assert desk.check(csv_of(f"a,{'p' * 200_000},Q,R,C")).report.candidates == 1
+    assert "1,024 kB" in desk.reason(csv_of(ROW, f"b,{'p' * 1_100_000},Q,R,C"))
+    many = desk.refuse(csv_of(ROW, f"b,{'ü' * 600_000},Q,R,C"))
+    assert many.problems[0].line == 3
+    assert "larger than" in str(many)
+    assert "larger than" in desk.reason(OBJECT.replace('"P"', '"' + "p" * 1_100_000 + '"'), "a.jsonl")
+
+
+def test_an_endless_line_is_refused_without_being_read_whole(desk: Desk) -> None:
+    small = Limits(row_chars=10_000)
+    refusal = desk.refuse(csv_of(ROW) + "b," * 20_000, limits=small)
+    assert "longer than 10,000 characters" in str(refusal)
+    assert refusal.problems[-1].line == 3
+    assert "longer than" in desk.reason('[{"id": "' + "x" * 2_000_000, "a.json", limits=small)
+
+
+def test_too_many_columns_and_rows_are_refused(desk: Desk) -> None:
+    header = ",".join(f"column{n}" for n in range(10_000))
+    assert "10,000 columns" in desk.reason(header + "\n" + header + "\n")
+    rows = csv_of(*(f"c{n},P,Q,R,C" for n in range(30)))
+    assert "more than 20 rows" in desk.reason(rows, limits=Limits(rows=20))
+    wide = "[" + ",".join(f'{{"id": "{n}", "question": "Q", "candidate": "C", "key{n}": 1}}' for n in range(500)) + "]"
+    assert "different keys" in desk.reason(wide, "a.json")
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b"PK\x03\x04rest", "ZIP"),
+        (b"\x1f\x8b\x08\0rest", "gzip"),
+        (b"%PDF-1.7\n", "PDF"),
+        (b"<!DOCTYPE html><html>", "HTML"),
+        (b"  <html><body>", "HTML"),
+        (b"\xd0\xcf\x11\xe0\xa1\xb1", "old Excel"),
+        (b"PAR1\x15\x04", "Parquet"),
+        (b"\x89PNG\r\n", "picture"),
+    ],
+)
+@pytest.mark.parametrize("name", ["a.csv", "a.jsonl", "a.json", "a.xlsx"])
+def test_other_files_under_a_wrong_name_are_refused_by_their_content(
+    desk: Desk, content: bytes, said: str, name: str
+) -> None:
+    if name == "a.xlsx" and content.startswith(b"PK"):
+        said = "cannot be unpacked"
+    reason = desk.reason(content + b"x" * 50, name)
+    assert said in reason or (name == "a.xlsx" and "no Excel file" in reason)
+
+
+@pytest.mark.parametrize("text", ["=1+1", "+1", "-1", "@x", "\tx", "＝1", "－1", '"=x', ",=cmd|' /C calc'!A0"])
+def test_formulas_are_kept_as_text(desk: Desk, text: str) -> None:
+    quoted = '"' + text.replace('"', '""') + '"'
+    assert desk.texts(desk.check(csv_of(f"a,P,Q,R,{quoted}")), "text") == [text]
+
+
+@pytest.mark.parametrize(
+    "text", ["<script>alert(1)</script>", "<img src=x onerror=alert(1)>", "{{7*7}}", "{% x %}", "${1}", "javascript:x"]
+)
+def test_markup_is_kept_as_text_in_cells_and_column_names(desk: Desk, text: str) -> None:
+    checked = desk.check(csv_of(f"a,P,Q,R,{text},v", header=f"id,passage,question,reference,candidate,{text}\n"))
+    assert desk.texts(checked, "text") == [text]
+    assert text in desk.texts(checked, "metadata")[0]
+
+
+@pytest.mark.parametrize(
+    ("text", "is_invisible"),
+    [
+        ("\u202eright to left", True),
+        ("\u2066isolated\u2069", True),
+        ("zero\u200bwidth", True),
+        ("a\ufeffb", True),
+        ("tag\U000e0041", True),
+        ("مرحبا", False),
+        ("e\u0301" * 3 + "\u0300" * 200, False),
+        ("👩\u200d🚀", True),
+        ("🇩🇪", False),
+        ("\u1112\u1161\u11ab", False),
+        ("\ue000", False),
+    ],
+)
+def test_any_script_is_kept_exactly_and_invisible_controls_are_said(desk: Desk, text: str, is_invisible: bool) -> None:
+    checked = desk.check(csv_of(f"a,P,Q,R,{text}"))
+    assert desk.texts(checked, "text") == [text]
+    assert ("invisible" in desk.warnings(checked)) == is_invisible
+
+
+@pytest.mark.parametrize("name", ["../../x.csv", "n" * 300 + ".csv", "a\0b.csv", "CON.csv", "🙂.csv", "\u202evsc.csv"])
+def test_any_file_name_is_only_shown(desk: Desk, name: str) -> None:
+    checked = desk.check(csv_of(ROW), name)
+    assert len(checked.name) <= 200
+    assert not set(checked.name) & {"\0", "\u202e"}
+
+
+def test_the_last_part_of_a_name_decides(desk: Desk) -> None:
+    assert "“.html”" in desk.reason(csv_of(ROW), "a.csv.html")
+
+
+def test_lines_that_differ_by_space_or_composition_are_two_rows(desk: Desk) -> None:
+    checked = desk.check(csv_of("a,P,Q,R,é", "b,P,Q,R,e\u0301", "c,P,Q,R,é "))
+    assert desk.texts(checked, "text") == ["é", "e\u0301", "é "]
+
+
+def test_texts_of_spaces_are_taken_and_said(desk: Desk) -> None:
+    checked = desk.check(csv_of(f"a,P,Q,R,{' ' * 1_000_000}", "b,P,Q,R,\u3000"))
+    assert [len(text) for text in desk.texts(checked, "text")] == [1_000_000, 1]
+    assert "nothing but spaces (2: line 2, 3)" in desk.warnings(checked)
+
+
+def test_the_preview_shows_columns_mapping_rows_and_warnings(desk: Desk) -> None:
+    path = desk.put(csv_of(*(f"c{n},P{n},Q,R,C{n}" for n in range(9)), header=" id,context,query,gold,prediction\n"))
+    look = preview(path=path, name="a.csv", options=Options())
+    assert (look.format, look.encoding, look.delimiter) == ("csv", "utf-8", ",")
+    assert look.mapping == {
+        "id": "candidate_id",
+        "context": "passage",
+        "query": "question",
+        "gold": "reference",
+        "prediction": "candidate",
+    }
+    assert len(look.rows) == 5
+    assert look.rows[4] == ("c4", "P4", "Q", "R", "C4")
+    assert (look.n_rows, look.is_whole) == (9, True)
+    assert "“id”" in str(look.warnings[0])

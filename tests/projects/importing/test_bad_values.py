@@ -1,0 +1,318 @@
+"""JSON, ids, numbers, splits and pairs: what rows can say wrong, and what they mean where they are right."""
+
+import json
+from typing import Any
+
+import orjson
+import pytest
+
+from projects.importing import CriterionColumn, Kind
+from projects.importing.spool import TABLES
+from tests.projects.importing.conftest import Desk, csv_of
+
+BASE = {"id": "a", "passage": "P", "question": "Q", "reference": "R", "candidate": "C"}
+MOCHA = {"context": "P", "question": "Q", "reference": "R", "candidate": "C"}
+
+
+def lines(*changes: dict[str, Any]) -> str:
+    return "\n".join(json.dumps(BASE | change) for change in changes)
+
+
+def mocha(**change: Any) -> str:
+    return json.dumps({"d": {"a": MOCHA | change}})
+
+
+@pytest.mark.parametrize("number", ["NaN", "Infinity", "-Infinity", "1e999", "9" * 5_000, "9223372036854775808"])
+@pytest.mark.parametrize("name", ["a.jsonl", "a.json"])
+def test_numbers_that_cannot_be_stored_are_refused(desk: Desk, number: str, name: str) -> None:
+    text = lines({}).replace("}", f', "note": {number}}}')
+    reason = desk.reason(text if name == "a.jsonl" else f"[{text}]", name)
+    assert reason.startswith("line 1: ")
+
+
+def test_a_key_given_twice_is_refused(desk: Desk) -> None:
+    twice = lines({}).replace("}", ', "id": "b"}')
+    assert "“id” is there twice" in desk.reason(twice, "a.jsonl")
+    assert "“id” is there twice" in desk.reason(f"[{twice}]", "a.json")
+    assert "“d” is there twice" in desk.reason(mocha()[:-1] + "," + mocha()[1:], "a.json")
+    nested = lines({"note": {}}).replace("{}", '{"x": 1, "x": 2}')
+    assert "“x” is there twice" in desk.reason(nested, "a.jsonl")
+
+
+def test_deep_nesting_is_refused(desk: Desk) -> None:
+    deep = "[" * 100_000 + "]" * 100_000
+    assert "too deep" in desk.reason(lines({}).replace("}", f', "note": {deep}}}'), "a.jsonl")
+    assert "too deep" in desk.reason(deep, "a.json")
+    assert "too deep" in desk.reason('{"a": ' * 100_000, "a.json")
+
+
+@pytest.mark.parametrize(
+    ("content", "name", "line", "said"),
+    [
+        ('"text"', "a.json", 1, "neither a list"),
+        ("7", "a.json", 1, "neither a list"),
+        ('{"id": "a"}', "a.json", 1, "object of objects"),
+        ('{"d": {"a": "text"}}', "a.json", 1, "object of objects"),
+        ("[1]", "a.json", 1, "every entry must be an object"),
+        (f"[{lines({})},\n]", "a.json", 2, "comma after the last entry"),
+        (f"[{lines({})}\n{lines({})}]", "a.json", 2, "stands where"),
+        (f"[{lines({})}", "a.json", 1, "ends in the middle"),
+        (f"[{lines({})}] x", "a.json", 1, "more after the end"),
+        (f"[\n// hm\n{lines({})}]", "a.json", 2, "comments"),
+        ("[{'id': 'a'}]", "a.json", 1, "single quotes"),
+        (lines({}) + "\n[1, 2]", "a.jsonl", 2, "holds a list"),
+        (lines({}) + "\n7", "a.jsonl", 2, "holds a number"),
+        (lines({}) + "\nnull", "a.jsonl", 2, "holds null"),
+        (lines({}) + lines({"id": "b"}), "a.jsonl", 1, "more than one object"),
+        (lines({}) + ",\n" + lines({"id": "b"}), "a.jsonl", 1, "comma after the object"),
+        ("# hm\n" + lines({}), "a.jsonl", 1, "comments"),
+        ("{'id': 'a'}", "a.jsonl", 1, "single quotes"),
+        (json.dumps(BASE, indent=2), "a.jsonl", 1, "several lines"),
+        (json.dumps([BASE], indent=2), "a.jsonl", 1, "several lines"),
+        (lines({}).replace('"C"', '"C'), "a.jsonl", 1, "nterminated"),
+        (lines({}).replace('"C"', '"a\tb"'), "a.jsonl", 1, "ontrol character"),
+    ],
+)
+def test_broken_json_is_refused_with_its_line_and_a_hint(
+    desk: Desk, content: str, name: str, line: int, said: str
+) -> None:
+    refusal = desk.refuse(content, name)
+    assert refusal.problems[-1].line == line
+    assert said in refusal.problems[-1].reason
+
+
+def test_broken_json_late_in_a_long_file_names_its_line(desk: Desk) -> None:
+    rows = [json.dumps(BASE | {"id": f"c{n}", "passage": "word " * 200}) for n in range(2_000)]
+    rows[1_700] = rows[1_700].replace('"question": ', '"question" ')
+    assert desk.refuse("[" + ",\n".join(rows) + "]", "a.json").problems[-1].line == 1_701
+
+
+def test_a_json_list_is_read_whole_across_windows(desk: Desk) -> None:
+    rows = [BASE | {"id": f"c{n}", "passage": "wörd " * (n % 700)} for n in range(1_500)]
+    for text in (json.dumps(rows), json.dumps(rows, ensure_ascii=False, indent=1)):
+        checked = desk.check(text, "a.json")
+        assert desk.texts(checked, "external_id") == [row["id"] for row in rows]
+
+
+@pytest.mark.parametrize(
+    ("change", "column"),
+    [
+        ({"candidate": 7}, "candidate"),
+        ({"candidate": ["C"]}, "candidate"),
+        ({"candidate": None}, "candidate"),
+        ({"candidate": ""}, "candidate"),
+        ({"question": None}, "question"),
+        ({"passage": 3.5}, "passage"),
+        ({"reference": {"text": "R"}}, "reference"),
+        ({"id": 1.0}, "id"),
+        ({"id": True}, "id"),
+        ({"id": "x" * 201}, "id"),
+        ({"source": ["m"]}, "source"),
+        ({"rank": "first"}, "rank"),
+        ({"rank": 1.5}, "rank"),
+        ({"rank": 10**12}, "rank"),
+        ({"confidence": "0,5"}, "confidence"),
+        ({"opinion": "o" * 21}, "opinion"),
+        ({"split": "s" * 41}, "split"),
+        ({"dataset": "d" * 121}, "dataset"),
+        ({"dataset": "d", "dataset_kind": "prose"}, "dataset_kind"),
+        ({"documents": [{"title": "T", "body": "B"}]}, "documents"),
+        ({"references": ["R", 7]}, "references"),
+    ],
+)
+def test_a_value_of_the_wrong_type_is_refused_with_its_column(desk: Desk, change: dict[str, Any], column: str) -> None:
+    refusal = desk.refuse(lines({"id": "first"}, change), "a.jsonl")
+    assert refusal.problems[0].line == 2
+    assert refusal.problems[0].column == column
+
+
+def test_a_whole_number_is_an_id(desk: Desk) -> None:
+    assert desk.texts(desk.check(lines({"id": 12}), "a.jsonl"), "external_id") == ["12"]
+
+
+@pytest.mark.parametrize("score", ["7,5", "٧", " 7", "7 ", "1e1", "0x1", "", None, True, [5], "NaN", "five", 0, 6, 2.5, "+4"])
+def test_a_score_that_is_none_is_refused(desk: Desk, score: Any) -> None:
+    if score in ("", None) and score is not False:
+        assert desk.check(mocha(metadata={"scores": [3, score]}), "a.json", with_scores=True).report.judgments == 1
+        return
+    refusal = desk.refuse(mocha(metadata={"scores": [3, score]}), "a.json", with_scores=True)
+    assert refusal.problems[0].column == "metadata.scores"
+    assert refusal.problems[0].line == 1
+
+
+@pytest.mark.parametrize(("written", "stored"), [(5, 5.0), ("4", 4.0), (3.0, 3.0), ("2.0", 2.0)])
+def test_a_score_is_a_number_or_its_digits(desk: Desk, written: Any, stored: float) -> None:
+    checked = desk.check(mocha(metadata={"scores": [written]}), "a.json", with_scores=True)
+    assert desk.texts(checked, "value", "scores") == [repr(stored)]
+
+
+def test_minus_zero_is_zero(desk: Desk) -> None:
+    criterion = CriterionColumn.parse("v=worth:0-100")
+    for written in ("-0", "-0.0", "0"):
+        checked = desk.check(f"id,rater,v\na,w,{written}\n", kind=Kind.JUDGMENTS, criteria=(criterion,))
+        assert desk.texts(checked, "value", "judgments") == ["0.0"]
+
+
+def test_an_id_given_twice_is_refused_with_both_lines(desk: Desk) -> None:
+    refusal = desk.refuse(csv_of("a,P,Q,R,C", "b,P,Q,R,D", "a,P,Q,R,E"))
+    assert refusal.problems[0].line == 4
+    assert "on line 2 too" in str(refusal)
+    on_one_line = json.dumps([BASE, BASE])
+    assert "on line 1 too" in str(desk.refuse(on_one_line, "a.json"))
+
+
+def test_ids_are_compared_as_exact_text(desk: Desk) -> None:
+    ids = ["1", "01", "1.0", " 1", "é", "e\u0301"]
+    checked = desk.check(csv_of(*(f"{each},P,Q,R,C" for each in ids)))
+    assert desk.texts(checked, "external_id") == ids
+
+
+def test_the_same_candidate_twice_without_ids_is_refused_with_both_lines(desk: Desk) -> None:
+    header = "passage,question,reference,candidate,source\n"
+    assert desk.check(csv_of("P,Q,R,C,m1", "P,Q,R,C,m2", header=header)).report.candidates == 2
+    assert "on line 2 too" in desk.reason(csv_of("P,Q,R,C,m1", "P,Q,R,C,m1", header=header))
+
+
+def test_a_passage_or_question_with_two_texts_is_refused(desk: Desk) -> None:
+    header = "passage_id,passage,question_id,question,candidate\n"
+    rows = ("p1,Text,q1,Q,C1", "p1,Other,q2,Q2,C2", "p1,Text,q1,Q?,C3", "p2,Text 2,q1,Q,C4")
+    refusal = desk.refuse(csv_of(*rows, header=header))
+    assert [(problem.line, problem.column) for problem in refusal.problems] == [
+        (3, "passage"),
+        (4, "question"),
+        (5, "question"),
+    ]
+
+
+def test_a_passage_in_two_splits_is_refused_with_the_list(desk: Desk) -> None:
+    header = "passage_id,passage,question,candidate,split\n"
+    rows = ("p1,A,Q,C1,train", "p1,A,Q,C2,", "p2,B,Q,C3,dev", "p1,A,Q,C4,test", "p2,B,Q,C5,test")
+    refusal = desk.refuse(csv_of(*rows, header=header))
+    assert [problem.line for problem in refusal.problems] == [5, 6]
+    assert "“p1” is in “test” here and in “train” on line 2" in refusal.problems[0].reason
+
+
+def test_a_split_said_late_counts_for_the_passage(desk: Desk) -> None:
+    header = "passage_id,passage,question,candidate,split\n"
+    checked = desk.check(csv_of("p1,A,Q,C1,", "p1,A,Q,C2,dev", header=header))
+    assert list(checked.spool.rows("splits")) == [{"passage": "0", "split": "dev"}]
+
+
+def test_a_hundred_problems_are_shown_and_all_are_counted(desk: Desk) -> None:
+    refusal = desk.refuse(csv_of(*(f"c{n},P,Q,R," for n in range(150))))
+    assert len(refusal.problems) == 100
+    assert refusal.total == 150
+    assert "150 problems" in str(refusal)
+    assert "50 more" in refusal.details[-1]
+
+
+def test_the_same_question_with_other_references_is_united_and_said(desk: Desk) -> None:
+    checked = desk.check(csv_of("a,P,Q,R1,C1", "b,P,Q,R2,C2", "c,P,Q,R1,C3"))
+    assert desk.texts(checked, "text", "references") == ["R1", "R2"]
+    assert desk.texts(checked, "position", "references") == ["0", "1"]
+    assert "united (1: line 3)" in desk.warnings(checked)
+
+
+def test_references_come_in_numbered_columns_in_lists_and_with_opinions(desk: Desk) -> None:
+    header = "question,candidate,reference,reference_opinion,reference_3,reference_2,reference_2_opinion\n"
+    checked = desk.check(csv_of("Q,C,R1,Yes,R3,R2,No", header=header))
+    assert desk.texts(checked, "text", "references") == ["R1", "R2", "R3"]
+    assert desk.texts(checked, "opinion", "references") == ["Yes", "No", ""]
+    listed = lines({"reference": None, "references": ["R1", {"text": "R2", "opinion": "Depends"}]})
+    checked = desk.check(listed, "a.jsonl")
+    assert desk.texts(checked, "opinion", "references") == ["", "Depends"]
+    cell = desk.check('question,candidate,references\nQ,C,"[""R1"", ""R2""]"\n')
+    assert desk.texts(cell, "text", "references") == ["R1", "R2"]
+
+
+def test_passages_may_be_missing_or_lists_of_titled_documents(desk: Desk) -> None:
+    header = "question,reference,candidate\n"
+    checked = desk.check(csv_of("Q1,R,C", "Q1,R,D", "Q2,R,C", header=header))
+    assert checked.report.passages == 2
+    assert desk.texts(checked, "text", "passages") == ["", ""]
+    documents = [{"title": "One", "text": "A"}, {"title": "Two", "text": "B"}]
+    for passage in (documents, [["One", "A"], ["Two", "B"]]):
+        checked = desk.check(lines({"passage": passage}), "a.jsonl")
+        assert orjson.loads(desk.texts(checked, "documents", "passages")[0]) == documents
+
+
+def test_types_entities_spans_and_metadata_are_kept(desk: Desk) -> None:
+    row = {"question_type": "Yes/No", "entities": ["a", 'b "q"'], "span": "the span", "rank": 2, "note": {"x": [1]}}
+    checked = desk.check(lines(row, {"id": "b", "question": "Q2", "question_type": "riddle"}), "a.jsonl")
+    assert desk.texts(checked, "type", "questions") == ["yes-no", "other"]
+    assert desk.texts(checked, "entities", "questions")[0] == '{"a","b \\"q\\""}'
+    assert desk.texts(checked, "span", "questions")[0] == "the span"
+    assert desk.texts(checked, "rank") == ["2", "\\N"]
+    assert orjson.loads(desk.texts(checked, "metadata")[0]) == {"note": {"x": [1]}}
+    assert "none of yes-no" in desk.warnings(checked)
+
+
+def test_minimal_pairs_become_two_candidates_and_keep_their_scores(desk: Desk) -> None:
+    pair = {"context": "P", "question": "Q", "reference": "R", "candidate1": "A", "candidate2": "B"}
+    checked = desk.check(json.dumps({"d": {"x": pair | {"score1": 5, "score2": 2.5}}}), "a.json")
+    assert desk.texts(checked, "external_id") == ["x-1", "x-2"]
+    assert list(checked.spool.rows("pairs")) == [
+        {"question": "0", "candidate_1": "0", "candidate_2": "1", "score_1": "5.0", "score_2": "2.5", "phenomenon": ""}
+    ]
+    assert checked.report.minimal_pairs == 1
+    for first, second in ((2, 2), (1, 5)):
+        written = json.dumps({"d": {"x": pair | {"score1": first, "score2": second}}})
+        assert "scores its first candidate higher" in desk.reason(written, "a.json")
+    assert desk.refuse(json.dumps({"d": {"x": pair | {"score1": 5}}}), "a.json").problems[0].column == "score_2"
+
+
+def test_scores_are_left_and_said_unless_asked_for(desk: Desk) -> None:
+    written = mocha(score=3.5, metadata={"scores": [3, 4], "source": "m"})
+    left = desk.check(written, "a.json")
+    assert left.report.judgments == 0
+    assert "--with-scores" in desk.warnings(left)
+    taken = desk.check(written, "a.json", with_scores=True)
+    assert (taken.report.judgments, taken.report.annotators) == (2, 2)
+    assert desk.texts(taken, "slot", "scores") == ["1", "2"]
+    assert desk.texts(taken, "metadata") == ["{}"]
+    alone = desk.check(mocha(score=3.5), "a.json")
+    assert orjson.loads(desk.texts(alone, "metadata")[0]) == {"score": 3.5}
+
+
+def test_raters_name_the_annotators_of_scores(desk: Desk) -> None:
+    checked = desk.check(mocha(metadata={"scores": [3, 4], "raters": ["w1", 7]}), "a.json", with_scores=True)
+    assert desk.texts(checked, "annotator", "scores") == ["w1", "7"]
+    for raters in (["w1"], ["w1", "w1"], ["w1", ""]):
+        written = mocha(metadata={"scores": [3, 4], "raters": raters})
+        assert desk.refuse(written, "a.json", with_scores=True).problems[0].column == "metadata.raters"
+
+
+def test_our_own_keys_under_metadata_are_fields_again(desk: Desk) -> None:
+    own = {
+        "passage_id": "p1",
+        "question_id": "q1",
+        "question_type": "entity",
+        "references": ["R2"],
+        "split": "dev",
+        "metadata": {"label": "kept", "candidate": "kept too"},
+    }
+    checked = desk.check(mocha(metadata={"source": "m", "concord": own}), "a.json")
+    assert desk.texts(checked, "external_id", "passages") == ["p1"]
+    assert desk.texts(checked, "split", "passages") == ["dev"]
+    assert desk.texts(checked, "external_id", "questions") == ["q1"]
+    assert desk.texts(checked, "text", "references") == ["R", "R2"]
+    assert orjson.loads(desk.texts(checked, "metadata")[0]) == own["metadata"]
+
+
+def test_a_mapping_moves_columns_and_its_mistakes_are_refused(desk: Desk) -> None:
+    content = csv_of("x,A,B,C,D", header="id,one,two,three,four\n")
+    mapping = {"one": "passage", "two": "question", "three": "reference", "four": "candidate", "id": "ignore"}
+    checked = desk.check(content, mapping=mapping)
+    assert desk.texts(checked, "text") == ["D"]
+    assert desk.texts(checked, "has_id") == ["f"]
+    assert "no field" in desk.reason(content, mapping=mapping | {"one": "poem"})
+    assert "does not have" in desk.reason(content, mapping=mapping | {"five": "source"})
+    assert "two columns" in desk.reason(content, mapping=mapping | {"one": "candidate"})
+
+
+def test_every_table_of_the_spool_has_its_columns(desk: Desk) -> None:
+    pair = {"question": "Q", "candidate_1": "A", "candidate_2": "B", "score_1": 3, "score_2": 1, "id": "p"}
+    checked = desk.check(lines({"scores": [1]}) + "\n" + json.dumps(pair), "a.jsonl", with_scores=True)
+    for table, columns in TABLES.items():
+        for row in checked.spool.rows(table):
+            assert tuple(row) == columns

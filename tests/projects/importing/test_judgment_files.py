@@ -1,0 +1,136 @@
+"""Judgments in long and wide files."""
+
+import pytest
+
+from projects.errors import Refused
+from projects.importing import Checked, CriterionColumn, FileRefused, Kind, check
+from projects.importing.options import Options, fingerprint
+from tests.projects.importing.conftest import Desk
+
+WIDE = "item_id,rater,correctness_1to5,coverage,note\nc1,w1,4,80,x\nc1,w2,5,,y\nc2,w1,1,12.5,z\n"
+CRITERIA = tuple(map(CriterionColumn.parse, ("correctness_1to5=correctness:1-5", "coverage=coverage:0-100")))
+KNOWN = {"correctness": CriterionColumn(key="correctness", low=1, high=5)}
+
+
+def taken(desk: Desk, content: str, known: dict[str, CriterionColumn] | None = None, **options: object) -> Checked:
+    folder = desk.folder / f"spool-{next(desk.numbers)}"
+    made = Options(**options)  # type: ignore[arg-type]
+    return check(path=desk.put(content), name="a.csv", folder=folder, kind=Kind.JUDGMENTS, known=known, options=made)
+
+
+def values(checked: Checked) -> list[tuple[str, ...]]:
+    rows = checked.spool.rows("judgments")
+    return [(row["external_id"], row["annotator"], row["criterion"], row["value"]) for row in rows]
+
+
+def test_named_columns_of_a_wide_file_are_judgments_and_only_they(desk: Desk) -> None:
+    checked = taken(desk, WIDE, criteria=CRITERIA)
+    assert values(checked) == [
+        ("c1", "w1", "correctness", "4.0"),
+        ("c1", "w1", "coverage", "80.0"),
+        ("c1", "w2", "correctness", "5.0"),
+        ("c2", "w1", "correctness", "1.0"),
+        ("c2", "w1", "coverage", "12.5"),
+    ]
+    assert [(each.key, each.kind) for each in checked.criteria] == [("correctness", "ordinal"), ("coverage", "continuous")]
+    assert checked.report.annotators == 2
+
+
+def test_without_named_columns_those_that_match_a_criterion_are_judgments(desk: Desk) -> None:
+    content = WIDE.replace("correctness_1to5", "correctness")
+    checked = taken(desk, content, KNOWN)
+    assert {row[2] for row in values(checked)} == {"correctness"}
+    named = taken(desk, content, KNOWN, criteria=CRITERIA[1:])
+    assert {row[2] for row in values(named)} == {"coverage"}
+
+
+def test_a_long_file_names_its_criteria_in_rows(desk: Desk) -> None:
+    content = "candidate_id,annotator,criterion,value,time\nc1,w1,correctness,4,2026-03-01T12:00:00+02:00\n"
+    checked = taken(desk, content, KNOWN)
+    assert values(checked) == [("c1", "w1", "correctness", "4.0")]
+    assert desk.texts(checked, "judged_at", "judgments") == ["2026-03-01T10:00:00+00:00"]
+
+
+def test_an_unknown_criterion_of_a_long_file_is_refused_and_can_be_given_its_scale(desk: Desk) -> None:
+    content = "candidate_id,annotator,criterion,value\nc1,w1,fluency,4\n"
+    with pytest.raises(FileRefused, match="fluency:low-high"):
+        taken(desk, content, KNOWN)
+    checked = taken(desk, content, KNOWN, criteria=(CriterionColumn.parse("fluency:1-7"),))
+    assert checked.report.judgments == 1
+
+
+def test_one_criterion_is_enough_for_a_file_of_values(desk: Desk) -> None:
+    content = "unit,coder,value\nu1,A,1\nu1,B,2\n"
+    assert taken(desk, content, criteria=(CriterionColumn.parse("code:1-5"),)).report.judgments == 2
+
+
+def test_scores_off_the_scale_are_refused_with_line_and_column(desk: Desk) -> None:
+    with pytest.raises(FileRefused) as caught:
+        taken(desk, WIDE.replace("80", "101").replace("w2,5", "w2,5.5"), criteria=CRITERIA)
+    found = [(problem.line, problem.column) for problem in caught.value.problems]
+    assert found == [(2, "coverage"), (3, "correctness_1to5")]
+
+
+@pytest.mark.parametrize("written", ["7,5", "٧", " 7", "x", "1e1"])
+def test_a_value_that_is_no_number_is_refused(desk: Desk, written: str) -> None:
+    with pytest.raises(FileRefused, match="a number is wanted"):
+        taken(desk, WIDE.replace("80", f'"{written}"'), criteria=CRITERIA)
+
+
+def test_without_annotators_each_position_is_a_slot(desk: Desk) -> None:
+    content = "candidate_id,correctness\nc1,4\nc2,3\nc1,5\n"
+    checked = taken(desk, content, KNOWN)
+    assert desk.texts(checked, "slot", "judgments") == ["1", "1", "2"]
+    assert desk.texts(checked, "annotator", "judgments") == ["", "", ""]
+    assert "names no annotators" in desk.warnings(checked)
+    assert checked.report.annotators == 2
+
+
+def test_the_same_judgment_twice_is_left_out_and_another_one_is_refused(desk: Desk) -> None:
+    content = "candidate_id,annotator,correctness\nc1,w1,4\nc1,w1,4\n"
+    checked = taken(desk, content, KNOWN)
+    assert (checked.report.judgments, checked.report.skipped) == (1, {"repeated": 1})
+    with pytest.raises(FileRefused, match="another value on line 2"):
+        taken(desk, content.replace("w1,4\n", "w1,4\n", 1)[:-2] + "5\n", KNOWN)
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ("rater,correctness\nw1,4\n", "candidate's id"),
+        ("candidate_id,annotator\nc1,w1\n", "none named for a criterion"),
+        ("candidate_id,annotator,correctness\nc1,,4\n", "name every annotator"),
+        ("candidate_id,annotator,correctness\n,w1,4\n", "is empty"),
+        ("candidate_id,annotator,correctness\nc1,w1,\n", "no judgment"),
+        ("candidate_id,annotator,correctness\n", "no rows"),
+        ("candidate_id,annotator,criterion,value\nc1,w1,correctness,\n", "is empty"),
+        ("candidate_id,annotator,correctness,time\nc1,w1,4,yesterday\n", "a time such as"),
+    ],
+)
+def test_a_file_that_lacks_something_is_refused(desk: Desk, content: str, said: str) -> None:
+    with pytest.raises(FileRefused) as caught:
+        taken(desk, content, KNOWN)
+    assert said in str(caught.value.problems[0])
+
+
+@pytest.mark.parametrize("text", ["coverage", "a=b", "a=B:1-5", "a=b:5-1", "a=b:1-1", "a=b:x-5", "a=b:1-9999999"])
+def test_a_criterion_that_cannot_be_read_is_refused(text: str) -> None:
+    with pytest.raises(Refused):
+        CriterionColumn.parse(text)
+
+
+def test_a_criterion_names_column_key_and_ends() -> None:
+    assert CriterionColumn.parse("a=b=key:-2-3") == CriterionColumn(column="a=b", key="key", low=-2, high=3)
+
+
+def test_a_column_that_is_not_there_is_refused(desk: Desk) -> None:
+    with pytest.raises(FileRefused, match="no column “missing”"):
+        taken(desk, WIDE, criteria=(CriterionColumn.parse("missing=key:1-5"),))
+
+
+def test_options_come_back_from_what_is_stored_and_decide_the_fingerprint(desk: Desk) -> None:
+    options = Options(mapping={"a": "passage"}, criteria=CRITERIA, drop_numbers=("d",), with_scores=True)
+    assert Options.from_dict(options.as_dict()) == options
+    path = desk.put("x")
+    assert fingerprint(path, options) == fingerprint(path, Options.from_dict(options.as_dict()))
+    assert fingerprint(path, options) != fingerprint(path, Options())
