@@ -1,0 +1,209 @@
+"""Forms of batches; the rules are in `batching` and `steering`."""
+
+from decimal import Decimal
+from typing import Any
+
+from django import forms
+from django.core.exceptions import ValidationError
+from django.db.models import Count, Q
+
+from annotate.batching import MAX_JUDGMENTS, Terms
+from annotate.choosing import Selection
+from annotate.models import Batch
+from annotate.numbers import read_numbers
+from projects.errors import Refused
+from projects.models import Candidate, Membership, MinimalPair, Project
+
+NONE = "(none)"
+
+
+class NewBatchForm(forms.Form):
+    """What a batch takes and how it is worked on."""
+
+    name = forms.CharField(required=False, max_length=120, help_text="Left empty, it is called by its number.")
+    kind = forms.ChoiceField(
+        label="Stage",
+        choices=[(Batch.Kind.FULL, "Full collection"), (Batch.Kind.TRIAL, "Trial: to try out instructions first")],
+        initial=Batch.Kind.FULL,
+        widget=forms.RadioSelect,
+    )
+    datasets = forms.MultipleChoiceField(required=False, widget=forms.CheckboxSelectMultiple)
+    splits = forms.MultipleChoiceField(required=False, widget=forms.CheckboxSelectMultiple)
+    sources = forms.MultipleChoiceField(required=False, widget=forms.CheckboxSelectMultiple)
+    sample = forms.IntegerField(
+        label="Only a sample of so many candidates",
+        required=False,
+        min_value=1,
+        max_value=10_000_000,
+        help_text="Whole passages, drawn so that each dataset keeps its share.",
+    )
+    seed = forms.IntegerField(
+        initial=0,
+        min_value=0,
+        max_value=2**31 - 1,
+        help_text="Draws the sample and the order of HITs; the same seed draws the same again.",
+    )
+    with_pairs = forms.BooleanField(label="Candidates of minimal pairs too", required=False)
+    judgments = forms.IntegerField(
+        label="Judgments for each candidate",
+        required=False,
+        min_value=1,
+        max_value=MAX_JUDGMENTS,
+        help_text="Each by another annotator.",
+    )
+    annotators = forms.ModelMultipleChoiceField(
+        label="Or name its annotators",
+        queryset=Membership.objects.none(),
+        required=False,
+        widget=forms.CheckboxSelectMultiple,
+        help_text="Each of them rates everything, and nobody else does.",
+    )
+    hit_size = forms.IntegerField(
+        label="HIT size", min_value=1, max_value=100, help_text="Candidates on a page, at most; all of one passage."
+    )
+    cents_per_hit = forms.IntegerField(label="Cents for a HIT", min_value=0, max_value=100_000)
+    cents_per_item = forms.IntegerField(label="Cents for an item", min_value=0, max_value=100_000)
+    fee_percent = forms.DecimalField(
+        label="Platform fee, in per cent", min_value=Decimal(0), max_value=Decimal(100), max_digits=6, decimal_places=3
+    )
+    time_limit_minutes = forms.IntegerField(label="Time limit, in minutes", min_value=1, max_value=60 * 24 * 14)
+    order = forms.ChoiceField(
+        label="Order of serving",
+        choices=[(value, label.capitalize()) for value, label in Batch.Order.choices],
+        initial=Batch.Order.BREADTH,
+    )
+    priority = forms.IntegerField(
+        initial=0, min_value=-100, max_value=100, help_text="Of several open batches the greatest is served first."
+    )
+    max_hits_per_annotator = forms.IntegerField(
+        label="HITs for one annotator, at most", required=False, min_value=1, max_value=2**31 - 1
+    )
+    max_hits_per_day = forms.IntegerField(
+        label="HITs for one annotator a day, at most", required=False, min_value=1, max_value=2**31 - 1
+    )
+    max_share_percent = forms.DecimalField(
+        label="Largest part of the HITs for one annotator, in per cent",
+        required=False,
+        min_value=Decimal("0.01"),
+        max_value=Decimal(100),
+        max_digits=5,
+        decimal_places=2,
+    )
+
+    def __init__(self, project: Project, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.project = project
+        candidates = Candidate.objects.of(project).judgeable()
+        for name, path in (
+            ("datasets", "dataset__name"),
+            ("splits", "question__passage__split"),
+            ("sources", "source"),
+        ):
+            self._offer(name, candidates.values_list(path).annotate(n=Count("pk")).order_by(path))
+        self.fields["annotators"].queryset = (  # type: ignore[attr-defined]
+            project.memberships.active()
+            .annotators()
+            .filter(Q(kind=Membership.Kind.PERSON) | Q(kind=Membership.Kind.SIMULATED))
+            .select_related("user")
+        )
+        self.fields["annotators"].label_from_instance = _name_of  # type: ignore[attr-defined]
+        if not MinimalPair.objects.filter(question__dataset__project=project).exists():
+            del self.fields["with_pairs"]
+
+    def _offer(self, name: str, counts: Any) -> None:
+        """Offer what the project has, with numbers; a single value is no choice."""
+        rows = list(counts)
+        if len(rows) < 2:
+            del self.fields[name]
+            return
+        self.fields[name].choices = [  # type: ignore[attr-defined]
+            (value or NONE, f"{value or 'none given'} ({n:,})") for value, n in rows
+        ]
+
+    @staticmethod
+    def initial_of(project: Project) -> dict[str, Any]:
+        names = ("hit_size", "cents_per_hit", "cents_per_item", "time_limit_minutes")
+        percent = Decimal(str(project.fee_share)) * 100
+        return {
+            **{name: getattr(project, name) for name in names},
+            "fee_percent": f"{percent.normalize():f}",
+            "judgments": 1,
+        }
+
+    def clean(self) -> dict[str, Any]:
+        cleaned = super().clean() or {}
+        annotators = cleaned.get("annotators")
+        if annotators:
+            cleaned["judgments"] = None
+        elif not cleaned.get("judgments") and "judgments" not in self.errors:
+            self.add_error("judgments", "Say how many, or name the annotators below.")
+        return cleaned
+
+    def selection(self) -> Selection:
+        cleaned = self.cleaned_data
+
+        def chosen(name: str) -> tuple[str, ...]:
+            return tuple("" if value == NONE else value for value in cleaned.get(name, ()))
+
+        return Selection(
+            datasets=chosen("datasets"),
+            splits=chosen("splits"),
+            sources=chosen("sources"),
+            sample=cleaned["sample"],
+            seed=cleaned["seed"],
+            with_pairs=cleaned.get("with_pairs", False),
+        )
+
+    def terms(self) -> Terms:
+        cleaned = self.cleaned_data
+        share = cleaned["max_share_percent"]
+        return Terms(
+            name=cleaned["name"],
+            kind=Batch.Kind(cleaned["kind"]),
+            judgments=cleaned["judgments"],
+            annotators=tuple(cleaned["annotators"]),
+            hit_size=cleaned["hit_size"],
+            cents_per_hit=cleaned["cents_per_hit"],
+            cents_per_item=cleaned["cents_per_item"],
+            fee_share=float(cleaned["fee_percent"] / 100),
+            time_limit_minutes=cleaned["time_limit_minutes"],
+            order=Batch.Order(cleaned["order"]),
+            priority=cleaned["priority"],
+            max_hits_per_annotator=cleaned["max_hits_per_annotator"],
+            max_hits_per_day=cleaned["max_hits_per_day"],
+            max_share=None if share is None else float(share / 100),
+        )
+
+
+class WantedForm(forms.Form):
+    """Another number of judgments, of the whole batch or of some HITs."""
+
+    judgments = forms.IntegerField(label="Judgments for each candidate", min_value=1, max_value=MAX_JUDGMENTS)
+    hits = forms.CharField(
+        label="Only of these HITs",
+        required=False,
+        max_length=5_000,
+        help_text="Numbers such as 1-5, 9. Left empty, the whole batch.",
+    )
+    reopen = forms.BooleanField(label="Open the batch again", required=False)
+    why = forms.CharField(label="Reason", required=False, max_length=500, help_text="Kept in the log.")
+
+    def clean_hits(self) -> list[int] | None:
+        text: str = self.cleaned_data["hits"].strip()
+        try:
+            return read_numbers(text) if text else None
+        except Refused as refusal:
+            raise ValidationError(refusal.message) from refusal
+
+
+class StateForm(forms.Form):
+    act = forms.ChoiceField(
+        choices=[(act, act) for act in ("open", "pause", "close", "reopen", "archive", "delete", "pin")]
+    )
+    why = forms.CharField(required=False, max_length=500)
+
+
+def _name_of(membership: Membership) -> str:
+    if membership.user is None:
+        return membership.pseudonym
+    return f"{membership.user.get_username()} ({membership.pseudonym})"

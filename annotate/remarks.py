@@ -1,0 +1,26 @@
+"""Remarks: what annotators wrote about items, and managers tick off."""
+
+from django.db import transaction
+from django.db.models.functions import Now
+
+from annotate.models import Remark
+from projects import log
+from projects.models import Membership, Project
+
+
+@transaction.atomic
+def resolve(*, project: Project, actor: Membership | None, remark: Remark) -> bool:
+    """Mark a remark as dealt with; returns False where it was already."""
+    changed = Remark.objects.filter(pk=remark.pk, resolved_at=None).update(resolved_at=Now())
+    if changed:
+        log.record(project, actor, "resolve remark", remark)
+    return bool(changed)
+
+
+@transaction.atomic
+def take_up_again(*, project: Project, actor: Membership | None, remark: Remark) -> bool:
+    """Put a remark back on the list; returns False where it was there."""
+    changed = Remark.objects.filter(pk=remark.pk, resolved_at__isnull=False).update(resolved_at=None)
+    if changed:
+        log.record(project, actor, "take up remark again", remark)
+    return bool(changed)

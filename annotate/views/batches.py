@@ -1,0 +1,256 @@
+"""Batches: the list, a new one, one with its progress and HITs, its state, its wanted judgments."""
+
+from typing import Any
+
+from django.contrib import messages
+from django.db import transaction
+from django.db.models import Count, F, OuterRef, Q, QuerySet, Subquery
+from django.db.models.functions import Coalesce
+from django.http import HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from annotate import steering
+from annotate.batch_forms import NewBatchForm, StateForm, WantedForm
+from annotate.batching import create_batch, plan
+from annotate.models import Assignment, Batch, Hit, Item
+from annotate.progress import progress_of, speed_of, stuck_places
+from annotate.views.lists import order_by, page_of, read_sort, read_text, read_word
+from projects.access import ProjectRequest, Right, requires
+from projects.errors import Refused
+from projects.models import Project
+from projects.rubrics import current_rubric
+
+UNPROCESSABLE = 422
+BATCH_COLUMNS = {
+    "number": "number",
+    "name": "name",
+    "state": "state",
+    "judgments": "judgments",
+    "candidates": "n_items",
+}
+HIT_COLUMNS = {
+    "number": "number",
+    "next": "queue_key",
+    "wanted": "places_wanted",
+    "open": "places_open",
+    "done": "places_done",
+}
+HIT_STATES = {
+    "open": Q(places_open__gt=0),
+    "held": Q(places_wanted__gt=F("places_open") + F("places_done")),
+    "complete": Q(places_done=F("places_wanted")),
+}
+
+
+@requires(Right.READ)
+@require_safe
+def batch_list(request: ProjectRequest, project: Project) -> HttpResponse:
+    state = read_word(request, "state", Batch.State.values)
+    sort = read_sort(request, BATCH_COLUMNS, "-number")
+    batches = Batch.objects.filter(project=project).order_by(order_by(sort, BATCH_COLUMNS), "-number")
+    if state:
+        batches = batches.filter(state=state)
+    if name := read_text(request, "q"):
+        batches = batches.filter(name__icontains=name)
+    page = page_of(request, batches, 25)
+    progress = progress_of(page.object_list)
+    context = {
+        "page": page,
+        "rows": [(batch, progress[batch.pk]) for batch in page],
+        "sort": sort,
+        "state": state,
+        "q": name,
+        "states": Batch.State.choices,
+        "can_manage": request.membership.can_manage,
+        "has_any": bool(page.paginator.count) or Batch.objects.filter(project=project).exists(),
+        "has_candidates": project.datasets.exists(),
+    }
+    return render(request, "annotate/batch_list.html", context)
+
+
+@requires(Right.MANAGE)
+@require_http_methods(["GET", "HEAD", "POST"])
+def batch_new(request: ProjectRequest, project: Project) -> HttpResponse:
+    """First the choice, then the plan of it, then the batch; the plan is in the address, so it can be sent around."""
+    if request.method == "POST":
+        return _make(request, project)
+    if "hit_size" not in request.GET:
+        return _render_new(request, project, NewBatchForm(project, initial=NewBatchForm.initial_of(project)))
+    return _render_new(request, project, NewBatchForm(project, request.GET))
+
+
+def _make(request: ProjectRequest, project: Project) -> HttpResponse:
+    form = NewBatchForm(project, request.POST)
+    if not form.is_valid():
+        return _render_new(request, project, form, status=UNPROCESSABLE)
+    try:
+        batch = create_batch(project=project, actor=request.membership, selection=form.selection(), terms=form.terms())
+    except Refused as refusal:
+        form.add_error(None, refusal.message)
+        return _render_new(request, project, form, status=UNPROCESSABLE)
+    messages.success(request, f"{batch.name} is made, with {batch.n_hits:,} HITs. Open it when everything is ready.")
+    return redirect("annotate:batch-show", project.slug, batch.number)
+
+
+def _render_new(request: ProjectRequest, project: Project, form: NewBatchForm, status: int = 200) -> HttpResponse:
+    context: dict[str, Any] = {
+        "form": form,
+        "rubric": current_rubric(project),
+        "has_candidates": project.datasets.exists(),
+    }
+    if form.is_bound and form.is_valid():
+        try:
+            context["plan"] = plan(project=project, selection=form.selection(), terms=form.terms())
+        except Refused as refusal:
+            form.add_error(None, refusal.message)
+    if form.is_bound and not form.is_valid():
+        status = UNPROCESSABLE
+    context["instructions"] = project.instructions.order_by("-version").first()
+    return render(request, "annotate/batch_new.html", context, status=status)
+
+
+@requires(Right.READ)
+@require_safe
+def batch_show(request: ProjectRequest, project: Project, number: int) -> HttpResponse:
+    batch = _batch(project, number)
+    progress = progress_of([batch])[batch.pk]
+    is_live = batch.state in (Batch.State.OPEN, Batch.State.PAUSED)
+    newest = current_rubric(project)
+    context = {
+        "batch": batch,
+        "progress": progress,
+        "speed": speed_of(batch, progress) if is_live else None,
+        "stuck": stuck_places(batch) if is_live or batch.state == Batch.State.DRAFT else None,
+        "moves": steering.moves_of(batch),
+        "can_manage": request.membership.can_manage,
+        "named": batch.named_annotators.select_related("annotator") if batch.has_named_annotators else [],
+        "held": _held(batch),
+        "has_newer_versions": batch.state == Batch.State.DRAFT and _has_newer(project, batch, newest),
+        **_hit_table(request, batch),
+    }
+    return render(request, "annotate/batch_show.html", context)
+
+
+@requires(Right.MANAGE)
+@require_POST
+def batch_state(request: ProjectRequest, project: Project, number: int) -> HttpResponse:
+    batch = _batch(project, number)
+    form = StateForm(request.POST)
+    if not form.is_valid():
+        messages.error(request, "That is nothing that can be done with a batch.")
+        return redirect("annotate:batch-show", project.slug, number)
+    try:
+        done = _act(batch, request, form.cleaned_data["act"], form.cleaned_data["why"])
+    except Refused as refusal:
+        messages.error(request, refusal.message)
+    else:
+        messages.success(request, done)
+        if form.cleaned_data["act"] == "delete":
+            return redirect("annotate:batch-list", project.slug)
+    return redirect("annotate:batch-show", project.slug, number)
+
+
+def _act(batch: Batch, request: ProjectRequest, act: str, why: str) -> str:
+    actor = request.membership
+    if act == "reopen":
+        steering.reopen(batch=batch, actor=actor, why=why)
+        return "The batch is open again."
+    acts = {
+        "open": (steering.open_batch, "The batch is open: annotators are served from it."),
+        "pause": (steering.pause, "The batch is paused. What is open can still be finished."),
+        "close": (steering.close, "The batch is closed. What is open can still be finished."),
+        "archive": (steering.archive, "The batch is archived. Its judgments stay in every figure."),
+        "delete": (steering.delete_draft, "The draft is deleted."),
+        "pin": (steering.pin_newest, "The batch now goes by the newest rubric and instructions."),
+    }
+    run, said = acts[act]
+    run(batch=batch, actor=actor)
+    return said
+
+
+@requires(Right.MANAGE)
+@require_http_methods(["GET", "HEAD", "POST"])
+def batch_wanted(request: ProjectRequest, project: Project, number: int) -> HttpResponse:
+    """Raise or lower the judgments wanted: first what it would do, then do it."""
+    batch = _batch(project, number)
+    if request.method == "POST":
+        form = WantedForm(request.POST)
+        if form.is_valid() and (done := _want(request, batch, form)):
+            messages.success(request, done)
+            return redirect("annotate:batch-show", project.slug, number)
+        return _render_wanted(request, batch, form)
+    if "judgments" in request.GET:
+        return _render_wanted(request, batch, WantedForm(request.GET))
+    chosen = ", ".join(request.GET.getlist("hit"))
+    return _render_wanted(request, batch, WantedForm(initial={"judgments": batch.judgments, "hits": chosen}))
+
+
+def _want(request: ProjectRequest, batch: Batch, form: WantedForm) -> str:
+    cleaned = form.cleaned_data
+    try:
+        with transaction.atomic():
+            added, removed = steering.change_wanted(
+                batch=batch,
+                actor=request.membership,
+                judgments=cleaned["judgments"],
+                hit_numbers=cleaned["hits"],
+                why=cleaned["why"],
+            )
+            if cleaned["reopen"]:
+                steering.reopen(batch=batch, actor=request.membership, why=cleaned["why"])
+    except Refused as refusal:
+        form.add_error(None, refusal.message)
+        return ""
+    opened = " The batch is open again." if cleaned["reopen"] else ""
+    return f"{added:,} places added, {removed:,} taken away.{opened}"
+
+
+def _render_wanted(request: ProjectRequest, batch: Batch, form: WantedForm) -> HttpResponse:
+    context: dict[str, Any] = {"batch": batch, "form": form, "progress": progress_of([batch])[batch.pk]}
+    if form.is_bound and form.is_valid():
+        cleaned = form.cleaned_data
+        try:
+            context["change"] = steering.plan_wanted(
+                batch=batch, judgments=cleaned["judgments"], hit_numbers=cleaned["hits"]
+            )
+        except Refused as refusal:
+            form.add_error(None, refusal.message)
+    status = UNPROCESSABLE if form.is_bound and form.errors else 200
+    return render(request, "annotate/batch_wanted.html", context, status=status)
+
+
+def _batch(project: Project, number: int) -> Batch:
+    batches = Batch.objects.select_related("project", "rubric", "instructions", "created_by")
+    return get_object_or_404(batches, project=project, number=number)
+
+
+def _has_newer(project: Project, batch: Batch, rubric: Any) -> bool:
+    instructions = project.instructions.order_by("-version").first()
+    return (rubric is not None and rubric != batch.rubric) or instructions != batch.instructions
+
+
+def _held(batch: Batch) -> QuerySet[Assignment]:
+    """Who works on which HIT at this moment, the first due first."""
+    return Assignment.objects.open().filter(hit__batch=batch).select_related("hit", "annotator").order_by("due_at")[:50]
+
+
+def _hit_table(request: ProjectRequest, batch: Batch) -> dict[str, Any]:
+    state = read_word(request, "state", HIT_STATES)
+    sort = read_sort(request, HIT_COLUMNS, "number")
+    query = read_text(request, "q")
+    hits = Hit.objects.filter(batch=batch, purpose=Hit.Purpose.WORK).select_related("passage__dataset")
+    if state:
+        hits = hits.filter(HIT_STATES[state])
+    if query:
+        by_number = Q(number=int(query)) if query.isascii() and query.isdigit() and len(query) < 10 else Q()
+        hits = hits.filter(by_number | Q(passage__external_id__icontains=query) | Q(passage__title__icontains=query))
+    hits = hits.order_by(order_by(sort, HIT_COLUMNS), "number").annotate(
+        n_items=Coalesce(
+            Subquery(
+                Item.objects.filter(hit=OuterRef("pk")).order_by().values("hit").annotate(n=Count("pk")).values("n")
+            ),
+            0,
+        )
+    )
+    return {"page": page_of(request, hits), "sort": sort, "state": state, "q": query}

@@ -1,0 +1,81 @@
+"""Remarks: what annotators flagged, commented on or could not judge."""
+
+from django.contrib import messages
+from django.db.models import Q
+from django.http import HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.utils.http import url_has_allowed_host_and_scheme
+from django.views.decorators.http import require_POST, require_safe
+
+from annotate import remarks
+from annotate.models import Batch, Remark
+from annotate.views.lists import page_of, read_text, read_word
+from projects.access import ProjectRequest, Right, requires
+from projects.models import Project
+
+KINDS = {
+    "flag": ("Flags", Q(is_flagged=True)),
+    "comment": ("Comments", ~Q(comment="")),
+    "cannot": ("Cannot be judged", ~Q(cannot_judge_reason="")),
+}
+STATES = {
+    "open": ("To look at", Q(resolved_at=None)),
+    "resolved": ("Resolved", Q(resolved_at__isnull=False)),
+    "all": ("All", Q()),
+}
+
+
+@requires(Right.READ)
+@require_safe
+def remark_list(request: ProjectRequest, project: Project) -> HttpResponse:
+    kind = read_word(request, "kind", KINDS)
+    state = read_word(request, "state", STATES, "open")
+    batch = read_text(request, "batch")
+    query = read_text(request, "q")
+    everything = Remark.objects.filter(assignment__hit__batch__project=project)
+    found = everything.filter(STATES[state][1]).filter(KINDS[kind][1] if kind else Q())
+    if batch.isascii() and batch.isdigit() and len(batch) < 10:
+        found = found.filter(assignment__hit__batch__number=int(batch))
+    if query:
+        found = found.filter(
+            Q(comment__icontains=query)
+            | Q(cannot_judge_reason__icontains=query)
+            | Q(item__candidate__external_id=query)
+            | Q(assignment__annotator__pseudonym=query)
+        )
+    shown = found.select_related(
+        "assignment__annotator",
+        "assignment__hit__batch",
+        "assignment__hit__passage",
+        "item__question",
+        "item__candidate",
+    ).order_by("-pk")
+    context = {
+        "page": page_of(request, shown, 25),
+        "kind": kind,
+        "state": state,
+        "batch_number": batch,
+        "q": query,
+        "kinds": [(key, label) for key, (label, _) in KINDS.items()],
+        "states": [(key, label) for key, (label, _) in STATES.items()],
+        "batches": Batch.objects.filter(project=project).collecting().only("number", "name"),
+        "has_any": everything.exists(),
+        "can_manage": request.membership.can_manage,
+    }
+    return render(request, "annotate/remark_list.html", context)
+
+
+@requires(Right.MANAGE)
+@require_POST
+def remark_resolve(request: ProjectRequest, project: Project, pk: int) -> HttpResponse:
+    """Tick a remark off, or put it back on the list where the button says so."""
+    remark = get_object_or_404(Remark, pk=pk, assignment__hit__batch__project=project)
+    if request.POST.get("again"):
+        if remarks.take_up_again(project=project, actor=request.membership, remark=remark):
+            messages.success(request, "The remark is on the list again.")
+    elif remarks.resolve(project=project, actor=request.membership, remark=remark):
+        messages.success(request, "The remark is resolved.")
+    back = request.POST.get("next", "")
+    if url_has_allowed_host_and_scheme(back, allowed_hosts=None) and back.startswith("/"):
+        return redirect(back)
+    return redirect("annotate:remark-list", project.slug)
