@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 from typing import Protocol
 
 import numpy as np
-from django.db.models import Prefetch
+from django.db.models import F, Prefetch
 from django.utils import timezone
 
 from annotate import drafts, judging, serving
@@ -138,7 +138,7 @@ class SimulatedAnnotator:
         if self.rng.random() < self.temperament.return_share:
             reason = str(self.rng.choice(_RETURN_REASONS))
             judging.give_back(annotator=self.membership, assignment_uuid=claimed, reason=reason)
-            self._date(claimed, self._start(30.0), 30.0)
+            self._date(claimed, self._start(30.0), 30.0, is_submitted=False)
             self.n_returned += 1
             return True
         sent = self._rate(claimed)
@@ -146,7 +146,7 @@ class SimulatedAnnotator:
         started_at = self._start(seconds)
         Assignment.objects.filter(uuid=claimed).update(opened_at=started_at)
         judging.submit(annotator=self.membership, assignment_uuid=claimed, sent=sent)
-        self._date(claimed, started_at, seconds)
+        self._date(claimed, started_at, seconds, is_submitted=True)
         self.n_submitted += 1
         return True
 
@@ -198,19 +198,17 @@ class SimulatedAnnotator:
         latest = timezone.now() - timedelta(seconds=seconds)
         return latest if self.clock is None else min(self.clock, latest)
 
-    def _date(self, assignment_uuid: uuid.UUID, started_at: datetime, seconds: float) -> None:
+    def _date(self, assignment_uuid: uuid.UUID, started_at: datetime, seconds: float, *, is_submitted: bool) -> None:
         """Date what was done by the clock, and move the clock on to the next HIT."""
         if self.clock is None:
             return
-        assignment = Assignment.objects.select_related("hit__batch").get(uuid=assignment_uuid)
-        assignment.opened_at = started_at
-        assignment.due_at = started_at + timedelta(minutes=assignment.hit.batch.time_limit_minutes)
-        assignment.ended_at = started_at + timedelta(seconds=seconds)
-        if assignment.submitted_at is not None:
-            assignment.submitted_at = assignment.ended_at
-            assignment.wall_seconds = seconds
-        assignment.save(update_fields=["opened_at", "due_at", "ended_at", "submitted_at", "wall_seconds"])
-        self.clock = assignment.ended_at + timedelta(minutes=float(self.rng.lognormal(2.5, 1.0)))
+        ended_at = started_at + timedelta(seconds=seconds)
+        times: dict[str, object] = {"opened_at": started_at, "ended_at": ended_at}
+        if is_submitted:
+            times |= {"submitted_at": ended_at, "wall_seconds": seconds}
+        since = timezone.now() - started_at
+        Assignment.objects.filter(uuid=assignment_uuid).update(due_at=F("due_at") - since, **times)
+        self.clock = ended_at + timedelta(minutes=float(self.rng.lognormal(2.5, 1.0)))
 
 
 @dataclass
