@@ -81,7 +81,7 @@ def make_demo(*, seed: int, on_progress: OnProgress | None = None) -> Made:
     if project is None:
         return _make(seed, on_progress)
     if project.deleted_at is not None:
-        raise Refused("The demo project was deleted. It can be restored, but not made a second time.")
+        raise Refused("The demo project was deleted. Bring it back with: manage.py restore_project demo")
     return Made(
         project, False, [SignIn(user.username, role, None) for user, role in _sign_ins(project)], _counts(project)
     )
