@@ -9,6 +9,7 @@ import sys
 import time
 import urllib.request
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -113,7 +114,7 @@ def test_web_server_and_worker_run_come_back_and_end_together(serve: Callable[..
     for word in ("gunicorn", "celery"):
         (before, *_) = served.children(word)
         os.kill(before, signal.SIGKILL)
-        _wait(lambda word=word, before=before: set(served.children(word)) - {before}, f"{word} did not come back")
+        _wait(partial(_has_another, served, word, before), f"{word} did not come back")
     _wait(served.answers, "the site did not come back")
     _wait(lambda: app.control.ping(timeout=0.5), "the worker did not come back")
 
@@ -154,6 +155,10 @@ def test_without_a_wish_a_free_port_is_found_and_two_sites_share_a_folder(serve:
     first.process.send_signal(signal.SIGINT)
     first.process.wait(10)
     _wait(lambda: _clocks(second) == 1, "nobody keeps the clock")
+
+
+def _has_another(served: Served, word: str, before: int) -> bool:
+    return bool(set(served.children(word)) - {before})
 
 
 def _clocks(served: Served) -> int:
