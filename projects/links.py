@@ -24,6 +24,6 @@ def is_own_path(target: str) -> bool:
     if not target.startswith("/"):
         return False
     return all(
-        url_has_allowed_host_and_scheme(form, allowed_hosts=None) and "\r" not in form and "\n" not in form
+        url_has_allowed_host_and_scheme(form, allowed_hosts=None) and form.isprintable()
         for form in (target, unquote(target))
     )

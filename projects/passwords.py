@@ -25,6 +25,14 @@ def issue_link(*, target: Membership, actor: Membership) -> str:
     return link_path(target.user)
 
 
+@transaction.atomic
+def issue_link_as_operator(*, user: User) -> str:
+    """The path of a reset link for anybody, logged in each of their projects."""
+    for membership in user.memberships.select_related("project"):
+        log.record(membership.project, None, "issue reset link", membership)
+    return link_path(user)
+
+
 def why_not_issue(*, target: Membership, actor: Membership) -> str:
     """The sentence that says who can issue a link for this member instead; empty when the actor may.
 

@@ -9,7 +9,7 @@ from projects import log, rubrics
 from projects.errors import Refused
 from projects.models import Instructions, Membership, Project, Rubric
 
-MOST_CHARACTERS = 100_000
+MOST_CHARACTERS = 30_000
 
 
 @transaction.atomic

@@ -1,7 +1,7 @@
 """Forms of a project's own settings."""
 
 from decimal import Decimal
-from typing import Any
+from typing import Any, cast
 
 from django import forms
 from django.core.exceptions import ValidationError
@@ -56,7 +56,7 @@ class SettingsForm(forms.Form):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         for name in ("hit_size", "time_limit_minutes", "cents_per_hit", "cents_per_item"):
-            _take_limits(self.fields[name], Project._meta.get_field(name))
+            _take_limits(self.fields[name], name)
 
     @staticmethod
     def initial_of(project: Project) -> dict[str, Any]:
@@ -93,8 +93,9 @@ class InstructionsForm(forms.Form):
         return text
 
 
-def _take_limits(field: forms.Field, of: "Field[Any, Any]") -> None:
+def _take_limits(field: forms.Field, name: str) -> None:
     """The limits of the stored value, so that they stand in one place."""
+    of = cast("Field[Any, Any]", Project._meta.get_field(name))
     low = max((v.limit_value for v in of.validators if isinstance(v, MinValueValidator)), default=0)
     high = min((v.limit_value for v in of.validators if isinstance(v, MaxValueValidator)), default=2**31 - 1)
     field.validators += [MinValueValidator(low), MaxValueValidator(high)]

@@ -1,7 +1,7 @@
 """The form of a rubric of one's own: its name and a formset of criteria."""
 
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from django import forms
 from django.core.exceptions import ValidationError
@@ -151,14 +151,17 @@ class BaseCriterionFormSet(Criteria):
             raise ValidationError(f"Two criteria have the key {', '.join(twice)}.")
 
 
-CriterionFormSet = forms.formset_factory(
-    CriterionForm,
-    formset=BaseCriterionFormSet,
-    extra=0,
-    min_num=1,
-    validate_min=True,
-    max_num=MOST_CRITERIA,
-    absolute_max=MOST_CRITERIA,
-    validate_max=True,
-    can_delete=True,
+CriterionFormSet = cast(
+    "type[BaseCriterionFormSet]",
+    forms.formset_factory(
+        CriterionForm,
+        formset=BaseCriterionFormSet,
+        extra=0,
+        min_num=1,
+        validate_min=True,
+        max_num=MOST_CRITERIA,
+        absolute_max=MOST_CRITERIA,
+        validate_max=True,
+        can_delete=True,
+    ),
 )

@@ -1,6 +1,6 @@
 """Signing in and out, one's own account, passwords."""
 
-from typing import Any, cast
+from typing import Any
 
 from django.conf import settings
 from django.contrib import messages
@@ -29,7 +29,7 @@ def sign_in(request: HttpRequest) -> HttpResponse:
         return redirect(target)
     form = SignInForm(request, request.POST if request.method == "POST" else None)
     if request.method == "POST" and form.is_valid():
-        user = cast("User", form.get_user())
+        user = form.get_user()
         login(request, user)
         passwords.forget_failures(user, client_address(request))
         return redirect(target)

@@ -3,7 +3,7 @@
 from typing import Any
 
 from django.contrib import messages
-from django.http import HttpResponse
+from django.http import HttpResponse, QueryDict
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
@@ -40,7 +40,7 @@ def rubric_new(request: ProjectRequest, project: Project) -> HttpResponse:
         return _rubric_form(request, form, criteria)
     form, criteria = RubricForm(request.POST), CriterionFormSet(request.POST, prefix="criteria")
     if "add" in request.POST:
-        return _rubric_form(request, form, _with_one_more(criteria))
+        return _rubric_form(request, form, _with_one_more(request.POST))
     if form.is_valid() and criteria.is_valid():
         kept = criteria.kept()
         try:
@@ -91,9 +91,8 @@ def instructions_edit(request: ProjectRequest, project: Project) -> HttpResponse
                     project=project, actor=request.membership, text=text, based_on=form.cleaned_data["based_on"]
                 )
             except Refused as refusal:
+                form = InstructionsForm({"text": text, "based_on": newest})
                 form.add_error(None, refusal.message)
-                form.data = form.data.copy()
-                form.data["based_on"] = str(newest)
             else:
                 messages.success(request, f"Version {made.version} is saved. Batches made from now on show it.")
                 return redirect("projects:instructions-edit", project.slug)
@@ -114,16 +113,15 @@ def _start_from(current: Rubric | None) -> tuple[RubricForm, BaseCriterionFormSe
     return RubricForm(), CriterionFormSet(prefix="criteria", initial=initial)
 
 
-def _with_one_more(sent: BaseCriterionFormSet) -> BaseCriterionFormSet:
-    """The same formset with an empty criterion at its end; nothing typed is lost."""
-    data = sent.data.copy()
-    n_forms = min(sent.total_form_count() + 1, MOST_CRITERIA)
-    data["criteria-TOTAL_FORMS"] = str(n_forms)
-    if n_forms > sent.total_form_count():
-        for name in CriterionForm.base_fields:
-            initial = CriterionForm.base_fields[name].initial
-            if initial not in (None, False):
-                data[f"criteria-{n_forms - 1}-{name}"] = str(initial)
+def _with_one_more(sent: QueryDict) -> BaseCriterionFormSet:
+    """What was sent with an empty criterion at its end; nothing typed is lost."""
+    data = sent.copy()
+    n_forms = CriterionFormSet(sent, prefix="criteria").total_form_count()
+    if n_forms < MOST_CRITERIA:
+        data["criteria-TOTAL_FORMS"] = str(n_forms + 1)
+        for name, field in CriterionForm.base_fields.items():
+            if field.initial not in (None, False):
+                data[f"criteria-{n_forms}-{name}"] = str(field.initial)
     return CriterionFormSet(data, prefix="criteria")
 
 

@@ -1,0 +1,27 @@
+"""Make an account, or change what one may do on the site."""
+
+from typing import Any
+
+from django.core.management.base import CommandParser
+
+from projects import founding
+from projects.commands import ReportingCommand
+
+
+class Command(ReportingCommand):
+    help = "Make an account without a password (reset_link gives it one), or say whether one may make projects."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        super().add_arguments(parser)
+        parser.add_argument("username")
+        rights = parser.add_mutually_exclusive_group()
+        rights.add_argument("--creates-projects", action="store_true", default=None, dest="creates")
+        rights.add_argument("--creates-no-projects", action="store_false", dest="creates")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        user, is_new = founding.ensure_user(options["username"])
+        if options["creates"] is not None:
+            user.can_create_projects = options["creates"]
+            user.save(update_fields=["can_create_projects"])
+        result = {"username": user.username, "is_new": is_new, "can_create_projects": user.can_create_projects}
+        self.answer(result)

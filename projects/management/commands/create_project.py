@@ -1,0 +1,31 @@
+"""Make a project, and its owner where that user is new."""
+
+from typing import Any
+
+from django.core.management.base import CommandParser
+from django.db import transaction
+
+from projects import founding
+from projects.commands import ReportingCommand
+
+
+class Command(ReportingCommand):
+    help = "Make a project with the default rubric and instructions. A new owner is made without a password."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        super().add_arguments(parser)
+        parser.add_argument("slug", metavar="SLUG", help="the project's address")
+        parser.add_argument("--owner", required=True, metavar="NAME", help="the owner's username")
+        parser.add_argument("--name", default="", help="the project's name; made from the address when left out")
+
+    @transaction.atomic
+    def handle(self, *args: Any, **options: Any) -> None:
+        slug = options["slug"]
+        owner, is_new = founding.ensure_user(options["owner"])
+        name = options["name"] or slug.replace("-", " ").capitalize()
+        project = founding.create_project(slug=slug, name=name, owner=owner)
+        result = {"project": project.slug, "name": project.name, "owner": owner.username, "is_new_user": is_new}
+        text = f"The project “{project.name}” is made; {owner.username} owns it."
+        if is_new:
+            text += f"\nThe user is new and has no password: manage.py reset_link {owner.username}"
+        self.answer(result, text=text)

@@ -1,0 +1,27 @@
+"""Make a link with which somebody chooses a new password: for whoever runs the site."""
+
+from typing import Any
+
+from django.core.management.base import CommandParser
+
+from projects import passwords
+from projects.commands import ReportingCommand
+from projects.errors import Refused
+from projects.links import absolute_url
+from projects.models import User
+
+
+class Command(ReportingCommand):
+    help = "Print a link with which this user chooses a new password. It works once, for an hour."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        super().add_arguments(parser)
+        parser.add_argument("username")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        user = User.objects.filter(username=options["username"], is_active=True).first()
+        if user is None:
+            raise Refused(f"There is no active user “{options['username']}”.")
+        link = absolute_url(passwords.issue_link_as_operator(user=user))
+        note = "" if link.startswith("http") else " (put the address of the site in front, or set SITE_URL)"
+        self.answer({"username": user.username, "link": link}, text=f"{link}{note}")

@@ -1,0 +1,20 @@
+"""Bring a deleted project back."""
+
+from typing import Any
+
+from django.core.management.base import CommandParser
+
+from projects import founding
+from projects.commands import ReportingCommand
+
+
+class Command(ReportingCommand):
+    help = "Bring a deleted project back, with all that was in it."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        super().add_arguments(parser)
+        parser.add_argument("slug", metavar="SLUG")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        project = founding.restore_project(slug=options["slug"])
+        self.answer({"project": project.slug}, text=f"The project “{project.name}” is back.")
