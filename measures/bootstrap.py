@@ -1,9 +1,10 @@
 """Bootstrap intervals over resampled units or passages."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.sparse import csr_matrix
 
 from measures.agreement import alphas, krippendorff_alpha
 from measures.outcome import Undefined
@@ -90,17 +91,64 @@ def alpha_interval(
     >>> interval.low < krippendorff_alpha(patterns, level="ordinal").alpha < interval.high
     True
     """
+    found = alpha_intervals(
+        patterns, levels=[level], rng=rng, n_resamples=n_resamples, confidence=confidence, by_group=by_group
+    )
+    return found[Level(level)]
+
+
+def alpha_intervals(
+    patterns: Patterns,
+    *,
+    levels: Iterable[Level | str],
+    rng: np.random.Generator,
+    n_resamples: int = 1000,
+    confidence: float = 0.95,
+    by_group: bool = False,
+) -> dict[Level, Interval | Undefined]:
+    """Compute the interval of `alpha_interval` at several levels of measurement, from the same resamples.
+
+    Parameters
+    ----------
+    patterns, rng, n_resamples, confidence, by_group
+        As in `alpha_interval`.
+    levels : iterable of Level or str
+        The levels of measurement.
+
+    Returns
+    -------
+    dict of Level to Interval or Undefined
+        At each level just what `alpha_interval` gives with the same seed.
+
+    Examples
+    --------
+    >>> patterns = Patterns.from_rows([([1, 1], 40), ([5, 5], 40), ([4, 5], 20)])
+    >>> both = alpha_intervals(patterns, levels=["nominal", "ordinal"], rng=np.random.default_rng(1))
+    >>> both[Level.ORDINAL] == alpha_interval(patterns, level="ordinal", rng=np.random.default_rng(1))
+    True
+    """
     if n_resamples < 1 or not 0 < confidence < 1:
         raise ValueError("There must be a resample, and the confidence must lie between 0 and 1.")
-    level = Level(level)
-    whole = krippendorff_alpha(patterns, level=level)
-    if isinstance(whole, Undefined):
-        return Undefined(reason=whole.reason)
     resampled = "groups" if by_group else "units"
-    if (patterns.n_groups if by_group else patterns.n_units) < 2:
-        return Undefined(reason=f"one {resampled[:-1]} only, so there is nothing to resample")
-    blocks = [alphas(patterns, draws, level) for draws in _draw(patterns, rng, n_resamples, by_group=by_group)]
-    values = np.concatenate(blocks)
+    found: dict[Level, Interval | Undefined] = {}
+    values: dict[Level, list[Floats]] = {}
+    for level in map(Level, levels):
+        whole = krippendorff_alpha(patterns, level=level)
+        if isinstance(whole, Undefined):
+            found[level] = Undefined(reason=whole.reason)
+        elif (patterns.n_groups if by_group else patterns.n_units) < 2:
+            found[level] = Undefined(reason=f"one {resampled[:-1]} only, so there is nothing to resample")
+        else:
+            values[level] = []
+    for draws in _draw(patterns, rng, n_resamples, by_group=by_group) if values else ():
+        for level, parts in values.items():
+            parts.append(alphas(patterns, draws, level))
+    for level, parts in values.items():
+        found[level] = _percentiles(np.concatenate(parts), confidence, resampled)
+    return found
+
+
+def _percentiles(values: Floats, confidence: float, resampled: str) -> Interval | Undefined:
     defined = values[~np.isnan(values)]
     if not defined.size:
         return Undefined(reason="every resample is undefined")
@@ -109,27 +157,19 @@ def alpha_interval(
         low=float(low),
         high=float(high),
         confidence=confidence,
-        n_resamples=n_resamples,
-        undefined_share=1 - defined.size / n_resamples,
+        n_resamples=len(values),
+        undefined_share=1 - defined.size / len(values),
         resampled=resampled,
     )
 
 
 def _draw(patterns: Patterns, rng: np.random.Generator, n_resamples: int, *, by_group: bool) -> Iterator[Floats]:
     """Yield blocks of draws: how many units of each pattern each resample holds."""
-    n_patterns = len(patterns.sizes)
-    widest = max(n_patterns, len(patterns.values), len(patterns.pattern), patterns.n_groups if by_group else 0, 1)
+    widest = max(len(patterns.sizes), len(patterns.values), len(patterns.pattern), patterns.n_groups if by_group else 0)
     block = max(1, min(n_resamples, _CELLS_AT_A_TIME // widest))
+    draw = _draw_groups if by_group else _draw_units
     for start in range(0, n_resamples, block):
-        size = min(block, n_resamples - start)
-        if not by_group:
-            yield _draw_units(patterns, rng, size)
-            continue
-        drawn = rng.multinomial(patterns.n_groups, np.full(patterns.n_groups, 1 / patterns.n_groups), size)
-        weights = drawn[:, patterns.cell_group] * patterns.cell_units
-        yield np.array(
-            [np.bincount(patterns.cell_pattern, row, minlength=n_patterns) for row in weights], dtype=np.float64
-        )
+        yield draw(patterns, rng, min(block, n_resamples - start))
 
 
 def _draw_units(patterns: Patterns, rng: np.random.Generator, size: int) -> Floats:
@@ -141,4 +181,16 @@ def _draw_units(patterns: Patterns, rng: np.random.Generator, size: int) -> Floa
     draws = np.empty((size, n_patterns))
     for draw in draws:
         draw[:] = np.bincount(pattern_of_unit[rng.integers(n_units, size=n_units)], minlength=n_patterns)
+    return draws
+
+
+def _draw_groups(patterns: Patterns, rng: np.random.Generator, size: int) -> Floats:
+    """Draw groups `size` times, and count the patterns of the units in them."""
+    n_groups = patterns.n_groups
+    cells = (patterns.cell_units.astype(np.float64), (patterns.cell_pattern, patterns.cell_group))
+    units = csr_matrix(cells, shape=(len(patterns.sizes), n_groups))
+    drawn = np.empty((n_groups, size))
+    for column in range(size):
+        drawn[:, column] = np.bincount(rng.integers(n_groups, size=n_groups), minlength=n_groups)
+    draws: Floats = np.asarray(units @ drawn).T
     return draws

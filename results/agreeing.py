@@ -6,7 +6,7 @@ import numpy as np
 
 from annotate.frames import CriterionInUse, Scope, fetch_ratings
 from measures.agreement import Agreement, UndefinedAgreement, krippendorff_alpha
-from measures.bootstrap import Interval, alpha_interval
+from measures.bootstrap import Interval, alpha_intervals
 from measures.outcome import Undefined
 from measures.patterns import Patterns
 from measures.rubric import Level
@@ -86,21 +86,18 @@ def measure_agreement(
     patterns = ratings.patterns()
     is_large = len(patterns.sizes) > MOST_PATTERNS
     levels = [level, *(each for each in Level if each is not level and other_levels)]
+    with_interval = ([level] if ask_intervals else []) if is_large else levels
 
-    def measured(patterns: Patterns, level: Level, *, with_interval: bool) -> Measured:
-        return _measure(scope, patterns, level, is_by_passage=is_by_passage, with_interval=with_interval)
+    def measured(patterns: Patterns, levels: list[Level]) -> tuple[Measured, ...]:
+        return _measure(scope, patterns, levels, with_interval=with_interval, is_by_passage=is_by_passage)
 
+    parts = ratings.patterns_by(by) if by else {}
     return AgreementReport(
         scope=scope,
         level=level,
-        levels=tuple(
-            measured(patterns, each, with_interval=not is_large or (ask_intervals and each is level)) for each in levels
-        ),
+        levels=measured(patterns, levels),
         by=by,
-        groups=tuple(
-            Group(name, measured(part, level, with_interval=not is_large or ask_intervals))
-            for name, part in (ratings.patterns_by(by) if by else {}).items()
-        ),
+        groups=tuple(Group(name, *measured(part, [level])) for name, part in parts.items()),
         is_by_passage=is_by_passage,
         has_too_many_patterns=is_large and not ask_intervals,
         has_unknown_annotators=ratings.has_unknown_annotators,
@@ -108,29 +105,35 @@ def measure_agreement(
     )
 
 
-def _measure(scope: Scope, patterns: Patterns, level: Level, *, is_by_passage: bool, with_interval: bool) -> Measured:
-    outcome = krippendorff_alpha(patterns, level=level)
+def _measure(
+    scope: Scope, patterns: Patterns, levels: list[Level], *, with_interval: list[Level], is_by_passage: bool
+) -> tuple[Measured, ...]:
     if not scope.criterion.has_one_scale:
-        return Measured(_on_several_scales(scope.criterion, outcome))
-    if isinstance(outcome, UndefinedAgreement) or not with_interval:
-        return Measured(outcome)
-    interval = alpha_interval(
+        return tuple(Measured(_on_several_scales(scope.criterion, patterns, level)) for level in levels)
+    intervals = alpha_intervals(
         patterns,
-        level=level,
+        levels=[level for level in levels if level in with_interval],
         rng=np.random.default_rng(SEED),
         n_resamples=RESAMPLES,
         confidence=CONFIDENCE,
         by_group=is_by_passage,
     )
-    return Measured(outcome.with_interval(interval), interval)
+    measured = []
+    for level in levels:
+        outcome = krippendorff_alpha(patterns, level=level)
+        interval = intervals.get(level)
+        if isinstance(outcome, Agreement) and interval is not None:
+            outcome = outcome.with_interval(interval)
+        measured.append(Measured(outcome, interval))
+    return tuple(measured)
 
 
-def _on_several_scales(criterion: CriterionInUse, outcome: Outcome) -> UndefinedAgreement:
+def _on_several_scales(criterion: CriterionInUse, patterns: Patterns, level: Level) -> UndefinedAgreement:
     return UndefinedAgreement(
         reason=f"“{criterion.key}” was asked on several scales ({'; '.join(criterion.scales)}): choose one batch",
-        level=outcome.level,
-        n_units=outcome.n_units,
-        n_annotators=outcome.n_annotators,
-        n_ratings=outcome.n_ratings,
-        n_single=outcome.n_single,
+        level=level,
+        n_units=patterns.n_units,
+        n_annotators=patterns.n_annotators,
+        n_ratings=patterns.n_ratings,
+        n_single=patterns.n_single,
     )

@@ -1,0 +1,44 @@
+"""Exports: what the judgments of a project look like as files."""
+
+from dataclasses import replace
+
+from projects.errors import Refused
+from results.exporting.aggregated import select_aggregated
+from results.exporting.choices import Choices
+from results.exporting.long import select_long
+from results.exporting.mocha import ENTRIES_OPEN, entries_close, select_mocha
+from results.exporting.streaming import LINES, Statement
+from results.scoping import choose_criterion
+
+FORMATS = {"long": "csv", "aggregated": "csv", "mocha": "json"}
+
+
+def make_statement(form: str, choices: Choices) -> Statement:
+    """The statement of a format. Raises Refused where no criterion fits, or where MOCHA would have to hold several."""
+    if form == "mocha":
+        return _mocha(choices)
+    if choices.criterion:
+        choose_criterion(choices.project, key=choices.criterion)
+    select = select_long if form == "long" else select_aggregated
+    return Statement(select=select(choices), parameters=choices.parameters())
+
+
+def file_name(form: str, choices: Choices) -> str:
+    """A name made of our own words and slugs only, so that it is safe in a header and on a disk."""
+    parts = [choices.project.slug, form, *([choices.criterion] if choices.criterion else [])]
+    parts += [f"batch-{batch.number}" for batch in choices.batches[:5]]
+    return f"{'-'.join(parts)}.{FORMATS[form]}"
+
+
+def _mocha(choices: Choices) -> Statement:
+    batch = choices.batches[0] if len(choices.batches) == 1 else None
+    criterion = choose_criterion(choices.project, key=choices.criterion, batch=batch)
+    if not criterion.has_one_scale:
+        scales = "; ".join(criterion.scales)
+        raise Refused(
+            f"“{criterion.key}” was asked on several scales ({scales}), which one file cannot mix: choose a batch."
+        )
+    one = replace(choices, criterion=criterion.key)
+    return Statement(
+        select=select_mocha(one), parameters=one.parameters(), form=LINES, head=ENTRIES_OPEN, tail=entries_close
+    )

@@ -1,0 +1,54 @@
+"""The aggregated file: one row per candidate and criterion, with what its judgments come to."""
+
+from results.exporting.choices import Choices
+from results.exporting.tables import IDS, TEXTS, candidates, criteria, in_batches, named
+
+SEPARATOR = "|"
+
+ORDER = "CASE WHEN kind = 'unknown' THEN '' ELSE annotator END COLLATE \"C\", annotator_id"
+"""Named annotators by pseudonym; nameless ones in the order of their scores in the file they came from."""
+
+
+def select_aggregated(choices: Choices) -> str:
+    """The SELECT of the aggregated file: counted judgments of candidates that are not withdrawn, scores turned.
+
+    It holds the numbers of `measures.gold_scores`: n, the unrounded mean, the median, and the deviation with n - 1.
+    """
+    about = {**IDS, **TEXTS} if choices.with_texts else IDS
+    here = candidates(about, where="AND c.withdrawn_at IS NULL AND p.withdrawn_at IS NULL")
+    return f"""
+WITH candidates AS MATERIALIZED ({here}),
+criteria AS ({criteria()}),
+judgments AS ({select_judgments(choices)}),
+scored AS (
+    SELECT candidate_id, key, low, high, count(value) AS n, count(*) - count(value) AS n_cannot_judge,
+           avg(value) AS mean, percentile_cont(0.5) WITHIN GROUP (ORDER BY value) AS median, stddev_samp(value) AS sd,
+           string_agg(value::text, '{SEPARATOR}' ORDER BY {ORDER}) AS scores,
+           CASE WHEN bool_or(kind = 'unknown') THEN NULL ELSE
+               string_agg(annotator, '{SEPARATOR}' ORDER BY {ORDER}) FILTER (WHERE value IS NOT NULL)
+           END AS raters
+    FROM judgments GROUP BY candidate_id, key, low, high)
+SELECT {named(about, "c")}, s.key AS criterion, s.low AS scale_low, s.high AS scale_high,
+       s.n, s.mean, s.median, s.sd, s.scores, s.raters, s.n_cannot_judge,
+       CASE s.n WHEN 0 THEN 'no mean: nobody could judge it' WHEN 1 THEN 'no sd: one judgment' END AS undefined
+FROM scored s JOIN candidates c ON c.id = s.candidate_id
+ORDER BY c.place, s.key COLLATE "C", s.low, s.high"""
+
+
+def select_judgments(choices: Choices) -> str:
+    """Counted judgments of candidates, reversed scores turned, one per annotator, candidate and key: the newest."""
+    only_batches = (
+        f"""
+        JOIN annotate_assignment a ON a.id = j.assignment_id JOIN annotate_hit h ON h.id = a.hit_id
+        JOIN annotate_batch b ON b.id = h.batch_id AND {in_batches("b")}"""
+        if choices.batches
+        else ""
+    )
+    return f"""
+    SELECT DISTINCT ON (j.candidate_id, cr.key, cr.low, cr.high, j.annotator_id)
+           j.candidate_id, j.annotator_id, m.pseudonym AS annotator, m.kind, cr.key, cr.low, cr.high,
+           CASE WHEN cr.is_reversed THEN cr.low + cr.high - j.value ELSE j.value END AS value
+    FROM annotate_judgment j JOIN criteria cr ON cr.id = j.criterion_id
+    JOIN projects_membership m ON m.id = j.annotator_id {only_batches}
+    WHERE j.is_counted AND j.candidate_id IS NOT NULL
+    ORDER BY j.candidate_id, cr.key, cr.low, cr.high, j.annotator_id, j.id DESC"""

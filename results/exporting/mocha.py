@@ -1,0 +1,109 @@
+"""MOCHA's own JSON, {dataset: {id: {context, question, reference, candidate, score, metadata}}}, one criterion a file.
+
+What MOCHA has no key for stands under `metadata.concord`, by the names that the import knows, so that the file imports
+again to the same thing. The entries are written by the database, one a line; text is exact, for JSON needs no guard.
+"""
+
+from results.exporting.aggregated import ORDER, select_judgments
+from results.exporting.choices import Choices
+from results.exporting.tables import criteria
+
+ENTRIES_OPEN = b"{"
+
+_PARTS = {
+    "context": "to_json(p.text)",
+    "question": "to_json(q.text)",
+    "reference": "to_json(f.texts[1])",
+    "candidate": "CASE WHEN mp.id IS NULL THEN to_json(c.text) END",
+    "candidate1": "CASE WHEN mp.id IS NOT NULL THEN to_json(c.text) END",
+    "candidate2": "to_json(c2.text)",
+    "score1": "to_json(mp.score_1)",
+    "score2": "to_json(mp.score_2)",
+    "score": "CASE WHEN mp.id IS NULL THEN to_json(s.mean) END",
+}
+_METADATA = {
+    "scores": "CASE WHEN mp.id IS NULL THEN s.scores END",
+    "raters": "CASE WHEN mp.id IS NULL THEN s.raters END",
+    "scores1": "CASE WHEN mp.id IS NOT NULL THEN s.scores END",
+    "raters1": "CASE WHEN mp.id IS NOT NULL THEN s.raters END",
+    "scores2": "s2.scores",
+    "raters2": "s2.raters",
+    "source": "to_json(nullif(c.source, ''))",
+}
+_CONCORD = {
+    "dataset_kind": "to_json(d.kind)",
+    "split": "to_json(nullif(p.split, ''))",
+    "passage_id": "CASE WHEN p.text <> '' OR p.documents IS NOT NULL OR p.external_id NOT LIKE 'text-%%' "
+    "THEN to_json(p.external_id) END",
+    "title": "to_json(nullif(p.title, ''))",
+    "documents": "p.documents",
+    "question_id": "to_json(q.external_id)",
+    "question_type": "to_json(nullif(q.type, ''))",
+    "entities": "CASE WHEN cardinality(q.entities) > 0 THEN to_json(q.entities) END",
+    "span": "to_json(nullif(q.span, ''))",
+    "reference_opinion": "to_json(nullif(f.opinions[1], ''))",
+    "references": "CASE WHEN cardinality(f.texts) > 1 THEN f.listed END",
+    "opinion": "to_json(nullif(c.opinion, ''))",
+    "rank": "to_json(c.rank)",
+    "confidence": "to_json(c.confidence)",
+    "phenomenon": "to_json(nullif(mp.phenomenon, ''))",
+    "metadata": "CASE WHEN c.metadata <> '{}' THEN c.metadata END",
+}
+
+
+def select_mocha(choices: Choices) -> str:
+    """The SELECT of the lines between the outer braces: all candidates that are not withdrawn, judged or not.
+
+    A minimal pair is one entry with candidate1 and candidate2.
+    """
+    in_batches = (
+        """AND EXISTS (SELECT FROM annotate_item i JOIN annotate_hit h ON h.id = i.hit_id
+                       WHERE i.candidate_id = c.id AND i.control = 'none' AND h.batch_id = ANY (%(batches)s))"""
+        if choices.batches
+        else ""
+    )
+    metadata = _object({**_METADATA, "concord": _object(_CONCORD)})
+    entry = _object({**_PARTS, "metadata": metadata})
+    return f"""
+WITH criteria AS ({criteria()}),
+judgments AS ({select_judgments(choices)}),
+scored AS (
+    SELECT candidate_id, avg(value) AS mean, json_agg(value ORDER BY {ORDER}) AS scores,
+           CASE WHEN bool_or(kind = 'unknown') THEN NULL ELSE json_agg(annotator ORDER BY {ORDER}) END AS raters
+    FROM judgments WHERE value IS NOT NULL GROUP BY candidate_id),
+found AS (
+    SELECT question_id, array_agg(text ORDER BY position) AS texts, array_agg(opinion ORDER BY position) AS opinions,
+           json_agg(CASE WHEN opinion = '' THEN to_json(text)
+                         ELSE json_build_object('text', text, 'opinion', opinion) END ORDER BY position) AS listed
+    FROM projects_reference GROUP BY question_id),
+entries AS (
+    SELECT d.name AS dataset, c.external_id AS id,
+           CASE WHEN mp.id IS NULL THEN c.external_id ELSE regexp_replace(c.external_id, '-1$', '') END AS key,
+           {entry} AS entry
+    FROM projects_candidate c
+    JOIN projects_question q ON q.id = c.question_id
+    JOIN projects_passage p ON p.id = q.passage_id
+    JOIN projects_dataset d ON d.id = c.dataset_id
+    LEFT JOIN found f ON f.question_id = q.id
+    LEFT JOIN scored s ON s.candidate_id = c.id
+    LEFT JOIN projects_minimalpair mp ON mp.candidate_1_id = c.id
+    LEFT JOIN projects_candidate c2 ON c2.id = mp.candidate_2_id
+    LEFT JOIN scored s2 ON s2.candidate_id = c2.id
+    WHERE d.project_id = %(project)s AND c.withdrawn_at IS NULL AND p.withdrawn_at IS NULL {in_batches}
+      AND NOT EXISTS (SELECT FROM projects_minimalpair second WHERE second.candidate_2_id = c.id)),
+placed AS (
+    SELECT *, lag(dataset) OVER (ORDER BY dataset COLLATE "C", id COLLATE "C") AS before FROM entries)
+SELECT CASE WHEN before IS NULL THEN to_json(dataset) || ':{{'
+            WHEN before <> dataset THEN '}},' || to_json(dataset) || ':{{' ELSE ',' END
+       || to_json(key) || ':' || entry
+FROM placed ORDER BY dataset COLLATE "C", id COLLATE "C\""""
+
+
+def entries_close(n_entries: int) -> bytes:
+    return b"}}\n" if n_entries else b"}\n"
+
+
+def _object(parts: dict[str, str]) -> str:
+    """SQL of a JSON object as text, in this order; parts that are NULL are left out."""
+    listed = ", ".join(f"'\"{name}\":' || ({sql})::text" for name, sql in parts.items())
+    return f"'{{' || concat_ws(',', {listed}) || '}}'"
