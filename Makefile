@@ -11,6 +11,9 @@ UV := uv==0.13.8
 PYTHON ?= $(shell for name in python3 python3.11 python3.12 python3.13 python3.14; do \
 	if $$name -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then echo $$name; break; fi; done)
 
+# uv trusts its own list of certificates; a machine behind a proxy of its own has a longer one.
+CERTIFICATES := $(if $(wildcard /etc/ssl/certs/ca-certificates.crt),--system-certs)
+
 INSTALLED := $(VENV)/.installed
 INSTALLED_DEV := $(VENV)/.installed-dev
 INSTALLED_BROWSER := $(VENV)/.installed-browser
@@ -91,6 +94,6 @@ $(INSTALLED_BROWSER): tests/browser/chromium.py $(INSTALLED_DEV)
 define install_from
 echo "Installing $(1) …"; \
 { $(PY) -m pip install --quiet --disable-pip-version-check '$(UV)' && \
-  VIRTUAL_ENV=$(CURDIR)/$(VENV) $(PY) -m uv pip install --quiet --require-hashes -r $(1); } || \
+  VIRTUAL_ENV=$(CURDIR)/$(VENV) $(PY) -m uv pip install --quiet $(CERTIFICATES) --require-hashes -r $(1); } || \
 $(PY) -m pip install --quiet --disable-pip-version-check --require-hashes -r $(1)
 endef
