@@ -58,10 +58,15 @@ class _Watched:
     def __init__(self, file: BinaryIO, progress: Progress) -> None:
         self._file = file
         self._progress = progress
+        self.error: BaseException | None = None
 
     def read(self, size: int) -> bytes:
-        chunk = self._file.read(max(size, 1 << 16))
-        self._progress.add(len(chunk))
+        chunk = self._file.read(size)
+        try:
+            self._progress.add(len(chunk))
+        except BaseException as error:
+            self.error = error
+            raise
         return chunk
 
 
@@ -73,7 +78,14 @@ def stage(cursor: Any, spool: Spool, tables: list[str], progress: Progress) -> N
             continue
         names = ", ".join(TABLES[table])
         with spool.file(table).open("rb") as file:
-            cursor.copy_expert(f"COPY staged_{table} ({names}) FROM STDIN", _Watched(file, progress))
+            watched = _Watched(file, progress)
+            try:
+                cursor.copy_expert(f"COPY staged_{table} ({names}) FROM STDIN", watched, size=1 << 16)
+            except Exception as error:
+                # The driver turns whatever stops the reading into an error of its own.
+                if watched.error is not None:
+                    raise watched.error from error
+                raise
         cursor.execute(f"ANALYZE staged_{table}")
 
 

@@ -120,7 +120,8 @@ def check(
     `known` are the project's criteria by key. Raises FileRefused, and whatever `on_progress` raises to cancel; the
     spool is gone then.
     """
-    options = _with_known_scale(options or Options(), known or {})
+    given = options or Options()
+    options = _with_known_scale(given, known or {})
     notes = Notes(limits)
     report = Report(file=shown(name, 200), kind=kind.value, format="")
     with Spool(folder) as spool:
@@ -143,8 +144,8 @@ def check(
         spool=spool,
         kind=kind,
         name=report.file,
-        sha256=fingerprint(path, options),
-        options=options,
+        sha256=fingerprint(path, given),
+        options=given,
         datasets=tuple((each.name, each.kind) for each in rows.datasets.values())
         if isinstance(rows, CandidateRows)
         else (),

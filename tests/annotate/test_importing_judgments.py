@@ -1,0 +1,295 @@
+"""Judgments from files: an imported batch that is full from the first moment, by annotators who cannot sign in."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import krippendorff
+import numpy as np
+import pytest
+from django.core.management import CommandError, call_command
+from django.db.models import Count
+
+from annotate import importing
+from annotate.models import Assignment, Batch, Hit, Import, Item, Judgment
+from projects.errors import Refused
+from projects.importing import CriterionColumn, FileRefused, Kind, Options, Report
+from projects.models import Candidate, Membership, MinimalPair, Project, Rubric
+from projects.rubrics import current_rubric
+
+CANDIDATES = "id,passage,question,reference,candidate\n" + "".join(
+    f"c{n},Text {n // 3},Q{n // 3},R,A{n}\n" for n in range(6)
+)
+
+
+@pytest.fixture
+def take(project: Project, owner: Membership, tmp_path: Path) -> Any:
+    def take(
+        content: str,
+        name: str = "a.csv",
+        *,
+        criteria: tuple[str, ...] = (),
+        kind: Kind = Kind.JUDGMENTS,
+        **options: Any,
+    ) -> Report:
+        path = tmp_path / "file"
+        path.write_text(content)
+        made = Options(criteria=tuple(map(CriterionColumn.parse, criteria)), **options)
+        return importing.import_now(
+            project=project, path=path, name=name, folder=tmp_path / "spool", actor=owner, options=made, kind=kind
+        )
+
+    return take
+
+
+@pytest.fixture
+def candidates(take: Any) -> None:
+    take(CANDIDATES, kind=Kind.CANDIDATES)
+
+
+def mocha(**scores: list[float]) -> str:
+    base = {"context": "P", "question": "Q", "reference": "R", "candidate": "C"}
+    return json.dumps(
+        {"d": {name: base | {"candidate": name, "metadata": {"scores": each}} for name, each in scores.items()}}
+    )
+
+
+def held() -> list[tuple[str, str, str, float | None]]:
+    rows = Judgment.objects.values_list("candidate__external_id", "annotator__imported_name", "criterion__key", "value")
+    return sorted(rows)
+
+
+def verify() -> None:
+    call_command("verify", "--json", "--no-count")
+
+
+def alpha(key: str, level: str, domain: list[float]) -> float:
+    """From value counts, by the package, so that nothing of ours but the import is under test."""
+    counts = (
+        Judgment.objects.filter(criterion__key=key, is_counted=True)
+        .values("candidate", "value")
+        .annotate(n=Count("pk"))
+    )
+    units = sorted({row["candidate"] for row in counts})
+    table = np.zeros((len(units), len(domain)), dtype=int)
+    for row in counts:
+        table[units.index(row["candidate"]), domain.index(row["value"])] = row["n"]
+    return float(krippendorff.alpha(value_counts=table, value_domain=domain, level_of_measurement=level))
+
+
+def test_a_wide_file_becomes_a_closed_batch_that_is_full(
+    candidates: None, take: Any, project: Project, owner: Membership
+) -> None:
+    report = take("id,rater,correctness\nc0,w1,4\nc1,w1,5\nc0,w2,1\nc4,w2,2\n")
+    assert (report.judgments, report.annotators) == (4, 2)
+    batch = Batch.objects.get()
+    assert (batch.kind, batch.state, batch.judgments, batch.cents_per_hit, batch.created_by) == (
+        "imported",
+        "closed",
+        2,
+        0,
+        owner,
+    )
+    assert (batch.n_hits, batch.n_items, batch.rubric) == (2, 3, current_rubric(project))
+    assert batch.rubric.frozen_at is not None
+    assert list(Hit.objects.values_list("number", "places_wanted", "places_open", "places_done")) == [
+        (1, 2, 0, 2),
+        (2, 1, 0, 1),
+    ]
+    assert held() == [
+        ("c0", "w1", "correctness", 4.0),
+        ("c0", "w2", "correctness", 1.0),
+        ("c1", "w1", "correctness", 5.0),
+        ("c4", "w2", "correctness", 2.0),
+    ]
+    assert set(Assignment.objects.values_list("state", "holds_place", "mark", "active_seconds", "due_at")) == {
+        ("submitted", True, "counted", None, None)
+    }
+    for assignment in Assignment.objects.all():
+        assert list(assignment.judgments.order_by("item__position").values_list("item", flat=True)) == assignment.layout
+    assert set(Membership.objects.exclude(pk=owner.pk).values_list("kind", "user", "role")) == {
+        ("imported", None, "annotator")
+    }
+    assert Import.objects.filter(batch=batch).count() == 1
+    verify()
+
+
+def test_a_long_file_with_times_and_two_criteria_makes_a_rubric_version(
+    candidates: None, take: Any, project: Project
+) -> None:
+    rows = "c0,w1,correctness,4,2026-03-01T12:00:00Z\nc0,w1,fluency,7,\nc1,w1,fluency,1,\n"
+    take("candidate_id,annotator,criterion,value,time\n" + rows, criteria=("fluency:1-7",))
+    rubric = Batch.objects.get().rubric
+    assert (rubric.version, rubric.is_imported) == (2, True)
+    assert [(each.key, each.low, each.high, each.kind) for each in rubric.criteria.all()] == [
+        ("correctness", 1, 5, "ordinal"),
+        ("fluency", 1, 7, "ordinal"),
+    ]
+    assert current_rubric(project) == Rubric.objects.get(version=1)
+    times = Judgment.objects.filter(judged_at__isnull=False).values_list("judged_at", flat=True)
+    assert [time.isoformat() for time in times] == ["2026-03-01T12:00:00+00:00"]
+    take("candidate_id,annotator,fluency\nc2,w1,3\n")
+    assert Batch.objects.get(number=2).rubric == rubric
+    verify()
+
+
+def test_one_key_has_one_scale_in_a_project(candidates: None, take: Any) -> None:
+    with pytest.raises(Refused, match="from 1 to 5 in this project, not from 0 to 100"):
+        take("id,rater,score\nc0,w1,80\n", criteria=("score=correctness:0-100",))
+    assert not Batch.objects.exists()
+
+
+def test_scores_without_raters_are_held_by_slots(take: Any) -> None:
+    report = take(mocha(a=[5, 4], b=[1]), "a.json", kind=Kind.CANDIDATES, with_scores=True)
+    assert (report.candidates, report.judgments, report.annotators) == (2, 3, 2)
+    kinds = Membership.objects.filter(user=None).values_list("kind", "imported_name")
+    assert sorted(kinds) == [("unknown", "Unknown annotator 1"), ("unknown", "Unknown annotator 2")]
+    verify()
+
+
+def test_a_file_of_known_candidates_may_add_judgments_only(take: Any) -> None:
+    take(mocha(a=[5], b=[1]), "a.json", kind=Kind.CANDIDATES)
+    with pytest.raises(FileRefused, match="already in the project"):
+        take(mocha(a=[5], b=[1], c=[2]), "a.json", kind=Kind.CANDIDATES, with_scores=True)
+    report = take(mocha(a=[5], b=[1]), "a.json", kind=Kind.CANDIDATES, with_scores=True)
+    assert (report.candidates, report.judgments, Candidate.objects.count()) == (0, 2, 2)
+    with pytest.raises(FileRefused, match="another text"):
+        changed = mocha(a=[5, 5]).replace('"candidate": "a"', '"candidate": "A"')
+        take(changed, "a.json", kind=Kind.CANDIDATES, with_scores=True)
+
+
+def test_a_judgment_that_is_there_is_skipped_if_equal_and_refused_if_not(candidates: None, take: Any) -> None:
+    take("id,rater,correctness\nc0,w1,4\n")
+    report = take("id,rater,correctness\nc0,w1,4\nc1,w1,3\n")
+    assert (report.judgments, report.skipped) == (1, {"already_counted": 1})
+    with pytest.raises(FileRefused) as caught:
+        take("id,rater,correctness\nc2,w1,4\nc1,w1,5\n")
+    assert (caught.value.problems[0].line, Judgment.objects.count()) == (3, 2)
+    with pytest.raises(Refused, match="nothing is left"):
+        take("id,rater,correctness,x\nc0,w1,4,\n")
+    verify()
+
+
+def test_a_criterion_is_the_same_one_across_rubric_versions(candidates: None, take: Any) -> None:
+    take("id,rater,correctness\nc0,w1,4\n")
+    report = take("id,rater,c,f\nc0,w1,4,2\n", criteria=("c=correctness:1-5", "f=fluency:1-7"))
+    assert (report.judgments, report.skipped) == (1, {"already_counted": 1})
+
+
+def test_unknown_candidates_are_refused_with_their_lines(candidates: None, take: Any) -> None:
+    with pytest.raises(FileRefused) as caught:
+        take("id,rater,correctness\nc0,w1,4\nzz,w1,3\nC0,w1,3\n")
+    assert [(problem.line, problem.column) for problem in caught.value.problems] == [
+        (3, "candidate_id"),
+        (4, "candidate_id"),
+    ]
+
+
+def test_an_id_that_two_datasets_have_needs_the_dataset(take: Any) -> None:
+    for name in ("one", "two"):
+        take(CANDIDATES, kind=Kind.CANDIDATES, dataset=name)
+    with pytest.raises(FileRefused, match="in 2 datasets"):
+        take("id,rater,correctness\nc0,w1,4\n")
+    take("id,dataset,rater,correctness\nc0,two,w1,4\n")
+    take("id,rater,correctness\nc0,w1,3\n", dataset="one")
+    assert sorted(Judgment.objects.values_list("candidate__dataset__name", "value")) == [("one", 3.0), ("two", 4.0)]
+
+
+def test_nobody_can_import_the_judgments_of_a_person(candidates: None, take: Any, annotator: Membership) -> None:
+    with pytest.raises(FileRefused, match="person of this project"):
+        take(f"id,rater,correctness\nc0,{annotator.pseudonym},4\n")
+
+
+def test_a_name_is_not_both_an_annotator_and_a_slot(candidates: None, take: Any) -> None:
+    take("id,correctness\nc0,4\n")
+    with pytest.raises(FileRefused, match="two kinds"):
+        take("id,rater,correctness\nc1,Unknown annotator 1,4\n")
+
+
+def test_a_passage_with_many_candidates_is_cut(take: Any) -> None:
+    rows = "".join(f"c{n},One text,Q{n // 7},R,A{n}\n" for n in range(250))
+    take("id,passage,question,reference,candidate\n" + rows, kind=Kind.CANDIDATES)
+    take("id,rater,correctness\n" + "".join(f"c{n},w{n % 3},{1 + n % 5}\n" for n in range(250)))
+    assert list(Hit.objects.order_by("number").annotate(n=Count("items")).values_list("n", "places_wanted")) == [
+        (100, 3),
+        (100, 3),
+        (50, 3),
+    ]
+    assert Item.objects.filter(position__gte=100).count() == 0
+    verify()
+
+
+def test_krippendorffs_example_gives_his_numbers(take: Any) -> None:
+    table = ("123321412...", "1233224125.3", ".3332342251.", "12332441251.")
+    take("id,question,candidate\n" + "".join(f"u{n},Q,Unit {n}\n" for n in range(12)), kind=Kind.CANDIDATES)
+    cells = [
+        (f"u{n}", "ABCD"[coder], value)
+        for coder, row in enumerate(table)
+        for n, value in enumerate(row)
+        if value != "."
+    ]
+    assert len(cells) == 41
+    take(
+        "unit,coder,value\n" + "".join(f"{unit},{coder},{value}\n" for unit, coder, value in cells),
+        criteria=("code:1-5",),
+    )
+    found = [round(alpha("code", level, [1, 2, 3, 4, 5]), 3) for level in ("nominal", "ordinal", "interval", "ratio")]
+    assert found == [0.743, 0.815, 0.849, 0.797]
+
+
+def test_the_command_takes_criteria_and_prints_one_json_object(
+    candidates: None, project: Project, tmp_path: Path, capsys: Any
+) -> None:
+    path = tmp_path / "ratings.csv"
+    path.write_text("item,who,c,o\nc0,w1,4,55.5\nc1,w1,2,0\n")
+    flags = ["--project", project.slug, "--json", "--map", "who=annotator"]
+    criteria = ["--criterion", "c=correctness:1-5", "--criterion", "o=overall:0-100"]
+    call_command("import_judgments", str(path), *flags, *criteria, "--dry-run")
+    assert json.loads(capsys.readouterr().out)["judgments"] == 4
+    assert not Judgment.objects.exists()
+    call_command("import_judgments", str(path), *flags, *criteria)
+    answer = json.loads(capsys.readouterr().out)
+    assert (answer["judgments"], answer["annotators"], Judgment.objects.count()) == (4, 1, 4)
+    with pytest.raises(CommandError) as caught:
+        call_command("import_judgments", str(path), *flags, *criteria)
+    assert caught.value.returncode == 1
+    assert "already imported as #3" in str(caught.value) or "already imported as #2" in str(caught.value)
+
+
+def test_real_judgments_give_the_numbers_beside_them(
+    project: Project, owner: Membership, squality_dir: Path, tmp_path: Path
+) -> None:
+    import gzip
+
+    whole = tmp_path / "mocha_format.json"
+    whole.write_bytes(gzip.decompress((squality_dir / "mocha_format.json.gz").read_bytes()))
+    call_command("import_candidates", str(whole), "--project", project.slug, "--with-scores", "--json")
+    assert (Candidate.objects.count(), Judgment.objects.count()) == (300, 900)
+    criteria = [
+        *("correctness_1to5=correctness:1-5", "coverage_1to5=coverage:1-5", "overall_1to5=overall:1-5"),
+        *("correctness=correctness_100:0-100", "coverage=coverage_100:0-100", "overall=overall_100:0-100"),
+    ]
+    flags = [flag for each in criteria for flag in ("--criterion", each)]
+    call_command("import_judgments", str(squality_dir / "ratings.csv"), "--project", project.slug, "--json", *flags)
+    assert Judgment.objects.count() == 900 * 6
+    five, hundred = [1.0, 2.0, 3.0, 4.0, 5.0], [float(value) for value in range(101)]
+    assert [round(alpha("correctness", level, five), 4) for level in ("ordinal", "interval", "nominal")] == [
+        0.4355,
+        0.3913,
+        0.2379,
+    ]
+    assert [round(alpha(f"{key}_100", "interval", hundred), 4) for key in ("correctness", "coverage", "overall")] == [
+        0.4587,
+        0.7813,
+        0.7983,
+    ]
+    verify()
+
+
+def test_the_real_files_of_mocha_import(project: Project, owner: Membership, squality_dir: Path) -> None:
+    for path in sorted((squality_dir / "mocha_specimen").glob("*.json")):
+        call_command("import_candidates", str(path), "--project", project.slug, "--with-scores", "--json")
+    assert (Candidate.objects.count(), Judgment.objects.count()) == (5, 4)
+    pair = MinimalPair.objects.get()
+    assert (pair.score_1, pair.score_2, pair.candidate_1.text) == (5.0, 2.0, "They want to repurpose that room")
+    verify()
