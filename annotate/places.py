@@ -304,5 +304,14 @@ def create_hits(batch: Batch, hits: Sequence[NewHit]) -> list[int]:
     return ids
 
 
+def delete_hits(batch: Batch) -> None:
+    """Take back the HITs of a batch that nobody was ever served; an assignment's key refuses any other."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "DELETE FROM annotate_item i USING annotate_hit h WHERE h.id = i.hit_id AND h.batch_id = %s", [batch.pk]
+        )
+        cursor.execute("DELETE FROM annotate_hit WHERE batch_id = %s", [batch.pk])
+
+
 def _copy(cursor: Any, columns: str, rows: Iterable[str]) -> None:
     cursor.copy_expert(f"COPY {columns} FROM STDIN", io.StringIO("".join(rows)))

@@ -242,9 +242,10 @@ def _hit_table(request: ProjectRequest, batch: Batch) -> dict[str, Any]:
     hits = Hit.objects.filter(batch=batch, purpose=Hit.Purpose.WORK).select_related("passage__dataset")
     if state:
         hits = hits.filter(HIT_STATES[state])
-    if query:
-        by_number = Q(number=int(query)) if query.isascii() and query.isdigit() and len(query) < 10 else Q()
-        hits = hits.filter(by_number | Q(passage__external_id__icontains=query) | Q(passage__title__icontains=query))
+    if query.isascii() and query.isdigit() and len(query) < 10:
+        hits = hits.filter(Q(number=int(query)) | Q(passage__external_id=query))
+    elif query:
+        hits = hits.filter(Q(passage__external_id__icontains=query) | Q(passage__title__icontains=query))
     hits = hits.order_by(order_by(sort, HIT_COLUMNS), "number").annotate(
         n_items=Coalesce(
             Subquery(

@@ -1,0 +1,62 @@
+"""Inspection of judging by the site's staff: everything can be looked at, nothing changed."""
+
+from django.contrib import admin
+
+from annotate.models import Assignment, Batch, Draft, Hit, Import, Item, Judgment, Remark
+from projects.admin import Inspected
+
+
+@admin.register(Batch)
+class BatchAdmin(Inspected):
+    list_display = ("project", "number", "name", "kind", "state", "judgments", "n_hits", "n_items")
+    list_filter = ("state", "kind")
+    list_select_related = ("project",)
+    search_fields = ("name", "project__slug")
+
+
+@admin.register(Hit)
+class HitAdmin(Inspected):
+    list_display = ("id", "batch", "number", "purpose", "places_wanted", "places_open", "places_done")
+    list_select_related = ("batch",)
+    search_fields = ("=id",)
+    raw_id_fields = ("batch", "passage", "reserved_for")
+
+
+@admin.register(Item)
+class ItemAdmin(Inspected):
+    list_display = ("id", "hit_id", "position", "candidate_id", "control")
+    search_fields = ("=id", "=hit__id")
+    raw_id_fields = ("hit", "question", "candidate", "made_from", "accepted_by")
+
+
+@admin.register(Assignment)
+class AssignmentAdmin(Inspected):
+    list_display = ("uuid", "hit_id", "annotator", "state", "holds_place", "mark", "opened_at", "submitted_at")
+    list_filter = ("state", "mark")
+    list_select_related = ("annotator",)
+    search_fields = ("=uuid", "=id", "annotator__pseudonym")
+    raw_id_fields = ("hit", "annotator")
+
+
+@admin.register(Judgment)
+class JudgmentAdmin(Inspected):
+    list_display = ("id", "assignment_id", "item_id", "candidate_id", "criterion", "value", "is_counted")
+    list_select_related = ("criterion",)
+    search_fields = ("=id", "=assignment__id", "=candidate_id")
+
+
+@admin.register(Draft)
+class DraftAdmin(Inspected):
+    list_display = ("assignment_id", "updated_at")
+
+
+@admin.register(Remark)
+class RemarkAdmin(Inspected):
+    list_display = ("id", "assignment_id", "item_id", "is_flagged", "resolved_at")
+
+
+@admin.register(Import)
+class ImportAdmin(Inspected):
+    list_display = ("project", "number", "kind", "step", "state", "file_name", "created_at")
+    list_filter = ("state", "kind")
+    list_select_related = ("project",)

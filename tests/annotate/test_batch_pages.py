@@ -1,0 +1,324 @@
+from collections.abc import Callable
+
+import pytest
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from django.urls import reverse
+
+from annotate import judging, serving, steering
+from annotate.batching import Terms, create_batch
+from annotate.forms import Sent
+from annotate.models import Assignment, Batch, Draft, Hit, Remark
+from projects.models import LogEntry, Membership, Project, User
+from tests.factories import make_corpus, make_membership, make_project
+
+pytestmark = pytest.mark.django_db
+
+SignIn = Callable[[Membership | User], Client]
+CHOICE = {
+    "kind": "full",
+    "seed": "0",
+    "judgments": "3",
+    "hit_size": "10",
+    "cents_per_hit": "40",
+    "cents_per_item": "0",
+    "fee_percent": "20",
+    "time_limit_minutes": "60",
+    "order": "breadth",
+    "priority": "0",
+}
+
+
+@pytest.fixture
+def batch(project: Project, manager: Membership) -> Batch:
+    make_corpus(project, n_passages=3, n_candidates=3)
+    batch = create_batch(project=project, actor=manager, terms=Terms(judgments=2, name="Pilot <b>"))
+    steering.open_batch(batch=batch, actor=manager)
+    return batch
+
+
+@pytest.fixture
+def remark(batch: Batch, annotator: Membership) -> Remark:
+    uuid = serving.claim(annotator)
+    assert not isinstance(uuid, serving.Nothing)
+    sent = Sent(
+        values={0: {"correctness": 4}, 1: {"correctness": 2}},
+        cannot={2: "No sense <i>at all</i>"},
+        flags=frozenset({0}),
+        comments={0: "The passage is cut off"},
+    )
+    judging.submit(annotator=annotator, assignment_uuid=uuid, sent=sent)
+    return Remark.objects.get(is_flagged=True)
+
+
+def url(name: str, *arguments: object) -> str:
+    return reverse(f"annotate:{name}", args=["bridges", *arguments])
+
+
+def body(client: Client, address: str, status: int = 200, **data: str) -> str:
+    response = client.get(address, data)
+    assert response.status_code == status, response.content.decode()[:2_000]
+    return response.content.decode()
+
+
+READABLE = [
+    ("batch-list",),
+    ("batch-show", 1),
+    ("hit-show", 1, 1),
+    ("hit-preview", 1, 1),
+    ("remark-list",),
+]
+MANAGED = [("batch-new",), ("batch-wanted", 1)]
+POSTED = [("batch-state", 1), ("remark-resolve", 1)]
+
+
+@pytest.mark.parametrize("route", READABLE, ids=lambda route: route[0])
+def test_researchers_and_managers_read(
+    route: tuple[str, ...], batch: Batch, manager: Membership, researcher: Membership, client_of: SignIn
+) -> None:
+    for person in (manager, researcher):
+        body(client_of(person), url(*route))
+
+
+@pytest.mark.parametrize("route", READABLE + MANAGED, ids=lambda route: route[0])
+def test_strangers_find_nothing_and_annotators_are_refused(
+    route: tuple[str, ...], batch: Batch, annotator: Membership, stranger: User, client_of: SignIn
+) -> None:
+    body(client_of(stranger), url(*route), status=404)
+    body(client_of(annotator), url(*route), status=403)
+    assert client_of(annotator).delete(url(*route)).status_code in (403, 405)
+
+
+@pytest.mark.parametrize("route", MANAGED, ids=lambda route: route[0])
+def test_researchers_make_and_change_nothing(
+    route: tuple[str, ...], batch: Batch, researcher: Membership, client_of: SignIn
+) -> None:
+    body(client_of(researcher), url(*route), status=403)
+
+
+@pytest.mark.parametrize("route", POSTED, ids=lambda route: route[0])
+def test_acts_are_posted_by_managers_only(
+    route: tuple[str, ...], batch: Batch, manager: Membership, researcher: Membership, stranger: User, client_of: SignIn
+) -> None:
+    body(client_of(manager), url(*route), status=405)
+    assert client_of(researcher).post(url(*route), {"act": "close"}).status_code == 403
+    assert client_of(stranger).post(url(*route), {"act": "close"}).status_code == 404
+    batch.refresh_from_db()
+    assert batch.state == Batch.State.OPEN
+
+
+def test_a_number_of_another_project_is_not_found(batch: Batch, client_of: SignIn) -> None:
+    other = make_project("other")
+    client = client_of(make_membership(other, role=Membership.Role.OWNER))
+    assert client.get(reverse("annotate:batch-show", args=["other", 1])).status_code == 404
+    assert client.get(reverse("annotate:hit-show", args=["other", 1, 1])).status_code == 404
+    assert client.get(reverse("annotate:batch-show", args=["other", 10**30])).status_code == 404
+
+
+def test_a_new_batch_is_planned_then_made(project: Project, manager: Membership, client_of: SignIn) -> None:
+    make_corpus(project, name="one", n_passages=2, n_candidates=11)
+    make_corpus(project, name="two", n_passages=1, n_candidates=5)
+    client = client_of(manager)
+    assert "Look at the plan" in body(client, url("batch-new"))
+    planned = body(client, url("batch-new"), **CHOICE, datasets="one")
+    assert "22, of 2 questions on 2 passages" in planned
+    assert "<dt>HITs</dt><dd>4</dd>" in planned
+    assert "<strong>5.76</strong>" in planned
+    assert not Batch.objects.exists()
+    response = client.post(url("batch-new"), {**CHOICE, "datasets": "one", "name": "First"})
+    assert response.status_code == 302
+    made = Batch.objects.get()
+    assert (made.name, made.n_hits, made.judgments, made.fee_share) == ("First", 4, 3, 0.2)
+    assert made.created_by == manager
+    assert LogEntry.objects.get(act="make batch").actor == manager
+
+
+def test_a_choice_that_cannot_be_is_shown_again(project: Project, manager: Membership, client_of: SignIn) -> None:
+    make_corpus(project)
+    client = client_of(manager)
+    assert "Say how many" in body(client, url("batch-new"), status=422, **{**CHOICE, "judgments": ""})
+    assert "1000" in body(client, url("batch-new"), status=422, **{**CHOICE, "judgments": "5000"})
+    assert client.post(url("batch-new"), {**CHOICE, "hit_size": "x"}).status_code == 422
+    assert not Batch.objects.exists()
+
+
+def test_named_annotators_come_from_this_project(
+    project: Project, manager: Membership, annotator: Membership, client_of: SignIn
+) -> None:
+    make_corpus(project)
+    foreign = make_membership(make_project("other"))
+    client = client_of(manager)
+    assert client.post(url("batch-new"), {**CHOICE, "annotators": str(foreign.pk)}).status_code == 422
+    assert client.post(url("batch-new"), {**CHOICE, "annotators": str(annotator.pk)}).status_code == 302
+    assert Batch.objects.get().judgments == 1
+
+
+def test_extra_fields_set_nothing(project: Project, manager: Membership, client_of: SignIn) -> None:
+    make_corpus(project)
+    client_of(manager).post(url("batch-new"), {**CHOICE, "state": "open", "project": "99", "number": "50"})
+    made = Batch.objects.get()
+    assert (made.state, made.number, made.project) == ("draft", 1, project)
+
+
+def test_the_list_filters_sorts_and_escapes(
+    batch: Batch, project: Project, manager: Membership, client_of: SignIn
+) -> None:
+    create_batch(project=project, actor=manager, terms=Terms(judgments=1, name="Second"))
+    client = client_of(manager)
+    page = body(client, url("batch-list"))
+    assert page.index("Second") < page.index("Pilot &lt;b&gt;")
+    assert body(client, url("batch-list"), sort="number").index("Pilot") < body(
+        client, url("batch-list"), sort="number"
+    ).index("Second")
+    assert "Second" not in body(client, url("batch-list"), state="open")
+    assert "Pilot" not in body(client, url("batch-list"), q="sec")
+    assert "No such batch" in body(client, url("batch-list"), q="\x00nothing")
+    body(client, url("batch-list"), sort="judgments; drop", state="'", page="-1")
+
+
+def test_the_batch_page_shows_counts_stuck_places_and_who_has_what(
+    batch: Batch, remark: Remark, annotator: Membership, researcher: Membership, client_of: SignIn
+) -> None:
+    serving.claim(annotator)
+    page = body(client_of(researcher), url("batch-show", 1))
+    assert "1 of 6 assignments" in page
+    assert "open places that nobody can take" in page
+    assert annotator.pseudonym in page
+    assert "anna" not in page
+    assert "csrfmiddlewaretoken" not in page.split('id="main"')[1]
+
+
+@pytest.mark.parametrize(
+    ("query", "n_shown"),
+    [
+        ({}, 3),
+        ({"state": "held"}, 1),
+        ({"state": "complete"}, 0),
+        ({"q": "2"}, 1),
+        ({"q": "nothing"}, 0),
+        ({"state": "open"}, 3),
+    ],
+)
+def test_hits_are_filtered(
+    batch: Batch, annotator: Membership, manager: Membership, client_of: SignIn, query: dict[str, str], n_shown: int
+) -> None:
+    serving.claim(annotator)
+    response = client_of(manager).get(url("batch-show", 1), query)
+    assert len(response.context["page"].object_list) == n_shown
+
+
+def test_buttons_move_the_batch_and_refusals_are_sentences(
+    batch: Batch, manager: Membership, client_of: SignIn
+) -> None:
+    client = client_of(manager)
+    for act, state in (("pause", "paused"), ("open", "open"), ("close", "closed")):
+        assert client.post(url("batch-state", 1), {"act": act}).status_code == 302
+        batch.refresh_from_db()
+        assert batch.state == state
+    response = client.post(url("batch-state", 1), {"act": "reopen", "why": ""}, follow=True)
+    assert "Say why the batch is opened again" in response.content.decode()
+    client.post(url("batch-state", 1), {"act": "reopen", "why": "New people"})
+    batch.refresh_from_db()
+    assert batch.state == Batch.State.OPEN
+    response = client.post(url("batch-state", 1), {"act": "delete"}, follow=True)
+    assert "Only a draft can be deleted" in response.content.decode()
+    assert client.post(url("batch-state", 1), {"act": "explode"}).status_code == 302
+
+
+def test_wanting_more_says_what_it_does_before_it_does_it(batch: Batch, manager: Membership, client_of: SignIn) -> None:
+    client = client_of(manager)
+    page = body(client, url("batch-wanted", 1), judgments="4", hits="1-2")
+    assert "<dd>4, for 1.60" in page
+    assert Hit.objects.filter(places_wanted=2).count() == 3
+    client.post(url("batch-wanted", 1), {"judgments": "4", "hits": "1-2"})
+    assert list(Hit.objects.order_by("number").values_list("places_wanted", flat=True)) == [4, 4, 2]
+    assert 'value="3"' in body(client, url("batch-wanted", 1), hit="3")
+    for hits in ("1-x", "77"):
+        assert client.post(url("batch-wanted", 1), {"judgments": "4", "hits": hits}).status_code == 422
+
+
+def test_topping_up_a_closed_batch_asks_whether_to_reopen(batch: Batch, manager: Membership, client_of: SignIn) -> None:
+    steering.close(batch=batch, actor=manager)
+    client = client_of(manager)
+    assert "This batch is closed" in body(client, url("batch-wanted", 1), judgments="3")
+    response = client.post(url("batch-wanted", 1), {"judgments": "3", "reopen": "on", "why": ""})
+    assert response.status_code == 422
+    assert Hit.objects.filter(places_wanted=2).count() == 3
+    client.post(url("batch-wanted", 1), {"judgments": "3", "reopen": "on", "why": "More money"})
+    batch.refresh_from_db()
+    assert (batch.state, batch.judgments) == (Batch.State.OPEN, 3)
+
+
+def test_a_hit_shows_its_items_assignments_and_values(
+    batch: Batch, remark: Remark, annotator: Membership, researcher: Membership, client_of: SignIn
+) -> None:
+    hit = remark.assignment.hit
+    page = body(client_of(researcher), url("hit-show", 1, hit.number))
+    assert annotator.pseudonym in page
+    assert page.count('<td class="num">4</td>') == 1
+    assert "model-a" in page
+
+
+def test_a_preview_stores_nothing_and_tells_no_source(batch: Batch, manager: Membership, client_of: SignIn) -> None:
+    with CaptureQueriesContext(
+        connection,
+    ) as queries:
+        page = body(client_of(manager), url("hit-preview", 1, 1))
+    assert "Preview: nothing is stored" in page
+    assert "model-a" not in page
+    assert not Assignment.objects.exists()
+    assert not Draft.objects.exists()
+    written = [
+        q["sql"] for q in queries if q["sql"].split()[0] in ("INSERT", "UPDATE", "DELETE") and "annotate_" in q["sql"]
+    ]
+    assert written == []
+
+
+def test_remarks_are_listed_filtered_and_resolved(
+    remark: Remark, annotator: Membership, manager: Membership, researcher: Membership, client_of: SignIn
+) -> None:
+    client = client_of(manager)
+    page = body(client, url("remark-list"))
+    assert "The passage is cut off" in page
+    assert "No sense &lt;i&gt;at all&lt;/i&gt;" in page
+    assert annotator.pseudonym in page
+    assert "cut off" not in body(client, url("remark-list"), kind="cannot")
+    assert "cut off" in body(client, url("remark-list"), kind="flag", batch="1", q="CUT")
+    assert "cut off" not in body(client, url("remark-list"), batch="9")
+    back = url("remark-list") + "?kind=flag"
+    response = client.post(url("remark-resolve", remark.pk), {"next": back})
+    assert response["Location"] == back
+    remark.refresh_from_db()
+    assert remark.resolved_at is not None
+    assert LogEntry.objects.get(act="resolve remark").actor == manager
+    assert "cut off" not in body(client, url("remark-list"))
+    assert "cut off" in body(client, url("remark-list"), state="resolved")
+    client.post(url("remark-resolve", remark.pk), {"again": "1", "next": "//evil.example/"})
+    remark.refresh_from_db()
+    assert remark.resolved_at is None
+    assert "Resolve" not in body(client_of(researcher), url("remark-list")).split("<tbody>")[1]
+
+
+def test_resolving_never_leaves_the_site(remark: Remark, manager: Membership, client_of: SignIn) -> None:
+    for address in ("//evil.example/", "https://evil.example/", "/\\evil.example", "javascript:alert(1)"):
+        response = client_of(manager).post(url("remark-resolve", remark.pk), {"next": address})
+        assert response["Location"] == url("remark-list")
+
+
+def test_lists_ask_the_same_number_of_queries_whatever_their_length(
+    project: Project, manager: Membership, client_of: SignIn
+) -> None:
+    make_corpus(project, n_passages=40, n_candidates=1)
+    client = client_of(manager)
+    counts: dict[str, list[int]] = {}
+    for n in (1, 8):
+        while Batch.objects.count() < n:
+            batch = create_batch(project=project, actor=manager, terms=Terms(judgments=1))
+        steering.open_batch(batch=batch, actor=manager)
+        for route in (("batch-list",), ("batch-show", batch.number)):
+            with CaptureQueriesContext(connection) as queries:
+                client.get(url(*route))
+            counts.setdefault(route[0], []).append(len(queries))
+    assert counts["batch-list"][0] == counts["batch-list"][1] <= 20
+    assert counts["batch-show"][0] == counts["batch-show"][1] <= 20
