@@ -1,7 +1,18 @@
 """The routes of what came of the judging."""
 
-from django.urls import URLPattern
+from django.urls import path
+
+from results.exporting import FORMATS
+from results.views import agreement, exports, overview
 
 app_name = "results"
 
-urlpatterns: list[URLPattern] = []
+urlpatterns = [
+    path("p/<slug:slug>/", overview.project_overview, name="project-overview"),
+    path("p/<slug:slug>/agreement/", agreement.agreement, name="agreement"),
+    path("p/<slug:slug>/export/", exports.export_list, name="export-list"),
+    *(
+        path(f"p/<slug:slug>/export/{form}.{ending}", exports.export_download, {"form": form}, name=f"export-{form}")
+        for form, ending in FORMATS.items()
+    ),
+]

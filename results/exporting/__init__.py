@@ -10,6 +10,8 @@ from results.exporting.mocha import ENTRIES_OPEN, entries_close, select_mocha
 from results.exporting.streaming import LINES, Statement
 from results.scoping import choose_criterion
 
+__all__ = ["FORMATS", "Choices", "file_name", "make_statement"]
+
 FORMATS = {"long": "csv", "aggregated": "csv", "mocha": "json"}
 
 

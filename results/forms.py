@@ -1,0 +1,51 @@
+"""What the result pages are asked by their address."""
+
+from typing import Any
+
+from django import forms
+
+from annotate.frames import BREAKDOWNS, criteria_in_use
+from annotate.models import Batch
+from measures.rubric import Level
+from projects.models import Project
+
+
+class BatchField(forms.ModelChoiceField[Batch]):
+    def label_from_instance(self, obj: Batch) -> str:
+        return f"{obj.number} · {obj.name}"
+
+
+class ScopeForm(forms.Form):
+    """Which judgments; every field may be left out."""
+
+    batch = BatchField(queryset=Batch.objects.none(), required=False, to_field_name="number", empty_label="all batches")
+    criterion = forms.ChoiceField(required=False)
+
+    def __init__(self, project: Project, *args: Any, any_criterion: bool = False, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["batch"].queryset = project.batches.all()  # type: ignore[attr-defined]
+        self.criteria = criteria_in_use(project)
+        choices = [(criterion.key, criterion.name) for criterion in self.criteria]
+        self.fields["criterion"].choices = [("", "all criteria"), *choices] if any_criterion else choices  # type: ignore[attr-defined]
+
+
+class AgreementForm(ScopeForm):
+    level = forms.ChoiceField(
+        required=False, choices=[("", "the criterion's own"), *((level.value, level.value) for level in Level)]
+    )
+    by = forms.ChoiceField(required=False, choices=[(name, name) for name in BREAKDOWNS])
+    resample = forms.ChoiceField(
+        required=False, choices=[("candidates", "candidates"), ("passages", "whole passages")], label="Interval from"
+    )
+    blind = forms.BooleanField(required=False, label="Blind judgments only")
+    interval = forms.BooleanField(required=False, widget=forms.HiddenInput)
+
+
+class ExportForm(ScopeForm):
+    texts = forms.BooleanField(required=False, label="Texts of passages, questions, references and candidates")
+    comments = forms.BooleanField(
+        required=False, label="Annotators' comments", help_text="Free text: people may have written personal data."
+    )
+
+    def __init__(self, project: Project, *args: Any, **kwargs: Any) -> None:
+        super().__init__(project, *args, any_criterion=True, **kwargs)

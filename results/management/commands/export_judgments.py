@@ -1,0 +1,78 @@
+"""The judgments of a project as a file."""
+
+import hashlib
+import os
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import CommandError, CommandParser
+
+from projects.commands import ProjectCommand
+from projects.errors import Refused
+from results.exporting import FORMATS, Choices, make_statement
+from results.exporting.streaming import Statement, write
+from results.scoping import find_batch
+
+BUFFER_BYTES = 1024 * 1024
+
+
+class Command(ProjectCommand):
+    help = "Judgments as long CSV (a row each), aggregated CSV (a row per candidate), or MOCHA's JSON (one criterion)."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        super().add_arguments(parser)
+        parser.add_argument("--format", required=True, choices=tuple(FORMATS))
+        parser.add_argument("--criterion", default="", metavar="KEY", help="needed for mocha where there are several")
+        parser.add_argument("--batch", type=int, nargs="+", default=[], metavar="NUMBER", help="these batches only")
+        parser.add_argument("--texts", action="store_true", help="passages, questions, references and candidates too")
+        parser.add_argument("--comments", action="store_true", help="what annotators wrote; it may hold personal data")
+        parser.add_argument("--output", metavar="FILE", help="standard output if not given")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        if self.as_json and not options["output"]:
+            raise CommandError("--json answers on standard output, so --output must name a file.", returncode=2)
+        project = self.project(options)
+        choices = Choices(
+            project=project,
+            criterion=options["criterion"],
+            batches=tuple(find_batch(project, number) for number in dict.fromkeys(options["batch"])),
+            with_texts=options["texts"],
+            with_comments=options["comments"],
+        )
+        statement = make_statement(options["format"], choices)
+        if not options["output"]:
+            write(statement, sys.stdout.buffer)
+            sys.stdout.buffer.flush()
+            return
+        path = Path(options["output"])
+        n_rows = _write_whole(statement, path)
+        with path.open("rb") as file:
+            sha256 = hashlib.file_digest(file, "sha256").hexdigest()
+        result = {
+            "project": project.slug,
+            "format": options["format"],
+            "file": str(path),
+            "n_rows": n_rows,
+            "n_bytes": path.stat().st_size,
+            "sha256": sha256,
+        }
+        self.answer(result, f"{n_rows:,} rows in {path}")
+
+
+def _write_whole(statement: Statement, path: Path) -> int:
+    """Write beside the file and put it in place at the end: a file that broke off is never left there."""
+    try:
+        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}-")
+    except OSError as error:
+        raise Refused(f"{path} cannot be written: {error.strerror}.") from error
+    try:
+        with os.fdopen(handle, "wb", BUFFER_BYTES) as file:
+            n_rows = write(statement, file)
+        Path(name).chmod(0o644)
+        Path(name).replace(path)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
+    return n_rows

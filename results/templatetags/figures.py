@@ -1,0 +1,17 @@
+"""Results as people read them."""
+
+from django import template
+
+register = template.Library()
+
+
+@register.filter
+def alpha(value: float | None) -> str:
+    """Four digits, as agreement is published; a real minus sign."""
+    return "" if value is None else f"{value:.4f}".replace("-", "−")
+
+
+@register.filter
+def share(value: float) -> str:
+    """A share as per cent with one digit."""
+    return f"{value * 100:.1f} %"

@@ -1,0 +1,59 @@
+"""Downloads: choose what a file holds, and get it as it is read."""
+
+from collections.abc import Iterator
+
+from django.http import HttpResponse, HttpResponseBase, StreamingHttpResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_safe
+
+from projects.access import ProjectRequest, Right, requires
+from projects.errors import Refused
+from projects.models import Project
+from results.exporting import FORMATS, Choices, file_name, make_statement
+from results.exporting.streaming import stream
+from results.forms import ExportForm
+from results.overview import count_judgments
+
+CONTENT_TYPES = {"csv": "text/csv; charset=utf-8", "json": "application/json"}
+
+
+@requires(Right.READ)
+@require_safe
+def export_list(request: ProjectRequest, project: Project) -> HttpResponse:
+    return _page(request, project, ExportForm(project, request.GET or None))
+
+
+@requires(Right.READ)
+@require_safe
+def export_download(request: ProjectRequest, project: Project, form: str) -> HttpResponseBase:
+    asked = ExportForm(project, request.GET)
+    if not asked.is_valid():
+        return _page(request, project, asked, status=400)
+    choices = Choices(
+        project=project,
+        criterion=asked.cleaned_data["criterion"],
+        batches=(asked.cleaned_data["batch"],) if asked.cleaned_data["batch"] else (),
+        with_texts=asked.cleaned_data["texts"],
+        with_comments=asked.cleaned_data["comments"],
+    )
+    try:
+        statement = make_statement(form, choices)
+    except Refused as refusal:
+        return _page(request, project, asked, refusal=refusal.message, status=400)
+    chunks: Iterator[bytes] = iter(()) if request.method == "HEAD" else stream(statement)
+    return StreamingHttpResponse(
+        chunks,
+        content_type=CONTENT_TYPES[FORMATS[form]],
+        headers={
+            "Content-Disposition": f'attachment; filename="{file_name(form, choices)}"',
+            "Cache-Control": "no-store",
+            "Content-Security-Policy": "sandbox; default-src 'none'",
+        },
+    )
+
+
+def _page(
+    request: ProjectRequest, project: Project, form: ExportForm, *, refusal: str = "", status: int = 200
+) -> HttpResponse:
+    context = {"form": form, "counts": count_judgments(project), "refusal": refusal, "formats": tuple(FORMATS)}
+    return render(request, "results/export_list.html", context, status=status)
