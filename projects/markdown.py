@@ -15,7 +15,13 @@ TAGS = {
     "a", "blockquote", "br", "code", "dd", "del", "dl", "dt", "em", "h1", "h2", "h3", "h4", "h5", "h6", "hr", "kbd",
     "li", "ol", "p", "pre", "s", "strong", "sub", "sup", "table", "tbody", "td", "th", "thead", "tr", "ul",
 }  # fmt: skip
-ATTRIBUTES: dict[str, set[str]] = {"*": set(), "a": {"href", "title"}, "ol": {"start"}, "th": {"align"}, "td": {"align"}}
+ATTRIBUTES: dict[str, set[str]] = {
+    "*": set(),
+    "a": {"href", "title"},
+    "ol": {"start"},
+    "th": {"align"},
+    "td": {"align"},
+}
 DROPPED_WITH_CONTENT = {
     "iframe", "math", "noscript", "object", "script", "style", "svg", "template", "textarea", "title",
 }  # fmt: skip

@@ -41,7 +41,10 @@ class CriterionForm(forms.Form):
         label="What the points mean",
         required=False,
         max_length=10_000,
-        help_text="One point a line, such as “5: Same meaning as the reference”.",
+        help_text=(
+            "One point a line, such as “5: Same meaning: extra words are allowed”. "
+            "The button shows what stands between the colons."
+        ),
         widget=forms.Textarea(attrs={"rows": 5}),
     )
     level = forms.ChoiceField(
@@ -138,7 +141,8 @@ class BaseCriterionFormSet(Criteria):
     """At least one criterion, and no key twice."""
 
     def kept(self) -> list[CriterionForm]:
-        return [form for form in self.forms if form not in self.deleted_forms]
+        """The valid criteria, without those removed and those added but left empty."""
+        return [form for form in self.forms if form.cleaned_data and form not in self.deleted_forms]
 
     def clean(self) -> None:
         if any(self.errors):

@@ -14,7 +14,7 @@ from django.utils import timezone
 from projects import inviting, people
 from projects.errors import Refused
 from projects.models import Invitation, LogEntry, Membership, Project, User
-from tests.factories import make_membership, make_user
+from tests.factories import make_membership
 from tests.racing import race
 
 PASSWORD = "a quiet kettle sings"

@@ -41,7 +41,13 @@ def test_changing_the_password_ends_every_other_session(client_of: SignIn) -> No
 
 @pytest.mark.parametrize(
     ("first", "second"),
-    [("short", None), ("password1234", None), ("123456789012345", None), ("anna-anna-anna", None), (NEW, "another one here")],
+    [
+        ("short", None),
+        ("password1234", None),
+        ("123456789012345", None),
+        ("anna-anna-anna", None),
+        (NEW, "another one here"),
+    ],
 )
 def test_weak_and_mistyped_passwords_are_shown_back(client_of: SignIn, first: str, second: str | None) -> None:
     user = make_user("anna-anna-anna", password=OLD)
@@ -98,7 +104,9 @@ def test_a_link_ends_after_an_hour(monkeypatch: pytest.MonkeyPatch) -> None:
         assert Client().get(path).status_code == status
 
 
-@pytest.mark.parametrize("path", ["/reset/MQ/x/", "/reset/!!/a-b/", "/reset/OTk5OTk5OTk5OTk5OTk5OTk5OTk5/a-b/", "/reset/LTE/a-b/"])
+@pytest.mark.parametrize(
+    "path", ["/reset/MQ/x/", "/reset/!!/a-b/", "/reset/OTk5OTk5OTk5OTk5OTk5OTk5OTk5/a-b/", "/reset/LTE/a-b/"]
+)
 def test_links_that_never_were_say_no_more_than_old_ones(path: str) -> None:
     assert Client().get(path).status_code == 410
     assert Client().post(path, new_password()).status_code == 410

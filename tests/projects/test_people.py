@@ -120,7 +120,9 @@ def test_suspending_and_removing_count_from_the_next_request(
     assert {entry.why for entry in entries} == {"Asked to"}
 
 
-def test_the_member_page_changes_role_and_annotating(owner: Membership, researcher: Membership, client_of: SignIn) -> None:
+def test_the_member_page_changes_role_and_annotating(
+    owner: Membership, researcher: Membership, client_of: SignIn
+) -> None:
     client = client_of(owner)
     assert client.get(path("show", researcher)).status_code == 200
     client.post(path("role", researcher), {"role": "manager", "standing": "removed"})
@@ -134,7 +136,9 @@ def test_the_member_page_changes_role_and_annotating(owner: Membership, research
     assert (researcher.role, researcher.is_annotator, researcher.standing) == ("manager", False, "active")
 
 
-def test_names_are_for_managers(manager: Membership, researcher: Membership, annotator: Membership, client_of: SignIn) -> None:
+def test_names_are_for_managers(
+    manager: Membership, researcher: Membership, annotator: Membership, client_of: SignIn
+) -> None:
     assert annotator.user is not None
     User.objects.filter(pk=annotator.user_id).update(first_name="Annabel", email="annabel@example.org")
     page = reverse("projects:people-list", args=[manager.project.slug])
@@ -165,7 +169,9 @@ def test_the_list_filters_sorts_and_pages_by_url(manager: Membership, client_of:
     assert client.get(page, {"sort": "password", "role": "x", "page": "zz"}).status_code == 200
 
 
-def test_the_list_takes_few_queries(manager: Membership, client_of: SignIn, django_assert_max_num_queries: object) -> None:
+def test_the_list_takes_few_queries(
+    manager: Membership, client_of: SignIn, django_assert_max_num_queries: object
+) -> None:
     for n in range(40):
         make_membership(manager.project, make_user(f"person-{n:02}"))
     client = client_of(manager)

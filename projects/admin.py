@@ -1,0 +1,80 @@
+"""Looking at rows, for whoever runs the site; nothing is changed here."""
+
+from typing import TYPE_CHECKING, Any
+
+from django.contrib import admin
+from django.db.models import Model
+from django.http import HttpRequest
+
+from projects.models import Criterion, Invitation, LogEntry, Membership, Project, Rubric, User
+
+if TYPE_CHECKING:
+    ReadOnly = admin.ModelAdmin[Model]
+else:
+    ReadOnly = admin.ModelAdmin
+
+admin.site.disable_action("delete_selected")
+
+
+class Inspected(ReadOnly):
+    """A table that can be read and searched."""
+
+    list_per_page = 50
+    show_full_result_count = False
+
+    def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
+
+
+@admin.register(User)
+class UserAdmin(Inspected):
+    list_display = ("username", "is_active", "is_staff", "can_create_projects", "last_login")
+    list_filter = ("is_active", "is_staff", "can_create_projects")
+    search_fields = ("username",)
+    exclude = ("password",)
+
+
+@admin.register(Project)
+class ProjectAdmin(Inspected):
+    list_display = ("slug", "name", "created_at", "deleted_at")
+    search_fields = ("slug", "name")
+
+
+@admin.register(Membership)
+class MembershipAdmin(Inspected):
+    list_display = ("pseudonym", "project", "kind", "role", "is_annotator", "standing", "joined_at")
+    list_filter = ("kind", "role", "standing")
+    list_select_related = ("project",)
+    search_fields = ("pseudonym",)
+
+
+@admin.register(Invitation)
+class InvitationAdmin(Inspected):
+    list_display = ("project", "role", "n_uses", "max_uses", "expires_at", "revoked_at")
+    list_select_related = ("project",)
+    exclude = ("token_sha256",)
+
+
+@admin.register(Rubric)
+class RubricAdmin(Inspected):
+    list_display = ("project", "version", "name", "preset", "frozen_at")
+    list_select_related = ("project",)
+
+
+@admin.register(Criterion)
+class CriterionAdmin(Inspected):
+    list_display = ("rubric", "key", "kind", "low", "high", "level")
+    list_select_related = ("rubric",)
+
+
+@admin.register(LogEntry)
+class LogEntryAdmin(Inspected):
+    list_display = ("at", "project", "actor", "act", "object_type", "object_id")
+    list_select_related = ("project", "actor")
+    search_fields = ("act",)
