@@ -13,6 +13,8 @@ WRITERS = {
     "annotate/places.py": "the one writer",
     "annotate/importing/judgments.py": "writes imported judgments whole, in one statement a table, into a closed batch",
 }
+DATES_BACK = "Assignment.objects.filter(uuid=assignment_uuid).update(…)"
+HARMLESS = {("demo/annotators.py", DATES_BACK): "dates simulated work back: times only"}
 TABLES = {"Assignment", "Hit", "Judgment"}
 WRITES = {"bulk_create", "bulk_update", "create", "delete", "get_or_create", "save", "update", "update_or_create"}
 FIELDS = {
@@ -71,10 +73,14 @@ def files() -> list[str]:
 
 
 def test_only_places_writes_places() -> None:
-    broken = {
-        name: lines for name in files() if name not in WRITERS and (lines := list(writes_in((ROOT / name).read_text())))
-    }
-    assert broken == {}
+    found = [
+        (name, line)
+        for name in files()
+        if name not in WRITERS
+        for line in writes_in((ROOT / name).read_text())
+        if (name, line.split(": ", 1)[1]) not in HARMLESS
+    ]
+    assert found == []
 
 
 @pytest.mark.parametrize("name", WRITERS)
