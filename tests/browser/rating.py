@@ -1,0 +1,16 @@
+"""What the browser tests of the rating page share."""
+
+from playwright.sync_api import Page, expect
+
+from projects.models import Project
+
+
+def start(page: Page, project: Project) -> None:
+    page.goto(f"/p/{project.slug}/desk/")
+    page.get_by_role("button", name="Start rating").click()
+    expect(page.locator("#rate")).to_be_visible()
+
+
+def wait_for_keys(page: Page) -> None:
+    """The page's script has begun: one item is current."""
+    expect(page.locator(".item.is-current")).to_have_count(1)

@@ -1,0 +1,339 @@
+"""The rating page as annotators use it: by keyboard, offline, after a crash, twice, without JavaScript."""
+
+import re
+from typing import Any
+
+import pytest
+from django.conf import settings
+from django.contrib.sessions.models import Session
+from playwright.sync_api import Page, Route, expect
+
+from annotate.models import Assignment, Draft, Judgment, Remark
+from projects.models import Membership
+from tests.annotate.work import open_batch
+from tests.browser.conftest import SignedIn, session_of
+from tests.browser.rating import start, wait_for_keys
+
+SAVED = "Saved"
+NOT_SAVED = "Not saved yet – kept on this device"
+KEPT = "Object.keys(localStorage).filter((key) => key.startsWith('concord:work:')).length"
+
+
+def saved(page: Page) -> Any:
+    return expect(page.locator("[data-saved]"))
+
+
+def counted(page: Page) -> Any:
+    return expect(page.locator("[data-count]"))
+
+
+def choose(page: Page, place: int, value: int) -> None:
+    page.locator(f"input[name='a{place}-correctness'][value='{value}']").check(force=True)
+
+
+def stored_values() -> list[float | None]:
+    """By place in the layout."""
+    assignment = Assignment.objects.submitted().get()
+    by_item = dict(Judgment.objects.filter(assignment=assignment).values_list("item_id", "value"))
+    return [by_item[item] for item in assignment.layout]
+
+
+def drafted() -> dict[str, Any]:
+    return {place: entry["correctness"][0] for place, entry in Draft.objects.get().answers["answers"].items()}
+
+
+@pytest.fixture
+def page(signed_in: SignedIn, annotator: Membership) -> Page:
+    """The first of two HITs, open on the rating page."""
+    open_batch(annotator.project, n_hits=2, n_items=3)
+    opened = signed_in(annotator.user)
+    start(opened, annotator.project)
+    wait_for_keys(opened)
+    return opened
+
+
+def test_a_hit_is_rated_and_sent_by_keyboard_alone(page: Page) -> None:
+    first = page.url
+    page.keyboard.press("5")
+    page.keyboard.press("4")
+    page.keyboard.press("k")
+    page.keyboard.press("2")
+    page.keyboard.press("1")
+    counted(page).to_have_text("3")
+    saved(page).to_have_text(SAVED)
+    page.keyboard.press("Control+Enter")
+    page.wait_for_url(lambda url: url != first)
+    assert stored_values() == [5, 2, 1]
+    counted(page).to_have_text("0")
+
+
+def test_arrows_move_and_do_not_change_a_rating(page: Page) -> None:
+    page.keyboard.press("3")
+    page.keyboard.press("ArrowUp")
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("ArrowDown")
+    expect(page.locator(".item.is-current")).to_have_attribute("data-place", "2")
+    counted(page).to_have_text("1")
+    expect(page.locator("input[name='a0-correctness'][value='3']")).to_be_checked()
+
+
+def test_letters_comment_flag_and_refuse_to_judge(page: Page) -> None:
+    page.keyboard.press("5")
+    page.keyboard.press("c")
+    page.keyboard.type("jk 12 fx?")
+    page.keyboard.press("Escape")
+    page.keyboard.press("f")
+    page.keyboard.press("4")
+    page.keyboard.press("x")
+    page.keyboard.type("Not readable")
+    page.keyboard.press("Enter")
+    counted(page).to_have_text("3")
+    first = page.url
+    page.keyboard.press("Control+Enter")
+    page.wait_for_url(lambda url: url != first)
+    assert stored_values() == [5, 4, None]
+    layout = Assignment.objects.submitted().get().layout
+    remarks = {layout.index(remark.item_id): remark for remark in Remark.objects.all()}
+    assert (remarks[1].comment, remarks[1].is_flagged) == ("jk 12 fx?", True)
+    assert remarks[2].cannot_judge_reason == "Not readable"
+
+
+def test_the_keys_are_shown_and_closed_again(page: Page) -> None:
+    page.keyboard.press("?")
+    expect(page.get_by_role("dialog")).to_be_visible()
+    page.keyboard.press("5")
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("dialog")).to_be_hidden()
+    counted(page).to_have_text("0")
+
+
+def test_a_submit_with_gaps_goes_to_the_first_gap(page: Page) -> None:
+    page.keyboard.press("5")
+    page.get_by_role("button", name="Submit 3 judgments").click()
+    expect(page.locator("[data-said]")).to_have_text("2 items still need an answer.")
+    expect(page.locator("#item1")).to_be_focused()
+    assert not Assignment.objects.submitted().exists()
+
+
+def test_saved_is_said_only_after_the_server_said_so(page: Page) -> None:
+    held: list[Route] = []
+
+    def hold(route: Route) -> None:
+        held.append(route)
+
+    page.route("**/draft/", hold)
+    page.keyboard.press("5")
+    saved(page).to_have_text("Saving…")
+    page.wait_for_timeout(800)
+    saved(page).to_have_text("Saving…")
+    assert not Draft.objects.exists()
+    held[0].continue_()
+    saved(page).to_have_text(SAVED)
+    assert drafted() == {"0": 5}
+
+
+def test_an_answer_is_a_draft_within_a_second(page: Page) -> None:
+    with page.expect_response(lambda response: response.url.endswith("/draft/"), timeout=1000):
+        page.keyboard.press("5")
+
+
+def test_answers_given_offline_are_kept_and_sent_when_the_network_is_back(page: Page) -> None:
+    page.keyboard.press("5")
+    saved(page).to_have_text(SAVED)
+    page.context.set_offline(True)
+    page.keyboard.press("4")
+    page.keyboard.press("3")
+    saved(page).to_have_text(NOT_SAVED)
+    counted(page).to_have_text("3")
+    page.keyboard.press("Control+Enter")
+    expect(page.locator("[data-said]")).to_have_text("Not sent yet. Your answers are kept.")
+    page.context.set_offline(False)
+    saved(page).to_have_text(SAVED)
+    assert drafted() == {"0": 5, "1": 4, "2": 3}
+    first = page.url
+    page.keyboard.press("Control+Enter")
+    page.wait_for_url(lambda url: url != first)
+    assert stored_values() == [5, 4, 3]
+
+
+def test_a_server_in_trouble_is_tried_again(page: Page) -> None:
+    page.route("**/draft/", lambda route: route.fulfill(status=503, body="later"), times=2)
+    page.keyboard.press("5")
+    saved(page).to_have_text(NOT_SAVED)
+    saved(page).to_have_text(SAVED, timeout=10_000)
+    assert drafted() == {"0": 5}
+
+
+def test_a_crash_while_offline_loses_nothing(page: Page, annotator: Membership) -> None:
+    address = page.url
+    page.context.set_offline(True)
+    page.keyboard.press("2")
+    page.keyboard.press("c")
+    page.keyboard.type("half a sent")
+    saved(page).to_have_text(NOT_SAVED)
+    again = page.context.new_page()
+    page.close(run_before_unload=False)
+    again.context.set_offline(False)
+    again.goto(address)
+    wait_for_keys(again)
+    counted(again).to_have_text("1")
+    expect(again.locator("[name=comment1]")).to_have_value("half a sent")
+    saved(again).to_have_text(SAVED)
+    assert drafted() == {"0": 2}
+
+
+def test_a_reload_shows_the_draft_of_the_server(page: Page) -> None:
+    page.keyboard.press("4")
+    saved(page).to_have_text(SAVED)
+    page.evaluate("localStorage.clear()")
+    page.reload()
+    wait_for_keys(page)
+    counted(page).to_have_text("1")
+    expect(page.locator("input[name='a0-correctness'][value='4']")).to_be_checked()
+
+
+def test_a_second_tab_shows_what_the_first_has_rated(page: Page) -> None:
+    other = page.context.new_page()
+    other.goto(page.url)
+    wait_for_keys(other)
+    page.keyboard.press("4")
+    saved(page).to_have_text(SAVED)
+    other.keyboard.press("j")
+    other.keyboard.press("2")
+    saved(other).to_have_text(SAVED)
+    counted(other).to_have_text("2")
+    assert drafted() == {"0": 4, "1": 2}
+
+
+def test_two_clicks_send_once(page: Page) -> None:
+    for digit in "543":
+        page.keyboard.press(digit)
+    saved(page).to_have_text(SAVED)
+    first = page.url
+    page.locator(".rate-end [data-submit]").dblclick(no_wait_after=True)
+    page.wait_for_url(lambda url: url != first)
+    assert Judgment.objects.count() == 3
+    expect(page.locator("h1")).to_contain_text("Rate 3 answers")
+
+
+def test_nothing_stays_on_the_device_after_submitting(page: Page) -> None:
+    page.keyboard.press("5")
+    assert page.evaluate(KEPT) == 1
+    for digit in "54":
+        page.keyboard.press(digit)
+    first = page.url
+    page.keyboard.press("Control+Enter")
+    page.wait_for_url(lambda url: url != first)
+    assert page.evaluate(KEPT) == 0
+
+
+def test_signing_out_sends_the_answers_first_and_wipes_them(page: Page) -> None:
+    page.route("**/draft/", lambda route: route.abort(), times=1)
+    page.keyboard.press("5")
+    saved(page).to_have_text(NOT_SAVED)
+    page.locator(".menu > summary").click()
+    page.get_by_role("button", name="Sign out").click()
+    page.wait_for_url("**/sign-in/**")
+    assert page.evaluate(KEPT) == 0
+    assert drafted() == {"0": 5}
+
+
+def test_signing_out_asks_when_the_answers_cannot_be_sent(page: Page) -> None:
+    page.route("**/draft/", lambda route: route.abort())
+    page.keyboard.press("5")
+    saved(page).to_have_text(NOT_SAVED)
+    page.locator(".menu > summary").click()
+    page.get_by_role("button", name="Sign out").click()
+    page.get_by_role("button", name="Stay signed in").click()
+    assert page.evaluate(KEPT) == 1
+    assert "/work/" in page.url
+
+
+def test_what_another_person_left_on_the_device_is_wiped(
+    page: Page, annotator: Membership, other_annotator: Membership
+) -> None:
+    page.context.set_offline(True)
+    page.keyboard.press("5")
+    saved(page).to_have_text(NOT_SAVED)
+    page.context.set_offline(False)
+    page.route("**/draft/", lambda route: route.abort())
+    assert other_annotator.user is not None
+    sign_in(page, session_of(other_annotator.user))
+    other = page.context.new_page()
+    other.goto("/desk/")
+    expect(other.get_by_role("heading", name="Your desk")).to_be_visible()
+    other.wait_for_function(f"{KEPT} === 0")
+
+
+def test_a_lost_session_keeps_the_answers_until_one_signs_in_again(page: Page, annotator: Membership) -> None:
+    Session.objects.all().delete()
+    page.keyboard.press("5")
+    saved(page).to_contain_text("You are signed out. Your answers are kept here.")
+    expect(page.get_by_role("link", name="Sign in in a new tab")).to_have_attribute("target", "_blank")
+    page.keyboard.press("4")
+    assert annotator.user is not None
+    sign_in(page, session_of(annotator.user))
+    page.evaluate("dispatchEvent(new Event('focus'))")
+    saved(page).to_have_text(SAVED)
+    page.keyboard.press("3")
+    counted(page).to_have_text("3")
+    first = page.url
+    page.keyboard.press("Control+Enter")
+    page.wait_for_url(lambda url: url != first)
+    assert stored_values() == [5, 4, 3]
+
+
+def test_a_stale_token_is_renewed(page: Page) -> None:
+    page.context.clear_cookies(name=settings.CSRF_COOKIE_NAME)
+    page.keyboard.press("5")
+    saved(page).to_have_text(SAVED)
+    page.keyboard.press("4")
+    page.keyboard.press("3")
+    first = page.url
+    page.keyboard.press("Control+Enter")
+    page.wait_for_url(lambda url: url != first)
+    assert stored_values() == [5, 4, 3]
+
+
+def test_time_with_the_page_hidden_is_not_counted(page: Page) -> None:
+    page.mouse.move(500, 500)
+    page.wait_for_timeout(1500)
+    page.evaluate("Object.defineProperty(document, 'visibilityState', {value: 'hidden', configurable: true})")
+    page.wait_for_timeout(2500)
+    page.evaluate("delete document.visibilityState")
+    page.keyboard.press("5")
+    saved(page).to_have_text(SAVED)
+    seconds = Draft.objects.get().answers["seconds"]
+    assert 1 <= seconds[0] < 3.4
+    assert seconds[1:] == [0, 0]
+
+
+def test_a_hit_is_returned_with_a_reason(page: Page) -> None:
+    page.get_by_text("Return this HIT without finishing it").click()
+    page.get_by_label("Why?").fill("Too sad")
+    page.get_by_role("button", name="Return this HIT").click()
+    page.get_by_role("button", name="Return it").click()
+    page.wait_for_url("**/desk/")
+    returned = Assignment.objects.get(state=Assignment.State.RETURNED)
+    assert returned.return_reason == "Too sad"
+
+
+def test_it_works_without_javascript(signed_in: SignedIn, annotator: Membership) -> None:
+    open_batch(annotator.project, n_hits=1, n_items=3)
+    page = signed_in(annotator.user, java_script_enabled=False)
+    start(page, annotator.project)
+    choose(page, 0, 5)
+    choose(page, 1, 4)
+    page.get_by_role("button", name="Submit 3 judgments").click()
+    expect(page.get_by_role("alert")).to_contain_text("One item still needs an answer.")
+    expect(page.locator("#e2")).to_have_text("Not rated yet.")
+    expect(page.locator("input[name='a1-correctness'][value='4']")).to_be_checked()
+    choose(page, 2, 1)
+    page.get_by_role("button", name="Submit 3 judgments").click()
+    page.wait_for_url("**/desk/")
+    assert stored_values() == [5, 4, 1]
+
+
+def sign_in(page: Page, session_key: str) -> None:
+    url = re.sub(r"(https?://[^/]+).*", r"\1", page.url)
+    page.context.add_cookies([{"name": settings.SESSION_COOKIE_NAME, "value": session_key, "url": url}])
