@@ -18,7 +18,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 import psycopg2.extras
-from django.db import connection
+from django.db import connection, transaction
 
 from annotate.locking import LockedAssignment
 from annotate.models import Assignment, Batch
@@ -42,7 +42,7 @@ class Answer:
 _FREE_HIT = """
     SELECT h.id FROM annotate_hit h
     WHERE h.batch_id = %(batch)s AND h.reserved_for_id IS NULL AND h.places_open > 0
-      {passage}
+      {only}
       AND NOT EXISTS (
         SELECT 1 FROM annotate_assignment a WHERE a.hit_id = h.id AND a.annotator_id = %(me)s OFFSET 0)
       AND NOT EXISTS (
@@ -50,7 +50,7 @@ _FREE_HIT = """
         JOIN annotate_item i2 USING (candidate_id)
         JOIN annotate_assignment a ON a.hit_id = i2.hit_id AND a.annotator_id = %(me)s
         WHERE i.hit_id = h.id OFFSET 0)
-    ORDER BY h.queue_key LIMIT 1 FOR NO KEY UPDATE OF h {skip}
+    ORDER BY h.queue_key LIMIT 1 {lock}
 """
 
 _TAKE = """
@@ -75,28 +75,42 @@ def take(
     """Take a place on the batch's next HIT for an annotator whose membership the caller has locked.
 
     The shown order is a permutation seeded by the assignment's uuid that keeps a question's items together.
-    With `wait` False, HITs that somebody is taking at this moment are passed over.
+    With `wait` False, HITs that somebody is taking at this moment are passed over. With `wait` True each is
+    waited for in turn, one lock at a time: a query that waited its way along the queue would keep the lock of
+    every HIT it found full, and so deadlock with whoever locks HITs in the order of their ids.
     """
     new = uuid.uuid4()
-    free = _FREE_HIT.format(
-        passage="AND h.passage_id = %(passage)s" if passage_id is not None else "",
-        skip="" if wait else "SKIP LOCKED",
-    )
+    parameters = {
+        "batch": batch_id,
+        "me": annotator_id,
+        "passage": passage_id,
+        "round": ROUND,
+        "uuid": new,
+        "seed": str(new),
+        "limit": minutes,
+        "not_blind": not_blind,
+    }
+    only = "AND h.passage_id = %(passage)s" if passage_id is not None else ""
     with connection.cursor() as cursor:
-        cursor.execute(
-            _TAKE.format(free=free),
-            {
-                "batch": batch_id,
-                "me": annotator_id,
-                "passage": passage_id,
-                "round": ROUND,
-                "uuid": new,
-                "seed": str(new),
-                "limit": minutes,
-                "not_blind": not_blind,
-            },
-        )
-        return new if cursor.fetchone() else None
+        if not wait:
+            return _take_from(
+                cursor, _FREE_HIT.format(only=only, lock="FOR NO KEY UPDATE OF h SKIP LOCKED"), parameters
+            )
+        one = _FREE_HIT.format(only="AND h.id = %(hit)s", lock="FOR NO KEY UPDATE OF h")
+        while True:
+            cursor.execute(_FREE_HIT.format(only=only, lock=""), parameters)
+            row = cursor.fetchone()
+            if row is None:
+                return None
+            with transaction.atomic():
+                if taken := _take_from(cursor, one, {**parameters, "hit": row[0]}):
+                    return taken
+                transaction.set_rollback(True)
+
+
+def _take_from(cursor: Any, free: str, parameters: dict[str, Any]) -> uuid.UUID | None:
+    cursor.execute(_TAKE.format(free=free), parameters)
+    return parameters["uuid"] if cursor.fetchone() else None
 
 
 _FINISH = """
@@ -252,7 +266,7 @@ def set_wanted(batch: Batch, *, judgments: int, hit_ids: Sequence[int] | None = 
     """
     where = "batch_id = %(batch)s AND purpose = 'work'" + (" AND id = ANY(%(hits)s)" if hit_ids is not None else "")
     with connection.cursor() as cursor:
-        parameters = {"batch": batch.pk, "new": judgments, "hits": list(hit_ids or [])}
+        parameters: dict[str, Any] = {"batch": batch.pk, "new": judgments, "hits": list(hit_ids or [])}
         cursor.execute(f"SELECT id FROM annotate_hit WHERE {where} ORDER BY id FOR NO KEY UPDATE", parameters)
         cursor.execute(
             f"""WITH old AS (SELECT id, places_wanted, places_open FROM annotate_hit WHERE {where}),

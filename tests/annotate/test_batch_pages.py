@@ -56,8 +56,8 @@ def url(name: str, *arguments: object) -> str:
     return reverse(f"annotate:{name}", args=["bridges", *arguments])
 
 
-def body(client: Client, address: str, status: int = 200, **data: str) -> str:
-    response = client.get(address, data)
+def body(client: Client, address: str, query: dict[str, str] | None = None, status: int = 200, **data: str) -> str:
+    response = client.get(address, {**(query or {}), **data})
     assert response.status_code == status, response.content.decode()[:2_000]
     return response.content.decode()
 
@@ -121,7 +121,7 @@ def test_a_new_batch_is_planned_then_made(project: Project, manager: Membership,
     make_corpus(project, name="two", n_passages=1, n_candidates=5)
     client = client_of(manager)
     assert "Look at the plan" in body(client, url("batch-new"))
-    planned = body(client, url("batch-new"), **CHOICE, datasets="one")
+    planned = body(client, url("batch-new"), CHOICE, datasets="one")
     assert "22, of 2 questions on 2 passages" in planned
     assert "<dt>HITs</dt><dd>4</dd>" in planned
     assert "<strong>5.76</strong>" in planned
@@ -137,8 +137,8 @@ def test_a_new_batch_is_planned_then_made(project: Project, manager: Membership,
 def test_a_choice_that_cannot_be_is_shown_again(project: Project, manager: Membership, client_of: SignIn) -> None:
     make_corpus(project)
     client = client_of(manager)
-    assert "Say how many" in body(client, url("batch-new"), status=422, **{**CHOICE, "judgments": ""})
-    assert "1000" in body(client, url("batch-new"), status=422, **{**CHOICE, "judgments": "5000"})
+    assert "Say how many" in body(client, url("batch-new"), {**CHOICE, "judgments": ""}, 422)
+    assert "1000" in body(client, url("batch-new"), {**CHOICE, "judgments": "5000"}, 422)
     assert client.post(url("batch-new"), {**CHOICE, "hit_size": "x"}).status_code == 422
     assert not Batch.objects.exists()
 
@@ -289,14 +289,12 @@ def test_remarks_are_listed_filtered_and_resolved(
     back = url("remark-list") + "?kind=flag"
     response = client.post(url("remark-resolve", remark.pk), {"next": back})
     assert response["Location"] == back
-    remark.refresh_from_db()
-    assert remark.resolved_at is not None
+    assert Remark.objects.filter(resolved_at__isnull=False).get() == remark
     assert LogEntry.objects.get(act="resolve remark").actor == manager
     assert "cut off" not in body(client, url("remark-list"))
     assert "cut off" in body(client, url("remark-list"), state="resolved")
     client.post(url("remark-resolve", remark.pk), {"again": "1", "next": "//evil.example/"})
-    remark.refresh_from_db()
-    assert remark.resolved_at is None
+    assert Remark.objects.filter(pk=remark.pk, resolved_at=None).exists()
     assert "Resolve" not in body(client_of(researcher), url("remark-list")).split("<tbody>")[1]
 
 

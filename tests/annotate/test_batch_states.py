@@ -62,7 +62,10 @@ def test_a_draft_is_opened_paused_closed_reopened_and_archived(batch: Batch, man
     steering.archive(batch=batch, actor=manager)
     batch.refresh_from_db()
     assert batch.state == Batch.State.ARCHIVED
-    said = [(entry.act, entry.before["state"], entry.after["state"]) for entry in reversed(LogEntry.objects.all()[:7])]
+    said = [
+        (entry.act, (entry.before or {})["state"], (entry.after or {})["state"])
+        for entry in reversed(LogEntry.objects.all()[:7])
+    ]
     assert said == [
         ("open batch", "draft", "open"),
         ("pause batch", "open", "paused"),

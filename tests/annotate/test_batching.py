@@ -1,5 +1,6 @@
 import json
 from io import StringIO
+from typing import Any
 
 import pytest
 from django.core.management import CommandError, call_command
@@ -228,7 +229,7 @@ def test_only_active_annotators_can_be_named(project: Project, researcher: Membe
         {"time_limit_minutes": 0},
     ],
 )
-def test_terms_that_cannot_be_are_refused(project: Project, terms: dict[str, object]) -> None:
+def test_terms_that_cannot_be_are_refused(project: Project, terms: dict[str, Any]) -> None:
     make_corpus(project)
     with pytest.raises(Refused):
         make(project, **terms)

@@ -193,7 +193,7 @@ def test_the_queue_is_read_by_its_index(project: Project, annotator: Membership)
     with connection.cursor() as cursor:
         cursor.execute("ANALYZE annotate_hit, annotate_item, annotate_assignment")
         cursor.execute(
-            "EXPLAIN " + places._FREE_HIT.format(passage="", skip="SKIP LOCKED"),
+            "EXPLAIN " + places._FREE_HIT.format(only="", lock="FOR NO KEY UPDATE OF h SKIP LOCKED"),
             {"batch": batch.pk, "me": annotator.pk},
         )
         plan = "\n".join(row[0] for row in cursor.fetchall())

@@ -3,6 +3,8 @@
 import json
 from datetime import date, timedelta
 from io import StringIO
+from typing import Any
+from uuid import UUID
 
 import pytest
 from django.core.management import CommandError, call_command
@@ -37,7 +39,7 @@ def batch(project: Project, annotator: Membership, other_annotator: Membership) 
     return batch
 
 
-def claim(person: Membership) -> object:
+def claim(person: Membership) -> UUID:
     found = serving.claim(person)
     assert not isinstance(found, serving.Nothing)
     return found
@@ -47,7 +49,7 @@ def broken() -> dict[str, list[str]]:
     return {breach.rule: breach.ids for breach in verifying.verify()}
 
 
-def run(statement: str, *arguments: object) -> None:
+def run(statement: str, *arguments: Any) -> None:
     with connection.cursor() as cursor:
         cursor.execute(statement, arguments)
 

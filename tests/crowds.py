@@ -1,0 +1,47 @@
+"""Many real processes at once, each with a database connection of its own."""
+
+import multiprocessing
+import traceback
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from django.db import connections
+
+_fork = multiprocessing.get_context("fork")
+
+
+def all_at_once(act: Callable[[Any], Any], arguments: Sequence[Any], *, seconds: float = 120) -> list[Any]:
+    """Call `act` in one process per argument, all let go by one barrier; what each returned, in order.
+
+    An exception in any of them is raised here, with its traceback.
+    """
+    connections.close_all()
+    barrier = _fork.Barrier(len(arguments))
+    pipes = [_fork.Pipe(duplex=False) for _ in arguments]
+    processes = [
+        _fork.Process(target=_run, args=(act, argument, barrier, sender), daemon=True)
+        for argument, (_, sender) in zip(arguments, pipes, strict=True)
+    ]
+    for process in processes:
+        process.start()
+    results = []
+    for process, (receiver, _) in zip(processes, pipes, strict=True):
+        if not receiver.poll(seconds):
+            raise TimeoutError(f"a process gave no answer within {seconds} s")
+        is_error, result = receiver.recv()
+        process.join()
+        if is_error:
+            raise AssertionError(result)
+        results.append(result)
+    return results
+
+
+def _run(act: Callable[[Any], Any], argument: Any, barrier: Any, sender: Any) -> None:
+    try:
+        connections.close_all()
+        barrier.wait(60)
+        answer = (False, act(argument))
+    except BaseException:
+        answer = (True, traceback.format_exc())
+    connections.close_all()
+    sender.send(answer)
