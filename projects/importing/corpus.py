@@ -51,6 +51,7 @@ class CorpusRows:
         self.values = Values(limits, notes)
         self.datasets: dict[str, SeenDataset] = {}
         self.n_passages = self.n_questions = self.n_candidates = 0
+        self._find_columns()
         self._last_dataset: tuple[Any, SeenDataset] | None = None
         self._last_passage: tuple[tuple[Any, ...], SeenPassage] | None = None
         self._last_question: tuple[tuple[Any, ...], SeenQuestion] | None = None
@@ -63,6 +64,13 @@ class CorpusRows:
                 if len(known) >= self.limits.columns:
                     raise Broken(f"more than {self.limits.columns} different keys")
                 self.plan.meet(column)
+                self._find_columns()
+
+    def _find_columns(self) -> None:
+        """The columns of what is compared in every row; "" is a column that no record has."""
+        column = self.plan.column
+        self._passage_columns = tuple(map(column, ("passage_id", "passage", "title", "documents", "split")))
+        self._question_columns = tuple(filter(None, map(column, ("question_type", "entities", "span"))))
 
     def dataset_of(self, record: dict[str, Any], line: int) -> SeenDataset:
         column = self.columns.get("dataset", "")
@@ -115,7 +123,7 @@ class CorpusRows:
         column, id_column = columns["question"], columns.get("question_id", "")
         raw = (
             *(dataset.number, passage and passage.key, get(column), get(id_column) if id_column else None, references),
-            *(get(columns[name]) for name in ("question_type", "entities", "span") if name in columns),
+            *map(get, self._question_columns),
         )
         if self._last_question is not None and raw == self._last_question[0]:
             return self._last_question[1]
@@ -155,8 +163,7 @@ class CorpusRows:
     def _passage_of(self, record: dict[str, Any], line: int, dataset: SeenDataset) -> SeenPassage | None:
         """The passage of this record, written if it is new; None where the record has none."""
         columns, get = self.columns, record.get
-        names = ("passage_id", "passage", "title", "documents", "split")
-        raw = (dataset.number, *((get(columns[name]) if name in columns else None) for name in names))
+        raw = (dataset.number, *map(get, self._passage_columns))
         if self._last_passage is not None and raw == self._last_passage[0] and type(raw[1]) is not bool:
             return self._last_passage[1]
         before = self.notes.total
