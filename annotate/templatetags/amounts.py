@@ -10,7 +10,7 @@ def number(value: float | None) -> str:
     """12480 as 12,480; a fraction keeps one decimal."""
     if value is None:
         return "–"
-    return f"{value:,.1f}" if isinstance(value, float) and not value.is_integer() else f"{int(value):,}"
+    return f"{value:,.0f}" if value == int(value) else f"{value:,.1f}"
 
 
 @register.filter
