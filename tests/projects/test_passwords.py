@@ -94,7 +94,7 @@ def test_a_manager_makes_a_link_that_works_once(manager: Membership, annotator: 
 def test_a_link_ends_after_an_hour(monkeypatch: pytest.MonkeyPatch) -> None:
     user = make_user("anna", password=OLD)
     path = passwords.link_path(user)
-    now = PasswordResetTokenGenerator._now  # type: ignore[attr-defined]
+    now = PasswordResetTokenGenerator._now
     from datetime import timedelta
 
     for minutes, status in ((59, 200), (61, 410)):

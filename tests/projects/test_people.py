@@ -116,7 +116,9 @@ def test_suspending_and_removing_count_from_the_next_request(
         ours.post(path("standing", researcher), {"standing": standing, "why": "Asked to"})
         assert theirs.get(page).status_code == status
     entries = LogEntry.objects.filter(act="change standing")
-    assert [entry.after["standing"] for entry in entries] == ["active", "removed", "active", "suspended"]
+    assert [entry.after for entry in entries] == [
+        {"standing": standing} for standing in ("active", "removed", "active", "suspended")
+    ]
     assert {entry.why for entry in entries} == {"Asked to"}
 
 
@@ -140,7 +142,7 @@ def test_names_are_for_managers(
     manager: Membership, researcher: Membership, annotator: Membership, client_of: SignIn
 ) -> None:
     assert annotator.user is not None
-    User.objects.filter(pk=annotator.user_id).update(first_name="Annabel", email="annabel@example.org")
+    User.objects.filter(pk=annotator.user.pk).update(first_name="Annabel", email="annabel@example.org")
     page = reverse("projects:people-list", args=[manager.project.slug])
     assert "Annabel" in client_of(manager).get(page).content.decode()
     assert client_of(researcher).get(page).status_code == 403

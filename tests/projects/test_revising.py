@@ -69,7 +69,11 @@ def test_a_rubric_of_ones_own_becomes_the_next_version(manager: Membership, clie
     assert fluency.anchors == [{"value": 1, "text": "Hardly readable"}, {"value": 7, "text": "Like a good writer"}]
     assert (useful.key, useful.kind, useful.low, useful.high) == ("useful", "continuous", 0, 100)
     assert (useful.is_reversed, useful.used_for_quality, fluency.used_for_quality) == (True, False, True)
-    assert LogEntry.objects.get(act="change rubric").after["criteria"] == ["fluency", "useful"]
+    assert LogEntry.objects.get(act="change rubric").after == {
+        "version": 2,
+        "name": "Two sides",
+        "criteria": ["fluency", "useful"],
+    }
     page = client.get(reverse("projects:rubric-show", args=[project.slug])).content.decode()
     assert "Like a good writer" in page
     earlier = client.get(reverse("projects:rubric-version", args=[project.slug, 1])).content.decode()

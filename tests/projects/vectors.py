@@ -107,7 +107,7 @@ HTML = [
     "<math href=javascript:alert(1)>x</math>",
     "<math><annotation-xml encoding=text/html><img src=x onerror=alert(1)></annotation-xml></math>",
     "<form><math><mtext></form><form><mglyph><style></math><img src onerror=alert(1)>",
-    '<math><mtext><h1><a><h6></a></h6><mglyph><svg><mtext><style><a title="</style><img src onerror=alert(1)>"></style></h1>',
+    '<math><mtext><h1><a><h6></a></h6><mglyph><svg><style><a title="</style><img src onerror=alert(1)>"></style></h1>',
     "<table><td background=javascript:alert(1)>x</td></table>",
     "<table><form><td></form><img src=x onerror=alert(1)></td></table>",
     '<td style="background:url(//evil.example/x)">x</td>',
