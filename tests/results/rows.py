@@ -1,0 +1,125 @@
+"""Judged batches for tests of the results: written as rows, or imported from a file as people do."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from django.utils import timezone
+
+from annotate import importing
+from annotate.models import Assignment, Batch, Hit, Item, Judgment
+from projects.importing import CriterionColumn, Kind, Options
+from projects.models import Candidate, Criterion, Membership, Project, Rubric
+from tests.factories import make_candidates, make_dataset, make_membership, make_passage, make_question
+from tests.measures.frames import CANONICAL
+
+Ratings = Mapping[Candidate, Mapping[Membership, float | None]]
+
+
+def judge(
+    project: Project,
+    ratings: Ratings,
+    *,
+    rubric: Rubric | None = None,
+    criterion: Criterion | None = None,
+    counted: bool = True,
+    control: str = "none",
+    not_blind: bool = False,
+    **over: Any,
+) -> Batch:
+    """A closed batch with one HIT per candidate, in which these annotators gave these ratings."""
+    rubric = rubric or project.rubrics.order_by("-version")[0]
+    criterion = criterion or rubric.criteria.order_by("position")[0]
+    number = project.batches.count() + 1
+    made = {"name": f"Batch {number}", "state": "closed", "rubric": rubric, **over}
+    batch = Batch.objects.create(project=project, number=number, **made)
+    now = timezone.now()
+    for place, (candidate, by) in enumerate(ratings.items()):
+        hit = Hit.objects.create(
+            batch=batch,
+            passage_id=candidate.question.passage_id,
+            number=place + 1,
+            queue_key=place,
+            places_wanted=len(by),
+            places_open=0,
+            places_done=len(by),
+        )
+        item = Item.objects.create(
+            hit=hit, question=candidate.question, position=1, candidate=candidate, control=control
+        )
+        for annotator, value in by.items():
+            assignment = Assignment.objects.create(
+                hit=hit,
+                annotator=annotator,
+                state="submitted",
+                mark="counted" if counted else "surplus",
+                layout=[item.pk],
+                submitted_at=now,
+                item_seconds=[4.5],
+                active_seconds=4.5,
+                wall_seconds=6,
+                not_blind=not_blind,
+            )
+            Judgment.objects.create(
+                assignment=assignment,
+                item=item,
+                annotator=annotator,
+                candidate=candidate if control == "none" else None,
+                criterion=criterion,
+                value=value,
+                is_counted=counted,
+                not_counted_reason="" if counted else "surplus",
+            )
+    return batch
+
+
+def canonical(project: Project, **over: Any) -> Batch:
+    """Krippendorff's four annotators and twelve units, six units in each of two splits."""
+    dataset = make_dataset(project, "canonical")
+    candidates = []
+    for half, split in enumerate(("dev", "test")):
+        question = make_question(make_passage(dataset, f"canonical-{half}", split=split), f"canonical-q{half}")
+        for n in range(6):
+            candidates += make_candidates(
+                question, external_id=f"unit-{half * 6 + n:02}", source="even" if n % 2 == 0 else "odd"
+            )
+    people = [make_membership(project) for _ in CANONICAL]
+    ratings: dict[Candidate, dict[Membership, float | None]] = {candidate: {} for candidate in candidates}
+    for person, line in zip(people, CANONICAL, strict=True):
+        for candidate, value in zip(candidates, line.split(), strict=True):
+            if value != ".":
+                ratings[candidate][person] = float(value)
+    return judge(project, ratings, **over)
+
+
+def take_file(
+    project: Project,
+    content: str | bytes,
+    name: str,
+    folder: Path,
+    *,
+    kind: Kind = Kind.CANDIDATES,
+    criteria: tuple[str, ...] = (),
+    **options: Any,
+) -> Any:
+    """Import a file as the command does."""
+    folder.mkdir(exist_ok=True, parents=True)
+    path = folder / f"file-{project.imports.count()}"
+    path.write_bytes(content.encode() if isinstance(content, str) else content)
+    made = Options(criteria=tuple(map(CriterionColumn.parse, criteria)), **options)
+    return importing.import_now(
+        project=project, path=path, name=name, folder=folder / "spool", actor=None, options=made, kind=kind
+    )
+
+
+def answer(command: str, *arguments: str) -> dict[str, Any]:
+    """What a command says with --json."""
+    import io
+    import json
+
+    from django.core.management import call_command
+
+    out = io.StringIO()
+    call_command(command, *arguments, "--json", stdout=out)
+    made: dict[str, Any] = json.loads(out.getvalue())
+    return made
