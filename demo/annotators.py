@@ -1,6 +1,7 @@
 """Simulated annotators: they work through the acts that people's pages use, and rate by a rule of their own.
 
-Each is a membership of kind *simulated* that nobody can sign in to, so every page and file says what they are.
+Each is a membership of kind *simulated* that nobody can sign in to, and goes by a pseudonym that says so: every page
+and every file that names them tells what they are.
 All chance comes from one seeded generator per annotator, and items are rated in their canonical order:
 the same seed gives the same ratings, however the page was shuffled.
 """
@@ -85,7 +86,7 @@ class Temperament:
 
 
 CAREFUL = Temperament("careful", Reader(error=0.09), comment_share=0.05, flag_share=0.015)
-NOISY = Temperament("noisy", Reader(error=0.22), return_share=0.06, comment_share=0.02, cannot_share=0.01)
+NOISY = Temperament("noisy", Reader(error=0.22), return_share=0.06, comment_share=0.02, cannot_share=0.03)
 BIASED = Temperament("biased", Reader(error=0.12, leaning=-0.16), flag_share=0.02)
 HASTY = Temperament(
     "hasty",
@@ -96,16 +97,16 @@ HASTY = Temperament(
 )
 
 _COMMENTS = (
-    ("This answers another question.", "It says the opposite of the reference."),
-    ("The words are right, but the sense is not.", "Only a small part of it is right."),
-    ("Half of it is there.", "Not wrong, but too general."),
+    ("This answers something else.", "Not what the reference says."),
+    ("Very little of it is right.", "The words are right, but not the sense."),
+    ("Half of it is there.", "Right and wrong in equal parts."),
     ("A small thing is missing.", "Nearly the same; less exact than the reference."),
-    ("Other words, same meaning.", "Long, but all of it is right."),
+    ("Other words, same meaning.", "All that matters is there."),
 )
 _FLAG_COMMENTS = (
     "The second reference says more than the passage does.",
     "The question could be read in two ways.",
-    "I think this answer is cut off.",
+    "I am not sure that both references say the same.",
 )
 _RETURN_REASONS = (
     "I had to stop before I could finish.",
@@ -180,7 +181,7 @@ class SimulatedAnnotator:
         sheet.seconds[place] = round(float(reading * self.rng.lognormal(0.0, 0.35)), 2)
         seems = [likes.judgement.rate(seen, self.rng) for _ in criteria]
         says, flags, cannot = self.rng.random(3)
-        if cannot < likes.cannot_share:
+        if cannot < likes.cannot_share and seen.worth < 0.5:
             sheet.cannot[place] = _CANNOT_REASON
             return
         sheet.values[place] = {
@@ -232,7 +233,12 @@ def hire(project: Project, temperaments: Sequence[Temperament], *, worth: Worth,
         membership, _ = Membership.objects.get_or_create(
             project=project,
             imported_name=f"simulated {number} ({temperament.name})",
-            defaults={"kind": Membership.Kind.SIMULATED, "role": Membership.Role.ANNOTATOR, "is_annotator": True},
+            defaults={
+                "kind": Membership.Kind.SIMULATED,
+                "role": Membership.Role.ANNOTATOR,
+                "is_annotator": True,
+                "pseudonym": f"simulated-{number}",
+            },
         )
         rng = np.random.default_rng([seed, number])
         annotators.append(SimulatedAnnotator(membership, temperament, worth, rng))

@@ -35,8 +35,8 @@ def test_simulated_annotators_are_marked_and_cannot_sign_in(project: Project) ->
     assert membership.user is None
     assert membership.is_annotator
     assert not membership.can_read
-    assert membership.imported_name is not None
-    assert "simulated" in membership.imported_name
+    assert "simulated" in (membership.imported_name or "")
+    assert membership.pseudonym.startswith("simulated"), "pages and files show the pseudonym alone"
 
 
 def test_hiring_the_same_again_makes_nobody_new(project: Project) -> None:
@@ -126,8 +126,8 @@ def test_some_comment_flag_and_cannot_judge(project: Project) -> None:
     assert Remark.objects.filter(is_flagged=True).exclude(comment="").count() == 4
     talker.temperament = replace(EXACT, cannot_share=1.0)
     assert talker.work_once()
-    assert Remark.objects.exclude(cannot_judge_reason="").count() == 4
-    assert Judgment.objects.filter(value=None).count() == 4
+    assert Remark.objects.exclude(cannot_judge_reason="").count() == 2, "of what is at most half right"
+    assert Judgment.objects.filter(value=None).count() == 2
 
 
 def test_begun_work_stays_open_with_its_draft(project: Project) -> None:
