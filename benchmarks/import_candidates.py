@@ -61,9 +61,8 @@ def measure(path: Path, size: int, rounds: int) -> float:
     print(f"{size:,} candidates in {path.stat().st_size / 2**20:,.0f} MB")
     print(f"  import       {ours['seconds']:6.2f} s  {size / ours['seconds']:8,.0f} rows/s  peak {ours['rss']:,.0f} MB")
     print(f"               of which checked {ours['checked']:.2f} s, written {ours['seconds'] - ours['checked']:.2f} s")
-    print(
-        f"  bulk_create  {theirs['seconds']:6.2f} s  {size / theirs['seconds']:8,.0f} rows/s  peak {theirs['rss']:,.0f} MB"
-    )
+    rate = size / theirs["seconds"]
+    print(f"  bulk_create  {theirs['seconds']:6.2f} s  {rate:8,.0f} rows/s  peak {theirs['rss']:,.0f} MB")
     print(f"  ratio        {ours['seconds'] / theirs['seconds']:6.2f}", flush=True)
     return size / ours["seconds"]
 

@@ -87,7 +87,7 @@ def plan_split(
 
 
 def write_split(*, project: Project, plan: SplitPlan, actor: Membership | None) -> int:
-    """Write a plan; returns how many passages got their split. One that got another meanwhile is refused with a list."""
+    """Write a plan; returns how many passages got their split. Those that got one meanwhile are Refused, as a list."""
     with transaction.atomic():
         Project.objects.select_for_update(no_key=True).get(pk=project.pk)
         ids = sorted(plan.assigned)

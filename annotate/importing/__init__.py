@@ -5,7 +5,7 @@ from copy import deepcopy
 from pathlib import Path
 
 from django.db import connection, transaction
-from django.db.models import Max
+from django.db.models import Max, Q
 from django.utils import timezone
 
 from annotate.importing import corpus, judgments
@@ -17,7 +17,7 @@ from projects.importing import Checked, Kind, Options, Report, check
 from projects.importing.checking import save
 from projects.models import Membership, Project
 
-__all__ = ["check_file", "import_now", "next_number", "refuse_if_imported", "write"]
+__all__ = ["check_alone", "check_file", "compare", "import_now", "next_number", "refuse_if_imported", "write"]
 
 
 def check_file(
@@ -35,10 +35,30 @@ def check_file(
     Raises FileRefused, or Refused where these bytes and options were imported already; the spool is gone then.
     Stores nothing.
     """
-    known = judgments.known_criteria(project)
-    checked = check(
-        path=path, name=name, folder=folder, options=options, kind=kind, known=known, on_progress=on_progress
+    checked = check_alone(
+        project=project, path=path, name=name, folder=folder, options=options, kind=kind, on_progress=on_progress
     )
+    compare(project=project, checked=checked)
+    return checked
+
+
+def check_alone(
+    *,
+    project: Project,
+    path: Path,
+    name: str,
+    folder: Path,
+    options: Options | None = None,
+    kind: Kind = Kind.CANDIDATES,
+    on_progress: OnProgress | None = None,
+) -> Checked:
+    """Check every row by itself, on the scales of the project's criteria. Who writes at once needs no more."""
+    known = judgments.known_criteria(project)
+    return check(path=path, name=name, folder=folder, options=options, kind=kind, known=known, on_progress=on_progress)
+
+
+def compare(*, project: Project, checked: Checked) -> None:
+    """Hold a checked file against the project, storing nothing; raises as `check_file` does."""
     try:
         refuse_if_imported(project, checked)
         with transaction.atomic():
@@ -48,7 +68,6 @@ def check_file(
         checked.spool.discard()
         raise
     save(checked)
-    return checked
 
 
 def import_now(
@@ -62,10 +81,9 @@ def import_now(
     kind: Kind = Kind.CANDIDATES,
     on_progress: OnProgress | None = None,
 ) -> Report:
-    """Check and write in one go, as the command line does. Raises as `check_file` and `write` do."""
-    known = judgments.known_criteria(project)
-    checked = check(
-        path=path, name=name, folder=folder, options=options, kind=kind, known=known, on_progress=on_progress
+    """Check and write in one go. Raises as `check_file` and `write` do."""
+    checked = check_alone(
+        project=project, path=path, name=name, folder=folder, options=options, kind=kind, on_progress=on_progress
     )
     try:
         return write(project=project, checked=checked, actor=actor, on_progress=on_progress)
@@ -105,12 +123,13 @@ def write(
 def refuse_if_imported(project: Project, checked: Checked, *, job: Import | None = None) -> None:
     """Raise Refused if these bytes with these options are in the project, or on their way."""
     earlier = Import.objects.filter(
+        ~Q(pk=job.pk if job else 0),
         project=project,
         kind=checked.kind.value,
         sha256=checked.sha256,
         step=Import.Step.WRITE,
         state__in=(*Import.LIVE, Import.State.DONE),
-    ).exclude(pk=job.pk if job else None)
+    )
     number = earlier.values_list("number", flat=True).first()
     if number is not None:
         raise already(number)

@@ -96,7 +96,8 @@ def _link_passages(cursor: Any, name: str) -> None:
         cursor,
         name,
         "passage",
-        f"""SELECT s.line, format('the passage “%%s” has another text in the project', left(s.external_id, 60)) AS reason
+        f"""SELECT s.line,
+                   format('the passage “%%s” has another text in the project', left(s.external_id, 60)) AS reason
             FROM staged_passages s WHERE s.is_given AND EXISTS (SELECT 1 {found} AND (
                 p.text <> s.text OR coalesce(p.documents, '[]') <> coalesce(NULLIF(s.documents, '')::jsonb, '[]')))""",
     )

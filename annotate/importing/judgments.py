@@ -69,8 +69,10 @@ def stage_judgments(cursor: Any, project: Project, checked: Checked, progress: P
         cursor,
         checked.name,
         "candidate_id",
-        f"""SELECT s.line, CASE n.found WHEN 0 THEN format('no candidate “%%s” in the project', left(s.external_id, 60))
-                ELSE format('“%%s” is the id of a candidate in %%s datasets; say which', left(s.external_id, 60), n.found) END AS reason
+        f"""SELECT s.line, CASE n.found
+                   WHEN 0 THEN format('no candidate “%%s” in the project', left(s.external_id, 60))
+                   ELSE format('“%%s” is the id of a candidate in %%s datasets; say which',
+                               left(s.external_id, 60), n.found) END AS reason
             FROM (SELECT DISTINCT line, external_id, dataset FROM staged_judgments) s
             CROSS JOIN LATERAL (SELECT count(*) AS found FROM {matching}) n WHERE n.found <> 1""",
         [project.pk],
@@ -101,9 +103,9 @@ def skip_known(cursor: Any, project: Project, checked: Checked, report: Report) 
     )
     cursor.execute(
         """UPDATE staged_values v SET annotator_id = m.id FROM projects_membership m
-           WHERE m.project_id = %s AND (m.imported_name = v.annotator
-                 OR (m.pseudonym = v.annotator AND NOT EXISTS (
-                     SELECT 1 FROM projects_membership n WHERE n.project_id = m.project_id AND n.imported_name = v.annotator)))""",
+           WHERE m.project_id = %s AND (m.imported_name = v.annotator OR (m.pseudonym = v.annotator AND NOT EXISTS (
+               SELECT 1 FROM projects_membership n
+               WHERE n.project_id = m.project_id AND n.imported_name = v.annotator)))""",
         [project.pk],
     )
     counted = """annotate_judgment j JOIN projects_criterion k ON k.id = j.criterion_id
@@ -143,14 +145,16 @@ def write_judgments(
     _write_annotators(cursor, project)
     rubric = _rubric_for(project, checked)
     cursor.execute(
-        "UPDATE staged_values v SET criterion_id = k.id FROM projects_criterion k WHERE k.rubric_id = %s AND k.key = v.criterion",
+        """UPDATE staged_values v SET criterion_id = k.id FROM projects_criterion k
+           WHERE k.rubric_id = %s AND k.key = v.criterion""",
         [rubric.pk],
     )
     batch = _create_batch(cursor, project, checked, rubric, actor)
     _write_hits(cursor, batch)
     progress.at(0.9)
     cursor.execute(
-        """INSERT INTO annotate_judgment (assignment_id, item_id, annotator_id, candidate_id, criterion_id, value, judged_at)
+        """INSERT INTO annotate_judgment
+               (assignment_id, item_id, annotator_id, candidate_id, criterion_id, value, judged_at)
            SELECT a.id, i.id, v.annotator_id, v.candidate_id, v.criterion_id, v.value, v.judged_at
            FROM staged_values v JOIN staged_items i ON i.candidate_id = v.candidate_id
            JOIN staged_assignments a ON a.hit_id = i.hit_id AND a.annotator_id = v.annotator_id
@@ -217,7 +221,8 @@ def _spec(project: Project, column: CriterionColumn) -> CriterionSpec:
 
 def _create_batch(cursor: Any, project: Project, checked: Checked, rubric: Rubric, actor: Membership | None) -> Batch:
     cursor.execute(
-        """SELECT max(n) FROM (SELECT count(DISTINCT annotator_id) AS n FROM staged_values GROUP BY candidate_id) each"""
+        """SELECT max(n) FROM (
+               SELECT count(DISTINCT annotator_id) AS n FROM staged_values GROUP BY candidate_id) each"""
     )
     most = cursor.fetchone()[0]
     now = timezone.now()
@@ -259,7 +264,8 @@ def _write_hits(cursor: Any, batch: Batch) -> None:
     create(
         cursor,
         "staged_hits",
-        "id bigint DEFAULT nextval(pg_get_serial_sequence('annotate_hit', 'id')), passage_id bigint, part bigint, number integer",
+        """id bigint DEFAULT nextval(pg_get_serial_sequence('annotate_hit', 'id')), passage_id bigint, part bigint,
+           number integer""",
     )
     cursor.execute(
         """INSERT INTO staged_hits (passage_id, part, number)
@@ -267,12 +273,14 @@ def _write_hits(cursor: Any, batch: Batch) -> None:
            FROM (SELECT DISTINCT passage_id, part FROM staged_items) each ORDER BY 3"""
     )
     cursor.execute(
-        "UPDATE staged_items i SET hit_id = h.id FROM staged_hits h WHERE h.passage_id = i.passage_id AND h.part = i.part"
+        """UPDATE staged_items i SET hit_id = h.id FROM staged_hits h
+           WHERE h.passage_id = i.passage_id AND h.part = i.part"""
     )
     create(
         cursor,
         "staged_assignments",
-        "id bigint DEFAULT nextval(pg_get_serial_sequence('annotate_assignment', 'id')), hit_id bigint, annotator_id bigint, layout bigint[]",
+        """id bigint DEFAULT nextval(pg_get_serial_sequence('annotate_assignment', 'id')), hit_id bigint,
+           annotator_id bigint, layout bigint[]""",
     )
     cursor.execute("ANALYZE staged_items")
     cursor.execute(
@@ -287,9 +295,11 @@ def _write_hits(cursor: Any, batch: Batch) -> None:
 
 def _fill_places(cursor: Any, batch: Batch) -> None:
     cursor.execute(
-        """INSERT INTO annotate_hit (id, batch_id, passage_id, number, purpose, queue_key, places_wanted, places_open, places_done)
+        """INSERT INTO annotate_hit
+               (id, batch_id, passage_id, number, purpose, queue_key, places_wanted, places_open, places_done)
            SELECT h.id, %s, h.passage_id, h.number, 'work', h.number, a.n, 0, a.n
-           FROM staged_hits h JOIN (SELECT hit_id, count(*) AS n FROM staged_assignments GROUP BY hit_id) a ON a.hit_id = h.id
+           FROM staged_hits h
+           JOIN (SELECT hit_id, count(*) AS n FROM staged_assignments GROUP BY hit_id) a ON a.hit_id = h.id
            ORDER BY h.number""",
         [batch.pk],
     )

@@ -13,19 +13,18 @@ from projects.importing.spool import TABLES
 
 OnProgress = Callable[[int, int], None]
 
+_ID = "id bigint DEFAULT nextval(pg_get_serial_sequence('{}', 'id')), is_known boolean DEFAULT false"
 _COLUMNS: dict[str, str] = {
-    "passages": """key integer, dataset integer, line integer, has_id boolean, is_given boolean, external_id text,
-        title text, text text, split text, documents text,
-        id bigint DEFAULT nextval(pg_get_serial_sequence('projects_passage', 'id')), is_known boolean DEFAULT false""",
+    "passages": f"""key integer, dataset integer, line integer, has_id boolean, is_given boolean, external_id text,
+        title text, text text, split text, documents text, {_ID.format("projects_passage")}""",
     "splits": "passage integer, split text",
-    "questions": """key integer, passage integer, line integer, has_id boolean, external_id text, text text, type text,
-        span text, entities text[],
-        id bigint DEFAULT nextval(pg_get_serial_sequence('projects_question', 'id')), is_known boolean DEFAULT false""",
+    "questions": f"""key integer, passage integer, line integer, has_id boolean, external_id text, text text, type text,
+        span text, entities text[], {_ID.format("projects_question")}""",
     "references": "question integer, position integer, line integer, text text, opinion text",
-    "candidates": """key integer, question integer, line integer, has_id boolean, rank integer, confidence float8,
-        external_id text, text text, source text, opinion text, metadata text,
-        id bigint DEFAULT nextval(pg_get_serial_sequence('projects_candidate', 'id')), is_known boolean DEFAULT false""",
-    "pairs": "question integer, candidate_1 integer, candidate_2 integer, score_1 float8, score_2 float8, phenomenon text",
+    "candidates": f"""key integer, question integer, line integer, has_id boolean, rank integer, confidence float8,
+        external_id text, text text, source text, opinion text, metadata text, {_ID.format("projects_candidate")}""",
+    "pairs": """question integer, candidate_1 integer, candidate_2 integer, score_1 float8, score_2 float8,
+        phenomenon text""",
     "scores": "candidate integer, line integer, value float8, slot integer, annotator text, criterion text",
     "judgments": """line integer, value float8, slot integer, judged_at timestamptz, dataset text, external_id text,
         annotator text, criterion text""",

@@ -45,16 +45,20 @@ def import_file(
     if not path.is_file():
         raise Refused(f"There is no file {path}.")
     with tempfile.TemporaryDirectory(prefix="concord-import-") as folder:
-        shared = {"project": project, "name": path.name, "options": wanted, "kind": kind}
+        checked = importing.check_alone(
+            project=project,
+            path=path,
+            name=path.name,
+            folder=Path(folder) / "spool",
+            options=wanted,
+            kind=kind,
+            on_progress=command.progress,
+        )
         if options["dry_run"]:
-            checked = importing.check_file(
-                **shared, path=path, folder=Path(folder) / "spool", on_progress=command.progress
-            )
+            importing.compare(project=project, checked=checked)
             report = checked.report
         else:
-            report = importing.import_now(
-                **shared, path=path, folder=Path(folder) / "spool", actor=None, on_progress=command.progress
-            )
+            report = importing.write(project=project, checked=checked, actor=None, on_progress=command.progress)
     command.answer(report.as_dict() | {"dry_run": options["dry_run"]})
 
 

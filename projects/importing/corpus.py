@@ -229,8 +229,8 @@ class CorpusRows:
 
     def _another_split(self, line: int, passage: SeenPassage, split: str) -> None:
         if passage.split:
-            name = shown(passage.external_id, 60)
-            reason = f"the passage “{name}” is in “{shown(split)}” here and in “{shown(passage.split)}” on line {passage.line}"
+            name, here, there = shown(passage.external_id, 60), shown(split), shown(passage.split)
+            reason = f"the passage “{name}” is in “{here}” here and in “{there}” on line {passage.line}"
             self.notes.problem(line, self.columns.get("split", ""), reason)
         else:
             passage.split = split
@@ -316,11 +316,10 @@ class CorpusRows:
 
     def _listed(self, value: Any, column: str, line: int, found: dict[str, str]) -> None:
         for entry in self.values.entries(value, column, line):
-            opinion = ""
+            said, opinion = entry, ""
             if type(entry) is dict and set(entry) <= {"text", "opinion"}:
-                opinion = self.values.text(entry.get("opinion"), column, line, 20)
-                entry = entry.get("text")
-            text = self.values.text(entry, column, line)
+                said, opinion = entry.get("text"), self.values.text(entry.get("opinion"), column, line, 20)
+            text = self.values.text(said, column, line)
             if text:
                 found.setdefault(text, opinion)
             else:

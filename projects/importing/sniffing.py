@@ -53,9 +53,8 @@ def format_of(path: Path, name: str, chosen: str) -> str:
     suffix = PurePosixPath(name).suffix.lower()
     wanted = chosen or SUFFIXES.get(suffix, "")
     if not wanted:
-        raise Broken(
-            f"the name ends in “{shown(suffix)}”, which is none of {', '.join(sorted(SUFFIXES))}; rename it or say its format"
-        )
+        known = ", ".join(sorted(SUFFIXES))
+        raise Broken(f"the name ends in “{shown(suffix)}”, which is none of {known}; rename it or say its format")
     _check_binary(head, wanted)
     if wanted == "json" and first_character(head) == "{":
         return "mocha"

@@ -7,7 +7,7 @@ import shutil
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, Self
 
 import orjson
 
@@ -36,7 +36,8 @@ TABLES: dict[str, tuple[str, ...]] = {
     "judgments": ("line", "value", "slot", "judged_at", "dataset", "external_id", "annotator", "criterion"),
 }
 """The columns of each file, in their order. `documents` and `metadata` are JSON (`documents` may be empty), `entities`
-is an array; `has_id` and `is_given` are `t` or `f`; a missing number is `\\N`; `slot` is 0 where an annotator is named."""
+is an array; `has_id` and `is_given` are `t` or `f`; a missing number is `\\N`; `slot` is 0 where an annotator is
+named."""
 
 
 class Spool:
@@ -48,7 +49,7 @@ class Spool:
         self._lines: dict[str, list[str]] = {table: [] for table in TABLES}
         self._held = 0
 
-    def __enter__(self) -> "Spool":
+    def __enter__(self) -> Self:
         self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         self._files = {table: self.file(table).open("wb") for table in TABLES}
         return self

@@ -2,8 +2,9 @@
 
 import codecs
 from collections.abc import Iterator
-from io import TextIOWrapper
+from io import BufferedReader, TextIOWrapper
 from pathlib import Path
+from typing import cast
 
 from projects.importing.limits import Limits
 from projects.importing.report import Broken, Notes
@@ -51,6 +52,12 @@ def open_text(path: Path, encoding: str) -> TextIOWrapper:
     return TextIOWrapper(path.open("rb", buffering=1 << 18), encoding=encoding, errors="strict", newline="")
 
 
+def byte_position(stream: TextIOWrapper) -> int:
+    """How many bytes are read; the text's own `tell` is slow and refused while iterating."""
+    buffer = cast(BufferedReader, stream.buffer)
+    return buffer.tell()
+
+
 def lines_of(stream: TextIOWrapper, limits: Limits) -> Iterator[str]:
     """Physical lines with their ends, each ended by LF, CR or CRLF and by nothing else."""
     cap = limits.row_chars
@@ -77,7 +84,7 @@ def bad_byte(path: Path, encoding: str) -> Broken:
                 line += _line_ends(before, after_return)
                 byte = f"byte 0x{error.object[error.start]:02x}"
                 name = encoding.removesuffix("-sig").upper()
-                offers = {"encoding": OFFERED} if encoding.startswith("utf-8") else {}
+                offers: dict[str, tuple[str, ...]] = {"encoding": OFFERED} if encoding.startswith("utf-8") else {}
                 return Broken(
                     f"not {name}: {byte}; save the file as UTF-8 or choose its encoding", line=line, offers=offers
                 )

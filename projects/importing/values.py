@@ -124,6 +124,8 @@ class Values:
     def documents(self, value: Any, column: str, line: int) -> list[dict[str, str]]:
         """Titled documents: objects with `title` and `text`, pairs of the two, or bare texts."""
         made = []
+        title: Any
+        text: Any
         for entry in self.entries(value, column, line):
             if type(entry) is str:
                 title, text = "", entry

@@ -57,6 +57,7 @@ def test_every_row_is_written_as_it_was_counted(take: Any, project: Project, own
     job = Import.objects.get()
     assert (job.number, job.state, job.step, job.requested_by) == (1, "done", "write", owner)
     entry = LogEntry.objects.get(act="import candidates")
+    assert entry.after is not None
     assert entry.after["candidates"] == 8
     verify()
 

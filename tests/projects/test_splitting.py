@@ -34,7 +34,9 @@ def test_whole_passages_come_nearest_to_the_shares(project: Project, dataset: Da
     assert not Passage.objects.exclude(split="").exists(), "planning writes nothing"
     assert write_split(project=project, plan=plan, actor=owner) == 40
     assert Passage.objects.filter(split="dev").count() == split.n_passages["dev"]
-    assert LogEntry.objects.get(act="split passages").after["seed"] == 1
+    after = LogEntry.objects.get(act="split passages").after
+    assert after is not None
+    assert after["seed"] == 1
 
 
 def test_the_seed_decides_and_nothing_else(project: Project, dataset: Dataset) -> None:
@@ -94,7 +96,9 @@ def test_every_passage_is_placed_once_and_no_single_move_would_help(sizes: list[
                 assert sum(each**2 for each in moved.values()) >= sum(each**2 for each in missing.values()) - 1e-6
 
 
-@pytest.mark.parametrize("text", ["train", "train=75", "a=1,a=2", "a=0,b=1", "a=-1,b=1", "a=nan,b=1", "a=inf,b=1", "=1,b=1", "a=x,b=1"])
+@pytest.mark.parametrize(
+    "text", ["train", "train=75", "a=1,a=2", "a=0,b=1", "a=-1,b=1", "a=nan,b=1", "a=inf,b=1", "=1,b=1", "a=x,b=1"]
+)
 def test_shares_that_make_no_split_are_refused(project: Project, text: str) -> None:
     with pytest.raises(Refused):
         plan_split(project=project, shares=parse_shares(text), seed=0)

@@ -26,7 +26,7 @@ class Command(ProjectCommand):
             datasets = list(project.datasets.filter(name__in=options["dataset"]))
             missing = set(options["dataset"]) - {dataset.name for dataset in datasets}
             if missing:
-                raise Refused(f"There is no dataset “{sorted(missing)[0]}”.")
+                raise Refused(f"There is no dataset “{min(missing)}”.")
         plan = plan_split(
             project=project, shares=parse_shares(options["shares"]), seed=options["seed"], datasets=datasets
         )

@@ -73,7 +73,7 @@ def checked_header(header: list[str], limits: Limits, notes: Notes, line: int | 
     return columns
 
 
-def check_shape(values: list[Any], n_columns: int, line: int) -> str | None:
+def check_shape(values: list[str], n_columns: int) -> str | None:
     """Say what is wrong with the number of cells of a row."""
     if len(values) == n_columns:
         return None

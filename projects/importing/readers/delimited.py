@@ -7,7 +7,7 @@ from io import TextIOWrapper
 from projects.importing.limits import DEFAULT_LIMITS
 from projects.importing.readers.base import Reader, Record, check_shape, checked_header
 from projects.importing.report import Broken
-from projects.importing.text import encoding_of, lines_of, open_text
+from projects.importing.text import byte_position, encoding_of, lines_of, open_text
 
 DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar"}
 
@@ -48,7 +48,7 @@ class DelimitedReader(Reader):
                     if len(row) == n_columns:
                         yield start, dict(zip(columns, row, strict=True))
                     elif row:
-                        notes.problem(start, "", check_shape(row, n_columns, start) or "")
+                        notes.problem(start, "", check_shape(row, n_columns) or "")
                     else:
                         notes.warn("Blank lines are left out.", start)
                     start = rows.line_num + 1
@@ -57,7 +57,7 @@ class DelimitedReader(Reader):
             return
 
     def position(self) -> int:
-        return self._stream.buffer.tell()
+        return byte_position(self._stream)
 
     def close(self) -> None:
         self._stream.close()

@@ -1,7 +1,8 @@
 """JSON lists, JSONL and MOCHA's JSON: objects one by one, with their lines.
 
 The standard decoder reads one value at a time from a window of text: it is as fast as an event parser in C, and
-unlike one it tells where a value stands, refuses NaN and shows every pair of an object, so that a key given twice is seen.
+unlike one it tells where a value stands, refuses NaN and shows every pair of an object, so that a key given twice is
+seen.
 """
 
 import json
@@ -14,7 +15,7 @@ from projects.importing.fields import IN_METADATA, OWN_METADATA
 from projects.importing.limits import Limits
 from projects.importing.readers.base import Reader, Record
 from projects.importing.report import Broken, shown
-from projects.importing.text import encoding_of, lines_of, open_text
+from projects.importing.text import byte_position, encoding_of, lines_of, open_text
 
 SPACE = " \t\r\n"
 SAMPLE = 200
@@ -103,7 +104,7 @@ class ObjectReader(Reader):
         yield from self._objects
 
     def position(self) -> int:
-        return self._stream.buffer.tell()
+        return byte_position(self._stream)
 
     def close(self) -> None:
         self._stream.close()
@@ -320,7 +321,7 @@ def _explain(error: json.JSONDecodeError) -> str:
 
 def _explain_line(error: json.JSONDecodeError, line: str) -> str:
     if line.strip(SPACE) in ("{", "["):
-        return "the object is spread over several lines; JSONL wants one object a line (a list in one piece is a .json file)"
+        return "the object is spread over several lines; JSONL wants one a line (a list in one piece is a .json file)"
     if error.msg == "Extra data":
         if line.rstrip(SPACE).endswith(","):
             return "there is a comma after the object; JSONL has none"

@@ -23,7 +23,7 @@ class XlsxReader(Reader):
         try:
             self._book = openpyxl.load_workbook(self._stream, read_only=True, data_only=True, keep_links=False)
             sheets = self._book.worksheets
-        except Exception as error:  # noqa: BLE001 - the library raises whatever its parsers raise
+        except Exception as error:  # the library raises whatever its parsers raise
             self._stream.close()
             raise Broken(f"the Excel file cannot be read: {shown(str(error))}") from error
         if not sheets:
@@ -40,19 +40,17 @@ class XlsxReader(Reader):
 
     def records(self) -> Iterator[Record]:
         columns, n_columns = self.columns, len(self.columns)
-        blank: list[int] = []
+        last = self._row
         for row in self._rows:
             if not row:
-                blank.append(self._row) if len(blank) < self.limits.lines_shown else None
                 continue
-            for line in blank:
+            for line in range(last + 1, self._row):
                 self.notes.warn("Blank lines are left out.", line)
-            blank.clear()
-            if len(row) < n_columns:
-                row += [""] * (n_columns - len(row))
-            elif len(row) > n_columns:
-                self.notes.problem(self._row, "", check_shape(row, n_columns, self._row) or "")
+            last = self._row
+            if len(row) > n_columns:
+                self.notes.problem(self._row, "", check_shape(row, n_columns) or "")
                 continue
+            row.extend([""] * (n_columns - len(row)))
             yield self._row, dict(zip(columns, row, strict=True))
 
     def position(self) -> int:
@@ -68,11 +66,16 @@ class XlsxReader(Reader):
         try:
             for row in self._sheet.iter_rows(values_only=True):
                 self._row += 1
+                if self._row > self.limits.rows + 1:
+                    # A row may call itself the trillionth; all before it would be made up as empty ones.
+                    raise Broken(f"more than {self.limits.rows:,} rows; split the file", line=self._row)
                 values = list(row)
                 while values and values[-1] is None:
                     values.pop()
                 yield [_as_text(value) for value in values]
-        except Exception as error:  # noqa: BLE001
+        except Broken:
+            raise
+        except Exception as error:
             raise Broken(f"the Excel file cannot be read on: {shown(str(error))}", line=self._row + 1) from error
 
     def _check_archive(self) -> None:

@@ -111,6 +111,15 @@ def test_an_archive_that_is_no_excel_file_is_refused(desk: Desk, tmp_path: Path)
     assert not list(tmp_path.parent.parent.glob("slip.csv"))
 
 
+def test_a_row_that_calls_itself_the_trillionth_is_refused_soon(desk: Desk) -> None:
+    content = xlsx(HEADER, ROW)
+    sheet = zipfile.ZipFile(io.BytesIO(content)).read("xl/worksheets/sheet1.xml")
+    far = sheet.replace(b'<row r="2"', b'<row r="999999999999"').replace(b'r="A2"', b'r="A999999999999"')
+    assert "more than 1,000 rows" in desk.reason(
+        repacked(content, "xl/worksheets/sheet1.xml", far), "a.xlsx", limits=Limits(rows=1_000)
+    )
+
+
 @pytest.mark.parametrize("cut", [30, 200, 1_000, 3_000])
 def test_a_damaged_excel_file_is_refused(desk: Desk, cut: int) -> None:
     content = xlsx(HEADER, ROW)
@@ -123,7 +132,9 @@ def test_entities_in_the_xml_of_excel_do_not_unfold(desk: Desk) -> None:
     laughs = b'<?xml version="1.0"?><!DOCTYPE x [<!ENTITY a "ha">' + b"".join(
         b'<!ENTITY %c "%s">' % (98 + n, b"&%c;" % (97 + n) * 10) for n in range(9)
     )
-    sheet = laughs + b"]><worksheet><sheetData><row><c t='inlineStr'><is><t>&j;</t></is></c></row></sheetData></worksheet>"
+    sheet = (
+        laughs + b"]><worksheet><sheetData><row><c t='inlineStr'><is><t>&j;</t></is></c></row></sheetData></worksheet>"
+    )
     desk.refuse(repacked(xlsx(HEADER, ROW), "xl/worksheets/sheet1.xml", sheet), "a.xlsx")
 
 

@@ -130,7 +130,9 @@ def test_a_whole_number_is_an_id(desk: Desk) -> None:
     assert desk.texts(desk.check(lines({"id": 12}), "a.jsonl"), "external_id") == ["12"]
 
 
-@pytest.mark.parametrize("score", ["7,5", "٧", " 7", "7 ", "1e1", "0x1", "", None, True, [5], "NaN", "five", 0, 6, 2.5, "+4"])
+@pytest.mark.parametrize(
+    "score", ["7,5", "٧", " 7", "7 ", "1e1", "0x1", "", None, True, [5], "NaN", "five", 0, 6, 2.5, "+4"]
+)
 def test_a_score_that_is_none_is_refused(desk: Desk, score: Any) -> None:
     if score in ("", None) and score is not False:
         assert desk.check(mocha(metadata={"scores": [3, score]}), "a.json", with_scores=True).report.judgments == 1

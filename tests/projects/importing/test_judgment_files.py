@@ -32,7 +32,10 @@ def test_named_columns_of_a_wide_file_are_judgments_and_only_they(desk: Desk) ->
         ("c2", "w1", "correctness", "1.0"),
         ("c2", "w1", "coverage", "12.5"),
     ]
-    assert [(each.key, each.kind) for each in checked.criteria] == [("correctness", "ordinal"), ("coverage", "continuous")]
+    assert [(each.key, each.kind) for each in checked.criteria] == [
+        ("correctness", "ordinal"),
+        ("coverage", "continuous"),
+    ]
     assert checked.report.annotators == 2
 
 

