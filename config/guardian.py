@@ -84,7 +84,7 @@ def trouble(directory: Path) -> str:
 
 def guard(server: Server, directory: Path) -> None:
     """Run a server for as long as somebody uses it."""
-    with _hold_soon(directory / "guard", 5.0, "Another guardian is at work."):
+    with _hold_soon(directory / "guard", 5.0, "Another guardian is at work.") as on_guard:
         # The server inherits this lock: a server orphaned by the death of its guardian still holds it.
         lifeline = _hold_soon(directory / "alive", ORPHAN_SECONDS, f"An earlier {server.name} server does not end.")
         server.prepare()
@@ -98,6 +98,8 @@ def guard(server: Server, directory: Path) -> None:
         # From here to our end new users wait for the lock, and then find nobody on guard.
         (directory / "ready").unlink()
         server.stop()
+        # First this lock, then `users`, which waits for our end: at an exit the system frees them in any order.
+        on_guard.close()
         os._exit(0)
 
 
