@@ -27,7 +27,7 @@ OnProgress = Callable[[int, int], None]
 KB = 1024
 
 
-def receive(*, project: Project, actor: Membership, upload: UploadedFile, kind: Kind) -> Import:
+def receive(*, project: Project, actor: Membership, upload: "UploadedFile[Any]", kind: Kind) -> Import:
     """Keep an uploaded file for a first look. Raises Refused where the project's files would take too much room."""
     n_bytes = upload.size or 0
     if n_bytes > settings.MAX_UPLOAD_BYTES:

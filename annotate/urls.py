@@ -29,6 +29,7 @@ urlpatterns = [
     path("p/<slug:slug>/data/imports/new/", importing.import_new, name="import-new"),
     path("p/<slug:slug>/data/imports/<int:number>/", importing.import_show, name="import-show"),
     path("p/<slug:slug>/data/imports/<int:number>/check/", importing.import_check, name="import-check"),
+    path("p/<slug:slug>/data/imports/<int:number>/reopen/", importing.import_reopen, name="import-reopen"),
     path("p/<slug:slug>/data/imports/<int:number>/write/", importing.import_write, name="import-write"),
     path("p/<slug:slug>/data/imports/<int:number>/cancel/", importing.import_cancel, name="import-cancel"),
     path("p/<slug:slug>/data/imports/<int:number>/job/", importing.import_job, name="import-job"),

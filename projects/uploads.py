@@ -3,7 +3,7 @@
 import secrets
 from collections.abc import Callable
 from pathlib import Path, PurePosixPath
-from typing import cast
+from typing import Any, cast
 
 from django.conf import settings
 from django.core.files.move import file_move_safe
@@ -56,7 +56,7 @@ def folder() -> Path:
     return path
 
 
-def keep(upload: UploadedFile) -> str:
+def keep(upload: "UploadedFile[Any]") -> str:
     """Move an upload to a random name and return that name."""
     name = secrets.token_hex(16)
     # Uploads are temporary files already (FILE_UPLOAD_HANDLERS), so this moves and copies nothing.

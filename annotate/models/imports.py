@@ -47,3 +47,17 @@ class Import(Job):
 
     def __str__(self) -> str:
         return f"import {self.number}"
+
+    @property
+    def state_in_words(self) -> str:
+        """What a list says: a step at rest is named for what comes next."""
+        if self.state != self.State.DONE:
+            return self.get_state_display()
+        return {self.Step.UPLOADED: "to be checked", self.Step.CHECK: "to be imported"}.get(
+            self.Step(self.step), "imported"
+        )
+
+    @property
+    def shown_state(self) -> str:
+        """The colour of that: only what is imported is done."""
+        return "paused" if self.state == self.State.DONE and self.step != self.Step.WRITE else self.state

@@ -4,7 +4,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.contrib import messages
-from django.db.models import Count, Q, QuerySet
+from django.db.models import Count, F, Func, IntegerField, Q, QuerySet
+from django.db.models.functions import Coalesce, Left
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_http_methods, require_safe
@@ -22,6 +23,7 @@ NONE = "none"
 """How an address names the empty split or source; one that is really called so comes along."""
 
 MOST_NAMES = 500
+START_SHOWN = 400
 
 
 @requires(Right.READ)
@@ -30,8 +32,9 @@ def data_overview(request: ProjectRequest, project: Project) -> HttpResponse:
     table = data_table(project)
     context = {
         "table": table,
+        "datasets": list(table.by_dataset()),
         "can_manage": request.membership.can_manage,
-        "imports": project.imports.all()[:5] if request.membership.can_manage else [],
+        "imports": project.imports.select_related("requested_by__user")[:5] if request.membership.can_manage else [],
     }
     return render(request, "annotate/data_overview.html", context)
 
@@ -62,6 +65,7 @@ PASSAGE_COLUMNS = {"dataset": "dataset__name", "id": "external_id", "split": "sp
 def data_candidates(request: ProjectRequest, project: Project) -> HttpResponse:
     filters = _read_filters(request, project, with_source=True)
     rows = Candidate.objects.of(project).select_related("dataset", "question__passage")
+    rows = rows.defer("metadata", "question__passage__text", "question__passage__documents")
     rows = rows.filter(_within(filters, "question__"), _named("source", filters.source))
     if filters.text:
         rows = rows.filter(Q(text__icontains=filters.text) | Q(external_id=filters.text))
@@ -75,6 +79,7 @@ def data_candidates(request: ProjectRequest, project: Project) -> HttpResponse:
 def data_questions(request: ProjectRequest, project: Project) -> HttpResponse:
     filters = _read_filters(request, project)
     rows = Question.objects.filter(dataset__project=project).select_related("dataset", "passage")
+    rows = rows.defer("passage__text", "passage__documents")
     rows = rows.filter(_within(filters, ""))
     if filters.text:
         rows = rows.filter(Q(text__icontains=filters.text) | Q(external_id=filters.text))
@@ -87,7 +92,8 @@ def data_questions(request: ProjectRequest, project: Project) -> HttpResponse:
 @require_safe
 def data_passages(request: ProjectRequest, project: Project) -> HttpResponse:
     filters = _read_filters(request, project, with_type=False)
-    rows = Passage.objects.filter(dataset__project=project).select_related("dataset")
+    rows = Passage.objects.filter(dataset__project=project).select_related("dataset").defer("text", "documents")
+    rows = rows.annotate(start=Left("text", START_SHOWN), n_documents=Coalesce(_n_documents(), 0))
     rows = rows.filter(_named("dataset__name", filters.dataset), _named("split", filters.split))
     if filters.text:
         rows = rows.filter(
@@ -104,14 +110,12 @@ def passage_show(request: ProjectRequest, project: Project, pk: int) -> HttpResp
     passage = get_object_or_404(Passage.objects.select_related("dataset"), pk=pk, dataset__project=project)
     questions = passage.questions.order_by("pk").prefetch_related("references", "candidates")
     page = page_of(request, questions, 25)
-    candidates = [candidate.pk for question in page for candidate in question.candidates.all()]
-    judged = Candidate.objects.filter(pk__in=candidates, judgments__is_counted=True)
-    context = {
-        "passage": passage,
-        "page": page,
-        "n_judged": dict(judged.annotate(n=Count("judgments")).values_list("pk", "n")),
-    }
-    return render(request, "annotate/passage_show.html", context)
+    candidates = [candidate for question in page for candidate in question.candidates.all()]
+    judged = Candidate.objects.filter(pk__in=[each.pk for each in candidates], judgments__is_counted=True)
+    n_judged = dict(judged.annotate(n=Count("judgments")).values_list("pk", "n"))
+    for candidate in candidates:
+        candidate.n_judged = n_judged.get(candidate.pk, 0)
+    return render(request, "annotate/passage_show.html", {"passage": passage, "page": page})
 
 
 @requires(Right.MANAGE)
@@ -135,6 +139,8 @@ def data_split(request: ProjectRequest, project: Project) -> HttpResponse:
     context = {
         "form": form,
         "plan": plan,
+        "plan_lines": _plan_lines(plan) if plan else [],
+        "sent": [(name, value) for name, values in request.GET.lists() for value in values],
         "has_data": datasets.exists(),
         "n_unsplit": Passage.objects.filter(dataset__project=project, split="").count(),
     }
@@ -146,6 +152,25 @@ def _plan(project: Project, form: SplitForm) -> SplitPlan:
     return plan_split(
         project=project, shares=sent["shares"], seed=sent["seed"], datasets=list(sent["datasets"]) or None
     )
+
+
+def _plan_lines(plan: SplitPlan) -> list[dict[str, Any]]:
+    return [
+        {
+            "name": each.dataset,
+            "n_kept": each.n_kept,
+            "lines": [
+                {
+                    "split": split,
+                    "n_passages": each.n_passages[split],
+                    "n_candidates": each.n_candidates[split],
+                    "percent": 100 * share,
+                }
+                for split, share in each.shares.items()
+            ],
+        }
+        for each in plan.datasets
+    ]
 
 
 def _read_filters(
@@ -206,6 +231,10 @@ def _render_list(
         "has_any": bool(filters.choices["dataset"]),
     }
     return render(request, "annotate/data_list.html", context)
+
+
+def _n_documents() -> Func:
+    return Func(F("documents"), function="jsonb_array_length", output_field=IntegerField())
 
 
 def _count(rows: Any, name: str, related: str) -> None:

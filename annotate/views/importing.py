@@ -13,7 +13,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from annotate import uploading
-from annotate.import_forms import UploadForm
+from annotate.import_forms import DELIMITERS, UploadForm
 from annotate.models import Import
 from annotate.views.import_look import Look, look_at, preview_of
 from projects import jobs
@@ -71,7 +71,7 @@ def import_new(request: ProjectRequest, project: Project) -> HttpResponse:
                 _refuse_hopeless(job)
                 return _to(job)
     status = HTTPStatus.UNPROCESSABLE_ENTITY if form.errors else HTTPStatus.OK
-    context = {"form": form, "steps": STEPS, "step": STEPS[0]}
+    context = {"form": form, **_steps(0)}
     return render(request, "annotate/import_new.html", context, status=status)
 
 
@@ -101,6 +101,18 @@ def import_check(request: ProjectRequest, project: Project, number: int) -> Http
             uploading.choose(job=job, options=look.options)
         else:
             uploading.start_check(job=job, options=look.options)
+    except Refused as refusal:
+        messages.error(request, refusal.message)
+    return _to(job)
+
+
+@requires(Right.MANAGE)
+@require_POST
+def import_reopen(request: ProjectRequest, project: Project, number: int) -> HttpResponse:
+    """Back from the report to the choice of columns."""
+    job = _fetch(project, number)
+    try:
+        uploading.choose(job=job, options=uploading.options_of(job))
     except Refused as refusal:
         messages.error(request, refusal.message)
     return _to(job)
@@ -200,8 +212,11 @@ def _render(
         "same": uploading.same_bytes(job) if look else None,
         "removed": [(REMOVED.get(name, name), n) for name, n in (job.report or {}).get("removed", {}).items()],
         "counts": _counts(job),
-        "steps": STEPS,
-        "step": _step(job),
+        "by_dataset": _by_dataset(job),
+        "delimiter_in_words": _delimiter_in_words(look),
+        "can_choose": _is_choosable(job),
+        "heading": _heading(job, look),
+        **_steps(STEPS.index(_step(job)) + (job.step == Import.Step.WRITE and job.state == Import.State.DONE)),
         "refresh_seconds": REFRESH_SECONDS if job.is_live else None,
     }
     return render(request, "annotate/import_show.html", context, status=status)
@@ -217,8 +232,22 @@ def _progress(project: Project, job: Import) -> dict[str, Any]:
         "job_title": "Checking every row" if is_check else "Writing into the project",
         "job_url": reverse("annotate:import-job", args=place),
         "job_cancel_url": "" if job.is_cancelling else reverse("annotate:import-cancel", args=place),
-        "request_path": reverse("annotate:import-show", args=place),
     }
+
+
+def _heading(job: Import, look: Look | None) -> str:
+    if look:
+        return "Look at the file"
+    if job.state == Import.State.DONE:
+        return "Imported" if job.step == Import.Step.WRITE else "Checked"
+    if job.state == Import.State.FAILED:
+        return "This file cannot be imported"
+    return f"Import {job.number}"
+
+
+def _steps(n_done: int) -> dict[str, Any]:
+    """Which steps lie behind, and which one is open."""
+    return {"steps": STEPS, "steps_done": STEPS[:n_done], "step": STEPS[n_done] if n_done < len(STEPS) else ""}
 
 
 def _step(job: Import) -> str:
@@ -238,3 +267,17 @@ def _refusal_of(job: Import) -> dict[str, Any] | None:
 def _counts(job: Import) -> list[tuple[str, int]]:
     report = job.report or {}
     return [(label, report[name]) for name, label in COUNTED.items() if report.get(name)]
+
+
+def _by_dataset(job: Import) -> dict[str, Any]:
+    datasets: dict[str, dict[str, int]] = (job.report or {}).get("by_dataset", {})
+    names = list(dict.fromkeys(name for counts in datasets.values() for name in counts))
+    return {
+        "names": names,
+        "rows": [(dataset, [counts.get(name, 0) for name in names]) for dataset, counts in datasets.items()],
+    }
+
+
+def _delimiter_in_words(look: Look | None) -> str:
+    sign = look.preview.delimiter if look and look.preview else ""
+    return next((words for words, each in DELIMITERS.values() if each and each == sign), "")

@@ -1,0 +1,110 @@
+"""What the tests of the import pages share: files, and the steps of an import as a manager takes them."""
+
+import csv
+import io
+from typing import Any
+
+import orjson
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.http import HttpResponse
+from django.test import Client
+from django.urls import reverse
+
+from annotate import tasks
+from annotate.models import Import
+from projects.models import Project
+
+HEADER = ["passage_id", "passage", "question", "reference", "candidate", "source"]
+
+
+def rows(n: int = 6) -> list[dict[str, str]]:
+    return [
+        {
+            "passage_id": f"p{place // 3}",
+            "passage": f"The bridge of town {place // 3} was built by hand.",
+            "question": f"Who built the bridge of town {place // 3}?",
+            "reference": "its people",
+            "candidate": f"candidate {place}",
+            "source": f"model {place % 3}",
+        }
+        for place in range(n)
+    ]
+
+
+def csv_of(found: list[dict[str, str]], delimiter: str = ",") -> bytes:
+    stream = io.StringIO()
+    writer = csv.DictWriter(stream, list(found[0]), delimiter=delimiter)
+    writer.writeheader()
+    writer.writerows(found)
+    return stream.getvalue().encode()
+
+
+def mocha_of(n: int = 3) -> bytes:
+    entries = {
+        f"id{place}": {
+            "context": "A bridge stands in the town.",
+            "question": "What stands in the town?",
+            "reference": "a bridge",
+            "candidate": f"answer {place}",
+            "metadata": {"scores": [1 + place % 5, 5], "source": "model"},
+        }
+        for place in range(n)
+    }
+    return orjson.dumps({"narrativeqa": entries})
+
+
+class Pages:
+    """A manager's browser on the import pages of a project."""
+
+    def __init__(self, client: Client, project: Project) -> None:
+        self.client = client
+        self.project = project
+
+    def url(self, name: str, *place: Any) -> str:
+        return reverse(f"annotate:{name}", args=[self.project.slug, *place])
+
+    def upload(self, content: bytes, name: str = "answers.csv", kind: str = "candidates") -> Import:
+        sent = {"file": SimpleUploadedFile(name, content), "kind": kind}
+        response = self.client.post(self.url("import-new"), sent)
+        assert response.status_code == 302, response.content.decode()
+        return Import.objects.order_by("-pk")[0]
+
+    def show(self, job: Import) -> str:
+        response = self.client.get(self.url("import-show", job.number))
+        assert response.status_code == 200
+        return response.content.decode()
+
+    def choose(self, job: Import, then: str = "check", **over: Any) -> HttpResponse:
+        """Send the form of the columns as it stands on the page, with some choices changed."""
+        return self.client.post(self.url("import-check", job.number), {**self.form(job), **over, "then": then})
+
+    def form(self, job: Import) -> dict[str, Any]:
+        look = self.client.get(self.url("import-show", job.number)).context["look"]
+        fields: dict[str, Any] = {"columns": look.columns_id}
+        for form in (look.reading, look.rows, look.mapping):
+            for field in form or ():
+                if field.value() not in (None, False):
+                    fields[field.html_name] = field.value()
+        return fields
+
+    def column(self, job: Import, name: str) -> str:
+        """How the form calls the choice for a column."""
+        look = self.client.get(self.url("import-show", job.number)).context["look"]
+        return f"column_{look.preview.columns.index(name)}"
+
+    def work(self, job: Import) -> Import:
+        """What the worker does when the bell rings."""
+        tasks.run_import(job.pk)
+        job.refresh_from_db()
+        return job
+
+    def write(self, job: Import) -> Import:
+        self.client.post(self.url("import-write", job.number))
+        return self.work(job)
+
+    def import_whole(self, content: bytes, name: str = "answers.csv", **over: Any) -> Import:
+        job = self.upload(content, name)
+        self.choose(job, **over)
+        self.work(job)
+        assert job.state == Import.State.DONE, job.error
+        return self.write(job)
