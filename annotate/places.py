@@ -47,8 +47,10 @@ _FREE_HIT = """
         SELECT 1 FROM annotate_assignment a WHERE a.hit_id = h.id AND a.annotator_id = %(me)s OFFSET 0)
       AND NOT EXISTS (
         SELECT 1 FROM annotate_item i
-        JOIN annotate_item i2 USING (candidate_id)
-        JOIN annotate_assignment a ON a.hit_id = i2.hit_id AND a.annotator_id = %(me)s
+        CROSS JOIN LATERAL (
+          SELECT i2.hit_id FROM annotate_item i2 WHERE i2.candidate_id = i.candidate_id OFFSET 0) same
+        CROSS JOIN LATERAL (
+          SELECT 1 FROM annotate_assignment a WHERE a.hit_id = same.hit_id AND a.annotator_id = %(me)s OFFSET 0) mine
         WHERE i.hit_id = h.id OFFSET 0)
     ORDER BY h.queue_key LIMIT 1 {lock}
 """

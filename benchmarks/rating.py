@@ -38,7 +38,7 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=8)
     parser.add_argument("--rounds", type=int, default=2)
     parser.add_argument("--loads", default="1,8,32")
-    parser.add_argument("--hits", type=int, default=400)
+    parser.add_argument("--hits", type=int, default=4000)
     parser.add_argument("--growth", action="store_true", help="also: the next HIT as the batch and the store grow")
     options = parser.parse_args()
     loads = [int(load) for load in options.loads.split(",")]
@@ -60,6 +60,8 @@ def compare(loads: list[int], seconds: float, rounds: int, n_hits: int) -> None:
                 "concord": open_all(CONCORD, concord_site, concord[1]),
             }
             sites = {"reference": reference_site, "concord": concord_site}
+            for annotators in crowds.values():
+                ground.crowd(annotators, 4)  # every thread has its connection and its caches warm
             for load in loads:
                 figures = {name: Figures() for name in sites}
                 for turn in range(rounds):

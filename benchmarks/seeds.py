@@ -31,7 +31,7 @@ def reference(n_hits: int, n_users: int) -> list[str]:
 
     from benchmarks.reference.models import Hit, Item
 
-    hits = Hit.objects.bulk_create(Hit(passage=PASSAGE, places_open=100) for _ in range(n_hits))
+    hits = Hit.objects.bulk_create(Hit(passage=PASSAGE) for _ in range(n_hits))
     Item.objects.bulk_create(
         Item(hit=hit, question="Why?", reference=SENTENCE, candidate=CANDIDATE) for hit in hits for _ in range(10)
     )

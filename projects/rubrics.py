@@ -7,17 +7,15 @@ from functools import lru_cache
 from django.db import transaction
 from django.db.models import Max
 from django.utils import timezone
-from django.utils.html import format_html
-from django.utils.safestring import mark_safe
 
 from measures.rubric import PRESETS, CriterionSpec, Level, Scale, ScaleKind
 from projects.errors import Refused
 from projects.models import Criterion, Project, Rubric
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class CriterionOnPage:
-    """A criterion as the rating page and the check of answers need it."""
+    """A criterion as the rating page and the check of answers need it; the same object for as long as it is frozen."""
 
     id: int
     key: str
@@ -139,12 +137,8 @@ def _on_page(criterion: Criterion) -> CriterionOnPage:
 
 
 def _point(value: int, anchor: str) -> dict[str, object]:
-    """An anchor is "short name: explanation"; the button shows the name.
-
-    `text` and `face` are ready for the page, as they stand fifty times on it.
-    """
+    """An anchor is "short name: explanation"; the button shows the name."""
     name, colon, explanation = anchor.partition(": ")
     if not colon:
         name, explanation = (anchor, "") if len(anchor) <= 24 else ("", anchor)
-    face = format_html("<b>{}</b><span>{}</span>", value, name)
-    return {"value": value, "label": name, "description": explanation, "text": mark_safe(str(value)), "face": face}  # noqa: S308
+    return {"value": value, "label": name, "description": explanation}

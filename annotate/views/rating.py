@@ -1,12 +1,14 @@
 """What the rating page shows: a HIT in its shown order, with no source, no control flag and no id."""
 
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from itertools import groupby
 from typing import Any, NamedTuple
 
 from django.db import connection
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
+from django.template.loader import render_to_string
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.safestring import SafeString
@@ -15,6 +17,9 @@ from annotate.forms import Sent
 from annotate.models import Assignment, Batch, Hit
 from projects.models import Passage, Project
 from projects.rubrics import CriterionOnPage, criteria_of, frozen_criteria
+
+NAME = "name-of-the-field"
+"""Stands for a field's name in a row of buttons until its item is known."""
 
 
 class ShownItem(NamedTuple):
@@ -148,15 +153,26 @@ def _item(
         "place": place,
         "number": place + 1,
         "candidate_text": text,
-        "answers": [
-            (criterion, SafeString(f"a{place}-{criterion.key}"), values.get(criterion.key, ""))
-            for criterion in criteria
-        ],
+        "answers": [_answer(place, criterion, values.get(criterion.key, "")) for criterion in criteria],
         "cannot_judge": filled["cannot"].get(place, ""),
         "flag": filled["flags"].get(place, False),
         "comment": filled["comments"].get(place, ""),
         "error": errors.get(place, ""),
     }
+
+
+def _answer(place: int, criterion: CriterionOnPage, value: Any) -> tuple[CriterionOnPage, str, Any, SafeString]:
+    name = f"a{place}-{criterion.key}"
+    buttons = _buttons(criterion).replace(NAME, name)
+    if value in criterion.scale.points:
+        buttons = buttons.replace(f'value="{value}"', f'value="{value}" checked', 1)
+    return criterion, name, value, SafeString(buttons)
+
+
+@lru_cache(maxsize=512)
+def _buttons(criterion: CriterionOnPage) -> str:
+    """A criterion's row of buttons, drawn once: on a page it stands ten times, with other names."""
+    return render_to_string("annotate/_points.html", {"criterion": criterion, "name": NAME})
 
 
 def _from_draft(draft: dict[str, Any]) -> dict[str, dict[int, Any]]:

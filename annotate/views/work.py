@@ -22,6 +22,13 @@ from projects.errors import Refused
 from projects.models import Membership, Project
 from projects.rubrics import frozen_criteria
 
+_SHOWN = (
+    *("uuid", "state", "layout", "due_at", "extended_at", "hit__batch__rubric_id", "draft__answers"),
+    *("hit__batch__cents_per_hit", "hit__batch__cents_per_item"),
+    *("hit__passage__title", "hit__passage__text", "hit__passage__documents"),
+)
+"""What the rating page reads of an assignment and what hangs on it."""
+
 
 @requires(Right.WORK)
 @require_POST
@@ -161,8 +168,10 @@ def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
 def _assignment(annotator: Membership, assignment_uuid: uuid.UUID) -> Assignment:
     """The annotator's own assignment with all that its page shows; anybody else's is not found."""
     try:
-        return Assignment.objects.select_related("hit__batch", "hit__passage", "draft").get(
-            uuid=assignment_uuid, annotator=annotator.pk
+        return (
+            Assignment.objects.select_related("hit__batch", "hit__passage", "draft")
+            .only(*_SHOWN)
+            .get(uuid=assignment_uuid, annotator=annotator.pk)
         )
     except Assignment.DoesNotExist as error:
         raise Http404("No such HIT.") from error
