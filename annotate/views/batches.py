@@ -247,11 +247,12 @@ def _hit_table(request: ProjectRequest, batch: Batch) -> dict[str, Any]:
     elif query:
         hits = hits.filter(Q(passage__external_id__icontains=query) | Q(passage__title__icontains=query))
     hits = hits.order_by(order_by(sort, HIT_COLUMNS), "number").annotate(
+        n_held=F("places_wanted") - F("places_open") - F("places_done"),
         n_items=Coalesce(
             Subquery(
                 Item.objects.filter(hit=OuterRef("pk")).order_by().values("hit").annotate(n=Count("pk")).values("n")
             ),
             0,
-        )
+        ),
     )
     return {"page": page_of(request, hits), "sort": sort, "state": state, "q": query}
