@@ -73,7 +73,11 @@ def render_preview(request: HttpRequest, project: Project, hit: Hit) -> HttpResp
         "cents": batch.cents_per_hit + batch.cents_per_item * len(layout),
         "hit": hit,
         "batch": batch,
-        "urls": {"submit": "", "draft": "", "return": "", "extend": "", **_site_urls(project)},
+        "urls": {
+            **dict.fromkeys(("submit", "draft", "return", "extend"), ""),
+            **_site_urls(project),
+            "desk": reverse("annotate:hit-show", args=[project.slug, batch.number, hit.number]),
+        },
         **_shown(hit.passage, layout, criteria_of(batch.rubric), _from_draft({}), {}),
     }
     return render(request, "annotate/hit_rate.html", context)
