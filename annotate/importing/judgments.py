@@ -8,6 +8,7 @@ from typing import Any
 from django.utils import timezone
 
 from annotate.batching import next_number
+from annotate.importing import full_hits
 from annotate.importing.staging import Progress, create, refuse_rows, stage
 from annotate.models import Batch
 from measures.rubric import CORRECTNESS, CriterionSpec, Level, ScaleKind
@@ -16,7 +17,6 @@ from projects.errors import Refused
 from projects.importing import Checked, CriterionColumn, Report
 from projects.models import Criterion, Membership, Project, Rubric
 
-HIT_ITEMS = 100
 SLOT_NAME = "Unknown annotator {}"
 _STAGED = """line integer, candidate_id bigint, annotator text, criterion text, value float8, judged_at timestamptz,
              annotator_id bigint, criterion_id bigint"""
@@ -150,16 +150,8 @@ def write_judgments(
         [rubric.pk],
     )
     batch = _create_batch(cursor, project, checked, rubric, actor)
-    _write_hits(cursor, batch)
-    progress.at(0.9)
-    cursor.execute(
-        """INSERT INTO annotate_judgment
-               (assignment_id, item_id, annotator_id, candidate_id, criterion_id, value, judged_at)
-           SELECT a.id, i.id, v.annotator_id, v.candidate_id, v.criterion_id, v.value, v.judged_at
-           FROM staged_values v JOIN staged_items i ON i.candidate_id = v.candidate_id
-           JOIN staged_assignments a ON a.hit_id = i.hit_id AND a.annotator_id = v.annotator_id
-           ORDER BY a.id, i.position, v.criterion_id"""
-    )
+    full_hits.write(cursor, batch)
+    progress.at(0.95)
     cursor.execute("ANALYZE annotate_batch, annotate_hit, annotate_item, annotate_assignment, annotate_judgment")
     return batch
 
@@ -233,7 +225,7 @@ def _create_batch(cursor: Any, project: Project, checked: Checked, rubric: Rubri
         kind=Batch.Kind.IMPORTED,
         state=Batch.State.CLOSED,
         judgments=most,
-        hit_size=HIT_ITEMS,
+        hit_size=full_hits.HIT_ITEMS,
         cents_per_hit=0,
         cents_per_item=0,
         fee_share=0.0,
@@ -241,78 +233,4 @@ def _create_batch(cursor: Any, project: Project, checked: Checked, rubric: Rubri
         created_by=actor,
         opened_at=now,
         closed_at=now,
-    )
-
-
-def _write_hits(cursor: Any, batch: Batch) -> None:
-    """HITs of one passage each with their items and assignments; an annotator's layout is what they judged."""
-    create(
-        cursor,
-        "staged_items",
-        """id bigint DEFAULT nextval(pg_get_serial_sequence('annotate_item', 'id')), hit_id bigint, passage_id bigint,
-           part bigint, question_id bigint, candidate_id bigint, position integer""",
-    )
-    cursor.execute(
-        f"""INSERT INTO staged_items (passage_id, part, question_id, candidate_id, position)
-            SELECT passage_id, place / {HIT_ITEMS}, question_id, id, place %% {HIT_ITEMS} FROM (
-                SELECT c.id, c.question_id, q.passage_id,
-                       row_number() OVER (PARTITION BY q.passage_id ORDER BY c.question_id, c.id) - 1 AS place
-                FROM projects_candidate c JOIN projects_question q ON q.id = c.question_id
-                WHERE c.id IN (SELECT candidate_id FROM staged_values)) each ORDER BY passage_id, place""",
-        [],
-    )
-    create(
-        cursor,
-        "staged_hits",
-        """id bigint DEFAULT nextval(pg_get_serial_sequence('annotate_hit', 'id')), passage_id bigint, part bigint,
-           number integer""",
-    )
-    cursor.execute(
-        """INSERT INTO staged_hits (passage_id, part, number)
-           SELECT passage_id, part, row_number() OVER (ORDER BY passage_id, part)
-           FROM (SELECT DISTINCT passage_id, part FROM staged_items) each ORDER BY 3"""
-    )
-    cursor.execute(
-        """UPDATE staged_items i SET hit_id = h.id FROM staged_hits h
-           WHERE h.passage_id = i.passage_id AND h.part = i.part"""
-    )
-    create(
-        cursor,
-        "staged_assignments",
-        """id bigint DEFAULT nextval(pg_get_serial_sequence('annotate_assignment', 'id')), hit_id bigint,
-           annotator_id bigint, layout bigint[]""",
-    )
-    cursor.execute("ANALYZE staged_items")
-    cursor.execute(
-        """INSERT INTO staged_assignments (hit_id, annotator_id, layout)
-           SELECT hit_id, annotator_id, array_agg(id ORDER BY position) FROM (
-               SELECT DISTINCT i.hit_id, i.id, i.position, v.annotator_id
-               FROM staged_values v JOIN staged_items i ON i.candidate_id = v.candidate_id) each
-           GROUP BY hit_id, annotator_id ORDER BY hit_id, annotator_id"""
-    )
-    _fill_places(cursor, batch)
-
-
-def _fill_places(cursor: Any, batch: Batch) -> None:
-    cursor.execute(
-        """INSERT INTO annotate_hit
-               (id, batch_id, passage_id, number, purpose, queue_key, places_wanted, places_open, places_done)
-           SELECT h.id, %s, h.passage_id, h.number, 'work', h.number, a.n, 0, a.n
-           FROM staged_hits h
-           JOIN (SELECT hit_id, count(*) AS n FROM staged_assignments GROUP BY hit_id) a ON a.hit_id = h.id
-           ORDER BY h.number""",
-        [batch.pk],
-    )
-    batch.n_hits = cursor.rowcount
-    cursor.execute(
-        """INSERT INTO annotate_item (id, hit_id, question_id, candidate_id, position)
-           SELECT id, hit_id, question_id, candidate_id, position FROM staged_items ORDER BY hit_id, position"""
-    )
-    batch.n_items = cursor.rowcount
-    batch.save(update_fields=["n_hits", "n_items"])
-    cursor.execute(
-        """INSERT INTO annotate_assignment
-               (id, uuid, hit_id, annotator_id, state, holds_place, mark, layout, opened_at, ended_at, submitted_at)
-           SELECT id, gen_random_uuid(), hit_id, annotator_id, 'submitted', true, 'counted', layout, now(), now(), now()
-           FROM staged_assignments ORDER BY id"""
     )

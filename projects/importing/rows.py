@@ -6,11 +6,11 @@ import orjson
 
 from measures.rubric import check_value, say_number
 from projects.importing import filters
-from projects.importing.corpus import CorpusRows, References
 from projects.importing.fields import Plan
 from projects.importing.identity import SeenDataset, SeenQuestion, text_id
 from projects.importing.limits import Limits
 from projects.importing.options import EVERY_DATASET, Options
+from projects.importing.questions import QuestionRows, References
 from projects.importing.report import Broken, Notes, Report, shown
 from projects.importing.spool import Spool
 from projects.importing.values import ID_LENGTH
@@ -19,7 +19,7 @@ SCORES_LEFT = "Scores are in the file and are not imported; ask for them (--with
 SHORT_TEXT = 20
 
 
-class CandidateRows(CorpusRows):
+class CandidateRows(QuestionRows):
     """Takes records and writes the spool; what it counted is in `report`."""
 
     def __init__(

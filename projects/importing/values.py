@@ -10,7 +10,7 @@ import re
 from typing import Any
 
 from projects.importing.limits import Limits
-from projects.importing.readers.objects import DECODER
+from projects.importing.readers.json_values import DECODER
 from projects.importing.report import Notes, shown
 
 ID_LENGTH = 200
@@ -164,7 +164,7 @@ class Values:
 
 def kind_of(value: object) -> str:
     if value is None:
-        return "missing"
+        return "null"
     names = {
         str: "a text",
         int: "a number",

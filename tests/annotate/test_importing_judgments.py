@@ -54,7 +54,7 @@ def mocha(**scores: list[float]) -> str:
     )
 
 
-def held() -> list[tuple[str, str, str, float | None]]:
+def held() -> list[tuple[Any, ...]]:
     rows = Judgment.objects.values_list("candidate__external_id", "annotator__imported_name", "criterion__key", "value")
     return sorted(rows)
 
@@ -63,7 +63,7 @@ def verify() -> None:
     call_command("verify", "--json", "--no-count")
 
 
-def alpha(key: str, level: str, domain: list[float]) -> float:
+def alpha(key: str, level: Any, domain: list[float]) -> float:
     """From value counts, by the package, so that nothing of ours but the import is under test."""
     counts = (
         Judgment.objects.filter(criterion__key=key, is_counted=True)
@@ -73,7 +73,7 @@ def alpha(key: str, level: str, domain: list[float]) -> float:
     units = sorted({row["candidate"] for row in counts})
     table = np.zeros((len(units), len(domain)), dtype=int)
     for row in counts:
-        table[units.index(row["candidate"]), domain.index(row["value"])] = row["n"]
+        table[units.index(row["candidate"]), domain.index(row["value"] or 0.0)] = row["n"]
     return float(krippendorff.alpha(value_counts=table, value_domain=domain, level_of_measurement=level))
 
 
@@ -107,9 +107,9 @@ def test_a_wide_file_becomes_a_closed_batch_that_is_full(
     }
     for assignment in Assignment.objects.all():
         assert list(assignment.judgments.order_by("item__position").values_list("item", flat=True)) == assignment.layout
-    assert set(Membership.objects.exclude(pk=owner.pk).values_list("kind", "user", "role")) == {
-        ("imported", None, "annotator")
-    }
+    made = Membership.objects.exclude(pk=owner.pk)
+    assert set(made.values_list("kind", "role")) == {("imported", "annotator")}
+    assert not made.exclude(user=None).exists()
     assert Import.objects.filter(batch=batch).count() == 1
     verify()
 
@@ -127,7 +127,7 @@ def test_a_long_file_with_times_and_two_criteria_makes_a_rubric_version(
     ]
     assert current_rubric(project) == Rubric.objects.get(version=1)
     times = Judgment.objects.filter(judged_at__isnull=False).values_list("judged_at", flat=True)
-    assert [time.isoformat() for time in times] == ["2026-03-01T12:00:00+00:00"]
+    assert [time.isoformat() for time in times if time] == ["2026-03-01T12:00:00+00:00"]
     take("candidate_id,annotator,fluency\nc2,w1,3\n")
     assert Batch.objects.get(number=2).rubric == rubric
     verify()

@@ -1,0 +1,169 @@
+"""The dataset and the passage of each record, written the first time they are met."""
+
+from typing import Any
+
+import orjson
+
+from projects.importing.fields import Plan
+from projects.importing.identity import SeenDataset, SeenPassage, digest, text_id
+from projects.importing.limits import Limits
+from projects.importing.options import Options
+from projects.importing.report import Broken, Notes, Report, shown
+from projects.importing.spool import Spool
+from projects.importing.values import Values
+
+DEFAULT_DATASET = "main"
+KINDS = ("generative", "span", "question_generation")
+SPAN_DATASETS = ("drop", "quoref")
+
+
+class PassageRows:
+    """Keeps what the file has said of datasets and passages so far, so that the same passage is written once."""
+
+    is_ragged = False
+
+    def __init__(
+        self, plan: Plan, options: Options, limits: Limits, notes: Notes, spool: Spool, report: Report
+    ) -> None:
+        self.plan = plan
+        self.columns = plan.of
+        self.options = options
+        self.limits = limits
+        self.notes = notes
+        self.spool = spool
+        self.report = report
+        self.values = Values(limits, notes)
+        self.datasets: dict[str, SeenDataset] = {}
+        self.n_passages = self.n_questions = self.n_candidates = 0
+        self._find_columns()
+        self._last_dataset: tuple[Any, SeenDataset] | None = None
+        self._last_passage: tuple[tuple[Any, ...], SeenPassage] | None = None
+
+    def meet_new_columns(self, record: dict[str, Any]) -> None:
+        known = self.plan.meanings
+        for column in record:
+            if column not in known:
+                if len(known) >= self.limits.columns:
+                    raise Broken(f"more than {self.limits.columns} different keys")
+                self.plan.meet(column)
+                self._find_columns()
+
+    def dataset_of(self, record: dict[str, Any], line: int) -> SeenDataset:
+        column = self.columns.get("dataset", "")
+        name = record.get(column) if column else None
+        if self._last_dataset is not None and name == self._last_dataset[0]:
+            return self._last_dataset[1]
+        text = self.values.text(name, column, line, 120) or self.options.dataset or DEFAULT_DATASET
+        dataset = self.datasets.get(text)
+        if dataset is None:
+            dataset = SeenDataset(text, len(self.datasets), self._kind_of(record, text, line))
+            self.datasets[text] = dataset
+            if len(self.datasets) > self.limits.list_entries:
+                raise Broken(f"more than {self.limits.list_entries:,} datasets in one file", line=line)
+        self._last_dataset = (name, dataset)
+        return dataset
+
+    def passage_of(self, record: dict[str, Any], line: int, dataset: SeenDataset) -> SeenPassage | None:
+        """The passage of this record, written if it is new; None where the record has none."""
+        columns, get = self.columns, record.get
+        raw = (dataset.number, *map(get, self._passage_columns))
+        if self._last_passage is not None and raw == self._last_passage[0] and type(raw[1]) is not bool:
+            return self._last_passage[1]
+        before = self.notes.total
+        text, documents = self._passage_text(raw[2], raw[4], line)
+        external_id = self.values.identity(raw[1], columns.get("passage_id", ""), line)
+        split = self.split_of(record, line)
+        if self.notes.total != before or not (external_id or text or documents):
+            return None
+        title = self.values.text(raw[3], columns.get("title", ""), line)
+        mark = digest("\0".join((text, documents)))
+        known = dataset.passages_by_id.get(external_id) if external_id else dataset.passages_by_text.get(mark)
+        is_given = bool(text or documents)
+        if known is None:
+            has_id = bool(external_id)
+            known = SeenPassage(self.n_passages, external_id or text_id(text, documents), mark, line, split)
+            self._write_passage(dataset, known, has_id, is_given, title, text, documents)
+        elif is_given and known.digest != mark:
+            reason = f"the passage “{shown(external_id, 60)}” has another text on line {known.line}"
+            self.notes.problem(line, columns.get("passage", columns.get("documents", "")), reason)
+        elif split and split != known.split:
+            self._another_split(line, known, split)
+        if self.notes.total == before:
+            self._last_passage = (raw, known)
+        return known
+
+    def _find_columns(self) -> None:
+        """The columns of what is compared in every row; "" is a column that no record has."""
+        column = self.plan.column
+        self._passage_columns = tuple(map(column, ("passage_id", "passage", "title", "documents", "split")))
+        self.question_columns = tuple(filter(None, map(column, ("question_type", "entities", "span"))))
+
+    def _kind_of(self, record: dict[str, Any], name: str, line: int) -> str:
+        column = self.columns.get("dataset_kind", "")
+        kind = record.get(column) if column else None
+        kind = kind or self.options.dataset_kind
+        if not kind:
+            return "span" if name.lower() in SPAN_DATASETS else "generative"
+        if kind not in KINDS:
+            self.notes.problem(line, column, f"the kind of a dataset is one of {', '.join(KINDS)}")
+            return "generative"
+        return str(kind)
+
+    def _passage_text(self, passage: Any, documents: Any, line: int) -> tuple[str, str]:
+        """Text and documents (as JSON); a list where the passage should be is a list of documents."""
+        columns = self.columns
+        column, documents_column = columns.get("passage", ""), columns.get("documents", "")
+        if type(passage) is list:
+            passage, documents, documents_column = None, passage, column
+        text = self.values.text(passage, column, line)
+        listed = self.values.documents(documents, documents_column, line) if documents else []
+        return text, orjson.dumps(listed).decode() if listed else ""
+
+    def split_of(self, record: dict[str, Any], line: int) -> str:
+        column = self.columns.get("split", "")
+        return (
+            self.values.text(record.get(column), column, line, 40)
+            if column and record.get(column)
+            else self.options.split
+        )
+
+    def _write_passage(
+        self,
+        dataset: SeenDataset,
+        passage: SeenPassage,
+        has_id: bool,
+        is_given: bool,
+        title: str,
+        text: str,
+        documents: str,
+    ) -> None:
+        if has_id:
+            dataset.passages_by_id[passage.external_id] = passage
+        else:
+            dataset.passages_by_text[passage.digest] = passage
+        dataset.passages += 1
+        self.n_passages += 1
+        flags = f"{'t' if has_id else 'f'}\t{'t' if is_given else 'f'}"
+        texts = (passage.external_id, title, text, passage.split, documents)
+        self.spool.add("passages", f"{passage.key}\t{dataset.number}\t{passage.line}\t{flags}", texts)
+
+    def _another_split(self, line: int, passage: SeenPassage, split: str) -> None:
+        if passage.split:
+            name, here, there = shown(passage.external_id, 60), shown(split), shown(passage.split)
+            reason = f"the passage “{name}” is in “{here}” here and in “{there}” on line {passage.line}"
+            self.notes.problem(line, self.columns.get("split", ""), reason)
+        else:
+            passage.split = split
+            self.spool.add("splits", str(passage.key), (split,))
+
+    def empty_passage(self, record: dict[str, Any], line: int, dataset: SeenDataset, name: str) -> SeenPassage:
+        """A question without a passage stands on an empty one of its own."""
+        external_id = text_id("no passage", name)
+        known = dataset.passages_by_id.get(external_id)
+        split = self.split_of(record, line)
+        if known is None:
+            known = SeenPassage(self.n_passages, external_id, b"", line, split)
+            self._write_passage(dataset, known, True, True, "", "", "")
+        elif split and split != known.split:
+            self._another_split(line, known, split)
+        return known
