@@ -42,8 +42,8 @@ def navigation(request: HttpRequest) -> dict[str, Any]:
             continue
         url = reverse(name, args=[project.slug])
         tabs.append((label, url))
-    path = request.path
-    best = max((url for _, url in tabs if path.startswith(url)), key=len, default="")
+    path, overview = request.path, project.get_absolute_url()
+    best = max((url for _, url in tabs if path == url or (url != overview and path.startswith(url))), key=len, default="")
     return {
         "project": project,
         "membership": membership,
