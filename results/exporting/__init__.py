@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+from annotate.frames import criteria_in_use
 from projects.errors import Refused
 from results.exporting.aggregated import select_aggregated
 from results.exporting.choices import Choices
@@ -33,6 +34,15 @@ def file_name(form: str, choices: Choices) -> str:
 
 
 def _mocha(choices: Choices) -> Statement:
+    one = choices
+    if choices.criterion or criteria_in_use(choices.project):
+        one = replace(choices, criterion=_criterion_of_one_scale(choices))
+    return Statement(
+        select=select_mocha(one), parameters=one.parameters(), form=LINES, head=ENTRIES_OPEN, tail=entries_close
+    )
+
+
+def _criterion_of_one_scale(choices: Choices) -> str:
     batch = choices.batches[0] if len(choices.batches) == 1 else None
     criterion = choose_criterion(choices.project, key=choices.criterion, batch=batch)
     if not criterion.has_one_scale:
@@ -40,7 +50,4 @@ def _mocha(choices: Choices) -> Statement:
         raise Refused(
             f"“{criterion.key}” was asked on several scales ({scales}), which one file cannot mix: choose a batch."
         )
-    one = replace(choices, criterion=criterion.key)
-    return Statement(
-        select=select_mocha(one), parameters=one.parameters(), form=LINES, head=ENTRIES_OPEN, tail=entries_close
-    )
+    return criterion.key

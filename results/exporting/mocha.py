@@ -13,7 +13,7 @@ ENTRIES_OPEN = b"{"
 _PARTS = {
     "context": "to_json(p.text)",
     "question": "to_json(q.text)",
-    "reference": "to_json(f.texts[1])",
+    "reference": "to_json(f.texts[f.shown])",
     "candidate": "CASE WHEN mp.id IS NULL THEN to_json(c.text) END",
     "candidate1": "CASE WHEN mp.id IS NOT NULL THEN to_json(c.text) END",
     "candidate2": "to_json(c2.text)",
@@ -41,7 +41,7 @@ _CONCORD = {
     "question_type": "to_json(nullif(q.type, ''))",
     "entities": "CASE WHEN cardinality(q.entities) > 0 THEN to_json(q.entities) END",
     "span": "to_json(nullif(q.span, ''))",
-    "reference_opinion": "to_json(nullif(f.opinions[1], ''))",
+    "reference_opinion": "to_json(nullif(f.opinions[f.shown], ''))",
     "references": "CASE WHEN cardinality(f.texts) > 1 THEN f.listed END",
     "opinion": "to_json(nullif(c.opinion, ''))",
     "rank": "to_json(c.rank)",
@@ -54,7 +54,8 @@ _CONCORD = {
 def select_mocha(choices: Choices) -> str:
     """The SELECT of the lines between the outer braces: all candidates that are not withdrawn, judged or not.
 
-    A minimal pair is one entry with candidate1 and candidate2.
+    A minimal pair is one entry with candidate1 and candidate2. The reference is the question's first one that is not
+    the candidate itself: a metric would compare the candidate with itself.
     """
     in_batches = (
         """AND EXISTS (SELECT FROM annotate_item i JOIN annotate_hit h ON h.id = i.hit_id
@@ -84,7 +85,10 @@ entries AS (
     JOIN projects_question q ON q.id = c.question_id
     JOIN projects_passage p ON p.id = q.passage_id
     JOIN projects_dataset d ON d.id = c.dataset_id
-    LEFT JOIN found f ON f.question_id = q.id
+    LEFT JOIN LATERAL (
+        SELECT *, CASE WHEN texts[1] <> c.text THEN 1 ELSE coalesce(
+            (SELECT min(i) FROM generate_subscripts(texts, 1) i WHERE texts[i] <> c.text), 1) END AS shown
+        FROM found WHERE question_id = q.id) f ON true
     LEFT JOIN scored s ON s.candidate_id = c.id
     LEFT JOIN projects_minimalpair mp ON mp.candidate_1_id = c.id
     LEFT JOIN projects_candidate c2 ON c2.id = mp.candidate_2_id

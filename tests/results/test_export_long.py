@@ -211,7 +211,7 @@ def test_aggregated_rows_are_the_gold_scores(project: Project) -> None:
     long = pd.DataFrame([{"unit": row["candidate_id"], "value": 6 - float(row["value"])} for row in rows_of(project)])
     gold = gold_scores(long).to_dict("index")
     rows = rows_of(project, "aggregated")
-    assert [row["candidate_id"] for row in rows] == sorted(gold)
+    assert [row["candidate_id"] for row in rows] == sorted(map(str, gold))
     for row in rows:
         expected = gold[row["candidate_id"]]
         assert int(row["n"]) == expected["n"] == len(row["scores"].split("|")) == len(row["raters"].split("|"))
@@ -242,7 +242,7 @@ def test_nobody_is_named(project: Project) -> None:
     for n, person in enumerate(Membership.objects.filter(judgments__isnull=False).distinct()):
         person.imported_name = f"planted-name-{n}"
         person.save()
-        User.objects.filter(pk=person.user_id).update(username=f"planted-user-{n}", email=f"planted-{n}@example.org")
+        User.objects.filter(memberships=person).update(username=f"planted-user-{n}", email=f"planted-{n}@example.org")
     for form in ("long", "aggregated", "mocha"):
         file = io.BytesIO()
         write(make_statement(form, Choices(project=project, with_texts=True, with_comments=True)), file)
