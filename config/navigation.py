@@ -43,7 +43,9 @@ def navigation(request: HttpRequest) -> dict[str, Any]:
         url = reverse(name, args=[project.slug])
         tabs.append((label, url))
     path, overview = request.path, project.get_absolute_url()
-    best = max((url for _, url in tabs if path == url or (url != overview and path.startswith(url))), key=len, default="")
+    best = max(
+        (url for _, url in tabs if path == url or (url != overview and path.startswith(url))), key=len, default=""
+    )
     return {
         "project": project,
         "membership": membership,
