@@ -122,6 +122,14 @@ def test_passages_cut_into_one_and_into_two_hits() -> None:
     assert max(sizes) > 10
 
 
+def test_the_readme_counts_right() -> None:
+    said = (corpus.FOLDER / "README.md").read_text(encoding="utf-8")
+    n_references = sum(len(question.references) for question in QUESTIONS)
+    assert f"{len(QUESTIONS)} questions, {n_references} references and {len(CANDIDATES)} candidate" in said
+    sizes = [passage.n_candidates for passage in PASSAGES]
+    assert f"{min(sizes)} to {max(sizes)} candidates" in said
+
+
 def test_two_datasets_each_with_all_splits() -> None:
     splits: dict[str, set[str]] = defaultdict(set)
     for passage in PASSAGES:
