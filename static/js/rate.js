@@ -91,6 +91,10 @@ function makeCurrent(slot) {
 function goTo(slot) {
   makeCurrent(slot);
   slot.item.element.focus({ preventScroll: true });
+  reveal(slot);
+}
+
+function reveal(slot) {
   const isStill = matchMedia("(prefers-reduced-motion: reduce)").matches;
   slot.item.element.scrollIntoView({ block: "nearest", behavior: isStill ? "instant" : "smooth" });
 }
@@ -147,7 +151,8 @@ function rate(digit, isTyping) {
 function open(name) {
   const details = current.item.element.querySelector(`[data-extra=${name}]`);
   details.open = true;
-  details.querySelector("textarea, input").focus();
+  details.querySelector("textarea, input").focus({ preventScroll: true });
+  reveal(current);
 }
 
 function leaveText(target, isDone) {
@@ -222,7 +227,9 @@ function start() {
   sheet.showAll();
   showProgress();
   const first = sheet.unanswered()[0];
-  if (sheet.slots.length) makeCurrent(first ? firstOpen(first) : sheet.slots[0]);
+  if (!sheet.slots.length) return;
+  makeCurrent(first ? firstOpen(first) : sheet.slots[0]);
+  if (current !== sheet.slots[0]) reveal(current);
 }
 
 function startKeysHere() {

@@ -4,7 +4,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect
 
-from annotate.models import Draft, Judgment
+from annotate.models import Assignment, Draft, Judgment
 from measures.rubric import CriterionSpec, Level, Scale, ScaleKind
 from projects.models import Membership, Project
 from projects.rubrics import create_rubric
@@ -154,6 +154,39 @@ def test_the_passage_stays_in_view_beside_the_last_answer(signed_in: SignedIn, a
     expect(page.locator(".passage-text")).to_be_in_viewport(ratio=1)
     expect(page.locator(".question-head h2")).to_be_in_viewport(ratio=1)
     expect(page.locator(".rate-bar")).to_be_in_viewport(ratio=1)
+
+
+def test_the_marked_span_of_the_current_question_is_lit_in_the_passage(
+    signed_in: SignedIn, annotator: Membership
+) -> None:
+    batch = open_batch(annotator.project, n_hits=0)
+    passage = make_passage(make_dataset(annotator.project), text="word " * 3000 + "the marked words, and an end")
+    question = make_question(passage, span="the marked words")
+    add_hit(batch, make_candidates(question, 2), 0)
+    page = signed_in(annotator.user)
+    start(page, annotator.project)
+    wait_for_keys(page)
+    assert page.evaluate("[...CSS.highlights.get('span')].map(String)") == ["the marked words"]
+    assert page.evaluate("document.querySelector('.passage-body').scrollTop") > 500
+    expect(page.locator(".marked mark")).to_have_text("the marked words")
+
+
+def test_a_preview_looks_the_same_and_stores_nothing(signed_in: SignedIn, manager: Membership) -> None:
+    batch = open_batch(manager.project, n_hits=1, n_items=3)
+    page = signed_in(manager.user)
+    posts: list[str] = []
+    page.on("request", lambda request: posts.append(request.url) if request.method != "GET" else None)
+    page.goto(f"/p/{manager.project.slug}/batches/{batch.number}/hits/1/preview/")
+    wait_for_keys(page)
+    for key in ("5", "4", "3", "Control+Enter"):
+        page.keyboard.press(key)
+    page.wait_for_timeout(800)
+    expect(page.locator("[data-count]")).to_have_text("3")
+    expect(page.locator("[data-saved]")).to_have_text("Preview: nothing is stored")
+    assert page.locator("[data-submit]").count() == 0
+    assert posts == []
+    assert page.evaluate("localStorage.length") == 0
+    assert not Assignment.objects.exists()
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
