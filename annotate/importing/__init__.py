@@ -108,7 +108,8 @@ def write(
     """
     report = deepcopy(checked.report)
     with transaction.atomic():
-        Project.objects.select_for_update(no_key=True).get(pk=project.pk)
+        if Project.objects.select_for_update(no_key=True).get(pk=project.pk).deleted_at is not None:
+            raise Refused("The project has been deleted.")
         refuse_if_imported(project, checked, job=job)
         progress = Progress(checked.spool, on_progress)
         batch = _write(project, checked, report, actor, progress)
@@ -196,6 +197,7 @@ def _record(
         state=Import.State.DONE,
         file_name=checked.name,
         sha256=checked.sha256,
+        n_bytes=checked.n_bytes,
         options=checked.options.as_dict(),
         report=report.as_dict(),
         batch=batch,

@@ -1,5 +1,6 @@
 """Preview and check: a file in, a report and a spool out, or one refusal that says everything wrong."""
 
+import json
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -62,6 +63,7 @@ class Checked:
     kind: Kind
     name: str
     sha256: str
+    n_bytes: int
     options: Options
     datasets: tuple[tuple[str, str], ...] = ()
     criteria: tuple[CriterionColumn, ...] = ()
@@ -145,6 +147,7 @@ def check(
         kind=kind,
         name=report.file,
         sha256=fingerprint(path, given),
+        n_bytes=path.stat().st_size,
         options=given,
         datasets=tuple((each.name, each.kind) for each in rows.datasets.values())
         if isinstance(rows, CandidateRows)
@@ -161,6 +164,7 @@ def save(checked: Checked) -> None:
         "kind": checked.kind.value,
         "name": checked.name,
         "sha256": checked.sha256,
+        "n_bytes": checked.n_bytes,
         "options": checked.options.as_dict(),
         "datasets": checked.datasets,
         "criteria": checked.criteria,
@@ -182,6 +186,7 @@ def load(folder: Path) -> Checked:
         kind=Kind(manifest["kind"]),
         name=manifest["name"],
         sha256=manifest["sha256"],
+        n_bytes=manifest["n_bytes"],
         options=Options.from_dict(manifest["options"]),
         datasets=tuple((name, kind) for name, kind in manifest["datasets"]),
         criteria=criteria,
@@ -251,5 +256,6 @@ def _criteria_used(rows: CandidateRows | JudgmentRows, options: Options) -> tupl
 def _cell(value: Any) -> str:
     if value is None:
         return ""
-    text = value if type(value) is str else orjson.dumps(value, default=str).decode()
-    return text if len(text) <= CELL_SHOWN else text[:CELL_SHOWN] + "…"
+    text = value if type(value) is str else json.dumps(value, ensure_ascii=False, default=str)
+    text = text if len(text) <= CELL_SHOWN else text[:CELL_SHOWN] + "…"
+    return text.encode("utf-8", "backslashreplace").decode()

@@ -28,9 +28,21 @@ class SeenQuestion:
     external_id: str
     passage: int
     digest: bytes
-    about: tuple[str, ...]
+    about: bytes
     line: int
-    references: list[bytes] = field(default_factory=list)
+    n_references: int = 0
+    references: bytes = b""
+
+    def has(self, reference: bytes) -> bool:
+        """Whether a reference's digest is among those kept, one after another to save room."""
+        kept, size = self.references, len(reference)
+        return any(kept[start : start + size] == reference for start in range(0, len(kept), size))
+
+    def keep(self, reference: bytes) -> int:
+        """Keep a digest; the reference's position is returned."""
+        self.references += reference
+        self.n_references += 1
+        return self.n_references - 1
 
 
 @dataclass(slots=True)
@@ -43,7 +55,7 @@ class SeenDataset:
     passages_by_id: dict[str, SeenPassage] = field(default_factory=dict)
     passages_by_text: dict[bytes, SeenPassage] = field(default_factory=dict)
     questions_by_id: dict[str, SeenQuestion] = field(default_factory=dict)
-    questions_by_text: dict[tuple[int, bytes], SeenQuestion] = field(default_factory=dict)
+    questions_by_text: dict[bytes, SeenQuestion] = field(default_factory=dict)
     candidate_lines: dict[str, int] = field(default_factory=dict)
     passages: int = 0
     questions: int = 0

@@ -8,6 +8,7 @@ from projects.importing.fields import Plan
 from projects.importing.identity import SeenDataset, SeenPassage, digest, text_id
 from projects.importing.limits import Limits
 from projects.importing.options import Options
+from projects.importing.readers.base import check_key
 from projects.importing.report import Broken, Notes, Report, shown
 from projects.importing.spool import Spool
 from projects.importing.values import Values
@@ -45,6 +46,7 @@ class PassageRows:
             if column not in known:
                 if len(known) >= self.limits.columns:
                     raise Broken(f"more than {self.limits.columns} different keys")
+                check_key(column)
                 self.plan.meet(column)
                 self._find_columns()
 

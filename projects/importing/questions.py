@@ -126,47 +126,46 @@ class QuestionRows(PassageRows):
         text: str,
         about: tuple[str, str, str],
     ) -> SeenQuestion | None:
-        mark = digest(text)
-        place = (passage.key, mark)
-        known = dataset.questions_by_id.get(external_id) if external_id else dataset.questions_by_text.get(place)
+        mark = digest(f"{passage.key}\0{text}")
+        about_mark = digest("\0".join(about)) if any(about) else b""
+        known = dataset.questions_by_id.get(external_id) if external_id else dataset.questions_by_text.get(mark)
         if known is None:
             name = external_id or text_id(passage.external_id, text)
-            known = SeenQuestion(self.n_questions, name, passage.key, mark, about, line)
+            known = SeenQuestion(self.n_questions, name, passage.key, mark, about_mark, line)
             if external_id:
                 dataset.questions_by_id[external_id] = known
             else:
-                dataset.questions_by_text[place] = known
+                dataset.questions_by_text[mark] = known
             dataset.questions += 1
             self.n_questions += 1
             flag = "t" if external_id else "f"
             texts = (name, text, about[0], about[1], about[2] or "{}")
             self.spool.add("questions", f"{known.key}\t{passage.key}\t{line}\t{flag}", texts)
             return known
-        if known.passage != passage.key or known.digest != mark:
-            what = "another text" if known.digest != mark else "another passage"
+        if known.digest != mark:
+            what = "another text" if known.passage == passage.key else "another passage"
             reason = f"the question “{shown(external_id, 60)}” has {what} on line {known.line}"
             self.notes.problem(line, self.columns["question"], reason)
             return None
-        if known.about != about:
+        if known.about != about_mark:
             self.notes.warn(FIRST_COUNTS, line)
         return known
 
     def _add_references(self, line: int, dataset: SeenDataset, question: SeenQuestion, references: References) -> None:
-        is_first = not question.references
+        is_first = not question.n_references
         below = self.options.second_reference_below
         for place, (text, opinion) in enumerate(references, start=1):
             mark = digest(text)
-            if mark in question.references:
+            if question.has(mark):
                 continue
             if below is not None and place > 1 and filters.overlap(references[0][0], text) < below:
-                question.references.append(mark)
+                question.keep(mark)
                 self.add_reference_candidate(line, dataset, question, text, place)
                 continue
             if not is_first:
                 self.notes.warn(UNITED, line)
-            question.references.append(mark)
             dataset.references += 1
-            self.spool.add("references", f"{question.key}\t{len(question.references) - 1}\t{line}", (text, opinion))
+            self.spool.add("references", f"{question.key}\t{question.keep(mark)}\t{line}", (text, opinion))
 
     def _listed(self, value: Any, column: str, line: int, found: dict[str, str]) -> None:
         for entry in self.values.entries(value, column, line):

@@ -58,7 +58,7 @@ class FileRefused(Refused):
         total: int | None = None,
         offers: Mapping[str, tuple[str, ...]] | None = None,
     ) -> None:
-        self.name = name
+        self.name = shown(name, 200)
         self.problems = problems
         self.total = len(problems) if total is None else total
         self.offers = dict(offers or {})

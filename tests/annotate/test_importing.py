@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from django.core.management import CommandError, call_command
 from django.db import connection
+from django.utils import timezone
 
 from annotate import importing
 from annotate.models import Batch, Import, Judgment
@@ -216,6 +217,16 @@ def test_a_check_that_is_stopped_leaves_no_spool(project: Project, tmp_path: Pat
     with pytest.raises(KeyboardInterrupt):
         importing.check_file(project=project, path=path, name="a.csv", folder=tmp_path / "spool", on_progress=stop)
     assert not (tmp_path / "spool").exists()
+
+
+def test_a_project_that_is_deleted_meanwhile_takes_nothing(project: Project, owner: Membership, tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    path.write_text(HEADER + ROWS)
+    checked = importing.check_file(project=project, path=path, name="a.csv", folder=tmp_path / "spool")
+    Project.objects.update(deleted_at=timezone.now())
+    with pytest.raises(Refused, match="deleted"):
+        importing.write(project=project, checked=checked, actor=owner)
+    assert not Candidate.objects.exists()
 
 
 def test_a_check_says_what_the_project_would_refuse(take: Any, project: Project, tmp_path: Path) -> None:

@@ -73,6 +73,18 @@ def checked_header(header: list[str], limits: Limits, notes: Notes, line: int | 
     return columns
 
 
+def check_key(name: str) -> None:
+    """A key of an object is a column name too: it must be there, and be text that can be stored."""
+    if not name.strip():
+        raise Broken("a key has no name")
+    if "\0" in name:
+        raise Broken(f"the key “{shown(name)}” holds a NUL character")
+    try:
+        name.encode("utf-8")
+    except UnicodeEncodeError as error:
+        raise Broken(f"the key “{shown(name)}” holds half of a surrogate pair") from error
+
+
 def check_shape(values: list[str], n_columns: int) -> str | None:
     """Say what is wrong with the number of cells of a row."""
     if len(values) == n_columns:

@@ -6,7 +6,7 @@ from io import TextIOWrapper
 from typing import Any
 
 from projects.importing.fields import IN_METADATA, OWN_METADATA
-from projects.importing.readers.base import Reader, Record
+from projects.importing.readers.base import Reader, Record, check_key
 from projects.importing.readers.json_values import DECODER, SPACE, NotTaken, Window, explain, explain_value
 from projects.importing.report import Broken, shown
 from projects.importing.text import byte_position, encoding_of, lines_of, open_text
@@ -73,8 +73,7 @@ class ObjectReader(Reader):
         if len(names) > self.limits.columns:
             raise Broken(f"{len(names):,} different keys; at most {self.limits.columns} can be read")
         for name in names:
-            if not name.strip():
-                raise Broken("a key has no name")
+            check_key(name)
 
 
 class JsonlReader(ObjectReader):

@@ -6,7 +6,7 @@ from typing import Any
 import orjson
 import pytest
 
-from projects.importing import CriterionColumn, Kind
+from projects.importing import CriterionColumn, Kind, preview
 from projects.importing.spool import TABLES
 from tests.projects.importing.conftest import Desk, csv_of
 
@@ -310,6 +310,28 @@ def test_a_mapping_moves_columns_and_its_mistakes_are_refused(desk: Desk) -> Non
     assert "no field" in desk.reason(content, mapping=mapping | {"one": "poem"})
     assert "does not have" in desk.reason(content, mapping=mapping | {"five": "source"})
     assert "two columns" in desk.reason(content, mapping=mapping | {"one": "candidate"})
+
+
+@pytest.mark.parametrize("key", ["", " ", "\\u0000", "\\ud800"])
+@pytest.mark.parametrize("place", [0, 300])
+def test_a_key_that_can_be_no_column_is_refused_early_and_late(desk: Desk, key: str, place: int) -> None:
+    rows = [json.dumps(BASE | {"id": f"c{n}"}) for n in range(301)]
+    rows[place] = rows[place].replace("}", f', "{key}": 1}}')
+    refusal = desk.refuse("\n".join(rows), "a.jsonl")
+    assert "key" in refusal.problems[0].reason
+    assert orjson.dumps(refusal.as_dict())
+
+
+def test_a_preview_shows_what_the_check_will_refuse(desk: Desk) -> None:
+    path = desk.put(lines({"candidate": "\ud800", "passage": ["\udc00"]}))
+    look = preview(path=path, name="a.jsonl")
+    assert all(cell.encode() for cell in look.rows[0])
+
+
+def test_a_file_name_that_cannot_be_written_is_shown(desk: Desk) -> None:
+    refusal = desk.refuse("x", "\udcff\0.csv")
+    assert orjson.dumps(refusal.as_dict())
+    assert refusal.message.encode()
 
 
 def test_every_table_of_the_spool_has_its_columns(desk: Desk) -> None:
