@@ -2,6 +2,8 @@
 
 import uuid
 from dataclasses import dataclass
+from math import floor
+from typing import NamedTuple
 
 from django.db import connection, transaction
 from django.utils import timezone
@@ -12,25 +14,33 @@ from annotate.models import Assignment, Batch
 from projects.access import Right, why_refused
 from projects.models import Membership
 
-_ELIGIBLE = """
-SELECT b.id, b.time_limit_minutes, b.order FROM annotate_batch b
-CROSS JOIN LATERAL (
-    SELECT count(*) AS mine,
-           count(*) FILTER (
-               WHERE a.opened_at >= date_trunc('day', now() AT TIME ZONE 'UTC') AT TIME ZONE 'UTC') AS today
-    FROM annotate_assignment a JOIN annotate_hit h ON h.id = a.hit_id
-    WHERE (b.max_hits_per_annotator IS NOT NULL OR b.max_hits_per_day IS NOT NULL OR b.max_share IS NOT NULL)
-      AND a.annotator_id = %(me)s AND h.batch_id = b.id AND a.state NOT IN ('returned', 'expired', 'withdrawn')
-) worked
+_OPEN_TO = """
+SELECT b.id, b.time_limit_minutes, b.order, b.max_hits_per_annotator, b.max_hits_per_day, b.max_share * b.n_hits
+FROM annotate_batch b
 WHERE b.project_id = %(project)s AND b.state = 'open'
   AND NOT EXISTS (SELECT 1 FROM annotate_assignment a WHERE a.annotator_id = %(me)s AND a.state = 'open')
   AND (NOT b.has_named_annotators OR EXISTS (
       SELECT 1 FROM annotate_batchannotator n WHERE n.batch_id = b.id AND n.annotator_id = %(me)s))
-  AND (b.max_hits_per_annotator IS NULL OR worked.mine < b.max_hits_per_annotator)
-  AND (b.max_hits_per_day IS NULL OR worked.today < b.max_hits_per_day)
-  AND (b.max_share IS NULL OR worked.mine < greatest(1, floor(b.max_share * b.n_hits)))
 ORDER BY b.priority DESC, b.number
 """
+
+_WORKED = """
+SELECT count(*),
+       count(*) FILTER (WHERE a.opened_at >= date_trunc('day', now() AT TIME ZONE 'UTC') AT TIME ZONE 'UTC')
+FROM annotate_assignment a JOIN annotate_hit h ON h.id = a.hit_id
+WHERE a.annotator_id = %s AND h.batch_id = %s AND a.state NOT IN ('returned', 'expired', 'withdrawn')
+"""
+
+
+class Offer(NamedTuple):
+    """A batch that is open to an annotator, with its caps; the largest share is given in HITs."""
+
+    batch_id: int
+    minutes: int
+    order: str
+    most: int | None
+    most_a_day: int | None
+    most_by_share: float | None
 
 
 @dataclass(frozen=True)
@@ -62,17 +72,19 @@ def _attempt(annotator: Membership, *, wait: bool) -> uuid.UUID | Nothing:
     if refusal:
         return Nothing(refusal)
     with connection.cursor() as cursor:
-        cursor.execute(_ELIGIBLE, {"me": annotator.pk, "project": annotator.project_id})
-        batches = cursor.fetchall()
-    if not batches:
+        cursor.execute(_OPEN_TO, {"me": annotator.pk, "project": annotator.project_id})
+        offers = [Offer(*row) for row in cursor.fetchall()]
+    if not offers:
         open_one = Assignment.objects.open().filter(annotator=annotator.pk).values_list("uuid", flat=True).first()
         return open_one if open_one is not None else Nothing(why_nothing(annotator))
-    for batch_id, minutes, order in batches:
-        for passage_id in _passages_first(annotator.pk, batch_id, order):
+    for offer in offers:
+        if not _is_within_caps(annotator.pk, offer):
+            continue
+        for passage_id in _passages_first(annotator.pk, offer):
             taken = places.take(
-                batch_id=batch_id,
+                batch_id=offer.batch_id,
                 annotator_id=annotator.pk,
-                minutes=minutes,
+                minutes=offer.minutes,
                 not_blind=not annotator.is_blind,
                 passage_id=passage_id,
                 wait=wait,
@@ -82,12 +94,25 @@ def _attempt(annotator: Membership, *, wait: bool) -> uuid.UUID | Nothing:
     return Nothing(why_nothing(annotator))
 
 
-def _passages_first(annotator_id: int, batch_id: int, order: str) -> list[int | None]:
+def _is_within_caps(annotator_id: int, offer: Offer) -> bool:
+    if offer.most is None and offer.most_a_day is None and offer.most_by_share is None:
+        return True
+    with connection.cursor() as cursor:
+        cursor.execute(_WORKED, [annotator_id, offer.batch_id])
+        n_worked, n_today = cursor.fetchone()
+    return (
+        (offer.most is None or n_worked < offer.most)
+        and (offer.most_a_day is None or n_today < offer.most_a_day)
+        and (offer.most_by_share is None or n_worked < max(1, floor(offer.most_by_share + 1e-9)))
+    )
+
+
+def _passages_first(annotator_id: int, offer: Offer) -> list[int | None]:
     """Passages to look at before the whole queue: the one just worked on, where the batch says to stay with it."""
-    if order != Batch.Order.PASSAGE:
+    if offer.order != Batch.Order.PASSAGE:
         return [None]
     last = (
-        Assignment.objects.filter(annotator=annotator_id, hit__batch=batch_id)
+        Assignment.objects.filter(annotator=annotator_id, hit__batch=offer.batch_id)
         .order_by("-opened_at")
         .values_list("hit__passage_id", flat=True)
         .first()
