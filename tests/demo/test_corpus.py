@@ -126,6 +126,8 @@ def test_the_readme_counts_right() -> None:
     said = (corpus.FOLDER / "README.md").read_text(encoding="utf-8")
     n_references = sum(len(question.references) for question in QUESTIONS)
     assert f"{len(QUESTIONS)} questions, {n_references} references and {len(CANDIDATES)} candidate" in said
+    assert len(PASSAGES) == 15
+    assert len({passage.domain for passage in PASSAGES}) == 14
     sizes = [passage.n_candidates for passage in PASSAGES]
     assert f"{min(sizes)} to {max(sizes)} candidates" in said
 
