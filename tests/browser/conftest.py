@@ -40,6 +40,7 @@ def signed_in(browser: Browser, browser_context_args: dict[str, Any], live_site:
     def open_page(user: User | None, **options: Any) -> Page:
         context = browser.new_context(**{**browser_context_args, "base_url": live_site.url, **options})
         context.set_default_timeout(10_000)
+        context.set_default_navigation_timeout(30_000)
         opened.append(context)
         if user is not None:
             name, value = settings.SESSION_COOKIE_NAME, session_of(user)
