@@ -138,8 +138,10 @@ def _wait_until_ready(server: str, place: Path, spawned: Popen[bytes] | None) ->
 
     deadline = time.monotonic() + START_SECONDS
     while not (place / "ready").exists():
-        gone = spawned.poll() is not None if spawned else guardian.is_free(place / "guard")
-        if gone and not (place / "ready").exists():
+        if spawned is None and guardian.is_free(place / "guard"):
+            # The guardian that we found on duty was on its way out.
+            spawned = guardian.spawn(server, data_dir())
+        if spawned is not None and spawned.poll() is not None:
             raise NotAvailable(guardian.trouble(place) or f"The private {server} server did not start.")
         if time.monotonic() > deadline:
             raise NotAvailable(f"The private {server} server did not start in {START_SECONDS:.0f} seconds.")

@@ -76,7 +76,7 @@ class Child:
             self.process.send_signal(number)
 
 
-class Stopped(Exception):  # noqa: N818  (a request, not an error)
+class Stopped(Exception):
     def __init__(self, number: int) -> None:
         super().__init__(number)
         self.is_hasty = number == signal.SIGINT

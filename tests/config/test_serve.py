@@ -48,7 +48,7 @@ class Served:
 
     def answers(self) -> bool:
         try:
-            with urllib.request.urlopen(self.address, timeout=5) as answer:
+            with urllib.request.urlopen(self.address, timeout=20) as answer:
                 return bool(answer.status == 200)
         except OSError:
             return False
@@ -73,7 +73,7 @@ def _processes() -> Iterator[tuple[int, int, str]]:
             continue
 
 
-def _wait(reached: Callable[[], object], what: str, seconds: float = 30.0) -> None:
+def _wait(reached: Callable[[], object], what: str, seconds: float = 90.0) -> None:
     deadline = time.monotonic() + seconds
     while not reached():
         assert time.monotonic() < deadline, what
@@ -108,7 +108,7 @@ def test_web_server_and_worker_run_come_back_and_end_together(serve: Callable[..
     from config.celery import app
 
     served = serve("--port", str(ground.free_port()))
-    assert served.answers()
+    _wait(served.answers, "the site does not answer")
     _wait(lambda: app.control.ping(timeout=0.5), "the worker does not answer")
 
     for word in ("gunicorn", "celery"):
@@ -120,7 +120,7 @@ def test_web_server_and_worker_run_come_back_and_end_together(serve: Callable[..
 
     family = served.children("")
     served.process.send_signal(signal.SIGINT)
-    assert served.process.wait(10) == 0
+    assert served.process.wait(40) == 0
     left = [pid for pid in family if _is_alive(pid) and "guardian" not in Path(f"/proc/{pid}/cmdline").read_text()]
     assert left == []
 
@@ -130,7 +130,7 @@ def test_children_end_when_their_parent_is_killed(serve: Callable[..., Served]) 
     children = [*served.children("gunicorn"), *served.children("celery")]
     assert len(children) >= 3
     served.process.kill()
-    _wait(lambda: not any(_is_alive(pid) for pid in children), "children outlive their parent", 40)
+    _wait(lambda: not any(_is_alive(pid) for pid in children), "children outlive their parent")
 
 
 def test_a_taken_port_is_refused_if_it_was_asked_for() -> None:
@@ -139,7 +139,7 @@ def test_a_taken_port_is_refused_if_it_was_asked_for() -> None:
         taken.listen()
         port = taken.getsockname()[1]
         served = Served("--port", str(port))
-        said, _ = served.process.communicate(timeout=30)
+        said, _ = served.process.communicate(timeout=90)
     assert served.process.returncode == 1
     assert f"Port {port} of 127.0.0.1 is taken" in said
 
@@ -148,12 +148,12 @@ def test_without_a_wish_a_free_port_is_found_and_two_sites_share_a_folder(serve:
     first, second = serve(), serve()
     assert first.address != second.address
     assert "Port 8000 is taken; taking" in second.said
-    assert first.answers()
-    assert second.answers()
+    _wait(first.answers, "the first site does not answer")
+    _wait(second.answers, "the second site does not answer")
     _wait(lambda: _clocks(first) == 1, "the first site has no clock")
     assert _clocks(second) == 0
     first.process.send_signal(signal.SIGINT)
-    first.process.wait(10)
+    first.process.wait(40)
     _wait(lambda: _clocks(second) == 1, "nobody keeps the clock")
 
 

@@ -3,7 +3,7 @@
 import socket
 import sys
 from pathlib import Path
-from signal import SIGINT, SIGQUIT
+from signal import SIGINT, SIGKILL
 from typing import IO, Any
 
 from django.conf import settings
@@ -35,7 +35,7 @@ class Command(BaseCommand):
         connection.close()
         port = self._choose_port(host, port)
         address = f"http://{host}:{port}/"
-        worker = Child("worker", worker_command(has_beat=False), hasty_signal=SIGQUIT)
+        worker = Child("worker", worker_command(has_beat=False), hasty_signal=SIGKILL)
         web = Child("web server", web_command(host, port, workers), hasty_signal=SIGINT)
         beat = Beat(worker)
         beat.try_to_take()
