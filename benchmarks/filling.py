@@ -16,7 +16,8 @@ INSERT INTO projects_passage (id, dataset_id, external_id, text, split)
 SELECT %(base)s + n, %(base)s, 'passage-' || n, repeat('word ', 200), CASE WHEN n %% 10 < 7 THEN 'train' ELSE 'dev' END
 FROM generate_series(1, %(hits)s) n;
 INSERT INTO projects_question (id, dataset_id, passage_id, external_id, text)
-SELECT %(base)s + n, %(base)s, %(base)s + n, 'question-' || n, 'What happened then?' FROM generate_series(1, %(hits)s) n;
+SELECT %(base)s + n, %(base)s, %(base)s + n, 'question-' || n, 'What happened then?'
+FROM generate_series(1, %(hits)s) n;
 INSERT INTO projects_reference (question_id, position, text)
 SELECT %(base)s + n, 1, 'Something did' FROM generate_series(1, %(hits)s) n;
 INSERT INTO projects_candidate (id, dataset_id, question_id, external_id, text, source)
@@ -30,9 +31,10 @@ INSERT INTO annotate_hit (id, batch_id, passage_id, number, purpose, queue_key, 
 SELECT %(base)s + n, %(batch)s, %(base)s + n, n, 'work', n, %(judgments)s, 0, %(judgments)s
 FROM generate_series(1, %(hits)s) n;
 INSERT INTO annotate_item (id, hit_id, question_id, position, candidate_id)
-SELECT c.id, c.question_id, c.question_id, (c.id - 1) %% %(size)s, c.id FROM projects_candidate c WHERE c.dataset_id = %(base)s;
-INSERT INTO annotate_assignment (id, uuid, hit_id, annotator_id, state, holds_place, mark, layout, opened_at, submitted_at,
-                                 active_seconds, wall_seconds, item_seconds)
+SELECT c.id, c.question_id, c.question_id, (c.id - 1) %% %(size)s, c.id
+FROM projects_candidate c WHERE c.dataset_id = %(base)s;
+INSERT INTO annotate_assignment (id, uuid, hit_id, annotator_id, state, holds_place, mark, layout, opened_at,
+                                 submitted_at, active_seconds, wall_seconds, item_seconds)
 SELECT %(base)s + (h.number - 1) * %(judgments)s + k, gen_random_uuid(), h.id,
        %(annotator)s + (h.number + k * 7) %% %(annotators)s, 'submitted', true, 'counted',
        ARRAY(SELECT i.id FROM annotate_item i WHERE i.hit_id = h.id ORDER BY md5(i.id::text || k)),

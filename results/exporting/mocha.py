@@ -10,10 +10,14 @@ from results.exporting.tables import criteria
 
 ENTRIES_OPEN = b"{"
 
+_SHOWN = """CASE WHEN f.texts[1] <> c.text THEN 1 ELSE coalesce(
+    (SELECT min(i) FROM generate_subscripts(f.texts, 1) i WHERE f.texts[i] <> c.text), 1) END"""
+"""The number of the question's first reference that is not the candidate itself."""
+
 _PARTS = {
     "context": "to_json(p.text)",
     "question": "to_json(q.text)",
-    "reference": "to_json(f.texts[f.shown])",
+    "reference": f"to_json(f.texts[{_SHOWN}])",
     "candidate": "CASE WHEN mp.id IS NULL THEN to_json(c.text) END",
     "candidate1": "CASE WHEN mp.id IS NOT NULL THEN to_json(c.text) END",
     "candidate2": "to_json(c2.text)",
@@ -41,7 +45,7 @@ _CONCORD = {
     "question_type": "to_json(nullif(q.type, ''))",
     "entities": "CASE WHEN cardinality(q.entities) > 0 THEN to_json(q.entities) END",
     "span": "to_json(nullif(q.span, ''))",
-    "reference_opinion": "to_json(nullif(f.opinions[f.shown], ''))",
+    "reference_opinion": f"to_json(nullif(f.opinions[{_SHOWN}], ''))",
     "references": "CASE WHEN cardinality(f.texts) > 1 THEN f.listed END",
     "opinion": "to_json(nullif(c.opinion, ''))",
     "rank": "to_json(c.rank)",
@@ -85,10 +89,7 @@ entries AS (
     JOIN projects_question q ON q.id = c.question_id
     JOIN projects_passage p ON p.id = q.passage_id
     JOIN projects_dataset d ON d.id = c.dataset_id
-    LEFT JOIN LATERAL (
-        SELECT *, CASE WHEN texts[1] <> c.text THEN 1 ELSE coalesce(
-            (SELECT min(i) FROM generate_subscripts(texts, 1) i WHERE texts[i] <> c.text), 1) END AS shown
-        FROM found WHERE question_id = q.id) f ON true
+    LEFT JOIN found f ON f.question_id = q.id
     LEFT JOIN scored s ON s.candidate_id = c.id
     LEFT JOIN projects_minimalpair mp ON mp.candidate_1_id = c.id
     LEFT JOIN projects_candidate c2 ON c2.id = mp.candidate_2_id
