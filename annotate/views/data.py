@@ -227,6 +227,11 @@ def _render_list(
         "page": page,
         "noun": noun,
         "filters": filters,
+        "selects": [
+            {"name": name, "label": name.capitalize(), "words": words, "chosen": getattr(filters, name)}
+            for name, words in filters.choices.items()
+            if len(words) > 1 or getattr(filters, name)
+        ],
         "sort": sort,
         "has_any": bool(filters.choices["dataset"]),
     }

@@ -225,7 +225,8 @@ def _render(
 def _progress(project: Project, job: Import) -> dict[str, Any]:
     """What the fragment of a job shows, with the reason why a waiting one waits."""
     is_check = job.step == Import.Step.CHECK
-    job.message = jobs.why_waiting(job) or ("stopping" if job.is_cancelling else job.message)
+    if job.is_live:
+        job.message = jobs.why_waiting(job) or _said_of(job)
     place = [project.slug, job.number]
     return {
         "job": job,
@@ -233,6 +234,12 @@ def _progress(project: Project, job: Import) -> dict[str, Any]:
         "job_url": reverse("annotate:import-job", args=place),
         "job_cancel_url": "" if job.is_cancelling else reverse("annotate:import-cancel", args=place),
     }
+
+
+def _said_of(job: Import) -> str:
+    if job.is_cancelling:
+        return "stopping"
+    return job.message if job.total else "in a moment"
 
 
 def _heading(job: Import, look: Look | None) -> str:
