@@ -12,11 +12,16 @@ from projects import running
 
 logger = logging.getLogger(__name__)
 
+PORTION = 500
+
 
 @shared_task(name="annotate.sweep", ignore_result=True)
 def sweep() -> None:
-    with transaction.atomic():
-        places.sweep(now=timezone.now())
+    """In portions, each its own transaction: locks are short, and what one portion frees is free at once."""
+    n_freed = PORTION
+    while n_freed == PORTION:
+        with transaction.atomic():
+            n_freed = places.sweep(now=timezone.now(), limit=PORTION)
     uploading.tidy_leftovers()
 
 

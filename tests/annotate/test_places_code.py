@@ -11,7 +11,7 @@ ROOT = Path(__file__).parents[2]
 APPS = ("annotate", "config", "demo", "projects", "results")
 WRITERS = {
     "annotate/places.py": "the one writer",
-    "annotate/importing/judgments.py": "writes imported judgments whole, in one statement a table, into a closed batch",
+    "annotate/importing/full_hits.py": "writes imported judgments whole, in one statement a table, into a closed batch",
 }
 DATES_BACK = "Assignment.objects.filter(uuid=assignment_uuid).update(…)"
 HARMLESS = {("demo/annotators.py", DATES_BACK): "dates simulated work back: times only"}
