@@ -53,7 +53,7 @@ soak: $(INSTALLED_DEV) $(INSTALLED_BROWSER) ## the tests with the long and stati
 	SCALE=10 $(PY) -m pytest -n 2 --dist loadgroup -m "not soak and not race"
 
 bench: $(INSTALLED_DEV) ## print the measured figures
-	$(PY) -m benchmarks
+	@for file in $$(grep -l __main__ benchmarks/*.py); do $(PY) -m benchmarks.$$(basename $$file .py); done
 
 screenshots: $(INSTALLED_DEV) $(INSTALLED_BROWSER) ## make every picture of the docs anew
 	$(PY) -m pytest tests/browser/screenshots.py

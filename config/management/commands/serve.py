@@ -64,10 +64,7 @@ class Command(BaseCommand):
             self._say("Loading the demo project …")
             call_command("demo", stdout=self.stdout, stderr=self.stderr)
         else:
-            self._say(
-                "The sign-ins were printed when the demo was loaded; "
-                "`manage.py changepassword NAME` sets a new password."
-            )
+            self._say("The passwords were printed when the demo was made; for new ones: manage.py demo --new-passwords")
 
     def _choose_port(self, host: str, port: int | None) -> int:
         if _is_free(host, port or DEFAULT_PORT):
