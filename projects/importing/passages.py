@@ -35,7 +35,7 @@ class PassageRows:
         self.report = report
         self.values = Values(limits, notes)
         self.datasets: dict[str, SeenDataset] = {}
-        self.n_passages = self.n_questions = self.n_candidates = 0
+        self.n_passages = self.n_candidates = 0
         self._find_columns()
         self._last_dataset: tuple[Any, SeenDataset] | None = None
         self._last_passage: tuple[tuple[Any, ...], SeenPassage] | None = None

@@ -4,7 +4,7 @@ from typing import Any
 
 from projects.importing import filters
 from projects.importing.fields import Plan
-from projects.importing.identity import SeenDataset, SeenPassage, SeenQuestion, digest, text_id
+from projects.importing.identity import SeenDataset, SeenPassage, SeenQuestion, SeenQuestions, digest, text_id
 from projects.importing.limits import Limits
 from projects.importing.options import Options
 from projects.importing.passages import PassageRows
@@ -37,6 +37,7 @@ class QuestionRows(PassageRows):
         self, plan: Plan, options: Options, limits: Limits, notes: Notes, spool: Spool, report: Report
     ) -> None:
         super().__init__(plan, options, limits, notes, spool, report)
+        self._seen = SeenQuestions()
         self._last_question: tuple[tuple[Any, ...], SeenQuestion] | None = None
         self._last_references: tuple[list[Any], References] | None = None
 
@@ -126,46 +127,45 @@ class QuestionRows(PassageRows):
         text: str,
         about: tuple[str, str, str],
     ) -> SeenQuestion | None:
-        mark = digest(f"{passage.key}\0{text}")
+        seen, mark = self._seen, digest(f"{passage.external_id}\0{text}")
         about_mark = digest("\0".join(about)) if any(about) else b""
-        known = dataset.questions_by_id.get(external_id) if external_id else dataset.questions_by_text.get(mark)
-        if known is None:
-            name = external_id or text_id(passage.external_id, text)
-            known = SeenQuestion(self.n_questions, name, passage.key, mark, about_mark, line)
+        key = dataset.questions_by_id.get(external_id) if external_id else dataset.questions_by_text.get(mark)
+        name = external_id or f"text-{mark.hex()}"
+        if key is None:
+            key = seen.add(passage.key, mark, about_mark, line)
             if external_id:
-                dataset.questions_by_id[external_id] = known
+                dataset.questions_by_id[external_id] = key
             else:
-                dataset.questions_by_text[mark] = known
+                dataset.questions_by_text[mark] = key
             dataset.questions += 1
-            self.n_questions += 1
             flag = "t" if external_id else "f"
             texts = (name, text, about[0], about[1], about[2] or "{}")
-            self.spool.add("questions", f"{known.key}\t{passage.key}\t{line}\t{flag}", texts)
-            return known
-        if known.digest != mark:
-            what = "another text" if known.passage == passage.key else "another passage"
-            reason = f"the question “{shown(external_id, 60)}” has {what} on line {known.line}"
+            self.spool.add("questions", f"{key}\t{passage.key}\t{line}\t{flag}", texts)
+        elif seen.digest(key) != mark:
+            what = "another text" if seen.passage(key) == passage.key else "another passage"
+            reason = f"the question “{shown(external_id, 60)}” has {what} on line {seen.line(key)}"
             self.notes.problem(line, self.columns["question"], reason)
             return None
-        if known.about != about_mark:
+        elif seen.about(key) != about_mark:
             self.notes.warn(FIRST_COUNTS, line)
-        return known
+        return SeenQuestion(key, name)
 
     def _add_references(self, line: int, dataset: SeenDataset, question: SeenQuestion, references: References) -> None:
-        is_first = not question.n_references
+        seen, key = self._seen, question.key
+        is_first = not seen.n_references(key)
         below = self.options.second_reference_below
         for place, (text, opinion) in enumerate(references, start=1):
             mark = digest(text)
-            if question.has(mark):
+            if seen.has_reference(key, mark):
                 continue
             if below is not None and place > 1 and filters.overlap(references[0][0], text) < below:
-                question.keep(mark)
+                seen.add_reference(key, mark)
                 self.add_reference_candidate(line, dataset, question, text, place)
                 continue
             if not is_first:
                 self.notes.warn(UNITED, line)
             dataset.references += 1
-            self.spool.add("references", f"{question.key}\t{question.keep(mark)}\t{line}", (text, opinion))
+            self.spool.add("references", f"{key}\t{seen.add_reference(key, mark)}\t{line}", (text, opinion))
 
     def _listed(self, value: Any, column: str, line: int, found: dict[str, str]) -> None:
         for entry in self.values.entries(value, column, line):

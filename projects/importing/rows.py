@@ -7,7 +7,7 @@ import orjson
 from measures.rubric import check_value, say_number
 from projects.importing import filters
 from projects.importing.fields import Plan
-from projects.importing.identity import SeenDataset, SeenQuestion, text_id
+from projects.importing.identity import SeenDataset, SeenIds, SeenQuestion, text_id
 from projects.importing.limits import Limits
 from projects.importing.options import EVERY_DATASET, Options
 from projects.importing.questions import QuestionRows, References
@@ -28,6 +28,7 @@ class CandidateRows(QuestionRows):
         super().__init__(plan, options, limits, notes, spool, report)
         self.annotators: set[str] = set()
         self.n_slots = 0
+        self._ids = SeenIds()
         self._correctness = options.correctness()
         self._on_scale: dict[float, str | None] = {}
         self._drops_numbers = frozenset(options.drop_numbers)
@@ -57,6 +58,7 @@ class CandidateRows(QuestionRows):
 
     def finish(self) -> None:
         report = self.report
+        self._refuse_repeated()
         for dataset in self.datasets.values():
             counts = dataset.counts()
             report.by_dataset[dataset.name] = counts
@@ -145,7 +147,7 @@ class CandidateRows(QuestionRows):
             return None
         has_id = bool(external_id)
         external_id = external_id or text_id(question.external_id, text, source, rank, suffix)
-        if not self._is_new(line, dataset, external_id, has_id):
+        if not self._keep_id(line, dataset, external_id):
             return None
         return self._write_candidate(
             line, dataset, question, f"{'t' if has_id else 'f'}\t{rank or _NULL}\t{confidence or _NULL}",
@@ -161,20 +163,34 @@ class CandidateRows(QuestionRows):
         self.spool.add("candidates", f"{key}\t{question.key}\t{line}\t{numbers}", texts)
         return key
 
-    def _is_new(self, line: int, dataset: SeenDataset, external_id: str, has_id: bool) -> bool:
-        first = dataset.candidate_lines.get(external_id)
-        if first is None and len(external_id) <= ID_LENGTH:
-            dataset.candidate_lines[external_id] = line
-            return True
+    def _keep_id(self, line: int, dataset: SeenDataset, external_id: str) -> bool:
+        """Remember an id by its hash; whether one came twice is seen at the end, for all at once."""
         if len(external_id) > ID_LENGTH:
             self.notes.problem(line, self.columns["candidate_id"], f"is longer than {ID_LENGTH} characters")
-        elif has_id:
-            self.notes.problem(
-                line, self.columns["candidate_id"], f"the id “{shown(external_id, 60)}” is on line {first} too"
-            )
-        else:
-            self.notes.problem(line, "", f"the same candidate of the same source is on line {first} too; give them ids")
-        return False
+            return False
+        self._ids.add(dataset.number, external_id, line)
+        return True
+
+    def _refuse_repeated(self) -> None:
+        """Two equal hashes are two equal ids, or once in a great while two others: the spool tells."""
+        suspects = self._ids.suspects()
+        if not suspects:
+            return
+        self.spool.flush()
+        firsts: dict[tuple[str, int], int] = {}
+        for row in self.spool.rows("candidates"):
+            key = int(row["key"])
+            if key not in suspects:
+                continue
+            first = firsts.setdefault((row["external_id"], self._ids.hash(key)), key)
+            if first == key:
+                continue
+            line, there = self._ids.line(key), f"is on line {self._ids.line(first)} too"
+            if row["has_id"] == "t":
+                name = shown(row["external_id"], 60)
+                self.notes.problem(line, self.columns.get("candidate_id", ""), f"the id “{name}” {there}")
+            else:
+                self.notes.problem(line, "", f"the same candidate of the same source {there}; give them ids")
 
     def _metadata(self, line: int, record: dict[str, Any]) -> str:
         kept = self.plan.kept
@@ -237,7 +253,7 @@ class CandidateRows(QuestionRows):
         self, line: int, dataset: SeenDataset, question: SeenQuestion, text: str, number: int
     ) -> None:
         external_id = f"{question.external_id[: ID_LENGTH - 20]}-reference-{number}"
-        if self._is_new(line, dataset, external_id, has_id=True):
+        if self._keep_id(line, dataset, external_id):
             texts = (external_id, text, "second reference", "", "{}")
             self._write_candidate(line, dataset, question, f"t\t{_NULL}\t{_NULL}", texts)
             self.report.made["second_reference"] = self.report.made.get("second_reference", 0) + 1

@@ -93,6 +93,7 @@ class Spool:
             if lines:
                 self._files[table].write("".join(lines).encode("utf-8"))
                 lines.clear()
+                self._files[table].flush()
         self._held = 0
 
     def is_empty(self, table: str) -> bool:
