@@ -54,7 +54,7 @@ def merge(
 ) -> dict[str, Any]:
     """The newer of stored and sent, answer by answer; neither argument is changed."""
     latest = now.timestamp() * 1000
-    merged = {part: dict(stored.get(part, {})) for part in ("answers", "cannot", "flags", "comments")}
+    merged: dict[str, Any] = {part: dict(stored.get(part, {})) for part in ("answers", "cannot", "flags", "comments")}
     for place, answers in _entries(sent, "answers", n_items):
         if not isinstance(answers, dict):
             raise Refused("A draft's answers are given by criterion.")

@@ -52,7 +52,9 @@ def lock_assignment(annotator: Membership, assignment_uuid: uuid.UUID) -> Locked
         cursor.execute(
             """SELECT a.id, a.uuid, a.hit_id, a.annotator_id, a.state, a.mark, a.layout, a.answers_sha256, a.opened_at,
                       a.extended_at, b.rubric_id, b.state, b.time_limit_minutes
-               FROM annotate_assignment a JOIN annotate_hit h ON h.id = a.hit_id JOIN annotate_batch b ON b.id = h.batch_id
+               FROM annotate_assignment a
+               JOIN annotate_hit h ON h.id = a.hit_id
+               JOIN annotate_batch b ON b.id = h.batch_id
                WHERE a.uuid = %s AND a.annotator_id = %s FOR NO KEY UPDATE OF a""",
             [assignment_uuid, annotator.pk],
         )

@@ -24,7 +24,7 @@ from annotate.locking import LockedAssignment
 from annotate.models import Assignment, Batch
 from annotate.models.batch import ROUND
 
-psycopg2.extras.register_uuid()
+psycopg2.extras.register_uuid()  # type: ignore[no-untyped-call]
 
 GRACE = timedelta(seconds=30)
 """How long after its time limit an assignment keeps its place, for an answer that is on its way."""

@@ -177,7 +177,7 @@ class Annotator:
     def cycle(self) -> bool:
         """One POST and one GET; False when there is no further HIT."""
         fields = {"csrfmiddlewaretoken": token_of(self.page)}
-        fields |= {name: "4" for name in set(self.names.findall(self.page))}
+        fields |= dict.fromkeys(self.names.findall(self.page), "4")
         status, location, _ = self.request("POST", self.url, fields)
         if status not in (302, 303):
             raise RuntimeError(f"submit answered {status}")

@@ -152,12 +152,10 @@ def growth() -> None:
                     annotators = open_all(CONCORD, site, sessions)
                     ground.crowd(annotators[:1], 2)
                     figures.append(ground.crowd(annotators[1:2], 10))
-        small_tally, large_tally = figures
+        before, after = ([1000 * tally.quantile(share) for share in (0.5, 0.95)] for tally in figures)
         print(
-            f"growth in {what}: cycle p50 {1000 * small_tally.quantile(0.5):.1f} → {1000 * large_tally.quantile(0.5):.1f}"
-            f" ms, p95 {1000 * small_tally.quantile(0.95):.1f} → {1000 * large_tally.quantile(0.95):.1f} ms;"
-            f" ratio p50 {large_tally.quantile(0.5) / small_tally.quantile(0.5):.2f},"
-            f" p95 {large_tally.quantile(0.95) / small_tally.quantile(0.95):.2f} (aim {aim} or less)"
+            f"growth in {what}: cycle p50 {before[0]:.1f} → {after[0]:.1f} ms, p95 {before[1]:.1f} → {after[1]:.1f} ms;"
+            f" ratio p50 {after[0] / before[0]:.2f}, p95 {after[1] / before[1]:.2f} (aim {aim} or less)"
         )
 
 

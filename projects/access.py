@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
 from functools import wraps
-from typing import Any, cast
+from typing import Any, cast, overload
 
 from django.conf import settings
 from django.contrib.auth.views import redirect_to_login
@@ -55,7 +55,11 @@ def public(view: View) -> View:
     return _declare(view, Policy("public"))
 
 
-def signed_in(view: View | None = None, *, answers_json: bool = False) -> Any:
+@overload
+def signed_in(view: View) -> View: ...
+@overload
+def signed_in(*, answers_json: bool) -> Callable[[View], View]: ...
+def signed_in(view: View | None = None, *, answers_json: bool = False) -> View | Callable[[View], View]:
     """Open to every account."""
 
     def decorate(inner: View) -> View:

@@ -1,5 +1,6 @@
 import uuid
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from django.db import IntegrityError, connection, transaction
@@ -29,9 +30,9 @@ def expire(assignment: Assignment) -> None:
         assert places.sweep(now=timezone.now()) == 1
 
 
-def submit(assignment: Assignment, **over: object) -> judging.Submitted:
-    sent = over.pop("sent", answered(**over))  # type: ignore[arg-type]
-    return judging.submit(annotator=assignment.annotator, assignment_uuid=assignment.uuid, sent=sent)  # type: ignore[arg-type]
+def submit(assignment: Assignment, **over: Any) -> judging.Submitted:
+    sent = over.pop("sent", answered(**over))
+    return judging.submit(annotator=assignment.annotator, assignment_uuid=assignment.uuid, sent=sent)
 
 
 def test_submitting_stores_one_counted_judgment_per_item_and_criterion(assignment: Assignment) -> None:
@@ -190,7 +191,7 @@ def test_absurd_times_are_flagged_and_the_answer_is_kept(assignment: Assignment)
 class TestWhatTheDatabaseHolds:
     """The constraints hold against plain SQL, not only against the app."""
 
-    def refused(self, sql: str, *parameters: object) -> None:
+    def refused(self, sql: str, *parameters: Any) -> None:
         with pytest.raises(IntegrityError), transaction.atomic(), connection.cursor() as cursor:
             cursor.execute(sql, parameters)
 

@@ -1,16 +1,17 @@
 import uuid
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from annotate import judging, serving
+from annotate import judging, places, serving
 from annotate.models import Assignment, Batch, BatchAnnotator, Hit
 from projects.models import Membership, Project
 from tests.annotate.work import add_hit, answered, assert_equation, fetch, open_batch
-from tests.factories import make_membership
+from tests.factories import make_candidates, make_membership
 
 pytestmark = pytest.mark.django_db
 
@@ -85,8 +86,6 @@ def test_passage_order_stays_with_the_passage(project: Project, annotator: Membe
     first = batch.hits.order_by("number").first()
     assert first is not None
     question = first.items.first().question  # type: ignore[union-attr]
-    from tests.factories import make_candidates
-
     sibling = add_hit(batch, make_candidates(question, 3), 9)
     assert work_through(annotator)[:2] == [first, sibling]
 
@@ -127,7 +126,7 @@ def test_a_batch_with_named_annotators_is_for_them_alone(
     ("caps", "n_served"),
     [({"max_hits_per_annotator": 2}, 2), ({"max_hits_per_day": 3}, 3), ({"max_share": 0.5}, 2), ({}, 5)],
 )
-def test_caps_hold(project: Project, annotator: Membership, caps: dict[str, float], n_served: int) -> None:
+def test_caps_hold(project: Project, annotator: Membership, caps: dict[str, Any], n_served: int) -> None:
     open_batch(project, n_hits=5, **caps)
     assert len(work_through(annotator)) == n_served
 
@@ -187,8 +186,6 @@ def test_a_claim_costs_the_same_queries_whatever_the_size_of_the_batch(project: 
 
 def test_the_queue_is_read_by_its_index(project: Project, annotator: Membership) -> None:
     """A plan that sorts or scans all HITs takes seconds at 40,000 of them."""
-    from annotate import places
-
     batch = open_batch(project, n_hits=300, n_items=1)
     with connection.cursor() as cursor:
         cursor.execute("ANALYZE annotate_hit, annotate_item, annotate_assignment")

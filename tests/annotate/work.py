@@ -1,6 +1,7 @@
 """What the tests of serving and judging share: an open batch, an answered form, the equation of places."""
 
 from itertools import count
+from typing import Any
 
 from django.db import connection
 
@@ -14,7 +15,7 @@ from tests.factories import make_candidates, make_dataset, make_passage, make_qu
 _numbers = count(1)
 
 
-def open_batch(project: Project, *, n_hits: int = 2, n_items: int = 3, judgments: int = 1, **over: object) -> Batch:
+def open_batch(project: Project, *, n_hits: int = 2, n_items: int = 3, judgments: int = 1, **over: Any) -> Batch:
     """An open batch of HITs with one passage and one question each."""
     rubric = rubrics.current_rubric(project)
     assert rubric is not None
@@ -53,9 +54,9 @@ def add_hit(batch: Batch, candidates: list[Candidate], position: int) -> Hit:
     return hit
 
 
-def answered(n_items: int = 3, value: float = 4, **over: object) -> Sent:
+def answered(n_items: int = 3, value: float = 4, **over: Any) -> Sent:
     """A form with one value for every item."""
-    return Sent(values={place: {"correctness": value} for place in range(n_items)}, **over)  # type: ignore[arg-type]
+    return Sent(values={place: {"correctness": value} for place in range(n_items)}, **over)
 
 
 def assert_equation() -> None:
@@ -75,5 +76,5 @@ def assert_equation() -> None:
             assert rounds == held, f"HIT {hit}: {rounds} rounds, {held} held"
 
 
-def fetch(uuid: object) -> Assignment:
+def fetch(uuid: Any) -> Assignment:
     return Assignment.objects.get(uuid=uuid)
