@@ -199,11 +199,14 @@ def _write_hits(batch: Batch, rows: Sequence[Row]) -> None:
     )
     batch.n_hits, batch.n_items = len(hits), len(rows)
     batch.save(update_fields=["n_hits", "n_items"])
-    analyze()
+    transaction.on_commit(analyze, robust=True)
 
 
 def analyze() -> None:
-    """Let the planner know the new rows: serving from a table that was never analysed takes minutes."""
+    """Let the planner know the new rows: serving from a table that was never analysed takes minutes.
+
+    Not inside the transaction, where its locks would make two batches that are made at once wait for each other.
+    """
     with connection.cursor() as cursor:
         cursor.execute("ANALYZE annotate_batch, annotate_hit, annotate_item, annotate_assignment")
 

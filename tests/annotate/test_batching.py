@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 from django.core.management import CommandError, call_command
+from django.db import connection
 from django.utils import timezone
 
 from annotate.batching import Terms, create_batch, plan
@@ -251,6 +252,16 @@ def test_another_projects_candidates_are_never_taken(project: Project) -> None:
     make_corpus(make_project("other"))
     with pytest.raises(Refused, match="nothing to judge"):
         make(project)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_the_planner_knows_the_new_rows(project: Project) -> None:
+    """Serving from tables that were never analysed takes minutes."""
+    with connection.cursor() as cursor:
+        make_corpus(project, n_passages=3, n_candidates=4)
+        make(project)
+        cursor.execute("SELECT reltuples FROM pg_class WHERE relname IN ('annotate_hit', 'annotate_item') ORDER BY 1")
+        assert cursor.fetchall() == [(3,), (12,)]
 
 
 def run(*arguments: str) -> dict[str, object]:
