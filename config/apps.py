@@ -8,4 +8,4 @@ class ConfigConfig(AppConfig):
     verbose_name = "Site"
 
     def ready(self) -> None:
-        import config.celery  # noqa: F401  (tasks are sent through this app from every process)
+        from config import checks  # noqa: F401  (registers them)
