@@ -24,6 +24,7 @@ $(shell rm -f $(INSTALLED) $(INSTALLED_DEV) $(INSTALLED_BROWSER))
 endif
 
 .PHONY: help install run test check soak bench screenshots clean
+.PHONY: check-style check-templates check-layers check-types check-settings check-migrations
 
 help: ## list what can be made
 	@grep -E '^[a-z]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 14
@@ -36,16 +37,28 @@ run: $(INSTALLED) ## start the site with its demo project
 test: $(INSTALLED_DEV) $(INSTALLED_BROWSER) ## every test, against real servers and a real browser
 	$(PY) -m pytest -n 2 --dist loadgroup
 
-check: $(INSTALLED_DEV) ## formatting, types, layers, settings, migrations
+check: check-style check-templates check-layers check-types check-settings check-migrations ## all that a machine can check (make -k check shows every failure)
+
+check-style: $(INSTALLED_DEV)
 	$(PY) -m ruff check .
 	$(PY) -m ruff format --check .
+
+check-templates: $(INSTALLED_DEV)
 	$(PY) -m djlint --quiet --lint templates
+
+check-layers: $(INSTALLED_DEV)
 	$(VENV)/bin/lint-imports
+
+check-types: $(INSTALLED_DEV)
 	$(PY) -m mypy
-	@echo 'check --deploy, as .env.example sets it up'
+
+# The settings of a production site, as .env.example shows them.
+check-settings: $(INSTALLED_DEV)
 	@data=$$(mktemp -d); trap 'rm -rf "$$data"' EXIT; \
 	ENV_FILE=.env.example DATA_DIR=$$data SECRET_KEY=$$($(PY) -c 'import secrets; print(secrets.token_urlsafe(48))') \
 	$(PY) manage.py check --deploy --fail-level WARNING
+
+check-migrations: $(INSTALLED_DEV)
 	$(PY) manage.py makemigrations --check --dry-run
 
 soak: $(INSTALLED_DEV) $(INSTALLED_BROWSER) ## the tests with the long and statistical runs at full strength
