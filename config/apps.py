@@ -1,5 +1,7 @@
 """The config app: commands that run the site."""
 
+from importlib import import_module
+
 from django.apps import AppConfig
 
 
@@ -8,4 +10,5 @@ class ConfigConfig(AppConfig):
     verbose_name = "Site"
 
     def ready(self) -> None:
-        from config import checks  # noqa: F401  (registers them)
+        import_module("config.celery")  # tasks are sent through this app from every process
+        import_module("config.checks")

@@ -2,11 +2,17 @@
 
 import os
 
+from django.core.exceptions import ImproperlyConfigured
 from django.core.wsgi import get_wsgi_application
 
 from config import embedded
+from config.checks import check_settings
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 embedded.ensure_running()
 
 application = get_wsgi_application()
+
+# A server runs no checks of its own: what must not go public is refused here.
+if errors := check_settings():
+    raise ImproperlyConfigured(" ".join(str(error.msg) for error in errors))
