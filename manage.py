@@ -30,7 +30,10 @@ def main() -> None:
     else:
         # makemigrations looks at the database only where one happens to run.
         warnings.filterwarnings("ignore", message="Got an error checking a consistent migration history")
-    execute_from_command_line(sys.argv)
+    try:
+        execute_from_command_line(sys.argv)
+    except KeyboardInterrupt:
+        sys.exit(130)
 
 
 if __name__ == "__main__":
