@@ -102,7 +102,7 @@ def preview(
         n_rows=n_rows,
         is_whole=is_whole,
         warnings=notes.warnings,
-        has_scores="scores" in plan.of,
+        has_scores=not plan.of.keys().isdisjoint(("scores", "scores_1", "scores_2")),
     )
 
 

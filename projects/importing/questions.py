@@ -53,16 +53,17 @@ class QuestionRows(PassageRows):
             return self._last_references[1]
         before = self.notes.total
         found: dict[str, str] = {}
+        listed: dict[str, str] = {}
         for column, opinion_column in self.plan.references:
             text = self.values.text(get(column), column, line)
             opinion = self.values.text(get(opinion_column), opinion_column, line, 20) if opinion_column else ""
             if text:
                 found.setdefault(text, opinion)
         if "references" in columns:
-            self._listed(get(columns["references"]), columns["references"], line, found)
+            self._listed(get(columns["references"]), columns["references"], line, listed)
         if self.options.multiple_choice:
             self._chosen(record, line, found)
-        references = list(found.items())
+        references = list(_in_listed_order(found, listed).items())
         if self.notes.total == before:
             self._last_references = (raw, references)
         return references
@@ -192,3 +193,12 @@ class QuestionRows(PassageRows):
         else:
             found.setdefault(chosen, "")
             self.report.made["multiple_choice"] = self.report.made.get("multiple_choice", 0) + 1
+
+
+def _in_listed_order(single: dict[str, str], listed: dict[str, str]) -> dict[str, str]:
+    """A list of references has its order; those that stand outside it come first."""
+    if not listed:
+        return single
+    return {text: opinion for text, opinion in single.items() if text not in listed} | {
+        text: opinion or single.get(text, "") for text, opinion in listed.items()
+    }

@@ -246,6 +246,8 @@ class CandidateRows(QuestionRows):
         ]
         if None not in keys:
             dataset.minimal_pairs += 1
+            for key, number in zip(keys, ("_1", "_2"), strict=True):
+                self._add_scores(line, record, dataset, key or 0, number)
             numbers = f"{question.key}\t{keys[0]}\t{keys[1]}\t{scores[0]!r}\t{scores[1]!r}"
             self.spool.add("pairs", numbers, (phenomenon,))
 
@@ -258,15 +260,17 @@ class CandidateRows(QuestionRows):
             self._write_candidate(line, dataset, question, f"t\t{_NULL}\t{_NULL}", texts)
             self.report.made["second_reference"] = self.report.made.get("second_reference", 0) + 1
 
-    def _add_scores(self, line: int, record: dict[str, Any], dataset: SeenDataset, candidate: int) -> None:
-        column = self.columns.get("scores", "")
+    def _add_scores(
+        self, line: int, record: dict[str, Any], dataset: SeenDataset, candidate: int, number: str = ""
+    ) -> None:
+        column = self.columns.get(f"scores{number}", "")
         entries = self.values.entries(record.get(column), column, line, "|;")
         if not entries:
             return
         if not self.options.with_scores:
             self.notes.warn(SCORES_LEFT, line)
             return
-        column_of_raters = self.columns.get("raters", "")
+        column_of_raters = self.columns.get(f"raters{number}", "")
         raters = self.values.entries(record.get(column_of_raters), column_of_raters, line, "|;")
         if raters and len(raters) != len(entries):
             self.notes.problem(line, column_of_raters, f"names {len(raters)} annotators for {len(entries)} scores")

@@ -263,6 +263,22 @@ def test_minimal_pairs_become_two_candidates_and_keep_their_scores(desk: Desk) -
     assert desk.refuse(json.dumps({"d": {"x": pair | {"score1": 5}}}), "a.json").problems[0].column == "score_2"
 
 
+def test_candidates_of_a_pair_may_have_judgments_too(desk: Desk) -> None:
+    pair = {"context": "P", "question": "Q", "reference": "R", "candidate1": "A", "candidate2": "B"}
+    judged = {"scores1": [5, 4], "raters1": ["w1", "w2"], "scores2": [1]}
+    written = json.dumps({"d": {"x": pair | {"score1": 4.5, "score2": 1, "metadata": judged}}})
+    checked = desk.check(written, "a.json", with_scores=True)
+    assert desk.texts(checked, "candidate", "scores") == ["0", "0", "1"]
+    assert desk.texts(checked, "annotator", "scores") == ["w1", "w2", ""]
+    assert desk.texts(checked, "metadata") == ["{}", "{}"]
+
+
+def test_a_list_of_references_keeps_its_order(desk: Desk) -> None:
+    row = {"reference": "R2", "reference_2": "R0", "references": ["R1", "R2", {"text": "R3", "opinion": "No"}]}
+    checked = desk.check(lines(row), "a.jsonl")
+    assert desk.texts(checked, "text", "references") == ["R0", "R1", "R2", "R3"]
+
+
 def test_scores_are_left_and_said_unless_asked_for(desk: Desk) -> None:
     written = mocha(score=3.5, metadata={"scores": [3, 4], "source": "m"})
     left = desk.check(written, "a.json")
