@@ -22,6 +22,7 @@ function choose(value) {
 export function startTheme() {
   for (const button of document.querySelectorAll("[data-theme-toggle]")) {
     show(button);
+    button.hidden = false;
     button.addEventListener("click", () => {
       choose(ORDER[(ORDER.indexOf(current()) + 1) % ORDER.length]);
       document.querySelectorAll("[data-theme-toggle]").forEach(show);

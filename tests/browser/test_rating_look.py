@@ -98,6 +98,14 @@ def test_a_slider_has_no_answer_until_it_is_moved(signed_in: SignedIn, annotator
         "fluency": 7,
         "overall": 55.5,
     }
+    page.locator("[name=a0-overall]").fill("")
+    expect(slider).to_have_attribute("aria-valuetext", "no answer yet")
+    expect(page.locator("[data-count]")).to_have_text("0")
+    page.locator("[name=a0-overall]").fill("101")
+    expect(page.locator("[data-count]")).to_have_text("0")
+    expect(page.locator("[data-saved]")).to_have_text("Saved")
+    assert Draft.objects.get().answers["answers"]["0"]["overall"][0] is None
+    page.locator("[name=a0-overall]").fill("55.5")
     second = page.locator("input[type=range]").nth(1)
     second.focus()
     page.keyboard.press("ArrowRight")

@@ -1,0 +1,82 @@
+"""The frame of every page: appearance, menus, and the question before what cannot be undone."""
+
+from django.conf import settings
+from playwright.sync_api import expect
+
+from projects.models import Membership
+from tests.browser.conftest import PHONE, SignedIn
+from tests.factories import make_user
+
+BACKGROUND = "getComputedStyle(document.body).backgroundColor"
+
+
+def test_the_chosen_appearance_is_drawn_by_the_server_from_then_on(signed_in: SignedIn) -> None:
+    page = signed_in(make_user("tilda"), color_scheme="light")
+    page.goto("/desk/")
+    light = page.evaluate(BACKGROUND)
+    page.locator(".menu > summary").click()
+    toggle = page.get_by_role("button", name="Appearance")
+    expect(toggle).to_contain_text("as device")
+    toggle.click()
+    toggle.click()
+    expect(toggle).to_contain_text("dark")
+    dark = page.evaluate(BACKGROUND)
+    assert dark != light
+    page.reload()
+    assert page.locator("html").get_attribute("data-theme") == "dark"
+    assert page.evaluate(BACKGROUND) == dark
+    page.locator(".menu > summary").click()
+    toggle.click()
+    page.reload()
+    assert page.locator("html").get_attribute("data-theme") is None
+    assert page.evaluate(BACKGROUND) == light
+
+
+def test_a_made_up_appearance_is_no_appearance(signed_in: SignedIn) -> None:
+    page = signed_in(None)
+    page.goto("/sign-in/")
+    page.evaluate("document.cookie = 'theme=\"><b>x</b>; path=/'")
+    page.reload()
+    assert page.locator("html > b, body > b").count() == 0
+    expect(page.get_by_role("button", name="Sign in")).to_be_visible()
+
+
+def test_the_menu_closes_by_escape_and_by_a_click_elsewhere(signed_in: SignedIn) -> None:
+    page = signed_in(make_user("max"))
+    page.goto("/desk/")
+    menu = page.locator(".menu")
+    menu.locator("summary").click()
+    page.keyboard.press("Escape")
+    expect(menu).not_to_have_attribute("open", "")
+    expect(menu.locator("summary")).to_be_focused()
+    menu.locator("summary").click()
+    page.locator("h1").click()
+    expect(menu).not_to_have_attribute("open", "")
+
+
+def test_the_first_tab_stop_leads_past_the_header(signed_in: SignedIn) -> None:
+    page = signed_in(make_user("skip"))
+    page.goto("/desk/")
+    page.keyboard.press("Tab")
+    expect(page.get_by_role("link", name="Skip to the content")).to_be_focused()
+    page.keyboard.press("Enter")
+    expect(page.locator("#main")).to_be_focused()
+
+
+def test_the_current_tab_is_in_view_on_a_phone(signed_in: SignedIn, owner: Membership) -> None:
+    page = signed_in(owner.user, viewport=PHONE, has_touch=True)
+    page.goto(f"/p/{owner.project.slug}/settings/")
+    expect(page.locator(".tabs [aria-current]")).to_have_text("Settings")
+    expect(page.locator(".tabs [aria-current]")).to_be_in_viewport(ratio=1)
+
+
+def test_signing_out_ends_the_session(signed_in: SignedIn) -> None:
+    page = signed_in(make_user("ada"))
+    page.goto("/desk/")
+    page.locator(".menu > summary").click()
+    page.get_by_role("button", name="Sign out").click()
+    page.wait_for_url("**/sign-in/**")
+    page.goto("/desk/")
+    assert "/sign-in/" in page.url
+    cookies = {cookie["name"] for cookie in page.context.cookies()}
+    assert settings.SESSION_COOKIE_NAME not in cookies
