@@ -66,7 +66,13 @@ class Overview:
     batches: tuple[tuple[Batch, Progress], ...]
     n_batches: int
     n_annotators: int
+    n_simulated: int
     next_step: NextStep
+
+    @property
+    def annotators_note(self) -> str:
+        note = "people who may work now"
+        return f"{note}; and {self.n_simulated} simulated" if self.n_simulated else note
 
 
 def make_overview(project: Project, *, can_manage: bool) -> Overview:
@@ -75,13 +81,15 @@ def make_overview(project: Project, *, can_manage: bool) -> Overview:
     batches = list(project.batches.exclude(state=State.ARCHIVED).order_by("-number"))
     shown = batches[:MOST_BATCHES]
     progress = progress_of(batches)
-    annotators = Membership.objects.filter(project=project).people().active().annotators().count()
+    active = Membership.objects.filter(project=project).active().annotators()
+    annotators = active.people().count()
     return Overview(
         data=data,
         judgments=count_judgments(project),
         batches=tuple((batch, progress[batch.pk]) for batch in shown),
         n_batches=len(batches),
         n_annotators=annotators,
+        n_simulated=active.filter(kind=Membership.Kind.SIMULATED).count(),
         next_step=_next_step(project, data, batches, progress, annotators, can_manage=can_manage),
     )
 
@@ -150,7 +158,13 @@ def _next_step(
         paused = [batch for batch in live if batch.state == State.PAUSED]
         if len(paused) == len(live):
             return NextStep("The work is paused", "Nobody is served a HIT until a batch is opened again.")
-        return NextStep("Annotators are at work", f"{n_left:,} assignments are still to be handed in.")
+        at_work = next(batch for batch in live if progress[batch.pk].n_left)
+        return NextStep(
+            "Annotators are at work",
+            f"{n_left:,} assignments are still to be handed in.",
+            reverse("annotate:batch-show", args=[project.slug, at_work.number]),
+            "Look at the batch",
+        )
     else:
         return NextStep(
             "Read the agreement", "The judgments asked for are in.", agreement, "See how far annotators agree"

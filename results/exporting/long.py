@@ -1,23 +1,32 @@
-"""The long file: one row per judgment of a candidate, counted or not, with the reason."""
+"""The long file: one row per judgment of a candidate, counted or not, with the reason.
+
+A nameless score has no annotator: its place in a list of scores is no person.
+"""
 
 from results.exporting.choices import Choices
 from results.exporting.guard import guarded
 from results.exporting.tables import IDS, TEXTS, Columns, candidates, criteria, in_batches, listed, named, utc, yes_no
+
+
+def _collected(sql: str) -> str:
+    """What is known of work in the app only: imported judgments were shown nowhere here, and at no time."""
+    return f"CASE WHEN b.kind <> 'imported' THEN {sql} END"
+
 
 _WORK: Columns = {
     "batch": "b.number",
     "batch_kind": "b.kind",
     "hit": "h.number",
     "rubric_version": "r.version",
-    "annotator": "m.pseudonym",
+    "annotator": "CASE WHEN m.kind <> 'unknown' THEN m.pseudonym END",
     "annotator_kind": "m.kind",
     "assignment": "a.uuid",
     "assignment_state": "a.state",
     "mark": "nullif(a.mark, '')",
     "is_blind": yes_no("NOT a.not_blind"),
     "has_odd_times": yes_no("a.has_odd_times"),
-    "opened_at": utc("a.opened_at"),
-    "submitted_at": utc("a.submitted_at"),
+    "opened_at": _collected(utc("a.opened_at")),
+    "submitted_at": _collected(utc("a.submitted_at")),
     "active_seconds": "a.active_seconds",
     "wall_seconds": "round(a.wall_seconds::numeric, 3)",
 }
@@ -44,7 +53,7 @@ def select_long(choices: Choices) -> str:
     return f"""
 WITH candidates AS MATERIALIZED ({candidates(about)}),
 work AS MATERIALIZED (
-    SELECT a.id, a.layout, a.item_seconds, {listed(_WORK)}
+    SELECT a.id, {_collected("a.layout")} AS layout, a.item_seconds, {listed(_WORK)}
     FROM annotate_assignment a
     JOIN annotate_hit h ON h.id = a.hit_id
     JOIN annotate_batch b ON b.id = h.batch_id

@@ -2,6 +2,7 @@
 
 import csv
 import io
+import json
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -20,7 +21,7 @@ from results.exporting import Choices, make_statement
 from results.exporting.guard import FORMULA_STARTS, guarded, unguarded
 from results.exporting.streaming import write
 from tests.factories import make_candidates, make_dataset, make_membership, make_passage, make_question, make_rubric
-from tests.results.rows import canonical, judge
+from tests.results.rows import canonical, judge, take_file
 
 SignIn = Callable[[Membership | User], Client]
 UTC = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z")
@@ -273,3 +274,28 @@ def test_the_command_writes_the_file_whole_or_not_at_all(project: Project, tmp_p
         call_command("export_judgments", "--project", "bridges", "--format", "long", "--json")
     assert wrong.value.returncode == 2
     assert list(tmp_path.iterdir()) == [path]
+
+
+def test_what_was_not_collected_here_has_no_times_and_nameless_scores_no_annotator(
+    project: Project, owner: Membership, tmp_path: Path
+) -> None:
+    entries = {
+        "named": {"scores": [5, 1], "raters": ["kim", "lee"]},
+        "nameless": {"scores": [2, 3]},
+    }
+    base = {"context": "P", "question": "Q", "reference": "R"}
+    content = {"d": {key: {**base, "candidate": key, "metadata": entry} for key, entry in entries.items()}}
+    take_file(project, json.dumps(content), "mocha.json", tmp_path, with_scores=True)
+    rows = rows_of(project)
+    assert [(row["candidate_id"], row["annotator_kind"], bool(row["annotator"])) for row in rows] == [
+        ("named", "imported", True),
+        ("named", "imported", True),
+        ("nameless", "unknown", False),
+        ("nameless", "unknown", False),
+    ]
+    for name in ("opened_at", "submitted_at", "judged_at", "seconds", "shown_position"):
+        assert {row[name] for row in rows} == {""}
+    raters = {row["candidate_id"]: (row["scores"], row["raters"] != "") for row in rows_of(project, "aggregated")}
+    assert raters["nameless"] == ("2|3", False)
+    assert sorted(raters["named"][0]) == sorted("5|1")
+    assert raters["named"][1]
