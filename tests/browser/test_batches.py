@@ -1,0 +1,107 @@
+import re
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Page, expect
+
+from annotate import judging, serving, steering
+from annotate.batching import Terms, create_batch
+from annotate.forms import Sent
+from annotate.models import Batch
+from projects.models import Membership, Project
+from tests.browser.conftest import PHONE, WIDE, SignedIn
+from tests.factories import make_corpus, make_membership
+
+PAGES = [
+    "batches/",
+    "batches/new/",
+    "batches/1/",
+    "batches/2/",
+    "batches/1/judgments/?judgments=5",
+    "batches/1/hits/1/",
+    "batches/1/hits/1/preview/",
+    "remarks/",
+]
+
+
+@pytest.fixture
+def batch(project: Project, manager: Membership, annotator: Membership) -> Batch:
+    """An open batch with a stuck place, work in hand and a remark; and a draft."""
+    make_corpus(project, name="one", n_passages=3, n_candidates=4)
+    make_corpus(project, name="two", n_passages=2, n_candidates=4)
+    batch = create_batch(project=project, actor=manager, terms=Terms(judgments=2, name="A long name for a batch " * 4))
+    steering.open_batch(batch=batch, actor=manager)
+    create_batch(project=project, actor=manager, terms=Terms(judgments=1))
+    found = serving.claim(annotator)
+    assert not isinstance(found, serving.Nothing)
+    values: dict[int, dict[str, float | str]] = {place: {"correctness": 3} for place in range(4)}
+    sent = Sent(values=values, flags=frozenset({0}), comments={0: "Cut off " * 30})
+    judging.submit(annotator=annotator, assignment_uuid=found, sent=sent)
+    serving.claim(annotator)
+    return batch
+
+
+def serious(page: Page) -> list[str]:
+    found = Axe().run(page).response["violations"]
+    return [f"{v['id']}: {v['nodes'][0]['html'][:200]}" for v in found if v["impact"] in ("serious", "critical")]
+
+
+@pytest.mark.parametrize(("viewport", "scheme"), [(WIDE, "light"), (PHONE, "dark")], ids=["wide", "phone"])
+def test_the_pages_of_batches_are_accessible_and_fit(
+    batch: Batch, manager: Membership, signed_in: SignedIn, viewport: dict[str, int], scheme: str
+) -> None:
+    page = signed_in(manager.user, viewport=viewport, color_scheme=scheme)
+    refused: list[str] = []
+    page.on("console", lambda message: refused.append(message.text) if message.type == "error" else None)
+    for address in PAGES:
+        answer = page.goto(f"/p/bridges/{address}")
+        assert answer is not None
+        assert answer.ok, address
+        assert serious(page) == [], address
+        assert page.evaluate("document.documentElement.scrollWidth") <= viewport["width"], address
+    assert refused == []
+
+
+def test_a_manager_makes_opens_and_closes_a_batch(
+    project: Project, manager: Membership, annotator: Membership, signed_in: SignedIn
+) -> None:
+    make_corpus(project, name="one", n_passages=3, n_candidates=11)
+    make_corpus(project, name="two", n_passages=1, n_candidates=4)
+    page = signed_in(manager.user)
+    page.goto("/p/bridges/batches/")
+    page.get_by_role("link", name="Make the first batch").click()
+    page.get_by_label("one (33)").check()
+    page.get_by_label("Judgments for each candidate").fill("2")
+    page.get_by_label("Name optional").fill("Pilot")
+    page.get_by_role("button", name="Look at the plan").click()
+    expect(page.get_by_role("heading", name="The plan")).to_be_visible()
+    expect(page.locator(".stat", has_text="HITs").locator(".stat-value")).to_have_text("6")
+    expect(page.locator(".stat", has_text="Money").locator(".stat-value")).to_have_text("4.80")
+    page.get_by_role("button", name="Make the batch").click()
+    expect(page.get_by_role("heading", name="Pilot")).to_be_visible()
+    page.get_by_role("button", name="Open the batch").click()
+    expect(page.get_by_text("annotators are served from it")).to_be_visible()
+    expect(page.get_by_text("open places that nobody can take")).to_be_visible()
+    page.get_by_label("HIT 2", exact=True).check()
+    page.get_by_role("button", name="Want more or fewer of the ticked").click()
+    page.get_by_label("Judgments for each candidate").fill("1")
+    page.get_by_role("button", name="What would that do?").click()
+    page.get_by_role("button", name="Take 1 place away").click()
+    expect(page.get_by_text("0 places added, 1 taken away.")).to_be_visible()
+    page.get_by_role("button", name="Close", exact=True).click()
+    page.get_by_role("button", name="Close the batch").click()
+    expect(page.get_by_text("The batch is closed.")).to_be_visible()
+    expect(page).to_have_url(re.compile("/batches/1/$"))
+    assert Batch.objects.get().state == Batch.State.CLOSED
+
+
+def test_the_plan_works_without_javascript(project: Project, manager: Membership, signed_in: SignedIn) -> None:
+    make_corpus(project, n_passages=1, n_candidates=4)
+    make_membership(project)
+    page = signed_in(manager.user, java_script_enabled=False)
+    page.goto("/p/bridges/batches/new/")
+    page.get_by_role("button", name="Look at the plan").click()
+    page.get_by_role("button", name="Make the batch").click()
+    page.get_by_role("button", name="Open the batch").click()
+    page.get_by_role("button", name="Close", exact=True).click()
+    assert Batch.objects.get().state == Batch.State.CLOSED
