@@ -6,7 +6,6 @@ from typing import Any
 
 import orjson
 from django.core.files.uploadedfile import SimpleUploadedFile
-from django.http import HttpResponse
 from django.test import Client
 from django.urls import reverse
 
@@ -74,7 +73,7 @@ class Pages:
         assert response.status_code == 200
         return response.content.decode()
 
-    def choose(self, job: Import, then: str = "check", **over: Any) -> HttpResponse:
+    def choose(self, job: Import, then: str = "check", **over: Any) -> Any:
         """Send the form of the columns as it stands on the page, with some choices changed."""
         return self.client.post(self.url("import-check", job.number), {**self.form(job), **over, "then": then})
 

@@ -211,7 +211,7 @@ def test_shares_that_make_no_split_are_redisplayed(
     project: Project, manager: Membership, client_of: Callable[[Membership], Client], shares: str
 ) -> None:
     make_corpus(project)
-    response = client_of(manager).get(reverse("annotate:data-split", args=["bridges"]), {"shares": shares, "seed": 1})
+    response = client_of(manager).get(reverse("annotate:data-split", args=["bridges"]), {"shares": shares, "seed": "1"})
     assert response.status_code == 422
     assert response.context["plan"] is None
 

@@ -15,6 +15,7 @@ from pytest_django import DjangoAssertNumQueries, Settings
 from annotate import uploading
 from annotate.models import Import, Judgment
 from projects import jobs, uploads
+from projects.errors import Refused
 from projects.models import Candidate, LogEntry, Membership, Passage, Project
 from tests.annotate.importing_pages import Pages, csv_of, mocha_of, rows
 
@@ -32,7 +33,12 @@ def _media(settings: Settings, tmp_path: Path) -> None:
 @pytest.fixture(autouse=True)
 def rung(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     found: list[int] = []
-    monkeypatch.setattr(jobs, "_ring", lambda _, pk: found.append(pk) is None)
+
+    def ring(task: str, pk: int) -> bool:
+        found.append(pk)
+        return True
+
+    monkeypatch.setattr(jobs, "_ring", ring)
     return found
 
 
@@ -113,6 +119,7 @@ def test_options_reach_the_check(pages: Pages, project: Project) -> None:
     found = rows()
     found[0]["candidate"] = "its people"
     job = pages.import_whole(csv_of(found), dataset="towns", split="dev", drop_equal="exact")
+    assert job.report is not None
     assert job.report["removed"]["equal_to_reference"] == 1
     assert "Candidates equal to a reference" in pages.show(job)
     assert project.datasets.get().name == "towns"
@@ -136,7 +143,7 @@ def test_judgments_are_imported_for_candidates_that_are_there(pages: Pages, proj
     pages.work(job)
     assert job.state == State.DONE, job.error
     pages.write(job)
-    assert sorted(Judgment.objects.values_list("value", flat=True)) == [1, 2, 3]
+    assert list(Judgment.objects.order_by("value").values_list("value", flat=True)) == [1, 2, 3]
 
 
 def test_a_bad_row_is_told_with_its_line_and_nothing_is_left(pages: Pages) -> None:
@@ -212,7 +219,7 @@ def test_the_same_file_twice_at_once_is_one_import(pages: Pages, project: Projec
     def write(job: Import) -> None:
         try:
             uploading.start_write(job=job, actor=job.requested_by)
-        except uploading.Refused as refusal:
+        except Refused as refusal:
             refused.append(refusal.message)
         finally:
             connection.close()
@@ -396,7 +403,7 @@ def test_a_file_that_is_too_large_is_refused_before_it_is_read(pages: Pages, set
         pages.url("import-new"),
         content_type="multipart/form-data; boundary=xx",
         CONTENT_LENGTH="5000000",
-        **{"wsgi.input": Body()},
+        **{"wsgi.input": Body()},  # type: ignore[arg-type]
     )
     assert response.status_code == 413
     assert read == []

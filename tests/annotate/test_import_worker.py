@@ -48,11 +48,10 @@ def own_broker() -> Iterator[str]:
     shared = os.environ["REDIS_URL"]
     own = re.sub(r"(virtual_host=|/)\d+$", rf"\g<1>{OWN_SPACE}", shared)
     assert own != shared
-    app.conf.broker_url = app.conf.broker_write_url = own
-    with app.connection_for_write() as connection:
-        connection.default_channel.queue_purge("celery")
+    app.conf.update(broker_url=own, broker_write_url=own)
+    app.control.purge()
     yield own
-    app.conf.broker_url = app.conf.broker_write_url = shared
+    app.conf.update(broker_url=shared, broker_write_url=shared)
 
 
 @contextmanager

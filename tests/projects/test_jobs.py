@@ -47,10 +47,10 @@ def rung(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, int]]:
 def dead_broker() -> Iterator[None]:
     from config.celery import app
 
-    before = app.conf.broker_url
-    app.conf.broker_url = app.conf.broker_write_url = "redis://127.0.0.1:1/0"
+    before, nowhere = app.conf.broker_url, "redis://127.0.0.1:1/0"
+    app.conf.update(broker_url=nowhere, broker_write_url=nowhere)
     yield
-    app.conf.broker_url = app.conf.broker_write_url = before
+    app.conf.update(broker_url=before, broker_write_url=before)
 
 
 def make_job(manager: Membership, **over: Any) -> Import:
@@ -359,7 +359,12 @@ def test_a_dead_broker_breaks_no_request_and_the_job_is_rung_for_later(
     assert jobs.ring_queued() == 0
 
     rung: list[int] = []
-    monkeypatch.setattr(jobs, "_ring", lambda _, pk: rung.append(pk) is None)
+
+    def ring(task: str, pk: int) -> bool:
+        rung.append(pk)
+        return True
+
+    monkeypatch.setattr(jobs, "_ring", ring)
     assert jobs.ring_queued() == 1
     assert rung == [job.pk]
 
