@@ -1,7 +1,5 @@
 """Agreement of a project: from the tables through the page and the command."""
 
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -17,6 +15,7 @@ from measures.rubric import Scale, ScaleKind
 from projects.importing import Kind
 from projects.models import Criterion, Membership, Project, User
 from projects.rubrics import create_rubric, spec_of
+from results.management.commands.agreement import Command
 from tests.factories import make_candidates, make_corpus, make_membership, make_question, make_rubric
 from tests.measures.frames import CANONICAL
 from tests.results.rows import answer, canonical, judge, take_file
@@ -294,13 +293,8 @@ def test_other_projects_do_not_enter(project: Project) -> None:
     assert fetch_ratings(scope_of(project)).patterns().n_units == 11
 
 
-def test_a_wrong_level_is_wrong_use() -> None:
-    done = subprocess.run(
-        [sys.executable, "manage.py", "agreement", "--project", "x", "--level", "euclid"],
-        cwd=Path(__file__).parents[2],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 2
-    assert done.stdout == ""
+def test_a_wrong_level_is_wrong_use(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as wrong:
+        Command().run_from_argv(["manage.py", "agreement", "--project", "x", "--level", "euclid"])
+    assert wrong.value.code == 2
+    assert capsys.readouterr().out == ""
