@@ -237,9 +237,10 @@ def _progress(project: Project, job: Import) -> dict[str, Any]:
 
 
 def _said_of(job: Import) -> str:
+    said = job.message if job.total else ""
     if job.is_cancelling:
-        return "stopping"
-    return job.message if job.total else "in a moment"
+        return f"{said}, stopping".removeprefix(", ")
+    return said or "in a moment"
 
 
 def _heading(job: Import, look: Look | None) -> str:
