@@ -154,8 +154,8 @@ def _item(
 ) -> dict[str, Any]:
     values = filled["answers"].get(place, {})
     return {
-        "place": place,
-        "number": place + 1,
+        "place": SafeString(place),  # as text: the template would format a number each of ten times
+        "number": SafeString(place + 1),
         "candidate_text": text,
         "answers": [_answer(place, criterion, values.get(criterion.key, "")) for criterion in criteria],
         "cannot_judge": filled["cannot"].get(place, ""),
