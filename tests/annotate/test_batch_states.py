@@ -247,6 +247,7 @@ def reasons(batch: Batch) -> list[tuple[str, int, list[int]]]:
 def test_places_are_stuck_without_annotators(open_batch: Batch, researcher: Membership) -> None:
     assert reasons(open_batch) == [("The project has no active annotato", 6, [1, 2, 3])]
     make_membership(open_batch.project, standing=Membership.Standing.SUSPENDED)
+    make_membership(open_batch.project, kind=Membership.Kind.IMPORTED, imported_name="Ada")
     assert stuck_places(open_batch).n_places == 6
 
 
@@ -323,6 +324,26 @@ def test_the_pace_says_how_long_the_rest_takes(open_batch: Batch, annotator: Mem
     speed = speed_of(open_batch, progress_of([open_batch])[open_batch.pk])
     assert speed.per_hour == pytest.approx(0.5, rel=0.01)
     assert speed.hours_left == pytest.approx(10, rel=0.01)
+
+
+def test_the_hours_go_by_what_people_took_once_that_is_known(open_batch: Batch, project: Project) -> None:
+    def seconds() -> tuple[float, int]:
+        pace = steering.plan_wanted(batch=open_batch, judgments=9).cost.pace
+        return pace.seconds, pace.n_measured
+
+    steering.change_wanted(batch=open_batch, actor=None, judgments=8)
+    for n in range(9):
+        rate(make_membership(project))
+        Assignment.objects.filter(active_seconds=None).update(active_seconds=30 + 3 * n)
+    assert seconds() == (12.0, 0)
+    rate(make_membership(project, kind=Membership.Kind.SIMULATED))
+    rate(make_membership(project))
+    Assignment.objects.filter(active_seconds=None).update(active_seconds=57)
+    median, n_measured = seconds()
+    assert median == pytest.approx((42 + 45) / 2 / 3)
+    assert n_measured == 10
+    Assignment.objects.update(has_odd_times=True)
+    assert seconds() == (12.0, 0)
 
 
 def run(*arguments: str) -> dict[str, object]:
