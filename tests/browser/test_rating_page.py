@@ -252,17 +252,27 @@ def test_signing_out_asks_when_the_answers_cannot_be_sent(page: Page) -> None:
 def test_what_another_person_left_on_the_device_is_wiped(
     page: Page, annotator: Membership, other_annotator: Membership
 ) -> None:
-    page.context.set_offline(True)
+    page.route("**/draft/", lambda route: route.abort())
     page.keyboard.press("5")
     saved(page).to_have_text(NOT_SAVED)
-    page.context.set_offline(False)
-    page.route("**/draft/", lambda route: route.abort())
+    assert page.evaluate(KEPT) == 1
     assert other_annotator.user is not None
     sign_in(page, session_of(other_annotator.user))
     other = page.context.new_page()
     other.goto("/desk/")
     expect(other.get_by_role("heading", name="Your desk")).to_be_visible()
     other.wait_for_function(f"{KEPT} === 0")
+
+
+def test_a_tab_whose_person_has_changed_keeps_nothing(
+    page: Page, annotator: Membership, other_annotator: Membership
+) -> None:
+    assert other_annotator.user is not None
+    sign_in(page, session_of(other_annotator.user))
+    page.keyboard.press("5")
+    expect(page.get_by_role("heading", name="There is no such page")).to_be_visible()
+    assert page.evaluate(KEPT) == 0
+    assert not Draft.objects.exists()
 
 
 def test_a_lost_session_keeps_the_answers_until_one_signs_in_again(page: Page, annotator: Membership) -> None:

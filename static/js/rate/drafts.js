@@ -119,7 +119,8 @@ export class Drafts {
     let response;
     try {
       response = await this.post(sent, keepalive);
-      if (response.status === 403 && (await this.refresh())) response = await this.post(sent, keepalive);
+      // a stale token, or somebody else has signed in here: ask who, then try once more
+      if ([403, 404].includes(response.status) && (await this.refresh())) response = await this.post(sent, keepalive);
     } catch {
       return this.failed();
     }
