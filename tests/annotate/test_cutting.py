@@ -107,3 +107,10 @@ def test_a_sample_keeps_each_datasets_share_and_repeats_with_its_seed() -> None:
 def test_a_large_sample_is_met_as_well() -> None:
     sizes = {"a": {i: 7 + i % 5 for i in range(5_000)}}
     assert sum(sizes["a"][passage] for passage in sample_passages(sizes, 31_234, seed=1)) == 31_234
+
+
+def test_what_one_dataset_misses_by_the_next_makes_up_for() -> None:
+    sizes = {"a": dict.fromkeys(range(3), 10), "b": dict.fromkeys(range(10, 40), 1)}
+    chosen = sample_passages(sizes, 28, seed=1)
+    assert len([passage for passage in chosen if passage < 3]) == 1
+    assert len([passage for passage in chosen if passage >= 10]) == 18
