@@ -167,10 +167,9 @@ def why_waiting(job: Job) -> str:
 
 
 def _queue_interrupted(model: type[Job]) -> None:
-    for pk in model._default_manager.filter(state=Job.State.INTERRUPTED, n_interruptions=1).values_list(
-        "pk", flat=True
-    ):
-        rows = model._default_manager.filter(pk=pk, state=Job.State.INTERRUPTED, n_interruptions=1)
+    once = model._default_manager.filter(state=Job.State.INTERRUPTED, n_interruptions=1)
+    for pk in once.values_list("pk", flat=True):
+        rows = once.filter(pk=pk)
         try:
             with transaction.atomic():
                 n_queued = rows.update(state=Job.State.QUEUED, queued_at=Now(), done=0, finished_at=None)
