@@ -174,11 +174,20 @@ class Annotator:
         self.url = location
         _, _, self.page = self.request("GET", location)
 
+    def answers(self) -> dict[str, str]:
+        """The page's form filled in; empty where it asks nothing."""
+        names = self.names.findall(self.page)
+        return {"csrfmiddlewaretoken": token_of(self.page), **dict.fromkeys(names, "4")} if names else {}
+
+    def twin(self) -> "Annotator":
+        """The same browser on a second connection."""
+        twin = Annotator(self.connection.port or 0, "", "", self.start, self.names.pattern)
+        twin.cookies = self.cookies
+        return twin
+
     def cycle(self) -> bool:
         """One POST and one GET; False when there is no further HIT."""
-        fields = {"csrfmiddlewaretoken": token_of(self.page)}
-        fields |= dict.fromkeys(self.names.findall(self.page), "4")
-        status, location, _ = self.request("POST", self.url, fields)
+        status, location, _ = self.request("POST", self.url, self.answers())
         if status not in (302, 303):
             raise RuntimeError(f"submit answered {status}")
         status, _, page = self.request("GET", location)

@@ -1,6 +1,6 @@
 """The hot path: submit ten judgments, claim, show the next page; beside the reference site, in one run.
 
-    python -m benchmarks.rating [--seconds 8] [--rounds 2] [--loads 1,8,32] [--growth]
+    python -m benchmarks.rating [--seconds 8] [--rounds 2] [--loads 1,8,32] [--growth] [--storm]
 
 Both sites run under gunicorn (2 workers, 8 threads each) on the same private PostgreSQL. The annotators are
 signed in, send the CSRF token, and work without a pause; they share the machine with the servers. The two sites
@@ -11,7 +11,12 @@ import argparse
 import json
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from itertools import chain
+
+import psycopg2
 
 from benchmarks import ground
 
@@ -40,11 +45,14 @@ def main() -> None:
     parser.add_argument("--loads", default="1,8,32")
     parser.add_argument("--hits", type=int, default=4000)
     parser.add_argument("--growth", action="store_true", help="also: the next HIT as the batch and the store grow")
+    parser.add_argument("--storm", action="store_true", help="also: 32 annotators who click twice, until all is rated")
     options = parser.parse_args()
     loads = [int(load) for load in options.loads.split(",")]
     compare(loads, options.seconds, options.rounds, options.hits)
     if options.growth:
         growth()
+    if options.storm:
+        storm()
 
 
 def compare(loads: list[int], seconds: float, rounds: int, n_hits: int) -> None:
@@ -157,6 +165,46 @@ def growth() -> None:
             f"growth in {what}: cycle p50 {before[0]:.1f} → {after[0]:.1f} ms, p95 {before[1]:.1f} → {after[1]:.1f} ms;"
             f" ratio p50 {after[0] / before[0]:.2f}, p95 {after[1] / before[1]:.2f} (aim {aim} or less)"
         )
+
+
+def storm(n_hits: int = 60, n_users: int = 32, n_places: int = 3) -> None:
+    """Every submit is sent twice at the same moment, until nothing is left; then the rows are counted."""
+    with ground.fresh_database("bench_concord") as url:
+        environment, sessions = prepare(CONCORD, url, ["concord", str(n_hits), str(n_users), "0", str(n_places)])
+        with ground.gunicorn(environment, CONCORD["application"]) as site:
+            annotators = open_all(CONCORD, site, sessions)
+            with ThreadPoolExecutor(n_users) as pool:
+                statuses = Counter(chain.from_iterable(pool.map(_click_twice_until_done, annotators)))
+        ground.manage(environment, "verify")
+        with psycopg2.connect(url) as connection, connection.cursor() as cursor:
+            cursor.execute("SELECT count(*), count(DISTINCT (annotator_id, candidate_id)) FROM annotate_judgment")
+            n_stored, n_distinct = cursor.fetchone() or (0, 0)
+            cursor.execute(
+                "SELECT min(n), max(n) FROM (SELECT count(*) n FROM annotate_judgment GROUP BY candidate_id) c"
+            )
+            fewest, most = cursor.fetchone() or (0, 0)
+        connection.close()
+    print(
+        f"storm: {n_stored} judgments of {n_hits * n_places * 10} wanted, {n_stored - n_distinct} doubled,"
+        f" {fewest} to {most} for each candidate (wanted {n_places}); answers by status: {dict(statuses)}"
+    )
+
+
+def _click_twice_until_done(annotator: ground.Annotator) -> list[int]:
+    """Send each form twice at once; the statuses of all that was sent."""
+    twin = annotator.twin()
+    statuses = []
+    while fields := annotator.answers():
+        with ThreadPoolExecutor(2) as pool:
+            clicks = [pool.submit(each.request, "POST", annotator.url, fields) for each in (annotator, twin)]
+            answers = [click.result() for click in clicks]
+        statuses += [status for status, _, _ in answers]
+        annotator.url = next((location for status, location, _ in answers if status == 303), annotator.url)
+        status, _, annotator.page = annotator.request("GET", annotator.url)
+        statuses.append(status)
+        if status != 200:
+            break
+    return statuses
 
 
 if __name__ == "__main__":

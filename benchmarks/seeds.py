@@ -40,7 +40,7 @@ def reference(n_hits: int, n_users: int) -> list[str]:
     return sessions([user.pk for user in users])
 
 
-def concord(n_hits: int, n_users: int, n_stored: int = 0) -> list[str]:
+def concord(n_hits: int, n_users: int, n_stored: int = 0, n_places: int = 100) -> list[str]:
     """HITs of ten items, five questions each with two references; `n_stored` judgments by others stand already."""
     from annotate.models import Batch, Hit, Item
     from projects import rubrics
@@ -51,7 +51,7 @@ def concord(n_hits: int, n_users: int, n_stored: int = 0) -> list[str]:
     rubrics.freeze(rubric)
     dataset = Dataset.objects.create(project=project, name="bench")
     batch = Batch.objects.create(
-        project=project, number=1, name="Benchmark", state="open", judgments=100, rubric=rubric, n_hits=n_hits
+        project=project, number=1, name="Benchmark", state="open", judgments=n_places, rubric=rubric, n_hits=n_hits
     )
     passages = Passage.objects.bulk_create(
         (Passage(dataset=dataset, external_id=f"p{n}", text=PASSAGE) for n in range(n_hits)), batch_size=5_000
@@ -78,7 +78,7 @@ def concord(n_hits: int, n_users: int, n_stored: int = 0) -> list[str]:
     )
     hits = Hit.objects.bulk_create(
         (
-            Hit(batch=batch, passage=passage, number=n, queue_key=n, places_wanted=100, places_open=100)
+            Hit(batch=batch, passage=passage, number=n, queue_key=n, places_wanted=n_places, places_open=n_places)
             for n, passage in enumerate(passages)
         ),
         batch_size=5_000,
