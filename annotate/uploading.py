@@ -35,13 +35,13 @@ def receive(*, project: Project, actor: Membership, upload: "UploadedFile[Any]",
     stored_name = uploads.keep(upload)
     try:
         with transaction.atomic():
-            Project.objects.select_for_update(no_key=True).get(pk=project.pk)
+            number = importing.next_number(project)
             kept = project.imports.exclude(stored_name="").aggregate(n=Sum("n_bytes"))["n"] or 0
             if kept + n_bytes > settings.MAX_PROJECT_UPLOAD_BYTES:
                 raise Refused("The files of this project take all the room they may. Cancel imports that wait.")
             return Import.objects.create(
                 project=project,
-                number=importing.next_number(project),
+                number=number,
                 kind=kind.value,
                 step=Import.Step.UPLOADED,
                 state=Import.State.DONE,

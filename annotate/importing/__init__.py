@@ -17,6 +17,9 @@ from projects.importing import Checked, Kind, Options, Report, check
 from projects.importing.checking import save
 from projects.models import Membership, Project
 
+NUMBERING = 7_301_553
+"""Names the advisory lock under which imports are numbered."""
+
 __all__ = ["check_alone", "check_file", "compare", "import_now", "next_number", "refuse_if_imported", "write"]
 
 
@@ -137,7 +140,12 @@ def refuse_if_imported(project: Project, checked: Checked, *, job: Import | None
 
 
 def next_number(project: Project) -> int:
-    """The number of the project's next import; the caller has locked the project."""
+    """The number of the project's next import, held until the transaction ends.
+
+    It has a lock of its own: a long import locks the project, and an upload need not wait for that.
+    """
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_advisory_xact_lock(%s, %s)", [NUMBERING, project.pk])
     return (project.imports.aggregate(newest=Max("number"))["newest"] or 0) + 1
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
-from django.db import connection
+from django.db import connection, transaction
 from django.test import Client
 from django.utils.html import escape
 from pytest_django import DjangoAssertNumQueries, Settings
@@ -427,6 +427,38 @@ def test_the_files_of_a_project_take_only_so_much_room(pages: Pages, settings: S
     assert response.status_code == 422
     assert "all the room" in response.content.decode()
     assert len(kept_files()) == 1
+
+
+def test_an_upload_does_not_wait_for_an_import_that_is_being_written(pages: Pages, project: Project) -> None:
+    uploaded: list[Import] = []
+
+    def upload() -> None:
+        try:
+            uploaded.append(pages.upload(csv_of(rows())))
+        finally:
+            connection.close()
+
+    with transaction.atomic():
+        Project.objects.select_for_update(no_key=True).get(pk=project.pk)
+        other = threading.Thread(target=upload)
+        other.start()
+        other.join(10)
+        assert len(uploaded) == 1
+
+
+def test_uploads_at_once_have_numbers_of_their_own(pages: Pages) -> None:
+    def upload() -> None:
+        try:
+            pages.upload(csv_of(rows()))
+        finally:
+            connection.close()
+
+    threads = [threading.Thread(target=upload) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(Import.objects.values_list("number", flat=True)) == [1, 2, 3, 4]
 
 
 def test_nothing_chosen_is_redisplayed(pages: Pages) -> None:
