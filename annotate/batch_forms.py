@@ -61,8 +61,8 @@ class NewBatchForm(forms.Form):
     hit_size = forms.IntegerField(
         label="HIT size", min_value=1, max_value=100, help_text="Candidates on a page, at most; all of one passage."
     )
-    cents_per_hit = forms.IntegerField(label="Cents for a HIT", min_value=0, max_value=100_000)
-    cents_per_item = forms.IntegerField(label="Cents for an item", min_value=0, max_value=100_000)
+    cents_per_hit = forms.IntegerField(label="US cents for a HIT", min_value=0, max_value=100_000)
+    cents_per_item = forms.IntegerField(label="US cents for an item", min_value=0, max_value=100_000)
     fee_percent = forms.DecimalField(
         label="Platform fee, in per cent", min_value=Decimal(0), max_value=Decimal(100), max_digits=6, decimal_places=3
     )

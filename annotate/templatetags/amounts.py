@@ -15,8 +15,10 @@ def number(value: float | None) -> str:
 
 @register.filter
 def money(cents: int | None) -> str:
-    """Cents as an amount: 655 as 6.55."""
-    return "–" if cents is None else f"{cents / 100:,.2f}"
+    """US cents as dollars: 655 as $6.55."""
+    if cents is None:
+        return "–"
+    return f"{'-' if cents < 0 else ''}${abs(cents) / 100:,.2f}"
 
 
 @register.filter

@@ -281,7 +281,7 @@ def _by_dataset(job: Import) -> dict[str, Any]:
     datasets: dict[str, dict[str, int]] = (job.report or {}).get("by_dataset", {})
     names = list(dict.fromkeys(name for counts in datasets.values() for name in counts))
     return {
-        "names": names,
+        "names": [name.replace("_", " ") for name in names],
         "rows": [(dataset, [counts.get(name, 0) for name in names]) for dataset, counts in datasets.items()],
     }
 

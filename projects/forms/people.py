@@ -11,7 +11,7 @@ from projects.people import grantable_roles
 Role = Membership.Role
 
 WHAT_ROLES_DO = {
-    Role.ANNOTATOR: "Annotator: rates, and sees the own work only",
+    Role.ANNOTATOR: "Annotator: rates, and sees their own work only",
     Role.RESEARCHER: "Researcher: reads data and results, under pseudonyms",
     Role.MANAGER: "Manager: imports, opens batches, invites and pays people",
     Role.OWNER: "Owner: all of it, and decides on managers and settings",

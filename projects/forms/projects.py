@@ -42,8 +42,8 @@ class SettingsForm(forms.Form):
     time_limit_minutes = forms.IntegerField(
         label="Time limit, in minutes", help_text="After it the HIT is free for others. Late work is kept."
     )
-    cents_per_hit = forms.IntegerField(label="Cents for a HIT")
-    cents_per_item = forms.IntegerField(label="Cents for an item", help_text="On top of what is paid for the HIT.")
+    cents_per_hit = forms.IntegerField(label="US cents for a HIT")
+    cents_per_item = forms.IntegerField(label="US cents for an item", help_text="On top of what is paid for the HIT.")
     fee_percent = forms.DecimalField(
         label="Platform fee, in per cent",
         max_digits=6,

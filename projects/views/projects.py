@@ -1,11 +1,15 @@
 """A project's own pages: making one, its settings, deleting it, its log."""
 
+import re
+from datetime import UTC
 from typing import Any
 
 from django.contrib import messages
 from django.core.paginator import Paginator
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
+from django.utils.dateformat import format as date_format
+from django.utils.dateparse import parse_datetime
 from django.views.decorators.http import require_http_methods, require_safe
 
 from projects import founding
@@ -19,6 +23,7 @@ from projects.rubrics import current_rubric
 
 ENTRIES_ON_A_PAGE = 50
 NEWEST_ENTRIES = 5_000
+MOMENT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:[\d.]+(Z|[+-]\d\d:\d\d)$")
 
 
 @creates_projects
@@ -112,7 +117,19 @@ def _lines(project: Project, entries: list[LogEntry]) -> list[dict[str, Any]]:
     ]
 
 
-def _pairs(values: Any) -> list[tuple[str, Any]]:
+def _pairs(values: Any, inside: str = "") -> list[tuple[str, str]]:
+    """A stored value as names and words; of a value within another, what is empty is left out."""
     if isinstance(values, dict):
-        return [(str(name).replace("_", " "), value) for name, value in values.items()]
-    return [] if values is None else [("", values)]
+        held = {name: value for name, value in values.items() if not inside or value not in (None, False, [], {}, "")}
+        return [pair for name, value in held.items() for pair in _pairs(value, f"{inside} {name}".replace("_", " "))]
+    return [] if values is None and not inside else [(inside.strip(), _in_words(values))]
+
+
+def _in_words(value: Any) -> str:
+    if isinstance(value, list):
+        return ", ".join(_in_words(each) for each in value) or "none"
+    if value is None or isinstance(value, bool):
+        return {None: "none", True: "yes", False: "no"}[value]
+    if isinstance(value, str) and MOMENT.match(value) and (moment := parse_datetime(value)):
+        return date_format(moment.astimezone(UTC), "j M Y, H:i") + " UTC"
+    return str(value)

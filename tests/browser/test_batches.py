@@ -76,7 +76,7 @@ def test_a_manager_makes_opens_and_closes_a_batch(
     page.get_by_role("button", name="Look at the plan").click()
     expect(page.get_by_role("heading", name="The plan")).to_be_visible()
     expect(page.locator(".stat", has_text="HITs").locator(".stat-value")).to_have_text("6")
-    expect(page.locator(".stat", has_text="Money").locator(".stat-value")).to_have_text("4.80")
+    expect(page.locator(".stat", has_text="Money").locator(".stat-value")).to_have_text("$4.80")
     page.get_by_role("button", name="Make the batch").click()
     expect(page.get_by_role("heading", name="Pilot")).to_be_visible()
     page.get_by_role("button", name="Open the batch").click()

@@ -213,7 +213,7 @@ def test_the_log_pages_and_filters_by_url(manager: Membership, owner: Membership
     from projects import log
 
     for n in range(55):
-        log.record(manager.project, manager, "change thing", manager, after={"n": n, "items": [n]})
+        log.record(manager.project, manager, "change thing", manager, after={"n": n, "items": [n, n + 1]})
     log.record(manager.project, None, "sweep", why="<script>alert(1)</script>")
     log.record(manager.project, owner, "change thing", owner, before=3)
     client, url = client_of(manager), reverse("projects:log-list", args=[manager.project.slug])
@@ -228,4 +228,29 @@ def test_the_log_pages_and_filters_by_url(manager: Membership, owner: Membership
     assert "n: <bdi>" not in body(actor="system")
     assert "n: <bdi>" not in body(actor=owner.pseudonym)
     assert "Nothing in the log" in body(act="nothing")
+    assert "items: <bdi>54, 55</bdi>" in body()
     assert client.get(url, {"act": "x" * 500, "page": "-3"}).status_code == 200
+
+
+def test_the_log_shows_values_in_words(manager: Membership, client_of: SignIn) -> None:
+    from projects import log
+
+    selection = {"seed": 7, "sample": None, "splits": ["dev", "test"], "sources": [], "with_pairs": False}
+    after = {
+        "selection": selection,
+        "is_annotator": True,
+        "expires_at": "2026-11-22T03:31:09.352936+00:00",
+        "why": None,
+    }
+    log.record(manager.project, manager, "make thing", manager, after=after)
+    page = client_of(manager).get(reverse("projects:log-list", args=[manager.project.slug])).content.decode()
+    for said in (
+        "selection seed: <bdi>7</bdi>",
+        "selection splits: <bdi>dev, test</bdi>",
+        "is annotator: <bdi>yes</bdi>",
+        "expires at: <bdi>22 Nov 2026, 03:31 UTC</bdi>",
+        "why: <bdi>none</bdi>",
+    ):
+        assert said in page
+    assert "selection sources" not in page
+    assert "{" not in page.split("<tbody>")[1].split("</tbody>")[0]
