@@ -61,6 +61,7 @@ def measure(path: Path, size: int, rounds: int) -> float:
     print(f"{size:,} candidates in {path.stat().st_size / 2**20:,.0f} MB")
     print(f"  import       {ours['seconds']:6.2f} s  {size / ours['seconds']:8,.0f} rows/s  peak {ours['rss']:,.0f} MB")
     print(f"               of which checked {ours['checked']:.2f} s, written {ours['seconds'] - ours['checked']:.2f} s")
+    print(f"               as many answers of another system, linked to these: {ours['linked']:.2f} s")
     rate = size / theirs["seconds"]
     print(f"  bulk_create  {theirs['seconds']:6.2f} s  {rate:8,.0f} rows/s  peak {theirs['rss']:,.0f} MB")
     print(f"  ratio        {ours['seconds'] / theirs['seconds']:6.2f}", flush=True)
@@ -96,7 +97,11 @@ def run_import(path: Path) -> dict[str, float]:
         between = time.perf_counter()
         importing.write(project=project, checked=checked, actor=owner)
         seconds = time.perf_counter() - start
-    return {"seconds": seconds, "checked": between - start, "rss": _peak()}
+        more = _of_another_system(path, Path(folder) / "more.csv")
+        start_more = time.perf_counter()
+        importing.import_now(project=project, path=more, name=more.name, folder=Path(folder) / "spool-2", actor=owner)
+        linked = time.perf_counter() - start_more
+    return {"seconds": seconds, "checked": between - start, "linked": linked, "rss": _peak()}
 
 
 def run_bulk_create(path: Path) -> dict[str, float]:
@@ -178,6 +183,16 @@ def _rows(size: int) -> Iterator[Row]:
             *(f"p{number // PER_PASSAGE}", passage, f"q{number // PER_QUESTION}", question, reference),
             *(f"c{number}", text(8), f"system-{number % 5}", split),
         )
+
+
+def _of_another_system(path: Path, more: Path) -> Path:
+    with path.open(newline="") as file, more.open("w", newline="") as out:
+        writer = csv.writer(out)
+        for number, row in enumerate(csv.reader(file)):
+            if number:
+                row[5], row[7] = f"other-{row[5]}", "other"
+            writer.writerow(row)
+    return more
 
 
 def _set_up() -> None:

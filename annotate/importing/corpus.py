@@ -90,26 +90,27 @@ def _stage_datasets(cursor: Any, project: Project, checked: Checked) -> bool:
 
 
 def _link_passages(cursor: Any, name: str) -> None:
-    found = """FROM projects_passage p JOIN staged_datasets d ON d.id = p.dataset_id
-               WHERE s.dataset = d.number AND p.external_id = s.external_id"""
+    cursor.execute("UPDATE staged_passages s SET dataset_id = d.id FROM staged_datasets d WHERE d.number = s.dataset")
+    cursor.execute("ANALYZE staged_passages")
+    found = "projects_passage p ON p.dataset_id = s.dataset_id AND p.external_id = s.external_id"
     refuse_rows(
         cursor,
         name,
         "passage",
         f"""SELECT s.line,
                    format('the passage “%%s” has another text in the project', left(s.external_id, 60)) AS reason
-            FROM staged_passages s WHERE s.is_given AND EXISTS (SELECT 1 {found} AND (
-                p.text <> s.text OR coalesce(p.documents, '[]') <> coalesce(NULLIF(s.documents, '')::jsonb, '[]')))""",
+            FROM staged_passages s JOIN {found} WHERE s.is_given AND (p.text <> s.text
+                OR coalesce(p.documents, '[]') <> coalesce(NULLIF(s.documents, '')::jsonb, '[]'))""",
     )
-    cursor.execute(f"UPDATE staged_passages s SET id = p.id, is_known = true {found}")
+    _set_known(cursor, "staged_passages", f"SELECT s.key, p.id FROM staged_passages s JOIN {found}")
     # A passage without an id in the file is the one whose text is the same, whatever that one is called.
-    cursor.execute(
-        """UPDATE staged_passages s SET id = same.id, is_known = true
-           FROM (SELECT n.key, min(p.id) AS id FROM staged_passages n JOIN staged_datasets d ON d.number = n.dataset
-                 JOIN projects_passage p ON p.dataset_id = d.id AND md5(p.text) = md5(n.text) AND p.text = n.text
-                     AND p.documents IS NULL
-                 WHERE NOT n.has_id AND NOT n.is_known AND n.documents = '' AND n.text <> '' GROUP BY n.key) same
-           WHERE same.key = s.key"""
+    _set_known(
+        cursor,
+        "staged_passages",
+        """SELECT s.key, min(p.id) AS id FROM staged_passages s
+           JOIN projects_passage p ON p.dataset_id = s.dataset_id AND md5(p.text) = md5(s.text) AND p.text = s.text
+           WHERE NOT s.has_id AND NOT s.is_known AND s.documents = '' AND s.text <> '' AND p.documents IS NULL
+           GROUP BY s.key""",
     )
     refuse_rows(
         cursor,
@@ -123,41 +124,42 @@ def _link_passages(cursor: Any, name: str) -> None:
 
 
 def _link_questions(cursor: Any, name: str) -> None:
-    found = """FROM projects_question q, staged_passages p JOIN staged_datasets d ON d.number = p.dataset
-               WHERE p.key = s.passage AND q.dataset_id = d.id AND q.external_id = s.external_id"""
+    _set_parent(cursor, "staged_questions", "passage", "staged_passages")
+    found = "projects_question q ON q.dataset_id = s.dataset_id AND q.external_id = s.external_id"
     refuse_rows(
         cursor,
         name,
         "question",
         f"""SELECT s.line, format('the question “%%s” has another text or another passage in the project',
                    left(s.external_id, 60)) AS reason
-            FROM staged_questions s WHERE EXISTS (SELECT 1 {found} AND (q.text <> s.text OR q.passage_id <> p.id))""",
+            FROM staged_questions s JOIN {found} WHERE q.text <> s.text OR q.passage_id <> s.parent_id""",
     )
-    cursor.execute(f"UPDATE staged_questions s SET id = q.id, is_known = true {found}")
-    cursor.execute(
-        """UPDATE staged_questions s SET id = same.id, is_known = true
-           FROM (SELECT n.key, min(q.id) AS id FROM staged_questions n JOIN staged_passages p ON p.key = n.passage
-                 JOIN projects_question q ON q.passage_id = p.id AND q.text = n.text
-                 WHERE p.is_known AND NOT n.has_id AND NOT n.is_known GROUP BY n.key) same
-           WHERE same.key = s.key"""
+    _set_known(cursor, "staged_questions", f"SELECT s.key, q.id FROM staged_questions s JOIN {found}")
+    _set_known(
+        cursor,
+        "staged_questions",
+        """SELECT s.key, min(q.id) AS id FROM staged_questions s
+           JOIN projects_question q ON q.passage_id = s.parent_id AND q.text = s.text
+           WHERE NOT s.has_id AND NOT s.is_known GROUP BY s.key""",
     )
 
 
 def _link_candidates(cursor: Any, checked: Checked) -> bool:
     """Known candidates are refused, unless all are known, unchanged, and come with judgments."""
-    cursor.execute(
-        """UPDATE staged_candidates s SET id = c.id, is_known = true
-           FROM projects_candidate c, staged_questions q JOIN staged_passages p ON p.key = q.passage
-           JOIN staged_datasets d ON d.number = p.dataset
-           WHERE q.key = s.question AND c.dataset_id = d.id AND c.external_id = s.external_id"""
+    _set_parent(cursor, "staged_candidates", "question", "staged_questions")
+    _set_known(
+        cursor,
+        "staged_candidates",
+        """SELECT s.key, c.id FROM staged_candidates s
+           JOIN projects_candidate c ON c.dataset_id = s.dataset_id AND c.external_id = s.external_id""",
     )
-    cursor.execute(
-        """UPDATE staged_candidates s SET id = same.id, is_known = true
-           FROM (SELECT n.key, min(c.id) AS id FROM staged_candidates n JOIN staged_questions q ON q.key = n.question
-                 JOIN projects_candidate c ON c.question_id = q.id AND c.text = n.text AND c.source = n.source
-                     AND c.rank IS NOT DISTINCT FROM n.rank
-                 WHERE q.is_known AND NOT n.has_id AND NOT n.is_known GROUP BY n.key) same
-           WHERE same.key = s.key"""
+    _set_known(
+        cursor,
+        "staged_candidates",
+        """SELECT s.key, min(c.id) AS id FROM staged_candidates s
+           JOIN projects_candidate c ON c.question_id = s.parent_id AND c.text = s.text AND c.source = s.source
+               AND c.rank IS NOT DISTINCT FROM s.rank
+           WHERE NOT s.has_id AND NOT s.is_known GROUP BY s.key""",
     )
     known = count(cursor, "staged_candidates WHERE is_known")
     if not known:
@@ -166,17 +168,30 @@ def _link_candidates(cursor: Any, checked: Checked) -> bool:
     where = "WHERE s.is_known"
     reason = "'the candidate “%%s” is already in the project'"
     if only_judgments:
-        where += " AND (c.text <> s.text OR c.question_id <> q.id)"
+        where += " AND (c.text <> s.text OR c.question_id <> s.parent_id)"
         reason = "'the candidate “%%s” has another text or question in the project'"
     refuse_rows(
         cursor,
         checked.name,
         "candidate",
         f"""SELECT s.line, format({reason}, left(c.external_id, 60)) AS reason
-            FROM staged_candidates s JOIN projects_candidate c ON c.id = s.id
-            JOIN staged_questions q ON q.key = s.question {where}""",
+            FROM staged_candidates s JOIN projects_candidate c ON c.id = s.id {where}""",
     )
     return only_judgments
+
+
+def _set_known(cursor: Any, table: str, found: str) -> None:
+    """Give staged rows the ids of the rows that they are; `found` selects (key, id)."""
+    cursor.execute(f"UPDATE {table} t SET id = found.id, is_known = true FROM ({found}) found WHERE found.key = t.key")
+
+
+def _set_parent(cursor: Any, table: str, column: str, parents: str) -> None:
+    """Give staged rows their dataset and their parent's id, now that this is settled; joins stay plain ones."""
+    cursor.execute(f"ANALYZE {parents}")
+    cursor.execute(
+        f"UPDATE {table} t SET dataset_id = p.dataset_id, parent_id = p.id FROM {parents} p WHERE p.key = t.{column}"
+    )
+    cursor.execute(f"ANALYZE {table}")
 
 
 def _write_references(cursor: Any, report: Report) -> None:

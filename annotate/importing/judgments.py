@@ -63,27 +63,34 @@ def stage_scores(cursor: Any) -> None:
 def stage_judgments(cursor: Any, project: Project, checked: Checked, progress: Progress) -> None:
     """Judgments of a file of their own, joined to the project's candidates by id."""
     stage(cursor, checked.spool, ["judgments"], progress)
-    matching = """projects_candidate c JOIN projects_dataset d ON d.id = c.dataset_id AND d.project_id = %s
-                  WHERE c.external_id = s.external_id AND (s.dataset = '' OR d.name = s.dataset)"""
+    create(cursor, "staged_targets", "dataset text, external_id text, n integer, id bigint")
+    cursor.execute(
+        """INSERT INTO staged_targets
+           SELECT s.dataset, s.external_id, count(d.id), min(c.id) FILTER (WHERE d.id IS NOT NULL)
+           FROM (SELECT DISTINCT dataset, external_id FROM staged_judgments) s
+           LEFT JOIN (projects_candidate c JOIN projects_dataset d ON d.id = c.dataset_id AND d.project_id = %s)
+               ON c.external_id = s.external_id AND (s.dataset = '' OR d.name = s.dataset)
+           GROUP BY s.dataset, s.external_id""",
+        [project.pk],
+    )
+    cursor.execute("ANALYZE staged_targets")
     refuse_rows(
         cursor,
         checked.name,
         "candidate_id",
-        f"""SELECT s.line, CASE n.found
-                   WHEN 0 THEN format('no candidate “%%s” in the project', left(s.external_id, 60))
-                   ELSE format('“%%s” is the id of a candidate in %%s datasets; say which',
-                               left(s.external_id, 60), n.found) END AS reason
-            FROM (SELECT DISTINCT line, external_id, dataset FROM staged_judgments) s
-            CROSS JOIN LATERAL (SELECT count(*) AS found FROM {matching}) n WHERE n.found <> 1""",
-        [project.pk],
+        """SELECT DISTINCT s.line, CASE t.n
+                  WHEN 0 THEN format('no candidate “%%s” in the project', left(s.external_id, 60))
+                  ELSE format('“%%s” is the id of a candidate in %%s datasets; say which', left(s.external_id, 60), t.n)
+                  END AS reason
+           FROM staged_judgments s JOIN staged_targets t USING (dataset, external_id) WHERE t.n <> 1""",
     )
     create(cursor, "staged_values", _STAGED)
     cursor.execute(
-        f"""INSERT INTO staged_values (line, candidate_id, annotator, criterion, value, judged_at)
-            SELECT s.line, found.id, CASE WHEN s.slot = 0 THEN s.annotator ELSE format(%s, s.slot) END,
-                   s.criterion, s.value, s.judged_at
-            FROM staged_judgments s CROSS JOIN LATERAL (SELECT c.id FROM {matching}) found""",
-        [SLOT_NAME.format("%s"), project.pk],
+        """INSERT INTO staged_values (line, candidate_id, annotator, criterion, value, judged_at)
+           SELECT s.line, t.id, CASE WHEN s.slot = 0 THEN s.annotator ELSE format(%s, s.slot) END,
+                  s.criterion, s.value, s.judged_at
+           FROM staged_judgments s JOIN staged_targets t USING (dataset, external_id)""",
+        [SLOT_NAME.format("%s")],
     )
     create(cursor, "staged_slots", "name text")
     _keep_slots(cursor, "staged_judgments")
@@ -92,6 +99,7 @@ def stage_judgments(cursor: Any, project: Project, checked: Checked, progress: P
 def skip_known(cursor: Any, project: Project, checked: Checked, report: Report) -> int:
     """Leave out judgments already counted with the same value; returns how many are left. Raises FileRefused."""
     cursor.execute("ANALYZE staged_values")
+    _refuse_repeated(cursor, checked, report)
     refuse_rows(
         cursor,
         checked.name,
@@ -154,6 +162,24 @@ def write_judgments(
     progress.at(0.95)
     cursor.execute("ANALYZE annotate_batch, annotate_hit, annotate_item, annotate_assignment, annotate_judgment")
     return batch
+
+
+def _refuse_repeated(cursor: Any, checked: Checked, report: Report) -> None:
+    """The same judgment twice in the file is taken once; two different ones are refused."""
+    placed = """SELECT ctid AS place, line, value, first_value(line) OVER same AS first_line,
+                       first_value(value) OVER same AS first_value, row_number() OVER same AS number
+                FROM staged_values WINDOW same AS (PARTITION BY candidate_id, annotator, criterion ORDER BY line)"""
+    refuse_rows(
+        cursor,
+        checked.name,
+        "value",
+        f"""SELECT line,
+                   format('the same annotator gave this candidate another value on line %%s', first_line) AS reason
+            FROM ({placed}) placed WHERE value <> first_value""",
+    )
+    cursor.execute(f"DELETE FROM staged_values WHERE ctid IN (SELECT place FROM ({placed}) placed WHERE number > 1)")
+    if cursor.rowcount:
+        report.skipped["repeated"] = cursor.rowcount
 
 
 def _keep_slots(cursor: Any, table: str) -> None:

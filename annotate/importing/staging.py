@@ -13,7 +13,8 @@ from projects.importing.spool import TABLES
 
 OnProgress = Callable[[int, int], None]
 
-_ID = "id bigint DEFAULT nextval(pg_get_serial_sequence('{}', 'id')), is_known boolean DEFAULT false"
+_ID = """id bigint DEFAULT nextval(pg_get_serial_sequence('{}', 'id')), is_known boolean DEFAULT false,
+        dataset_id bigint, parent_id bigint"""
 _COLUMNS: dict[str, str] = {
     "passages": f"""key integer, dataset integer, line integer, has_id boolean, is_given boolean, external_id text,
         title text, text text, split text, documents text, {_ID.format("projects_passage")}""",

@@ -42,7 +42,6 @@ class JudgmentRows:
         self.used: dict[str, CriterionColumn] = {}
         self._annotators: set[str] = set()
         self._slots: dict[tuple[str, str, str], int] = {}
-        self._seen: dict[tuple[str, str, str, str], tuple[float, int]] = {}
         self._wrong: dict[tuple[str, float], str | None] = {}
         self._wide = self._wide_columns(known)
         self._scales = dict(known) | {each.key: each for each in options.criteria}
@@ -166,8 +165,6 @@ class JudgmentRows:
         name = annotator or self._slot(dataset, candidate, key)
         if annotator:
             self._annotators.add(annotator)
-            if self._is_repeated(line, column, dataset, candidate, annotator, key, number):
-                return
         self.used[key] = criterion
         self.report.judgments += 1
         slot = "0" if annotator else name
@@ -180,19 +177,6 @@ class JudgmentRows:
         place = (dataset, candidate, key)
         self._slots[place] = self._slots.get(place, 0) + 1
         return str(self._slots[place])
-
-    def _is_repeated(
-        self, line: int, column: str, dataset: str, candidate: str, annotator: str, key: str, number: float
-    ) -> bool:
-        first, first_line = self._seen.setdefault((dataset, candidate, annotator, key), (number, line))
-        if first_line == line:
-            return False
-        if first == number:
-            self.report.skipped["repeated"] = self.report.skipped.get("repeated", 0) + 1
-        else:
-            reason = f"the same annotator gave this candidate another value on line {first_line}"
-            self.notes.problem(line, column, reason)
-        return True
 
 
 _NULL = "\\N"

@@ -170,6 +170,15 @@ def test_a_judgment_that_is_there_is_skipped_if_equal_and_refused_if_not(candida
     verify()
 
 
+def test_the_same_judgment_twice_in_a_file_is_taken_once(candidates: None, take: Any) -> None:
+    with pytest.raises(FileRefused) as caught:
+        take("id,rater,correctness\nc0,w1,4\nc1,w1,4\nc0,w1,5\n")
+    assert caught.value.problems[0].line == 4
+    assert "another value on line 2" in caught.value.problems[0].reason
+    report = take("id,rater,correctness\nc0,w1,4\nc1,w1,4\nc0,w1,4\n")
+    assert (report.judgments, report.skipped) == (2, {"repeated": 1})
+
+
 def test_a_criterion_is_the_same_one_across_rubric_versions(candidates: None, take: Any) -> None:
     take("id,rater,correctness\nc0,w1,4\n")
     report = take("id,rater,c,f\nc0,w1,4,2\n", criteria=("c=correctness:1-5", "f=fluency:1-7"))

@@ -89,14 +89,6 @@ def test_without_annotators_each_position_is_a_slot(desk: Desk) -> None:
     assert checked.report.annotators == 2
 
 
-def test_the_same_judgment_twice_is_left_out_and_another_one_is_refused(desk: Desk) -> None:
-    content = "candidate_id,annotator,correctness\nc1,w1,4\nc1,w1,4\n"
-    checked = taken(desk, content, KNOWN)
-    assert (checked.report.judgments, checked.report.skipped) == (1, {"repeated": 1})
-    with pytest.raises(FileRefused, match="another value on line 2"):
-        taken(desk, content.replace("w1,4\n", "w1,4\n", 1)[:-2] + "5\n", KNOWN)
-
-
 @pytest.mark.parametrize(
     ("content", "said"),
     [
