@@ -165,6 +165,11 @@ def test_no_candidates_make_an_empty_object(project: Project) -> None:
     assert json.loads(exported(project)) == {}
 
 
+def test_another_projects_candidates_are_not_in_the_file(project: Project) -> None:
+    canonical(make_project("other"))
+    assert json.loads(exported(project)) == {}
+
+
 def test_the_same_bytes_again_and_only_the_batch_asked_for(project: Project) -> None:
     batch = canonical(project)
     (other,) = make_candidates(make_question(make_passage(make_dataset(project, "more"))), 1)
