@@ -5,8 +5,10 @@ from typing import Any
 
 from django.http import HttpRequest
 from django.urls import reverse
+from django.utils.functional import SimpleLazyObject
 
 from projects.access import Right, has_right
+from projects.models import Membership, Project
 
 
 @dataclass(frozen=True)
@@ -17,37 +19,48 @@ class Tab:
 
 
 TABS = [
-    ("Desk", "annotate:project-desk", Right.WORK),
-    ("Overview", "results:project-overview", Right.READ),
-    ("Data", "annotate:data-overview", Right.READ),
-    ("Batches", "annotate:batch-list", Right.READ),
-    ("Remarks", "annotate:remark-list", Right.READ),
-    ("Agreement", "results:agreement", Right.READ),
-    ("Export", "results:export-list", Right.READ),
-    ("People", "projects:people-list", Right.MANAGE),
-    ("Log", "projects:log-list", Right.MANAGE),
-    ("Settings", "projects:project-settings", Right.READ),
+    ("Desk", "annotate:project-desk", Right.WORK, ("history/", "instructions/")),
+    ("Overview", "results:project-overview", Right.READ, ()),
+    ("Data", "annotate:data-overview", Right.READ, ()),
+    ("Batches", "annotate:batch-list", Right.READ, ()),
+    ("Remarks", "annotate:remark-list", Right.READ, ()),
+    ("Agreement", "results:agreement", Right.READ, ()),
+    ("Export", "results:export-list", Right.READ, ()),
+    ("People", "projects:people-list", Right.MANAGE, ()),
+    ("Log", "projects:log-list", Right.MANAGE, ()),
+    ("Settings", "projects:project-settings", Right.READ, ("rubric/", "instructions/edit/")),
 ]
+"""Label, page, right, and further folders of the project that stand under the tab."""
 
 
 def navigation(request: HttpRequest) -> dict[str, Any]:
-    """Template context: the tabs of the project that the request has come to, if any."""
+    """Template context: the project that the request has come to, if any, and its tabs for whoever draws them."""
     project = getattr(request, "project", None)
     membership = getattr(request, "membership", None)
     if project is None or membership is None:
         return {}
-    tabs = []
-    for label, name, right in TABS:
-        if not has_right(membership, right):
-            continue
-        url = reverse(name, args=[project.slug])
-        tabs.append((label, url))
-    path, overview = request.path, project.get_absolute_url()
-    best = max(
-        (url for _, url in tabs if path == url or (url != overview and path.startswith(url))), key=len, default=""
-    )
     return {
         "project": project,
         "membership": membership,
-        "tabs": [Tab(label, url, url == best) for label, url in tabs],
+        "tabs": SimpleLazyObject(lambda: _tabs(project, membership, request.path)),
     }
+
+
+def _tabs(project: Project, membership: Membership, path: str) -> list[Tab]:
+    """The tabs that the membership gives; the current one is that with the longest folder around the path."""
+    overview = project.get_absolute_url()
+    shown = [
+        (label, reverse(name, args=[project.slug]), [overview + folder for folder in further])
+        for label, name, right, further in TABS
+        if has_right(membership, right)
+    ]
+    around = {
+        label: max((len(folder) for folder in [url, *further] if _is_in(path, folder, overview)), default=0)
+        for label, url, further in shown
+    }
+    longest = max(around.values(), default=0)
+    return [Tab(label, url, around[label] == longest > 0) for label, url, _ in shown]
+
+
+def _is_in(path: str, folder: str, overview: str) -> bool:
+    return path == folder or (folder != overview and path.startswith(folder))
