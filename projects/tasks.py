@@ -2,13 +2,14 @@
 
 import logging
 import threading
+import time
 
 from celery import shared_task
 from celery.signals import worker_ready, worker_shutting_down
 from django.core.management import call_command
 from django.db import DatabaseError, connection
 
-from projects import jobs
+from projects import jobs, uploads
 from projects.models import Pulse
 
 logger = logging.getLogger(__name__)
@@ -25,6 +26,7 @@ def ring_queued_jobs() -> None:
 @shared_task(name="projects.clear_sessions", ignore_result=True)
 def clear_sessions() -> None:
     call_command("clearsessions")
+    uploads.clear_temporary(time.time())
 
 
 @worker_ready.connect

@@ -17,6 +17,7 @@ from projects.importing.report import shown
 View = Callable[..., HttpResponse]
 NAME_LENGTH = 200
 SUFFIX_LENGTH = 20
+TEMPORARY_SECONDS = 24 * 3600
 FORM_BYTES = 1 << 20
 """What the other fields and the frame of a form with a file may take."""
 
@@ -63,6 +64,13 @@ def keep(upload: "UploadedFile[Any]") -> str:
     file_move_safe(cast("TemporaryUploadedFile", upload).temporary_file_path(), str(folder() / name))
     (folder() / name).chmod(0o600)
     return name
+
+
+def clear_temporary(now: float) -> None:
+    """Remove what uploads left whose process was killed in the middle: nothing is on its way for a day."""
+    for path in Path(settings.FILE_UPLOAD_TEMP_DIR).glob("*.upload*"):
+        if path.is_file() and path.stat().st_mtime < now - TEMPORARY_SECONDS:
+            path.unlink(missing_ok=True)
 
 
 def name_to_show(name: str | None) -> str:

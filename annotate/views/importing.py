@@ -89,6 +89,8 @@ def import_show(request: ProjectRequest, project: Project, number: int) -> HttpR
 def import_check(request: ProjectRequest, project: Project, number: int) -> HttpResponse:
     """Keep what was chosen, and look at the file again or have every row checked."""
     job = _fetch(project, number)
+    if job.is_live:
+        return _to(job)  # a second click
     if not _is_choosable(job):
         messages.error(request, "This import is past choosing.")
         return _to(job)
@@ -122,6 +124,8 @@ def import_reopen(request: ProjectRequest, project: Project, number: int) -> Htt
 @require_POST
 def import_write(request: ProjectRequest, project: Project, number: int) -> HttpResponse:
     job = _fetch(project, number)
+    if job.is_live or (job.step, job.state) == (Import.Step.WRITE, Import.State.DONE):
+        return _to(job)  # a second click
     try:
         if job.state == Import.State.INTERRUPTED:
             uploading.start_again(job=job)

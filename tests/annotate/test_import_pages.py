@@ -1,5 +1,6 @@
 """Importing on the pages: choose a file, look, check, write; cancel; refuse; only managers."""
 
+import os
 import threading
 import time
 from collections.abc import Callable
@@ -320,6 +321,23 @@ def test_a_step_out_of_turn_is_refused_in_words(pages: Pages) -> None:
     assert "already ended" in page
 
 
+def test_a_second_click_changes_nothing(pages: Pages, rung: list[int]) -> None:
+    job = pages.upload(csv_of(rows()))
+    form = pages.form(job)
+    for _ in range(2):
+        response = pages.client.post(pages.url("import-check", job.number), {**form, "then": "check"}, follow=True)
+        assert "message--error" not in response.content.decode()
+    pages.work(job)
+    for _ in range(2):
+        response = pages.client.post(pages.url("import-write", job.number), follow=True)
+        assert "message--error" not in response.content.decode()
+    assert rung == [job.pk, job.pk]
+    pages.work(job)
+    response = pages.client.post(pages.url("import-write", job.number), follow=True)
+    assert "message--error" not in response.content.decode()
+    assert len(rung) == 2
+
+
 def test_the_fragment_reloads_the_page_once_the_job_is_over(pages: Pages) -> None:
     job = pages.upload(csv_of(rows()))
     pages.choose(job)
@@ -502,3 +520,14 @@ def test_files_of_imports_whose_end_no_worker_saw_are_removed(pages: Pages) -> N
     assert kept_files() == []
     job.refresh_from_db()
     assert job.stored_name == ""
+
+
+def test_what_a_killed_upload_left_is_removed_after_a_day(settings: Settings, tmp_path: Path) -> None:
+    settings.FILE_UPLOAD_TEMP_DIR = str(tmp_path)
+    old, new = tmp_path / "tmpa.upload.csv", tmp_path / "tmpb.upload.csv"
+    old.touch()
+    new.touch()
+    now = time.time()
+    os.utime(old, (now - 90_000, now - 90_000))
+    uploads.clear_temporary(now)
+    assert list(tmp_path.glob("tmp*")) == [new]
