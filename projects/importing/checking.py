@@ -219,7 +219,10 @@ def _reading(path: Path, name: str, options: Options, limits: Limits, notes: Not
 def _plan(reader: Reader, options: Options, kind: Kind) -> Plan:
     if kind == Kind.CANDIDATES:
         return plan_for(reader.columns, options.mapping)
-    judged = {each.column: "ignore" for each in options.criteria if each.column in reader.columns}
+    # In MOCHA's format the candidate's id is the key, and what is called the candidate is its text.
+    judged = {"id": "candidate_id", "candidate": "ignore"} if reader.format == "mocha" else {}
+    judged = {name: field for name, field in judged.items() if name in reader.columns}
+    judged |= {each.column: "ignore" for each in options.criteria if each.column in reader.columns}
     return plan_for(reader.columns, judged | dict(options.mapping), fields=JUDGMENT_FIELDS, synonyms=JUDGMENT_SYNONYMS)
 
 

@@ -53,6 +53,8 @@ JUDGMENT_FIELDS = {
     "annotator": "Annotator",
     "criterion": "Criterion",
     "value": "Value",
+    "scores": "List of scores on correctness",
+    "raters": "Annotators of the scores",
     "time": "Time of the judgment",
     "ignore": "Leave out",
 }
@@ -113,11 +115,12 @@ JUDGMENT_SYNONYMS: dict[str, tuple[str, ...]] = {
     "annotator": ("annotator", "annotator_id", "rater", "rater_id", "worker", "worker_id", "coder", "judge", "user"),
     "criterion": ("criterion", "criterion_key", "dimension", "aspect"),
     "value": ("value", "judgment", "judgement", "rating", "score", "answer"),
+    "scores": SYNONYMS["scores"],
+    "raters": SYNONYMS["raters"],
     "time": ("time", "judged_at", "timestamp", "submitted_at", "created_at"),
 }
 FURTHER_REFERENCE = re.compile(r"(?:reference|reference_answer|gold_answer|answer)_?([2-9]|[1-9]\d)")
 FURTHER_OPINION = re.compile(r"reference_([2-9]|[1-9]\d)_opinion|reference_opinion_([2-9]|[1-9]\d)")
-MANY = {"metadata", "ignore"}
 IN_METADATA = "metadata."
 OWN_METADATA = "metadata.concord."
 

@@ -6,7 +6,7 @@ from typing import Any
 from measures.rubric import check_value
 from projects.importing.fields import Plan
 from projects.importing.limits import Limits
-from projects.importing.options import CriterionColumn, Options
+from projects.importing.options import CORRECTNESS_COLUMN, CriterionColumn, Options
 from projects.importing.report import Broken, Notes, Report, shown
 from projects.importing.spool import Spool
 from projects.importing.values import ID_LENGTH, Values
@@ -18,7 +18,8 @@ class JudgmentRows:
     """Takes records and writes the spool.
 
     Wide: each criterion has a column, one of `Options.criteria` or, where none is named, any whose name is the key of
-    a known criterion. Long: the criterion and the value stand in two columns.
+    a known criterion. Long: the criterion and the value stand in two columns. A list of `scores`, as MOCHA has it, is
+    on correctness.
     """
 
     def __init__(
@@ -41,10 +42,13 @@ class JudgmentRows:
         self.values = Values(limits, notes)
         self.used: dict[str, CriterionColumn] = {}
         self._annotators: set[str] = set()
+        self._n_slots = 0
         self._slots: dict[tuple[str, str, str], int] = {}
         self._wrong: dict[tuple[str, float], str | None] = {}
         self._wide = self._wide_columns(known)
         self._scales = dict(known) | {each.key: each for each in options.criteria}
+        self._has_scores = "scores" in self.columns and not self._wide and "criterion" not in self.columns
+        self._scores_on = self._scales.get(CORRECTNESS_COLUMN.key, CORRECTNESS_COLUMN)
         self._check_columns()
 
     def add(self, line: int, record: dict[str, Any]) -> None:
@@ -60,7 +64,11 @@ class JudgmentRows:
         time = self.values.time(get(columns["time"]), columns["time"], line) if "time" in columns else ""
         if self.notes.total != before:
             return
-        if self._wide:
+        if self._has_scores:
+            for position, entry, name in self.values.scores(record, columns["scores"], columns.get("raters", ""), line):
+                whose = (dataset, candidate, name)
+                self._add_value(line, columns["scores"], entry, self._scores_on, *whose, time, slot=position)
+        elif self._wide:
             for criterion in self._wide:
                 self._add_value(
                     line, criterion.column, get(criterion.column), criterion, dataset, candidate, annotator, time
@@ -73,9 +81,8 @@ class JudgmentRows:
 
     def finish(self) -> None:
         report = self.report
-        slots = max(self._slots.values(), default=0)
-        report.annotators = len(self._annotators) + slots
-        if slots:
+        report.annotators = len(self._annotators) + self._n_slots
+        if self._n_slots:
             self.notes.warn(NO_ANNOTATOR)
         if not report.judgments and not self.notes.total:
             what = "no judgment in its rows" if report.rows else "no rows"
@@ -108,7 +115,7 @@ class JudgmentRows:
     def _check_columns(self) -> None:
         if "candidate_id" not in self.columns:
             raise Broken("no column for the candidate's id; say which column it is", column="candidate_id")
-        if self._wide:
+        if self._wide or self._has_scores:
             return
         missing = [name for name in ("criterion", "value") if name not in self.columns]
         if missing:
@@ -148,6 +155,7 @@ class JudgmentRows:
         candidate: str,
         annotator: str,
         time: str,
+        slot: int = 0,
     ) -> None:
         if value is None or value == "":
             if not self._wide:
@@ -162,21 +170,21 @@ class JudgmentRows:
         if wrong := self._wrong[key, number]:
             self.notes.problem(line, column, wrong)
             return
-        name = annotator or self._slot(dataset, candidate, key)
+        slot = 0 if annotator else slot or self._next_slot(dataset, candidate, key)
+        self._n_slots = max(self._n_slots, slot)
         if annotator:
             self._annotators.add(annotator)
         self.used[key] = criterion
         self.report.judgments += 1
-        slot = "0" if annotator else name
         self.spool.add(
             "judgments", f"{line}\t{number!r}\t{slot}\t{time or _NULL}", (dataset, candidate, annotator, key)
         )
 
-    def _slot(self, dataset: str, candidate: str, key: str) -> str:
+    def _next_slot(self, dataset: str, candidate: str, key: str) -> int:
         """The place of a nameless judgment among those of its candidate: it keeps keys apart and is no person."""
         place = (dataset, candidate, key)
         self._slots[place] = self._slots.get(place, 0) + 1
-        return str(self._slots[place])
+        return self._slots[place]
 
 
 _NULL = "\\N"

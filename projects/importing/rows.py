@@ -264,27 +264,16 @@ class CandidateRows(QuestionRows):
         self, line: int, record: dict[str, Any], dataset: SeenDataset, candidate: int, number: str = ""
     ) -> None:
         column = self.columns.get(f"scores{number}", "")
-        entries = self.values.entries(record.get(column), column, line, "|;")
-        if not entries:
+        if record.get(column) in (None, "", []):
             return
         if not self.options.with_scores:
             self.notes.warn(SCORES_LEFT, line)
             return
-        column_of_raters = self.columns.get(f"raters{number}", "")
-        raters = self.values.entries(record.get(column_of_raters), column_of_raters, line, "|;")
-        if raters and len(raters) != len(entries):
-            self.notes.problem(line, column_of_raters, f"names {len(raters)} annotators for {len(entries)} scores")
-            return
-        names = [self.values.identity(each, column_of_raters, line) for each in raters]
-        if names and (not all(names) or len(set(names)) != len(names)):
-            self.notes.problem(line, column_of_raters, "names an annotator twice, or leaves one empty")
-            return
-        for position, entry in enumerate(entries, start=1):
-            if entry is not None and entry != "":
-                self._add_score(line, column, entry, dataset, candidate, position, names[position - 1] if names else "")
+        for scored in self.values.scores(record, column, self.columns.get(f"raters{number}", ""), line):
+            self._add_score(line, column, dataset, candidate, *scored)
 
     def _add_score(
-        self, line: int, column: str, entry: Any, dataset: SeenDataset, candidate: int, position: int, name: str
+        self, line: int, column: str, dataset: SeenDataset, candidate: int, position: int, entry: Any, name: str
     ) -> None:
         value = self.values.number(entry, column, line)
         if value is None:

@@ -139,6 +139,24 @@ class Values:
             made.append({"title": self.text(title, column, line), "text": self.text(text, column, line)})
         return made
 
+    def scores(self, record: dict[str, Any], column: str, names_column: str, line: int) -> list[tuple[int, Any, str]]:
+        """A list of scores, with the names of who gave them or "": (position from 1, score, name)."""
+        entries = self.entries(record.get(column), column, line, "|;")
+        names = [
+            self.identity(name, names_column, line)
+            for name in self.entries(record.get(names_column), names_column, line, "|;")
+        ]
+        if not names:
+            names = [""] * len(entries)
+        elif len(names) != len(entries):
+            self._problem(line, names_column, f"names {len(names)} annotators for {len(entries)} scores")
+            return []
+        elif not all(names) or len(set(names)) != len(names):
+            self._problem(line, names_column, "names an annotator twice, or leaves one empty")
+            return []
+        scored = zip(range(1, len(entries) + 1), entries, names, strict=True)
+        return [(position, entry, name) for position, entry, name in scored if entry is not None and entry != ""]
+
     def time(self, value: Any, column: str, line: int) -> str:
         """An ISO 8601 time as UTC text; without a zone it is taken as UTC."""
         text = self.text(value, column, line, 40)

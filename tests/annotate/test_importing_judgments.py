@@ -147,6 +147,17 @@ def test_scores_without_raters_are_held_by_slots(take: Any) -> None:
     verify()
 
 
+def test_mochas_own_file_is_a_judgments_file_too(take: Any) -> None:
+    take(mocha(a=[5], b=[1]), "a.json", kind=Kind.CANDIDATES)
+    report = take(mocha(a=[5, 4], b=[]), "a.json")
+    assert (report.judgments, Candidate.objects.count()) == (2, 2)
+    assert held() == [
+        ("a", "Unknown annotator 1", "correctness", 5.0),
+        ("a", "Unknown annotator 2", "correctness", 4.0),
+    ]
+    verify()
+
+
 def test_a_file_of_known_candidates_may_add_judgments_only(take: Any) -> None:
     take(mocha(a=[5], b=[1]), "a.json", kind=Kind.CANDIDATES)
     with pytest.raises(FileRefused, match="already in the project"):

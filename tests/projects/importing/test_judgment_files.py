@@ -1,5 +1,7 @@
 """Judgments in long and wide files."""
 
+import json
+
 import pytest
 
 from projects.errors import Refused
@@ -78,6 +80,23 @@ def test_scores_off_the_scale_are_refused_with_line_and_column(desk: Desk) -> No
 def test_a_value_that_is_no_number_is_refused(desk: Desk, written: str) -> None:
     with pytest.raises(FileRefused, match="a number is wanted"):
         taken(desk, WIDE.replace("80", f'"{written}"'), criteria=CRITERIA)
+
+
+def test_scores_of_mochas_own_format_are_on_correctness(desk: Desk) -> None:
+    entry = {"context": "P", "question": "Q", "reference": "R", "candidate": "C", "score": 4}
+    named = entry | {"metadata": {"scores": [4, 5], "raters": ["w1", "w2"], "source": "m"}}
+    nameless = entry | {"metadata": {"scores": [None, 2]}}
+    path = desk.put(json.dumps({"d": {"c1": named, "c2": nameless, "c3": entry}}))
+    folder = desk.folder / "spool"
+    checked = check(path=path, name="a.json", folder=folder, kind=Kind.JUDGMENTS, known=KNOWN)
+    assert values(checked) == [
+        ("c1", "w1", "correctness", "4.0"),
+        ("c1", "w2", "correctness", "5.0"),
+        ("c2", "", "correctness", "2.0"),
+    ]
+    assert desk.texts(checked, "slot", "judgments") == ["0", "0", "2"]
+    assert desk.texts(checked, "dataset", "judgments") == ["d", "d", "d"]
+    assert checked.report.annotators == 4
 
 
 def test_without_annotators_each_position_is_a_slot(desk: Desk) -> None:
