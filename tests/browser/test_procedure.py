@@ -1,0 +1,222 @@
+"""The whole main job in a real browser: from a file on a manager's disk to a row in a researcher's file."""
+
+import csv
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+from playwright.sync_api import ConsoleMessage, Page, Response, expect
+
+from annotate.models import Assignment, Judgment
+from projects.models import Membership, Project
+from tests.browser.conftest import SignedIn
+from tests.browser.rating import wait_for_keys
+from tests.conftest import Site
+
+PASSWORD = "a bridge of many small stones"
+CANDIDATES = ("Its people, by hand.", "A company from the coast.", "The mayor's brother.", "Nobody knows.")
+VALUES = dict(zip(CANDIDATES, "5214", strict=True))
+LOST = ("ERR_INTERNET_DISCONNECTED", "ERR_NETWORK_CHANGED")
+"""What the browser itself says of requests while the network is away."""
+
+
+class Watch:
+    """What must not happen on any page: a complaint in the console, a request elsewhere, a page without a policy."""
+
+    def __init__(self, host: str) -> None:
+        self.host = host
+        self.wrong: list[str] = []
+        self.n_pages = 0
+
+    def over(self, page: Page) -> Page:
+        page.context.on("console", self._heard)
+        page.context.on("weberror", lambda error: self.wrong.append(str(error.error)))
+        page.context.on("response", self._answered)
+        page.context.on("request", lambda request: self._asked(request.url))
+        return page
+
+    def _heard(self, message: ConsoleMessage) -> None:
+        if message.type in ("error", "warning") and not any(lost in message.text for lost in LOST):
+            self.wrong.append(f"{message.page.url if message.page else ''}: {message.text}")
+
+    def _asked(self, url: str) -> None:
+        parts = urlsplit(url)
+        if parts.scheme not in ("data", "blob") and parts.netloc != self.host:
+            self.wrong.append(f"asked {url}")
+
+    def _answered(self, response: Response) -> None:
+        if response.status >= 400:
+            self.wrong.append(f"{response.status} {response.url}")
+        if response.headers.get("content-type", "").startswith("text/html") and response.status < 300:
+            self.n_pages += 1
+            policy = response.headers.get("content-security-policy", "")
+            if "default-src 'none'" not in policy or "unsafe" in policy:
+                self.wrong.append(f"{response.url} has the policy “{policy}”")
+
+
+@pytest.fixture
+def watch(live_site: Site) -> Iterator[Watch]:
+    watch = Watch(urlsplit(live_site.url).netloc)
+    yield watch
+    assert watch.wrong == []
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "bridges.csv"
+    with path.open("w", encoding="utf-8", newline="") as stream:
+        writer = csv.writer(stream)
+        writer.writerow(["passage_id", "passage", "question", "reference", "candidate", "source"])
+        for place, candidate in enumerate(CANDIDATES):
+            passage = "The bridge was built by the people of the town, stone by stone."
+            writer.writerow(
+                ["p1", passage, "Who built the bridge?", "The townspeople.", candidate, f"model {place % 2}"]
+            )
+    return path
+
+
+def test_from_a_file_to_a_row(
+    signed_in: SignedIn,
+    celery_worker: None,
+    project: Project,
+    manager: Membership,
+    researcher: Membership,
+    watch: Watch,
+    file: Path,
+    tmp_path: Path,
+) -> None:
+    assert manager.user
+    manager.user.set_password(PASSWORD)
+    manager.user.save()
+    desk = watch.over(signed_in(None))
+    sign_in_as_manager(desk)
+    import_file(desk, file)
+    make_and_open_batch(desk)
+    link = invite_annotator(desk)
+
+    page = watch.over(signed_in(None))
+    sign_up(page, link)
+    read_instructions_and_start(page)
+    rate_by_keyboard_through_a_lost_network(page)
+
+    see_it_counted(desk)
+    rows = download_long_csv(watch.over(signed_in(researcher.user)), tmp_path)
+    annotator = project.memberships.get(user__username="nadia")
+    assert {row["candidate"]: row["value"] for row in rows} == VALUES
+    assert {(row["annotator"], row["is_counted"]) for row in rows} == {(annotator.pseudonym, "yes")}
+    assert {row["source"] for row in rows} == {"model 0", "model 1"}
+    assert watch.n_pages > 20
+
+
+def sign_in_as_manager(page: Page) -> None:
+    page.goto("/")
+    page.get_by_label("Username").fill("mara")
+    page.get_by_label("Password").fill(PASSWORD)
+    page.keyboard.press("Enter")
+    page.get_by_role("link", name="Open", exact=True).click()
+    expect(page.get_by_role("heading", name="Bridges")).to_be_visible()
+
+
+def import_file(page: Page, file: Path) -> None:
+    tab(page, "Data")
+    page.get_by_role("link", name="Import a file").click()
+    page.get_by_label("File", exact=True).set_input_files(file)
+    page.get_by_role("button", name="Look at the file").click()
+    expect(page.get_by_role("heading", name="What the columns mean")).to_be_visible()
+    page.get_by_role("button", name="Check every row").click()
+    page.get_by_role("button", name="Import it").click(timeout=30_000)
+    page.get_by_role("link", name="Make a batch").click(timeout=30_000)
+
+
+def make_and_open_batch(page: Page) -> None:
+    page.get_by_label("Judgments for each candidate").fill("1")
+    page.get_by_role("button", name="Look at the plan").click()
+    page.get_by_role("button", name="Make the batch").click()
+    page.get_by_role("button", name="Open the batch").click()
+    expect(page.locator(".page-head .status")).to_have_text("open")
+
+
+def invite_annotator(page: Page) -> str:
+    tab(page, "People")
+    page.get_by_role("link", name="Invite people").click()
+    page.get_by_role("button", name="Make the link").click()
+    return page.locator("code.secret").inner_text()
+
+
+def sign_up(page: Page, link: str) -> None:
+    page.goto(link)
+    expect(page.get_by_role("heading", name="Join Bridges")).to_be_visible()
+    page.get_by_label("Username").fill("nadia")
+    page.get_by_label("Password", exact=True).fill(PASSWORD)
+    page.get_by_label("The same again").fill(PASSWORD)
+    page.get_by_role("button", name="Sign up and join").click()
+
+
+def read_instructions_and_start(page: Page) -> None:
+    page.get_by_role("link", name="Instructions").first.click()
+    expect(page.get_by_role("heading", name="How to rate")).to_be_visible()
+    page.get_by_role("button", name="Start rating").focus()
+    page.keyboard.press("Enter")
+    wait_for_keys(page)
+
+
+def rate_by_keyboard_through_a_lost_network(page: Page) -> None:
+    """The candidates come in an order of their own: rate the one that is current, each by its text."""
+    saved, counted = page.locator("[data-saved]"), page.locator("[data-count]")
+    address = page.url
+    rate_current(page)
+    expect(saved).to_have_text("Saved")
+    page.context.set_offline(True)
+    rate_current(page)
+    rate_current(page)
+    expect(saved).to_have_text("Not saved yet – kept on this device")
+    expect(counted).to_have_text("3")
+    page.context.set_offline(False)
+    expect(saved).to_have_text("Saved")
+    page.goto("/desk/")
+    page.get_by_role("link", name="Go on rating").click()
+    expect(page).to_have_url(address)
+    wait_for_keys(page)
+    expect(counted).to_have_text("3")
+    rate_current(page)
+    expect(counted).to_have_text("4")
+    expect(saved).to_have_text("Saved")
+    assert not Judgment.objects.exists()
+    page.keyboard.press("Control+Enter")
+    page.wait_for_url("**/desk/")
+    assert Assignment.objects.submitted().count() == 1
+
+
+def rate_current(page: Page) -> None:
+    current = page.locator(".item.is-current")
+    place = current.get_attribute("data-place")
+    page.keyboard.press(VALUES[current.locator(".candidate").inner_text()])
+    expect(page.locator(f"#item{place} input:checked")).to_have_count(1)
+
+
+def see_it_counted(page: Page) -> None:
+    tab(page, "Overview")
+    expect(page.locator(".stat", has_text="Judgments").locator(".stat-value")).to_have_text("4")
+    tab(page, "Batches")
+    expect(page.locator(".progress-line")).to_contain_text("1 of 1")
+    tab(page, "Agreement")
+    alpha = page.locator(".stat", has_text="Alpha, ordinal")
+    expect(alpha.locator(".stat-value")).to_have_text("undefined")
+    expect(alpha.locator(".stat-note")).to_contain_text("one annotator only")
+
+
+def download_long_csv(page: Page, folder: Path) -> list[dict[str, str]]:
+    page.goto("/p/bridges/")
+    tab(page, "Export")
+    page.get_by_label("Texts").check()
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Download long CSV").click()
+    path = folder / download.value.suggested_filename
+    download.value.save_as(path)
+    with path.open(encoding="utf-8", newline="") as stream:
+        return list(csv.DictReader(stream))
+
+
+def tab(page: Page, name: str) -> None:
+    page.get_by_role("navigation", name="Project").get_by_role("link", name=name).click()
