@@ -3,10 +3,12 @@
 from typing import Any
 
 from annotate.importing.staging import Progress, count, create, refuse_rows, stage
-from projects.importing import Checked, Report
+from projects.importing import Checked, Report, Warned
+from projects.importing.questions import UNITED
 from projects.models import Project
 
 TABLES = ["passages", "splits", "questions", "references", "candidates", "pairs", "scores"]
+EQUALS_UNITED = "A candidate is one of its question's united references."
 ADDS_REFERENCES = "questions in the project get further references"
 
 
@@ -15,6 +17,7 @@ def stage_corpus(cursor: Any, project: Project, checked: Checked, report: Report
     is_new = _stage_datasets(cursor, project, checked)
     stage(cursor, checked.spool, TABLES, progress)
     cursor.execute("UPDATE staged_passages p SET split = s.split FROM staged_splits s WHERE s.passage = p.key")
+    _warn_of_united(cursor, report)
     if is_new:
         return False
     _link_passages(cursor, checked.name)
@@ -87,6 +90,19 @@ def _stage_datasets(cursor: Any, project: Project, checked: Checked) -> bool:
             row = cursor.fetchone()
         cursor.execute("INSERT INTO staged_datasets VALUES (%s, %s, %s)", [number, name, row[0]])
     return is_new
+
+
+def _warn_of_united(cursor: Any, report: Report) -> None:
+    """Uniting references can make a candidate one of its own question's references: people would see it twice."""
+    if not any(warned.reason == UNITED for warned in report.warnings):
+        return
+    cursor.execute(
+        """SELECT count(DISTINCT c.key), (array_agg(DISTINCT c.line ORDER BY c.line))[1:5] FROM staged_candidates c
+           JOIN staged_references r ON r.question = c.question AND r.text = c.text"""
+    )
+    n, lines = cursor.fetchone()
+    if n and not any(warned.reason == EQUALS_UNITED for warned in report.warnings):
+        report.warnings += (Warned(EQUALS_UNITED, n, tuple(lines)),)
 
 
 def _link_passages(cursor: Any, name: str) -> None:
