@@ -53,7 +53,8 @@ def select_long(choices: Choices) -> str:
     return f"""
 WITH candidates AS MATERIALIZED ({candidates(about)}),
 work AS MATERIALIZED (
-    SELECT a.id, {_collected("a.layout")} AS layout, a.item_seconds, {listed(_WORK)}
+    SELECT a.id, {_collected("a.layout")} AS layout, a.item_seconds, {listed(_WORK)},
+           row_number() OVER (ORDER BY b.number, m.pseudonym COLLATE "C", a.uuid) AS place
     FROM annotate_assignment a
     JOIN annotate_hit h ON h.id = a.hit_id
     JOIN annotate_batch b ON b.id = h.batch_id
@@ -67,4 +68,4 @@ JOIN candidates c ON c.id = j.candidate_id
 JOIN work w ON w.id = j.assignment_id
 JOIN criteria cr ON cr.id = j.criterion_id
 LEFT JOIN annotate_remark k ON k.assignment_id = j.assignment_id AND k.item_id = j.item_id
-ORDER BY c.place, cr.key COLLATE "C", w.batch, w.annotator COLLATE "C", w.assignment"""
+ORDER BY c.place, cr.key COLLATE "C", w.place"""
