@@ -119,9 +119,11 @@ def _ours(form: str, slug: str, file: str) -> tuple[int, float]:
     from django.core.management import call_command
 
     django.setup()
+    from results.management.commands.export_judgments import Command
+
     out = io.StringIO()
     start = time.perf_counter()
-    call_command("export_judgments", "--project", slug, "--format", form, "--output", file, "--json", stdout=out)
+    call_command(Command(), "--project", slug, "--format", form, "--output", file, "--json", stdout=out)
     seconds = time.perf_counter() - start
     return json.loads(out.getvalue())["n_rows"], seconds
 
