@@ -34,5 +34,5 @@ def verify() -> None:
 
 @shared_task(name=Import.task, ignore_result=True)
 def run_import(pk: int) -> None:
-    running.run(Import, pk, uploading.do_step)
-    uploading.tidy(pk)
+    if running.run(Import, pk, uploading.do_step) is not None:
+        uploading.tidy(pk)

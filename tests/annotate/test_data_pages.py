@@ -95,7 +95,7 @@ def test_lists_are_filtered_by_their_address(project: Project, corpus: Dataset, 
     assert len(listed(client, "data-candidates", q="only train")) == 2
     assert listed(client, "data-questions", dataset="towns", split="dev") == ["q2"]
     assert listed(client, "data-passages", split="train") == ["p0", "p1"]
-    assert listed(client, "data-passages", q="p2") == ["p2"]
+    assert listed(client, "data-passages", q="passage p2.") == ["p2"]
 
 
 def test_a_search_takes_its_signs_as_they_are(project: Project, corpus: Dataset, client: Client) -> None:

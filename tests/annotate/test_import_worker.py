@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from datetime import timedelta
 
 import pytest
+from django.db import connection, transaction
 from django.db.models.functions import Now
 from django.test import Client
 
@@ -22,7 +23,7 @@ from tests.annotate.importing_pages import Pages, csv_of, rows
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.race]
 
-N_ROWS = 12_000
+N_ROWS = 3_000
 OWN_SPACE = 15
 
 
@@ -49,7 +50,8 @@ def own_broker() -> Iterator[str]:
     own = re.sub(r"(virtual_host=|/)\d+$", rf"\g<1>{OWN_SPACE}", shared)
     assert own != shared
     app.conf.update(broker_url=own, broker_write_url=own)
-    app.control.purge()
+    with app.connection_for_write() as link:  # the app's pool keeps to the shared part
+        app.control.purge(connection=link)
     yield own
     app.conf.update(broker_url=shared, broker_write_url=shared)
 
@@ -60,6 +62,20 @@ def worker(broker: str) -> Iterator[int]:
     quiet = ("--pool", "threads", "--concurrency", "1", "--loglevel", "error", "--without-gossip", "--without-mingle")
     with ground.process("celery", "-A", "config.celery", "worker", *quiet, REDIS_URL=broker) as child:
         yield child.pid
+
+
+@contextmanager
+def stopped_at(table: str) -> Iterator[Callable[[], bool]]:
+    """Hold up whoever writes to a table; what is given says whether somebody waits there."""
+
+    def is_there() -> bool:
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT 1 FROM pg_locks WHERE NOT granted AND relation = %s::regclass", [table])
+            return cursor.fetchone() is not None
+
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute(f"LOCK TABLE {table} IN EXCLUSIVE MODE")
+        yield is_there
 
 
 def test_a_worker_is_rung_for_and_imports(celery_worker: None, pages: Pages) -> None:
@@ -79,10 +95,9 @@ def test_a_killed_worker_leaves_nothing_half_done_and_the_import_ends_whole(page
     assert job.state == Import.State.DONE, job.error
 
     pages.client.post(pages.url("import-write", job.number))
-    for n, delay in enumerate((0.1, 0.5), start=1):
-        with worker(own_broker) as pid:
-            wait_until(is_in(job, Import.State.RUNNING))
-            time.sleep(delay)
+    for n, table in enumerate(("projects_candidate", "projects_passage"), start=1):
+        with stopped_at(table) as is_there, worker(own_broker) as pid:
+            wait_until(is_there)
             os.kill(pid, signal.SIGKILL)
         assert not Passage.objects.exists()
         Import.objects.filter(pk=job.pk).update(beat_at=Now() - jobs.DEAD_AFTER - timedelta(seconds=1))
