@@ -214,7 +214,7 @@ def _render(
         "look": look,
         "refusal": look.refusal.as_dict() if look and look.refusal else _refusal_of(job),
         "same": uploading.same_bytes(job) if look else None,
-        "removed": [(REMOVED.get(name, name), n) for name, n in (job.report or {}).get("removed", {}).items()],
+        "removed": [(REMOVED.get(name, name), n) for name, n in (job.report or {}).get("removed", {}).items() if n],
         "counts": _counts(job),
         "by_dataset": _by_dataset(job),
         "delimiter_in_words": _delimiter_in_words(look),
@@ -283,9 +283,9 @@ def _counts(job: Import) -> list[tuple[str, int]]:
 
 def _by_dataset(job: Import) -> dict[str, Any]:
     datasets: dict[str, dict[str, int]] = (job.report or {}).get("by_dataset", {})
-    names = list(dict.fromkeys(name for counts in datasets.values() for name in counts))
+    names = [name for name in COUNTED if any(counts.get(name) for counts in datasets.values())]
     return {
-        "names": [name.replace("_", " ") for name in names],
+        "names": [COUNTED[name] for name in names],
         "rows": [(dataset, [counts.get(name, 0) for name in names]) for dataset, counts in datasets.items()],
     }
 
