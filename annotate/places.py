@@ -23,6 +23,7 @@ from django.db import connection, transaction
 from annotate.locking import LockedAssignment
 from annotate.models import Assignment, Batch
 from annotate.models.batch import ROUND
+from annotate.prepared import prepared
 
 psycopg2.extras.register_uuid()  # type: ignore[no-untyped-call]
 
@@ -41,16 +42,17 @@ class Answer:
 
 _FREE_HIT = """
     SELECT h.id FROM annotate_hit h
-    WHERE h.batch_id = %(batch)s AND h.reserved_for_id IS NULL AND h.places_open > 0
+    WHERE h.batch_id = %(batch)s::bigint AND h.reserved_for_id IS NULL AND h.places_open > 0
       {only}
       AND NOT EXISTS (
-        SELECT 1 FROM annotate_assignment a WHERE a.hit_id = h.id AND a.annotator_id = %(me)s OFFSET 0)
+        SELECT 1 FROM annotate_assignment a WHERE a.hit_id = h.id AND a.annotator_id = %(me)s::bigint OFFSET 0)
       AND NOT EXISTS (
         SELECT 1 FROM annotate_item i
         CROSS JOIN LATERAL (
           SELECT i2.hit_id FROM annotate_item i2 WHERE i2.candidate_id = i.candidate_id OFFSET 0) same
         CROSS JOIN LATERAL (
-          SELECT 1 FROM annotate_assignment a WHERE a.hit_id = same.hit_id AND a.annotator_id = %(me)s OFFSET 0) mine
+          SELECT 1 FROM annotate_assignment a
+          WHERE a.hit_id = same.hit_id AND a.annotator_id = %(me)s::bigint OFFSET 0) mine
         WHERE i.hit_id = h.id OFFSET 0)
     ORDER BY h.queue_key LIMIT 1 {lock}
 """
@@ -58,14 +60,15 @@ _FREE_HIT = """
 _TAKE = """
 WITH free AS ({free}),
 taken AS (
-    UPDATE annotate_hit h SET places_open = h.places_open - 1, queue_key = h.queue_key + %(round)s
+    UPDATE annotate_hit h SET places_open = h.places_open - 1, queue_key = h.queue_key + %(round)s::bigint
     FROM free WHERE h.id = free.id RETURNING h.id)
 INSERT INTO annotate_assignment
     (uuid, hit_id, annotator_id, state, holds_place, layout, not_blind, opened_at, due_at)
-SELECT %(uuid)s, taken.id, %(me)s, 'open', true, shown.layout, %(not_blind)s, now(),
-       now() + %(limit)s * interval '1 minute'
+SELECT %(uuid)s::uuid, taken.id, %(me)s::bigint, 'open', true, shown.layout, %(not_blind)s::boolean, now(),
+       now() + %(limit)s::int * interval '1 minute'
 FROM taken, LATERAL (
-    SELECT array_agg(i.id ORDER BY md5(%(seed)s || 'q' || i.question_id), md5(%(seed)s || 'i' || i.id)) AS layout
+    SELECT array_agg(
+        i.id ORDER BY md5(%(seed)s::text || 'q' || i.question_id), md5(%(seed)s::text || 'i' || i.id)) AS layout
     FROM annotate_item i WHERE i.hit_id = taken.id) shown
 RETURNING uuid
 """
@@ -111,30 +114,30 @@ def take(
 
 
 def _take_from(cursor: Any, free: str, parameters: dict[str, Any]) -> uuid.UUID | None:
-    cursor.execute(_TAKE.format(free=free), parameters)
+    prepared(_TAKE.format(free=free)).execute(cursor, parameters)
     return parameters["uuid"] if cursor.fetchone() else None
 
 
 _FINISH = """
 WITH place AS (
-    UPDATE annotate_hit SET places_done = places_done + 1, places_open = places_open - %(late)s,
-           queue_key = queue_key + %(late)s * %(round)s
+    UPDATE annotate_hit SET places_done = places_done + 1, places_open = places_open - %(late)s::int,
+           queue_key = queue_key + %(late)s::int * %(round)s::bigint
     WHERE id = %(hit)s AND (%(late)s = 0 OR places_open > 0) RETURNING id),
 verdict AS (SELECT count(*) > 0 AS counts FROM place),
 gone AS (DELETE FROM annotate_draft WHERE assignment_id = %(id)s),
 written AS (
     INSERT INTO annotate_judgment
         (assignment_id, item_id, annotator_id, candidate_id, criterion_id, value, is_counted, not_counted_reason)
-    SELECT %(id)s, i.id, %(me)s, CASE WHEN i.control = 'none' THEN i.candidate_id END, v.criterion_id, v.value,
-           verdict.counts, CASE WHEN verdict.counts THEN '' ELSE 'surplus' END
+    SELECT %(id)s::bigint, i.id, %(me)s::bigint, CASE WHEN i.control = 'none' THEN i.candidate_id END,
+           v.criterion_id, v.value, verdict.counts, CASE WHEN verdict.counts THEN '' ELSE 'surplus' END
     FROM unnest(%(items)s::bigint[], %(criteria)s::bigint[], %(values)s::float8[]) AS v (item_id, criterion_id, value)
     JOIN annotate_item i ON i.id = v.item_id CROSS JOIN verdict
     RETURNING 1)
 UPDATE annotate_assignment SET state = 'submitted', holds_place = verdict.counts,
        mark = CASE WHEN NOT verdict.counts THEN 'surplus' WHEN %(late)s = 1 THEN 'late' ELSE 'counted' END,
-       submitted_at = clock_timestamp(), ended_at = clock_timestamp(), answers_sha256 = %(sha256)s,
-       wall_seconds = extract(epoch FROM clock_timestamp() - opened_at), active_seconds = %(active)s,
-       item_seconds = %(seconds)s, has_odd_times = %(odd)s
+       submitted_at = clock_timestamp(), ended_at = clock_timestamp(), answers_sha256 = %(sha256)s::text,
+       wall_seconds = extract(epoch FROM clock_timestamp() - opened_at), active_seconds = %(active)s::float8,
+       item_seconds = %(seconds)s::float8[], has_odd_times = %(odd)s::boolean
 FROM verdict WHERE id = %(id)s
 RETURNING mark, (SELECT count(*) FROM written)
 """
@@ -154,8 +157,8 @@ def finish(
     (late); else it is surplus: kept, but its judgments are not counted.
     """
     with connection.cursor() as cursor:
-        cursor.execute(
-            _FINISH,
+        prepared(_FINISH).execute(
+            cursor,
             {
                 "id": assignment.id,
                 "hit": assignment.hit_id,

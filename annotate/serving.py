@@ -11,16 +11,17 @@ from django.utils import timezone
 from annotate import places
 from annotate.locking import lock_annotator
 from annotate.models import Assignment, Batch
+from annotate.prepared import prepared
 from projects.access import Right, why_refused
 from projects.models import Membership
 
 _OPEN_TO = """
 SELECT b.id, b.time_limit_minutes, b.order, b.max_hits_per_annotator, b.max_hits_per_day, b.max_share * b.n_hits
 FROM annotate_batch b
-WHERE b.project_id = %(project)s AND b.state = 'open'
-  AND NOT EXISTS (SELECT 1 FROM annotate_assignment a WHERE a.annotator_id = %(me)s AND a.state = 'open')
+WHERE b.project_id = %(project)s::bigint AND b.state = 'open'
+  AND NOT EXISTS (SELECT 1 FROM annotate_assignment a WHERE a.annotator_id = %(me)s::bigint AND a.state = 'open')
   AND (NOT b.has_named_annotators OR EXISTS (
-      SELECT 1 FROM annotate_batchannotator n WHERE n.batch_id = b.id AND n.annotator_id = %(me)s))
+      SELECT 1 FROM annotate_batchannotator n WHERE n.batch_id = b.id AND n.annotator_id = %(me)s::bigint))
 ORDER BY b.priority DESC, b.number
 """
 
@@ -72,7 +73,7 @@ def _attempt(annotator: Membership, *, wait: bool) -> uuid.UUID | Nothing:
     if refusal:
         return Nothing(refusal)
     with connection.cursor() as cursor:
-        cursor.execute(_OPEN_TO, {"me": annotator.pk, "project": annotator.project_id})
+        prepared(_OPEN_TO).execute(cursor, {"me": annotator.pk, "project": annotator.project_id})
         offers = [Offer(*row) for row in cursor.fetchall()]
     if not offers:
         open_one = Assignment.objects.open().filter(annotator=annotator.pk).values_list("uuid", flat=True).first()

@@ -15,11 +15,27 @@ from django.utils.safestring import SafeString
 
 from annotate.forms import Sent
 from annotate.models import Assignment, Batch, Hit
+from annotate.prepared import prepared
 from projects.models import Passage, Project
 from projects.rubrics import CriterionOnPage, criteria_of, frozen_criteria
 
 NAME = "name-of-the-field"
 """Stands for a field's name in a row of buttons until its item is known."""
+
+
+_ITEMS = """
+SELECT i.id, i.question_id, q.text, q.span, coalesce(i.shown_text, c.text)
+FROM unnest(%(layout)s::bigint[]) WITH ORDINALITY AS shown (id, place)
+JOIN annotate_item i ON i.id = shown.id
+JOIN projects_question q ON q.id = i.question_id
+LEFT JOIN projects_candidate c ON c.id = i.candidate_id
+ORDER BY shown.place
+"""
+
+_REFERENCES = """
+SELECT question_id, text, opinion FROM projects_reference WHERE question_id = ANY(%(questions)s::bigint[])
+ORDER BY question_id, position
+"""
 
 
 class ShownItem(NamedTuple):
@@ -45,8 +61,7 @@ def render_assignment(
     batch = assignment.hit.batch
     draft = getattr(assignment, "draft", None)
     filled = _from_sent(sent) if sent is not None else _from_draft(draft.answers if draft else {})
-    work = ["annotate:work-show", "annotate:work-draft", "annotate:work-return", "annotate:work-extend"]
-    show, save, give_back, extend = (reverse(name, args=[project.slug, assignment.uuid]) for name in work)
+    show = reverse("annotate:work-show", args=[project.slug, assignment.uuid])
     context = {
         "assignment": assignment,
         "preview": False,
@@ -55,7 +70,11 @@ def render_assignment(
         "can_extend": assignment.extended_at is None,
         "errors": errors or {},
         "cents": batch.cents_per_hit + batch.cents_per_item * len(assignment.layout),
-        "urls": {"submit": show, "draft": save, "return": give_back, "extend": extend, **_site_urls(project)},
+        "urls": {
+            "submit": show,
+            **{act: f"{show}{act}/" for act in ("draft", "return", "extend", "reopen")},
+            **_site_urls(project.slug),
+        },
         **_shown(assignment.hit.passage, assignment.layout, frozen_criteria(batch.rubric_id), filled, errors or {}),
     }
     return render(request, "annotate/hit_rate.html", context, status=status)
@@ -75,7 +94,7 @@ def render_preview(request: HttpRequest, project: Project, hit: Hit) -> HttpResp
         "batch": batch,
         "urls": {
             **dict.fromkeys(("submit", "draft", "return", "extend"), ""),
-            **_site_urls(project),
+            **_site_urls(project.slug),
             "desk": reverse("annotate:hit-show", args=[project.slug, batch.number, hit.number]),
         },
         **_shown(hit.passage, layout, criteria_of(batch.rubric), _from_draft({}), {}),
@@ -86,26 +105,14 @@ def render_preview(request: HttpRequest, project: Project, hit: Hit) -> HttpResp
 def shown_items(layout: Sequence[int]) -> list[ShownItem]:
     """The items of a layout in shown order: question and text, nothing that tells where the text comes from."""
     with connection.cursor() as cursor:
-        cursor.execute(
-            """SELECT i.id, i.question_id, q.text, q.span, coalesce(i.shown_text, c.text)
-               FROM unnest(%s::bigint[]) WITH ORDINALITY AS shown (id, place)
-               JOIN annotate_item i ON i.id = shown.id
-               JOIN projects_question q ON q.id = i.question_id
-               LEFT JOIN projects_candidate c ON c.id = i.candidate_id
-               ORDER BY shown.place""",
-            [list(layout)],
-        )
+        prepared(_ITEMS).execute(cursor, {"layout": list(layout)})
         return [ShownItem(*row) for row in cursor.fetchall()]
 
 
 def _references(question_ids: set[int]) -> dict[int, list[dict[str, str]]]:
     references: dict[int, list[dict[str, str]]] = {}
     with connection.cursor() as cursor:
-        cursor.execute(
-            """SELECT question_id, text, opinion FROM projects_reference WHERE question_id = ANY(%s)
-               ORDER BY question_id, position""",
-            [list(question_ids)],
-        )
+        prepared(_REFERENCES).execute(cursor, {"questions": list(question_ids)})
         for question_id, text, opinion in cursor.fetchall():
             references.setdefault(question_id, []).append({"text": text, "opinion": opinion})
     return references
@@ -153,14 +160,15 @@ def _item(
     errors: Mapping[int, str],
 ) -> dict[str, Any]:
     values = filled["answers"].get(place, {})
+    comment, cannot = filled["comments"].get(place, ""), filled["cannot"].get(place, "")
+    flag = bool(filled["flags"].get(place))
     return {
         "place": SafeString(place),  # as text: the template would format a number each of ten times
         "number": SafeString(place + 1),
         "candidate_text": text,
         "answers": [_answer(place, criterion, values.get(criterion.key, "")) for criterion in criteria],
-        "cannot_judge": filled["cannot"].get(place, ""),
-        "flag": filled["flags"].get(place, False),
-        "comment": filled["comments"].get(place, ""),
+        "cannot_judge": cannot,
+        "foot": _foot(place, comment, cannot, flag) if comment or cannot or flag else _empty_foot(place),
         "error": errors.get(place, ""),
     }
 
@@ -171,6 +179,17 @@ def _answer(place: int, criterion: CriterionOnPage, value: Any) -> tuple[Criteri
     if value in criterion.scale.points:
         buttons = buttons.replace(f'value="{value}"', f'value="{value}" checked', 1)
     return criterion, name, value, SafeString(buttons)
+
+
+def _foot(place: int, comment: str, cannot: str, flag: bool) -> SafeString:
+    """Where a comment, a flag and "cannot be judged" go."""
+    shown = {"place": place, "number": place + 1, "comment": comment, "cannot_judge": cannot, "flag": flag}
+    return render_to_string("annotate/_item_foot.html", shown)
+
+
+@lru_cache(maxsize=1024)
+def _empty_foot(place: int) -> SafeString:
+    return _foot(place, "", "", flag=False)
 
 
 @lru_cache(maxsize=512)
@@ -211,10 +230,11 @@ def _milliseconds(at: Any) -> int | None:
     return None if at is None else int(at.timestamp() * 1000)
 
 
-def _site_urls(project: Project) -> dict[str, str]:
+@lru_cache(maxsize=1024)
+def _site_urls(slug: str) -> dict[str, str]:
     return {
         "session": reverse("annotate:session"),
-        "instructions": reverse("annotate:instructions", args=[project.slug]),
-        "desk": reverse("annotate:project-desk", args=[project.slug]),
+        "instructions": reverse("annotate:instructions", args=[slug]),
+        "desk": reverse("annotate:project-desk", args=[slug]),
         "sign_in": reverse("projects:sign-in"),
     }
