@@ -136,7 +136,8 @@ def plant() -> None:
     Criterion.objects.update(anchors=[{"value": n, "text": PAYLOADS[n]} for n in range(1, 6)])
     Instructions.objects.update(text="\n\n".join(f"# {each}\n\n- {each}\n\n[{each}]({each})" for each in PAYLOADS))
     for job in Import.objects.exclude(report=None):
-        Import.objects.filter(pk=job.pk).update(report={**job.report, "warnings": list(PAYLOADS)})
+        job.report = {**(job.report or {}), "warnings": list(PAYLOADS)}
+        job.save(update_fields=["report"])
 
 
 def _is_planted(field: Any) -> bool:
