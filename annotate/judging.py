@@ -79,6 +79,7 @@ def submit(*, annotator: Membership, assignment_uuid: uuid.UUID, sent: Sent) -> 
         sha256=sha256,
         item_seconds=seconds,
         has_odd_times=sent.has_odd_times or seconds != sent.seconds or _is_longer_than_open(seconds, assignment),
+        not_blind=not annotator.is_blind,
     )
     _write_remarks(assignment, sent)
     return Submitted(was_stored=False, mark=mark)
@@ -170,7 +171,7 @@ def reopen(*, annotator: Membership, assignment_uuid: uuid.UUID) -> None:
         raise Refused("You have another HIT open. Finish or return that one first.")
     if assignment.batch_state != Batch.State.OPEN:
         raise Refused("This batch is not open at the moment.")
-    if not places.reopen(assignment, minutes=assignment.time_limit_minutes):
+    if not places.reopen(assignment, minutes=assignment.time_limit_minutes, not_blind=not annotator.is_blind):
         raise Refused("Others have rated this HIT in the meantime. You can still send the answers you have.")
 
 

@@ -122,7 +122,7 @@ _FINISH = """
 WITH place AS (
     UPDATE annotate_hit SET places_done = places_done + 1, places_open = places_open - %(late)s::int,
            queue_key = queue_key + %(late)s::int * %(round)s::bigint
-    WHERE id = %(hit)s AND (%(late)s = 0 OR places_open > 0) RETURNING id),
+    WHERE id = %(hit)s AND (%(late)s = 0 OR places_open > 0 AND NOT %(settled)s::boolean) RETURNING id),
 verdict AS (SELECT count(*) > 0 AS counts FROM place),
 gone AS (DELETE FROM annotate_draft WHERE assignment_id = %(id)s),
 written AS (
@@ -137,7 +137,8 @@ UPDATE annotate_assignment SET state = 'submitted', holds_place = verdict.counts
        mark = CASE WHEN NOT verdict.counts THEN 'surplus' WHEN %(late)s = 1 THEN 'late' ELSE 'counted' END,
        submitted_at = clock_timestamp(), ended_at = clock_timestamp(), answers_sha256 = %(sha256)s::text,
        wall_seconds = extract(epoch FROM clock_timestamp() - opened_at), active_seconds = %(active)s::float8,
-       item_seconds = %(seconds)s::float8[], has_odd_times = %(odd)s::boolean
+       item_seconds = %(seconds)s::float8[], has_odd_times = %(odd)s::boolean,
+       not_blind = not_blind OR %(not_blind)s::boolean
 FROM verdict WHERE id = %(id)s
 RETURNING mark, (SELECT count(*) FROM written)
 """
@@ -150,11 +151,12 @@ def finish(
     sha256: str,
     item_seconds: list[float] | None,
     has_odd_times: bool,
+    not_blind: bool,
 ) -> Assignment.Mark:
     """Write a submitted assignment with its judgments, in one statement; membership and assignment are locked.
 
-    An open assignment holds its place and counts. One that has expired counts if a place is still free
-    (late); else it is surplus: kept, but its judgments are not counted.
+    An open assignment holds its place and counts. One that has expired counts if a place is still free and the
+    batch is not archived (late); else it is surplus: kept, but its judgments are not counted.
     """
     with connection.cursor() as cursor:
         prepared(_FINISH).execute(
@@ -172,6 +174,8 @@ def finish(
                 "active": sum(item_seconds) if item_seconds else None,
                 "seconds": item_seconds,
                 "odd": has_odd_times,
+                "not_blind": not_blind,
+                "settled": assignment.batch_state == Batch.State.ARCHIVED,
             },
         )
         mark, n_written = cursor.fetchone()
@@ -200,27 +204,30 @@ def _end(assignment: LockedAssignment, state: Assignment.State) -> None:
         _free(cursor, [assignment.hit_id])
 
 
-def sweep(*, now: datetime, project_id: int | None = None, limit: int = 500) -> int:
-    """Expire open assignments past their time limit and the grace; one being submitted now is passed over.
+_SWEPT = """
+SELECT a.id, a.hit_id, m.standing = 'removed' OR NOT m.is_annotator
+FROM annotate_assignment a JOIN projects_membership m ON m.id = a.annotator_id
+WHERE a.state = 'open' AND (a.due_at < %(before)s OR m.standing = 'removed' OR NOT m.is_annotator)
+  AND (%(project)s IS NULL OR m.project_id = %(project)s)
+ORDER BY a.id LIMIT %(limit)s FOR NO KEY UPDATE OF a SKIP LOCKED
+"""
 
-    Returns how many places came free. The answers stay in the draft.
+
+def sweep(*, now: datetime, project_id: int | None = None, limit: int = 500) -> int:
+    """End open assignments past their time limit and the grace (expired), or of people who have left (withdrawn).
+
+    One being submitted now is passed over. Returns how many places came free. The answers stay in the draft.
     """
     with connection.cursor() as cursor:
-        cursor.execute(
-            """SELECT a.id, a.hit_id FROM annotate_assignment a
-               WHERE a.state = 'open' AND a.due_at < %(before)s AND (%(project)s IS NULL OR EXISTS (
-                   SELECT 1 FROM projects_membership m WHERE m.id = a.annotator_id AND m.project_id = %(project)s))
-               ORDER BY a.id LIMIT %(limit)s FOR NO KEY UPDATE OF a SKIP LOCKED""",
-            {"before": now - GRACE, "project": project_id, "limit": limit},
-        )
+        cursor.execute(_SWEPT, {"before": now - GRACE, "project": project_id, "limit": limit})
         rows = cursor.fetchall()
         if not rows:
             return 0
-        cursor.execute(
-            """UPDATE annotate_assignment SET state = 'expired', holds_place = false, ended_at = now()
-               WHERE id = ANY(%s)""",
-            [[row[0] for row in rows]],
-        )
+        for state, has_left in ((Assignment.State.EXPIRED, False), (Assignment.State.WITHDRAWN, True)):
+            cursor.execute(
+                "UPDATE annotate_assignment SET state = %s, holds_place = false, ended_at = now() WHERE id = ANY(%s)",
+                [state.value, [row[0] for row in rows if row[2] is has_left]],
+            )
         _free(cursor, [row[1] for row in rows])
     return len(rows)
 
@@ -236,7 +243,7 @@ def _free(cursor: Any, hit_ids: Iterable[int]) -> None:
     )
 
 
-def reopen(assignment: LockedAssignment, *, minutes: int) -> bool:
+def reopen(assignment: LockedAssignment, *, minutes: int, not_blind: bool) -> bool:
     """Give an expired assignment a place again, if its HIT still has one; the caller has locked both."""
     with connection.cursor() as cursor:
         cursor.execute(
@@ -248,8 +255,8 @@ def reopen(assignment: LockedAssignment, *, minutes: int) -> bool:
             return False
         cursor.execute(
             """UPDATE annotate_assignment SET state = 'open', holds_place = true, ended_at = NULL,
-                      due_at = now() + %s * interval '1 minute' WHERE id = %s""",
-            [minutes, assignment.id],
+                      not_blind = not_blind OR %s, due_at = now() + %s * interval '1 minute' WHERE id = %s""",
+            [not_blind, minutes, assignment.id],
         )
     return True
 

@@ -7,7 +7,7 @@ connection for each transaction would not know them.
 import hashlib
 import re
 from collections.abc import Mapping
-from functools import lru_cache
+from functools import cache
 from typing import Any
 from weakref import WeakSet
 
@@ -29,11 +29,11 @@ class Prepared:
 
     def execute(self, cursor: CursorWrapper, parameters: Mapping[str, Any]) -> None:
         if cursor.connection not in self._known:
-            cursor.execute(f"PREPARE {self.name} AS {self.sql}")
+            cursor.execute(f"PREPARE {self.name} AS {self.sql}")  # outlives the transaction, even one rolled back
             self._known.add(cursor.connection)
         cursor.execute(self._call, [parameters[name] for name in self.names])
 
 
-@lru_cache(maxsize=64)
+@cache
 def prepared(sql: str) -> Prepared:
     return Prepared(sql)

@@ -1,5 +1,6 @@
 """The annotator's own pages: desk, instructions, history."""
 
+import uuid
 from typing import Any
 
 from django.core.paginator import Paginator
@@ -14,7 +15,7 @@ from annotate import serving
 from annotate.models import Assignment, Batch
 from projects.access import ProjectRequest, Right, SignedInRequest, public, requires, signed_in, why_refused
 from projects.markdown import render as render_markdown
-from projects.models import Membership, Project
+from projects.models import Instructions, Membership, Project
 
 PAID = (Assignment.State.SUBMITTED, Assignment.State.APPROVED)
 
@@ -95,10 +96,10 @@ def _totals(membership: Membership) -> dict[str, Any]:
 @requires(Right.MEMBER)
 @require_safe
 def instructions(request: ProjectRequest, project: Project) -> HttpResponse:
-    newest = project.instructions.order_by("-version").first()
+    shown = _instructions_for(request.membership, request.GET.get("hit", ""))
     context = {
-        "instructions": newest,
-        "html": render_markdown(newest.text) if newest else "",
+        "instructions": shown,
+        "html": render_markdown(shown.text) if shown else "",
         "can_start": not why_refused(request.membership, Right.WORK),
         "urls": {
             "start": reverse("annotate:work-start", args=[project.slug]),
@@ -106,6 +107,20 @@ def instructions(request: ProjectRequest, project: Project) -> HttpResponse:
         },
     }
     return render(request, "annotate/instructions_show.html", context)
+
+
+def _instructions_for(membership: Membership, hit: str) -> Instructions | None:
+    """The version pinned by the batch of the reader's own HIT, or by the work that is open, or the newest."""
+    versions = membership.project.instructions.order_by("-version")
+    try:
+        own = Assignment.objects.filter(uuid=uuid.UUID(hit), annotator=membership)
+    except ValueError:
+        own = Assignment.objects.none()
+    return (
+        versions.filter(batches__hits__assignments__in=own).first()
+        or versions.filter(batches__state=Batch.State.OPEN).first()
+        or versions.first()
+    )
 
 
 @requires(Right.MEMBER)

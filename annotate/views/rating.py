@@ -74,6 +74,7 @@ def render_assignment(
             "submit": show,
             **{act: f"{show}{act}/" for act in ("draft", "return", "extend", "reopen")},
             **_site_urls(project.slug),
+            "instructions": f"{_site_urls(project.slug)['instructions']}?hit={assignment.uuid}",
         },
         **_shown(assignment.hit.passage, assignment.layout, frozen_criteria(batch.rubric_id), filled, errors or {}),
     }

@@ -23,7 +23,7 @@ _WORK: Columns = {
     "assignment": "a.uuid",
     "assignment_state": "a.state",
     "mark": "nullif(a.mark, '')",
-    "is_blind": yes_no("NOT a.not_blind"),
+    "is_blind": _collected(yes_no("NOT a.not_blind")),
     "has_odd_times": yes_no("a.has_odd_times"),
     "opened_at": _collected(utc("a.opened_at")),
     "submitted_at": _collected(utc("a.submitted_at")),

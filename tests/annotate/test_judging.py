@@ -188,6 +188,34 @@ def test_absurd_times_are_flagged_and_the_answer_is_kept(assignment: Assignment)
     assert fetch(assignment.uuid).has_odd_times
 
 
+def test_whoever_comes_to_see_sources_while_working_is_not_blind(assignment: Assignment) -> None:
+    Membership.objects.filter(pk=assignment.annotator_id).update(role=Membership.Role.RESEARCHER)
+    submit(assignment)
+    assert fetch(assignment.uuid).not_blind
+
+
+def test_a_late_answer_to_an_archived_batch_is_kept_and_not_counted(assignment: Assignment) -> None:
+    expire(assignment)
+    Batch.objects.update(state=Batch.State.ARCHIVED)
+    assert submit(assignment).mark == Assignment.Mark.SURPLUS
+    assert_equation()
+
+
+@pytest.mark.parametrize("change", [{"standing": Membership.Standing.REMOVED}, {"is_annotator": False}])
+def test_the_place_of_somebody_who_has_left_comes_free(assignment: Assignment, change: dict[str, Any]) -> None:
+    Membership.objects.filter(pk=assignment.annotator_id).update(**change)
+    with transaction.atomic():
+        assert places.sweep(now=timezone.now()) == 1
+    assert fetch(assignment.uuid).state == Assignment.State.WITHDRAWN
+    assert_equation()
+
+
+def test_somebody_suspended_keeps_the_place_until_its_time_is_over(assignment: Assignment) -> None:
+    Membership.objects.filter(pk=assignment.annotator_id).update(standing=Membership.Standing.SUSPENDED)
+    with transaction.atomic():
+        assert places.sweep(now=timezone.now()) == 0
+
+
 class TestWhatTheDatabaseHolds:
     """The constraints hold against plain SQL, not only against the app."""
 
