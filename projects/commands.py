@@ -1,14 +1,30 @@
 """What the project's commands share: the project, JSON out, exit codes, progress."""
 
+import argparse
 import sys
 import time
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 import orjson
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from projects.errors import Refused
 from projects.models import Project
+
+T = TypeVar("T")
+
+
+def reader(read: Callable[[str], T]) -> Callable[[str], T]:
+    """An option's type: a text that `read` refuses is wrong use, so the command ends with 2 and the same sentence."""
+
+    def typed(text: str) -> T:
+        try:
+            return read(text)
+        except Refused as refusal:
+            raise argparse.ArgumentTypeError(refusal.message) from refusal
+
+    return typed
 
 
 class ReportingCommand(BaseCommand):

@@ -134,6 +134,7 @@ def parse_shares(text: str) -> dict[str, float]:
         if name in shares:
             raise Refused(f"The split “{name}” is there twice.")
         shares[name] = share
+    _check_shares(shares)
     return shares
 
 

@@ -1,40 +1,40 @@
 """What the two import commands share."""
 
 import tempfile
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from django.core.management.base import CommandError, CommandParser
+from django.core.management.base import CommandParser
 
 from annotate import importing
-from projects.commands import ProjectCommand
+from projects.commands import ProjectCommand, reader
 from projects.errors import Refused
 from projects.importing import ENCODINGS, FORMATS, Kind, Options
+from projects.importing.fields import is_field
 from projects.models import Project
 
 DELIMITERS = {"comma": ",", "semicolon": ";", "tab": "\t", "bar": "|", "": ""} | {each: each for each in ",;\t|"}
 
 
-def add_reading_arguments(parser: CommandParser) -> None:
+def add_reading_arguments(parser: CommandParser, fields: Mapping[str, str]) -> None:
+    """The arguments of both commands; `fields` are what a column may hold."""
     parser.add_argument("file", type=Path, metavar="FILE")
     parser.add_argument("--format", default="", choices=FORMATS, help="by default, what the file's name says")
     parser.add_argument(
         "--encoding", default="", choices=list(ENCODINGS), help="by default UTF-8, or what its mark says"
     )
     parser.add_argument("--delimiter", default="", type=_delimiter, help="comma, semicolon, tab or bar")
-    parser.add_argument("--map", action="append", default=[], metavar="COLUMN=FIELD", help="what a column holds")
+    parser.add_argument(
+        "--map",
+        action="append",
+        default=[],
+        type=reader(_pair_reader(fields)),
+        metavar="COLUMN=FIELD",
+        help="what a column holds",
+    )
     parser.add_argument("--dataset", default="", metavar="NAME", help="dataset of rows that name none")
     parser.add_argument("--dry-run", action="store_true", help="check and count, store nothing")
-
-
-def mapping_of(pairs: list[str]) -> dict[str, str]:
-    mapping: dict[str, str] = {}
-    for pair in pairs:
-        column, equals, field = pair.rpartition("=")
-        if not equals or not column:
-            raise CommandError(f"--map wants COLUMN=FIELD, not “{pair}”.", returncode=2)
-        mapping[column] = field
-    return mapping
 
 
 def import_file(
@@ -60,6 +60,18 @@ def import_file(
         else:
             report = importing.write(project=project, checked=checked, actor=None, on_progress=command.progress)
     command.answer(report.as_dict() | {"dry_run": options["dry_run"]})
+
+
+def _pair_reader(fields: Mapping[str, str]) -> Callable[[str], tuple[str, str]]:
+    def read(text: str) -> tuple[str, str]:
+        column, equals, meaning = text.rpartition("=")
+        if not equals or not column:
+            raise Refused(f"“{text}” is not COLUMN=FIELD, such as answer=candidate.")
+        if not is_field(meaning, fields):
+            raise Refused(f"“{meaning}” is no field; the fields are {', '.join(fields)}.")
+        return column, meaning
+
+    return read
 
 
 def _delimiter(text: str) -> str:

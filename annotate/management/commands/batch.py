@@ -9,7 +9,7 @@ from annotate import steering
 from annotate.models import Batch
 from annotate.numbers import read_numbers
 from annotate.progress import progress_of, stuck_places
-from projects.commands import ProjectCommand
+from projects.commands import ProjectCommand, reader
 from projects.errors import Refused
 from projects.models import Project
 
@@ -31,7 +31,7 @@ class Command(ProjectCommand):
         parser.add_argument("act", nargs="?", choices=("show", *ACTS, "reopen", "judgments"), default="show")
         parser.add_argument("--why", default="", help="the reason, for the log; needed to reopen")
         parser.add_argument("--judgments", type=int, metavar="K", help="want so many judgments of each candidate")
-        parser.add_argument("--hits", default="", metavar="1-5,9", help="only of these HITs")
+        parser.add_argument("--hits", type=reader(read_numbers), metavar="1-5,9", help="only of these HITs")
         parser.add_argument("--dry-run", action="store_true", help="say what --judgments would do, and do nothing")
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -82,7 +82,7 @@ def _fetch(project: Project, number: int) -> Batch:
 
 
 def _want(batch: Batch, options: dict[str, Any]) -> dict[str, Any]:
-    numbers = read_numbers(options["hits"]) if options["hits"] else None
+    numbers = options["hits"]
     change = steering.plan_wanted(batch=batch, judgments=options["judgments"], hit_numbers=numbers)
     if not options["dry_run"]:
         steering.change_wanted(

@@ -4,9 +4,10 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from annotate.management.importing import add_reading_arguments, import_file, mapping_of
+from annotate.management.importing import add_reading_arguments, import_file
 from projects.commands import ProjectCommand
 from projects.importing import Kind, Options
+from projects.importing.fields import FIELDS
 
 
 class Command(ProjectCommand):
@@ -14,7 +15,7 @@ class Command(ProjectCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
-        add_reading_arguments(parser)
+        add_reading_arguments(parser, FIELDS)
         parser.add_argument("--split", default="", metavar="NAME", help="split of passages that the file gives none")
         parser.add_argument("--dataset-kind", default="", choices=["generative", "span", "question_generation"])
         parser.add_argument("--with-scores", action="store_true", help="import MOCHA's scores as judgments too")
@@ -45,7 +46,7 @@ class Command(ProjectCommand):
             format=options["format"],
             encoding=options["encoding"],
             delimiter=options["delimiter"],
-            mapping=mapping_of(options["map"]),
+            mapping=dict(options["map"]),
             dataset=options["dataset"],
             dataset_kind=options["dataset_kind"],
             split=options["split"],

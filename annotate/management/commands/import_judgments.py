@@ -4,9 +4,10 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from annotate.management.importing import add_reading_arguments, import_file, mapping_of
-from projects.commands import ProjectCommand
+from annotate.management.importing import add_reading_arguments, import_file
+from projects.commands import ProjectCommand, reader
 from projects.importing import CriterionColumn, Kind, Options
+from projects.importing.fields import JUDGMENT_FIELDS
 
 
 class Command(ProjectCommand):
@@ -14,11 +15,12 @@ class Command(ProjectCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
-        add_reading_arguments(parser)
+        add_reading_arguments(parser, JUDGMENT_FIELDS)
         parser.add_argument(
             "--criterion",
             action="append",
             default=[],
+            type=reader(CriterionColumn.parse),
             metavar="COLUMN=KEY:LOW-HIGH",
             help="a column of judgments and its scale; KEY:LOW-HIGH for a criterion that the rows name",
         )
@@ -29,8 +31,8 @@ class Command(ProjectCommand):
             format=options["format"],
             encoding=options["encoding"],
             delimiter=options["delimiter"],
-            mapping=mapping_of(options["map"]),
+            mapping=dict(options["map"]),
             dataset=options["dataset"],
-            criteria=tuple(map(CriterionColumn.parse, options["criterion"])),
+            criteria=tuple(options["criterion"]),
         )
         import_file(self, project, options, wanted, Kind.JUDGMENTS)

@@ -4,7 +4,7 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from projects.commands import ProjectCommand
+from projects.commands import ProjectCommand, reader
 from projects.errors import Refused
 from projects.splitting import parse_shares, plan_split, write_split
 
@@ -14,7 +14,9 @@ class Command(ProjectCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
-        parser.add_argument("--shares", default="train=75,dev=10,test=15", metavar="NAME=SHARE,…")
+        parser.add_argument(
+            "--shares", type=reader(parse_shares), default="train=75,dev=10,test=15", metavar="NAME=SHARE,…"
+        )
         parser.add_argument("--seed", type=int, default=0)
         parser.add_argument("--dataset", action="append", metavar="NAME", help="by default every dataset")
         parser.add_argument("--dry-run", action="store_true", help="say what would be written")
@@ -27,9 +29,7 @@ class Command(ProjectCommand):
             missing = set(options["dataset"]) - {dataset.name for dataset in datasets}
             if missing:
                 raise Refused(f"There is no dataset “{min(missing)}”.")
-        plan = plan_split(
-            project=project, shares=parse_shares(options["shares"]), seed=options["seed"], datasets=datasets
-        )
+        plan = plan_split(project=project, shares=options["shares"], seed=options["seed"], datasets=datasets)
         if not options["dry_run"]:
             write_split(project=project, plan=plan, actor=None)
         self.answer(plan.as_dict() | {"dry_run": options["dry_run"]})

@@ -1,0 +1,41 @@
+"""Options that cannot be read are wrong use: exit 2, the sentence on stderr, nothing on stdout."""
+
+from typing import Any
+
+import pytest
+from django.core.management import get_commands, load_command_class
+
+JUDGMENTS = ["import_judgments", "x.csv"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        ([*JUDGMENTS, "--criterion", "x"], "“x” is not column=key:low-high"),
+        ([*JUDGMENTS, "--criterion", "a=b:5-1"], "the low end must lie below"),
+        ([*JUDGMENTS, "--criterion", "a=Correctness:1-5"], "“a=Correctness:1-5” is not column=key:low-high"),
+        ([*JUDGMENTS, "--map", "a=candidate"], "“candidate” is no field"),
+        (["import_candidates", "x.csv", "--map", "a=poem"], "“poem” is no field"),
+        (["import_candidates", "x.csv", "--map", "candidate"], "“candidate” is not COLUMN=FIELD"),
+        (["split_passages", "--shares", "train"], "“train” is no share"),
+        (["split_passages", "--shares", "train=1"], "at least two splits"),
+        (["split_passages", "--shares", "train=1,dev=-1"], "must be above zero"),
+        (["batch", "1", "--hits", "one"], "“one” is no number"),
+        (["batch", "1", "--hits", "9-1"], "“9-1” is no range"),
+    ],
+)
+def test_an_option_that_cannot_be_read_is_wrong_use(arguments: list[str], sentence: str, capsys: Any) -> None:
+    name, *rest = arguments
+    with pytest.raises(SystemExit) as wrong:
+        load_command_class(get_commands()[name], name).run_from_argv(["manage.py", name, "--project", "x", *rest])
+    said = capsys.readouterr()
+    assert (wrong.value.code, said.out) == (2, "")
+    assert sentence in said.err
+
+
+@pytest.mark.parametrize("field", ["", "ignore", "reference_3", "reference_2_opinion"])
+def test_what_a_column_may_hold(field: str) -> None:
+    command = load_command_class(get_commands()["import_candidates"], "import_candidates")
+    parser = command.create_parser("manage.py", "import_candidates")
+    options = parser.parse_args(["x.csv", "--project", "x", "--map", f"a=b={field}"])
+    assert options.map == [("a=b", field)]
