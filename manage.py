@@ -6,6 +6,7 @@ import sys
 import warnings
 
 NEEDS_NO_SERVER = frozenset({"check", "makemigrations", "collectstatic", "help", "version"})
+LOOKS_AFTER_TABLES = frozenset({"migrate", "showmigrations", "sqlmigrate", "serve"})
 
 
 def needs_servers(arguments: list[str]) -> bool:
@@ -13,6 +14,16 @@ def needs_servers(arguments: list[str]) -> bool:
     if not arguments or arguments[0].startswith("-") or arguments[0] in NEEDS_NO_SERVER:
         return False
     return not {"--help", "-h", "--version"} & set(arguments)
+
+
+def migrate_first() -> None:
+    """A private database belongs to this checkout alone, so its tables simply follow the code."""
+    import django
+
+    django.setup()
+    from config.migrating import bring_up_to_date
+
+    bring_up_to_date()
 
 
 def main() -> None:
@@ -27,6 +38,8 @@ def main() -> None:
             embedded.ensure_running()
         except ImproperlyConfigured as reason:
             sys.exit(str(reason))
+        if "postgres" in embedded.needed() and sys.argv[1] not in LOOKS_AFTER_TABLES:
+            migrate_first()
     else:
         # makemigrations looks at the database only where one happens to run.
         warnings.filterwarnings("ignore", message="Got an error checking a consistent migration history")

@@ -1,5 +1,6 @@
 """The private servers, seen from outside: real processes that come, crash and go."""
 
+import json
 import os
 import signal
 import subprocess
@@ -288,3 +289,23 @@ def test_servers_of_ones_own_are_left_alone(monkeypatch: pytest.MonkeyPatch) -> 
     assert embedded.needed() == ()
     monkeypatch.setenv("REDIS_URL", "")
     assert embedded.needed() == ("valkey",)
+
+
+def test_the_first_commands_find_their_tables_also_two_at_once(fresh_folder: Folder) -> None:
+    """Nothing was migrated by hand: one of the two does it, the other waits."""
+    commands = [
+        subprocess.Popen(
+            [sys.executable, "manage.py", "create_project", slug, "--owner", f"owner-of-{slug}", "--json"],
+            cwd=env.BASE_DIR,
+            env=fresh_folder.environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        for slug in ("first-study", "second-study")
+    ]
+    fresh_folder.started += commands
+    for command, slug in zip(commands, ("first-study", "second-study"), strict=True):
+        said, complaint = command.communicate(timeout=120)
+        assert command.returncode == 0, complaint
+        assert json.loads(said)["project"] == slug

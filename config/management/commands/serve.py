@@ -9,9 +9,9 @@ from typing import IO, Any
 from django.conf import settings
 from django.core.management import BaseCommand, CommandError, CommandParser, call_command, get_commands
 from django.db import connection
-from django.db.migrations.executor import MigrationExecutor
 
 from config import assets, embedded, guardian
+from config.migrating import bring_up_to_date
 from config.supervisor import Child, supervise
 
 DEFAULT_PORT = 8000
@@ -28,7 +28,7 @@ class Command(BaseCommand):
         parser.add_argument("--demo", action="store_true", help="load the demo project if there is no project yet")
 
     def handle(self, *, host: str, port: int | None, workers: int, demo: bool, **_: Any) -> None:
-        migrate()
+        bring_up_to_date()
         assets.collect()
         if demo:
             self._load_demo()
@@ -92,12 +92,6 @@ class Beat:
         if self.lock is not None:
             self.worker.command = worker_command(has_beat=True)
             self.worker.signal(SIGINT)  # a running worker comes back with the clock
-
-
-def migrate() -> None:
-    executor = MigrationExecutor(connection)
-    if executor.migration_plan(executor.loader.graph.leaf_nodes()):
-        call_command("migrate", interactive=False, verbosity=0)
 
 
 def web_command(host: str, port: int, workers: int) -> list[str]:

@@ -1,0 +1,26 @@
+"""Tables brought up to date before anything uses them."""
+
+from django.core.management import call_command
+from django.db import connection
+from django.db.migrations.executor import MigrationExecutor
+
+LOCK = 0x434F4E43
+"""The advisory lock under which one process migrates and the others wait."""
+
+
+def bring_up_to_date() -> None:
+    """Apply what migrations are missing; of several processes at once, one does and the rest find it done."""
+    if not _is_behind():
+        return
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_advisory_lock(%s)", [LOCK])
+        try:
+            if _is_behind():
+                call_command("migrate", interactive=False, verbosity=0)
+        finally:
+            cursor.execute("SELECT pg_advisory_unlock(%s)", [LOCK])
+
+
+def _is_behind() -> bool:
+    executor = MigrationExecutor(connection)
+    return bool(executor.migration_plan(executor.loader.graph.leaf_nodes()))
