@@ -130,6 +130,13 @@ def _in_words(value: Any) -> str:
         return ", ".join(_in_words(each) for each in value) or "none"
     if value is None or isinstance(value, bool):
         return {None: "none", True: "yes", False: "no"}[value]
-    if isinstance(value, str) and MOMENT.match(value) and (moment := parse_datetime(value)):
-        return date_format(moment.astimezone(UTC), "j M Y, H:i") + " UTC"
-    return str(value)
+    return _moment_in_words(str(value)) or str(value)
+
+
+def _moment_in_words(text: str) -> str:
+    """A stored moment as people write it; empty for a text that is none, or only looks like one."""
+    try:
+        moment = parse_datetime(text) if MOMENT.match(text) else None
+        return date_format(moment.astimezone(UTC), "j M Y, H:i") + " UTC" if moment else ""
+    except (ValueError, OverflowError):
+        return ""
