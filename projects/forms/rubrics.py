@@ -13,6 +13,7 @@ from projects.models import Criterion
 MOST_POINTS = 101
 MOST_CRITERIA = 20
 SLIDER_LOW, SLIDER_HIGH = 0, 100
+FARTHEST_POINT = 1_000_000
 ANCHOR = re.compile(r"\s*(-?[0-9]{1,7})\s*[:=–]\s*(.+?)\s*")
 
 
@@ -35,8 +36,12 @@ class CriterionForm(forms.Form):
         label="Scale",
         choices=[(Criterion.Kind.ORDINAL, "Points, from low to high"), (Criterion.Kind.CONTINUOUS, "Slider, 0 to 100")],
     )
-    low = forms.IntegerField(label="Lowest point", required=False, initial=1)
-    high = forms.IntegerField(label="Highest point", required=False, initial=5)
+    low = forms.IntegerField(
+        label="Lowest point", required=False, initial=1, min_value=-FARTHEST_POINT, max_value=FARTHEST_POINT
+    )
+    high = forms.IntegerField(
+        label="Highest point", required=False, initial=5, min_value=-FARTHEST_POINT, max_value=FARTHEST_POINT
+    )
     anchors = forms.CharField(
         label="What the points mean",
         required=False,

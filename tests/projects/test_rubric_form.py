@@ -1,0 +1,22 @@
+"""The form of a rubric: what a scale may be."""
+
+import pytest
+
+from projects.forms.rubrics import FARTHEST_POINT, CriterionForm
+
+CRITERION = {"name": "Fluency", "key": "", "statement": "", "kind": "ordinal", "level": "ordinal", "anchors": ""}
+
+
+@pytest.mark.parametrize(("low", "high"), [(1, 5), (-FARTHEST_POINT, 1 - FARTHEST_POINT), (999_999, FARTHEST_POINT)])
+def test_a_scale_lies_within_what_can_be_stored(low: int, high: int) -> None:
+    assert CriterionForm({**CRITERION, "low": low, "high": high}).is_valid()
+
+
+@pytest.mark.parametrize(
+    ("low", "high"),
+    [(FARTHEST_POINT, FARTHEST_POINT + 1), (-FARTHEST_POINT - 1, -FARTHEST_POINT), (10**30, 10**30 + 4)],
+)
+def test_a_scale_far_out_is_redisplayed(low: int, high: int) -> None:
+    form = CriterionForm({**CRITERION, "low": low, "high": high})
+    assert not form.is_valid()
+    assert form.errors.keys() & {"low", "high"}
