@@ -211,7 +211,10 @@ def _move(batch: Batch, move: Move, actor: Membership | None, *, why: str = "") 
     if before not in move.before or not Batch.objects.filter(pk=batch.pk, state=before).update(
         state=move.after, **stamps
     ):
-        batch.refresh_from_db(fields=["state"])
+        try:
+            batch.refresh_from_db(fields=["state"])
+        except Batch.DoesNotExist:
+            raise Refused("This batch has been deleted.") from None
         raise Refused(f"This batch is {batch.get_state_display()}, so it cannot be {_PAST[move.act]} now.")
     batch.state = move.after
     log.record(

@@ -47,6 +47,12 @@ def progress(batch: Batch) -> tuple[int, int, int, int]:
     return found.n_wanted, found.n_open, found.n_held, found.n_done
 
 
+def test_a_batch_that_is_deleted_meanwhile_is_refused_in_words(batch: Batch, manager: Membership) -> None:
+    steering.delete_draft(batch=Batch.objects.get(pk=batch.pk), actor=manager)
+    with pytest.raises(Refused, match="has been deleted"):
+        steering.open_batch(batch=batch, actor=manager)
+
+
 def test_a_draft_is_opened_paused_closed_reopened_and_archived(batch: Batch, manager: Membership) -> None:
     for act, state in (
         (steering.open_batch, "open"),
