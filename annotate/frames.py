@@ -15,6 +15,7 @@ from django.db.models import Exists, OuterRef
 from annotate.models import Batch, Judgment
 from measures.patterns import Patterns
 from projects.models import Criterion, Membership, Project
+from projects.rubrics import current_rubric
 
 BREAKDOWNS = ("dataset", "split", "source")
 
@@ -112,6 +113,12 @@ def criteria_in_use(project: Project, batch: Batch | None = None) -> list[Criter
     for criterion in criteria.order_by("rubric__is_imported", "-rubric__version", "position").distinct():
         by_key.setdefault(criterion.key, []).append(criterion)
     return [_in_use(versions) for versions in by_key.values()]
+
+
+def criteria_to_come(project: Project) -> list[CriterionInUse]:
+    """The criteria of the project's current rubric, which its next batch asks."""
+    rubric = current_rubric(project)
+    return [_in_use([criterion]) for criterion in rubric.criteria.order_by("position")] if rubric else []
 
 
 def fetch_ratings(scope: Scope, *, by_passage: bool = False) -> Ratings:

@@ -27,6 +27,17 @@ def reader(read: Callable[[str], T]) -> Callable[[str], T]:
     return typed
 
 
+class Once(argparse.Action):
+    """An option that takes one value: given twice it is wrong use, instead of the last one winning."""
+
+    def __call__(
+        self, parser: argparse.ArgumentParser, namespace: argparse.Namespace, values: Any, option: str | None = None
+    ) -> None:
+        if getattr(namespace, self.dest) is not None:
+            raise argparse.ArgumentError(self, "only one can be named")
+        setattr(namespace, self.dest, values)
+
+
 class ReportingCommand(BaseCommand):
     """A command that answers once, as text or as one JSON object, and exits 0, 1 (refused) or 2 (wrong use)."""
 

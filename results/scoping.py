@@ -1,6 +1,6 @@
 """What a page or a command asks results of: which batch, which criterion."""
 
-from annotate.frames import CriterionInUse, criteria_in_use
+from annotate.frames import CriterionInUse, criteria_in_use, criteria_to_come
 from annotate.models import Batch
 from projects.errors import Refused
 from projects.models import Project
@@ -17,7 +17,19 @@ def find_batch(project: Project, number: int) -> Batch:
 
 def choose_criterion(project: Project, *, key: str = "", batch: Batch | None = None) -> CriterionInUse:
     """The criterion of this key, or the only one. Raises Refused, naming those there are."""
+    return _choose(criteria_in_use(project, batch), key)
+
+
+def choose_criterion_to_measure(project: Project, *, key: str = "", batch: Batch | None = None) -> CriterionInUse:
+    """As `choose_criterion`; without a batch, the criterion that the first one would ask. Raises Refused."""
     criteria = criteria_in_use(project, batch)
+    if criteria:
+        return _choose(criteria, key)
+    planned = criteria_to_come(project)
+    return _choose(planned if key else planned[:1], key)
+
+
+def _choose(criteria: list[CriterionInUse], key: str) -> CriterionInUse:
     if not criteria:
         raise Refused("There is no batch yet, so there are no judgments.")
     keys = ", ".join(criterion.key for criterion in criteria)
@@ -25,5 +37,5 @@ def choose_criterion(project: Project, *, key: str = "", batch: Batch | None = N
         raise Refused(f"The batches ask several criteria; name one of {keys}.")
     found = next((criterion for criterion in criteria if criterion.key == key or not key), None)
     if found is None:
-        raise Refused(f"No batch asks the criterion “{key}”; there is {keys}.")
+        raise Refused(f"There is no criterion “{key}”; there is {keys}.")
     return found

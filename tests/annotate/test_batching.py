@@ -290,6 +290,17 @@ def test_the_command_names_annotators_and_says_the_plan(project: Project, annota
     assert Batch.objects.get().named_annotators.get().annotator == annotator
 
 
+def test_what_the_command_may_be_told_several_times_adds_up(project: Project, annotator: Membership) -> None:
+    for name in ("one", "two", "three"):
+        make_corpus(project, name=name)
+    assert run("--judgments", "1", "--dataset", "one", "two", "--dry-run") == run(
+        "--judgments", "1", "--dataset", "one", "--dataset", "two", "--dry-run"
+    )
+    assert run("--judgments", "1", "--dataset", "one", "two")["datasets"] == 2
+    other = make_membership(project)
+    assert run("--annotators", "anna", "--annotators", other.pseudonym)["judgments_per_candidate"] == 2
+
+
 def test_the_command_refuses_with_the_reason_and_one(project: Project) -> None:
     with pytest.raises(CommandError, match="nothing to judge") as refusal:
         run("--judgments", "2")

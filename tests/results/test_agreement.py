@@ -259,10 +259,25 @@ def test_the_number_of_queries_does_not_grow(
         client.get("/p/bridges/agreement/?by=source")
 
 
-def test_the_command_refuses_with_the_reason(project: Project) -> None:
-    with pytest.raises(CommandError, match="no batch yet") as refused:
-        call_command("agreement", "--project", "bridges")
+def test_without_judgments_alpha_is_undefined_in_one_object(project: Project) -> None:
+    counts = {"n_units": 0, "n_annotators": 0, "n_ratings": 0, "n_single": 0}
+    wanted = {"project": "bridges", "criterion": "correctness", "alpha": None, "level": "ordinal", **counts}
+    said = answer("agreement", "--project", "bridges")
+    assert said.pop("undefined")
+    assert said == wanted
+    assert answer("agreement", "--project", "bridges", "--by", "split")["groups"] == []
+    level = answer("agreement", "--project", "bridges", "--criterion", "correctness", "--level", "nominal")["level"]
+    assert level == "nominal"
+    with pytest.raises(CommandError, match="no criterion “fluency”; there is correctness") as refused:
+        call_command("agreement", "--project", "bridges", "--criterion", "fluency")
     assert refused.value.returncode == 1
+    judge(project, {})
+    said = answer("agreement", "--project", "bridges", "--by", "dataset")
+    assert said.pop("undefined")
+    assert said == {**wanted, "by": "dataset", "groups": []}
+
+
+def test_the_command_refuses_with_the_reason(project: Project) -> None:
     canonical(project)
     for arguments, words in (
         (["--criterion", "fluency"], "there is correctness"),
@@ -293,8 +308,9 @@ def test_other_projects_do_not_enter(project: Project) -> None:
     assert fetch_ratings(scope_of(project)).patterns().n_units == 11
 
 
-def test_a_wrong_level_is_wrong_use(capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize("arguments", [["--level", "euclid"], ["--batch", "1", "--batch", "2"]])
+def test_a_wrong_level_or_two_batches_are_wrong_use(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as wrong:
-        Command().run_from_argv(["manage.py", "agreement", "--project", "x", "--level", "euclid"])
+        Command().run_from_argv(["manage.py", "agreement", "--project", "x", *arguments])
     assert wrong.value.code == 2
     assert capsys.readouterr().out == ""

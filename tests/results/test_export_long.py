@@ -238,6 +238,17 @@ def test_a_choice_of_batches_and_criterion(project: Project) -> None:
         assert len(rows_of(project, form)) == n + 1
 
 
+def test_batches_may_be_named_in_either_way(project: Project, capfd: Any) -> None:
+    batches = [canonical(project)]
+    for _ in range(2):
+        candidate = project.datasets.get().candidates.all()[0]
+        batches.append(judge(project, {candidate: {make_membership(project): 3.0}}))
+    wanted = exported(project, "long", batches=tuple(batches[:2])).decode()
+    for flags in (["--batch", "1", "2"], ["--batch", "1", "--batch", "2"]):
+        call_command("export_judgments", "--project", "bridges", "--format", "long", *flags)
+        assert capfd.readouterr().out == wanted
+
+
 def test_nobody_is_named(project: Project) -> None:
     canonical(project)
     for n, person in enumerate(Membership.objects.filter(judgments__isnull=False).distinct()):

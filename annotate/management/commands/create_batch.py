@@ -23,12 +23,14 @@ class Command(ProjectCommand):
         parser.add_argument("--kind", choices=("full", "trial"), default="full")
         choice = parser.add_argument_group("which candidates")
         for noun in ("dataset", "split", "source"):
-            choice.add_argument(f"--{noun}", action="append", default=[], metavar="NAME", help="may be repeated")
+            choice.add_argument(f"--{noun}", nargs="+", action="extend", default=[], metavar="NAME")
         choice.add_argument("--sample", type=int, metavar="N", help="whole passages, to about so many candidates")
         choice.add_argument("--seed", type=int, default=0, help="draws the sample and orders the HITs (0)")
         choice.add_argument("--with-pairs", action="store_true", help="take the candidates of minimal pairs too")
         work = parser.add_argument_group("how it is worked on")
-        work.add_argument("--annotators", metavar="A,B", help="only these, and each rates everything")
+        work.add_argument(
+            "--annotators", action="extend", type=_names, metavar="A,B", help="only these, and each rates everything"
+        )
         work.add_argument("--hit-size", type=int, metavar="N")
         work.add_argument("--order", choices=Batch.Order.values, default=Batch.Order.BREADTH)
         work.add_argument("--priority", type=int, default=0)
@@ -88,8 +90,11 @@ def describe_plan(made: Plan) -> dict[str, Any]:
     }
 
 
+def _names(text: str) -> list[str]:
+    return [name.strip() for name in text.split(",") if name.strip()]
+
+
 def _terms(project: Project, options: dict[str, Any]) -> Terms:
-    names = [name.strip() for name in (options["annotators"] or "").split(",") if name.strip()]
     return Terms(
         name=options["name"],
         kind=Batch.Kind(options["kind"]),
@@ -104,5 +109,5 @@ def _terms(project: Project, options: dict[str, Any]) -> Terms:
         max_hits_per_annotator=options["max_hits"],
         max_hits_per_day=options["max_hits_per_day"],
         max_share=options["max_share"],
-        annotators=find_annotators(project, names),
+        annotators=find_annotators(project, options["annotators"] or ()),
     )

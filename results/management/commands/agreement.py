@@ -7,9 +7,9 @@ from django.core.management.base import CommandParser
 from annotate.frames import BREAKDOWNS, Scope
 from measures.agreement import Agreement
 from measures.rubric import Level
-from projects.commands import ProjectCommand
+from projects.commands import Once, ProjectCommand
 from results.agreeing import RESAMPLES, SEED, Measured, measure_agreement
-from results.scoping import choose_criterion, find_batch
+from results.scoping import choose_criterion_to_measure, find_batch
 
 
 class Command(ProjectCommand):
@@ -19,15 +19,17 @@ class Command(ProjectCommand):
         super().add_arguments(parser)
         parser.add_argument("--criterion", default="", metavar="KEY", help="needed where batches ask several")
         parser.add_argument(
-            "--level", choices=[level.value for level in Level], help="the criterion's own if not given"
+            "--level",
+            choices=[level.value for level in Level],
+            help="by default the criterion's own: ordinal for points, unless its rubric says otherwise",
         )
         parser.add_argument("--by", choices=BREAKDOWNS, default="", help="alpha per dataset, split or source too")
-        parser.add_argument("--batch", type=int, metavar="NUMBER", help="one batch only")
+        parser.add_argument("--batch", type=int, action=Once, metavar="NUMBER", help="one batch only")
 
     def handle(self, *args: Any, **options: Any) -> None:
         project = self.project(options)
         batch = None if options["batch"] is None else find_batch(project, options["batch"])
-        criterion = choose_criterion(project, key=options["criterion"], batch=batch)
+        criterion = choose_criterion_to_measure(project, key=options["criterion"], batch=batch)
         level = Level(options["level"] or criterion.level)
         scope = Scope(project=project, criterion=criterion, batch=batch)
         report = measure_agreement(scope, level=level, by=options["by"])

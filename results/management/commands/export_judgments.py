@@ -25,7 +25,9 @@ class Command(ProjectCommand):
         super().add_arguments(parser)
         parser.add_argument("--format", required=True, choices=tuple(FORMATS))
         parser.add_argument("--criterion", default="", metavar="KEY", help="needed for mocha where there are several")
-        parser.add_argument("--batch", type=int, nargs="+", default=[], metavar="NUMBER", help="these batches only")
+        parser.add_argument(
+            "--batch", type=int, nargs="+", action="extend", default=[], metavar="NUMBER", help="these batches only"
+        )
         parser.add_argument("--texts", action="store_true", help="passages, questions, references and candidates too")
         parser.add_argument("--comments", action="store_true", help="what annotators wrote; it may hold personal data")
         parser.add_argument("--output", metavar="FILE", help="standard output if not given")
