@@ -37,7 +37,8 @@ def why_not_issue(*, target: Membership, actor: Membership) -> str:
     """The sentence that says who can issue a link for this member instead; empty when the actor may.
 
     Whoever holds a reset link holds the account. So the account may open nothing that the issuer does not
-    manage: a manager for people below a manager, an owner also for managers.
+    manage: a manager for people below a manager, an owner also for managers. A place that somebody was suspended
+    or removed from counts as well: it may be given back at any time.
     """
     user = target.user
     if user is None:
@@ -51,12 +52,14 @@ def why_not_issue(*, target: Membership, actor: Membership) -> str:
         for membership in Membership.objects.active().filter(user=actor.user, project__deleted_at=None)
         if membership.can_manage
     }
-    for theirs in user.memberships.exclude(standing=Membership.Standing.REMOVED).select_related("project"):
+    for theirs in user.memberships.all():
         if theirs.role == Membership.Role.OWNER:
             return "This account owns a project. Whoever runs the site can issue the link."
         manager = mine.get(theirs.project_id)
         if manager is None:
-            return "This person is also in a project that you do not manage. Whoever runs the site can issue the link."
+            return (
+                "This person is or was in a project that you do not manage. Whoever runs the site can issue the link."
+            )
         if theirs.role == Membership.Role.MANAGER and not manager.is_owner:
             return "Only an owner of the project can issue the link for a manager."
     return ""

@@ -130,14 +130,27 @@ def _target(kind: str, project: Project) -> Membership:
     member = make_membership(project, make_user("target", **flags), role=role)
     if kind.startswith("elsewhere"):
         other = make_project("elsewhere")
-        standing = Membership.Standing.SUSPENDED if kind == "elsewhere suspended" else Membership.Standing.ACTIVE
-        make_membership(other, member.user, standing=standing)
+        make_membership(other, member.user, standing=kind.removeprefix("elsewhere").strip() or "active")
+    if kind.startswith("removed"):
+        Membership.objects.filter(pk=member.pk).update(standing="removed", role=kind.removeprefix("removed "))
+        member.refresh_from_db()
     return member
 
 
 @pytest.mark.parametrize(
     "kind",
-    ["is_superuser", "is_staff", "can_create_projects", "owner", "manager", "elsewhere", "elsewhere suspended"],
+    [
+        "is_superuser",
+        "is_staff",
+        "can_create_projects",
+        "owner",
+        "manager",
+        "elsewhere",
+        "elsewhere suspended",
+        "elsewhere removed",
+        "removed owner",
+        "removed manager",
+    ],
 )
 def test_a_manager_cannot_take_over_an_account_that_opens_more(
     kind: str, manager: Membership, client_of: SignIn
