@@ -1,5 +1,6 @@
 """Rubrics: made from a preset or by hand, versioned, frozen once a batch that names them opens."""
 
+import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -11,6 +12,15 @@ from django.utils import timezone
 from measures.rubric import PRESETS, CriterionSpec, Level, Scale, ScaleKind
 from projects.errors import Refused
 from projects.models import Criterion, Project, Rubric
+
+MOST_KEY_CHARACTERS = 40
+KEY_RULE = f"A key has small letters and digits, with single underscores between them: at most {MOST_KEY_CHARACTERS}."
+_KEY = re.compile(r"[a-z0-9]+(_[a-z0-9]+)*")
+
+
+def is_key(text: str) -> bool:
+    """Whether a criterion may have this key, on a page as in a file."""
+    return len(text) <= MOST_KEY_CHARACTERS and _KEY.fullmatch(text) is not None
 
 
 @dataclass(frozen=True, eq=False)

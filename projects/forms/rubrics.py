@@ -9,6 +9,7 @@ from django.utils.text import slugify
 
 from measures.rubric import CriterionSpec, Level, Scale, ScaleKind
 from projects.models import Criterion
+from projects.rubrics import KEY_RULE, MOST_KEY_CHARACTERS, is_key
 
 MOST_POINTS = 101
 MOST_CRITERIA = 20
@@ -24,7 +25,7 @@ class RubricForm(forms.Form):
 class CriterionForm(forms.Form):
     name = forms.CharField(max_length=80)
     key = forms.CharField(
-        max_length=40,
+        max_length=MOST_KEY_CHARACTERS,
         required=False,
         help_text="The name of its column in exports. Left empty, it is made from the name.",
         widget=forms.TextInput(attrs={"autocapitalize": "none", "spellcheck": "false"}),
@@ -63,14 +64,14 @@ class CriterionForm(forms.Form):
 
     def clean_key(self) -> str:
         key: str = self.cleaned_data["key"]
-        if key and not re.fullmatch(r"[a-z0-9]+(_[a-z0-9]+)*", key):
-            raise ValidationError("A key has small letters and digits, with single underscores between them.")
+        if key and not is_key(key):
+            raise ValidationError(KEY_RULE)
         return key
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or {}
         if "name" in cleaned and "key" in cleaned and not cleaned["key"]:
-            cleaned["key"] = slugify(cleaned["name"]).replace("-", "_")[:40].strip("_")
+            cleaned["key"] = re.sub(r"[-_]+", "_", slugify(cleaned["name"]))[:MOST_KEY_CHARACTERS].strip("_")
             if not cleaned["key"]:
                 self.add_error("key", "Write a key: none can be made from this name.")
         if "kind" in cleaned:

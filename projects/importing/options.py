@@ -11,12 +11,13 @@ import orjson
 
 from measures.rubric import Scale, ScaleKind
 from projects.errors import Refused
+from projects.rubrics import KEY_RULE, is_key
 
 FORMATS = ("csv", "tsv", "xlsx", "json", "jsonl", "parquet", "mocha")
 DROP_EQUAL = ("", "exact", "normalised")
 EVERY_DATASET = "*"
 MOST_POINTS = 11
-_CRITERION = re.compile(r"(?P<key>[a-z][a-z0-9_-]{0,39}):(?P<low>-?\d{1,6})-(?P<high>-?\d{1,6})")
+_CRITERION = re.compile(r"(?P<key>[^:]+):(?P<low>-?[0-9]{1,6})-(?P<high>-?[0-9]{1,6})")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,6 +44,8 @@ class CriterionColumn:
         match = _CRITERION.fullmatch(rest)
         if match is None:
             raise Refused(f"“{text}” is not column=key:low-high, such as correctness_1to5=correctness:1-5.")
+        if not is_key(match["key"]):
+            raise Refused(f"In “{text}” the key cannot be “{match['key']}”. {KEY_RULE}")
         low, high = int(match["low"]), int(match["high"])
         if low >= high:
             raise Refused(f"In “{text}” the low end must lie below the high end.")

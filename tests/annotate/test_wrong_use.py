@@ -13,7 +13,7 @@ JUDGMENTS = ["import_judgments", "x.csv"]
     [
         ([*JUDGMENTS, "--criterion", "x"], "“x” is not column=key:low-high"),
         ([*JUDGMENTS, "--criterion", "a=b:5-1"], "the low end must lie below"),
-        ([*JUDGMENTS, "--criterion", "a=Correctness:1-5"], "“a=Correctness:1-5” is not column=key:low-high"),
+        ([*JUDGMENTS, "--criterion", "a=Correctness:1-5"], "the key cannot be “Correctness”"),
         ([*JUDGMENTS, "--map", "a=candidate"], "“candidate” is no field"),
         (["import_candidates", "x.csv", "--map", "a=poem"], "“poem” is no field"),
         (["import_candidates", "x.csv", "--map", "candidate"], "“candidate” is not COLUMN=FIELD"),

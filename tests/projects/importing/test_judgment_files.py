@@ -5,6 +5,7 @@ import json
 import pytest
 
 from projects.errors import Refused
+from projects.forms.rubrics import CriterionForm
 from projects.importing import Checked, CriterionColumn, FileRefused, Kind, check
 from projects.importing.options import Options, fingerprint
 from tests.projects.importing.conftest import Desk
@@ -131,6 +132,37 @@ def test_a_file_that_lacks_something_is_refused(desk: Desk, content: str, said: 
 def test_a_criterion_that_cannot_be_read_is_refused(text: str) -> None:
     with pytest.raises(Refused):
         CriterionColumn.parse(text)
+
+
+@pytest.mark.parametrize(
+    ("key", "may"),
+    [
+        ("fluency", True),
+        ("correctness_100", True),
+        ("5_points", True),
+        ("a" * 40, True),
+        ("a" * 41, False),
+        ("Fluency", False),
+        ("well-formed", False),
+        ("a__b", False),
+        ("_a", False),
+        ("é", False),
+        ("a ", False),
+    ],
+)
+def test_a_key_is_the_same_thing_in_a_file_and_on_the_page(key: str, may: bool) -> None:
+    try:
+        taken = CriterionColumn.parse(f"column={key}:1-5").key == key
+    except Refused:
+        taken = False
+    form = CriterionForm({"name": "A", "key": key, "kind": "ordinal", "low": 1, "high": 5, "level": "ordinal"})
+    assert (taken, form.is_valid() and form.cleaned_data["key"] == key) == (may, may)
+
+
+def test_a_key_made_from_a_name_is_one_that_may_be() -> None:
+    form = CriterionForm({"name": "Is it -- well_ _made?", "kind": "ordinal", "low": 1, "high": 5, "level": "ordinal"})
+    assert form.is_valid()
+    assert form.cleaned_data["key"] == "is_it_well_made"
 
 
 def test_a_criterion_names_column_key_and_ends() -> None:
