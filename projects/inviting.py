@@ -14,7 +14,7 @@ from django.utils import timezone
 from projects import log
 from projects.errors import Refused
 from projects.models import Invitation, Membership, User
-from projects.people import grantable_roles
+from projects.people import grantable_roles, lock_actor
 
 TOKEN_BYTES = 32
 DEFAULT_DAYS = 14
@@ -43,7 +43,11 @@ def create_invitation(
     days: int = DEFAULT_DAYS,
     note: str = "",
 ) -> tuple[Invitation, str]:
-    """Make an invitation and its token, which is not kept. Raises Refused for a role above the actor's right."""
+    """Make an invitation and its token, which is not kept. Raises Refused for a role above the actor's right.
+
+    The actor's row stays locked, so that whoever takes the right away finds this invitation and revokes it.
+    """
+    lock_actor(actor)
     if role == Membership.Role.OWNER or role not in grantable_roles(actor):
         raise Refused("You cannot invite people to this role.")
     if not 1 <= days <= MOST_DAYS:
@@ -77,12 +81,13 @@ def revoke(*, invitation: Invitation, actor: Membership) -> None:
 
 
 def find_invitation(token: str) -> Invitation | None:
-    return Invitation.objects.select_related("project").filter(token_sha256=_hash(token)).first()
+    return Invitation.objects.select_related("project", "created_by").filter(token_sha256=_hash(token)).first()
 
 
 def is_usable(invitation: Invitation) -> bool:
     usable = Invitation.objects.usable(timezone.now())
-    return usable.filter(pk=invitation.pk, project__deleted_at=None).exists()
+    is_open = usable.filter(pk=invitation.pk, project__deleted_at=None).exists()
+    return is_open and _may_grant(invitation.created_by, invitation)
 
 
 def sign_up(*, token: str, username: str, password: str) -> Membership:
@@ -99,7 +104,7 @@ def sign_up(*, token: str, username: str, password: str) -> Membership:
 def join(*, token: str, user: User) -> Membership:
     """Use an invitation once. However many try at the same time, no more get in than its uses.
 
-    Raises AlreadyMember, which uses nothing up, and Refused where the link is over.
+    Raises AlreadyMember, which uses nothing up, and Refused where the link is over, or its maker lost the right to it.
     """
     invitation = find_invitation(token)
     if invitation is None or invitation.project.deleted_at is not None:
@@ -109,6 +114,9 @@ def join(*, token: str, user: User) -> Membership:
     present = Membership.objects.filter(project=project, user=user).first()
     if present is not None:
         raise AlreadyMember(present)
+    maker = Membership.objects.select_for_update(no_key=True).get(pk=invitation.created_by_id)
+    if not _may_grant(maker, invitation):
+        raise Refused(OVER)
     taken = Invitation.objects.usable(timezone.now()).filter(pk=invitation.pk).update(n_uses=F("n_uses") + 1)
     if not taken:
         raise Refused(OVER)
@@ -118,6 +126,10 @@ def join(*, token: str, user: User) -> Membership:
     after = {"role": membership.role, "is_annotator": membership.is_annotator, "invitation": invitation.pk}
     log.record(project, membership, "join", membership, after=after)
     return membership
+
+
+def _may_grant(maker: Membership, invitation: Invitation) -> bool:
+    return maker.is_active and invitation.role in grantable_roles(maker)
 
 
 def count_guess(address: str) -> None:

@@ -10,6 +10,7 @@ from django.utils.http import urlsafe_base64_decode, urlsafe_base64_encode
 from projects import log
 from projects.errors import Refused
 from projects.models import Membership, User
+from projects.people import lock_actor
 
 OVER = "This link has been used, or it is older than an hour. Ask for a new one."
 
@@ -17,6 +18,7 @@ OVER = "This link has been used, or it is older than an hour. Ask for a new one.
 @transaction.atomic
 def issue_link(*, target: Membership, actor: Membership) -> str:
     """The path of a reset link for a member. Raises Refused where the account opens more than the issuer manages."""
+    lock_actor(actor)
     reason = why_not_issue(target=target, actor=actor)
     if reason:
         raise Refused(reason)

@@ -1,16 +1,18 @@
 """A member's role, whether they annotate, and their standing."""
 
-from django.db import transaction
+from django.db import connection, transaction
 from django.utils import timezone
 
 from projects import log
 from projects.errors import Refused
-from projects.models import Invitation, Membership, Project
+from projects.models import Invitation, Membership
 
 Role = Membership.Role
 Standing = Membership.Standing
 
 BELOW_MANAGER = (Role.ANNOTATOR, Role.RESEARCHER)
+PEOPLE = 7_301_554
+"""Names the advisory lock under which the people of a project are changed."""
 
 
 def grantable_roles(actor: Membership) -> tuple[Membership.Role, ...]:
@@ -89,9 +91,18 @@ def change_standing(*, target: Membership, standing: str, actor: Membership, why
     return target
 
 
+def lock_actor(actor: Membership) -> None:
+    """Hold a manager's own row until the transaction ends. Raises Refused for a right lost a moment ago."""
+    _count_as_now(actor, Membership.objects.select_for_update(no_key=True).get(pk=actor.pk))
+
+
 def _lock(target: Membership, actor: Membership) -> Membership:
-    """The member's fresh row; the project's row is locked first, so that acts on its people come one by one."""
-    Project.objects.select_for_update(no_key=True).get(pk=target.project_id)
+    """The member's fresh row, locked, as acts on the people of one project come one by one.
+
+    These have a lock of their own: a long import locks the project, and nobody has to stay in it for that long.
+    """
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_advisory_xact_lock(%s, %s)", [PEOPLE, target.project_id])
     fresh = {
         membership.pk: membership
         for membership in Membership.objects.select_for_update(no_key=True, of=("self",))
@@ -99,13 +110,17 @@ def _lock(target: Membership, actor: Membership) -> Membership:
         .filter(pk__in=(target.pk, actor.pk))
         .order_by("pk")
     }
-    actor.role, actor.standing = fresh[actor.pk].role, fresh[actor.pk].standing
-    if not (actor.is_active and actor.can_manage):
-        raise Refused("Only the project's managers may do this.")
+    _count_as_now(actor, fresh[actor.pk])
     found = fresh[target.pk]
     if reason := why_not_change(target=found, actor=actor):
         raise Refused(reason)
     return found
+
+
+def _count_as_now(actor: Membership, fresh: Membership) -> None:
+    actor.role, actor.standing = fresh.role, fresh.standing
+    if not (actor.is_active and actor.can_manage):
+        raise Refused("Only the project's managers may do this.")
 
 
 def _refuse_for_last_owner(target: Membership, what: str) -> None:

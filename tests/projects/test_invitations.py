@@ -177,6 +177,48 @@ def test_invitations_end_with_the_right_to_make_them(owner: Membership, manager:
     assert LogEntry.objects.filter(act="revoke invitation").count() == 1
 
 
+def test_a_right_lost_a_moment_ago_makes_no_invitation(owner: Membership, manager: Membership) -> None:
+    stale = Membership.objects.get(pk=manager.pk)
+    people.change_standing(target=manager, standing=Standing.REMOVED, actor=owner)
+    with pytest.raises(Refused):
+        inviting.create_invitation(actor=stale, role=Role.ANNOTATOR)
+    assert not Invitation.objects.exists()
+
+
+@pytest.mark.parametrize("lost", [{"standing": Standing.REMOVED}, {"role": Role.RESEARCHER}])
+def test_whoever_may_no_longer_invite_lets_nobody_in(manager: Membership, lost: dict[str, str]) -> None:
+    invitation, token = inviting.create_invitation(actor=manager, role=Role.ANNOTATOR)
+    Membership.objects.filter(pk=manager.pk).update(**lost)
+    with pytest.raises(Refused):
+        inviting.sign_up(token=token, username="nina", password=PASSWORD)
+    assert Client().get(join_path(token)).status_code == 410
+    invitation.refresh_from_db()
+    assert (invitation.n_uses, invitation.revoked_at) == (0, None)
+    assert not User.objects.filter(username="nina").exists()
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.race
+def test_a_manager_removed_in_the_same_instant_leaves_no_usable_invitation(
+    owner: Membership, manager: Membership
+) -> None:
+    for _ in range(8):
+        stale = Membership.objects.select_related("project").get(pk=manager.pk)
+
+        def act(n: int, stale: Membership = stale) -> None:
+            try:
+                if n:
+                    inviting.create_invitation(actor=stale, role=Role.ANNOTATOR)
+                else:
+                    people.change_standing(target=manager, standing=Standing.REMOVED, actor=owner)
+            except Refused:
+                pass
+
+        race(act, 2)
+        assert not Invitation.objects.usable(timezone.now()).exists()
+        people.change_standing(target=manager, standing=Standing.ACTIVE, actor=owner)
+
+
 def test_guessing_is_held_back_for_that_address_only(manager: Membership) -> None:
     _, token = inviting.create_invitation(actor=manager, role=Role.ANNOTATOR)
     for n in range(inviting.MOST_GUESSES):

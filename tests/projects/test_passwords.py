@@ -164,6 +164,15 @@ def test_a_manager_cannot_take_over_an_account_that_opens_more(
     assert not LogEntry.objects.filter(act="issue reset link").exists()
 
 
+def test_a_right_lost_a_moment_ago_issues_no_link(
+    owner: Membership, manager: Membership, annotator: Membership
+) -> None:
+    stale = Membership.objects.get(pk=manager.pk)
+    Membership.objects.filter(pk=manager.pk).update(role=Role.RESEARCHER)
+    with pytest.raises(Refused, match="managers"):
+        passwords.issue_link(target=annotator, actor=stale)
+
+
 def test_an_owner_issues_links_for_managers_but_not_for_owners(owner: Membership, manager: Membership) -> None:
     assert passwords.issue_link(target=manager, actor=owner)
     second = make_membership(owner.project, role=Role.OWNER)

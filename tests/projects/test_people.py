@@ -1,14 +1,16 @@
 """Members: who may change whom, and the page that does it."""
 
 from collections.abc import Callable
+from threading import Thread
 
 import pytest
+from django.db import connection, transaction
 from django.test import Client
 from django.urls import reverse
 
 from projects import people
 from projects.errors import Refused
-from projects.models import LogEntry, Membership, User
+from projects.models import LogEntry, Membership, Project, User
 from tests.factories import make_membership, make_user
 from tests.racing import race
 
@@ -69,6 +71,26 @@ def test_the_last_owner_stays(owner: Membership) -> None:
     people.change_role(target=owner, role=Role.MANAGER, actor=owner)
     owner.refresh_from_db()
     assert owner.role == Role.MANAGER
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.race
+def test_nobody_stays_for_as_long_as_an_import_is_written(owner: Membership, annotator: Membership) -> None:
+    def remove() -> None:
+        try:
+            people.change_standing(target=annotator, standing=Standing.REMOVED, actor=owner)
+        finally:
+            connection.close()
+
+    with transaction.atomic():
+        Project.objects.select_for_update(no_key=True).get(pk=owner.project_id)
+        other = Thread(target=remove)
+        other.start()
+        other.join(10)
+        annotator.refresh_from_db()
+        is_removed = annotator.standing == Standing.REMOVED
+    other.join()
+    assert is_removed
 
 
 @pytest.mark.django_db(transaction=True)
