@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import django_stubs_ext
+from celery.schedules import crontab
 from csp.constants import NONE, SELF
 from django.core.exceptions import ImproperlyConfigured
 
@@ -201,8 +202,8 @@ CELERY_TIMEZONE = "UTC"
 CELERY_BEAT_SCHEDULE = {
     "sweep": {"task": "annotate.sweep", "schedule": 30.0},
     "ring-queued-jobs": {"task": "projects.ring_queued_jobs", "schedule": 10.0, "options": {"expires": 9}},
-    "verify": {"task": "annotate.verify", "schedule": 24 * 3600.0},
-    "clear-sessions": {"task": "projects.clear_sessions", "schedule": 24 * 3600.0},
+    "verify": {"task": "annotate.verify", "schedule": crontab(hour=3, minute=0)},
+    "clear-sessions": {"task": "projects.clear_sessions", "schedule": crontab(hour=4, minute=0)},
 }
 
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
