@@ -1,4 +1,4 @@
-"""The guides in docs/ show commands; each must be one that exists, with options that it takes."""
+"""README and the guides show commands, links and pictures; each must be one that exists, with options that it takes."""
 
 import re
 import shlex
@@ -7,24 +7,61 @@ from pathlib import Path
 import pytest
 from django.core.management import get_commands, load_command_class
 
-DOCS = Path(__file__).resolve().parents[2] / "docs"
-GUIDES = ("annotators.md", "managers.md", "researchers.md")
-COMMANDS = [
-    (guide, line)
-    for guide in GUIDES
-    for line in re.findall(r"python manage\.py ([^`\n]+)", (DOCS / guide).read_text(encoding="utf-8"))
-]
+ROOT = Path(__file__).resolve().parents[2]
+GUIDES = (
+    "README.md",
+    *(f"docs/{name}.md" for name in ("annotators", "managers", "researchers", "importing", "operations")),
+)
+LINKING = (*GUIDES, "CHANGELOG.md", "SECURITY.md", "benchmarks/README.md", "docs/architecture.md")
+
+
+def text_of(guide: str) -> str:
+    return (ROOT / guide).read_text(encoding="utf-8")
+
+
+def commands_in(guide: str) -> list[str]:
+    """What follows `manage.py`, with lines that go on joined and the marks of optional parts taken away."""
+    lines = re.findall(r"manage\.py ([a-z][^`\n]*)", text_of(guide).replace("\\\n", " "))
+    return [re.sub(r"[\[\]…]", "", line) for line in lines]
+
+
+COMMANDS = [(guide, line) for guide in GUIDES for line in commands_in(guide)]
+SHOWN_WITH_JSON = [line for line in commands_in("README.md") if not line.startswith("serve")]
+
+
+def parse(line: str, *more: str) -> None:
+    name, *arguments = shlex.split(line, comments=True)
+    load_command_class(get_commands()[name], name).create_parser("manage.py", name).parse_args([*arguments, *more])
 
 
 @pytest.mark.parametrize(("guide", "line"), COMMANDS)
 def test_every_command_shown_can_be_called_so(guide: str, line: str) -> None:
-    name, *arguments = shlex.split(line)
-    command = load_command_class(get_commands()[name], name)
-    command.create_parser("manage.py", name).parse_args(arguments)
+    parse(line)
 
 
-def test_the_guides_show_commands_and_link_to_each_other() -> None:
-    assert len(COMMANDS) >= 12
-    for guide in GUIDES:
-        for target in re.findall(r"\]\(([^)#]+)\)", (DOCS / guide).read_text(encoding="utf-8")):
-            assert (DOCS / target).exists(), target
+@pytest.mark.parametrize("line", SHOWN_WITH_JSON)
+def test_each_command_of_the_readme_takes_json(line: str) -> None:
+    parse(line, "--json")
+
+
+def test_the_guides_show_commands() -> None:
+    found = {guide: len(commands_in(guide)) for guide in GUIDES}
+    assert len(COMMANDS) >= 30
+    assert min(found[guide] for guide in GUIDES if guide != "docs/annotators.md") >= 1, found
+    assert len(SHOWN_WITH_JSON) >= 9
+
+
+@pytest.mark.parametrize("guide", LINKING)
+def test_links_and_pictures_lead_somewhere(guide: str) -> None:
+    for target in re.findall(r"\]\(([^)#\s]+)", text_of(guide)):
+        if not re.match(r"[a-z]+:", target):
+            assert (ROOT / guide).parent.joinpath(target).exists(), target
+
+
+def test_the_changelog_names_every_command() -> None:
+    ours = {
+        name for name, app in get_commands().items() if app in {"projects", "annotate", "results", "demo", "config"}
+    }
+    listed = re.search(r"\*\*Command line\*\*: ([^.]+)\.", text_of("CHANGELOG.md"))
+    assert listed is not None
+    assert set(re.split(r",\s+", listed[1])) == ours
