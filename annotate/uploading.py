@@ -28,7 +28,10 @@ KB = 1024
 
 
 def receive(*, project: Project, actor: Membership, upload: "UploadedFile[Any]", kind: Kind) -> Import:
-    """Keep an uploaded file for a first look. Raises Refused where the project's files would take too much room."""
+    """Keep an uploaded file for a first look. Raises Refused where the files that wait would take too much room.
+
+    The originals of what is written do not count: they are the record of the data and cannot be removed.
+    """
     n_bytes = upload.size or 0
     if n_bytes > settings.MAX_UPLOAD_BYTES:
         raise Refused(f"The file is larger than {settings.MAX_UPLOAD_BYTES // KB**2:,} MB. Split it and try again.")
@@ -36,9 +39,10 @@ def receive(*, project: Project, actor: Membership, upload: "UploadedFile[Any]",
     try:
         with transaction.atomic():
             number = importing.next_number(project)
-            kept = project.imports.exclude(stored_name="").aggregate(n=Sum("n_bytes"))["n"] or 0
-            if kept + n_bytes > settings.MAX_PROJECT_UPLOAD_BYTES:
-                raise Refused("The files of this project take all the room they may. Cancel imports that wait.")
+            waiting = project.imports.exclude(stored_name="").exclude(step=Import.Step.WRITE, state=Import.State.DONE)
+            n_waiting = waiting.aggregate(n=Sum("n_bytes"))["n"] or 0
+            if n_waiting + n_bytes > settings.MAX_PROJECT_UPLOAD_BYTES:
+                raise Refused("The files that wait take all the room they may. Write or cancel imports that wait.")
             return Import.objects.create(
                 project=project,
                 number=number,
@@ -71,8 +75,10 @@ def same_bytes(job: Import) -> Import | None:
 
 def choose(*, job: Import, options: Options) -> None:
     """Keep the options for the next look at the file. Raises Refused once it is past choosing."""
-    rows = Import.objects.filter(pk=job.pk, state=Import.State.DONE).exclude(step=Import.Step.WRITE)
-    if not rows.update(step=Import.Step.UPLOADED, options=options.as_dict(), report=None):
+    rows = Import.objects.filter(pk=job.pk, state=Import.State.DONE, attempt=job.attempt)
+    if not rows.exclude(step=Import.Step.WRITE).update(
+        step=Import.Step.UPLOADED, options=options.as_dict(), report=None
+    ):
         raise Refused("This import is past choosing. Look at its page.")
 
 
@@ -100,7 +106,8 @@ def start_write(*, job: Import, actor: Membership) -> None:
         raise Refused("This import has not been checked, or is written already. Look at its page.")
     try:
         with transaction.atomic():
-            jobs.queue(job, step=Import.Step.WRITE, message="rows written", requested_by=actor)
+            checked = {"step": Import.Step.CHECK}
+            jobs.queue(job, only_if=checked, step=Import.Step.WRITE, message="rows written", requested_by=actor)
     except IntegrityError as error:
         raise _already_imported(job) from error
 
@@ -143,7 +150,7 @@ def tidy(pk: int) -> None:
     job = Import.objects.get(pk=pk)
     is_over = job.state in (Import.State.FAILED, Import.State.CANCELLED)
     if job.stored_name and (is_over or (job.step, job.state) == (Import.Step.WRITE, Import.State.DONE)):
-        Spool(_spool_folder(job)).discard()
+        _discard_spools(job, before=job.attempt + 1)
     if job.stored_name and is_over:
         file_of(job).unlink(missing_ok=True)
         Import.objects.filter(pk=pk).update(stored_name="")
@@ -170,18 +177,19 @@ def _check(job: Import, on_progress: OnProgress) -> dict[str, Any]:
             project=job.project,
             path=file_of(job),
             name=job.file_name,
-            folder=_spool_folder(job),
+            folder=_spool_of(job, job.attempt),
             options=options_of(job),
             kind=Kind(job.kind),
             on_progress=lambda done, total: on_progress(done // KB, max(1, total // KB)),
         )
     except FileRefused as refusal:
         raise Kept(refusal, report=refusal.as_dict()) from refusal
+    _discard_spools(job, before=job.attempt)
     return {"report": checked.report.as_dict(), "sha256": checked.sha256}
 
 
 def _write(job: Import, on_progress: OnProgress) -> dict[str, Any]:
-    checked = load(_spool_folder(job))
+    checked = load(_spool_of(job, max(_attempts_with_spool(job))))
     n_rows = checked.report.rows
     try:
         importing.write(
@@ -196,8 +204,22 @@ def _write(job: Import, on_progress: OnProgress) -> dict[str, Any]:
     return {}
 
 
-def _spool_folder(job: Import) -> Path:
-    return uploads.folder() / f"{job.stored_name}.spool"
+def _spool_of(job: Import, attempt: int) -> Path:
+    """Where an attempt at the check keeps its rows: one that is given up for dead may come back beside its successor.
+
+    What is written is the newest: the check ended well, so nothing was checked after it.
+    """
+    return uploads.folder() / f"{job.stored_name}.{attempt}.spool"
+
+
+def _attempts_with_spool(job: Import) -> list[int]:
+    return [int(path.suffixes[-2][1:]) for path in uploads.folder().glob(f"{job.stored_name}.*.spool")]
+
+
+def _discard_spools(job: Import, *, before: int) -> None:
+    for attempt in _attempts_with_spool(job):
+        if attempt < before:
+            Spool(_spool_of(job, attempt)).discard()
 
 
 def _refuse_without_file(job: Import) -> None:

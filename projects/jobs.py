@@ -89,12 +89,14 @@ class Job(models.Model):
         return _in_words(elapsed * (self.total - self.done) / self.done)
 
 
-def queue(job: Job, **changes: Any) -> None:
+def queue(job: Job, *, only_if: dict[str, Any] | None = None, **changes: Any) -> None:
     """Put a job that is at rest into the queue, for the first time or again; the bell rings once this is committed.
 
-    Raises Refused where it waits, runs or is done with the same work already; `changes` are stored with it.
+    Raises Refused where it waits, runs or has run since `job` was read, or is not as `only_if` says; `changes` are
+    stored with it.
     """
-    at_rest = type(job)._default_manager.filter(pk=job.pk, state=job.state).exclude(state__in=Job.LIVE)
+    as_read = {"state": job.state, "attempt": job.attempt, **(only_if or {})}
+    at_rest = type(job)._default_manager.filter(pk=job.pk, **as_read).exclude(state__in=Job.LIVE)
     fresh = {"message": "", "error": "", "done": 0, "total": 0, "n_interruptions": 0}
     n_queued = at_rest.update(
         **{**fresh, **changes},

@@ -18,6 +18,7 @@ from annotate.models import Import, Judgment
 from projects import jobs, uploads
 from projects.errors import Refused
 from projects.models import Candidate, LogEntry, Membership, Passage, Project
+from projects.running import Lost
 from tests.annotate.importing_pages import Pages, csv_of, mocha_of, rows
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -338,6 +339,47 @@ def test_a_second_click_changes_nothing(pages: Pages, rung: list[int]) -> None:
     assert len(rung) == 2
 
 
+def test_a_post_that_comes_late_starts_nothing_again(pages: Pages, manager: Membership, rung: list[int]) -> None:
+    job = pages.upload(csv_of(rows()))
+    uploaded = Import.objects.get(pk=job.pk)
+    pages.choose(job)
+    pages.work(job)
+    checked = Import.objects.get(pk=job.pk)
+    pages.client.post(pages.url("import-reopen", job.number))
+    with pytest.raises(Refused):
+        uploading.start_write(job=Import.objects.get(pk=job.pk), actor=manager)
+    with pytest.raises(Refused):
+        uploading.start_write(job=checked, actor=manager)
+    with pytest.raises(Refused):
+        uploading.start_check(job=uploaded, options=uploading.options_of(uploaded))
+    pages.choose(job)
+    pages.work(job)
+    checked = Import.objects.get(pk=job.pk)
+    pages.write(job)
+    n_rung = len(rung)
+    with pytest.raises(Refused):
+        uploading.start_write(job=checked, actor=manager)
+    job.refresh_from_db()
+    assert (job.step, job.state, len(rung)) == (Step.WRITE, State.DONE, n_rung)
+
+
+def test_an_attempt_given_up_for_dead_leaves_its_successors_rows_alone(pages: Pages) -> None:
+    job = pages.upload(csv_of(rows()))
+    pages.choose(job)
+    Import.objects.update(attempt=1)
+    lost = Import.objects.get(pk=job.pk)
+
+    def come_back(done: int, total: int) -> None:
+        raise Lost
+
+    pages.work(job)
+    with pytest.raises(Lost):
+        uploading.do_step(lost, come_back)
+    pages.write(job)
+    assert (job.step, job.state) == (Step.WRITE, State.DONE), job.error
+    assert kept_files() == [job.stored_name]
+
+
 def test_the_fragment_reloads_the_page_once_the_job_is_over(pages: Pages) -> None:
     job = pages.upload(csv_of(rows()))
     pages.choose(job)
@@ -445,6 +487,13 @@ def test_the_files_of_a_project_take_only_so_much_room(pages: Pages, settings: S
     assert response.status_code == 422
     assert "all the room" in response.content.decode()
     assert len(kept_files()) == 1
+
+
+def test_what_is_written_takes_no_room_from_what_comes(pages: Pages, settings: Settings) -> None:
+    settings.MAX_PROJECT_UPLOAD_BYTES = len(csv_of(rows(9))) + 10
+    written = pages.import_whole(csv_of(rows(9)))
+    assert kept_files() == [written.stored_name]
+    pages.upload(csv_of(rows()))
 
 
 def test_an_upload_does_not_wait_for_an_import_that_is_being_written(pages: Pages, project: Project) -> None:

@@ -344,6 +344,19 @@ def test_what_waits_or_runs_is_not_queued_again(manager: Membership, rung: list[
     assert len(rung) == 1
 
 
+def test_what_ran_meanwhile_is_not_queued_again(manager: Membership, rung: list[tuple[str, int]]) -> None:
+    job = make_job(manager, state=State.DONE)
+    early = Import.objects.get(pk=job.pk)
+    jobs.queue(job)
+    assert running.run(Import, job.pk, writes(1)) == State.DONE
+    with pytest.raises(Refused):
+        jobs.queue(early)
+    job.refresh_from_db()
+    with pytest.raises(Refused):
+        jobs.queue(job, only_if={"step": Import.Step.WRITE})
+    assert len(rung) == 1
+
+
 def test_a_dead_broker_breaks_no_request_and_the_job_is_rung_for_later(
     manager: Membership, dead_broker: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
