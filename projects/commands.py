@@ -1,10 +1,12 @@
 """What the project's commands share: the project, JSON out, exit codes, progress."""
 
 import argparse
+import os
+import signal
 import sys
 import time
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any, NoReturn, TypeVar
 
 import orjson
 from django.core.management.base import BaseCommand, CommandError, CommandParser
@@ -50,7 +52,11 @@ class ReportingCommand(BaseCommand):
     def execute(self, *args: Any, **options: Any) -> str | None:
         self.as_json = bool(options.get("json"))
         try:
-            return super().execute(*args, **options)
+            answer = super().execute(*args, **options)
+            self.stdout.flush()
+            return answer
+        except BrokenPipeError:
+            _leave_quietly()
         except Refused as refusal:
             raise CommandError("\n".join([refusal.message, *refusal.details]), returncode=1) from refusal
 
@@ -84,6 +90,12 @@ class ProjectCommand(ReportingCommand):
         if project is None:
             raise Refused(f"There is no project “{options['project']}”.")
         return project
+
+
+def _leave_quietly() -> NoReturn:
+    """Whoever read our output, such as `head`, has seen enough: end as any program does that writes to nobody."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # the interpreter flushes once more as it ends
+    sys.exit(128 + signal.SIGPIPE)
 
 
 def _as_lines(result: dict[str, Any], indent: str = "") -> str:

@@ -4,6 +4,8 @@ import csv
 import io
 import json
 import re
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -15,12 +17,14 @@ from django.test import Client
 from django.utils import timezone
 
 from annotate.models import Assignment, Judgment, Remark
+from config import env
 from measures.gold_scores import gold_scores
 from projects.models import Candidate, Criterion, Membership, Project, User
 from results.exporting import Choices, make_statement
 from results.exporting.guard import FORMULA_STARTS, guarded, unguarded
 from results.exporting.streaming import write
 from tests.factories import make_candidates, make_dataset, make_membership, make_passage, make_question, make_rubric
+from tests.ground import environment
 from tests.results.rows import canonical, judge, take_file
 
 SignIn = Callable[[Membership | User], Client]
@@ -247,6 +251,21 @@ def test_batches_may_be_named_in_either_way(project: Project, capfd: Any) -> Non
     for flags in (["--batch", "1", "2"], ["--batch", "1", "--batch", "2"]):
         call_command("export_judgments", "--project", "bridges", "--format", "long", *flags)
         assert capfd.readouterr().out == wanted
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("arguments", [["export_judgments", "--format", "long"], ["agreement"]])
+def test_a_reader_who_leaves_ends_the_command_quietly(project: Project, arguments: list[str]) -> None:
+    """As in `export_judgments … | head`."""
+    canonical(project)
+    command = [sys.executable, "manage.py", *arguments, "--project", "bridges"]
+    process = subprocess.Popen(
+        command, cwd=env.BASE_DIR, env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    assert process.stdout is not None
+    process.stdout.close()
+    _, said = process.communicate(timeout=60)
+    assert (process.returncode, said) == (141, "")
 
 
 def test_nobody_is_named(project: Project) -> None:
