@@ -187,7 +187,8 @@ FILE_UPLOAD_TEMP_DIR = str(embedded.upload_dir())
 FILE_UPLOAD_PERMISSIONS = 0o600
 FILE_UPLOAD_HANDLERS = ["django.core.files.uploadhandler.TemporaryFileUploadHandler"]
 DATA_UPLOAD_MAX_MEMORY_SIZE = 2_500_000
-DATA_UPLOAD_MAX_NUMBER_FIELDS = 2_000
+# The largest HIT has 100 items of 20 criteria, and a comment, a flag and a "cannot be judged" each: 2,300 fields.
+DATA_UPLOAD_MAX_NUMBER_FIELDS = 4_000
 MAX_UPLOAD_BYTES = env.number("MAX_UPLOAD_BYTES", default=512 * 1024 * 1024)
 MAX_PROJECT_UPLOAD_BYTES = env.number("MAX_PROJECT_UPLOAD_BYTES", default=8 * MAX_UPLOAD_BYTES)
 
