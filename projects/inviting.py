@@ -2,13 +2,11 @@
 
 import hashlib
 import secrets
-from datetime import datetime, timedelta
+from datetime import timedelta
 
-from axes.models import AccessAttempt
-from django.conf import settings
 from django.contrib.auth.hashers import make_password
 from django.db import IntegrityError, transaction
-from django.db.models import F, Sum
+from django.db.models import F
 from django.utils import timezone
 
 from projects import log
@@ -19,8 +17,6 @@ from projects.people import grantable_roles, lock_actor
 TOKEN_BYTES = 32
 DEFAULT_DAYS = 14
 MOST_DAYS = 365
-MOST_GUESSES = 20
-GUESS = "(invitation link)"
 
 OVER = "This invitation has ended: it was used up, revoked, or is too old. Ask whoever sent it for a new one."
 
@@ -130,33 +126,6 @@ def join(*, token: str, user: User) -> Membership:
 
 def _may_grant(maker: Membership, invitation: Invitation) -> bool:
     return maker.is_active and invitation.role in grantable_roles(maker)
-
-
-def count_guess(address: str) -> None:
-    """Remember that this address opened a link that never was."""
-    with transaction.atomic():
-        attempt, is_new = AccessAttempt.objects.select_for_update().get_or_create(
-            username=GUESS,
-            ip_address=address or None,
-            user_agent="",
-            defaults={"failures_since_start": 1, "path_info": "/join/"},
-        )
-        if not is_new:
-            is_old = attempt.attempt_time < _guesses_since()
-            attempt.failures_since_start = 1 if is_old else attempt.failures_since_start + 1
-            attempt.attempt_time = timezone.now()
-            attempt.save(update_fields=["failures_since_start", "attempt_time"])
-
-
-def has_guessed_too_often(address: str) -> bool:
-    attempts = AccessAttempt.objects.filter(
-        username=GUESS, ip_address=address or None, attempt_time__gt=_guesses_since()
-    )
-    return (attempts.aggregate(n=Sum("failures_since_start"))["n"] or 0) >= MOST_GUESSES
-
-
-def _guesses_since() -> datetime:
-    return timezone.now() - timedelta(hours=settings.AXES_COOLOFF_TIME)
 
 
 def _hash(token: str) -> str:

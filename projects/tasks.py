@@ -10,7 +10,7 @@ from django.core.management import call_command
 from django.db import DatabaseError, connection
 
 from projects import jobs, uploads
-from projects.models import Pulse
+from projects.models import Guesses, Pulse
 
 logger = logging.getLogger(__name__)
 
@@ -26,6 +26,7 @@ def ring_queued_jobs() -> None:
 @shared_task(name="projects.clear_sessions", ignore_result=True)
 def clear_sessions() -> None:
     call_command("clearsessions")
+    Guesses.forget_old()
     uploads.clear_temporary(time.time())
 
 

@@ -1,6 +1,7 @@
 """What is to be judged, by whom, by which rubric."""
 
 from projects.models.corpus import Candidate, Dataset, MinimalPair, Passage, Question, Reference
+from projects.models.guesses import Guesses
 from projects.models.log import LogEntry
 from projects.models.people import Invitation, Membership, Project, User
 from projects.models.pulse import Pulse
@@ -10,6 +11,7 @@ __all__ = [
     "Candidate",
     "Criterion",
     "Dataset",
+    "Guesses",
     "Instructions",
     "Invitation",
     "LogEntry",

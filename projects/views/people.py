@@ -25,7 +25,7 @@ from projects.forms.people import (
     StandingForm,
 )
 from projects.links import absolute_url
-from projects.models import Membership, Project
+from projects.models import Guesses, Membership, Project
 
 PEOPLE_ON_A_PAGE = 50
 
@@ -151,11 +151,11 @@ def invitation_revoke(request: ProjectRequest, project: Project, invitation_id: 
 @require_http_methods(["GET", "HEAD", "POST"])
 def join(request: HttpRequest, token: str) -> HttpResponse:
     address = client_address(request)
-    if inviting.has_guessed_too_often(address):
+    if Guesses.are_too_many(address):
         return _held_back(request)
     invitation = inviting.find_invitation(token)
     if invitation is None:
-        inviting.count_guess(address)
+        Guesses.count(address)
         return render(request, "projects/join_over.html", status=404)
     user = request.user if request.user.is_authenticated else None
     if user is not None:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from datetime import timedelta
 
 import pytest
+from axes.models import AccessAttempt
 from django.db import IntegrityError, transaction
 from django.test import Client
 from django.urls import reverse
@@ -13,8 +14,8 @@ from django.utils import timezone
 
 from projects import inviting, people
 from projects.errors import Refused
-from projects.models import Invitation, LogEntry, Membership, Project, User
-from tests.factories import make_membership
+from projects.models import Guesses, Invitation, LogEntry, Membership, Project, User
+from tests.factories import make_membership, make_user
 from tests.racing import race
 
 PASSWORD = "a quiet kettle sings"
@@ -221,15 +222,33 @@ def test_a_manager_removed_in_the_same_instant_leaves_no_usable_invitation(
 
 def test_guessing_is_held_back_for_that_address_only(manager: Membership) -> None:
     _, token = inviting.create_invitation(actor=manager, role=Role.ANNOTATOR)
-    for n in range(inviting.MOST_GUESSES):
+    for n in range(Guesses.MOST):
         assert Client().get(join_path(f"guess-{n}"), HTTP_USER_AGENT=f"agent {n}").status_code == 404
     assert Client().get(join_path("one-more")).status_code == 429
     assert Client().get(join_path(token)).status_code == 429
     assert Client().get(join_path(token), REMOTE_ADDR="198.51.100.1").status_code == 200
-    from axes.models import AccessAttempt
-
-    AccessAttempt.objects.update(attempt_time=timezone.now() - timedelta(minutes=16))
+    Guesses.objects.update(since=timezone.now() - timedelta(minutes=16))
     assert Client().get(join_path(token)).status_code == 200
+    assert Client().get(join_path("a-new-count")).status_code == 404
+    assert Guesses.objects.get().n == 1
+
+
+def test_a_truncated_link_sent_to_many_locks_nobody_out(manager: Membership, quick_passwords: None) -> None:
+    make_user("nina", password=PASSWORD)
+    for _ in range(Guesses.MOST):
+        Client().get(join_path("trunc"))
+    response = Client().post(reverse("projects:sign-in"), {"username": "nina", "password": PASSWORD})
+    assert response.status_code == 302
+    assert not AccessAttempt.objects.exists()
+
+
+def test_guesses_from_nowhere_known_are_counted_too(db: None) -> None:
+    for address in ("", "", "x" * 300, "x" * 300):
+        assert Client().get(join_path("guess"), REMOTE_ADDR=address).status_code == 404
+    assert sorted(Guesses.objects.values_list("n", flat=True)) == [2, 2]
+    Guesses.objects.update(since=timezone.now() - timedelta(minutes=16))
+    Guesses.forget_old()
+    assert not Guesses.objects.exists()
 
 
 def test_joining_needs_a_csrf_token(manager: Membership) -> None:
