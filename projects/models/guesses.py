@@ -32,8 +32,10 @@ class Guesses(models.Model):
             cursor.execute(
                 """INSERT INTO projects_guesses AS held (address, n) VALUES (%(address)s, 1)
                    ON CONFLICT (address) DO UPDATE SET
-                       n = CASE WHEN held.since < now() - make_interval(secs => %(within)s) THEN 1 ELSE held.n + 1 END,
-                       since = CASE WHEN held.since < now() - make_interval(secs => %(within)s) THEN now() ELSE held.since END""",
+                       (n, since) = (SELECT CASE WHEN is_over THEN 1 ELSE held.n + 1 END,
+                                            CASE WHEN is_over THEN now() ELSE held.since END
+                                     FROM (SELECT held.since < now() - make_interval(secs => %(within)s)) AS x(is_over))
+                """,
                 {"address": _key(address), "within": cls.WITHIN.total_seconds()},
             )
 
