@@ -3,6 +3,10 @@
 from itertools import count
 from typing import Any
 
+from annotate import batching, steering
+from annotate.batching import Terms
+from annotate.choosing import Selection
+from annotate.models import Batch
 from measures.rubric import DEFAULT_PRESET
 from projects import rubrics
 from projects.models import (
@@ -97,3 +101,14 @@ def make_corpus(project: Project, *, n_passages: int = 1, n_candidates: int = 10
     for _ in range(n_passages):
         make_candidates(make_question(make_passage(dataset)), n_candidates)
     return dataset
+
+
+def make_batch(project: Project, *, is_open: bool = True, datasets: tuple[str, ...] = (), **over: Any) -> Batch:
+    """A batch over the project's candidates, cut by the real act; `over` are its terms."""
+    batch = batching.create_batch(
+        project=project, actor=None, selection=Selection(datasets=datasets), terms=Terms(**{"judgments": 1, **over})
+    )
+    if is_open:
+        steering.open_batch(batch=batch, actor=None)
+        batch.refresh_from_db()
+    return batch

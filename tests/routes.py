@@ -1,0 +1,68 @@
+"""Every route of the site, read from the resolver, with a path filled in by samples."""
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from django.urls import URLPattern, URLResolver, get_resolver
+
+from projects.access import Policy, policy_of
+
+CONVERTED = re.compile(r"<(?:\w+:)?(\w+)>")
+
+
+@dataclass(frozen=True)
+class Route:
+    """One pattern: its name with the namespace, its path with parameters, what its view declares."""
+
+    name: str
+    path: str
+    view: Callable[..., Any]
+    app_names: tuple[str, ...]
+    parameters: tuple[str, ...] = field(default=())
+
+    @property
+    def policy(self) -> Policy | None:
+        return policy_of(self.view, list(self.app_names))
+
+    @property
+    def is_admin(self) -> bool:
+        return "admin" in self.app_names
+
+    def fill(self, samples: Mapping[str, Any]) -> str:
+        """The path with values. Raises LookupError, which says what to add, for a parameter without a sample."""
+        path = self.path
+        for name in self.parameters:
+            key = f"{self.name} {name}"
+            if key not in samples and name not in samples:
+                raise LookupError(
+                    f"The route {self.name} has a parameter “{name}” without a sample value: "
+                    f"add “{name}” (or “{key}”) to `samples` in tests/test_access.py."
+                )
+            path = re.sub(rf"<(\w+:)?{name}>", str(samples.get(key, samples.get(name))), path)
+        return path
+
+
+def all_routes() -> list[Route]:
+    return list(_walk(get_resolver(), "/", (), ()))
+
+
+def _walk(resolver: URLResolver, prefix: str, namespaces: tuple[str, ...], apps: tuple[str, ...]) -> Iterator[Route]:
+    for pattern in resolver.url_patterns:
+        path = prefix + _readable(pattern)
+        if isinstance(pattern, URLResolver):
+            inner = (*namespaces, pattern.namespace) if pattern.namespace else namespaces
+            inner_apps = (*apps, str(pattern.app_name)) if pattern.app_name else apps
+            yield from _walk(pattern, path, inner, inner_apps)
+        elif isinstance(pattern, URLPattern):
+            name = ":".join([*namespaces, pattern.name or path])
+            yield Route(name, path, pattern.callback, apps, tuple(CONVERTED.findall(path)))
+
+
+def _readable(pattern: URLPattern | URLResolver) -> str:
+    """The path as it is written; of a regular expression, what is left without its signs."""
+    text = str(pattern.pattern)
+    if text.startswith("^"):
+        text = re.sub(r"\(\?P<(\w+)>[^)]*\)", r"<\1>", text).strip("^$")
+    return text

@@ -1,0 +1,374 @@
+"""The walk over every route: each declares a policy, and holds to it for everybody and every method."""
+
+import uuid
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+from django.apps import apps
+from django.core.files.uploadedfile import TemporaryUploadedFile
+from django.db import connection, transaction
+from django.http import FileResponse, HttpResponse
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from django.urls import reverse
+from pytest_django import DjangoDbBlocker
+
+from annotate import judging, serving, uploading
+from annotate.forms import Sent
+from annotate.models import Assignment, Remark
+from projects import inviting, passwords
+from projects.access import Policy, Right
+from projects.importing import Kind
+from projects.models import Membership, Project, User
+from tests import factories
+from tests.routes import Route, all_routes
+
+METHODS = ("GET", "HEAD", "OPTIONS", "POST", "PUT", "PATCH", "DELETE")
+SAFE = ("GET", "HEAD")
+CSV = b"question,reference,candidate\nWho?,Ann,Bob\n"
+LEAST_CASES = 3_000
+
+Role, Standing = Membership.Role, Membership.Standing
+ROUTES = [route for route in all_routes() if not route.is_admin]
+ADMIN_ROUTES = [route for route in all_routes() if route.is_admin]
+
+# What a member with the whole right gets on a GET; other than a page (200) or a way on (302, 303).
+OTHER_ANSWERS: dict[str, set[int]] = {}
+
+
+@dataclass(frozen=True)
+class World:
+    """Two projects with everything in them, a session for each identity, and values for the paths."""
+
+    sessions: dict[str, str]
+    memberships: dict[str, Membership | None]
+    samples: dict[str, Any]
+    foreign: dict[str, Any]
+    missing: dict[str, Any]
+    users: dict[str, User]
+
+
+@pytest.fixture(scope="module")
+def world(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterator[World]:
+    """One world for the whole walk, in a transaction that is thrown away at the end."""
+    with django_db_blocker.unblock(), transaction.atomic():
+        yield make_world()
+        transaction.set_rollback(True)
+
+
+def make_world() -> World:
+    ours, theirs = factories.make_project("ours"), factories.make_project("theirs")
+    member = factories.make_membership
+    memberships: dict[str, Membership | None] = {
+        "annotator": member(ours),
+        "annotator of another project": member(theirs),
+        "researcher": member(ours, role=Role.RESEARCHER),
+        "manager": member(ours, role=Role.MANAGER),
+        "owner": member(ours, role=Role.OWNER),
+        "manager of another project": member(theirs, role=Role.MANAGER),
+        "removed manager": member(ours, role=Role.MANAGER, standing=Standing.REMOVED),
+        "suspended annotator": member(ours, standing=Standing.SUSPENDED),
+        "superuser": None,
+    }
+    users = {name: m.user for name, m in memberships.items() if m is not None and m.user is not None}
+    users["owner"].can_create_projects = True
+    users["owner"].save()
+    users["superuser"] = factories.make_user("root", is_superuser=True, is_staff=True)
+    for project in (theirs, theirs, theirs):
+        factories.make_rubric(project)
+        factories.make_instructions(project)
+    samples = _children(ours, member(ours), _asserted(memberships["annotator"]), _asserted(memberships["manager"]))
+    other_manager = _asserted(memberships["manager of another project"])
+    foreign = _children(
+        theirs, member(theirs), _asserted(memberships["annotator of another project"]), other_manager, n_before=4
+    )
+    for route in ROUTES:  # numbers count from one in each project: take those that only the other one has
+        foreign |= {f"{route.name} version": 3}
+    return World(
+        sessions={name: _session(user) for name, user in users.items()},
+        memberships=memberships,
+        samples=samples,
+        foreign={**foreign, "slug": "ours"},
+        missing={
+            "slug": "ours",
+            "pseudonym": "a-nobody22",
+            "invitation_id": 2**40,
+            "version": 2**20,
+            "number": 2**20,
+            "hit_number": 2**20,
+            "pk": 2**40,
+            "assignment_uuid": uuid.UUID(int=7),
+        },
+        users=users,
+    )
+
+
+def _children(
+    project: Project, rater: Membership, annotator: Membership, manager: Membership, n_before: int = 0
+) -> dict[str, Any]:
+    """Something of each kind in a project; the values of every path parameter, some for one route alone."""
+    dataset = factories.make_corpus(project, n_passages=2 + n_before, n_candidates=3)
+    for _ in range(n_before):
+        factories.make_batch(project, is_open=False)
+        _import(project, manager)
+    batch = factories.make_batch(project, judgments=3)
+    flagged = serving.claim(rater)
+    assert isinstance(flagged, uuid.UUID)
+    answers: dict[int, dict[str, float | str]] = {place: {"correctness": 4} for place in range(3)}
+    judging.submit(annotator=rater, assignment_uuid=flagged, sent=Sent(values=answers, flags=frozenset({0})))
+    assert isinstance(serving.claim(annotator), uuid.UUID)
+    _, token = inviting.create_invitation(actor=manager, role=Role.ANNOTATOR)
+    *_, uidb64, reset_token, _ = passwords.link_path(factories.make_user()).split("/")
+    passage = dataset.passages.first()
+    assert passage is not None
+    sent = _import(project, manager)
+    samples = {
+        "slug": project.slug,
+        "pseudonym": rater.pseudonym,
+        "invitation_id": project.invitations.get().pk,
+        "version": 1,
+        "uidb64": uidb64,
+        "token": token,
+        "projects:password-reset token": reset_token,
+        "number": batch.number,
+        "hit_number": batch.hits.latest("number").number,
+        "assignment_uuid": Assignment.objects.open().get(annotator=annotator).uuid,
+        "annotate:passage-show pk": passage.pk,
+        "annotate:remark-resolve pk": Remark.objects.get(assignment__annotator=rater).pk,
+    }
+    for route in ROUTES:
+        if route.name.startswith("annotate:import-"):
+            samples[f"{route.name} number"] = sent
+    samples["annotate:import-file number"] = _import(project, manager)  # no walk cancels this one
+    return samples
+
+
+def _import(project: Project, manager: Membership) -> int:
+    upload = TemporaryUploadedFile("rows.csv", "text/csv", len(CSV), "utf-8")
+    upload.write(CSV)
+    upload.seek(0)
+    number = uploading.receive(project=project, actor=manager, upload=upload, kind=Kind.CANDIDATES).number
+    with suppress(FileNotFoundError):  # the file has moved to where uploads are kept
+        upload.close()
+    return number
+
+
+def _asserted(membership: Membership | None) -> Membership:
+    assert membership is not None
+    return membership
+
+
+def _session(user: User) -> str:
+    client = Client()
+    client.force_login(user, backend="django.contrib.auth.backends.ModelBackend")
+    return client.cookies["session"].value
+
+
+def send(world: World, who: str, method: str, path: str, route: Route, *, csrf: bool = False) -> Any:
+    """One request in a transaction of its own that is undone, so that no request sees another's traces."""
+    client = Client(enforce_csrf_checks=csrf, raise_request_exception=False)
+    response: Any
+    if who != "anonymous":
+        client.cookies["session"] = world.sessions[who]
+    is_json = route.policy is not None and route.policy.answers_json
+    kind = "application/json" if is_json else "application/x-www-form-urlencoded"
+    with transaction.atomic():
+        response = client.generic(method, path, "{}" if is_json and method not in SAFE else "", content_type=kind)
+        if getattr(response, "streaming", False):
+            body, headers = b"".join(response), dict(response.items())
+            if isinstance(response, FileResponse) and response.file_to_stream:
+                response.file_to_stream.close()  # closing the response would end the connection, and this transaction
+            response = HttpResponse(body, status=response.status_code, headers=headers)
+        transaction.set_rollback(True)
+    return response
+
+
+def holder_of(policy: Policy) -> str:
+    """An identity that has the whole right a policy asks for."""
+    if policy.right is None:
+        return "owner"
+    return "annotator" if policy.right is Right.WORK else "owner"
+
+
+def allowed_methods(world: World, route: Route, path: str) -> set[str]:
+    assert route.policy is not None
+    response = send(world, holder_of(route.policy), "OPTIONS", path, route)
+    assert response.status_code == 405, f"{route.name} does not say which methods it takes."
+    return {method.strip() for method in response["Allow"].split(",")}
+
+
+def expected(policy: Policy, who: str, method: str, allowed: set[str], world: World) -> set[int] | str:
+    """The status, or "served" where the view itself has the word."""
+    if policy.name != "public" and who == "anonymous":
+        return {401} if policy.answers_json else {302}
+    if policy.name == "creates projects":
+        return {403} if who != "owner" else "served" if method in allowed else {405}
+    if policy.right is not None:
+        refused = refusal(policy.right, world.memberships[who])
+        if refused is not None:
+            return {refused}
+    return "served" if method in allowed else {405}
+
+
+def refusal(right: Right, membership: Membership | None) -> int | None:
+    """The table of who may do what, written down a second time: the walk must not trust what it tests."""
+    if membership is None or membership.project.slug != "ours":
+        return 404
+    if membership.standing == Standing.REMOVED:
+        return 403
+    if right is Right.MEMBER:
+        return None
+    if membership.standing == Standing.SUSPENDED:
+        return 403
+    holders = {
+        Right.WORK: {Role.ANNOTATOR},
+        Right.READ: {Role.RESEARCHER, Role.MANAGER, Role.OWNER},
+        Right.MANAGE: {Role.MANAGER, Role.OWNER},
+        Right.OWN: {Role.OWNER},
+    }
+    return None if membership.role in holders[right] else 403
+
+
+def is_served(status: int, method: str, route: Route) -> bool:
+    if method in SAFE:
+        return status in OTHER_ANSWERS.get(route.name, {200, 302, 303})
+    return status < 500 and status != 405
+
+
+def test_every_route_declares_a_policy() -> None:
+    undeclared = [route.name for route in all_routes() if route.policy is None]
+    assert undeclared == [], "These views declare no policy: put a decorator of projects.access on them."
+
+
+def test_the_walk_sees_a_view_without_a_policy() -> None:
+    assert Route("x", "/x/", lambda request: HttpResponse(), ()).policy is None
+
+
+def test_a_new_parameter_needs_a_sample() -> None:
+    with pytest.raises(LookupError, match="without a sample value"):
+        Route("x:new", "/p/<int:colour>/", lambda request: HttpResponse(), (), ("colour",)).fill({})
+
+
+def test_the_walk_is_long_enough() -> None:
+    identities = 10
+    assert len(ROUTES) * identities * len(METHODS) >= LEAST_CASES
+
+
+@pytest.mark.parametrize("route", ROUTES, ids=lambda route: route.name)
+def test_each_route_holds_to_its_policy(route: Route, world: World) -> None:
+    path, policy = route.fill(world.samples), route.policy
+    assert policy is not None
+    allowed = allowed_methods(world, route, path)
+    wrong = []
+    for who in ("anonymous", *world.sessions):
+        for method in METHODS:
+            wanted = expected(policy, who, method, allowed, world)
+            with CaptureQueriesContext(connection) as queries:
+                response = send(world, who, method, path, route)
+            status = response.status_code
+            right = is_served(status, method, route) if wanted == "served" else status in wanted
+            if not right:
+                wrong.append(f"{method} as {who}: {status} instead of {wanted}")
+            if status == 302 and policy.name != "public" and who == "anonymous":
+                assert response["Location"].startswith(reverse("projects:sign-in"))
+            if method in (*SAFE, "OPTIONS") and (written := writes(queries)):
+                wrong.append(f"{method} as {who} writes: {written[0][:200]}")
+    assert wrong == []
+
+
+@pytest.mark.parametrize("route", [r for r in ROUTES if len(r.parameters) > 1], ids=lambda route: route.name)
+def test_what_belongs_to_another_project_is_not_there(route: Route, world: World) -> None:
+    """A foreign id and one that does not exist at all answer alike, down to the bytes of the page."""
+    assert route.policy is not None
+    if route.policy.right is None:
+        pytest.skip("No route of a project.")
+    who = holder_of(route.policy)
+    methods = allowed_methods(world, route, route.fill(world.samples)) - {"HEAD", "OPTIONS"}
+    for name in route.parameters:
+        if name == "slug":
+            continue
+        key = f"{route.name} {name}"
+        strange = world.foreign.get(key, world.foreign.get(name))
+        assert strange != world.samples.get(key, world.samples.get(name)), f"{name} is no foreign value"
+        for method in methods:
+            pages = []
+            for value in (strange, world.missing[name]):
+                response = send(world, who, method, route.fill({**world.samples, key: value}), route)
+                assert response.status_code == 404, f"{method} {route.name} with {name}={value}"
+                pages.append(response.content)
+            assert pages[0] == pages[1]
+
+
+@pytest.mark.parametrize("route", ROUTES, ids=lambda route: route.name)
+def test_nothing_unsafe_goes_without_a_csrf_token(route: Route, world: World) -> None:
+    assert route.policy is not None
+    path = route.fill(world.samples)
+    for method in allowed_methods(world, route, path) - {"GET", "HEAD", "OPTIONS"}:
+        assert send(world, holder_of(route.policy), method, path, route, csrf=True).status_code == 403
+
+
+def test_reading_every_page_leaves_the_database_as_it_was(world: World) -> None:
+    before = fingerprint()
+    for route in ROUTES:
+        assert route.policy is not None
+        client = Client()
+        client.cookies["session"] = world.sessions[holder_of(route.policy)]
+        response = client.get(route.fill(world.samples))
+        if getattr(response, "streaming", False):
+            list(response)
+    assert fingerprint() == before
+
+
+@pytest.mark.parametrize("route", ADMIN_ROUTES, ids=lambda route: route.name)
+def test_the_admin_is_there_for_staff_alone(route: Route, world: World) -> None:
+    samples = {"object_id": world.users["owner"].pk, "app_label": "projects", "content_type_id": 1, "url": "x"}
+    path = route.fill(samples)
+    assert send(world, "anonymous", "GET", path, route).status_code == 302
+    for who in world.sessions:
+        status = send(world, who, "GET", path, route).status_code
+        assert status < 500 if who == "superuser" else status == 404, f"{who}: {status}"
+
+
+@pytest.mark.parametrize("name", ["add", "change", "delete"])
+def test_the_admin_changes_nothing(name: str, world: World) -> None:
+    before = Counter(
+        {model._meta.label: model._default_manager.count() for model in apps.get_app_config("projects").get_models()}
+    )
+    client = Client()
+    client.cookies["session"] = world.sessions["superuser"]
+    for model in apps.get_app_config("projects").get_models():
+        url_name = f"admin:projects_{model._meta.model_name}_{name}"
+        if not any(route.name == url_name for route in ADMIN_ROUTES):
+            continue
+        row = model._default_manager.first()
+        arguments = [] if name == "add" else [row.pk if row else 1]
+        data = {"username": "mallory", "is_superuser": "on", "post": "yes"}
+        with transaction.atomic():
+            assert client.post(reverse(url_name, args=arguments), data).status_code in {302, 403, 404}, url_name
+    after = Counter(
+        {model._meta.label: model._default_manager.count() for model in apps.get_app_config("projects").get_models()}
+    )
+    assert after == before
+    assert not User.objects.filter(username="mallory").exists()
+
+
+def writes(queries: CaptureQueriesContext) -> list[str]:
+    """The statements that change rows; what only opens or undoes the test's own savepoints does not."""
+    changing = ("INSERT", "UPDATE", "DELETE", "TRUNCATE", "MERGE")
+    return [
+        query["sql"] for query in queries.captured_queries if query["sql"].lstrip("( \n").upper().startswith(changing)
+    ]
+
+
+def fingerprint() -> dict[str, str]:
+    found = {}
+    with connection.cursor() as cursor:
+        for table in connection.introspection.table_names(cursor):
+            name = connection.ops.quote_name(table)
+            cursor.execute(f"SELECT md5(coalesce(string_agg(t::text, '|' ORDER BY t::text), '')) FROM {name} t")
+            found[table] = cursor.fetchone()[0]
+    return found
