@@ -14,8 +14,8 @@ from projects.errors import Refused
 from projects.models import Criterion, Project, Rubric
 
 MOST_KEY_CHARACTERS = 40
-KEY_RULE = f"A key has small letters and digits, with single underscores between them: at most {MOST_KEY_CHARACTERS}."
-_KEY = re.compile(r"[a-z0-9]+(_[a-z0-9]+)*")
+KEY_RULE = f"A key has up to {MOST_KEY_CHARACTERS} small letters and digits, with single underscores or hyphens in between."
+_KEY = re.compile(r"[a-z0-9]+([_-][a-z0-9]+)*")
 
 
 def is_key(text: str) -> bool:

@@ -233,7 +233,7 @@ def _spec(project: Project, column: CriterionColumn) -> CriterionSpec:
     if column.key == preset.key and column.scale == preset.scale:
         return preset
     level = Level.ORDINAL if column.kind is ScaleKind.ORDINAL else Level.INTERVAL
-    name = column.key.replace("_", " ").capitalize()
+    name = column.key.replace("_", " ").replace("-", " ").capitalize()
     return CriterionSpec(key=column.key, name=name, statement="", scale=column.scale, level=level)
 
 
