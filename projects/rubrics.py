@@ -14,7 +14,7 @@ from projects.errors import Refused
 from projects.models import Criterion, Project, Rubric
 
 MOST_KEY_CHARACTERS = 40
-KEY_RULE = f"A key has up to {MOST_KEY_CHARACTERS} small letters and digits, with single underscores or hyphens in between."
+KEY_RULE = f"A key has up to {MOST_KEY_CHARACTERS} small letters and digits, and single underscores or hyphens between."
 _KEY = re.compile(r"[a-z0-9]+([_-][a-z0-9]+)*")
 
 
