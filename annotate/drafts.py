@@ -12,7 +12,7 @@ from typing import Any
 from django.db import transaction
 from django.utils import timezone
 
-from annotate.forms import MAX_COMMENT, clean_seconds
+from annotate.forms import MAX_COMMENT, Sent, clean_seconds
 from annotate.judging import Gone
 from annotate.locking import lock_assignment
 from annotate.models import Assignment, Draft
@@ -47,6 +47,45 @@ def save(*, annotator: Membership, assignment_uuid: uuid.UUID, sent: dict[str, A
     draft.updated_at = now
     draft.save()
     return draft.answers, now
+
+
+@transaction.atomic
+def save_form(*, annotator: Membership, assignment_uuid: uuid.UUID, sent: Sent) -> None:
+    """Keep a form that cannot be submitted as the draft, stamped with the server's now.
+
+    What the form leaves empty stays as it was. A value that the rubric does not know cannot be kept.
+    Raises Gone once the assignment is submitted or returned.
+    """
+    assignment = lock_assignment(annotator, assignment_uuid)
+    scales = {criterion.key: criterion.scale for criterion in frozen_criteria(assignment.rubric_id)}
+    stamp = timezone.now().timestamp() * 1000
+    answers = {
+        place: {
+            key: [value, stamp]
+            for key, value in values.items()
+            if key in scales and not check_value(scales[key], value)
+        }
+        for place, values in sent.values.items()
+    }
+    parts: dict[str, dict[int, Any]] = {
+        "answers": answers,
+        **{
+            part: {place: [value, stamp] for place, value in entries.items()}
+            for part, entries in (
+                ("cannot", sent.cannot),
+                ("comments", sent.comments),
+                ("flags", dict.fromkeys(sent.flags, True)),
+            )
+        },
+    }
+    n_items = len(assignment.layout)
+    form: dict[str, Any] = {
+        part: {str(place): entry for place, entry in entries.items() if place < n_items}
+        for part, entries in parts.items()
+    }
+    if sent.seconds:
+        form["seconds"] = sent.seconds
+    save(annotator=annotator, assignment_uuid=assignment_uuid, sent=form)
 
 
 def merge(

@@ -18,6 +18,10 @@ from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase, Js
 from projects.models import Membership, Project, User
 
 View = Callable[..., HttpResponseBase]
+Farewell = Callable[..., HttpResponse | None]
+"""Called with request, membership, the reason and what the path names; None where it knows nothing of theirs."""
+
+CLOSED = "This project was closed. Your work so far is kept. Thank you for it."
 
 
 class Right(Enum):
@@ -80,13 +84,23 @@ def creates_projects(view: View) -> View:
     return _declare(wrapped, Policy("creates projects"))
 
 
-def requires(right: Right, *, answers_json: bool = False) -> Callable[[View], View]:
-    """Open to members with this right; turns the `slug` of the path into the project."""
+def requires(right: Right, *, answers_json: bool = False, farewell: Farewell | None = None) -> Callable[[View], View]:
+    """Open to members with this right; turns the `slug` of the path into the project.
+
+    A `farewell` has the word when a member without the right, or of a deleted project, posts: what they
+    typed while they still had it must not be lost. Where it has nothing to say the door is closed as ever.
+    """
 
     def decorate(view: View) -> View:
         @wraps(view)
         def wrapped(request: ProjectRequest, slug: str, **kwargs: Any) -> HttpResponseBase:
-            request.membership = fetch_membership(request.user, slug, right)
+            try:
+                request.membership = fetch_membership(request.user, slug, right)
+            except (Http404, PermissionDenied):
+                answer = _say_farewell(farewell, request, slug, right, kwargs)
+                if answer is None:
+                    raise
+                return answer
             request.project = request.membership.project
             return view(request, request.project, **kwargs)
 
@@ -111,6 +125,19 @@ def fetch_membership(user: User, slug: str, right: Right) -> Membership:
     if reason:
         raise PermissionDenied(reason)
     return membership
+
+
+def _say_farewell(
+    farewell: Farewell | None, request: ProjectRequest, slug: str, right: Right, kwargs: dict[str, Any]
+) -> HttpResponse | None:
+    if farewell is None or request.method != "POST":
+        return None
+    membership = Membership.objects.select_related("project").filter(user=request.user, project__slug=slug).first()
+    if membership is None:
+        return None
+    is_deleted = membership.project.deleted_at is not None
+    reason = CLOSED if is_deleted else why_refused(membership, right)
+    return farewell(request, membership, reason, **kwargs)
 
 
 def has_right(membership: Membership, right: Right) -> bool:

@@ -36,7 +36,34 @@ def work_start(request: ProjectRequest, project: Project) -> HttpResponse:
     return _next(request, project)
 
 
-@requires(Right.WORK)
+def _keep_at_farewell(
+    request: SignedInRequest, membership: Membership, reason: str, *, assignment_uuid: uuid.UUID
+) -> HttpResponse | None:
+    """A form that comes too late, from a holder whose right has gone: kept as the draft, and shown."""
+    assignment = Assignment.objects.filter(uuid=assignment_uuid, annotator=membership.pk).first()
+    if assignment is None:
+        return None
+    sent = read_rating(request.POST)
+    was_stored = bool(assignment.answers_sha256) and assignment.answers_sha256 == judging.content_sha256(sent)
+    context = {
+        "reason": reason,
+        "was_stored": was_stored,
+        "is_kept": not was_stored and _keep_as_draft(membership, assignment_uuid, sent),
+        "criteria": frozen_criteria(assignment.hit.batch.rubric_id),
+        "rows": _sent_rows(assignment, sent),
+    }
+    return render(request, "annotate/hit_closed.html", context, status=HTTPStatus.FORBIDDEN)
+
+
+def _keep_as_draft(annotator: Membership, assignment_uuid: uuid.UUID, sent: Sent) -> bool:
+    try:
+        drafts.save_form(annotator=annotator, assignment_uuid=assignment_uuid, sent=sent)
+    except Refused:
+        return False
+    return True
+
+
+@requires(Right.WORK, farewell=_keep_at_farewell)
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 def work_show(request: ProjectRequest, project: Project, assignment_uuid: uuid.UUID) -> HttpResponse:
@@ -61,6 +88,8 @@ def _submit(request: ProjectRequest, project: Project, assignment_uuid: uuid.UUI
             request, project, assignment, sent=sent, errors=refusal.errors, status=HTTPStatus.UNPROCESSABLE_ENTITY
         )
     except (judging.Conflict, judging.Gone) as refusal:
+        if isinstance(refusal, judging.Gone):
+            _keep_as_draft(request.membership, assignment_uuid, sent)
         return _render_conflict(request, _assignment(request.membership, assignment_uuid), sent, refusal.message)
     if submitted.was_stored:
         messages.info(request, "Those answers were already saved.")
@@ -77,17 +106,30 @@ def _next(request: ProjectRequest, project: Project) -> HttpResponse:
     return _see_other(reverse("annotate:work-show", args=[project.slug, found]))
 
 
-@requires(Right.WORK, answers_json=True)
+def _draft_at_farewell(
+    request: SignedInRequest, membership: Membership, reason: str, *, assignment_uuid: uuid.UUID
+) -> HttpResponse | None:
+    """The holder's answers are kept even where the right to send them has gone; the page says so at submit."""
+    if not Assignment.objects.filter(uuid=assignment_uuid, annotator=membership.pk).exists():
+        return None
+    return _save_draft(request, membership, assignment_uuid)
+
+
+@requires(Right.WORK, answers_json=True, farewell=_draft_at_farewell)
 @never_cache
 @require_POST
 def work_draft(request: ProjectRequest, project: Project, assignment_uuid: uuid.UUID) -> JsonResponse:
+    return _save_draft(request, request.membership, assignment_uuid)
+
+
+def _save_draft(request: SignedInRequest, annotator: Membership, assignment_uuid: uuid.UUID) -> JsonResponse:
     if int(request.META.get("CONTENT_LENGTH") or 0) > drafts.MAX_BYTES:
         return JsonResponse({"message": "This draft is too large to keep."}, status=413)
     try:
         sent = orjson.loads(request.body)
         if not isinstance(sent, dict):
             raise Refused("A draft is one JSON object.")
-        merged, saved_at = drafts.save(annotator=request.membership, assignment_uuid=assignment_uuid, sent=sent)
+        merged, saved_at = drafts.save(annotator=annotator, assignment_uuid=assignment_uuid, sent=sent)
     except (orjson.JSONDecodeError, RawPostDataException):
         return JsonResponse({"message": "That is no JSON."}, status=400)
     except Assignment.DoesNotExist as error:
@@ -200,6 +242,23 @@ def _render_conflict(request: ProjectRequest, assignment: Assignment, sent: Sent
     ]
     context = {"message": message, "rows": rows, "criteria": criteria, "assignment": assignment}
     return render(request, "annotate/hit_conflict.html", context, status=HTTPStatus.CONFLICT)
+
+
+def _sent_rows(assignment: Assignment, sent: Sent) -> list[dict[str, Any]]:
+    """What a form said of each item, in the order shown."""
+    criteria = frozen_criteria(assignment.hit.batch.rubric_id)
+    return [
+        {
+            "number": place + 1,
+            "question": item.question,
+            "candidate_text": item.text,
+            "values": [sent.values.get(place, {}).get(criterion.key, "") for criterion in criteria],
+            "cannot": sent.cannot.get(place, ""),
+            "comment": sent.comments.get(place, ""),
+            "is_flagged": place in sent.flags,
+        }
+        for place, item in enumerate(shown_items(assignment.layout))
+    ]
 
 
 def _see_other(url: str) -> HttpResponseRedirect:
