@@ -123,7 +123,7 @@ def test_a_new_batch_is_planned_then_made(project: Project, manager: Membership,
     assert "Look at the plan" in body(client, url("batch-new"))
     planned = body(client, url("batch-new"), CHOICE, datasets="one")
     assert "2 questions on 2 passages" in planned
-    assert "HITs</span><span class=\"stat-value\">4</span>" in planned
+    assert 'HITs</span><span class="stat-value">4</span>' in planned
     assert "$5.76" in planned
     assert not Batch.objects.exists()
     response = client.post(url("batch-new"), {**CHOICE, "datasets": "one", "name": "First"})
