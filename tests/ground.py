@@ -114,6 +114,12 @@ def wait_for_port(port: int, child: subprocess.Popen[bytes], seconds: float = 30
     raise RuntimeError(f"Nothing listens on port {port} after {seconds:.0f} seconds.")
 
 
+def use_broker(app: Celery, address: str) -> None:
+    """Point this process at another broker; connections kept from before would go on to the old one."""
+    app.conf.update(broker_url=address, broker_write_url=address)
+    app._after_fork()  # type: ignore[attr-defined]
+
+
 def wait_for_worker(app: Celery, child: subprocess.Popen[bytes], seconds: float = 30.0) -> None:
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:

@@ -17,7 +17,7 @@ from annotate.import_forms import (
 )
 from annotate.importing.judgments import known_criteria
 from annotate.models import Import
-from projects.importing import CriterionColumn, FileRefused, Kind, Options, Preview, preview
+from projects.importing import CriterionColumn, FileRefused, Kind, Options, Preview, Problem, preview
 
 
 @dataclass
@@ -84,4 +84,8 @@ def _options(look: Look) -> Options | None:
 
 
 def preview_of(job: Import, options: Options) -> Preview:
-    return preview(path=uploading.file_of(job), name=job.file_name, options=options, kind=Kind(job.kind))
+    try:
+        return preview(path=uploading.file_of(job), name=job.file_name, options=options, kind=Kind(job.kind))
+    except FileNotFoundError:
+        gone = Problem(None, "", "The uploaded file is no longer there. Upload it once more.")
+        raise FileRefused(job.file_name, [gone]) from None

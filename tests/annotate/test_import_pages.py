@@ -580,3 +580,9 @@ def test_what_a_killed_upload_left_is_removed_after_a_day(settings: Settings, tm
     os.utime(old, (now - 90_000, now - 90_000))
     uploads.clear_temporary(now)
     assert list(tmp_path.glob("tmp*")) == [new]
+
+
+def test_a_file_that_is_gone_from_the_disk_is_said_to_be_gone(pages: Pages) -> None:
+    job = pages.upload(csv_of(rows(1)))
+    uploading.file_of(job).unlink()
+    assert "no longer there" in pages.show(job)

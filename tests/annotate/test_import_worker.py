@@ -50,11 +50,10 @@ def own_broker() -> Iterator[str]:
     shared = os.environ["REDIS_URL"]
     own = re.sub(r"(virtual_host=|/)(\d+)$", lambda found: f"{found[1]}{SPACES - int(found[2])}", shared)
     assert own != shared
-    app.conf.update(broker_url=own, broker_write_url=own)
-    with app.connection_for_write() as link:  # the app's pool keeps to the shared part
-        app.control.purge(connection=link)
+    ground.use_broker(app, own)
+    app.control.purge()
     yield own
-    app.conf.update(broker_url=shared, broker_write_url=shared)
+    ground.use_broker(app, shared)
 
 
 @contextmanager

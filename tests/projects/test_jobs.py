@@ -48,9 +48,9 @@ def dead_broker() -> Iterator[None]:
     from config.celery import app
 
     before, nowhere = app.conf.broker_url, "redis://127.0.0.1:1/0"
-    app.conf.update(broker_url=nowhere, broker_write_url=nowhere)
+    ground.use_broker(app, nowhere)
     yield
-    app.conf.update(broker_url=before, broker_write_url=before)
+    ground.use_broker(app, before)
 
 
 def make_job(manager: Membership, **over: Any) -> Import:
