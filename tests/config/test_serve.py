@@ -127,8 +127,8 @@ def test_web_server_and_worker_run_come_back_and_end_together(serve: Callable[..
 
 def test_children_end_when_their_parent_is_killed(serve: Callable[..., Served]) -> None:
     served = serve("--port", str(ground.free_port()))
-    children = [*served.children("gunicorn"), *served.children("celery")]
-    assert len(children) >= 3
+    _wait(lambda: len(_workers(served)) >= 3, "the site's processes do not come up")
+    children = _workers(served)
     served.process.kill()
     _wait(lambda: not any(_is_alive(pid) for pid in children), "children outlive their parent")
 
@@ -155,6 +155,10 @@ def test_without_a_wish_a_free_port_is_found_and_two_sites_share_a_folder(serve:
     keeper.process.send_signal(signal.SIGINT)
     keeper.process.wait(40)
     _wait(lambda: _clocks(other) == 1, "nobody keeps the clock")
+
+
+def _workers(served: Served) -> list[int]:
+    return [*served.children("gunicorn"), *served.children("celery")]
 
 
 def _has_another(served: Served, word: str, before: int) -> bool:
