@@ -77,7 +77,7 @@ class Visitor:
         body = urlencode(form)
         head = f"POST {path} HTTP/1.1\r\nHost: {at.netloc}\r\nCookie: {self._cookie()}\r\nConnection: close\r\n"
         head += f"Content-Type: application/x-www-form-urlencoded\r\nContent-Length: {len(body)}\r\n\r\n"
-        with socket.create_connection((at.hostname or "", at.port or 80), timeout=10) as plug:
+        with socket.create_connection((at.hostname or "", at.port or 80), timeout=60) as plug:
             plug.sendall((head + body).encode())
 
     def _cookie(self) -> str:
@@ -85,7 +85,7 @@ class Visitor:
 
     def _exchange(self, method: str, path: str, form: dict[str, str] | None) -> Reply:
         at = urlsplit(self.url)
-        wire = http.client.HTTPConnection(at.hostname or "", at.port, timeout=30)
+        wire = http.client.HTTPConnection(at.hostname or "", at.port, timeout=120)
         headers = {"Cookie": self._cookie(), "Connection": "close"}
         body = None
         if form is not None:

@@ -10,7 +10,7 @@ from django.db import connections
 _fork = multiprocessing.get_context("fork")
 
 
-def all_at_once(act: Callable[[Any], Any], arguments: Sequence[Any], *, seconds: float = 120) -> list[Any]:
+def all_at_once(act: Callable[[Any], Any], arguments: Sequence[Any], *, seconds: float = 300) -> list[Any]:
     """Call `act` in one process per argument, all let go by one barrier; what each returned, in order.
 
     An exception in any of them is raised here, with its traceback.
@@ -39,7 +39,7 @@ def all_at_once(act: Callable[[Any], Any], arguments: Sequence[Any], *, seconds:
 def _run(act: Callable[[Any], Any], argument: Any, barrier: Any, sender: Any) -> None:
     try:
         connections.close_all()
-        barrier.wait(60)
+        barrier.wait(180)
         answer = (False, act(argument))
     except BaseException:  # noqa: BLE001 - whatever it is, the waiting test must hear of it
         answer = (True, traceback.format_exc())

@@ -19,6 +19,7 @@ from projects import jobs, uploads
 from projects.errors import Refused
 from projects.models import Candidate, LogEntry, Membership, Passage, Project
 from projects.running import Lost
+from tests import ground
 from tests.annotate.importing_pages import Pages, csv_of, mocha_of, rows
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -275,7 +276,7 @@ def test_an_import_cancelled_in_the_middle_leaves_nothing(pages: Pages, monkeypa
             tab = threading.Thread(target=cancel_in_another_tab)
             tab.start()
             tab.join()
-            deadline = time.monotonic() + 10
+            deadline = time.monotonic() + ground.PATIENCE
             while time.monotonic() < deadline:
                 on_progress(done, total)
 

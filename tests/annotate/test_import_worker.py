@@ -3,7 +3,6 @@
 import os
 import re
 import signal
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import timedelta
@@ -20,6 +19,7 @@ from projects import jobs
 from projects.models import Candidate, Membership, Passage, Project, Pulse
 from tests import ground
 from tests.annotate.importing_pages import Pages, csv_of, rows
+from tests.ground import wait_until
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.race]
 
@@ -31,13 +31,6 @@ SPACES = 16
 @pytest.fixture
 def pages(project: Project, manager: Membership, client_of: Callable[[Membership], Client]) -> Pages:
     return Pages(client_of(manager), project)
-
-
-def wait_until(is_so: Callable[[], bool], seconds: float = 90.0) -> None:
-    deadline = time.monotonic() + seconds
-    while not is_so():
-        assert time.monotonic() < deadline, "It did not happen in time."
-        time.sleep(0.02)
 
 
 def is_in(job: Import, *states: str) -> Callable[[], bool]:

@@ -15,6 +15,7 @@ from annotate.models import Batch, Import, Judgment
 from projects.errors import Refused
 from projects.importing import FileRefused, Options, Report
 from projects.models import Candidate, Dataset, LogEntry, Membership, MinimalPair, Passage, Project, Question, Reference
+from tests import ground
 
 HEADER = "passage_id,passage,question_id,question,reference,id,candidate,source,split\n"
 ROWS = "".join(
@@ -263,7 +264,7 @@ def test_two_at_once_write_one_import(tmp_path: Path, transactional_db: None) ->
             checked = importing.check_file(
                 project=project, path=path, name="a", folder=tmp_path / f"s{number}", options=Options(format="csv")
             )
-            together.wait(20)
+            together.wait(ground.PATIENCE)
             importing.write(project=project, checked=checked, actor=actor)
             results.append("written")
         except Refused as refusal:
@@ -275,7 +276,7 @@ def test_two_at_once_write_one_import(tmp_path: Path, transactional_db: None) ->
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(60)
+        thread.join(ground.PATIENCE)
     assert sorted(results) == ["This file was already imported as #1.", "written"]
     assert Candidate.objects.count() == 8
 

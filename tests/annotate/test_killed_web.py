@@ -56,7 +56,7 @@ class Shift:
             path = reply.location
 
     def _until_answered(self, act: Callable[[], T]) -> T | None:
-        until = time.monotonic() + 20
+        until = time.monotonic() + ground.PATIENCE
         while time.monotonic() < until:
             try:
                 return act()
@@ -125,7 +125,7 @@ def test_killed_workers_lose_nothing_that_was_acknowledged(project: Project, sca
                 os.kill(victims[n % len(victims)], signal.SIGKILL)
         stop.set()
         for thread in threads:
-            thread.join(30)
+            thread.join(ground.PATIENCE)
     assert sum(shift.n_retries for shift in shifts) > 0, "no request met a kill: the test has shown nothing"
     assert_all_is_stored_once(shifts)
 
@@ -138,14 +138,14 @@ def test_a_polite_end_finishes_what_is_in_flight(project: Project, scale: int) -
         with two_workers() as (url, master):
             shifts = hire(project, url, stop)
             threads = start(shifts)
-            until = time.monotonic() + 10
+            until = time.monotonic() + ground.PATIENCE
             while sum(len(shift.acknowledged) for shift in shifts) < 20 and time.monotonic() < until:
                 time.sleep(0.02)
             master.send_signal(signal.SIGTERM)
             stop.set()
             for thread in threads:
-                thread.join(30)
-            assert master.wait(30) == 0
+                thread.join(ground.PATIENCE)
+            assert master.wait(ground.PATIENCE) == 0
         assert_all_is_stored_once(shifts)
         acknowledged = {uuid for shift in shifts for uuid in shift.acknowledged}
         stored = Assignment.objects.submitted().filter(annotator__project=project, hit__batch__state="open")

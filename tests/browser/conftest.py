@@ -7,7 +7,7 @@ import pytest
 from django.conf import settings
 from django.contrib.auth import BACKEND_SESSION_KEY, HASH_SESSION_KEY, SESSION_KEY
 from django.contrib.sessions.backends.db import SessionStore
-from playwright.sync_api import Browser, BrowserContext, Page
+from playwright.sync_api import Browser, BrowserContext, Page, expect
 
 from projects.models import User
 from tests.browser import chromium
@@ -17,6 +17,8 @@ WIDE = {"width": 1440, "height": 900}
 PHONE = {"width": 390, "height": 844}
 
 SignedIn = Callable[..., Page]
+
+expect.set_options(timeout=30_000)
 
 
 @pytest.fixture(scope="session")
@@ -39,8 +41,8 @@ def signed_in(browser: Browser, browser_context_args: dict[str, Any], live_site:
 
     def open_page(user: User | None, **options: Any) -> Page:
         context = browser.new_context(**{**browser_context_args, "base_url": live_site.url, **options})
-        context.set_default_timeout(10_000)
-        context.set_default_navigation_timeout(30_000)
+        context.set_default_timeout(60_000)
+        context.set_default_navigation_timeout(60_000)
         opened.append(context)
         if user is not None:
             name, value = settings.SESSION_COOKIE_NAME, session_of(user)

@@ -15,6 +15,7 @@ import pytest
 import redis
 
 from config import embedded, env, guardian, servers
+from tests import ground
 
 pytestmark = [
     pytest.mark.race,
@@ -89,11 +90,8 @@ class Folder:
                 found.append(int(entry.name))
         return found
 
-    def wait_until_empty(self, seconds: float = 10.0) -> None:
-        deadline = time.monotonic() + seconds
-        while left := self.processes():
-            assert time.monotonic() < deadline, f"{len(left)} processes are left behind"
-            time.sleep(0.1)
+    def wait_until_empty(self) -> None:
+        ground.wait_until(lambda: not self.processes(), "processes are left behind")
 
 
 @contextmanager
@@ -105,7 +103,7 @@ def _folder(path: Path) -> Iterator[Folder]:
         for process in folder.started:
             process.kill()
             process.communicate()
-        folder.wait_until_empty(20)
+        folder.wait_until_empty()
 
 
 @contextmanager
@@ -182,10 +180,7 @@ def test_a_server_that_dies_is_started_again(folder: Folder) -> None:
     for word in ("valkey-server", "/postgres"):
         (pid, *_) = folder.processes(word)
         os.kill(pid, signal.SIGKILL)
-    deadline = time.monotonic() + 15
-    while not folder.answers():
-        assert time.monotonic() < deadline, "the servers did not come back"
-        time.sleep(0.1)
+    ground.wait_until(folder.answers, "the servers did not come back")
 
 
 def test_a_start_right_after_the_last_end_works_every_time(folder: Folder) -> None:

@@ -6,7 +6,6 @@ import signal
 import socket
 import subprocess
 import sys
-import time
 import urllib.request
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -16,6 +15,7 @@ import pytest
 
 from config import env
 from tests import ground
+from tests.ground import wait_until
 
 pytestmark = [
     pytest.mark.race,
@@ -73,13 +73,6 @@ def _processes() -> Iterator[tuple[int, int, str]]:
             continue
 
 
-def _wait(reached: Callable[[], object], what: str, seconds: float = 90.0) -> None:
-    deadline = time.monotonic() + seconds
-    while not reached():
-        assert time.monotonic() < deadline, what
-        time.sleep(0.1)
-
-
 def _is_alive(pid: int) -> bool:
     try:
         return "Z" not in Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
@@ -101,36 +94,36 @@ def serve() -> Iterator[Callable[..., Served]]:
     for served in started:
         if served.process.poll() is None:
             served.process.send_signal(signal.SIGINT)
-        served.process.communicate(timeout=40)
+        served.process.communicate(timeout=ground.PATIENCE)
 
 
 def test_web_server_and_worker_run_come_back_and_end_together(serve: Callable[..., Served]) -> None:
     from config.celery import app
 
     served = serve("--port", str(ground.free_port()))
-    _wait(served.answers, "the site does not answer")
-    _wait(lambda: app.control.ping(timeout=0.5), "the worker does not answer")
+    wait_until(served.answers, "the site does not answer")
+    wait_until(lambda: app.control.ping(timeout=2, limit=1), "the worker does not answer")
 
     for word in ("gunicorn", "celery"):
         (before, *_) = served.children(word)
         os.kill(before, signal.SIGKILL)
-        _wait(partial(_has_another, served, word, before), f"{word} did not come back")
-    _wait(served.answers, "the site did not come back")
-    _wait(lambda: app.control.ping(timeout=0.5), "the worker did not come back")
+        wait_until(partial(_has_another, served, word, before), f"{word} did not come back")
+    wait_until(served.answers, "the site did not come back")
+    wait_until(lambda: app.control.ping(timeout=2, limit=1), "the worker did not come back")
 
     family = served.children("")
     served.process.send_signal(signal.SIGINT)
-    assert served.process.wait(40) == 0
+    assert served.process.wait(ground.PATIENCE) == 0
     left = [pid for pid in family if _is_alive(pid) and "guardian" not in Path(f"/proc/{pid}/cmdline").read_text()]
     assert left == []
 
 
 def test_children_end_when_their_parent_is_killed(serve: Callable[..., Served]) -> None:
     served = serve("--port", str(ground.free_port()))
-    _wait(lambda: len(_workers(served)) >= 3, "the site's processes do not come up")
+    wait_until(lambda: len(_workers(served)) >= 3, "the site's processes do not come up")
     children = _workers(served)
     served.process.kill()
-    _wait(lambda: not any(_is_alive(pid) for pid in children), "children outlive their parent")
+    wait_until(lambda: not any(_is_alive(pid) for pid in children), "children outlive their parent")
 
 
 def test_a_taken_port_is_refused_if_it_was_asked_for() -> None:
@@ -139,7 +132,7 @@ def test_a_taken_port_is_refused_if_it_was_asked_for() -> None:
         taken.listen()
         port = taken.getsockname()[1]
         served = Served("--port", str(port))
-        said, _ = served.process.communicate(timeout=90)
+        said, _ = served.process.communicate(timeout=ground.PATIENCE)
     assert served.process.returncode == 1
     assert f"Port {port} of 127.0.0.1 is taken" in said
 
@@ -148,13 +141,13 @@ def test_without_a_wish_a_free_port_is_found_and_two_sites_share_a_folder(serve:
     first, second = serve(), serve()
     assert first.address != second.address
     assert "Port 8000 is taken; taking" in second.said
-    _wait(first.answers, "the first site does not answer")
-    _wait(second.answers, "the second site does not answer")
-    _wait(lambda: _clocks(first) + _clocks(second) == 1, "the sites have not one clock between them")
+    wait_until(first.answers, "the first site does not answer")
+    wait_until(second.answers, "the second site does not answer")
+    wait_until(lambda: _clocks(first) + _clocks(second) == 1, "the sites have not one clock between them")
     keeper, other = (first, second) if _clocks(first) else (second, first)
     keeper.process.send_signal(signal.SIGINT)
-    keeper.process.wait(40)
-    _wait(lambda: _clocks(other) == 1, "nobody keeps the clock")
+    keeper.process.wait(ground.PATIENCE)
+    wait_until(lambda: _clocks(other) == 1, "nobody keeps the clock")
 
 
 def _workers(served: Served) -> list[int]:

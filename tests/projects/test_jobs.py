@@ -4,7 +4,7 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from datetime import timedelta
 from typing import Any
 
@@ -18,6 +18,7 @@ from projects import jobs, running, tasks
 from projects.errors import Refused
 from projects.models import Membership, Project, Pulse
 from tests import ground
+from tests.ground import wait_until
 from tests.projects.slow_job import writes
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -59,13 +60,6 @@ def make_job(manager: Membership, **over: Any) -> Import:
     job = Import.objects.create(project=manager.project, number=number, requested_by=manager, **made)
     job.refresh_from_db()
     return job
-
-
-def wait_until(is_so: Callable[[], bool], seconds: float = 15.0) -> None:
-    deadline = time.monotonic() + seconds
-    while not is_so():
-        assert time.monotonic() < deadline, "It did not happen in time."
-        time.sleep(0.02)
 
 
 def test_a_job_runs_and_is_done(project: Project, manager: Membership) -> None:
@@ -201,7 +195,7 @@ def test_a_worker_that_wakes_late_rolls_back(project: Project, manager: Membersh
 
     def sleeps(job: Import, on_progress: running.OnProgress) -> None:
         job.project.datasets.create(name="by the one who slept")
-        may_go_on.wait(10)
+        may_go_on.wait(ground.PATIENCE)
 
     def first_worker() -> None:
         with pytest.MonkeyPatch.context() as patch:
@@ -233,7 +227,7 @@ def test_whoever_has_lost_the_job_hears_of_it_in_the_middle(project: Project, ma
         stolen = threading.Thread(target=steal)
         stolen.start()
         stolen.join()
-        deadline = time.monotonic() + 10
+        deadline = time.monotonic() + ground.PATIENCE
         while time.monotonic() < deadline:
             on_progress(1, 2)
             time.sleep(0.01)
