@@ -7,20 +7,20 @@ from typing import Any, cast
 import orjson
 from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect, JsonResponse, RawPostDataException
-from django.middleware.csrf import get_token
+from django.middleware.csrf import REASON_BAD_ORIGIN, get_token
 from django.shortcuts import redirect, render
 from django.urls import Resolver404, resolve, reverse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from annotate import drafts, judging, serving
-from annotate.forms import ReturnForm, Sent, read_rating
-from annotate.models import Assignment, Judgment, Remark
-from annotate.views.rating import render_assignment, shown_items
-from projects.access import ProjectRequest, Right, SignedInRequest, fetch_membership, requires, signed_in
+from annotate.forms import ReturnForm, read_rating
+from annotate.models import Assignment
+from annotate.views.not_stored import keep_as_draft, keep_at_farewell, render_closed, render_conflict, show_at_farewell
+from annotate.views.rating import render_assignment
+from projects.access import ProjectRequest, Right, SignedInRequest, requires, signed_in
 from projects.errors import Refused
 from projects.models import Membership, Project
-from projects.rubrics import frozen_criteria
 
 _SHOWN = (
     *("uuid", "state", "layout", "due_at", "extended_at", "hit__batch__rubric_id", "draft__answers"),
@@ -36,34 +36,7 @@ def work_start(request: ProjectRequest, project: Project) -> HttpResponse:
     return _next(request, project)
 
 
-def _keep_at_farewell(
-    request: SignedInRequest, membership: Membership, reason: str, *, assignment_uuid: uuid.UUID
-) -> HttpResponse | None:
-    """A form that comes too late, from a holder whose right has gone: kept as the draft, and shown."""
-    assignment = Assignment.objects.filter(uuid=assignment_uuid, annotator=membership.pk).first()
-    if assignment is None:
-        return None
-    sent = read_rating(request.POST)
-    was_stored = bool(assignment.answers_sha256) and assignment.answers_sha256 == judging.content_sha256(sent)
-    context = {
-        "reason": reason,
-        "was_stored": was_stored,
-        "is_kept": not was_stored and _keep_as_draft(membership, assignment_uuid, sent),
-        "criteria": frozen_criteria(assignment.hit.batch.rubric_id),
-        "rows": _sent_rows(assignment, sent),
-    }
-    return render(request, "annotate/hit_closed.html", context, status=HTTPStatus.FORBIDDEN)
-
-
-def _keep_as_draft(annotator: Membership, assignment_uuid: uuid.UUID, sent: Sent) -> bool:
-    try:
-        drafts.save_form(annotator=annotator, assignment_uuid=assignment_uuid, sent=sent)
-    except Refused:
-        return False
-    return True
-
-
-@requires(Right.WORK, farewell=_keep_at_farewell)
+@requires(Right.WORK, farewell=keep_at_farewell)
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 def work_show(request: ProjectRequest, project: Project, assignment_uuid: uuid.UUID) -> HttpResponse:
@@ -87,10 +60,12 @@ def _submit(request: ProjectRequest, project: Project, assignment_uuid: uuid.UUI
         return render_assignment(
             request, project, assignment, sent=sent, errors=refusal.errors, status=HTTPStatus.UNPROCESSABLE_ENTITY
         )
-    except (judging.Conflict, judging.Gone) as refusal:
-        if isinstance(refusal, judging.Gone):
-            _keep_as_draft(request.membership, assignment_uuid, sent)
-        return _render_conflict(request, _assignment(request.membership, assignment_uuid), sent, refusal.message)
+    except judging.Conflict as refusal:
+        return render_conflict(request, _assignment(request.membership, assignment_uuid), sent, refusal.message)
+    except judging.Gone as refusal:
+        is_kept = keep_as_draft(request.membership, assignment_uuid, sent)
+        assignment = _assignment(request.membership, assignment_uuid)
+        return render_closed(request, assignment, sent, refusal.message, is_kept=is_kept)
     if submitted.was_stored:
         messages.info(request, "Those answers were already saved.")
     elif submitted.mark == Assignment.Mark.SURPLUS:
@@ -196,15 +171,26 @@ def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
         match = resolve(request.path_info)
     except Resolver404:
         match = None
-    if match is not None and match.view_name == "annotate:work-show" and request.user.is_authenticated:
-        door = cast("ProjectRequest", request)
-        door.membership = fetch_membership(door.user, match.kwargs["slug"], Right.WORK)
-        door.project = door.membership.project
-        assignment = _assignment(door.membership, match.kwargs["assignment_uuid"])
-        sent = read_rating(request.POST)
-        messages.warning(request, "Your sign-in had changed since this page was opened. Please submit once more.")
-        return render_assignment(request, door.project, assignment, sent=sent, status=HTTPStatus.FORBIDDEN)
-    return render(request, "403_csrf.html", {"reason": reason}, status=HTTPStatus.FORBIDDEN)
+    if match is None or match.view_name != "annotate:work-show" or not request.user.is_authenticated:
+        return render(request, "403_csrf.html", {"reason": reason}, status=HTTPStatus.FORBIDDEN)
+    show_again = _show_again if _is_of_this_site(request, reason) else _show_again_from_elsewhere
+    return cast("HttpResponse", show_again(request, **match.kwargs))
+
+
+def _is_of_this_site(request: HttpRequest, reason: str) -> bool:
+    """Whether the browser says that one of our own pages sent the form; Django looked at its word first."""
+    return "Origin" in request.headers and not reason.startswith(REASON_BAD_ORIGIN.partition("%")[0])
+
+
+def _fill_in_again(request: ProjectRequest, project: Project, assignment_uuid: uuid.UUID) -> HttpResponse:
+    assignment = _assignment(request.membership, assignment_uuid)
+    messages.warning(request, "Your sign-in had changed since this page was opened. Please submit once more.")
+    sent = read_rating(request.POST)
+    return render_assignment(request, project, assignment, sent=sent, status=HTTPStatus.FORBIDDEN)
+
+
+_show_again = requires(Right.WORK, farewell=keep_at_farewell)(_fill_in_again)
+_show_again_from_elsewhere = requires(Right.WORK, farewell=show_at_farewell)(_fill_in_again)
 
 
 def _assignment(annotator: Membership, assignment_uuid: uuid.UUID) -> Assignment:
@@ -217,48 +203,6 @@ def _assignment(annotator: Membership, assignment_uuid: uuid.UUID) -> Assignment
         )
     except Assignment.DoesNotExist as error:
         raise Http404("No such HIT.") from error
-
-
-def _render_conflict(request: ProjectRequest, assignment: Assignment, sent: Sent, message: str) -> HttpResponse:
-    """What is stored beside what was sent; the stored answers stay."""
-    stored: dict[int, dict[str, Any]] = {}
-    for item_id, key, value in Judgment.objects.filter(assignment=assignment).values_list(
-        "item_id", "criterion__key", "value"
-    ):
-        stored.setdefault(item_id, {})[key] = value
-    cannot = dict(Remark.objects.filter(assignment=assignment).values_list("item_id", "cannot_judge_reason"))
-    criteria = frozen_criteria(assignment.hit.batch.rubric_id)
-    rows = [
-        {
-            "number": place + 1,
-            "question": item.question,
-            "candidate_text": item.text,
-            "stored": [stored.get(item.id, {}).get(criterion.key) for criterion in criteria],
-            "sent": [sent.values.get(place, {}).get(criterion.key) for criterion in criteria],
-            "stored_cannot": cannot.get(item.id, ""),
-            "sent_cannot": sent.cannot.get(place, ""),
-        }
-        for place, item in enumerate(shown_items(assignment.layout))
-    ]
-    context = {"message": message, "rows": rows, "criteria": criteria, "assignment": assignment}
-    return render(request, "annotate/hit_conflict.html", context, status=HTTPStatus.CONFLICT)
-
-
-def _sent_rows(assignment: Assignment, sent: Sent) -> list[dict[str, Any]]:
-    """What a form said of each item, in the order shown."""
-    criteria = frozen_criteria(assignment.hit.batch.rubric_id)
-    return [
-        {
-            "number": place + 1,
-            "question": item.question,
-            "candidate_text": item.text,
-            "values": [sent.values.get(place, {}).get(criterion.key, "") for criterion in criteria],
-            "cannot": sent.cannot.get(place, ""),
-            "comment": sent.comments.get(place, ""),
-            "is_flagged": place in sent.flags,
-        }
-        for place, item in enumerate(shown_items(assignment.layout))
-    ]
 
 
 def _see_other(url: str) -> HttpResponseRedirect:

@@ -154,7 +154,7 @@ def test_a_repeat_of_what_is_stored_hears_that_it_was_saved(
     again = client.post(url, form)
     other = client.post(url, {f"a{place}-correctness": "1" for place in range(3)})
     assert "already saved" in again.content.decode()
-    assert "takes no more answers" in other.content.decode()
+    assert "was not kept" in other.content.decode()
     assert set(Judgment.objects.values_list("value", flat=True)) == {4}
     assert not Draft.objects.exists()
 
@@ -175,3 +175,53 @@ def test_a_right_that_goes_behind_the_door_keeps_the_answers_too(
     assert page.status_code == 409
     assert "on hold" in page.content.decode()
     assert values_of(Draft.objects.get()) == KEPT
+
+
+def with_stale_token(membership: Membership, **headers: str) -> Client:
+    """A browser whose token has changed since the form was opened."""
+    assert membership.user is not None
+    client = Client(enforce_csrf_checks=True, headers=headers)
+    client.force_login(membership.user, backend="django.contrib.auth.backends.ModelBackend")
+    return client
+
+
+@pytest.mark.parametrize("how", REASONS)
+def test_a_stale_token_and_a_lost_right_together_lose_nothing(assignment: Assignment, url: str, how: str) -> None:
+    client = with_stale_token(assignment.annotator, origin="http://testserver")
+    take_away(assignment.annotator, how)
+    page = client.post(url, FORM | {"csrfmiddlewaretoken": "stale"})
+    text = page.content.decode()
+    assert page.status_code == 403
+    assert REASONS[how] in text
+    assert "kept as a draft" in text
+    assert "<b>4</b>" in text
+    assert "half right" in text
+    assert values_of(Draft.objects.get()) == KEPT
+
+
+@pytest.mark.parametrize("headers", [{}, {"origin": "https://elsewhere.example"}, {"origin": "null"}])
+def test_a_form_from_elsewhere_is_shown_and_changes_nothing(
+    assignment: Assignment, url: str, headers: dict[str, str]
+) -> None:
+    client = with_stale_token(assignment.annotator, **headers)
+    take_away(assignment.annotator, "suspended")
+    page = client.post(url, FORM | {"csrfmiddlewaretoken": "stale"})
+    text = page.content.decode()
+    assert page.status_code == 403
+    assert "half right" in text
+    assert "was not kept" in text
+    assert not Draft.objects.exists()
+
+
+def test_a_stale_token_opens_nothing_to_others(
+    assignment: Assignment, url: str, other_annotator: Membership, stranger: User
+) -> None:
+    take_away(other_annotator, "suspended")
+    form = FORM | {"csrfmiddlewaretoken": "stale"}
+    page = with_stale_token(other_annotator, origin="http://testserver").post(url, form)
+    assert page.status_code == 403
+    assert assignment.hit.passage.text not in page.content.decode()
+    client = Client(enforce_csrf_checks=True)
+    client.force_login(stranger, backend="django.contrib.auth.backends.ModelBackend")
+    assert client.post(url, form, headers={"origin": "http://testserver"}).status_code == 404
+    assert not Draft.objects.exists()

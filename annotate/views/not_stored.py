@@ -1,0 +1,156 @@
+"""The pages that show what an annotator sent and the server did not store: nothing typed is lost."""
+
+import uuid
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from http import HTTPStatus
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+
+from annotate import drafts, judging
+from annotate.forms import Sent, read_rating
+from annotate.models import Assignment, Judgment, Remark
+from annotate.views.rating import ShownItem, shown_items
+from measures.rubric import say_number
+from projects.access import SignedInRequest
+from projects.errors import Refused
+from projects.models import Membership
+from projects.rubrics import CriterionOnPage, frozen_criteria
+
+
+@dataclass(frozen=True)
+class Said:
+    """What one form says of one item; the values are written out, in the order of the criteria."""
+
+    values: list[str]
+    cannot: str
+    is_flagged: bool
+    comment: str
+
+
+def keep_at_farewell(
+    request: SignedInRequest, membership: Membership, reason: str, *, assignment_uuid: uuid.UUID
+) -> HttpResponse | None:
+    """A form that comes too late, from a holder whose right has gone: kept as the draft, and shown."""
+    return _say_farewell(request, membership, reason, assignment_uuid, may_keep=True)
+
+
+def show_at_farewell(
+    request: SignedInRequest, membership: Membership, reason: str, *, assignment_uuid: uuid.UUID
+) -> HttpResponse | None:
+    """The same for a form that may come from another site: shown, but it changes nothing here."""
+    return _say_farewell(request, membership, reason, assignment_uuid, may_keep=False)
+
+
+def _say_farewell(
+    request: SignedInRequest, membership: Membership, reason: str, assignment_uuid: uuid.UUID, *, may_keep: bool
+) -> HttpResponse | None:
+    assignment = Assignment.objects.filter(uuid=assignment_uuid, annotator=membership.pk).first()
+    if assignment is None:
+        return None
+    sent = read_rating(request.POST)
+    was_stored = bool(assignment.answers_sha256) and assignment.answers_sha256 == judging.content_sha256(sent)
+    is_kept = may_keep and not was_stored and keep_as_draft(membership, assignment_uuid, sent)
+    return render_closed(
+        request, assignment, sent, reason, was_stored=was_stored, is_kept=is_kept, status=HTTPStatus.FORBIDDEN
+    )
+
+
+def keep_as_draft(annotator: Membership, assignment_uuid: uuid.UUID, sent: Sent) -> bool:
+    try:
+        drafts.save_form(annotator=annotator, assignment_uuid=assignment_uuid, sent=sent)
+    except Refused:
+        return False
+    return True
+
+
+def render_closed(
+    request: HttpRequest,
+    assignment: Assignment,
+    sent: Sent,
+    reason: str,
+    *,
+    is_kept: bool,
+    was_stored: bool = False,
+    status: int = HTTPStatus.CONFLICT,
+) -> HttpResponse:
+    """What was sent, and why it was not submitted."""
+    criteria = frozen_criteria(assignment.hit.batch.rubric_id)
+    rows = [
+        {**_named(place, item), **asdict(_sent(place, sent, criteria))}
+        for place, item in enumerate(shown_items(assignment.layout))
+    ]
+    context = {"reason": reason, "was_stored": was_stored, "is_kept": is_kept, "criteria": criteria, "rows": rows}
+    return render(request, "annotate/hit_closed.html", context, status=status)
+
+
+def render_conflict(request: HttpRequest, assignment: Assignment, sent: Sent, message: str) -> HttpResponse:
+    """What is stored beside what was sent; the stored answers stay."""
+    values: dict[int, dict[str, Any]] = {}
+    for item_id, key, value in Judgment.objects.filter(assignment=assignment).values_list(
+        "item_id", "criterion__key", "value"
+    ):
+        values.setdefault(item_id, {})[key] = value
+    remarks = {remark.item_id: remark for remark in Remark.objects.filter(assignment=assignment)}
+    criteria = frozen_criteria(assignment.hit.batch.rubric_id)
+    rows = [
+        _pair(
+            _named(place, item),
+            criteria,
+            _stored(values.get(item.id, {}), remarks.get(item.id), criteria),
+            _sent(place, sent, criteria),
+        )
+        for place, item in enumerate(shown_items(assignment.layout))
+    ]
+    context = {"message": message, "rows": rows, "n_differing": sum(row["differs"] for row in rows)}
+    return render(request, "annotate/hit_conflict.html", context, status=HTTPStatus.CONFLICT)
+
+
+def _named(place: int, item: ShownItem) -> dict[str, Any]:
+    return {"number": place + 1, "question": item.question, "candidate_text": item.text}
+
+
+def _pair(row: dict[str, Any], criteria: tuple[CriterionOnPage, ...], stored: Said, sent: Said) -> dict[str, Any]:
+    """One item with both versions, line by line: name, both texts, and whether they differ."""
+    lines = [
+        (criterion.name, mine, theirs)
+        for criterion, mine, theirs in zip(criteria, stored.values, sent.values, strict=True)
+    ]
+    lines += [
+        ("Cannot be judged", stored.cannot, sent.cannot),
+        ("Problem", "flagged" * stored.is_flagged, "flagged" * sent.is_flagged),
+        ("Comment", stored.comment, sent.comment),
+    ]
+    shown = [
+        {"name": name, "stored": mine, "sent": theirs, "differs": mine != theirs}
+        for name, mine, theirs in lines
+        if mine or theirs
+    ]
+    return {**row, "lines": shown, "differs": stored != sent}
+
+
+def _stored(values: Mapping[str, float | None], remark: Remark | None, criteria: tuple[CriterionOnPage, ...]) -> Said:
+    return Said(
+        values=[_written(values.get(criterion.key)) for criterion in criteria],
+        cannot=remark.cannot_judge_reason if remark else "",
+        is_flagged=bool(remark and remark.is_flagged),
+        comment=remark.comment if remark else "",
+    )
+
+
+def _sent(place: int, sent: Sent, criteria: tuple[CriterionOnPage, ...]) -> Said:
+    """As it would be stored: an item that cannot be judged has no values."""
+    cannot = sent.cannot.get(place, "")
+    values = {} if cannot else sent.values.get(place, {})
+    return Said(
+        values=[_written(values.get(criterion.key)) for criterion in criteria],
+        cannot=cannot,
+        is_flagged=place in sent.flags,
+        comment=sent.comments.get(place, ""),
+    )
+
+
+def _written(value: float | str | None) -> str:
+    return "" if value is None else value if isinstance(value, str) else say_number(value)
