@@ -1,18 +1,45 @@
-"""Judging: batches cut into HITs, assignments, judgments, imports."""
+"""Judging: batches cut into HITs, assignments, judgments, imports; qualification, quality and pay."""
 
 from annotate.models.assignment import Assignment, Draft, Judgment, Remark
 from annotate.models.batch import Batch, BatchAnnotator, DailyCount, Hit, Item
 from annotate.models.imports import Import
+from annotate.models.payment import LedgerEntry, Payment
+from annotate.models.plan import OverlapPlan
+from annotate.models.qualification import Attempt, Grant, Qualification, QualificationItem, QualificationTest
+from annotate.models.quality import (
+    Adjudication,
+    AnnotatorFigures,
+    Finding,
+    Notice,
+    QualityRules,
+    Review,
+    ReviewVerdict,
+)
 
 __all__ = [
+    "Adjudication",
+    "AnnotatorFigures",
     "Assignment",
+    "Attempt",
     "Batch",
     "BatchAnnotator",
     "DailyCount",
     "Draft",
+    "Finding",
+    "Grant",
     "Hit",
     "Import",
     "Item",
     "Judgment",
+    "LedgerEntry",
+    "Notice",
+    "OverlapPlan",
+    "Payment",
+    "Qualification",
+    "QualificationItem",
+    "QualificationTest",
+    "QualityRules",
     "Remark",
+    "Review",
+    "ReviewVerdict",
 ]

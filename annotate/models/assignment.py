@@ -60,7 +60,14 @@ class Assignment(models.Model):
     item_seconds = ArrayField(models.FloatField(), null=True, blank=True)
     has_odd_times = models.BooleanField(db_default=False)
     return_reason = models.TextField(blank=True, db_default="")
+    decided_at = models.DateTimeField(null=True, blank=True)
+    decided_by = models.ForeignKey(
+        Membership, on_delete=models.PROTECT, null=True, blank=True, related_name="+", db_index=False
+    )
+    decision_reason = models.TextField(blank=True, db_default="")
+    is_unpaid = models.BooleanField(db_default=False)
     reply = models.TextField(blank=True, db_default="")
+    replied_at = models.DateTimeField(null=True, blank=True)
 
     objects = AssignmentQuerySet.as_manager()
 

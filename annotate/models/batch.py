@@ -5,6 +5,7 @@ from django.db import models
 from django.db.models import F, Q
 from django.db.models.functions import Now
 
+from annotate.models.plan import OverlapPlan
 from projects.models import Candidate, Instructions, Membership, Passage, Project, Question, Rubric
 
 ROUND = 2**32
@@ -44,6 +45,12 @@ class Batch(models.Model):
 
     class Presentation(models.TextChoices):
         PAGE = "page", "all items on a page"
+        ONE = "one", "one item at a time, no looking back"
+
+    class UseOfTrial(models.TextChoices):
+        LEAVE_OUT = "leave_out", "leave the trial's candidates out"
+        COUNT = "count", "count the trial's judgments"
+        ANEW = "anew", "collect the trial's candidates anew"
 
     project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="batches", db_index=False)
     number = models.PositiveIntegerField()
@@ -67,6 +74,11 @@ class Batch(models.Model):
         Instructions, on_delete=models.PROTECT, null=True, blank=True, related_name="batches"
     )
     has_named_annotators = models.BooleanField(default=False)
+    requires_qualification = models.BooleanField(db_default=True, default=True)
+    trial = models.ForeignKey("self", on_delete=models.PROTECT, null=True, blank=True, related_name="full_batches")
+    use_of_trial = models.CharField(max_length=10, choices=UseOfTrial.choices, blank=True, db_default="", default="")
+    plan = models.ForeignKey(OverlapPlan, on_delete=models.PROTECT, null=True, blank=True, related_name="batches")
+    control_plan = models.JSONField(db_default=models.Value({}, models.JSONField()), default=dict, blank=True)
     selection = models.JSONField(default=dict)
     seed = models.BigIntegerField(default=0)
     n_hits = models.PositiveIntegerField(default=0)
@@ -86,6 +98,10 @@ class Batch(models.Model):
             models.CheckConstraint(condition=Q(hit_size__gte=1), name="batch_hit_size"),
             models.CheckConstraint(
                 condition=~Q(kind="imported") | Q(state__in=("closed", "archived")), name="batch_imported_is_closed"
+            ),
+            models.CheckConstraint(
+                condition=Q(trial=None, use_of_trial="") | Q(trial__isnull=False) & ~Q(use_of_trial=""),
+                name="batch_use_of_trial",
             ),
         ]
         indexes = [
@@ -160,7 +176,7 @@ class Hit(models.Model):
 
 
 class Item(models.Model):
-    """One candidate (or control) in a HIT; position is its canonical order."""
+    """One candidate (or control) in a HIT, or a control in a batch's pool; position is its canonical order."""
 
     class Control(models.TextChoices):
         NONE = "none", "none"
@@ -168,6 +184,15 @@ class Item(models.Model):
         REPEAT = "repeat", "repeat"
         DEGRADED = "degraded", "degraded"
         SOURCE = "source", "source"
+
+    class Recipe(models.TextChoices):
+        """How the text of a control came about."""
+
+        REFERENCE = "reference", "a reference itself"
+        EDITED_REFERENCE = "edited", "an edited reference"
+        OTHER_REFERENCE = "other", "the reference of another question"
+        KNOWN_CANDIDATE = "candidate", "a candidate whose score is known"
+        DEGRADED = "degraded", "a degraded answer"
 
     hit = models.ForeignKey(Hit, on_delete=models.PROTECT, null=True, blank=True, related_name="items", db_index=False)
     question = models.ForeignKey(Question, on_delete=models.PROTECT, related_name="items", db_index=False)
@@ -183,6 +208,9 @@ class Item(models.Model):
         Membership, on_delete=models.PROTECT, null=True, blank=True, related_name="+", db_index=False
     )
     accepted_at = models.DateTimeField(null=True, blank=True)
+    pool_of = models.ForeignKey(Batch, on_delete=models.PROTECT, null=True, blank=True, related_name="pool")
+    recipe = models.CharField(max_length=20, choices=Recipe.choices, blank=True, db_default="", default="")
+    retired_at = models.DateTimeField(null=True, blank=True)
 
     class Meta:
         ordering = ("position",)
@@ -194,6 +222,10 @@ class Item(models.Model):
             models.CheckConstraint(
                 condition=~Q(control="none") | Q(candidate__isnull=False, hit__isnull=False),
                 name="item_ordinary_has_candidate",
+            ),
+            models.CheckConstraint(
+                condition=Q(hit=None, pool_of__isnull=False) | Q(hit__isnull=False, pool_of=None),
+                name="item_in_hit_or_pool",
             ),
         ]
 

@@ -45,6 +45,7 @@ class Passage(models.Model):
     documents = models.JSONField(null=True, blank=True)
     split = models.CharField(max_length=40, blank=True, db_default="")
     withdrawn_at = models.DateTimeField(null=True, blank=True)
+    withdrawn_why = models.TextField(blank=True, db_default="", default="")
 
     class Meta:
         ordering = ("id",)
@@ -126,6 +127,7 @@ class Candidate(models.Model):
     confidence = models.FloatField(null=True, blank=True)
     metadata = models.JSONField(db_default=models.Value({}, models.JSONField()))
     withdrawn_at = models.DateTimeField(null=True, blank=True)
+    withdrawn_why = models.TextField(blank=True, db_default="", default="")
 
     objects = CandidateQuerySet.as_manager()
 

@@ -51,6 +51,10 @@ class Project(models.Model):
     time_limit_minutes = models.PositiveIntegerField(
         default=60, validators=[MinValueValidator(1), MaxValueValidator(60 * 24 * 14)]
     )
+    approve_after_days = models.PositiveSmallIntegerField(
+        default=7, null=True, blank=True, validators=[MaxValueValidator(365)]
+    )
+    hourly_floor_cents = models.PositiveIntegerField(null=True, blank=True, validators=[MaxValueValidator(1_000_000)])
     created_at = models.DateTimeField(db_default=Now())
     deleted_at = models.DateTimeField(null=True, blank=True)
 

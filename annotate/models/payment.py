@@ -1,0 +1,74 @@
+"""The ledger: what each annotator has earned, in whole cents, and the payments that settle it."""
+
+from django.db import models
+from django.db.models import Q
+from django.db.models.functions import Now
+
+from annotate.models.assignment import Assignment
+from annotate.models.batch import Batch
+from projects.models import Membership, Project
+
+
+class Payment(models.Model):
+    """A payment made outside the app: the approved entries of a project up to a moment, marked paid once."""
+
+    project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="payments", db_index=False)
+    number = models.PositiveIntegerField()
+    cents = models.BigIntegerField()
+    n_annotators = models.PositiveIntegerField()
+    made_by = models.ForeignKey(Membership, on_delete=models.PROTECT, related_name="+", db_index=False)
+    made_at = models.DateTimeField(db_default=Now())
+    note = models.TextField(blank=True)
+
+    class Meta:
+        ordering = ("-number",)
+        constraints = [models.UniqueConstraint(fields=["project", "number"], name="payment_number")]
+
+    def __str__(self) -> str:
+        return f"payment {self.number}"
+
+
+class LedgerEntry(models.Model):
+    """One sum that an annotator has earned or lost, and why. Owed until approved, then paid; never changed."""
+
+    class Kind(models.TextChoices):
+        HIT = "hit", "HIT"
+        QUALIFICATION = "qualification", "qualification"
+        BONUS = "bonus", "bonus"
+        ADJUSTMENT = "adjustment", "adjustment"
+
+    project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="ledger", db_index=False)
+    annotator = models.ForeignKey(Membership, on_delete=models.PROTECT, related_name="ledger", db_index=False)
+    kind = models.CharField(max_length=14, choices=Kind.choices)
+    cents = models.IntegerField()
+    key = models.CharField(max_length=80)
+    assignment = models.ForeignKey(
+        Assignment, on_delete=models.PROTECT, null=True, blank=True, related_name="ledger_entries"
+    )
+    batch = models.ForeignKey(
+        Batch, on_delete=models.PROTECT, null=True, blank=True, related_name="ledger", db_index=False
+    )
+    note = models.TextField(blank=True)
+    made_by = models.ForeignKey(
+        Membership, on_delete=models.PROTECT, null=True, blank=True, related_name="+", db_index=False
+    )
+    made_at = models.DateTimeField(db_default=Now())
+    approved_at = models.DateTimeField(null=True, blank=True)
+    payment = models.ForeignKey(Payment, on_delete=models.PROTECT, null=True, blank=True, related_name="entries")
+
+    class Meta:
+        ordering = ("id",)
+        verbose_name_plural = "ledger entries"
+        constraints = [
+            models.UniqueConstraint(fields=["project", "key"], name="ledger_entry_once"),
+            models.CheckConstraint(
+                condition=Q(payment=None) | Q(approved_at__isnull=False), name="ledger_entry_paid_is_approved"
+            ),
+        ]
+        indexes = [
+            models.Index(fields=["annotator", "-id"], name="ledger_of_annotator"),
+            models.Index(fields=["project"], condition=Q(payment=None), name="ledger_unpaid"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.cents} cents for {self.kind}"

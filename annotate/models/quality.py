@@ -1,0 +1,175 @@
+"""The quality of annotators: rules, figures, findings, reviews, adjudications and notices."""
+
+from django.core.validators import MaxValueValidator, MinValueValidator
+from django.db import models
+from django.db.models import Q
+from django.db.models.functions import Now
+
+from annotate.models.assignment import Assignment
+from annotate.models.batch import Item
+from projects.models import Candidate, Criterion, Membership, Project
+
+
+class QualityRules(models.Model):
+    """What a project watches for; a project without a row goes by the defaults and draws no spot checks."""
+
+    project = models.OneToOneField(Project, on_delete=models.PROTECT, primary_key=True, related_name="quality_rules")
+    thresholds = models.JSONField(default=dict, blank=True)
+    spot_check_share = models.FloatField(default=0.0, validators=[MinValueValidator(0.0), MaxValueValidator(1.0)])
+    spot_check_floor = models.PositiveSmallIntegerField(default=0)
+    seed = models.BigIntegerField(default=0)
+    adjudication_wins = models.BooleanField(default=False)
+
+    class Meta:
+        verbose_name_plural = "quality rules"
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(spot_check_share__gte=0, spot_check_share__lte=1), name="quality_rules_spot_check_share"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"quality rules of {self.project_id}"
+
+
+class AnnotatorFigures(models.Model):
+    """An annotator's figures of quality, as they were after a number of submitted HITs."""
+
+    annotator = models.OneToOneField(Membership, on_delete=models.PROTECT, primary_key=True, related_name="figures")
+    figures = models.JSONField(default=dict)
+    n_submitted = models.PositiveIntegerField(default=0)
+    computed_at = models.DateTimeField()
+
+    class Meta:
+        verbose_name_plural = "annotator figures"
+
+    def __str__(self) -> str:
+        return f"figures of {self.annotator_id}"
+
+
+class Finding(models.Model):
+    """Something about an annotator's work that a person should look at, with the evidence; it decides nothing."""
+
+    class State(models.TextChoices):
+        OPEN = "open", "open"
+        DISMISSED = "dismissed", "dismissed"
+        ACTED = "acted", "acted on"
+
+    annotator = models.ForeignKey(Membership, on_delete=models.PROTECT, related_name="findings", db_index=False)
+    kind = models.CharField(max_length=40)
+    state = models.CharField(max_length=10, choices=State.choices, default=State.OPEN)
+    evidence = models.JSONField(default=dict)
+    found_at = models.DateTimeField(db_default=Now())
+    updated_at = models.DateTimeField(db_default=Now())
+    settled_by = models.ForeignKey(
+        Membership, on_delete=models.PROTECT, null=True, blank=True, related_name="+", db_index=False
+    )
+    settled_at = models.DateTimeField(null=True, blank=True)
+    note = models.TextField(blank=True)
+
+    class Meta:
+        ordering = ("-id",)
+        constraints = [
+            models.UniqueConstraint(
+                fields=["annotator", "kind"], condition=Q(state="open"), name="finding_one_open_of_a_kind"
+            ),
+            models.CheckConstraint(
+                condition=Q(state="open", settled_at=None) | ~Q(state="open") & Q(settled_at__isnull=False),
+                name="finding_settled_at",
+            ),
+        ]
+        indexes = [models.Index(fields=["annotator", "kind"], name="finding_of_annotator")]
+
+    def __str__(self) -> str:
+        return f"{self.kind} of {self.annotator_id}"
+
+
+class Review(models.Model):
+    """A submitted assignment drawn for a spot check: the reviewer rates it blind, then sees the answers."""
+
+    class State(models.TextChoices):
+        WAITING = "waiting", "waiting"
+        RATED = "rated", "rated blind"
+        DONE = "done", "done"
+
+    assignment = models.OneToOneField(Assignment, on_delete=models.PROTECT, related_name="review")
+    state = models.CharField(max_length=10, choices=State.choices, default=State.WAITING)
+    drawn_at = models.DateTimeField(db_default=Now())
+    reviewer = models.ForeignKey(Membership, on_delete=models.PROTECT, null=True, blank=True, related_name="reviews")
+    answers = models.JSONField(null=True, blank=True)
+    rated_at = models.DateTimeField(null=True, blank=True)
+    done_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        ordering = ("id",)
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(state="waiting", answers=None) | ~Q(state="waiting") & Q(reviewer__isnull=False),
+                name="review_state",
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"review of {self.assignment_id}"
+
+
+class ReviewVerdict(models.Model):
+    """What a reviewer says of one item of an assignment: fine or poor, and why."""
+
+    review = models.ForeignKey(Review, on_delete=models.PROTECT, related_name="verdicts", db_index=False)
+    item = models.ForeignKey(Item, on_delete=models.PROTECT, related_name="+", db_index=False)
+    is_poor = models.BooleanField()
+    note = models.TextField(blank=True)
+
+    class Meta:
+        ordering = ("id",)
+        constraints = [models.UniqueConstraint(fields=["review", "item"], name="review_verdict_once")]
+
+    def __str__(self) -> str:
+        return "poor" if self.is_poor else "fine"
+
+
+class Adjudication(models.Model):
+    """The score that a person settled on where annotators differed; it is never one of the judgments."""
+
+    candidate = models.ForeignKey(Candidate, on_delete=models.PROTECT, related_name="adjudications", db_index=False)
+    criterion = models.ForeignKey(Criterion, on_delete=models.PROTECT, related_name="adjudications", db_index=False)
+    adjudicator = models.ForeignKey(Membership, on_delete=models.PROTECT, related_name="adjudications")
+    value = models.FloatField()
+    note = models.TextField(blank=True)
+    adjudicated_at = models.DateTimeField(db_default=Now())
+
+    class Meta:
+        ordering = ("id",)
+        constraints = [
+            models.UniqueConstraint(fields=["candidate", "criterion"], name="adjudication_once"),
+            models.CheckConstraint(
+                condition=Q(value__gte=-1_000_000, value__lte=1_000_000), name="adjudication_value_range"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.value}"
+
+
+class Notice(models.Model):
+    """A message to an annotator that stands on their desk until they have read it."""
+
+    class Kind(models.TextChoices):
+        WARNING = "warning", "warning"
+        DECISION = "decision", "decision"
+
+    annotator = models.ForeignKey(Membership, on_delete=models.PROTECT, related_name="notices")
+    kind = models.CharField(max_length=10, choices=Kind.choices, default=Kind.WARNING)
+    text = models.TextField()
+    sent_by = models.ForeignKey(
+        Membership, on_delete=models.PROTECT, null=True, blank=True, related_name="+", db_index=False
+    )
+    sent_at = models.DateTimeField(db_default=Now())
+    read_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        ordering = ("-id",)
+
+    def __str__(self) -> str:
+        return self.text
