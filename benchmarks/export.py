@@ -77,7 +77,7 @@ def _fill(scales: list[int]) -> None:
 
 def _compare(n: int) -> None:
     seconds = {}
-    for way in ("plain", "long", "aggregated", "mocha"):
+    for way in ("plain", "long", "jsonl", "aggregated", "mocha"):
         with tempfile.TemporaryDirectory() as folder:
             file = Path(folder) / "out"
             command = [sys.executable, "-m", "benchmarks.export", "--one", way, f"bench-{n}", str(file)]

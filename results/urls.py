@@ -12,7 +12,7 @@ urlpatterns = [
     path("p/<slug:slug>/agreement/", agreement.agreement, name="agreement"),
     path("p/<slug:slug>/export/", exports.export_list, name="export-list"),
     *(
-        path(f"p/<slug:slug>/export/{form}.{ending}", exports.export_download, {"form": form}, name=f"export-{form}")
-        for form, ending in FORMATS.items()
+        path(f"p/<slug:slug>/export/{name}", exports.export_download, {"form": form}, name=f"export-{form}")
+        for form, name in FORMATS.items()
     ),
 ]

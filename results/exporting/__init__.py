@@ -6,14 +6,15 @@ from annotate.frames import criteria_in_use
 from projects.errors import Refused
 from results.exporting.aggregated import select_aggregated
 from results.exporting.choices import Choices
-from results.exporting.long import select_long
+from results.exporting.long import select_lines, select_long
 from results.exporting.mocha import ENTRIES_OPEN, entries_close, select_mocha
 from results.exporting.streaming import LINES, Statement
 from results.scoping import choose_criterion
 
 __all__ = ["FORMATS", "Choices", "file_name", "make_statement"]
 
-FORMATS = {"long": "csv", "aggregated": "csv", "mocha": "json"}
+FORMATS = {"long": "long.csv", "aggregated": "aggregated.csv", "jsonl": "long.jsonl", "mocha": "mocha.json"}
+"""Every format, and what its file is called."""
 
 
 def make_statement(form: str, choices: Choices) -> Statement:
@@ -22,15 +23,18 @@ def make_statement(form: str, choices: Choices) -> Statement:
         return _mocha(choices)
     if choices.criterion:
         choose_criterion(choices.project, key=choices.criterion)
+    if form == "jsonl":
+        return Statement(select=select_lines(choices), parameters=choices.parameters(), form=LINES)
     select = select_long if form == "long" else select_aggregated
     return Statement(select=select(choices), parameters=choices.parameters())
 
 
 def file_name(form: str, choices: Choices) -> str:
     """A name made of our own words and slugs only, so that it is safe in a header and on a disk."""
-    parts = [choices.project.slug, form, *([choices.criterion] if choices.criterion else [])]
+    stem, ending = FORMATS[form].split(".")
+    parts = [choices.project.slug, stem, *([choices.criterion] if choices.criterion else [])]
     parts += [f"batch-{batch.number}" for batch in choices.batches[:5]]
-    return f"{'-'.join(parts)}.{FORMATS[form]}"
+    return f"{'-'.join(parts)}.{ending}"
 
 
 def _mocha(choices: Choices) -> Statement:

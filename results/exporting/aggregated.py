@@ -1,7 +1,7 @@
 """The aggregated file: one row per candidate and criterion, with what its judgments come to."""
 
 from results.exporting.choices import Choices
-from results.exporting.tables import IDS, TEXTS, candidates, criteria, in_batches, named
+from results.exporting.tables import AS_CSV, candidates, criteria, ids, in_batches, named, texts
 
 SEPARATOR = "|"
 
@@ -14,7 +14,7 @@ def select_aggregated(choices: Choices) -> str:
 
     It holds the numbers of `measures.gold_scores`: n, the unrounded mean, the median, and the deviation with n - 1.
     """
-    about = {**IDS, **TEXTS} if choices.with_texts else IDS
+    about = {**ids(AS_CSV), **(texts(AS_CSV) if choices.with_texts else {})}
     here = candidates(about, where="AND c.withdrawn_at IS NULL AND p.withdrawn_at IS NULL")
     return f"""
 WITH candidates AS MATERIALIZED ({here}),

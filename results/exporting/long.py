@@ -1,59 +1,52 @@
-"""The long file: one row per judgment of a candidate, counted or not, with the reason.
+"""The long file: one row per judgment of a candidate, counted or not, with the reason; as CSV, or as JSON a line.
 
 A nameless score has no annotator: its place in a list of scores is no person.
 """
 
 from results.exporting.choices import Choices
-from results.exporting.guard import guarded
-from results.exporting.tables import IDS, TEXTS, Columns, candidates, criteria, in_batches, listed, named, utc, yes_no
-
-
-def _collected(sql: str) -> str:
-    """What is known of work in the app only: imported judgments were shown nowhere here, and at no time."""
-    return f"CASE WHEN b.kind <> 'imported' THEN {sql} END"
-
-
-_WORK: Columns = {
-    "batch": "b.number",
-    "batch_kind": "b.kind",
-    "hit": "h.number",
-    "rubric_version": "r.version",
-    "annotator": "CASE WHEN m.kind <> 'unknown' THEN m.pseudonym END",
-    "annotator_kind": "m.kind",
-    "assignment": "a.uuid",
-    "assignment_state": "a.state",
-    "mark": "nullif(a.mark, '')",
-    "is_blind": _collected(yes_no("NOT a.not_blind")),
-    "has_odd_times": yes_no("a.has_odd_times"),
-    "opened_at": _collected(utc("a.opened_at")),
-    "submitted_at": _collected(utc("a.submitted_at")),
-    "active_seconds": "a.active_seconds",
-    "wall_seconds": "round(a.wall_seconds::numeric, 3)",
-}
+from results.exporting.tables import (
+    AS_CSV,
+    AS_JSON,
+    Columns,
+    Writing,
+    candidates,
+    criteria,
+    ids,
+    in_batches,
+    listed,
+    named,
+    texts,
+    utc,
+)
 
 
 def select_long(choices: Choices) -> str:
-    """The SELECT of the long file; `Choices.parameters` go with it."""
-    ids = {**IDS, "is_withdrawn": yes_no("c.withdrawn_at IS NOT NULL OR p.withdrawn_at IS NOT NULL")}
-    about = {**ids, **TEXTS} if choices.with_texts else ids
-    remarks = {"comment": guarded("k.comment"), "cannot_judge_reason": guarded("k.cannot_judge_reason")}
-    judgment = {
-        "criterion": "cr.key",
-        "is_reversed": yes_no("cr.is_reversed"),
-        "value": "j.value",
-        "is_cannot_judge": yes_no("j.value IS NULL"),
-        "is_counted": yes_no("j.is_counted"),
-        "not_counted_reason": "nullif(j.not_counted_reason, '')",
-        "is_flagged": yes_no("coalesce(k.is_flagged, false)"),
-        "shown_position": "array_position(w.layout, j.item_id)",
-        "seconds": "w.item_seconds[array_position(w.layout, j.item_id)]",
-        "judged_at": f"CASE WHEN j.judged_at IS NULL THEN w.submitted_at ELSE {utc('j.judged_at')} END",
-        **(remarks if choices.with_comments else {}),
-    }
+    """The SELECT of the CSV file, guarded against formulas; `Choices.parameters` go with it."""
+    columns = _columns(choices, AS_CSV)
+    return f"{_with(choices, AS_CSV)} SELECT {columns} {_FROM} {_ORDER}"
+
+
+def select_lines(choices: Choices) -> str:
+    """The SELECT of the JSONL file: the columns of the CSV file as keys, every text exactly as it is stored."""
+    columns = _columns(choices, AS_JSON)
+    return f"""{_with(choices, AS_JSON)}
+SELECT row_to_json(line) {_FROM} CROSS JOIN LATERAL (SELECT {columns}) line {_ORDER}"""
+
+
+_FROM = """
+FROM annotate_judgment j
+JOIN candidates c ON c.id = j.candidate_id
+JOIN work w ON w.id = j.assignment_id
+JOIN criteria cr ON cr.id = j.criterion_id
+LEFT JOIN annotate_remark k ON k.assignment_id = j.assignment_id AND k.item_id = j.item_id"""
+_ORDER = 'ORDER BY c.place, cr.key COLLATE "C", w.place'
+
+
+def _with(choices: Choices, writing: Writing) -> str:
     return f"""
-WITH candidates AS MATERIALIZED ({candidates(about)}),
+WITH candidates AS MATERIALIZED ({candidates(_about(choices, writing))}),
 work AS MATERIALIZED (
-    SELECT a.id, {_collected("a.layout")} AS layout, a.item_seconds, {listed(_WORK)},
+    SELECT a.id, {_collected("a.layout")} AS layout, a.item_seconds, {listed(_work(writing))},
            row_number() OVER (ORDER BY b.number, m.pseudonym COLLATE "C", a.uuid) AS place
     FROM annotate_assignment a
     JOIN annotate_hit h ON h.id = a.hit_id
@@ -61,11 +54,60 @@ work AS MATERIALIZED (
     JOIN projects_rubric r ON r.id = b.rubric_id
     JOIN projects_membership m ON m.id = a.annotator_id
     WHERE b.project_id = %(project)s AND {in_batches("b")}),
-criteria AS ({criteria()})
-SELECT {named(about, "c")}, {listed(judgment)}, {named(_WORK, "w")}
-FROM annotate_judgment j
-JOIN candidates c ON c.id = j.candidate_id
-JOIN work w ON w.id = j.assignment_id
-JOIN criteria cr ON cr.id = j.criterion_id
-LEFT JOIN annotate_remark k ON k.assignment_id = j.assignment_id AND k.item_id = j.item_id
-ORDER BY c.place, cr.key COLLATE "C", w.place"""
+criteria AS ({criteria()})"""
+
+
+def _columns(choices: Choices, writing: Writing) -> str:
+    parts = (
+        named(_about(choices, writing), "c"),
+        listed(_judgment(choices, writing)),
+        named(_work(writing), "w"),
+    )
+    return ", ".join(parts)
+
+
+def _about(choices: Choices, writing: Writing) -> Columns:
+    is_withdrawn = writing.truth("c.withdrawn_at IS NOT NULL OR p.withdrawn_at IS NOT NULL")
+    return {**ids(writing), "is_withdrawn": is_withdrawn, **(texts(writing) if choices.with_texts else {})}
+
+
+def _judgment(choices: Choices, writing: Writing) -> Columns:
+    remarks = {"comment": writing.text("k.comment"), "cannot_judge_reason": writing.text("k.cannot_judge_reason")}
+    return {
+        "criterion": "cr.key",
+        "is_reversed": writing.truth("cr.is_reversed"),
+        "value": "j.value",
+        "is_cannot_judge": writing.truth("j.value IS NULL"),
+        "is_counted": writing.truth("j.is_counted"),
+        "not_counted_reason": "nullif(j.not_counted_reason, '')",
+        "is_flagged": writing.truth("coalesce(k.is_flagged, false)"),
+        "shown_position": "array_position(w.layout, j.item_id)",
+        "seconds": "w.item_seconds[array_position(w.layout, j.item_id)]",
+        "judged_at": f"CASE WHEN j.judged_at IS NULL THEN w.submitted_at ELSE {utc('j.judged_at')} END",
+        **(remarks if choices.with_comments else {}),
+    }
+
+
+def _work(writing: Writing) -> Columns:
+    return {
+        "batch": "b.number",
+        "batch_kind": "b.kind",
+        "hit": "h.number",
+        "rubric_version": "r.version",
+        "annotator": "CASE WHEN m.kind <> 'unknown' THEN m.pseudonym END",
+        "annotator_kind": "m.kind",
+        "assignment": "a.uuid",
+        "assignment_state": "a.state",
+        "mark": "nullif(a.mark, '')",
+        "is_blind": _collected(writing.truth("NOT a.not_blind")),
+        "has_odd_times": writing.truth("a.has_odd_times"),
+        "opened_at": _collected(utc("a.opened_at")),
+        "submitted_at": _collected(utc("a.submitted_at")),
+        "active_seconds": "a.active_seconds",
+        "wall_seconds": "round(a.wall_seconds::numeric, 3)",
+    }
+
+
+def _collected(sql: str) -> str:
+    """What is known of work in the app only: imported judgments were shown nowhere here, and at no time."""
+    return f"CASE WHEN b.kind <> 'imported' THEN {sql} END"

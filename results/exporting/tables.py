@@ -4,7 +4,8 @@ Both are computed once per candidate and once per assignment, not once per judgm
 rows would take longer than reading them.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 
 from results.exporting.guard import guarded
 
@@ -13,34 +14,60 @@ Columns = Mapping[str, str]
 
 TIME = 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'
 
-_REFERENCES = (
-    """(SELECT json_agg(r.text ORDER BY r.position)::text FROM projects_reference r WHERE r.question_id = q.id)"""
-)
 
-IDS: Columns = {
-    "dataset": guarded("d.name"),
-    "split": guarded("p.split"),
-    "passage_id": guarded("p.external_id"),
-    "question_id": guarded("q.external_id"),
-    "candidate_id": guarded("c.external_id"),
-    "source": guarded("c.source"),
-}
-TEXTS: Columns = {
-    "passage": guarded("p.text"),
-    "documents": "p.documents::text",
-    "question": guarded("q.text"),
-    "references": _REFERENCES,
-    "candidate": guarded("c.text"),
-}
+def yes_no(expression: str) -> str:
+    return f"CASE WHEN {expression} THEN 'yes' ELSE 'no' END"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Writing:
+    """How a kind of file writes outside text, JSON and truths: SQL made of SQL. Numbers are written as they are."""
+
+    text: Callable[[str], str]
+    json: Callable[[str], str]
+    truth: Callable[[str], str]
+
+
+AS_CSV = Writing(text=guarded, json="({})::text".format, truth=yes_no)
+AS_JSON = Writing(text=str, json="({})".format, truth="({})".format)
+"""The raw text: JSON is no spreadsheet's, so nothing is put in front of anything."""
+
+
+def ids(writing: Writing) -> Columns:
+    return {
+        "dataset": writing.text("d.name"),
+        "split": writing.text("p.split"),
+        "passage_id": writing.text("p.external_id"),
+        "question_id": writing.text("q.external_id"),
+        "candidate_id": writing.text("c.external_id"),
+        "source": writing.text("c.source"),
+    }
+
+
+def texts(writing: Writing) -> Columns:
+    """The texts, and what else the file they came from said of them."""
+    return {
+        "passage": writing.text("p.text"),
+        "title": writing.text("p.title"),
+        "documents": writing.json("p.documents"),
+        "question": writing.text("q.text"),
+        "question_type": "q.type",
+        "entities": writing.json("CASE WHEN cardinality(q.entities) > 0 THEN to_json(q.entities) END"),
+        "span": writing.text("q.span"),
+        "references": writing.json(
+            "SELECT json_agg(r.text ORDER BY r.position) FROM projects_reference r WHERE r.question_id = q.id"
+        ),
+        "candidate": writing.text("c.text"),
+        "opinion": writing.text("c.opinion"),
+        "rank": "c.rank",
+        "confidence": "c.confidence",
+        "metadata": writing.json("nullif(c.metadata, '{}')"),
+    }
 
 
 def utc(expression: str) -> str:
     """SQL that writes a time in UTC as ISO 8601."""
     return f"to_char({expression} AT TIME ZONE 'UTC', '{TIME}')"
-
-
-def yes_no(expression: str) -> str:
-    return f"CASE WHEN {expression} THEN 'yes' ELSE 'no' END"
 
 
 def listed(columns: Columns) -> str:

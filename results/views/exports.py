@@ -14,7 +14,7 @@ from results.exporting.streaming import stream
 from results.forms import ExportForm
 from results.overview import count_judgments
 
-CONTENT_TYPES = {"csv": "text/csv; charset=utf-8", "json": "application/json"}
+CONTENT_TYPES = {"csv": "text/csv; charset=utf-8", "jsonl": "application/jsonl", "json": "application/json"}
 
 
 @requires(Right.READ)
@@ -43,7 +43,7 @@ def export_download(request: ProjectRequest, project: Project, form: str) -> Htt
     chunks: Iterator[bytes] = iter(()) if request.method == "HEAD" else stream(statement)
     return StreamingHttpResponse(
         chunks,
-        content_type=CONTENT_TYPES[FORMATS[form]],
+        content_type=CONTENT_TYPES[FORMATS[form].rpartition(".")[2]],
         headers={
             "Content-Disposition": f'attachment; filename="{file_name(form, choices)}"',
             "Cache-Control": "no-store",

@@ -20,7 +20,10 @@ LOOKS = [("wide", "dark"), ("phone", "light")]
 if int(os.environ.get("SCALE", "1")) > 1:
     LOOKS += [("wide", "light"), ("phone", "dark")]
 
-NO_PAGES = ("export-long", "export-aggregated", "export-mocha", "import-file", "import-job", "annotate:session")
+NO_PAGES = (
+    *("export-long", "export-aggregated", "export-jsonl", "export-mocha"),
+    *("import-file", "import-job", "annotate:session"),
+)
 """Files, fragments, and what answers scripts."""
 
 LEAST_PAGES, LEAST_NASTY = 50, 25

@@ -17,7 +17,15 @@ from tests.results.rows import canonical, judge
 from tests.results.test_export_long import exported
 
 SignIn = Callable[[Membership | User], Client]
-PAGES = ["", "agreement/", "export/", "export/long.csv", "export/aggregated.csv", "export/mocha.json"]
+PAGES = [
+    "",
+    "agreement/",
+    "export/",
+    "export/long.csv",
+    "export/aggregated.csv",
+    "export/long.jsonl",
+    "export/mocha.json",
+]
 
 
 def body(response: Any) -> bytes:

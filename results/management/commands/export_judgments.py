@@ -19,7 +19,10 @@ BUFFER_BYTES = 1024 * 1024
 
 
 class Command(ProjectCommand):
-    help = "Judgments as long CSV (a row each), aggregated CSV (a row per candidate), or MOCHA's JSON (one criterion)."
+    help = (
+        "Judgments as long CSV or JSONL (a row each), aggregated CSV (a row per candidate), or MOCHA's JSON "
+        "(one criterion)."
+    )
 
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
