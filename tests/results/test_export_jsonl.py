@@ -81,7 +81,8 @@ def test_a_line_is_a_row_of_the_csv_file(project: Project) -> None:
     Remark.objects.create(
         assignment=assignment, item_id=assignment.layout[0], is_flagged=True, comment="=Hello", cannot_judge_reason="?"
     )
-    for choices in ({}, {"with_texts": True}, {"with_texts": True, "with_comments": True}):
+    asked: list[dict[str, Any]] = [{}, {"with_texts": True}, {"with_texts": True, "with_comments": True}]
+    for choices in asked:
         lines = lines_of(project, **choices)
         rows = rows_of(project, **choices)
         assert len(lines) == Judgment.objects.count()
