@@ -1,0 +1,110 @@
+"""One HIT in two tabs, and two HITs in two tabs: the first submit stays, and no answer crosses over."""
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from annotate.models import Assignment, Draft, Judgment
+from projects.models import Membership
+from tests.annotate.work import open_batch
+from tests.browser.conftest import PHONE, WIDE, SignedIn
+from tests.browser.rating import start, wait_for_keys
+from tests.browser.test_rating_look import serious
+from tests.factories import make_membership, make_project
+
+SAVED = "Saved"
+
+
+def rate_all(page: Page, digits: str) -> None:
+    """One digit an item, from the first."""
+    for place, digit in enumerate(digits):
+        page.locator(f"#item{place}").focus()
+        page.keyboard.press(digit)
+    expect(page.locator("[data-count]")).to_have_text(str(len(digits)))
+
+
+def values_of(assignment: Assignment) -> list[float | None]:
+    by_item = dict(Judgment.objects.filter(assignment=assignment).values_list("item_id", "value"))
+    return [by_item.get(item) for item in assignment.layout]
+
+
+def second_tab(page: Page) -> Page:
+    other = page.context.new_page()
+    other.goto(page.url)
+    wait_for_keys(other)
+    return other
+
+
+def submit(page: Page) -> None:
+    first = page.url
+    page.keyboard.press("Control+Enter")
+    page.wait_for_url(lambda url: url != first)
+
+
+def test_a_second_submit_of_the_same_answers_is_already_saved(signed_in: SignedIn, annotator: Membership) -> None:
+    open_batch(annotator.project, n_hits=2)
+    page = signed_in(annotator.user)
+    start(page, annotator.project)
+    rate_all(page, "543")
+    expect(page.locator("[data-saved]")).to_have_text(SAVED)
+    other = second_tab(page)
+    expect(other.locator("[data-count]")).to_have_text("3")
+    submit(page)
+    submit(other)
+    expect(other.get_by_text("Those answers were already saved.")).to_be_visible()
+    assert other.url == page.url
+    assert values_of(Assignment.objects.submitted().get()) == [5, 4, 3]
+
+
+@pytest.mark.parametrize("viewport", [WIDE, PHONE], ids=["wide", "phone"])
+def test_a_second_submit_of_other_answers_shows_both(
+    signed_in: SignedIn, annotator: Membership, viewport: dict[str, int]
+) -> None:
+    open_batch(annotator.project, n_hits=2)
+    page = signed_in(annotator.user, viewport=viewport)
+    start(page, annotator.project)
+    wait_for_keys(page)
+    other = second_tab(page)
+    rate_all(page, "543")
+    submit(page)
+    rate_all(other, "542")
+    expect(other.locator("[data-saved]")).to_have_text("This HIT is already submitted.")
+    other.keyboard.press("c")
+    other.keyboard.insert_text("A second thought " + "of some length " * 20 + "y" * 200)
+    with other.expect_response(lambda response: response.request.method == "POST") as answer:
+        other.keyboard.press("Control+Enter")
+    assert answer.value.status == 409
+    expect(other.get_by_role("heading", name="This HIT is already done")).to_be_visible()
+    changed = other.locator(".differs")
+    assert changed.all_inner_texts()[0].split() == ["Correctness", "3", "2"]
+    assert "A second thought" in changed.nth(1).inner_text()
+    assert other.evaluate("document.documentElement.scrollWidth") <= viewport["width"]
+    assert other.evaluate("localStorage.length") == 0
+    assert serious(other) == []
+    assert values_of(Assignment.objects.submitted().get()) == [5, 4, 3]
+
+
+def test_two_projects_in_two_tabs_keep_apart(signed_in: SignedIn, annotator: Membership) -> None:
+    """Each key goes to the HIT whose tab it was pressed in, on this device and on the server."""
+    elsewhere = make_membership(make_project("rivers"), annotator.user)
+    one = signed_in(annotator.user)
+    other = one.context.new_page()
+    for page, membership in ((one, annotator), (other, elsewhere)):
+        open_batch(membership.project, n_hits=1)
+        start(page, membership.project)
+        wait_for_keys(page)
+    for page, digit in ((one, "5"), (other, "1"), (other, "2"), (one, "4"), (one, "3"), (other, "2")):
+        page.keyboard.press(digit)
+    for page in (one, other):
+        expect(page.locator("[data-saved]")).to_have_text(SAVED)
+    drafted = {
+        draft.assignment.annotator_id: [
+            answers["correctness"][0] for _, answers in sorted(draft.answers["answers"].items())
+        ]
+        for draft in Draft.objects.select_related("assignment")
+    }
+    assert drafted == {annotator.pk: [5, 4, 3], elsewhere.pk: [1, 2, 2]}
+    submit(other)
+    assert one.evaluate("localStorage.length") == 1
+    submit(one)
+    assert values_of(Assignment.objects.get(annotator=annotator)) == [5, 4, 3]
+    assert values_of(Assignment.objects.get(annotator=elsewhere)) == [1, 2, 2]
