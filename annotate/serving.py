@@ -11,6 +11,7 @@ from django.utils import timezone
 from annotate import places
 from annotate.locking import lock_annotator
 from annotate.models import Assignment, Batch
+from annotate.openings import opening_for
 from annotate.prepared import prepared
 from projects.access import Right, why_refused
 from projects.models import Membership
@@ -77,7 +78,7 @@ def _attempt(annotator: Membership, *, wait: bool) -> uuid.UUID | Nothing:
         offers = [Offer(*row) for row in cursor.fetchall()]
     if not offers:
         open_one = Assignment.objects.open().filter(annotator=annotator.pk).values_list("uuid", flat=True).first()
-        return open_one if open_one is not None else Nothing(why_nothing(annotator))
+        return open_one if open_one is not None else Nothing(opening_for(annotator).why_nothing)
     for offer in offers:
         if not _is_within_caps(annotator.pk, offer):
             continue
@@ -92,7 +93,7 @@ def _attempt(annotator: Membership, *, wait: bool) -> uuid.UUID | Nothing:
             )
             if taken is not None:
                 return taken
-    return Nothing(why_nothing(annotator))
+    return Nothing(opening_for(annotator).why_nothing)
 
 
 def _is_within_caps(annotator_id: int, offer: Offer) -> bool:
@@ -119,19 +120,3 @@ def _passages_first(annotator_id: int, offer: Offer) -> list[int | None]:
         .first()
     )
     return [None] if last is None else [last, None]
-
-
-def why_nothing(annotator: Membership) -> str:
-    """Why there is no HIT for this annotator at this moment, in words that tell nothing of others' work."""
-    batches = Batch.objects.filter(project=annotator.project_id).collecting()
-    states = set(batches.values_list("state", flat=True))
-    if Batch.State.OPEN in states:
-        mine = batches.open().filter(has_named_annotators=False) | batches.open().filter(
-            named_annotators__annotator=annotator.pk
-        )
-        if not mine.exists():
-            return "The work that is open now is for other annotators."
-        return "There is nothing left for you to rate at the moment. Thank you! New work may come; look in again."
-    if Batch.State.PAUSED in states:
-        return "The work is paused. What you have open you can finish; look in again later for more."
-    return "No work is open in this project at the moment."

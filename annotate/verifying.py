@@ -4,6 +4,8 @@ from dataclasses import dataclass
 
 from django.db import connection, transaction
 
+from projects.snapshots import snapshot
+
 N_IDS_SHOWN = 20
 
 
@@ -249,11 +251,8 @@ RULES = (
 
 def verify() -> list[Breach]:
     """Hold every rule against one snapshot of the rows; returns those that are broken."""
-    is_own_transaction = not connection.in_atomic_block
     breaches = []
-    with transaction.atomic(), connection.cursor() as cursor:
-        if is_own_transaction:
-            cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
+    with snapshot(), connection.cursor() as cursor:
         for rule in RULES:
             cursor.execute(_COUNT.format(query=rule.query, shown=N_IDS_SHOWN))
             n, ids = cursor.fetchone()

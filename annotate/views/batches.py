@@ -20,6 +20,7 @@ from projects.access import ProjectRequest, Right, requires
 from projects.errors import Refused
 from projects.models import Project
 from projects.rubrics import current_rubric
+from projects.snapshots import snapshot
 
 UNPROCESSABLE = 422
 BATCH_COLUMNS = {
@@ -45,6 +46,7 @@ HIT_STATES = {
 
 @requires(Right.READ)
 @require_safe
+@snapshot()
 def batch_list(request: ProjectRequest, project: Project) -> HttpResponse:
     state = read_word(request, "state", Batch.State.values)
     sort = read_sort(request, BATCH_COLUMNS, "-number")
@@ -112,6 +114,7 @@ def _render_new(request: ProjectRequest, project: Project, form: NewBatchForm, s
 
 @requires(Right.READ)
 @require_safe
+@snapshot()
 def batch_show(request: ProjectRequest, project: Project, number: int) -> HttpResponse:
     batch = _batch(project, number)
     progress = progress_of([batch])[batch.pk]

@@ -16,6 +16,7 @@ from annotate.views.lists import order_by, page_of, read_sort, read_text, read_w
 from projects.access import ProjectRequest, Right, requires
 from projects.errors import Refused
 from projects.models import Candidate, Dataset, Passage, Project, Question
+from projects.snapshots import snapshot
 from projects.splitting import SplitPlan, plan_split, write_split
 
 UNPROCESSABLE = 422
@@ -28,6 +29,7 @@ START_SHOWN = 400
 
 @requires(Right.READ)
 @require_safe
+@snapshot()
 def data_overview(request: ProjectRequest, project: Project) -> HttpResponse:
     table = data_table(project)
     context = {
@@ -106,6 +108,7 @@ def data_passages(request: ProjectRequest, project: Project) -> HttpResponse:
 
 @requires(Right.READ)
 @require_safe
+@snapshot()
 def passage_show(request: ProjectRequest, project: Project, pk: int) -> HttpResponse:
     passage = get_object_or_404(Passage.objects.select_related("dataset"), pk=pk, dataset__project=project)
     questions = passage.questions.order_by("pk").prefetch_related("references", "candidates")

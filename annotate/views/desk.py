@@ -1,23 +1,23 @@
 """The annotator's own pages: desk, instructions, history."""
 
 import uuid
-from typing import Any
 
-from django.core.paginator import Paginator
-from django.db.models import Count, F, Q, Sum
+from django.db.models import Count, Q
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
-from annotate import serving
+from annotate.desks import desks_of, earned_by
 from annotate.models import Assignment, Batch
+from annotate.views.lists import page_of
 from projects.access import ProjectRequest, Right, SignedInRequest, public, requires, signed_in, why_refused
 from projects.markdown import render as render_markdown
 from projects.models import Instructions, Membership, Project
+from projects.snapshots import snapshot
 
-PAID = (Assignment.State.SUBMITTED, Assignment.State.APPROVED)
+PROJECTS_ON_A_PAGE = 20
 
 
 @public
@@ -29,68 +29,24 @@ def home(request: HttpRequest) -> HttpResponse:
 @signed_in
 @never_cache
 @require_safe
+@snapshot()
 def desk(request: SignedInRequest) -> HttpResponse:
     memberships = (
         Membership.objects.select_related("project")
         .filter(user=request.user, project__deleted_at=None)
         .exclude(standing=Membership.Standing.REMOVED)
-        .order_by("project__name")
+        .order_by("project__name", "pk")
     )
-    rows = [_row(membership) for membership in memberships]
-    return render(request, "annotate/desk_show.html", {"projects": rows})
+    page = page_of(request, memberships, PROJECTS_ON_A_PAGE)
+    return render(request, "annotate/desk_show.html", {"desks": desks_of(list(page)), "page": page})
 
 
 @requires(Right.WORK)
 @never_cache
 @require_safe
+@snapshot()
 def project_desk(request: ProjectRequest, project: Project) -> HttpResponse:
-    return render(request, "annotate/desk_show.html", {"projects": [_row(request.membership)], "is_one": True})
-
-
-def _row(membership: Membership) -> dict[str, Any]:
-    project = membership.project
-    refusal = why_refused(membership, Right.WORK)
-    open_one, expired = None, None
-    has_work = False
-    if membership.is_annotator:
-        held = Assignment.objects.filter(
-            annotator=membership, state__in=(Assignment.State.OPEN, Assignment.State.EXPIRED)
-        ).order_by("-opened_at")
-        open_one = next((a for a in held if a.state == Assignment.State.OPEN), None)
-        expired = next((a for a in held if a.state == Assignment.State.EXPIRED), None)
-        has_work = Batch.objects.filter(project=project).open().exists()
-    why_not = refusal or ("" if open_one or has_work else serving.why_nothing(membership))
-    return {
-        "project": project,
-        "membership": membership,
-        "is_annotator": membership.is_annotator,
-        "can_read": membership.can_read,
-        "open_assignment": open_one,
-        "expired_assignment": expired,
-        "can_start": membership.is_annotator and not why_not,
-        "why_not": why_not if membership.is_annotator else "",
-        **_totals(membership),
-        "urls": {
-            "start": reverse("annotate:work-start", args=[project.slug]),
-            "resume": reverse("annotate:work-show", args=[project.slug, open_one.uuid]) if open_one else "",
-            "expired": reverse("annotate:work-show", args=[project.slug, expired.uuid]) if expired else "",
-            "instructions": reverse("annotate:instructions", args=[project.slug]),
-            "history": reverse("annotate:history", args=[project.slug]),
-            "overview": project.get_absolute_url(),
-        },
-    }
-
-
-def _totals(membership: Membership) -> dict[str, Any]:
-    if not membership.is_annotator:
-        return {"n_submitted": 0, "earned_cents": None}
-    paid = Assignment.objects.filter(annotator=membership, state__in=PAID).exclude(hit__batch__kind="imported")
-    sums = paid.aggregate(
-        n=Count("pk"),
-        cents=Sum(F("hit__batch__cents_per_hit") + F("hit__batch__cents_per_item") * F("layout__len")),
-    )
-    is_paid = membership.project.is_paid or bool(sums["cents"])
-    return {"n_submitted": sums["n"], "earned_cents": (sums["cents"] or 0) if is_paid else None}
+    return render(request, "annotate/desk_show.html", {"desks": desks_of([request.membership]), "is_one": True})
 
 
 @requires(Right.MEMBER)
@@ -126,6 +82,7 @@ def _instructions_for(membership: Membership, hit: str) -> Instructions | None:
 @requires(Right.MEMBER)
 @never_cache
 @require_safe
+@snapshot()
 def history(request: ProjectRequest, project: Project) -> HttpResponse:
     mine = (
         Assignment.objects.filter(annotator=request.membership)
@@ -133,7 +90,7 @@ def history(request: ProjectRequest, project: Project) -> HttpResponse:
         .annotate(n_flags=Count("remarks", filter=Q(remarks__is_flagged=True)))
         .order_by("-opened_at")
     )
-    page = Paginator(mine, 50).get_page(request.GET.get("page"))
+    page = page_of(request, mine)
     rows = [
         {
             "assignment": assignment,
@@ -143,5 +100,5 @@ def history(request: ProjectRequest, project: Project) -> HttpResponse:
         }
         for assignment in page
     ]
-    context = {"rows": rows, "page": page, "shows_money": project.is_paid, **_totals(request.membership)}
-    return render(request, "annotate/history_list.html", context)
+    earned = earned_by([request.membership])[request.membership.pk]
+    return render(request, "annotate/history_list.html", {"rows": rows, "page": page, "earned": earned})

@@ -10,10 +10,12 @@ from annotate.models import Assignment, Hit, Item, Judgment
 from annotate.views.rating import render_preview
 from projects.access import ProjectRequest, Right, requires
 from projects.models import Project
+from projects.snapshots import snapshot
 
 
 @requires(Right.READ)
 @require_safe
+@snapshot()
 def hit_show(request: ProjectRequest, project: Project, number: int, hit_number: int) -> HttpResponse:
     hit = _hit(project, number, hit_number)
     assignments = list(Assignment.objects.filter(hit=hit).select_related("annotator").order_by("opened_at", "pk"))

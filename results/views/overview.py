@@ -6,11 +6,13 @@ from django.views.decorators.http import require_safe
 
 from projects.access import ProjectRequest, Right, requires
 from projects.models import Project
+from projects.snapshots import snapshot
 from results.overview import make_overview
 
 
 @requires(Right.READ)
 @require_safe
+@snapshot()
 def project_overview(request: ProjectRequest, project: Project) -> HttpResponse:
     overview = make_overview(project, can_manage=request.membership.can_manage)
     return render(request, "results/project_overview.html", {"overview": overview})

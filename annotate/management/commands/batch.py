@@ -12,6 +12,7 @@ from annotate.progress import progress_of, stuck_places
 from projects.commands import ProjectCommand, reader
 from projects.errors import Refused
 from projects.models import Project
+from projects.snapshots import snapshot
 
 ACTS = {
     "open": steering.open_batch,
@@ -50,6 +51,7 @@ class Command(ProjectCommand):
         self.answer({**answer, **describe_progress(batch)})
 
 
+@snapshot()
 def describe_progress(batch: Batch) -> dict[str, Any]:
     """Where a batch stands, as the command prints it."""
     batch.refresh_from_db(fields=["state", "judgments"])

@@ -1,0 +1,88 @@
+"""Desks: what somebody can work on in each of their projects, and what they have done and earned there."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from django.db.models import Count, F, Sum
+
+from annotate.models import Assignment, Batch
+from annotate.openings import openings_for
+from projects.access import Right, why_refused
+from projects.models import Membership, Project
+
+State = Assignment.State
+
+
+@dataclass(frozen=True)
+class Earned:
+    """HITs that somebody has submitted in a project, and their pay; None where nothing is paid."""
+
+    n_submitted: int = 0
+    cents: int | None = None
+
+
+@dataclass(frozen=True)
+class Desk:
+    """One project as one member comes to it."""
+
+    membership: Membership
+    open_one: Assignment | None
+    expired: Assignment | None
+    why_not: str
+    earned: Earned
+
+    @property
+    def project(self) -> Project:
+        return self.membership.project
+
+    @property
+    def can_start(self) -> bool:
+        return self.membership.is_annotator and not self.why_not
+
+
+def desks_of(memberships: Sequence[Membership]) -> list[Desk]:
+    """The desks of memberships whose projects are fetched: three queries, however many there are."""
+    annotators = [membership for membership in memberships if membership.is_annotator]
+    held = _held_by(annotators)
+    openings = openings_for(annotators)
+    earned = earned_by(annotators)
+    desks = []
+    for membership in memberships:
+        pk = membership.pk
+        open_one = held.get((pk, State.OPEN))
+        why_not = ""
+        if membership.is_annotator:
+            has_work = open_one is not None or openings[pk].is_open_to_them
+            why_not = why_refused(membership, Right.WORK) or ("" if has_work else openings[pk].why_nothing)
+        desks.append(Desk(membership, open_one, held.get((pk, State.EXPIRED)), why_not, earned.get(pk, Earned())))
+    return desks
+
+
+def earned_by(annotators: Sequence[Membership]) -> dict[int, Earned]:
+    """What each annotator has submitted and earned in the app, by the id of the membership, in one query."""
+    paid = (
+        Assignment.objects.filter(annotator__in=annotators, state__in=(State.SUBMITTED, State.APPROVED))
+        .exclude(hit__batch__kind=Batch.Kind.IMPORTED)
+        .order_by()
+        .values("annotator_id")
+        .annotate(
+            n=Count("pk"),
+            cents=Sum(F("hit__batch__cents_per_hit") + F("hit__batch__cents_per_item") * F("layout__len")),
+        )
+    )
+    sums = {row["annotator_id"]: (row["n"], row["cents"] or 0) for row in paid}
+    earned = {}
+    for annotator in annotators:
+        n, cents = sums.get(annotator.pk, (0, 0))
+        earned[annotator.pk] = Earned(n, cents if cents or annotator.project.is_paid else None)
+    return earned
+
+
+def _held_by(annotators: Sequence[Membership]) -> dict[tuple[int, str], Assignment]:
+    """The newest assignment of each annotator that is open, and the newest that has expired."""
+    held = (
+        Assignment.objects.filter(annotator__in=annotators, state__in=(State.OPEN, State.EXPIRED))
+        .order_by("annotator_id", "state", "-opened_at")
+        .distinct("annotator_id", "state")
+    )
+    return {(assignment.annotator_id, assignment.state): assignment for assignment in held}

@@ -1,0 +1,51 @@
+"""Openings: whether a project has work for an annotator, and if not the sentence that says so."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from django.db import connection
+
+from projects.models import Membership
+
+
+@dataclass(frozen=True)
+class Opening:
+    """What the states of a project's batches mean to one annotator."""
+
+    is_open: bool = False
+    is_open_to_them: bool = False
+    is_paused: bool = False
+
+    @property
+    def why_nothing(self) -> str:
+        """Why there is no HIT at this moment, in words that tell nothing of others' work."""
+        if self.is_open_to_them:
+            return "There is nothing left for you to rate at the moment. Thank you! New work may come; look in again."
+        if self.is_open:
+            return "The work that is open now is for other annotators."
+        if self.is_paused:
+            return "The work is paused. What you have open you can finish; look in again later for more."
+        return "No work is open in this project at the moment."
+
+
+def openings_for(annotators: Iterable[Membership]) -> dict[int, Opening]:
+    """The opening of each annotator by the id of the membership: one query for all of them."""
+    ids = [annotator.pk for annotator in annotators]
+    with connection.cursor() as cursor:
+        cursor.execute(_OPENINGS, [ids])
+        found = {row[0]: Opening(*row[1:]) for row in cursor.fetchall()}
+    return {pk: found.get(pk, Opening()) for pk in ids}
+
+
+def opening_for(annotator: Membership) -> Opening:
+    return openings_for([annotator])[annotator.pk]
+
+
+_OPENINGS = """
+SELECT m.id, bool_or(b.state = 'open'),
+       bool_or(b.state = 'open' AND (NOT b.has_named_annotators OR EXISTS (
+           SELECT 1 FROM annotate_batchannotator n WHERE n.batch_id = b.id AND n.annotator_id = m.id))),
+       bool_or(b.state = 'paused')
+FROM projects_membership m JOIN annotate_batch b ON b.project_id = m.project_id AND b.kind <> 'imported'
+WHERE m.id = ANY(%s) GROUP BY m.id
+"""

@@ -1,0 +1,124 @@
+"""The next step of a project: the first thing that is missing, in the order of the work."""
+
+from dataclasses import dataclass
+
+from django.urls import reverse
+
+from annotate.models import Batch
+from annotate.progress import Progress
+from projects.models import Project
+
+State = Batch.State
+
+
+@dataclass(frozen=True)
+class NextStep:
+    """What the project waits for, and where that is done."""
+
+    title: str
+    text: str
+    url: str = ""
+    action: str = ""
+
+
+@dataclass(frozen=True)
+class Course:
+    """How far the work has come; the batches are those that are not archived, the newest first."""
+
+    project: Project
+    has_candidates: bool
+    n_annotators: int
+    batches: list[Batch]
+    progress: dict[int, Progress]
+
+    @property
+    def collecting(self) -> list[Batch]:
+        return [batch for batch in self.batches if batch.kind != Batch.Kind.IMPORTED]
+
+    @property
+    def live(self) -> list[Batch]:
+        return [batch for batch in self.collecting if batch.state in (State.OPEN, State.PAUSED)]
+
+    @property
+    def draft(self) -> Batch | None:
+        return next((batch for batch in self.collecting if batch.state == State.DRAFT), None)
+
+    def n_left(self, batches: list[Batch]) -> int:
+        return sum(self.progress[batch.pk].n_left for batch in batches)
+
+
+def find_next_step(course: Course, *, can_manage: bool) -> NextStep:
+    """What managers have to do, else what everybody waits for; only managers are shown the way to their own part."""
+    to_do = _import(course) or _open_draft(course) or _make_batch(course) or _invite(course)
+    if to_do is None:
+        return _wait(course) or _read_agreement(course)
+    return to_do if can_manage else NextStep(to_do.title, "A manager of the project does this.")
+
+
+def _import(course: Course) -> NextStep | None:
+    if course.has_candidates:
+        return None
+    return NextStep(
+        "Import candidates",
+        "There is nothing to judge yet. A file holds passages, questions, references and candidates.",
+        reverse("annotate:import-new", args=[course.project.slug]),
+        "Import a file",
+    )
+
+
+def _open_draft(course: Course) -> NextStep | None:
+    if course.draft is None or course.live:
+        return None
+    return NextStep(
+        f"Open “{course.draft.name}”",
+        "The batch is a draft: nobody is served its HITs until it is opened.",
+        reverse("annotate:batch-show", args=[course.project.slug, course.draft.number]),
+        "Look at the batch",
+    )
+
+
+def _make_batch(course: Course) -> NextStep | None:
+    if course.batches:
+        return None
+    return NextStep(
+        "Make a batch",
+        "Choose candidates and how often each is to be judged; you see HITs, money and hours before it is made.",
+        reverse("annotate:batch-new", args=[course.project.slug]),
+        "Make a batch",
+    )
+
+
+def _invite(course: Course) -> NextStep | None:
+    if course.n_annotators or not course.live:
+        return None
+    return NextStep(
+        "Invite annotators",
+        "A batch is open and nobody can work on it yet.",
+        reverse("projects:invitation-new", args=[course.project.slug]),
+        "Invite people",
+    )
+
+
+def _wait(course: Course) -> NextStep | None:
+    n_left = course.n_left(course.live)
+    if not n_left:
+        return None
+    if all(batch.state == State.PAUSED for batch in course.live):
+        return NextStep("The work is paused", "Nobody is served a HIT until a batch is opened again.")
+    at_work = next(batch for batch in course.live if course.progress[batch.pk].n_left)
+    return NextStep(
+        "Annotators are at work",
+        f"{n_left:,} assignment{'s are' if n_left != 1 else ' is'} still to be handed in.",
+        reverse("annotate:batch-show", args=[course.project.slug, at_work.number]),
+        "Look at the batch",
+    )
+
+
+def _read_agreement(course: Course) -> NextStep:
+    is_short = not course.live and course.n_left(course.collecting)
+    return NextStep(
+        "Read the agreement",
+        "No batch is open any more." if is_short else "The judgments asked for are in.",
+        reverse("results:agreement", args=[course.project.slug]),
+        "See how far annotators agree",
+    )

@@ -1,0 +1,144 @@
+"""The desk: every project that somebody is in, what they can do there now, what they did and earned."""
+
+from collections.abc import Callable
+from datetime import timedelta
+
+import pytest
+from django.db import connection, transaction
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from django.urls import reverse
+from django.utils import timezone
+
+from annotate import judging, places, serving, steering
+from annotate.models import Assignment, Batch
+from projects.models import Membership, Project, User
+from tests.annotate.work import answered, open_batch
+from tests.counting import claim, submit
+from tests.factories import make_batch, make_corpus, make_membership, make_project, make_user
+from tests.screens import read
+
+pytestmark = pytest.mark.django_db
+
+SignIn = Callable[[Membership | User], Client]
+MOST_QUERIES = 20
+DESK = "/desk/"
+
+
+def text_of(client: Client, address: str = DESK) -> str:
+    response = client.get(address)
+    assert response.status_code == 200
+    return response.content.decode()
+
+
+def join_a_busy_project(user: User) -> Membership:
+    """A project in which they have submitted a HIT, let one expire and have one open."""
+    member = make_membership(make_project(), user)
+    open_batch(member.project, n_hits=3, cents_per_hit=50)
+    submit(member)
+    Assignment.objects.filter(uuid=claim(member)).update(due_at=timezone.now() - timedelta(hours=1))
+    with transaction.atomic():
+        places.sweep(now=timezone.now())
+    claim(member)
+    return member
+
+
+@pytest.mark.parametrize("n_projects", [1, 30])
+def test_the_queries_are_as_many_for_thirty_projects_as_for_one(n_projects: int, client_of: SignIn) -> None:
+    user = make_user("many")
+    join_a_busy_project(user)
+    client = client_of(user)
+    with CaptureQueriesContext(connection) as alone:
+        text_of(client)
+    for n in range(n_projects - 1):
+        if n % 3:
+            make_membership(make_project(), user)
+        else:
+            join_a_busy_project(user)
+    with CaptureQueriesContext(connection) as together:
+        text_of(client)
+    assert len(together) == len(alone) <= MOST_QUERIES
+
+
+def test_thirty_projects_are_on_two_pages(client_of: SignIn) -> None:
+    user = make_user("many")
+    for n in range(30):
+        make_membership(make_project(name=f"Study {n:02}"), user)
+    client = client_of(user)
+    first, second = text_of(client), text_of(client, f"{DESK}?page=2")
+    assert read(first).n_listed == read(second).n_listed == 30
+    shown = [name for name in (f"Study {n:02}" for n in range(30)) if name in first]
+    assert shown == [f"Study {n:02}" for n in range(20)]
+    assert [name for name in (f"Study {n:02}" for n in range(30)) if name in second] == [
+        f"Study {n:02}" for n in range(20, 30)
+    ]
+
+
+def test_each_project_says_what_is_open_and_what_was_done(client_of: SignIn) -> None:
+    user = make_user("busy")
+    members = [join_a_busy_project(user), join_a_busy_project(user)]
+    page = text_of(client_of(user))
+    for member in members:
+        mine = Assignment.objects.filter(annotator=member)
+        for state in ("open", "expired"):
+            uuid = mine.get(state=state).uuid
+            assert reverse("annotate:work-show", args=[member.project.slug, uuid]) in page
+    assert page.count("Go on rating") == page.count("Your draft is still there") == page.count("$0.50") == 2
+
+
+def test_the_newest_of_several_expired_hits_is_offered(
+    project: Project, annotator: Membership, client_of: SignIn
+) -> None:
+    open_batch(project, n_hits=3)
+    now = timezone.now()
+    for hours_ago in (2, 3):
+        uuid = claim(annotator)
+        Assignment.objects.filter(uuid=uuid).update(
+            opened_at=now - timedelta(hours=hours_ago), due_at=now - timedelta(hours=1)
+        )
+        with transaction.atomic():
+            places.sweep(now=now)
+    newest, oldest = Assignment.objects.order_by("-opened_at")
+    page = text_of(client_of(annotator))
+    assert str(newest.uuid) in page
+    assert str(oldest.uuid) not in page
+
+
+def test_work_for_named_annotators_is_offered_to_them_only(
+    project: Project, annotator: Membership, other_annotator: Membership, client_of: SignIn
+) -> None:
+    make_corpus(project)
+    make_batch(project, judgments=None, annotators=(annotator,))
+    assert "There is work for you." in text_of(client_of(annotator))
+    refused = text_of(client_of(other_annotator))
+    assert "The work that is open now is for other annotators." in refused
+    assert "Start rating" not in refused
+    assert serving.claim(other_annotator) == serving.Nothing("The work that is open now is for other annotators.")
+
+
+def test_why_there_is_nothing_is_said(project: Project, annotator: Membership, client_of: SignIn) -> None:
+    client = client_of(annotator)
+    assert "No work is open in this project at the moment." in text_of(client)
+    make_corpus(project)
+    batch = make_batch(project)
+    assert "There is work for you." in text_of(client)
+    steering.pause(batch=batch, actor=None)
+    assert "The work is paused." in text_of(client)
+    Membership.objects.update(standing=Membership.Standing.SUSPENDED)
+    assert "on hold" in text_of(client)
+    Membership.objects.update(standing=Membership.Standing.REMOVED)
+    assert "You are not in a project yet" in text_of(client)
+
+
+def test_an_imported_batch_is_no_work(project: Project, annotator: Membership, client_of: SignIn) -> None:
+    open_batch(project, state=Batch.State.CLOSED, kind=Batch.Kind.IMPORTED)
+    assert "No work is open" in text_of(client_of(annotator))
+
+
+def test_whoever_rates_no_more_still_sees_what_they_did(project: Project, client_of: SignIn) -> None:
+    member = make_membership(project, role=Membership.Role.RESEARCHER, is_annotator=True)
+    open_batch(project, cents_per_hit=50)
+    judging.submit(annotator=member, assignment_uuid=claim(member), sent=answered())
+    Membership.objects.filter(pk=member.pk).update(is_annotator=False)
+    page = read(text_of(client_of(member), "/p/bridges/history/"))
+    assert (page.number("Submitted"), page.said["Earned"]) == (1, "$0.50 for all of them together")

@@ -1,0 +1,93 @@
+"""The overview: what comes next, and how many batches there are."""
+
+from collections.abc import Callable
+
+import pytest
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+
+from annotate import steering
+from projects.models import Membership, Project
+from results.next_step import NextStep
+from results.overview import make_overview
+from tests.annotate.work import open_batch
+from tests.counting import claim, submit
+from tests.factories import make_batch, make_corpus, make_membership
+
+pytestmark = pytest.mark.django_db
+
+SignIn = Callable[[Membership], Client]
+
+
+def next_step(project: Project, *, can_manage: bool = True) -> NextStep:
+    return make_overview(project, can_manage=can_manage).next_step
+
+
+def test_a_project_is_led_from_its_first_file_to_its_agreement(project: Project) -> None:
+    assert next_step(project).title == "Import candidates"
+    make_corpus(project, n_candidates=3)
+    assert next_step(project).title == "Make a batch"
+    batch = make_batch(project, is_open=False, name="Pilot")
+    assert next_step(project).title == "Open “Pilot”"
+    steering.open_batch(batch=batch, actor=None)
+    assert next_step(project).title == "Invite annotators"
+    annotator = make_membership(project)
+    assert next_step(project).text == "1 assignment is still to be handed in."
+    batch.refresh_from_db()
+    steering.pause(batch=batch, actor=None)
+    assert next_step(project).title == "The work is paused"
+    batch.refresh_from_db()
+    steering.open_batch(batch=batch, actor=None)
+    submit(annotator)
+    assert next_step(project).text == "The judgments asked for are in."
+
+
+def test_a_closed_batch_that_lacks_judgments_is_not_called_complete(project: Project) -> None:
+    make_corpus(project)
+    steering.close(batch=make_batch(project), actor=None)
+    assert next_step(project).text == "No batch is open any more."
+
+
+def test_a_draft_waits_while_another_batch_is_worked_on(project: Project, annotator: Membership) -> None:
+    make_corpus(project)
+    make_batch(project, is_open=False)
+    at_work = open_batch(project)
+    assert next_step(project).title == "Annotators are at work"
+    assert next_step(project).url.endswith(f"/batches/{at_work.number}/")
+
+
+def test_researchers_are_told_what_managers_do_and_are_led_to_no_page_of_theirs(project: Project) -> None:
+    step = next_step(project, can_manage=False)
+    assert step == NextStep("Import candidates", "A manager of the project does this.")
+    open_batch(project)
+    make_membership(project)
+    assert next_step(project, can_manage=False).url
+
+
+def test_all_batches_are_as_many_as_the_list_shows(
+    project: Project, researcher: Membership, annotator: Membership, client_of: SignIn
+) -> None:
+    for _ in range(11):
+        open_batch(project, n_hits=1)
+    archived = open_batch(project, n_hits=1)
+    steering.close(batch=archived, actor=None)
+    steering.archive(batch=archived, actor=None)
+    page = client_of(researcher).get(project.get_absolute_url()).content.decode()
+    assert "All 12 batches" in page
+    assert "1–12 of 12 batches" in client_of(researcher).get("/p/bridges/batches/").content.decode()
+
+
+def test_its_queries_are_few_whatever_the_number_of_batches(
+    project: Project, researcher: Membership, annotator: Membership, client_of: SignIn
+) -> None:
+    open_batch(project)
+    client = client_of(researcher)
+    with CaptureQueriesContext(connection) as alone:
+        client.get(project.get_absolute_url())
+    for _ in range(9):
+        open_batch(project)
+    claim(annotator)
+    with CaptureQueriesContext(connection) as together:
+        client.get(project.get_absolute_url())
+    assert len(together) == len(alone) <= 20

@@ -1,0 +1,93 @@
+"""Pages as a reader takes them in: numbers under their labels, tables under their headings."""
+
+import re
+from dataclasses import dataclass
+from html.parser import HTMLParser
+from xml.etree.ElementTree import Element, TreeBuilder
+
+VOID = {"area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "track", "wbr"}
+
+Rows = list[dict[str, str]]
+
+
+@dataclass(frozen=True)
+class Screen:
+    """What a page says: tiles and lists of facts by label, tables by name, how many rows its list has."""
+
+    said: dict[str, str]
+    tables: dict[str, Rows]
+    n_listed: int | None
+
+    def number(self, label: str) -> int:
+        return number(self.said[label])
+
+    def rows(self, name: str) -> Rows:
+        return self.tables.get(name, [])
+
+
+def number(text: str) -> int:
+    """The first whole number of a text: 1,200 of “1,200 of 3,000”."""
+    found = re.search(r"\d[\d,]*", text)
+    assert found is not None, f"no number in “{text}”"
+    return int(found[0].replace(",", ""))
+
+
+def numbers(text: str) -> list[int]:
+    return [int(found.replace(",", "")) for found in re.findall(r"\d[\d,]*", text)]
+
+
+def read(html: str) -> Screen:
+    tree = _Reader.read(html)
+    said = {}
+    for tile in _of_class(tree, "stat"):
+        parts = {str(part.get("class")): _text(part) for part in tile}
+        said[parts["stat-label"]] = f"{parts['stat-value']} {parts.get('stat-note', '')}".strip()
+    for facts in tree.iter("dl"):
+        terms = [part for part in facts.iter() if part.tag in ("dt", "dd")]
+        said |= {_text(term): _text(fact) for term, fact in zip(terms[::2], terms[1::2], strict=True)}
+    tables = {str(around.get("aria-label")): _rows(around) for around in _of_class(tree, "table-wrap")}
+    listed = [numbers(_text(pager[0])) for pager in _of_class(tree, "pager")]
+    return Screen(said, tables, listed[0][2] if listed else None)
+
+
+def _rows(around: Element) -> Rows:
+    """Cells by heading, counted from the right: a heading of several rows stands on the left."""
+    lines = [[cell for cell in line if cell.tag in ("th", "td")] for line in around.iter("tr")]
+    names = [_text(cell) for cell in lines[0]]
+    rows = []
+    for line in lines[1:]:
+        cells = [text for cell in line for text in [_text(cell)] * int(cell.get("colspan") or 1)]
+        rows.append(dict(zip(reversed(names), reversed(cells), strict=False)))
+    return rows
+
+
+def _of_class(tree: Element, name: str) -> list[Element]:
+    return [element for element in tree.iter() if name in (element.get("class") or "").split()]
+
+
+def _text(element: Element) -> str:
+    return " ".join("".join(element.itertext()).split())
+
+
+class _Reader(HTMLParser):
+    def __init__(self) -> None:
+        super().__init__()
+        self.tree = TreeBuilder()
+
+    @classmethod
+    def read(cls, html: str) -> Element:
+        reader = cls()
+        reader.feed(html)
+        return reader.tree.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tree.start(tag, {name: value or "" for name, value in attrs})
+        if tag in VOID:
+            self.tree.end(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag not in VOID:
+            self.tree.end(tag)
+
+    def handle_data(self, data: str) -> None:
+        self.tree.data(data)

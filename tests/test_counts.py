@@ -1,0 +1,381 @@
+"""Every count on every screen, in every command and in every file is the number that plain SQL gives."""
+
+import csv
+import io
+import json
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from threading import Thread
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.test import Client
+from django.urls import reverse
+
+from annotate import judging
+from annotate.models import Batch
+from annotate.verifying import verify
+from projects.models import Membership, Project
+from tests import counting
+from tests.annotate.work import answered
+from tests.counting import JUDGMENTS, Truth, ask, ask_one
+from tests.factories import make_batch, make_corpus, make_membership, make_project
+from tests.results.rows import answer
+from tests.screens import Screen, number, numbers, read
+
+SignIn = Callable[[Membership], Client]
+See = Callable[..., Screen]
+Write = Callable[[], Any]
+Look = Callable[[], Any]
+
+N_ITEMS = 2
+MOST_STATEMENTS = 50
+PAGES = (
+    "results:project-overview",
+    "annotate:batch-list",
+    "annotate:batch-show",
+    "annotate:hit-show",
+    "annotate:data-overview",
+    "results:agreement",
+    "results:export-list",
+    "annotate:project-desk",
+    "annotate:history",
+)
+
+AT_EVERY_SIZE = pytest.mark.parametrize("size", counting.SIZES)
+
+
+@pytest.fixture
+def truth(
+    size: str,
+    project: Project,
+    owner: Membership,
+    annotator: Membership,
+    other_annotator: Membership,
+    tmp_path: Path,
+) -> Iterator[Truth]:
+    """The project's true numbers, beside another project that no count may take in."""
+    elsewhere = make_project()
+    counting.fill(elsewhere, make_membership(elsewhere), make_membership(elsewhere), size="one", folder=tmp_path)
+    counting.fill(project, annotator, other_annotator, size=size, folder=tmp_path)
+    assert verify() == []
+    truth = counting.count(project)
+    assert truth.judgments >= {"none": 0, "one": 1, "thousand": 950}[size]
+    assert bool(truth.not_counted) is (size == "thousand")
+    yield truth
+    assert counting.count(project) == truth
+
+
+@pytest.fixture
+def see(project: Project, client_of: SignIn) -> See:
+    """A page of the project as somebody sees it."""
+
+    def see(person: Membership, name: str, *arguments: object) -> Screen:
+        address = reverse(name, args=[project.slug, *arguments])
+        response = client_of(person).get(address)
+        assert response.status_code == 200, address
+        return read(response.content.decode())
+
+    return see
+
+
+@pytest.mark.django_db
+@AT_EVERY_SIZE
+def test_the_overview(truth: Truth, see: See, researcher: Membership, project: Project) -> None:
+    page = see(researcher, "results:project-overview")
+    assert page.number("Passages") == truth.passages
+    assert page.number("Questions") == truth.questions
+    assert page.number("Candidates") == truth.candidates
+    assert page.number("Judgments") == truth.counted
+    assert page.number("Annotators") == ask_one(
+        project,
+        """SELECT count(*) FROM projects_membership WHERE project_id = %(project)s AND is_annotator
+           AND kind = 'person' AND standing = 'active'""",
+    )
+    if truth.judgments:
+        assert_judgments_add_up(page, truth, in_all="In all")
+    shown = {number(row["No."]): row for row in page.rows("Progress of the batches")}
+    archived = set(project.batches.filter(state=Batch.State.ARCHIVED).values_list("number", flat=True))
+    assert shown.keys() == truth.batches.keys() - archived
+    for key, row in shown.items():
+        batch = truth.batches[key]
+        assert numbers(row["Assignments handed in"])[-2:] == [batch.n_done, batch.n_wanted]
+        assert number(row["Candidates"]) == batch.n_candidates
+        assert numbers(row["HITs done"]) == [batch.n_complete, batch.n_hits]
+
+
+@pytest.mark.django_db
+@AT_EVERY_SIZE
+def test_the_batches(truth: Truth, see: See, researcher: Membership) -> None:
+    page = see(researcher, "annotate:batch-list")
+    assert page.n_listed == len(truth.batches) == len(page.rows("Batches"))
+    for row in page.rows("Batches"):
+        batch = truth.batches[number(row["No."])]
+        assert numbers(row["Done"])[-2:] == [batch.n_done, batch.n_wanted]
+        assert (number(row["Candidates"]), number(row["HITs"])) == (batch.n_candidates, batch.n_hits)
+
+
+@pytest.mark.django_db
+@AT_EVERY_SIZE
+def test_each_batch_with_its_hits(truth: Truth, see: See, researcher: Membership, project: Project) -> None:
+    for key, batch in truth.batches.items():
+        page = see(researcher, "annotate:batch-show", key)
+        assert numbers(page.said["HITs complete"]) == [batch.n_complete, batch.n_hits, batch.n_candidates]
+        hits = page.rows("HITs")
+        assert page.n_listed == len(hits) == batch.n_hits
+        sums = {name: sum(number(row[name]) for row in hits) for name in ("Items", "Wanted", "Done", "In hand", "Open")}
+        assert sums == {
+            "Items": batch.n_candidates,
+            "Wanted": batch.n_wanted,
+            "Done": batch.n_done,
+            "In hand": batch.n_held,
+            "Open": batch.n_open,
+        }
+        if project.batches.get(number=key).kind != Batch.Kind.IMPORTED:
+            assert page.number("Open places") == batch.n_open
+            assert page.number("In hand now") == batch.n_held
+        for row in hits[:8]:
+            hit = see(researcher, "annotate:hit-show", key, number(row["HIT"]))
+            places = [hit.number(label) for label in ("Places", "Done", "In hand", "Open")]
+            assert places == [number(row[name]) for name in ("Wanted", "Done", "In hand", "Open")]
+            assert len(hit.rows("Items")) == number(row["Items"])
+
+
+@pytest.mark.django_db
+@AT_EVERY_SIZE
+def test_the_data(truth: Truth, see: See, researcher: Membership) -> None:
+    page = see(researcher, "annotate:data-overview")
+    total = page.rows("Data by dataset and split")[-1]
+    wanted = {
+        "Passages": truth.passages,
+        "Questions": truth.questions,
+        "References": truth.references,
+        "Candidates": truth.candidates,
+        "Judgments": truth.counted,
+    }
+    lines = page.rows("Data by dataset and split")[:-1]
+    for name, n in wanted.items():
+        assert page.number(name) == number(total[name]) == sum(number(line[name]) for line in lines) == n, name
+    for noun in ("passages", "questions", "candidates"):
+        assert see(researcher, f"annotate:data-{noun}").n_listed == getattr(truth, noun)
+
+
+@pytest.mark.django_db
+@AT_EVERY_SIZE
+def test_people_and_remarks(truth: Truth, see: See, manager: Membership, project: Project) -> None:
+    members = "SELECT count(*) FROM projects_membership WHERE project_id = %(project)s"
+    remarks = """SELECT count(*) FROM annotate_remark r JOIN annotate_assignment a ON a.id = r.assignment_id
+        JOIN annotate_hit h ON h.id = a.hit_id JOIN annotate_batch b ON b.id = h.batch_id
+        WHERE b.project_id = %(project)s AND r.resolved_at IS NULL"""
+    assert see(manager, "projects:people-list").n_listed == ask_one(project, members)
+    assert (see(manager, "annotate:remark-list").n_listed or 0) == ask_one(project, remarks)
+
+
+@pytest.mark.django_db
+@AT_EVERY_SIZE
+def test_the_agreement(truth: Truth, see: See, researcher: Membership, project: Project) -> None:
+    page = see(researcher, "results:agreement")
+    rated = f"""SELECT j.candidate_id, count(*) AS n {JUDGMENTS} AND j.is_counted AND j.value IS NOT NULL
+        AND c.withdrawn_at IS NULL GROUP BY 1"""
+    n_units, n_ratings, n_single = ask(
+        project,
+        f"""SELECT count(*) FILTER (WHERE n > 1), coalesce(sum(n) FILTER (WHERE n > 1), 0),
+                   count(*) FILTER (WHERE n = 1) FROM ({rated}) rated""",
+    )[0]
+    assert page.number("Candidates") == n_units
+    assert page.number("Ratings") == n_ratings
+    assert page.number("Single ratings") == n_single
+    groups = page.rows("Alpha per dataset") if truth.counted else []
+    assert sum(number(row["Ratings"]) for row in groups) == n_ratings
+    said = answer("agreement", "--project", project.slug)
+    assert [said[name] for name in ("n_units", "n_ratings", "n_single")] == [n_units, n_ratings, n_single]
+    n_annotators = f"""SELECT count(DISTINCT j.annotator_id) {JUDGMENTS} AND j.is_counted AND j.candidate_id IN (
+        SELECT candidate_id FROM ({rated}) rated WHERE n > 1) AND j.value IS NOT NULL"""
+    assert page.number("Annotators") == said["n_annotators"] == ask_one(project, n_annotators)
+
+
+@pytest.mark.django_db
+@AT_EVERY_SIZE
+def test_the_export_page_and_the_files(
+    truth: Truth, see: See, researcher: Membership, project: Project, tmp_path: Path
+) -> None:
+    page = see(researcher, "results:export-list")
+    assert_judgments_add_up(page, truth, in_all="Rows in all")
+    long = exported(project, "long", tmp_path)
+    counted = [row for row in long if row["is_counted"] == "yes"]
+    reasons = {name: sum(row["not_counted_reason"] == name for row in long) for name in truth.not_counted}
+    assert (len(long), len(counted), reasons) == (truth.judgments, truth.counted, truth.not_counted)
+    aggregated = exported(project, "aggregated", tmp_path)
+    n_withdrawn = ask_one(project, f"SELECT count(*) {JUDGMENTS} AND j.is_counted AND c.withdrawn_at IS NOT NULL")
+    in_means = sum(int(row["n"]) + int(row["n_cannot_judge"]) for row in aggregated)
+    assert in_means + n_withdrawn == truth.counted
+    assert sum(row["is_withdrawn"] == "yes" for row in counted) == n_withdrawn
+    mocha = json.loads(exported_text(project, "mocha", tmp_path))
+    scores = [entry["metadata"].get("scores", []) for entries in mocha.values() for entry in entries.values()]
+    assert sum(map(len, scores)) == sum(int(row["n"]) for row in aggregated)
+
+
+@pytest.mark.django_db
+@AT_EVERY_SIZE
+def test_the_commands(truth: Truth, project: Project) -> None:
+    total = answer("data_table", "--project", project.slug)["total"]
+    assert total == {
+        "passages": truth.passages,
+        "questions": truth.questions,
+        "references": truth.references,
+        "candidates": truth.candidates,
+        "judgments": truth.counted,
+    }
+    for key, batch in truth.batches.items():
+        said = answer("batch", str(key), "--project", project.slug)
+        assert (said["candidates"], said["hits"], said["hits_complete"]) == (
+            batch.n_candidates,
+            batch.n_hits,
+            batch.n_complete,
+        )
+        places = [said[f"places_{name}"] for name in ("wanted", "open", "held", "done")]
+        assert places == [batch.n_wanted, batch.n_open, batch.n_held, batch.n_done]
+    assert answer("verify", "--no-count")["breaches"] == []
+
+
+@pytest.mark.django_db
+@AT_EVERY_SIZE
+def test_the_annotators_own_pages(
+    truth: Truth, see: See, annotator: Membership, project: Project, client_of: SignIn
+) -> None:
+    mine = """FROM annotate_assignment a JOIN annotate_hit h ON h.id = a.hit_id
+        JOIN annotate_batch b ON b.id = h.batch_id WHERE b.project_id = %(project)s AND a.annotator_id = %(me)s"""
+    submitted = f"{mine} AND a.state IN ('submitted', 'approved')"
+    n, cents = ask(
+        project,
+        f"SELECT count(*), coalesce(sum(b.cents_per_hit + b.cents_per_item * cardinality(a.layout)), 0) {submitted}",
+        me=annotator.pk,
+    )[0]
+    dollars = f"${cents / 100:,.2f}"
+    every_desk = read(client_of(annotator).get(reverse("annotate:desk")).content.decode())
+    for desk in (every_desk, see(annotator, "annotate:project-desk")):
+        assert desk.number("HIT submitted" if n == 1 else "HITs submitted") == n
+        assert desk.said["earned"] == dollars
+    history = see(annotator, "annotate:history")
+    assert history.number("Submitted") == n
+    assert history.said["Earned"].startswith(dollars)
+    n_given = ask_one(project, f"SELECT count(*) {mine}", me=annotator.pk)
+    assert (history.n_listed or 0) == len(history.rows("Your HITs")) == n_given
+
+
+def assert_judgments_add_up(page: Screen, truth: Truth, *, in_all: str) -> None:
+    reasons = {
+        label.removeprefix("Not counted: "): number(said)
+        for label, said in page.said.items()
+        if label.startswith("Not counted: ")
+    }
+    assert reasons == truth.not_counted
+    assert page.number("Counted") == truth.counted
+    assert page.number("Counted") + sum(reasons.values()) == page.number(in_all) == truth.judgments
+
+
+def exported(project: Project, form: str, folder: Path) -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO(exported_text(project, form, folder))))
+
+
+def exported_text(project: Project, form: str, folder: Path) -> str:
+    file = folder / form
+    said = answer("export_judgments", "--project", project.slug, "--format", form, "--output", str(file))
+    text = file.read_text()
+    if form != "mocha":
+        assert said["n_rows"] == len(list(csv.DictReader(io.StringIO(text))))
+    return text
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.race
+@pytest.mark.parametrize("name", PAGES)
+def test_a_page_read_while_somebody_submits_shows_the_time_before_or_after(
+    name: str, project: Project, owner: Membership, client_of: SignIn
+) -> None:
+    make_corpus(project, n_candidates=N_ITEMS)
+    make_batch(project, judgments=60)
+    arguments = {"annotate:batch-show": (1,), "annotate:hit-show": (1, 1)}.get(name, ())
+    address = reverse(name, args=[project.slug, *arguments])
+
+    def round_of_one() -> tuple[Write, Look]:
+        worker = make_membership(project)
+        assignment = counting.claim(worker)
+        client = client_of(worker if name in ("annotate:project-desk", "annotate:history") else owner)
+        return (
+            lambda: judging.submit(annotator=worker, assignment_uuid=assignment, sent=answered(N_ITEMS)),
+            lambda: counts_on(client, address),
+        )
+
+    assert_one_moment(round_of_one)
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.race
+def test_a_command_that_runs_while_somebody_gives_a_hit_back_says_the_time_before_or_after(project: Project) -> None:
+    make_corpus(project, n_candidates=N_ITEMS)
+    make_batch(project, judgments=60)
+
+    def round_of_one() -> tuple[Write, Look]:
+        worker = make_membership(project)
+        assignment = counting.claim(worker)
+        return (
+            lambda: judging.give_back(annotator=worker, assignment_uuid=assignment, reason="Too long."),
+            lambda: answer("batch", "1", "--project", project.slug),
+        )
+
+    assert_one_moment(round_of_one)
+
+
+def assert_one_moment(round_of_one: Callable[[], tuple[Write, Look]]) -> None:
+    """Another connection writes after the first statement of what is looked at, then after its second, and so on."""
+    seen = set()
+    for place in range(MOST_STATEMENTS):
+        write, look = round_of_one()
+        before = look()
+        with written_after(place, write) as was_written:
+            during = look()
+        if not was_written:
+            break
+        after = look()
+        assert before != after, "the write is to be seen"
+        assert during in (before, after), f"a mixture of two moments: a write after statement {place} is half seen"
+        seen.add("before" if during == before else "after")
+    assert not was_written, "there are more statements than this test waits for"
+    assert "before" in seen
+
+
+def counts_on(client: Client, address: str) -> Any:
+    """What the page says, but for what only the clock changes."""
+    page = read(client.get(address).content.decode())
+    said = {label: text for label, text in page.said.items() if label not in ("Pace", "Time left")}
+    return said, page.tables, page.n_listed
+
+
+@contextmanager
+def written_after(place: int, write: Write) -> Iterator[list[bool]]:
+    """Let another connection write after so many statements of what runs within; empty if there were not so many."""
+    was_written: list[bool] = []
+    n_statements = 0
+
+    def work() -> None:
+        try:
+            write()
+            was_written.append(True)
+        finally:
+            connection.close()
+
+    def execute(run: Callable[..., Any], *rest: Any) -> Any:
+        nonlocal n_statements
+        result = run(*rest)
+        if n_statements == place:
+            thread = Thread(target=work)
+            thread.start()
+            thread.join()
+        n_statements += 1
+        return result
+
+    with connection.execute_wrapper(execute):
+        yield was_written
