@@ -15,9 +15,9 @@ from measures.rubric import CORRECTNESS
 from projects import founding, markdown
 from projects.errors import Refused
 from projects.models import LogEntry, Membership, Project, User
+from tests.crowds import all_at_once
 from tests.factories import make_user
 from tests.ground import environment
-from tests.racing import race
 
 SignIn = Callable[[Membership | User], Client]
 
@@ -123,7 +123,7 @@ def test_two_who_want_one_address_get_one_project() -> None:
             return False
         return True
 
-    assert sum(race(make, 8)) == 1
+    assert sum(all_at_once(make, range(8))) == 1
     assert Membership.objects.count() == 1
 
 

@@ -15,8 +15,8 @@ from django.utils import timezone
 from projects import inviting, people
 from projects.errors import Refused
 from projects.models import Guesses, Invitation, LogEntry, Membership, Project, User
+from tests.crowds import all_at_once
 from tests.factories import make_membership, make_user
-from tests.racing import race
 
 PASSWORD = "a quiet kettle sings"
 Role, Standing = Membership.Role, Membership.Standing
@@ -215,7 +215,7 @@ def test_a_manager_removed_in_the_same_instant_leaves_no_usable_invitation(
             except Refused:
                 pass
 
-        race(act, 2)
+        all_at_once(act, range(2))
         assert not Invitation.objects.usable(timezone.now()).exists()
         people.change_standing(target=manager, standing=Standing.ACTIVE, actor=owner)
 
@@ -269,7 +269,7 @@ def test_fifty_redemptions_at_once_take_no_more_than_there_are(manager: Membersh
             return False
         return True
 
-    assert sum(race(redeem, 50)) == max_uses
+    assert sum(all_at_once(redeem, range(50))) == max_uses
     invitation.refresh_from_db()
     assert invitation.n_uses == max_uses
     assert manager.project.memberships.filter(role=Role.ANNOTATOR).count() == max_uses
@@ -288,6 +288,6 @@ def test_one_person_clicking_twice_uses_one_place_up(manager: Membership, strang
             return False
         return True
 
-    assert sum(race(redeem, 10)) == 1
+    assert sum(all_at_once(redeem, range(10))) == 1
     invitation.refresh_from_db()
     assert invitation.n_uses == 1

@@ -13,8 +13,8 @@ from pytest_django import Settings
 from projects import passwords
 from projects.errors import Refused
 from projects.models import LogEntry, Membership, Project, User
+from tests.crowds import all_at_once
 from tests.factories import make_membership, make_project, make_user
-from tests.racing import race
 
 OLD, NEW = "correct horse battery", "a quiet kettle sings"
 Role = Membership.Role
@@ -216,4 +216,4 @@ def test_many_uses_of_one_link_at_once_set_one_password() -> None:
             return False
         return True
 
-    assert sum(race(use, 20)) == 1
+    assert sum(all_at_once(use, range(20))) == 1

@@ -11,8 +11,8 @@ from django.urls import reverse
 from projects import people
 from projects.errors import Refused
 from projects.models import LogEntry, Membership, Project, User
+from tests.crowds import all_at_once
 from tests.factories import make_membership, make_user
-from tests.racing import race
 
 Role, Standing = Membership.Role, Membership.Standing
 SignIn = Callable[[Membership | User], Client]
@@ -105,7 +105,7 @@ def test_two_owners_who_step_down_at_once_leave_one(owner: Membership) -> None:
             return False
         return True
 
-    assert sum(race(step_down, 2)) == 1
+    assert sum(all_at_once(step_down, range(2))) == 1
 
 
 def test_annotators_annotate_and_others_may(owner: Membership, researcher: Membership, annotator: Membership) -> None:
