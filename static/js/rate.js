@@ -260,7 +260,7 @@ function startSaving() {
   if (drafts.hasUnsent) showState("saving");
   else if (sheet.nAnswered()) showState("saved");
   time.start();
-  if (data.due) startDue(root.querySelector("[data-due-text]"), Number(data.due), now);
+  if (data.due) startDue(root.querySelector("[data-due-text]"), Number(data.due), now, data.dueOver);
   addEventListener("online", () => drafts.wake());
   addEventListener("offline", () => {
     if (drafts.hasUnsent) showState("kept");

@@ -48,18 +48,17 @@ export class ActiveTime {
   }
 }
 
-export function startDue(element, dueAt, now) {
+export function startDue(element, dueAt, now, over = "Time is up. You can still submit.") {
   const show = () => {
     const minutes = Math.floor((dueAt - now()) / 60_000);
     element.classList.toggle("is-short", minutes < 5);
-    element.textContent = sayLeft(minutes);
+    element.textContent = minutes < 0 ? over : sayLeft(minutes);
   };
   show();
   setInterval(show, 10_000);
 }
 
 function sayLeft(minutes) {
-  if (minutes < 0) return "Time is up. You can still submit.";
   if (minutes < 1) return "Less than a minute left";
   if (minutes < 120) return `${minutes} min left`;
   if (minutes < 2880) return `${Math.floor(minutes / 60)} h left`;
