@@ -1,0 +1,185 @@
+"""Ledgers: what is owed, approved and paid, to whom and for which stage, and what an hour of the work pays."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from django.db import connection
+
+from annotate.models import Batch, LedgerEntry, QualificationTest
+from projects.models import Membership, Project
+
+LEAST_SECONDS = 600.0
+"""Hourly pay is not given on less measured time than this: it would say more about chance than about pay."""
+
+Kind = LedgerEntry.Kind
+
+_SUMS = """
+coalesce(sum(e.cents) FILTER (WHERE e.approved_at IS NULL), 0),
+coalesce(sum(e.cents) FILTER (WHERE e.approved_at IS NOT NULL AND e.payment_id IS NULL), 0),
+coalesce(sum(e.cents) FILTER (WHERE e.payment_id IS NOT NULL), 0),
+count(*) FILTER (WHERE e.kind = 'hit'),
+coalesce(sum(e.cents) FILTER (WHERE a.id IS NOT NULL), 0),
+coalesce(sum(a.active_seconds) FILTER (WHERE e.kind = 'hit'), 0)
+"""
+_ENTRIES = """
+FROM annotate_ledgerentry e
+LEFT JOIN annotate_assignment a ON a.id = e.assignment_id AND a.active_seconds > 0 AND NOT a.has_odd_times
+"""
+
+
+@dataclass(frozen=True)
+class Hourly:
+    """Pay for HITs whose active time was measured, less what was taken back for them, and that time."""
+
+    cents: int = 0
+    seconds: float = 0.0
+
+    @property
+    def cents_per_hour(self) -> int | None:
+        """None below LEAST_SECONDS."""
+        return round(self.cents * 3600 / self.seconds) if self.seconds >= LEAST_SECONDS else None
+
+    def is_under(self, floor_cents: int | None) -> bool:
+        rate = self.cents_per_hour
+        return floor_cents is not None and rate is not None and rate < floor_cents
+
+    def __add__(self, other: "Hourly") -> "Hourly":
+        return Hourly(self.cents + other.cents, self.seconds + other.seconds)
+
+
+@dataclass(frozen=True)
+class Sums:
+    """Cents by how far they are: owed until approved, approved until paid. HITs are those with pay of their own."""
+
+    owed: int = 0
+    approved: int = 0
+    paid: int = 0
+    n_hits: int = 0
+    hourly: Hourly = Hourly()
+
+    @property
+    def unpaid(self) -> int:
+        return self.owed + self.approved
+
+    @property
+    def total(self) -> int:
+        return self.owed + self.approved + self.paid
+
+    def __add__(self, other: "Sums") -> "Sums":
+        return Sums(
+            self.owed + other.owed,
+            self.approved + other.approved,
+            self.paid + other.paid,
+            self.n_hits + other.n_hits,
+            self.hourly + other.hourly,
+        )
+
+
+@dataclass(frozen=True)
+class Balance:
+    """One annotator's sums, under the pseudonym."""
+
+    pk: int
+    pseudonym: str
+    kind: str
+    standing: str
+    sums: Sums
+
+
+@dataclass(frozen=True)
+class Stage:
+    """The sums of one stage, or of pay that belongs to none."""
+
+    key: str
+    label: str
+    sums: Sums
+
+
+@dataclass(frozen=True)
+class Payable:
+    """What a payment made now would hold; those whose approved sum is negative wait until it is not."""
+
+    cents: int
+    n_annotators: int
+    held_back: tuple[Balance, ...]
+
+
+STAGES = {
+    Kind.QUALIFICATION.value: "Qualification",
+    Batch.Kind.TRIAL.value: "Trial",
+    Batch.Kind.FULL.value: "Full collection",
+    Kind.BONUS.value: "Bonuses",
+    Kind.ADJUSTMENT.value: "Adjustments",
+}
+
+
+def pays_anything(project: Project) -> bool:
+    """Whether money has a place in this project: a rate, a paid batch or test, or an entry of the ledger."""
+    if project.is_paid:
+        return True
+    return (
+        LedgerEntry.objects.filter(project=project).exists()
+        or project.batches.exclude(cents_per_hit=0, cents_per_item=0).exists()
+        or QualificationTest.objects.filter(project=project, cents__gt=0).exists()
+    )
+
+
+def balances(project: Project) -> list[Balance]:
+    """Everybody with an entry in the ledger, by pseudonym: one query."""
+    return [
+        Balance(row[0], row[1], Membership.Kind(row[2]).label, row[3], _sums(row[4:]))
+        for row in _ask(
+            f"""SELECT m.id, m.pseudonym, m.kind, m.standing, {_SUMS} {_ENTRIES}
+                JOIN projects_membership m ON m.id = e.annotator_id
+                WHERE e.project_id = %s GROUP BY m.id ORDER BY m.pseudonym""",
+            [project.pk],
+        )
+    ]
+
+
+def stages(project: Project) -> list[Stage]:
+    """The sums per stage, in the order of the work. What is taken back for a HIT is taken from its stage."""
+    found = {
+        row[0]: _sums(row[1:])
+        for row in _ask(
+            f"""SELECT CASE WHEN e.assignment_id IS NOT NULL THEN b.kind ELSE e.kind END, {_SUMS} {_ENTRIES}
+                LEFT JOIN annotate_batch b ON b.id = e.batch_id
+                WHERE e.project_id = %s GROUP BY 1""",
+            [project.pk],
+        )
+    }
+    return [Stage(key, label, found[key]) for key, label in STAGES.items() if key in found]
+
+
+def sums_of(annotators: Iterable[Membership]) -> dict[int, Sums]:
+    """The sums of these annotators, by the id of the membership: one query. Without an entry they are all 0."""
+    ids = [annotator.pk for annotator in annotators]
+    rows = _ask(
+        f"SELECT e.annotator_id, {_SUMS} {_ENTRIES} WHERE e.annotator_id = ANY(%s) GROUP BY e.annotator_id", [ids]
+    )
+    found = {row[0]: _sums(row[1:]) for row in rows}
+    return {pk: found.get(pk, Sums()) for pk in ids}
+
+
+def payable(found: Iterable[Balance]) -> Payable:
+    """What a payment over these balances would hold."""
+    due = [balance for balance in found if balance.sums.approved > 0]
+    held_back = tuple(balance for balance in found if balance.sums.approved < 0)
+    return Payable(sum(balance.sums.approved for balance in due), len(due), held_back)
+
+
+def dollars(cents: int) -> str:
+    """US cents as people read them: -655 as -$6.55."""
+    return f"{'-' if cents < 0 else ''}${abs(cents) // 100:,}.{abs(cents) % 100:02}"
+
+
+def _sums(row: tuple[Any, ...]) -> Sums:
+    owed, approved, paid, n_hits, cents, seconds = row
+    return Sums(int(owed), int(approved), int(paid), n_hits, Hourly(int(cents), float(seconds)))
+
+
+def _ask(query: str, parameters: list[Any]) -> list[tuple[Any, ...]]:
+    with connection.cursor() as cursor:
+        cursor.execute(query, parameters)
+        return list(cursor.fetchall())

@@ -1,0 +1,252 @@
+"""Paying: bonuses and adjustments, approving what was earned, payments that settle it once.
+
+HITs and qualification tests enter the ledger where they are submitted; here entries are approved, taken back and paid.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+from django.db import connection, transaction
+from django.db.models.functions import Now
+from django.utils.dateformat import format as date_format
+
+from annotate.ledgers import dollars
+from annotate.models import LedgerEntry, Payment
+from projects import log, people
+from projects.errors import Refused
+from projects.models import Membership, Project
+
+Kind = LedgerEntry.Kind
+
+MOST_CENTS = 1_000_000
+PAYMENTS = 7_301_555
+"""Names the advisory lock under which the payments of a project are made."""
+
+
+class WouldOwe(Refused):
+    """The sum would leave the annotator with less than nothing, and nobody has said that this is meant."""
+
+
+@dataclass(frozen=True)
+class Given:
+    """An entry made by hand, and whether this very call made it."""
+
+    entry: LedgerEntry
+    is_new: bool
+
+
+@transaction.atomic
+def give(
+    *, actor: Membership, annotator: Membership, kind: str, cents: int, why: str, key: UUID, allow_debt: bool = False
+) -> Given:
+    """Add a bonus, or an adjustment up or down; it is approved at once.
+
+    The same key again is the same form sent twice: it changes nothing. Raises WouldOwe where the unpaid balance
+    would become negative without `allow_debt`, else Refused. Locks both memberships.
+    """
+    _lock_members(actor, annotator)
+    entry_key = f"form:{key}"
+    if stored := LedgerEntry.objects.filter(project=actor.project, key=entry_key).first():
+        if (stored.annotator_id, stored.kind, stored.cents, stored.note) != (annotator.pk, kind, cents, why):
+            raise Refused("This form was sent before, with other content. The first entry stands.")
+        return Given(stored, is_new=False)
+    _check_given(kind, cents, why)
+    unpaid = unpaid_balance(annotator)
+    if cents < 0 and unpaid + cents < 0 and not allow_debt:
+        raise WouldOwe(
+            f"{annotator.pseudonym} has {dollars(unpaid)} unpaid. "
+            f"This would leave {dollars(unpaid + cents)}, to be set off against later work."
+        )
+    entry = LedgerEntry.objects.create(
+        project=actor.project,
+        annotator=annotator,
+        kind=kind,
+        cents=cents,
+        key=entry_key,
+        note=why,
+        made_by=actor,
+        approved_at=Now(),
+    )
+    act = "give bonus" if kind == Kind.BONUS else "adjust pay"
+    log.record(actor.project, actor, act, annotator, after={"cents": cents}, why=why)
+    return Given(entry, is_new=True)
+
+
+@transaction.atomic
+def approve_waiting(*, project: Project, actor: Membership) -> tuple[int, int]:
+    """Approve all entries that belong to no assignment, such as qualification tests; their number and cents."""
+    people.lock_actor(actor)
+    n, cents = _approve("project_id = %s AND assignment_id IS NULL", [project.pk])
+    if n:
+        log.record(project, actor, "approve pay", project, after={"entries": n, "cents": cents})
+    return n, cents
+
+
+def approve_entries(*, assignment_ids: Sequence[int], actor: Membership | None = None) -> int:
+    """Approve what was earned by assignments that are being approved; the number of entries.
+
+    What an earlier unpaid rejection took back is given again. Runs in the transaction of the caller, who has locked
+    the assignments and writes the line of the log.
+    """
+    _balance(assignment_ids, actor, key="repaid", sign=1, note="approved after all")
+    return _approve("assignment_id = ANY(%s)", [list(assignment_ids)])[0]
+
+
+def void_entries(*, assignment_ids: Sequence[int], actor: Membership | None = None) -> int:
+    """Take back what was earned by assignments that are being rejected unpaid; the number of new entries.
+
+    The ledger is only added to: each gets a negative entry. Both are approved, so that the next payment settles them;
+    what was paid before is set off against later pay. Runs in the transaction of the caller, as `approve_entries`.
+    """
+    n = _balance(assignment_ids, actor, key="unpaid", sign=-1, note="rejected without pay")
+    _approve("assignment_id = ANY(%s)", [list(assignment_ids)])
+    return n
+
+
+_BALANCING = """
+INSERT INTO annotate_ledgerentry
+    (project_id, annotator_id, kind, cents, key, assignment_id, batch_id, note, made_by_id)
+SELECT e.project_id, e.annotator_id, 'adjustment',
+       CASE WHEN %(sign)s < 0 THEN -sum(e.cents) ELSE sum(e.cents) FILTER (WHERE e.kind = 'hit') - sum(e.cents) END,
+       %(key)s || ':' || a.uuid || CASE WHEN count(*) > 2 THEN ':' || count(*) ELSE '' END,
+       a.id, min(e.batch_id), %(note)s, %(actor)s
+FROM annotate_ledgerentry e JOIN annotate_assignment a ON a.id = e.assignment_id
+WHERE a.id = ANY(%(ids)s)
+GROUP BY e.project_id, e.annotator_id, a.id
+HAVING CASE WHEN %(sign)s < 0 THEN sum(e.cents) <> 0
+            ELSE sum(e.cents) <> sum(e.cents) FILTER (WHERE e.kind = 'hit') END
+ORDER BY a.id
+ON CONFLICT (project_id, key) DO NOTHING
+"""
+
+
+def _balance(assignment_ids: Sequence[int], actor: Membership | None, *, key: str, sign: int, note: str) -> int:
+    """Bring each assignment's sum to 0 (sign -1) or back to its pay (sign 1) by one entry, where it is not there yet.
+
+    The first two keys have a plain form; whoever goes back and forth more often gets numbered ones.
+    """
+    with connection.cursor() as cursor:
+        cursor.execute(
+            _BALANCING,
+            {
+                "sign": sign,
+                "key": key,
+                "note": note,
+                "actor": actor.pk if actor else None,
+                "ids": list(assignment_ids),
+            },
+        )
+        return int(cursor.rowcount)
+
+
+@transaction.atomic
+def make_payment(
+    *,
+    project: Project,
+    actor: Membership,
+    note: str = "",
+    seen_cents: int | None = None,
+    seen_number: int | None = None,
+) -> Payment:
+    """Mark what is approved as paid, once, in one payment.
+
+    Annotators whose approved sum is negative are left for later. `seen_cents` and `seen_number` are the sum and the
+    last payment that the page showed: of two who press the button, or of one who presses twice, the second is told.
+    Raises Refused then, or where nothing is to be paid. Locks the actor, the project's payments, then the entries.
+    """
+    people.lock_actor(actor)
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_advisory_xact_lock(%s, %s)", [PAYMENTS, project.pk])
+    last = Payment.objects.filter(project=project).select_related("made_by").first()
+    if last is not None and seen_number is not None and last.number != seen_number:
+        raise Refused(
+            f"Payment {last.number} of {dollars(last.cents)} was made meanwhile, at "
+            f"{date_format(last.made_at, 'H:i')} UTC by {last.made_by.pseudonym}. Look at it before you make another."
+        )
+    ids, sums = _lock_approved(project)
+    cents = sum(sums.values())
+    if not cents:
+        raise Refused("Nothing is approved and not yet paid.")
+    if seen_cents is not None and seen_cents != cents:
+        raise Refused(
+            f"The sum is now {dollars(cents)}, no longer {dollars(seen_cents)}. "
+            "Nothing was paid; look again, and make the payment then."
+        )
+    payment = Payment.objects.create(
+        project=project,
+        number=last.number + 1 if last else 1,
+        cents=cents,
+        n_annotators=sum(1 for value in sums.values() if value),
+        made_by=actor,
+        note=note,
+    )
+    LedgerEntry.objects.filter(pk__in=ids).update(payment=payment)
+    after = {"cents": cents, "annotators": payment.n_annotators, "entries": len(ids)}
+    log.record(project, actor, "make payment", payment, after=after, why=note)
+    payment.refresh_from_db()
+    return payment
+
+
+def unpaid_balance(annotator: Membership) -> int:
+    """What is owed and approved together, in cents; negative where more was taken back than is left."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT coalesce(sum(cents), 0) FROM annotate_ledgerentry WHERE annotator_id = %s AND payment_id IS NULL",
+            [annotator.pk],
+        )
+        return int(cursor.fetchone()[0])
+
+
+def _check_given(kind: str, cents: int, why: str) -> None:
+    if kind not in (Kind.BONUS, Kind.ADJUSTMENT):
+        raise Refused("By hand there are bonuses and adjustments only.")
+    if not why.strip():
+        raise Refused("Say why; the annotator reads it.")
+    if kind == Kind.BONUS and cents <= 0:
+        raise Refused("A bonus is more than 0 cents.")
+    if not cents or abs(cents) > MOST_CENTS:
+        raise Refused(f"One entry is up to {dollars(MOST_CENTS)}, and not 0.")
+
+
+def _lock_members(actor: Membership, annotator: Membership) -> None:
+    """Both rows in the order of their ids; the actor's right is read anew."""
+    rows = Membership.objects.select_for_update(no_key=True).filter(pk__in=(actor.pk, annotator.pk)).order_by("pk")
+    if {row.project_id for row in rows} != {actor.project_id}:
+        raise Refused("This annotator is in another project.")
+    people.lock_actor(actor)
+
+
+def _approve(where: str, parameters: list[Any]) -> tuple[int, int]:
+    """Approve what is not yet, rows locked in the order of their ids; the number and the cents."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"""WITH waiting AS (
+                    SELECT id FROM annotate_ledgerentry WHERE approved_at IS NULL AND {where}
+                    ORDER BY id FOR NO KEY UPDATE),
+                approved AS (
+                    UPDATE annotate_ledgerentry e SET approved_at = now() FROM waiting WHERE e.id = waiting.id
+                    RETURNING e.cents)
+                SELECT count(*), coalesce(sum(cents), 0) FROM approved""",
+            parameters,
+        )
+        n, cents = cursor.fetchone()
+    return n, int(cents)
+
+
+def _lock_approved(project: Project) -> tuple[list[int], dict[int, int]]:
+    """The approved and unpaid entries of everybody whose sum is not negative, locked, and the sum of each."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """SELECT id, annotator_id, cents FROM annotate_ledgerentry
+               WHERE project_id = %s AND payment_id IS NULL AND approved_at IS NOT NULL
+               ORDER BY id FOR NO KEY UPDATE""",
+            [project.pk],
+        )
+        rows = cursor.fetchall()
+    sums: dict[int, int] = {}
+    for _, annotator, cents in rows:
+        sums[annotator] = sums.get(annotator, 0) + cents
+    due = {annotator: cents for annotator, cents in sums.items() if cents >= 0}
+    return [pk for pk, annotator, _ in rows if annotator in due], due

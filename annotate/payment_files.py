@@ -1,0 +1,71 @@
+"""The file of a payment: who gets what, with the names that whoever sends the money needs."""
+
+import csv
+import io
+from dataclasses import dataclass
+
+from django.db import connection, transaction
+
+from annotate.ledgers import dollars
+from annotate.models import Payment
+from projects import log, people
+from projects.models import Membership
+from projects.spreadsheets import guarded_text
+
+CURRENCY = "USD"
+HEAD = ("payment", "annotator", "kind", "username", "name", "email", "hits", "cents", "amount", "currency")
+
+_LINES = """
+SELECT m.pseudonym, m.kind, coalesce(u.username, ''), concat_ws(' ', nullif(u.first_name, ''), nullif(u.last_name, '')),
+       coalesce(u.email, ''), count(*) FILTER (WHERE e.kind = 'hit'), sum(e.cents)
+FROM annotate_ledgerentry e JOIN projects_membership m ON m.id = e.annotator_id
+LEFT JOIN projects_user u ON u.id = m.user_id
+WHERE e.payment_id = %s GROUP BY m.id, u.id HAVING sum(e.cents) > 0 ORDER BY m.pseudonym
+"""
+
+
+@dataclass(frozen=True)
+class Line:
+    """What one annotator gets by a payment. Names are personal: managers alone see them."""
+
+    pseudonym: str
+    kind: str
+    username: str
+    name: str
+    email: str
+    n_hits: int
+    cents: int
+
+
+def lines_of(payment: Payment) -> list[Line]:
+    with connection.cursor() as cursor:
+        cursor.execute(_LINES, [payment.pk])
+        return [Line(*row) for row in cursor.fetchall()]
+
+
+@transaction.atomic
+def write_file(*, payment: Payment, actor: Membership) -> str:
+    """The payment as CSV, safe for spreadsheets; who took it and when goes into the log."""
+    people.lock_actor(actor)
+    lines = lines_of(payment)
+    log.record(
+        payment.project,
+        actor,
+        "download payment",
+        payment,
+        after={"annotators": len(lines), "cents": payment.cents, "names": True},
+    )
+    file = io.StringIO(newline="")
+    writer = csv.writer(file, lineterminator="\n")
+    writer.writerow(HEAD)
+    for line in lines:
+        outside = [guarded_text(text) for text in (line.username, line.name, line.email)]
+        amount = dollars(line.cents).removeprefix("$").replace(",", "")
+        writer.writerow(
+            [payment.number, line.pseudonym, line.kind, *outside, line.n_hits, line.cents, amount, CURRENCY]
+        )
+    return file.getvalue()
+
+
+def file_name(payment: Payment) -> str:
+    return f"{payment.project.slug}-payment-{payment.number}.csv"
