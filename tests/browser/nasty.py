@@ -12,13 +12,13 @@ from django.db.models.functions import Now
 
 from annotate import judging, serving, uploading
 from annotate.forms import Sent
-from annotate.models import Assignment, Import, Remark
-from projects import inviting, log, passwords
+from annotate.models import Import
+from projects import inviting, log
 from projects.importing import Kind
 from projects.models import Criterion, Instructions, Membership, Passage, Project, User
 from tests import factories
 from tests.annotate.work import open_batch
-from tests.routes import all_routes
+from tests.browser.pages import samples_of
 
 LONG = "donaudampfschifffahrtsgesellschaft" * 40
 PAYLOADS = (
@@ -85,9 +85,9 @@ def make_world() -> World:
     annotator, rater = member(project), member(project)
     member(project, kind=Membership.Kind.IMPORTED, imported_name="somebody")
     batch = open_batch(project, n_hits=2, n_items=4, judgments=2)
-    rated = _rate(rater)
+    _rate(rater)
     assert isinstance(serving.claim(annotator), UUID)
-    waiting, done, failed = (_upload(project, owner).number for _ in range(3))
+    _waiting, done, failed = (_upload(project, owner).number for _ in range(3))
     report = {"rows": 3, "passages": 1, "removed": {"repeated": 1}, "by_dataset": {LONG[:99]: {"a": 1}, ALL: {"b": 2}}}
     finished = {"started_at": Now(), "finished_at": Now()}
     project.imports.filter(number=done).update(state="done", step="write", report=report, **finished)
@@ -95,27 +95,10 @@ def make_world() -> World:
     _, token = inviting.create_invitation(actor=owner, role=Role.RESEARCHER, note="x")
     log.record(project, owner, "change thing", batch, before={ALL: ALL}, after=[ALL], why=ALL)
     plant()
-    *_, uidb64, reset_token, _ = passwords.link_path(factories.make_user()).split("/")
     assert owner.user
     assert annotator.user
-    samples = {
-        "slug": project.slug,
-        "pseudonym": rater.pseudonym,
-        "invitation_id": project.invitations.get().pk,
-        "version": 1,
-        "uidb64": uidb64,
-        "token": token,
-        "projects:password-reset token": reset_token,
-        "number": batch.number,
-        "hit_number": batch.hits.earliest("number").number,
-        "assignment_uuid": Assignment.objects.open().get(annotator=annotator).uuid,
-        "annotate:passage-show pk": Passage.objects.earliest("pk").pk,
-        "annotate:remark-resolve pk": Remark.objects.filter(assignment__uuid=rated).earliest("pk").pk,
-        "annotate:import-file number": done,
-    }
-    for route in all_routes():
-        if route.name.startswith("annotate:import-"):
-            samples.setdefault(f"{route.name} number", waiting)
+    samples = samples_of(annotator, batch=batch.number, token=token)
+    samples |= {"pseudonym": rater.pseudonym, "annotate:import-file number": done}
     more = [f"data/imports/{done}/", f"data/imports/{failed}/", f"batches/{batch.number}/judgments/?judgments=5", *MORE]
     return World(owner.user, annotator.user, samples, more)
 
@@ -152,14 +135,13 @@ def _payload(field: Any, n: int, pk: int) -> str:
     return f"{pk}{payload}"[:longest]
 
 
-def _rate(annotator: Membership) -> UUID:
+def _rate(annotator: Membership) -> None:
     found = serving.claim(annotator)
     assert isinstance(found, UUID)
     values: dict[int, dict[str, float | str]] = {place: {"correctness": 4} for place in range(4)}
     remarks = dict.fromkeys(range(4), "x")
     sent = Sent(values=values, flags=frozenset({0, 1}), comments=remarks)
     judging.submit(annotator=annotator, assignment_uuid=found, sent=sent)
-    return found
 
 
 def _upload(project: Project, manager: Membership) -> Import:

@@ -6,16 +6,21 @@ With a folder in SCREENSHOTS, pictures of every page of the demo go there as wel
 import os
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 import pytest
 from django.core.management import call_command
 from django.db.models import Avg
+from django.urls import reverse
 from playwright.sync_api import Page
 
+from annotate import serving
 from annotate.models import Judgment
 from config import env
-from projects.models import Project, User
+from projects import inviting
+from projects.models import Membership, Project, User
 from tests.browser.conftest import PHONE, WIDE, SignedIn
+from tests.browser.pages import Address, addresses, samples_of
 from tests.browser.rating import start, wait_for_keys
 
 SEED = 7
@@ -24,36 +29,23 @@ DOCS = env.BASE_DIR / "docs" / "img"
 SIZES = {"wide": WIDE, "phone": PHONE}
 LOOKS = [(size, scheme) for size in SIZES for scheme in ("light", "dark")]
 
+BATCH = 2
+
 IN_THE_DOCS = {
-    "overview": "",
-    "data": "data/",
-    "import": "data/imports/1/",
-    "batch": "batches/2/",
-    "agreement": "agreement/",
-    "export": "export/",
-    "people": "people/",
+    "overview": "results:project-overview",
+    "data": "annotate:data-overview",
+    "import": "annotate:import-show",
+    "batch": "annotate:batch-show",
+    "agreement": "results:agreement",
+    "export": "results:export-list",
+    "people": "projects:people-list",
 }
-OF_MANAGERS = {
-    **IN_THE_DOCS,
-    "candidates": "data/candidates/",
-    "questions": "data/questions/",
-    "passages": "data/passages/",
-    "split": "data/split/",
-    "imports": "data/imports/",
-    "import-new": "data/imports/new/",
-    "batches": "batches/",
-    "batch-new": "batches/new/",
-    "batch-wanted": "batches/2/judgments/",
-    "hit": "batches/1/hits/1/",
-    "preview": "batches/1/hits/1/preview/",
-    "remarks": "remarks/",
-    "invitations": "people/invitations/",
-    "invitation-new": "people/invitations/new/",
-    "log": "log/",
-    "settings": "settings/",
-    "rubric": "rubric/",
-}
-OF_ANNOTATORS = {"desk": "desk/", "instructions": "instructions/", "history": "history/"}
+PLAN = (
+    "batches/new/?kind=full&seed=0&judgments=2&hit_size=10&cents_per_hit=40&cents_per_item=0&fee_percent=20"
+    "&time_limit_minutes=60&order=breadth&priority=0"
+)
+MORE = {"batch-plan": PLAN, "batch-wanted": f"batches/{BATCH}/judgments/?judgments=5"}
+"""Pages of the project that look otherwise by what is asked of them."""
 
 
 @pytest.fixture
@@ -64,8 +56,9 @@ def demo(live_site: object) -> Project:
 
 def test_pictures_of_the_docs(signed_in: SignedIn, demo: Project) -> None:
     page = signed_in(user("demo-manager"), **look("wide", "light"))
-    for name, path in IN_THE_DOCS.items():
-        take(page, demo, path, DOCS / f"{name}.png")
+    numbers = {"annotate:import-show": [1], "annotate:batch-show": [BATCH]}
+    for name, route in IN_THE_DOCS.items():
+        take(page, reverse(route, args=[demo.slug, *numbers.get(route, [])]), DOCS / f"{name}.png")
     rate(signed_in(user("demo-annotator-1"), **look("wide", "light")), demo, "rating-page")
     rate(signed_in(user("demo-annotator-1"), **look("wide", "dark")), demo, "rating-page-dark")
     rate(signed_in(user("demo-annotator-2"), **look("phone", "light")), demo, "rating-page-phone")
@@ -77,10 +70,16 @@ def test_pictures_of_the_docs(signed_in: SignedIn, demo: Project) -> None:
 @pytest.mark.parametrize(("size", "scheme"), LOOKS)
 def test_pictures_of_every_page(signed_in: SignedIn, demo: Project, size: str, scheme: str) -> None:
     folder = Path(os.environ["SCREENSHOTS"])
-    for username, pages in (("demo-owner", OF_MANAGERS), ("demo-annotator-1", OF_ANNOTATORS)):
-        page = signed_in(user(username), **look(size, scheme))
-        for name, path in pages.items():
-            take(page, demo, path, folder / f"{name}-{size}-{scheme}.png", full_page=True)
+    people = {"owner": user("demo-owner"), "annotator": user("demo-annotator-1")}
+    browsers = {who: signed_in(people.get(who), **look(size, scheme)) for who in ("nobody", *people)}
+    owner, annotator = (demo.memberships.get(user=each) for each in people.values())
+    assert isinstance(serving.claim(annotator), UUID)
+    _, token = inviting.create_invitation(actor=owner, role=Membership.Role.RESEARCHER)
+    todo = list(addresses(samples_of(annotator, batch=BATCH, token=token), **people))
+    todo += [Address(name, "owner", f"{demo.get_absolute_url()}{path}") for name, path in MORE.items()]
+    for name, who, path in todo:
+        file = f"{name.replace(':', '-')}-{who}-{size}-{scheme}.png"
+        take(browsers[who], path, folder / file, full_page=True)
 
 
 def rate(page: Page, project: Project, name: str) -> None:
@@ -106,8 +105,8 @@ def fair_value(candidate: str) -> str:
     return str(round(given or 3))
 
 
-def take(page: Page, project: Project, path: str, to: Path, *, full_page: bool = False) -> None:
-    answer = page.goto(f"{project.get_absolute_url()}{path}", wait_until="networkidle")
+def take(page: Page, path: str, to: Path, *, full_page: bool = False) -> None:
+    answer = page.goto(path, wait_until="networkidle")
     assert answer is not None
     assert answer.ok, path
     to.parent.mkdir(parents=True, exist_ok=True)

@@ -1,0 +1,85 @@
+"""Every page there is, read from the routes: nobody keeps a list of them by hand."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+from django.test import Client
+
+from annotate.models import Assignment, Remark
+from projects import passwords
+from projects.access import Right
+from projects.models import Membership, Passage, User
+from tests import factories
+from tests.routes import Route, all_routes
+
+NO_PAGES = (
+    *("export-long", "export-aggregated", "export-jsonl", "export-mocha"),
+    *("import-file", "import-job", "annotate:session"),
+)
+"""Files, fragments, and what answers scripts."""
+
+
+class Address(NamedTuple):
+    """A page as somebody goes to it: nobody, the owner or the annotator."""
+
+    name: str
+    who: str
+    path: str
+
+
+def addresses(samples: Mapping[str, Any], *, owner: User, annotator: User) -> Iterator[Address]:
+    """Every route that answers GET with a page, for each who sees it in another way."""
+    for route in all_routes():
+        if route.is_admin or route.name.endswith(NO_PAGES):
+            continue
+        path, who_may = route.fill(samples), visitors(route)
+        if answers_get(annotator if who_may == ["annotator"] else owner, path):
+            yield from (Address(route.name, who, path) for who in who_may)
+
+
+def visitors(route: Route) -> list[str]:
+    """Those who see the page, and see it each in another way."""
+    assert route.policy is not None
+    if route.policy.name == "public":
+        return ["nobody", "owner"] if route.name == "projects:join" else ["nobody"]
+    if route.policy.right is Right.WORK:
+        return ["annotator"]
+    if route.policy.name == "creates projects":
+        return ["owner"]
+    return ["owner"] if route.policy.right not in (None, Right.MEMBER) else ["owner", "annotator"]
+
+
+def answers_get(user: User, path: str) -> bool:
+    """Every view refuses OPTIONS, and says what it takes."""
+    client = Client()
+    client.force_login(user, backend="django.contrib.auth.backends.ModelBackend")
+    return "GET" in client.options(path).headers["Allow"]
+
+
+def samples_of(annotator: Membership, *, batch: int, token: str) -> dict[str, Any]:
+    """A value for each parameter of a path, from the project of somebody who has a HIT open in it.
+
+    The token is that of an invitation. The project has an import, and an item that somebody remarked on.
+    """
+    project = annotator.project
+    hit = project.batches.get(number=batch).hits.earliest("number")
+    *_, uidb64, reset_token, _ = passwords.link_path(factories.make_user()).split("/")
+    return {
+        "slug": project.slug,
+        "pseudonym": annotator.pseudonym,
+        "invitation_id": project.invitations.latest("pk").pk,
+        "version": 1,
+        "uidb64": uidb64,
+        "token": token,
+        "projects:password-reset token": reset_token,
+        "number": batch,
+        "hit_number": hit.number,
+        "assignment_uuid": Assignment.objects.open().get(annotator=annotator).uuid,
+        "annotate:passage-show pk": Passage.objects.filter(dataset__project=project).earliest("pk").pk,
+        "annotate:remark-resolve pk": Remark.objects.filter(assignment__hit__batch__project=project).earliest("pk").pk,
+        **{
+            f"{route.name} number": project.imports.earliest("number").number
+            for route in all_routes()
+            if route.name.startswith("annotate:import-")
+        },
+    }
