@@ -6,7 +6,6 @@ from math import floor
 from typing import NamedTuple
 
 from django.db import connection, transaction
-from django.utils import timezone
 
 from annotate import places
 from annotate.locking import lock_annotator
@@ -63,7 +62,7 @@ def claim(annotator: Membership) -> uuid.UUID | Nothing:
     if not isinstance(found, Nothing):
         return found
     with transaction.atomic():
-        places.sweep(now=timezone.now(), project_id=annotator.project_id)
+        places.sweep(project_id=annotator.project_id)
     return _attempt(annotator, wait=True)
 
 

@@ -4,7 +4,6 @@ import logging
 
 from celery import shared_task
 from django.db import transaction
-from django.utils import timezone
 
 from annotate import places, uploading, verifying
 from annotate.models import Import
@@ -21,7 +20,7 @@ def sweep() -> None:
     n_freed = PORTION
     while n_freed == PORTION:
         with transaction.atomic():
-            n_freed = places.sweep(now=timezone.now(), limit=PORTION)
+            n_freed = places.sweep(limit=PORTION)
     uploading.tidy_leftovers()
 
 

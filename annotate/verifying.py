@@ -92,10 +92,12 @@ RULES = (
     ),
     Rule(
         "counted_follows_mark",
-        "Judgments count exactly where their assignment is counted or late.",
+        "Judgments count exactly where their assignment is counted or late, save those left out by themselves.",
         "judgment",
         """SELECT j.id FROM annotate_judgment j JOIN annotate_assignment a ON a.id = j.assignment_id
-           WHERE j.is_counted <> (a.state IN ('submitted', 'approved') AND a.mark IN ('counted', 'late'))""",
+           WHERE CASE WHEN a.state IN ('submitted', 'approved') AND a.mark IN ('counted', 'late')
+                      THEN NOT j.is_counted AND j.not_counted_reason NOT IN ('withdrawn', 'set aside')
+                      ELSE j.is_counted END""",
     ),
     Rule(
         "reason_when_not_counted",

@@ -1,6 +1,6 @@
 """HITs that are full from the first moment: what an imported batch is written as.
 
-Beside `annotate/places.py` this is the one place that writes counters and states, once and for new rows only: as many
+Beside `annotate/places/` this is the one place that writes counters and states, once and for new rows only: as many
 places as assignments, none open, all done.
 """
 

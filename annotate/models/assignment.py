@@ -1,6 +1,6 @@
 """Assignments, drafts, judgments and remarks.
 
-Only `annotate/places.py` writes an assignment's state and hold, a judgment's count, or a HIT's counters.
+Only `annotate/places/` writes an assignment's state and hold, a judgment's count, or a HIT's counters.
 """
 
 import uuid

@@ -10,7 +10,10 @@ import pytest
 ROOT = Path(__file__).parents[2]
 APPS = ("annotate", "config", "demo", "projects", "results")
 WRITERS = {
-    "annotate/places.py": "the one writer",
+    "annotate/places/taking.py": "the one writer",
+    "annotate/places/ending.py": "the one writer",
+    "annotate/places/making.py": "the one writer",
+    "annotate/places/settling.py": "the one writer",
     "annotate/importing/full_hits.py": "writes imported judgments whole, in one statement a table, into a closed batch",
 }
 DATES_BACK = "Assignment.objects.filter(uuid=assignment_uuid).update(…)"

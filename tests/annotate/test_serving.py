@@ -7,8 +7,9 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from annotate import judging, places, serving
+from annotate import judging, serving
 from annotate.models import Assignment, Batch, BatchAnnotator, Hit
+from annotate.places import taking
 from annotate.prepared import Prepared
 from projects.models import Membership, Project
 from tests.annotate.work import add_hit, answered, assert_equation, fetch, open_batch
@@ -192,7 +193,7 @@ def test_the_queue_is_read_by_its_index(project: Project, annotator: Membership,
     with connection.cursor() as cursor:
         cursor.execute("ANALYZE annotate_hit, annotate_item, annotate_assignment")
         cursor.execute(f"SET LOCAL plan_cache_mode = {mode}")
-        statement = Prepared(places._FREE_HIT.format(only="", lock="FOR NO KEY UPDATE OF h SKIP LOCKED"))
+        statement = Prepared(taking._FREE_HIT.format(only="", lock="FOR NO KEY UPDATE OF h SKIP LOCKED"))
         cursor.execute(f"PREPARE {statement.name} AS {statement.sql}")
         cursor.execute(f"EXPLAIN EXECUTE {statement.name} (%s, %s)", [batch.pk, annotator.pk])
         plan = "\n".join(row[0] for row in cursor.fetchall())

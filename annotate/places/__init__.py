@@ -1,0 +1,68 @@
+"""Places: the one writer of assignment states, holds, counted flags and HIT counters.
+
+A HIT has as many places as judgments are wanted of its candidates. What must hold at every moment:
+
+    places_wanted = places_open + count(assignments that hold a place)
+    places_done   = count(assignments that hold a place and are submitted or approved)
+
+Locks are taken in the order membership, assignment, hit, judgment, ascending by id within each, with
+FOR NO KEY UPDATE: rows that merely refer to a HIT must not hide it from SKIP LOCKED. Every function here
+expects to run inside the caller's transaction.
+"""
+
+import psycopg2.extras
+
+from annotate.places.ending import GRACE, Answer, finish, give_back, sweep, withdraw
+from annotate.places.making import (
+    NewHit,
+    ReservedItem,
+    create_hits,
+    create_reserved,
+    delete_hits,
+    set_wanted,
+    withdraw_reserved,
+)
+from annotate.places.settling import (
+    Restored,
+    Withdrawn,
+    approve,
+    count_restorable,
+    exclude,
+    reject,
+    restore,
+    set_aside,
+    withdraw_candidates,
+)
+from annotate.places.taking import draw_in, extend, reopen, take, take_reserved
+
+psycopg2.extras.register_uuid()  # type: ignore[no-untyped-call]
+
+__all__ = [
+    "GRACE",
+    "Answer",
+    "NewHit",
+    "ReservedItem",
+    "Restored",
+    "Withdrawn",
+    "approve",
+    "count_restorable",
+    "create_hits",
+    "create_reserved",
+    "delete_hits",
+    "draw_in",
+    "exclude",
+    "extend",
+    "finish",
+    "give_back",
+    "reject",
+    "reopen",
+    "restore",
+    "set_aside",
+    "set_wanted",
+    "sweep",
+    "take",
+    "take_reserved",
+    "withdraw",
+    "withdraw_candidates",
+    "withdraw_reserved",
+]

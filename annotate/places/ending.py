@@ -1,0 +1,162 @@
+"""Ending an assignment: submitted with its judgments, returned, taken back, or swept when its time is over."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.db import connection
+
+from annotate.locking import LockedAssignment
+from annotate.models import Assignment, Batch
+from annotate.models.batch import ROUND
+from annotate.prepared import prepared
+
+GRACE = timedelta(seconds=30)
+"""How long after its time limit an assignment keeps its place, for an answer that is on its way."""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """One value for one item on one criterion; None only for an item that cannot be judged."""
+
+    item_id: int
+    criterion_id: int
+    value: float | None
+
+
+_FINISH = """
+WITH place AS (
+    UPDATE annotate_hit SET places_done = places_done + 1, places_open = places_open - %(late)s::int,
+           queue_key = queue_key + %(late)s::int * %(round)s::bigint
+    WHERE id = %(hit)s AND (%(late)s = 0 OR places_open > 0 AND NOT %(settled)s::boolean) RETURNING id),
+verdict AS (SELECT count(*) > 0 AS counts FROM place),
+gone AS (DELETE FROM annotate_draft WHERE assignment_id = %(id)s),
+written AS (
+    INSERT INTO annotate_judgment
+        (assignment_id, item_id, annotator_id, candidate_id, criterion_id, value, is_counted, not_counted_reason)
+    SELECT %(id)s::bigint, i.id, %(me)s::bigint, CASE WHEN i.control = 'none' THEN i.candidate_id END,
+           v.criterion_id, v.value, verdict.counts AND i.retired_at IS NULL,
+           CASE WHEN NOT verdict.counts THEN 'surplus' WHEN i.retired_at IS NOT NULL THEN 'withdrawn' ELSE '' END
+    FROM unnest(%(items)s::bigint[], %(criteria)s::bigint[], %(values)s::float8[]) AS v (item_id, criterion_id, value)
+    JOIN annotate_item i ON i.id = v.item_id CROSS JOIN verdict
+    RETURNING 1),
+earned AS (
+    INSERT INTO annotate_ledgerentry (project_id, annotator_id, kind, cents, key, assignment_id, batch_id, note)
+    SELECT b.project_id, %(me)s::bigint, 'hit', b.cents_per_hit + b.cents_per_item * %(n_items)s::int,
+           'hit:' || %(uuid)s::text, %(id)s::bigint, b.id, ''
+    FROM annotate_hit h JOIN annotate_batch b ON b.id = h.batch_id
+    WHERE h.id = %(hit)s AND b.cents_per_hit + b.cents_per_item > 0)
+UPDATE annotate_assignment SET state = 'submitted', holds_place = verdict.counts,
+       mark = CASE WHEN NOT verdict.counts THEN 'surplus' WHEN %(late)s = 1 THEN 'late' ELSE 'counted' END,
+       submitted_at = clock_timestamp(), ended_at = clock_timestamp(), answers_sha256 = %(sha256)s::text,
+       wall_seconds = extract(epoch FROM clock_timestamp() - opened_at), active_seconds = %(active)s::float8,
+       item_seconds = %(seconds)s::float8[], has_odd_times = %(odd)s::boolean,
+       not_blind = not_blind OR %(not_blind)s::boolean
+FROM verdict WHERE id = %(id)s
+RETURNING mark, (SELECT count(*) FROM written)
+"""
+
+
+def finish(
+    assignment: LockedAssignment,
+    *,
+    answers: Sequence[Answer],
+    sha256: str,
+    item_seconds: list[float] | None,
+    has_odd_times: bool,
+    not_blind: bool,
+) -> Assignment.Mark:
+    """Write a submitted assignment with its judgments, in one statement; membership and assignment are locked.
+
+    An open assignment holds its place and counts. One that has expired counts if a place is still free and the
+    batch is not archived (late); else it is surplus: kept, but its judgments are not counted, as those of
+    withdrawn items never are. What the batch pays for it is owed from now on.
+    """
+    with connection.cursor() as cursor:
+        prepared(_FINISH).execute(
+            cursor,
+            {
+                "id": assignment.id,
+                "uuid": str(assignment.uuid),
+                "n_items": len(assignment.layout),
+                "hit": assignment.hit_id,
+                "me": assignment.annotator_id,
+                "late": 0 if assignment.state == Assignment.State.OPEN else 1,
+                "round": ROUND,
+                "items": [answer.item_id for answer in answers],
+                "criteria": [answer.criterion_id for answer in answers],
+                "values": [answer.value for answer in answers],
+                "sha256": sha256,
+                "active": sum(item_seconds) if item_seconds else None,
+                "seconds": item_seconds,
+                "odd": has_odd_times,
+                "not_blind": not_blind,
+                "settled": assignment.batch_state == Batch.State.ARCHIVED,
+            },
+        )
+        mark, n_written = cursor.fetchone()
+    if n_written != len(answers):
+        raise AssertionError(f"{n_written} judgments written of {len(answers)}")
+    return Assignment.Mark(mark)
+
+
+def give_back(assignment: LockedAssignment, *, reason: str) -> None:
+    """End an open assignment as returned and free its place; membership and assignment are locked."""
+    _end(assignment, Assignment.State.RETURNED)
+    Assignment.objects.filter(pk=assignment.id).update(return_reason=reason)
+
+
+def withdraw(assignment: LockedAssignment) -> None:
+    """End an open assignment from our side and free its place."""
+    _end(assignment, Assignment.State.WITHDRAWN)
+
+
+def _end(assignment: LockedAssignment, state: Assignment.State) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "UPDATE annotate_assignment SET state = %s, holds_place = false, ended_at = now() WHERE id = %s",
+            [state.value, assignment.id],
+        )
+        free(cursor, [assignment.hit_id])
+
+
+_SWEPT = """
+SELECT a.id, a.hit_id, m.standing = 'removed' OR NOT m.is_annotator
+FROM annotate_assignment a JOIN projects_membership m ON m.id = a.annotator_id
+WHERE a.state = 'open'
+  AND (a.due_at < coalesce(%(now)s, now()) - %(grace)s * interval '1 second' OR m.standing = 'removed' OR NOT m.is_annotator)
+  AND (%(project)s IS NULL OR m.project_id = %(project)s)
+ORDER BY a.id LIMIT %(limit)s FOR NO KEY UPDATE OF a SKIP LOCKED
+"""
+
+
+def sweep(*, now: datetime | None = None, project_id: int | None = None, limit: int = 500) -> int:
+    """End open assignments past their time limit and the grace (expired), or of people who have left (withdrawn).
+
+    One being submitted now is passed over. Without `now` it goes by the database's clock.
+    Returns how many places came free. The answers stay in the draft.
+    """
+    with connection.cursor() as cursor:
+        cursor.execute(_SWEPT, {"now": now, "grace": GRACE.total_seconds(), "project": project_id, "limit": limit})
+        rows = cursor.fetchall()
+        if not rows:
+            return 0
+        for state, has_left in ((Assignment.State.EXPIRED, False), (Assignment.State.WITHDRAWN, True)):
+            cursor.execute(
+                "UPDATE annotate_assignment SET state = %s, holds_place = false, ended_at = now() WHERE id = ANY(%s)",
+                [state.value, [row[0] for row in rows if row[2] is has_left]],
+            )
+        free(cursor, [row[1] for row in rows])
+    return len(rows)
+
+
+def free(cursor: Any, hit_ids: Iterable[int]) -> None:
+    """One place back for each mention of a HIT; rows are locked in ascending order first."""
+    ids = sorted(hit_ids)
+    cursor.execute("SELECT id FROM annotate_hit WHERE id = ANY(%s) ORDER BY id FOR NO KEY UPDATE", [sorted(set(ids))])
+    cursor.execute(
+        """UPDATE annotate_hit h SET places_open = h.places_open + freed.n, queue_key = h.queue_key - freed.n * %s
+           FROM (SELECT id, count(*) AS n FROM unnest(%s::bigint[]) AS id GROUP BY id) freed WHERE freed.id = h.id""",
+        [ROUND, ids],
+    )

@@ -1,0 +1,143 @@
+"""Making places: HITs written with their items, HITs for one annotator, and the number of judgments wanted."""
+
+import io
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.db import connection
+
+from annotate.models import Batch, Hit, Item
+
+
+def set_wanted(batch: Batch, *, judgments: int, hit_ids: Sequence[int] | None = None) -> tuple[int, int]:
+    """Want so many judgments of the batch's HITs (or of some of them); returns places added and taken away.
+
+    Lowering never takes a place that somebody holds: such a HIT keeps as many places as are held.
+    """
+    where = "batch_id = %(batch)s AND purpose = 'work'" + (" AND id = ANY(%(hits)s)" if hit_ids is not None else "")
+    with connection.cursor() as cursor:
+        parameters: dict[str, Any] = {"batch": batch.pk, "new": judgments, "hits": list(hit_ids or [])}
+        cursor.execute(f"SELECT id FROM annotate_hit WHERE {where} ORDER BY id FOR NO KEY UPDATE", parameters)
+        cursor.execute(
+            f"""WITH old AS (SELECT id, places_wanted, places_open FROM annotate_hit WHERE {where}),
+                changed AS (
+                    UPDATE annotate_hit h
+                    SET places_wanted = GREATEST(%(new)s, old.places_wanted - old.places_open),
+                        places_open = GREATEST(%(new)s, old.places_wanted - old.places_open)
+                                      - (old.places_wanted - old.places_open)
+                    FROM old WHERE old.id = h.id
+                    RETURNING h.places_wanted - old.places_wanted AS by)
+                SELECT coalesce(sum(by) FILTER (WHERE by > 0), 0), coalesce(-sum(by) FILTER (WHERE by < 0), 0)
+                FROM changed""",
+            parameters,
+        )
+        added, removed = cursor.fetchone()
+    return int(added), int(removed)
+
+
+@dataclass(frozen=True)
+class NewHit:
+    """A HIT to be written, with its items in their canonical order: (candidate, question)."""
+
+    number: int
+    passage_id: int
+    queue_key: int
+    items: Sequence[tuple[int, int]]
+    wanted: int | None = None
+    """Judgments of this HIT, where it is not the batch's number."""
+
+
+def create_hits(batch: Batch, hits: Sequence[NewHit]) -> list[int]:
+    """Write a new batch's HITs, each with as many free places as judgments are wanted, and their items; their ids."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT nextval(pg_get_serial_sequence('annotate_hit', 'id')) FROM generate_series(1, %s)", [len(hits)]
+        )
+        ids = [row[0] for row in cursor.fetchall()]
+        wanted = [batch.judgments if hit.wanted is None else hit.wanted for hit in hits]
+        rows = (
+            f"{hit_id}\t{batch.pk}\t{hit.passage_id}\t{hit.number}\twork\t{hit.queue_key}\t{n}\t{n}\t0\n"
+            for hit_id, hit, n in zip(ids, hits, wanted, strict=True)
+        )
+        counters = "places_wanted, places_open, places_done"
+        _copy(cursor, f"annotate_hit (id, batch_id, passage_id, number, purpose, queue_key, {counters})", rows)
+        items = (
+            f"{hit_id}\t{question}\t{candidate}\t{position}\n"
+            for hit_id, hit in zip(ids, hits, strict=True)
+            for position, (candidate, question) in enumerate(hit.items)
+        )
+        _copy(cursor, "annotate_item (hit_id, question_id, candidate_id, position)", items)
+    return ids
+
+
+@dataclass(frozen=True)
+class ReservedItem:
+    """An item of a HIT made for one annotator: a control, with what it was made from and what is expected."""
+
+    question_id: int
+    control: Item.Control
+    candidate_id: int | None = None
+    made_from_id: int | None = None
+    expected: dict[str, list[float]] | None = None
+    shown_text: str | None = None
+    recipe: str = ""
+
+
+def create_reserved(
+    *, batch: Batch, passage_id: int, annotator_id: int, purpose: Hit.Purpose, items: Sequence[ReservedItem]
+) -> int:
+    """Write a gold or personal HIT with one place, for this annotator alone; its id."""
+    hit = Hit.objects.create(
+        batch=batch,
+        passage_id=passage_id,
+        purpose=purpose,
+        reserved_for_id=annotator_id,
+        queue_key=0,
+        places_wanted=1,
+        places_open=1,
+    )
+    Item.objects.bulk_create(
+        Item(
+            hit=hit,
+            position=position,
+            question_id=item.question_id,
+            candidate_id=item.candidate_id,
+            control=item.control,
+            made_from_id=item.made_from_id,
+            expected=item.expected,
+            shown_text=item.shown_text,
+            recipe=item.recipe,
+        )
+        for position, item in enumerate(items)
+    )
+    return hit.pk
+
+
+def withdraw_reserved(annotator_ids: Sequence[int]) -> int:
+    """Take back the free places of HITs made for people who have left; how many."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """SELECT id FROM annotate_hit WHERE reserved_for_id = ANY(%s) AND places_open > 0
+               ORDER BY id FOR NO KEY UPDATE""",
+            [list(annotator_ids)],
+        )
+        ids = [row[0] for row in cursor.fetchall()]
+        cursor.execute(
+            "UPDATE annotate_hit SET places_wanted = places_wanted - places_open, places_open = 0 WHERE id = ANY(%s)",
+            [ids],
+        )
+    return len(ids)
+
+
+def delete_hits(batch: Batch) -> None:
+    """Take back the HITs of a batch that nobody was ever served; an assignment's key refuses any other."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "DELETE FROM annotate_item i USING annotate_hit h WHERE h.id = i.hit_id AND h.batch_id = %s", [batch.pk]
+        )
+        cursor.execute("DELETE FROM annotate_hit WHERE batch_id = %s", [batch.pk])
+
+
+def _copy(cursor: Any, columns: str, rows: Iterable[str]) -> None:
+    cursor.copy_expert(f"COPY {columns} FROM STDIN", io.StringIO("".join(rows)))

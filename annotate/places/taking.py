@@ -1,0 +1,143 @@
+"""Taking a place: the next HIT of a batch, one reserved for the annotator, or one of theirs that had expired."""
+
+import uuid
+from collections.abc import Sequence
+from typing import Any
+
+from django.db import connection, transaction
+
+from annotate.locking import LockedAssignment
+from annotate.models.batch import ROUND
+from annotate.prepared import prepared
+
+SHOWN_ORDER = "md5({seed} || 'q' || i.question_id), md5({seed} || 'i' || i.id)"
+"""Seeded by the assignment's uuid; a question's items stay together, and controls lie as any item does."""
+
+_FREE_HIT = """
+    SELECT h.id FROM annotate_hit h
+    WHERE h.batch_id = %(batch)s::bigint AND h.reserved_for_id IS NULL AND h.places_open > 0
+      {only}
+      AND NOT EXISTS (
+        SELECT 1 FROM annotate_assignment a WHERE a.hit_id = h.id AND a.annotator_id = %(me)s::bigint OFFSET 0)
+      AND NOT EXISTS (
+        SELECT 1 FROM annotate_item i
+        CROSS JOIN LATERAL (
+          SELECT i2.hit_id FROM annotate_item i2 WHERE i2.candidate_id = i.candidate_id OFFSET 0) same
+        CROSS JOIN LATERAL (
+          SELECT 1 FROM annotate_assignment a
+          WHERE a.hit_id = same.hit_id AND a.annotator_id = %(me)s::bigint OFFSET 0) mine
+        WHERE i.hit_id = h.id OFFSET 0)
+    ORDER BY h.queue_key LIMIT 1 {lock}
+"""
+
+_TAKE = """
+WITH free AS ({free}),
+taken AS (
+    UPDATE annotate_hit h SET places_open = h.places_open - 1, queue_key = h.queue_key + %(round)s::bigint
+    FROM free WHERE h.id = free.id RETURNING h.id)
+INSERT INTO annotate_assignment
+    (uuid, hit_id, annotator_id, state, holds_place, layout, not_blind, opened_at, due_at)
+SELECT %(uuid)s::uuid, taken.id, %(me)s::bigint, 'open', true, shown.layout, %(not_blind)s::boolean, now(),
+       now() + %(limit)s::int * interval '1 minute'
+FROM taken, LATERAL (
+    SELECT array_agg(i.id ORDER BY {order}) AS layout
+    FROM annotate_item i WHERE i.hit_id = taken.id AND i.retired_at IS NULL) shown
+RETURNING uuid
+"""
+
+
+def take(
+    *, batch_id: int, annotator_id: int, minutes: int, not_blind: bool, passage_id: int | None = None, wait: bool
+) -> uuid.UUID | None:
+    """Take a place on the batch's next HIT for an annotator whose membership the caller has locked.
+
+    The shown order is a permutation seeded by the assignment's uuid that keeps a question's items together.
+    With `wait` False, HITs that somebody is taking at this moment are passed over. With `wait` True each is
+    waited for in turn, one lock at a time: a query that waited its way along the queue would keep the lock of
+    every HIT it found full, and so deadlock with whoever locks HITs in the order of their ids.
+    """
+    new = uuid.uuid4()
+    parameters = {
+        "batch": batch_id,
+        "me": annotator_id,
+        "passage": passage_id,
+        "round": ROUND,
+        "uuid": new,
+        "seed": str(new),
+        "limit": minutes,
+        "not_blind": not_blind,
+    }
+    only = "AND h.passage_id = %(passage)s" if passage_id is not None else ""
+    with connection.cursor() as cursor:
+        if not wait:
+            return _take_from(
+                cursor, _FREE_HIT.format(only=only, lock="FOR NO KEY UPDATE OF h SKIP LOCKED"), parameters
+            )
+        one = _FREE_HIT.format(only="AND h.id = %(hit)s", lock="FOR NO KEY UPDATE OF h")
+        while True:
+            cursor.execute(_FREE_HIT.format(only=only, lock=""), parameters)
+            row = cursor.fetchone()
+            if row is None:
+                return None
+            with transaction.atomic():
+                if taken := _take_from(cursor, one, {**parameters, "hit": row[0]}):
+                    return taken
+                transaction.set_rollback(True)
+
+
+def _take_from(cursor: Any, free: str, parameters: dict[str, Any]) -> uuid.UUID | None:
+    order = SHOWN_ORDER.format(seed="%(seed)s::text")
+    prepared(_TAKE.format(free=free, order=order)).execute(cursor, parameters)
+    return parameters["uuid"] if cursor.fetchone() else None
+
+
+def take_reserved(*, hit_id: int, annotator_id: int, minutes: int, not_blind: bool) -> uuid.UUID | None:
+    """Take the one place of a HIT made for this annotator, whose membership the caller has locked."""
+    new = uuid.uuid4()
+    free = """SELECT h.id FROM annotate_hit h
+        WHERE h.id = %(hit)s::bigint AND h.reserved_for_id = %(me)s::bigint AND h.places_open > 0
+        FOR NO KEY UPDATE OF h"""
+    parameters = {"hit": hit_id, "me": annotator_id, "round": ROUND, "uuid": new, "seed": str(new)}
+    with connection.cursor() as cursor:
+        return _take_from(cursor, free, {**parameters, "limit": minutes, "not_blind": not_blind})
+
+
+def draw_in(assignment_uuid: uuid.UUID, control_ids: Sequence[int]) -> None:
+    """Lay an open assignment out once more, with controls among its HIT's items; the caller has just taken it."""
+    order = SHOWN_ORDER.format(seed="a.uuid::text")
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"""UPDATE annotate_assignment a SET layout = (
+                    SELECT array_agg(i.id ORDER BY {order}) FROM annotate_item i
+                    WHERE i.hit_id = a.hit_id AND i.retired_at IS NULL OR i.id = ANY(%s))
+                WHERE a.uuid = %s AND a.state = 'open'""",
+            [list(control_ids), assignment_uuid],
+        )
+
+
+def reopen(assignment: LockedAssignment, *, minutes: int, not_blind: bool) -> bool:
+    """Give an expired assignment a place again, if its HIT still has one; the caller has locked both."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """UPDATE annotate_hit SET places_open = places_open - 1, queue_key = queue_key + %s
+               WHERE id = %s AND places_open > 0""",
+            [ROUND, assignment.hit_id],
+        )
+        if not cursor.rowcount:
+            return False
+        cursor.execute(
+            """UPDATE annotate_assignment SET state = 'open', holds_place = true, ended_at = NULL,
+                      not_blind = not_blind OR %s, due_at = now() + %s * interval '1 minute' WHERE id = %s""",
+            [not_blind, minutes, assignment.id],
+        )
+    return True
+
+
+def extend(assignment: LockedAssignment, *, minutes: int) -> None:
+    """Give an open assignment its time limit once more."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """UPDATE annotate_assignment SET extended_at = now(), due_at = now() + %s * interval '1 minute'
+               WHERE id = %s AND state = 'open'""",
+            [minutes, assignment.id],
+        )
