@@ -138,6 +138,7 @@ def what_is_stored(user: User) -> tuple[dict[str, Values], dict[str, Values]]:
     for assignment in Assignment.objects.filter(annotator__user=user).select_related("annotator__project"):
         path = f"/p/{assignment.annotator.project.slug}/work/{assignment.uuid}/"
         for item, value in Judgment.objects.filter(assignment=assignment).values_list("item_id", "value"):
+            assert value is not None
             stored.setdefault(path, {})[assignment.layout.index(item)] = value
         for draft in Draft.objects.filter(assignment=assignment):
             drafted[path] = {int(place): said["overall"][0] for place, said in draft.answers["answers"].items()}

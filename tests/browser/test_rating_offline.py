@@ -1,0 +1,181 @@
+"""Without a network, for seconds and for minutes, and after the browser was killed: nothing is lost."""
+
+import os
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from datetime import timedelta
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.conf import settings
+from django.utils import timezone
+from playwright.sync_api import BrowserContext, BrowserType, Error, Page, expect
+
+from annotate.models import Assignment, Draft, Judgment
+from projects.models import Membership
+from tests.annotate.work import open_batch
+from tests.browser.conftest import SignedIn, session_of
+from tests.browser.rating import start, wait_for_keys
+from tests.conftest import Site
+from tests.ground import wait_until
+
+NOT_SAVED = "Not saved yet – kept on this device"
+LONGEST_WAIT_MS = 36_000
+"""Of the back-off, with its chance part."""
+STEP_MS = 1_000
+COUNT_TRIES = """
+window.tries = [];
+window.nSettled = 0;
+const send = window.fetch;
+window.fetch = (url, ...rest) => {
+  if (!String(url).includes("/draft/")) return send(url, ...rest);
+  tries.push(performance.now());
+  return send(url, ...rest).finally(() => { nSettled += 1; });
+};
+"""
+
+
+def saved(page: Page) -> Any:
+    return expect(page.locator("[data-saved]"))
+
+
+def drafted() -> dict[str, Any]:
+    return {place: entry["correctness"][0] for place, entry in Draft.objects.get().answers["answers"].items()}
+
+
+@pytest.fixture
+def page(signed_in: SignedIn, annotator: Membership) -> Page:
+    open_batch(annotator.project, n_hits=1, n_items=3)
+    return signed_in(annotator.user)
+
+
+def count_failures(page: Page) -> list[str]:
+    """Grows by one with each save that finds no network."""
+    failed: list[str] = []
+    page.on("requestfailed", lambda request: failed.append(request.url) if "/draft/" in request.url else None)
+    return failed
+
+
+def test_ten_seconds_offline(page: Page, annotator: Membership) -> None:
+    start(page, annotator.project)
+    wait_for_keys(page)
+    failed = count_failures(page)
+    page.context.set_offline(True)
+    page.keyboard.press("5")
+    saved(page).to_have_text(NOT_SAVED)
+    page.wait_for_timeout(5_000)
+    page.keyboard.press("4")
+    page.wait_for_timeout(5_000)
+    saved(page).to_have_text(NOT_SAVED)
+    assert len(failed) >= 2
+    assert not Draft.objects.exists()
+    page.context.set_offline(False)
+    saved(page).to_have_text("Saved")
+    assert drafted() == {"0": 5, "1": 4}
+
+
+def test_ten_minutes_offline_are_tried_ever_more_seldom(page: Page, annotator: Membership) -> None:
+    page.clock.install(time=timezone.now())
+    page.add_init_script(COUNT_TRIES)
+    start(page, annotator.project)
+    wait_for_keys(page)
+    page.clock.pause_at(timezone.now() + timedelta(minutes=1))
+    page.context.set_offline(True)
+    page.keyboard.press("5")
+    began = page.evaluate("performance.now()")
+    for _ in range(10 * 60_000 // STEP_MS + 1):
+        run_for(page, STEP_MS)
+    tried = page.evaluate("tries")
+    waits = [later - earlier for earlier, later in pairwise([began, *tried])]
+    assert sum(waits) > 10 * 60_000 - LONGEST_WAIT_MS
+    assert waits[0] < 1_000
+    assert waits[1] <= 1_200 + 2 * STEP_MS
+    assert all(20_000 < wait <= LONGEST_WAIT_MS + 2 * STEP_MS for wait in waits[7:])
+    assert 20 <= len(waits) <= 32
+    saved(page).to_have_text(NOT_SAVED)
+    page.keyboard.press("4")
+    page.keyboard.press("3")
+    assert not Draft.objects.exists()
+    page.context.set_offline(False)  # the browser says so, and the page tries at once
+    saved(page).to_have_text("Saved")
+    assert drafted() == {"0": 5, "1": 4, "2": 3}
+    page.clock.resume()
+    page.keyboard.press("Control+Enter")
+    page.wait_for_url("**/desk/")
+    assert sorted(Judgment.objects.values_list("value", flat=True), key=str) == [3, 4, 5]
+
+
+def run_for(page: Page, milliseconds: int) -> None:
+    """Let the page's clock run, then wait until each save under way has found out that there is no network."""
+    page.clock.run_for(milliseconds)
+    page.wait_for_function("nSettled === tries.length", polling=10)
+
+
+def test_a_killed_browser_offers_the_answers_again(
+    browser_type: BrowserType,
+    browser_type_launch_args: dict[str, Any],
+    annotator: Membership,
+    live_site: Site,
+    tmp_path: Path,
+) -> None:
+    open_batch(annotator.project, n_hits=1, n_items=3)
+    launch = {**browser_type_launch_args, "base_url": live_site.url}
+    with browser_at(browser_type, tmp_path, launch) as context:
+        sign_in(context, annotator, live_site)
+        page = context.new_page()
+        start(page, annotator.project)
+        wait_for_keys(page)
+        address = page.url
+        context.set_offline(True)
+        page.keyboard.press("2")
+        page.keyboard.press("c")
+        page.keyboard.type("half a sent")
+        saved(page).to_have_text(NOT_SAVED)
+        wait_until(lambda: any(b"half a sent" in each.read_bytes() for each in stored_in(tmp_path)), "nothing on disk")
+        kill_browser_of(tmp_path)
+    assert not Draft.objects.exists()
+    with browser_at(browser_type, tmp_path, launch) as context:
+        sign_in(context, annotator, live_site)
+        page = context.new_page()
+        page.goto(address)
+        wait_for_keys(page)
+        expect(page.locator("[data-count]")).to_have_text("1")
+        expect(page.locator("[name=comment1]")).to_have_value("half a sent")
+        saved(page).to_have_text("Saved")
+    assert drafted() == {"0": 2}
+    assert Assignment.objects.open().count() == 1
+
+
+def sign_in(context: BrowserContext, annotator: Membership, site: Site) -> None:
+    assert annotator.user is not None
+    session = session_of(annotator.user)
+    context.add_cookies([{"name": settings.SESSION_COOKIE_NAME, "value": session, "url": site.url}])
+
+
+@contextmanager
+def browser_at(browser_type: BrowserType, folder: Path, launch: dict[str, Any]) -> Iterator[BrowserContext]:
+    """A browser that keeps what it stores in this folder, as people's own browsers do."""
+    context = browser_type.launch_persistent_context(folder, **launch)
+    context.set_default_timeout(60_000)
+    yield context
+    with suppress(Error):  # a killed one is closed
+        context.close()
+
+
+def stored_in(folder: Path) -> list[Path]:
+    return [path for path in folder.glob("*/Local Storage/leveldb/*") if path.suffix in (".log", ".ldb")]
+
+
+def kill_browser_of(folder: Path) -> None:
+    """The main process of our own browser, known by its folder."""
+    argument = f"--user-data-dir={folder}".encode()
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            words = (process / "cmdline").read_bytes().split(b"\x00")
+        except OSError:
+            continue
+        if argument in words and not any(word.startswith(b"--type=") for word in words):
+            os.kill(int(process.name), signal.SIGKILL)
