@@ -125,7 +125,8 @@ _SWEPT = """
 SELECT a.id, a.hit_id, m.standing = 'removed' OR NOT m.is_annotator
 FROM annotate_assignment a JOIN projects_membership m ON m.id = a.annotator_id
 WHERE a.state = 'open'
-  AND (a.due_at < coalesce(%(now)s, now()) - %(grace)s * interval '1 second' OR m.standing = 'removed' OR NOT m.is_annotator)
+  AND (a.due_at < coalesce(%(now)s, now()) - %(grace)s * interval '1 second'
+       OR m.standing = 'removed' OR NOT m.is_annotator)
   AND (%(project)s IS NULL OR m.project_id = %(project)s)
 ORDER BY a.id LIMIT %(limit)s FOR NO KEY UPDATE OF a SKIP LOCKED
 """
