@@ -2,6 +2,7 @@
 
 import secrets
 from collections.abc import Callable
+from http import HTTPStatus
 from pathlib import Path, PurePosixPath
 from typing import Any, cast
 
@@ -29,16 +30,21 @@ def takes_files(view: View) -> View:
 
 
 class UploadLimitMiddleware:
-    """Refuses what is too large by its announced length, before any of it is read; no more than that is ever read."""
+    """Refuses what is too large by its announced length, before any of it is read; no more than that is ever read.
+
+    A packed body is refused too: nothing of it is read, so nothing of it unfolds.
+    """
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
+        if request.headers.get("Content-Encoding", "identity").strip().lower() not in ("", "identity"):
+            return render(request, "415.html", status=HTTPStatus.UNSUPPORTED_MEDIA_TYPE)
         announced = request.META.get("CONTENT_LENGTH") or "0"
         n_bytes = int(announced) if announced.isdecimal() else 0
         if n_bytes > settings.DATA_UPLOAD_MAX_MEMORY_SIZE and n_bytes > _limit_for(request):
-            return render(request, "413.html", status=413)
+            return render(request, "413.html", status=HTTPStatus.REQUEST_ENTITY_TOO_LARGE)
         return self.get_response(request)
 
 
