@@ -11,7 +11,7 @@ from typing import Any
 from django.conf import settings
 from django.core.files.uploadedfile import UploadedFile
 from django.db import IntegrityError, transaction
-from django.db.models import Sum
+from django.db.models import Q, Sum
 from django.utils import timezone
 
 from annotate import importing
@@ -28,9 +28,9 @@ KB = 1024
 
 
 def receive(*, project: Project, actor: Membership, upload: "UploadedFile[Any]", kind: Kind) -> Import:
-    """Keep an uploaded file for a first look. Raises Refused where the files that wait would take too much room.
+    """Keep an uploaded file for a first look. Raises Refused where the project's files would take too much room.
 
-    The originals of what is written do not count: they are the record of the data and cannot be removed.
+    The originals of what is written count too: they are kept, and a disk has an end.
     """
     n_bytes = upload.size or 0
     if n_bytes > settings.MAX_UPLOAD_BYTES:
@@ -39,10 +39,7 @@ def receive(*, project: Project, actor: Membership, upload: "UploadedFile[Any]",
     try:
         with transaction.atomic():
             number = importing.next_number(project)
-            waiting = project.imports.exclude(stored_name="").exclude(step=Import.Step.WRITE, state=Import.State.DONE)
-            n_waiting = waiting.aggregate(n=Sum("n_bytes"))["n"] or 0
-            if n_waiting + n_bytes > settings.MAX_PROJECT_UPLOAD_BYTES:
-                raise Refused("The files that wait take all the room they may. Write or cancel imports that wait.")
+            _refuse_without_room(project, n_bytes)
             return Import.objects.create(
                 project=project,
                 number=number,
@@ -169,6 +166,21 @@ def options_of(job: Import) -> Options:
 
 def file_of(job: Import) -> Path:
     return uploads.folder() / job.stored_name
+
+
+def _refuse_without_room(project: Project, n_bytes: int) -> None:
+    kept = project.imports.exclude(stored_name="")
+    is_written = Q(step=Import.Step.WRITE, state=Import.State.DONE)
+    n_written = kept.filter(is_written).aggregate(n=Sum("n_bytes"))["n"] or 0
+    n_waiting = kept.exclude(is_written).aggregate(n=Sum("n_bytes"))["n"] or 0
+    if n_written + n_waiting + n_bytes <= settings.MAX_PROJECT_UPLOAD_BYTES:
+        return
+    room, written, waiting = (f"{n / KB**2:,.1f} MB" for n in (settings.MAX_PROJECT_UPLOAD_BYTES, n_written, n_waiting))
+    raise Refused(
+        f"The files of this project may take {room} of room: the originals of what was imported take {written}, "
+        f"imports that wait take {waiting}, and this file does not fit beside them. Cancel imports that wait, import "
+        "it on the command line, which keeps no original, or ask whoever runs the site for more room."
+    )
 
 
 def _check(job: Import, on_progress: OnProgress) -> dict[str, Any]:

@@ -480,20 +480,31 @@ def test_other_forms_take_no_large_body(pages: Pages) -> None:
     assert response.status_code == 413
 
 
-def test_the_files_of_a_project_take_only_so_much_room(pages: Pages, settings: Settings) -> None:
-    settings.MAX_PROJECT_UPLOAD_BYTES = len(csv_of(rows())) + 10
-    pages.upload(csv_of(rows()))
+def refused_for_room(pages: Pages) -> str:
     sent = {"file": SimpleUploadedFile("b.csv", csv_of(rows())), "kind": "candidates"}
     response = pages.client.post(pages.url("import-new"), sent)
     assert response.status_code == 422
-    assert "all the room" in response.content.decode()
-    assert len(kept_files()) == 1
+    return response.content.decode()
 
 
-def test_what_is_written_takes_no_room_from_what_comes(pages: Pages, settings: Settings) -> None:
-    settings.MAX_PROJECT_UPLOAD_BYTES = len(csv_of(rows(9))) + 10
-    written = pages.import_whole(csv_of(rows(9)))
+def test_the_files_of_a_project_take_only_so_much_room(pages: Pages, settings: Settings) -> None:
+    settings.MAX_PROJECT_UPLOAD_BYTES = len(csv_of(rows())) + 10
+    waits = pages.upload(csv_of(rows()))
+    assert "Cancel imports that wait" in refused_for_room(pages)
+    assert kept_files() == [waits.stored_name]
+    pages.client.post(pages.url("import-cancel", waits.number))
+    pages.upload(csv_of(rows()))
+
+
+def test_the_originals_of_what_is_written_take_room_too(pages: Pages, settings: Settings) -> None:
+    content = csv_of(rows(9)) + b"\n" * 210_000
+    settings.MAX_PROJECT_UPLOAD_BYTES = len(content) + 10
+    written = pages.import_whole(content)
+    page = refused_for_room(pages)
+    assert "the originals of what was imported take 0.2 MB, imports that wait take 0.0 MB" in page
+    assert "which keeps no original" in page
     assert kept_files() == [written.stored_name]
+    settings.MAX_PROJECT_UPLOAD_BYTES += len(csv_of(rows()))
     pages.upload(csv_of(rows()))
 
 
