@@ -18,7 +18,7 @@ from projects.importing import Kind
 from projects.models import Criterion, Instructions, Membership, Passage, Project, User
 from tests import factories
 from tests.annotate.work import open_batch
-from tests.browser.pages import samples_of
+from tests.pages import samples_of
 
 LONG = "donaudampfschifffahrtsgesellschaft" * 40
 PAYLOADS = (

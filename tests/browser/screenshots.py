@@ -20,8 +20,8 @@ from config import env
 from projects import inviting
 from projects.models import Membership, Project, User
 from tests.browser.conftest import PHONE, WIDE, SignedIn
-from tests.browser.pages import Address, addresses, samples_of
 from tests.browser.rating import start, wait_for_keys
+from tests.pages import Address, addresses, samples_of
 
 SEED = 7
 MOST_BYTES = 250_000

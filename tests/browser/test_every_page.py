@@ -9,8 +9,8 @@ from playwright.sync_api import Page
 from projects.models import User
 from tests.browser.conftest import PHONE, WIDE, SignedIn
 from tests.browser.nasty import World, make_world
-from tests.browser.pages import addresses
 from tests.conftest import Site
+from tests.pages import addresses
 
 SIZES = {"wide": WIDE, "phone": PHONE}
 LOOKS = [("wide", "dark"), ("phone", "light")]

@@ -1,0 +1,48 @@
+"""No page asks the database many questions, however much there is to show."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+
+from projects import inviting
+from projects.models import Membership, Project, User
+from tests import counting
+from tests.pages import addresses, samples_of
+
+MOST_QUERIES = 20
+LEAST_PAGES = 45
+
+SignIn = Callable[[Membership], Client]
+
+
+@pytest.mark.django_db
+def test_every_page_asks_twenty_queries_at_most_with_a_thousand_judgments(
+    project: Project,
+    owner: Membership,
+    annotator: Membership,
+    other_annotator: Membership,
+    client_of: SignIn,
+    tmp_path: Path,
+) -> None:
+    User.objects.filter(memberships=owner).update(can_create_projects=True)
+    counting.fill(project, annotator, other_annotator, size="thousand", folder=tmp_path)
+    _, token = inviting.create_invitation(actor=owner, role=Membership.Role.RESEARCHER)
+    assert owner.user
+    assert other_annotator.user
+    samples = samples_of(other_annotator, batch=1, token=token)
+    todo = list(addresses(samples, owner=owner.user, annotator=other_annotator.user))
+    people = {"owner": owner, "annotator": other_annotator}
+    n_shown, too_many = 0, []
+    for name, who, path in todo:
+        client = client_of(people[who]) if who in people else Client()
+        with CaptureQueriesContext(connection) as queries:
+            response = client.get(path)
+        n_shown += response.status_code == 200
+        if len(queries) > MOST_QUERIES:
+            too_many.append(f"{name} for {who}: {len(queries)}")
+    assert not too_many, "\n".join(too_many)
+    assert n_shown >= LEAST_PAGES
