@@ -19,7 +19,7 @@ import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from benchmarks import ground
 
@@ -108,7 +108,7 @@ def run_bulk_create(path: Path) -> dict[str, float]:
     _set_up()
     from django.db import transaction
 
-    from projects.models import Candidate, Dataset, Passage, Question, Reference
+    from projects.models import Candidate, Dataset, Passage, Reference
 
     project, _ = _project()
     with path.open(newline="") as file:
@@ -121,19 +121,7 @@ def run_bulk_create(path: Path) -> dict[str, float]:
             for row in rows[::PER_PASSAGE]
         }
         Passage.objects.bulk_create(passages.values(), batch_size=BATCH)
-        questions = {
-            row[2]: Question(
-                dataset=dataset,
-                passage=passages[row[0]],
-                external_id=row[2],
-                text=row[3],
-                type="",
-                entities=[],
-                span="",
-            )
-            for row in rows[::PER_QUESTION]
-        }
-        Question.objects.bulk_create(questions.values(), batch_size=BATCH)
+        questions = _bulk_create_questions(dataset, passages, rows)
         Reference.objects.bulk_create(
             (
                 Reference(question=questions[row[2]], position=0, text=row[4], opinion="")
@@ -157,6 +145,25 @@ def run_bulk_create(path: Path) -> dict[str, float]:
             batch_size=BATCH,
         )
     return {"seconds": time.perf_counter() - start, "rss": _peak()}
+
+
+def _bulk_create_questions(dataset: Any, passages: dict[str, Any], rows: list[tuple[str, ...]]) -> dict[str, Any]:
+    from projects.models import Question
+
+    questions = {
+        row[2]: Question(
+            dataset=dataset,
+            passage=passages[row[0]],
+            external_id=row[2],
+            text=row[3],
+            type="",
+            entities=[],
+            span="",
+        )
+        for row in rows[::PER_QUESTION]
+    }
+    Question.objects.bulk_create(questions.values(), batch_size=BATCH)
+    return questions
 
 
 def write_file(path: Path, size: int) -> None:

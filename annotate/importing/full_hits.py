@@ -17,6 +17,21 @@ def write(cursor: Any, batch: Batch) -> None:
 
     An annotator's layout is what they judged.
     """
+    _stage_items(cursor)
+    _stage_hits(cursor)
+    _stage_assignments(cursor)
+    _fill_places(cursor, batch)
+    cursor.execute(
+        """INSERT INTO annotate_judgment
+               (assignment_id, item_id, annotator_id, candidate_id, criterion_id, value, judged_at)
+           SELECT a.id, i.id, v.annotator_id, v.candidate_id, v.criterion_id, v.value, v.judged_at
+           FROM staged_values v JOIN staged_items i ON i.candidate_id = v.candidate_id
+           JOIN staged_assignments a ON a.hit_id = i.hit_id AND a.annotator_id = v.annotator_id
+           ORDER BY a.id, i.position, v.criterion_id"""
+    )
+
+
+def _stage_items(cursor: Any) -> None:
     create(
         cursor,
         "staged_items",
@@ -32,6 +47,9 @@ def write(cursor: Any, batch: Batch) -> None:
                 WHERE c.id IN (SELECT candidate_id FROM staged_values)) each ORDER BY passage_id, place""",
         [],
     )
+
+
+def _stage_hits(cursor: Any) -> None:
     create(
         cursor,
         "staged_hits",
@@ -47,28 +65,22 @@ def write(cursor: Any, batch: Batch) -> None:
         """UPDATE staged_items i SET hit_id = h.id FROM staged_hits h
            WHERE h.passage_id = i.passage_id AND h.part = i.part"""
     )
+    cursor.execute("ANALYZE staged_items")
+
+
+def _stage_assignments(cursor: Any) -> None:
     create(
         cursor,
         "staged_assignments",
         """id bigint DEFAULT nextval(pg_get_serial_sequence('annotate_assignment', 'id')), hit_id bigint,
            annotator_id bigint, layout bigint[]""",
     )
-    cursor.execute("ANALYZE staged_items")
     cursor.execute(
         """INSERT INTO staged_assignments (hit_id, annotator_id, layout)
            SELECT hit_id, annotator_id, array_agg(id ORDER BY position) FROM (
                SELECT DISTINCT i.hit_id, i.id, i.position, v.annotator_id
                FROM staged_values v JOIN staged_items i ON i.candidate_id = v.candidate_id) each
            GROUP BY hit_id, annotator_id ORDER BY hit_id, annotator_id"""
-    )
-    _fill_places(cursor, batch)
-    cursor.execute(
-        """INSERT INTO annotate_judgment
-               (assignment_id, item_id, annotator_id, candidate_id, criterion_id, value, judged_at)
-           SELECT a.id, i.id, v.annotator_id, v.candidate_id, v.criterion_id, v.value, v.judged_at
-           FROM staged_values v JOIN staged_items i ON i.candidate_id = v.candidate_id
-           JOIN staged_assignments a ON a.hit_id = i.hit_id AND a.annotator_id = v.annotator_id
-           ORDER BY a.id, i.position, v.criterion_id"""
     )
 
 
