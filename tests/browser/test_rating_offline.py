@@ -111,7 +111,7 @@ def test_ten_minutes_offline_are_tried_ever_more_seldom(page: Page, annotator: M
 def run_for(page: Page, milliseconds: int) -> None:
     """Let the page's clock run, then wait until each save under way has found out that there is no network."""
     page.clock.run_for(milliseconds)
-    page.wait_for_function("nSettled === tries.length", polling=10)
+    wait_until(lambda: page.evaluate("nSettled === tries.length"), "a save knows nothing of the lost network")
 
 
 def test_a_killed_browser_offers_the_answers_again(

@@ -13,6 +13,7 @@ from projects.models import Membership
 from tests.annotate.work import open_batch
 from tests.browser.conftest import SignedIn, session_of
 from tests.browser.rating import start, wait_for_keys
+from tests.ground import wait_until
 
 SAVED = "Saved"
 NOT_SAVED = "Not saved yet – kept on this device"
@@ -261,7 +262,7 @@ def test_what_another_person_left_on_the_device_is_wiped(
     other = page.context.new_page()
     other.goto("/desk/")
     expect(other.get_by_role("heading", name="Your desk")).to_be_visible()
-    other.wait_for_function(f"{KEPT} === 0")
+    wait_until(lambda: other.evaluate(KEPT) == 0)
 
 
 def test_a_tab_whose_person_has_changed_keeps_nothing(

@@ -14,6 +14,7 @@ export class ActiveTime {
     this.place = 0;
     this.lastInput = performance.now();
     this.lastTick = performance.now();
+    this.wasInView = isInView();
   }
 
   start() {
@@ -32,9 +33,9 @@ export class ActiveTime {
     const now = performance.now();
     // two seconds at most: a laptop that slept did not work
     const passed = Math.min(now - this.lastTick, 2 * TICK_MS);
-    const wasInView = document.visibilityState === "visible";
-    if (wasInView && now - this.lastInput < IDLE_MS) this.seconds[this.place] += passed / 1000;
+    if (this.wasInView && now - this.lastInput < IDLE_MS) this.seconds[this.place] += passed / 1000;
     this.lastTick = now;
+    this.wasInView = isInView();
   }
 
   moveTo(place) {
@@ -46,6 +47,10 @@ export class ActiveTime {
   list() {
     return this.seconds.map((seconds) => Math.round(seconds * 10) / 10);
   }
+}
+
+function isInView() {
+  return document.visibilityState === "visible";
 }
 
 export function startDue(element, dueAt, now, over = "Time is up. You can still submit.") {

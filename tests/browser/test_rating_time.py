@@ -1,0 +1,148 @@
+"""Time on the rating page: what counts as active, and what is said of the time left. The page's clock is ours here."""
+
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+from playwright.sync_api import Page, expect
+
+from annotate.models import Assignment, Draft
+from projects.models import Membership
+from tests.annotate.work import open_batch
+from tests.browser.conftest import SignedIn
+from tests.browser.rating import start, wait_for_keys
+
+MINUTE_MS = 60_000
+TURN_TO = """(state) => {
+  Object.defineProperty(document, "visibilityState", {value: state, configurable: true});
+  document.dispatchEvent(new Event("visibilitychange"));
+}"""
+
+JUMP_BY = """(milliseconds) => {
+  const now = performance.now.bind(performance);
+  performance.now = () => now() + milliseconds;
+}"""
+"""Time goes by and no timer runs."""
+
+
+@pytest.fixture
+def page(signed_in: SignedIn, annotator: Membership) -> Page:
+    """The rating page with its clock standing still, at the moment when the first of three items was rated."""
+    open_batch(annotator.project, n_hits=1, n_items=3)
+    opened = stopped(signed_in(annotator.user), annotator)
+    rate(opened)
+    return opened
+
+
+def stopped(opened: Page, annotator: Membership) -> Page:
+    opened.clock.install(time=timezone.now())
+    start(opened, annotator.project)
+    wait_for_keys(opened)
+    opened.clock.pause_at(timezone.now() + timedelta(minutes=2))
+    return opened
+
+
+def rate(page: Page) -> list[float]:
+    """Rate the current item, which goes on to the next; active seconds by item, as the page sent them."""
+    page.keyboard.press("4")
+    page.clock.run_for(500)
+    expect(page.locator("[data-saved]")).to_have_text("Saved")
+    sent: list[float] = Draft.objects.get().answers["seconds"]
+    return sent
+
+
+def stir(page: Page) -> None:
+    """A sign of life."""
+    for x in (300, 310):
+        page.mouse.move(x, 300)
+
+
+def test_a_minute_after_the_last_sign_of_life_nothing_counts_any_more(page: Page) -> None:
+    page.clock.run_for(40_000)
+    stir(page)
+    page.clock.run_for(10 * MINUTE_MS)
+    counted = rate(page)
+    assert 98 <= counted[1] <= 103
+    assert counted[2] == 0
+
+
+def test_a_hidden_tab_does_not_count(page: Page) -> None:
+    page.clock.run_for(10_700)
+    page.evaluate(TURN_TO, "hidden")
+    page.clock.run_for(20_000)
+    page.evaluate(TURN_TO, "visible")
+    page.clock.run_for(5_000)
+    assert rate(page)[1] == pytest.approx(0.5 + 10.7 + 5, abs=0.2)
+
+
+def test_a_tab_that_was_throttled_while_hidden_does_not_count_it(page: Page) -> None:
+    """A browser may hold the timers of a hidden tab back altogether."""
+    page.clock.run_for(10_000)
+    page.evaluate(TURN_TO, "hidden")
+    page.evaluate(JUMP_BY, 30_000)
+    page.evaluate(TURN_TO, "visible")
+    assert 10 <= rate(page)[1] <= 10.8
+
+
+@pytest.mark.parametrize("wakes_by", ["timer", "key"])
+def test_a_laptop_that_slept_did_not_work(page: Page, wakes_by: str) -> None:
+    page.clock.run_for(10_000)
+    if wakes_by == "timer":
+        page.clock.fast_forward(8 * 60 * MINUTE_MS)
+    else:
+        page.evaluate(JUMP_BY, 8 * 60 * MINUTE_MS)
+    counted = rate(page)[1]
+    assert 10 <= counted <= 13
+
+
+def test_seconds_belong_to_the_item_that_was_current(page: Page) -> None:
+    page.clock.run_for(20_000)
+    rate(page)
+    page.clock.run_for(7_000)
+    page.keyboard.press("k")
+    page.clock.run_for(3_000)
+    page.keyboard.press("j")
+    sent = rate(page)
+    assert sent[1] == pytest.approx(0.5 + 20 + 3, abs=0.2)
+    assert sent[2] == pytest.approx(0.5 + 7, abs=0.2)
+    page.clock.resume()
+    page.keyboard.press("Control+Enter")
+    page.wait_for_url("**/desk/")
+    stored = Assignment.objects.get()
+    assert stored.item_seconds is not None
+    assert stored.item_seconds[1] == pytest.approx(sent[1], abs=0.2)
+    assert stored.active_seconds == pytest.approx(sum(stored.item_seconds), abs=0.1)
+
+
+LEFT_MS = "() => rate.dataset.due - rate.dataset.now - performance.now()"
+LEFT = (
+    (71.2 * 60, "2 days left", False),
+    (48.01 * 60, "2 days left", False),
+    (47.95 * 60, "47 h left", False),
+    (2 * 60 + 0.2, "2 h left", False),
+    (119.2, "119 min left", False),
+    (5.2, "5 min left", False),
+    (4.2, "4 min left", True),
+    (1.2, "1 min left", True),
+    (0.2, "Less than a minute left", True),
+    (-0.8, "Time is up. You can still submit.", True),
+    (-90, "Time is up. You can still submit.", True),
+)
+"""Minutes left, what the page says of them, and whether it says it in the colour of haste."""
+
+
+def test_the_time_left_is_said_at_each_threshold(signed_in: SignedIn, annotator: Membership) -> None:
+    open_batch(annotator.project, n_hits=1, time_limit_minutes=3 * 24 * 60)
+    page = stopped(signed_in(annotator.user), annotator)
+    shown = page.locator("[data-due-text]")
+    for minutes, words, is_short in LEFT:
+        left = page.evaluate(LEFT_MS)
+        page.clock.fast_forward(int(left - minutes * MINUTE_MS))
+        expect(shown).to_have_text(words)
+        (expect(shown).to_contain_class if is_short else expect(shown).not_to_contain_class)("is-short")
+    for digit in "543":
+        page.keyboard.press(digit)
+    page.clock.resume()
+    page.keyboard.press("Control+Enter")
+    page.wait_for_url("**/desk/")
+    assert Assignment.objects.submitted().count() == 1
