@@ -7,6 +7,7 @@ from django.db.models import Count, F, Sum
 
 from annotate.models import Assignment, Batch
 from annotate.openings import openings_for
+from annotate.qualifying.admissions import Admission, admissions_for
 from projects.access import Right, why_refused
 from projects.models import Membership, Project
 
@@ -30,6 +31,7 @@ class Desk:
     expired: Assignment | None
     why_not: str
     earned: Earned
+    admission: Admission | None
 
     @property
     def project(self) -> Project:
@@ -39,13 +41,19 @@ class Desk:
     def can_start(self) -> bool:
         return self.membership.is_annotator and not self.why_not
 
+    @property
+    def asks_for_test(self) -> bool:
+        """Whether they are to take the qualification test, or to read why they cannot."""
+        return self.admission is not None and bool(self.admission.why_not) and self.membership.is_active
+
 
 def desks_of(memberships: Sequence[Membership]) -> list[Desk]:
-    """The desks of memberships whose projects are fetched: three queries, however many there are."""
+    """The desks of memberships whose projects are fetched: as many queries however many there are."""
     annotators = [membership for membership in memberships if membership.is_annotator]
     held = _held_by(annotators)
     openings = openings_for(annotators)
     earned = earned_by(annotators)
+    admissions = admissions_for(annotators)
     desks = []
     for membership in memberships:
         pk = membership.pk
@@ -53,8 +61,11 @@ def desks_of(memberships: Sequence[Membership]) -> list[Desk]:
         why_not = ""
         if membership.is_annotator:
             has_work = open_one is not None or openings[pk].is_open_to_them
-            why_not = why_refused(membership, Right.WORK) or ("" if has_work else openings[pk].why_nothing)
-        desks.append(Desk(membership, open_one, held.get((pk, State.EXPIRED)), why_not, earned.get(pk, Earned())))
+            admission = admissions.get(pk)
+            closed = admission.why_not if admission else ""
+            why_not = why_refused(membership, Right.WORK) or ("" if has_work else closed or openings[pk].why_nothing)
+        expired = held.get((pk, State.EXPIRED))
+        desks.append(Desk(membership, open_one, expired, why_not, earned.get(pk, Earned()), admissions.get(pk)))
     return desks
 
 

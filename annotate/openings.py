@@ -5,22 +5,26 @@ from dataclasses import dataclass
 
 from django.db import connection
 
+from annotate.qualifying.admissions import admission_for, gate
 from projects.models import Membership
 
 
 @dataclass(frozen=True)
 class Opening:
-    """What the states of a project's batches mean to one annotator."""
+    """What the states of a project's batches mean to one annotator; gated: open to them once they are qualified."""
 
     is_open: bool = False
     is_open_to_them: bool = False
     is_paused: bool = False
+    is_gated: bool = False
 
     @property
     def why_nothing(self) -> str:
         """Why there is no HIT at this moment, in words that tell nothing of others' work."""
         if self.is_open_to_them:
             return "There is nothing left for you to rate at the moment. Thank you! New work may come; look in again."
+        if self.is_gated:
+            return "Work in this project is for those who have passed its qualification test."
         if self.is_open:
             return "The work that is open now is for other annotators."
         if self.is_paused:
@@ -41,11 +45,24 @@ def opening_for(annotator: Membership) -> Opening:
     return openings_for([annotator])[annotator.pk]
 
 
-_OPENINGS = """
-SELECT m.id, bool_or(b.state = 'open'),
-       bool_or(b.state = 'open' AND (NOT b.has_named_annotators OR EXISTS (
-           SELECT 1 FROM annotate_batchannotator n WHERE n.batch_id = b.id AND n.annotator_id = m.id))),
-       bool_or(b.state = 'paused')
-FROM projects_membership m JOIN annotate_batch b ON b.project_id = m.project_id AND b.kind <> 'imported'
-WHERE m.id = ANY(%s) GROUP BY m.id
+def why_nothing(annotator: Membership) -> str:
+    """Why there is no HIT for this annotator now, and for whom the test is closed what to do about it."""
+    opening = opening_for(annotator)
+    if opening.is_open_to_them or not opening.is_gated:
+        return opening.why_nothing
+    admission = admission_for(annotator)
+    return (admission.why_not if admission else "") or opening.why_nothing
+
+
+_OPENINGS = f"""
+SELECT id, bool_or(is_open), bool_or(is_open AND is_asked AND is_admitted), bool_or(is_paused),
+       bool_or(is_open AND is_asked AND NOT is_admitted)
+FROM (
+    SELECT m.id, b.state = 'open' AS is_open, b.state = 'paused' AS is_paused,
+           NOT b.has_named_annotators OR EXISTS (
+               SELECT 1 FROM annotate_batchannotator n WHERE n.batch_id = b.id AND n.annotator_id = m.id) AS is_asked,
+           {gate(batch="b", annotator="m.id")} AS is_admitted
+    FROM projects_membership m JOIN annotate_batch b ON b.project_id = m.project_id AND b.kind <> 'imported'
+    WHERE m.id = ANY(%s)) found
+GROUP BY id
 """

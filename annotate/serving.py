@@ -10,15 +10,17 @@ from django.db import connection, transaction
 from annotate import places
 from annotate.locking import lock_annotator
 from annotate.models import Assignment, Batch
-from annotate.openings import opening_for
+from annotate.openings import why_nothing
 from annotate.prepared import prepared
+from annotate.qualifying.admissions import gate
 from projects.access import Right, why_refused
 from projects.models import Membership
 
-_OPEN_TO = """
+_OPEN_TO = f"""
 SELECT b.id, b.time_limit_minutes, b.order, b.max_hits_per_annotator, b.max_hits_per_day, b.max_share * b.n_hits
 FROM annotate_batch b
 WHERE b.project_id = %(project)s::bigint AND b.state = 'open'
+  AND {gate(batch="b", annotator="%(me)s::bigint")}
   AND NOT EXISTS (SELECT 1 FROM annotate_assignment a WHERE a.annotator_id = %(me)s::bigint AND a.state = 'open')
   AND (NOT b.has_named_annotators OR EXISTS (
       SELECT 1 FROM annotate_batchannotator n WHERE n.batch_id = b.id AND n.annotator_id = %(me)s::bigint))
@@ -77,7 +79,7 @@ def _attempt(annotator: Membership, *, wait: bool) -> uuid.UUID | Nothing:
         offers = [Offer(*row) for row in cursor.fetchall()]
     if not offers:
         open_one = Assignment.objects.open().filter(annotator=annotator.pk).values_list("uuid", flat=True).first()
-        return open_one if open_one is not None else Nothing(opening_for(annotator).why_nothing)
+        return open_one if open_one is not None else Nothing(why_nothing(annotator))
     for offer in offers:
         if not _is_within_caps(annotator.pk, offer):
             continue
@@ -92,7 +94,7 @@ def _attempt(annotator: Membership, *, wait: bool) -> uuid.UUID | Nothing:
             )
             if taken is not None:
                 return taken
-    return Nothing(opening_for(annotator).why_nothing)
+    return Nothing(why_nothing(annotator))
 
 
 def _is_within_caps(annotator_id: int, offer: Offer) -> bool:

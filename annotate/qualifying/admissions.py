@@ -1,0 +1,178 @@
+"""Admissions: who is qualified for a project's work, who may take its test, and the sentence for everybody else."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from django.utils import timezone
+
+from annotate.models import Attempt, Grant, Qualification, QualificationItem, QualificationTest
+from projects.models import Membership
+
+Purpose = QualificationItem.Purpose
+GRACE = timedelta(seconds=90)
+"""So long after the time limit what was sent is still graded: a form may be on its way, or a clock be slow."""
+
+
+def gate(*, batch: str, annotator: str) -> str:
+    """SQL: whether an annotator may be served a batch. Both are written as they stand in the query."""
+    return f"""(NOT {batch}.requires_qualification OR NOT EXISTS (
+      SELECT 1 FROM annotate_qualificationtest t WHERE t.project_id = {batch}.project_id AND t.state = 'open'
+        AND NOT EXISTS (
+          SELECT 1 FROM annotate_qualification q WHERE q.annotator_id = {annotator} AND q.is_qualified
+            AND (q.until IS NULL OR q.until > now())
+            AND (t.on_new_rubric = 'keep' OR q.rubric_id = t.rubric_id))))"""
+
+
+@dataclass(frozen=True)
+class Admission:
+    """How one annotator stands to the test of the project; `n_used` attempts are those that count now."""
+
+    test: QualificationTest
+    qualification: Qualification | None
+    open_attempt: Attempt | None
+    revoked: Grant | None
+    n_used: int
+    last_ended_at: datetime | None
+    now: datetime
+
+    @property
+    def is_asked(self) -> bool:
+        """Whether the test gates anything."""
+        return self.test.state == QualificationTest.State.OPEN
+
+    @property
+    def has_run_out(self) -> bool:
+        qualification = self.qualification
+        return bool(
+            qualification and qualification.is_qualified and qualification.until and qualification.until <= self.now
+        )
+
+    @property
+    def is_of_old_rubric(self) -> bool:
+        qualification = self.qualification
+        return bool(
+            qualification
+            and qualification.is_qualified
+            and self.test.on_new_rubric != QualificationTest.OnNewRubric.KEEP
+            and qualification.rubric_id != self.test.rubric_id
+        )
+
+    @property
+    def is_qualified(self) -> bool:
+        qualification = self.qualification
+        is_valid = qualification is not None and qualification.is_qualified
+        return is_valid and not self.has_run_out and not self.is_of_old_rubric
+
+    @property
+    def n_left(self) -> int:
+        return max(0, self.test.max_attempts - self.n_used)
+
+    @property
+    def again_at(self) -> datetime | None:
+        """When the next attempt may begin, if that is still to come."""
+        if self.last_ended_at is None:
+            return None
+        at = self.last_ended_at + timedelta(hours=self.test.wait_hours)
+        return at if at > self.now else None
+
+    @property
+    def can_begin(self) -> bool:
+        return (
+            self.is_asked
+            and not self.is_qualified
+            and self.revoked is None
+            and self.open_attempt is None
+            and self.n_left > 0
+            and self.again_at is None
+        )
+
+    @property
+    def why_not(self) -> str:
+        """Why work that asks for a qualification is closed to them, and what to do; empty when it is not."""
+        if not self.is_asked or self.is_qualified:
+            return ""
+        if self.revoked is not None:
+            return "A manager of the project has ended your qualification. Ask them what to do next."
+        if self.open_attempt is not None:
+            return "You have begun the qualification test. Finish it: the work opens to you when you pass."
+        if not self.n_left:
+            return "You have used every attempt at the qualification test. A manager of the project can let you in."
+        left = f"You have {self.n_left} attempt{'' if self.n_left == 1 else 's'} left."
+        if self.again_at is not None:
+            again = f"{self.again_at:%d %B, %H:%M} UTC".removeprefix("0")
+            return f"You have not passed the qualification test yet. You may try again from {again}. {left}"
+        if self.n_used:
+            return f"You have not passed the qualification test yet. {left}"
+        if self.is_of_old_rubric:
+            return "The rubric has changed since you qualified, so the test is asked again."
+        if self.has_run_out:
+            return "Your qualification has run out. Take the test again to go on."
+        return "Work in this project is for those who have passed its qualification test."
+
+
+def admissions_for(annotators: Iterable[Membership]) -> dict[int, Admission]:
+    """How annotators stand to their projects' tests, by membership; those of projects without a test are left out.
+
+    One query where no project has a test, four otherwise, however many annotators there are.
+    """
+    people = list(annotators)
+    tests = {
+        test.project_id: test
+        for test in QualificationTest.objects.filter(project__in={each.project_id for each in people})
+    }
+    tested = [each.pk for each in people if each.project_id in tests]
+    if not tested:
+        return {}
+    qualifications = Qualification.objects.in_bulk(tested)
+    attempts: dict[int, list[Attempt]] = {}
+    for attempt in Attempt.objects.filter(annotator__in=tested, purpose=Purpose.TEST).order_by("pk"):
+        attempts.setdefault(attempt.annotator_id, []).append(attempt)
+    grants: dict[int, Grant] = {}
+    for grant in Grant.objects.filter(annotator__in=tested).order_by("pk"):
+        grants[grant.annotator_id] = grant
+    now = timezone.now()
+    return {
+        each.pk: _admission(
+            tests[each.project_id], qualifications.get(each.pk), attempts.get(each.pk, []), grants.get(each.pk), now
+        )
+        for each in people
+        if each.project_id in tests
+    }
+
+
+def admission_for(annotator: Membership) -> Admission | None:
+    return admissions_for([annotator]).get(annotator.pk)
+
+
+def is_over(attempt: Attempt, now: datetime) -> bool:
+    """Whether nothing that is sent now counts any more."""
+    return attempt.due_at is not None and now > attempt.due_at + GRACE
+
+
+def _admission(
+    test: QualificationTest,
+    qualification: Qualification | None,
+    attempts: Sequence[Attempt],
+    grant: Grant | None,
+    now: datetime,
+) -> Admission:
+    """Attempts count that were made under this rubric, since the last one passed and since a manager's last word."""
+    is_live = [each.state == Attempt.State.OPEN and not is_over(each, now) for each in attempts]
+    open_one = next((each for each, live in zip(attempts, is_live, strict=True) if live), None)
+    used: list[Attempt] = []
+    for attempt, live in zip(attempts, is_live, strict=True):
+        if attempt.state == Attempt.State.PASSED:
+            used = []
+        elif not live and attempt.rubric_id == test.rubric_id and not (grant and attempt.started_at < grant.given_at):
+            used.append(attempt)
+    last = used[-1] if used else None
+    return Admission(
+        test=test,
+        qualification=qualification,
+        open_attempt=open_one if open_one and open_one.rubric_id == test.rubric_id else None,
+        revoked=grant if grant is not None and grant.kind == Grant.Kind.REVOKED else None,
+        n_used=len(used),
+        last_ended_at=(last.finished_at or last.due_at) if last else None,
+        now=now,
+    )

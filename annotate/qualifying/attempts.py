@@ -1,0 +1,251 @@
+"""Attempts at a test, and at the practice before it: begun, kept as a draft, handed in once and graded here."""
+
+import uuid
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.db import transaction
+from django.utils import timezone
+
+from annotate import drafts
+from annotate.forms import Sent
+from annotate.judging import Gone, Incomplete
+from annotate.locking import lock_annotator
+from annotate.models import (
+    Attempt,
+    Grant,
+    LedgerEntry,
+    Qualification,
+    QualificationItem,
+    QualificationTest,
+)
+from annotate.qualifying.admissions import admission_for, is_over
+from annotate.qualifying.items import quality_criteria
+from annotate.qualifying.sheets import Said, Sheet, draw, page_of_form, said_in, sheets_of, wrong_values
+from measures.grading import Expected, Grade, grade, reaches
+from projects import log
+from projects.access import Right, why_refused
+from projects.errors import Refused
+from projects.models import Membership
+from projects.rubrics import frozen_criteria
+
+State = Attempt.State
+Purpose = QualificationItem.Purpose
+
+_ENDED = {
+    State.PASSED: "This attempt is handed in already.",
+    State.FAILED: "This attempt is handed in already.",
+    State.EXPIRED: "This attempt is over.",
+}
+
+
+@transaction.atomic
+def begin(*, annotator: Membership, purpose: str = Purpose.TEST) -> Attempt:
+    """The annotator's open attempt, or a new one; asking from two tabs at once gives one and the same.
+
+    Raises Refused, with the reason, for whoever may not begin now. Locks the membership.
+    """
+    lock_annotator(annotator)
+    refusal = why_refused(annotator, Right.WORK)
+    if refusal:
+        raise Refused(refusal)
+    test = QualificationTest.objects.filter(project=annotator.project_id).first()
+    if test is None or test.state != QualificationTest.State.OPEN:
+        raise Refused("There is no qualification test to take in this project now.")
+    now = timezone.now()
+    open_one = Attempt.objects.filter(annotator=annotator, state=State.OPEN).first()
+    if open_one is not None and (is_over(open_one, now) or open_one.rubric_id != test.rubric_id):
+        _expire(open_one, now)
+        open_one = None
+    if open_one is not None and open_one.purpose != purpose:
+        if open_one.purpose == Purpose.TEST:
+            raise Refused("You have an attempt at the test open. Finish that first.")
+        _expire(open_one, now)
+        open_one = None
+    if open_one is not None:
+        return open_one
+    return _begin_anew(test, annotator, purpose, now)
+
+
+@transaction.atomic
+def save_draft(
+    *, annotator: Membership, attempt_uuid: uuid.UUID, page: int, sent: dict[str, Any]
+) -> tuple[dict[str, Any], datetime]:
+    """Merge what was sent into one page of the draft; returns that page and when it was saved.
+
+    Raises Refused for what is no draft, Gone once the attempt has ended, Attempt.DoesNotExist.
+    """
+    attempt = _lock(annotator, attempt_uuid)
+    _check_open(attempt)
+    sheet = sheet_numbered(sheets_of(attempt), page)
+    now = timezone.now()
+    criteria = {criterion.key: criterion for criterion in frozen_criteria(attempt.rubric_id)}
+    stored = attempt.draft.get(str(page), {})
+    merged = drafts.merge(stored, sent, n_items=len(sheet.items), criteria=criteria, now=now)
+    attempt.draft = {**attempt.draft, str(page): merged}
+    attempt.save(update_fields=["draft"])
+    return merged, now
+
+
+@transaction.atomic
+def put_page(*, annotator: Membership, attempt_uuid: uuid.UUID, page: int, sent: Sent) -> dict[int, str]:
+    """Keep a page's form as its draft; returns, by place on the page, what is no answer on its scale.
+
+    Raises Gone once the attempt has ended, Attempt.DoesNotExist.
+    """
+    attempt = _lock(annotator, attempt_uuid)
+    _check_open(attempt)
+    n_items = len(sheet_numbered(sheets_of(attempt), page).items)
+    criteria = frozen_criteria(attempt.rubric_id)
+    form = page_of_form(sent, n_items, criteria, timezone.now().timestamp() * 1000)
+    attempt.draft = {**attempt.draft, str(page): form}
+    attempt.save(update_fields=["draft"])
+    return wrong_values(sent, n_items, criteria)
+
+
+@transaction.atomic
+def hand_in(*, annotator: Membership, attempt_uuid: uuid.UUID) -> Attempt:
+    """Grade the draft, once; handing in again changes nothing. The state says how it ended.
+
+    In time every item needs an answer: raises Incomplete, by place in the attempt. Just after the time limit what is
+    there is graded; later the attempt has expired and keeps its draft. Raises Gone for somebody who may not work,
+    Attempt.DoesNotExist. Locks the membership, then the attempt.
+    """
+    lock_annotator(annotator)
+    attempt = _lock(annotator, attempt_uuid)
+    if attempt.state != State.OPEN:
+        return attempt
+    refusal = why_refused(annotator, Right.WORK)
+    if refusal:
+        raise Gone(refusal, "suspended")
+    now = timezone.now()
+    test = attempt.test
+    if is_over(attempt, now) or attempt.rubric_id != test.rubric_id:
+        _expire(attempt, now)
+        return attempt
+    sheets = sheets_of(attempt)
+    said = said_in(attempt.draft, sheets)
+    criteria = frozen_criteria(attempt.rubric_id)
+    missing = {place: "Not rated yet." for place, each in enumerate(said) if not each.is_complete(criteria)}
+    if missing and (attempt.due_at is None or now <= attempt.due_at):
+        raise Incomplete(missing)
+    _finish(attempt, sheets, said, now)
+    return attempt
+
+
+def sheet_numbered(sheets: Sequence[Sheet], number: int) -> Sheet:
+    if not 1 <= number <= len(sheets):
+        raise Refused("This attempt has no such page.")
+    return sheets[number - 1]
+
+
+def grade_of(items: Sequence[QualificationItem], said: Sequence[Said], keys: Sequence[str]) -> Grade:
+    expected = [
+        Expected(ranges={key: (low, high) for key, (low, high) in item.expected.items()}, tolerance=item.tolerance)
+        for item in items
+    ]
+    return grade([None if each.cannot else each.values for each in said], expected, keys)
+
+
+def _begin_anew(test: QualificationTest, annotator: Membership, purpose: str, now: datetime) -> Attempt:
+    if purpose == Purpose.TEST:
+        admission = admission_for(annotator)
+        if admission is None or admission.is_qualified:
+            raise Refused("You are qualified for this project already.")
+        if not admission.can_begin:
+            raise Refused(admission.why_not)
+    pool = list(test.items.filter(purpose=purpose, retired_at=None).order_by("position", "pk"))
+    if not pool:
+        raise Refused("There is nothing to practise on." if purpose == Purpose.PRACTICE else "The test has no items.")
+    last = Attempt.objects.filter(test=test, annotator=annotator, purpose=purpose).order_by("-n").first()
+    n = last.n + 1 if last else 1
+    is_timed = purpose == Purpose.TEST and test.time_limit_minutes
+    return Attempt.objects.create(
+        test=test,
+        annotator=annotator,
+        purpose=purpose,
+        n=n,
+        rubric_id=test.rubric_id,
+        layout=draw(test, pool, annotator.pk, n) if purpose == Purpose.TEST else [item.pk for item in pool],
+        started_at=now,
+        due_at=now + timedelta(minutes=test.time_limit_minutes or 0) if is_timed else None,
+    )
+
+
+def _lock(annotator: Membership, attempt_uuid: uuid.UUID) -> Attempt:
+    """The annotator's own attempt, locked; anybody else's does not exist."""
+    attempts = Attempt.objects.select_related("test__rubric", "test__project")
+    return attempts.select_for_update(no_key=True, of=("self",)).get(uuid=attempt_uuid, annotator=annotator)
+
+
+def _check_open(attempt: Attempt) -> None:
+    if attempt.state in _ENDED:
+        raise Gone(_ENDED[State(attempt.state)], attempt.state)
+
+
+def _expire(attempt: Attempt, now: datetime) -> None:
+    attempt.state, attempt.finished_at = State.EXPIRED, now
+    attempt.save(update_fields=["state", "finished_at"])
+
+
+def _finish(attempt: Attempt, sheets: Sequence[Sheet], said: Sequence[Said], now: datetime) -> None:
+    test = attempt.test
+    items = [item for sheet in sheets for item in sheet.items]
+    keys = [criterion.key for criterion in quality_criteria(attempt.rubric)]
+    graded = grade_of(items, said, keys)
+    has_passed = attempt.purpose == Purpose.PRACTICE or reaches(graded.n_right, graded.n_items, test.pass_share)
+    seconds = [second for page in attempt.draft.values() for second in page.get("seconds", [])]
+    attempt.state = State.PASSED if has_passed else State.FAILED
+    attempt.finished_at, attempt.n_right = now, graded.n_right
+    attempt.active_seconds = round(sum(seconds), 2) if seconds else None
+    attempt.answers = {
+        "items": [
+            {
+                "values": each.values,
+                "cannot": each.cannot,
+                "comment": each.comment,
+                "flag": each.is_flagged,
+                "right": right,
+            }
+            for each, right in zip(said, graded.is_right, strict=True)
+        ]
+    }
+    attempt.save()
+    if attempt.purpose == Purpose.TEST:
+        _qualify(attempt, has_passed=has_passed, now=now)
+        _pay(attempt)
+        act = "pass qualification test" if has_passed else "fail qualification test"
+        after = {"attempt": attempt.n, "n_right": graded.n_right, "n_items": graded.n_items}
+        log.record(test.project, attempt.annotator, act, attempt, after=after)
+
+
+def _qualify(attempt: Attempt, *, has_passed: bool, now: datetime) -> None:
+    """What a manager said since the attempt began stands."""
+    if Grant.objects.filter(annotator=attempt.annotator_id, given_at__gte=attempt.started_at).exists():
+        return
+    days = attempt.test.valid_days
+    Qualification.objects.update_or_create(
+        annotator_id=attempt.annotator_id,
+        defaults={
+            "is_qualified": has_passed,
+            "rubric_id": attempt.rubric_id,
+            "since": now,
+            "until": now + timedelta(days=days) if has_passed and days else None,
+        },
+    )
+
+
+def _pay(attempt: Attempt) -> None:
+    """Once for each person, whether they pass or fail."""
+    test = attempt.test
+    if not test.cents:
+        return
+    entry = LedgerEntry(
+        project=test.project,
+        annotator_id=attempt.annotator_id,
+        kind=LedgerEntry.Kind.QUALIFICATION,
+        cents=test.cents,
+        key=f"qualification:{attempt.annotator_id}",
+    )
+    LedgerEntry.objects.bulk_create([entry], ignore_conflicts=True)

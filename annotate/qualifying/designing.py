@@ -1,0 +1,174 @@
+"""Designing a qualification test: made, set up, opened, closed, moved to a new version of the rubric."""
+
+import secrets
+from collections.abc import Mapping
+from typing import Any
+
+from django.db import transaction
+from django.db.models import Q
+from django.utils import timezone
+
+from annotate.models import Attempt, Qualification, QualificationItem, QualificationTest
+from annotate.qualifying.items import faults_of, lock_test, quality_criteria, spec_of
+from projects import log, rubrics
+from projects.errors import Refused
+from projects.models import Instructions, Membership, Project
+
+State = QualificationTest.State
+OnNewRubric = QualificationTest.OnNewRubric
+SETTINGS = (
+    *("n_items", "pass_share", "max_attempts", "wait_hours", "time_limit_minutes", "feedback", "valid_days"),
+    *("cents", "seed"),
+)
+"""What `change_settings` takes."""
+
+
+def test_of(project: Project) -> QualificationTest | None:
+    return QualificationTest.objects.select_related("rubric", "project").filter(project=project).first()
+
+
+@transaction.atomic
+def make_test(*, project: Project, actor: Membership | None) -> QualificationTest:
+    """The project's test, made as a draft under the newest rubric where there is none. Raises Refused without one."""
+    rubric = rubrics.current_rubric(project)
+    if rubric is None:
+        raise Refused("This project has no rubric yet. Choose one in the settings, then make the test.")
+    test, is_new = QualificationTest.objects.get_or_create(
+        project=project,
+        defaults={"rubric": rubric, "instructions": _instructions(project), "seed": secrets.randbelow(2**31)},
+    )
+    if is_new:
+        log.record(project, actor, "make qualification test", test, after={"rubric": rubric.version})
+    return test
+
+
+@transaction.atomic
+def change_settings(*, test: QualificationTest, actor: Membership | None, values: Mapping[str, Any]) -> bool:
+    """Change how the test is taken; False where nothing changes. Raises Refused where the pool is too small for it."""
+    test = lock_test(test)
+    unknown = values.keys() - set(SETTINGS)
+    if unknown:
+        raise ValueError(f"{unknown} are no settings of a test")
+    before = {name: getattr(test, name) for name in values if getattr(test, name) != values[name]}
+    if not before:
+        return False
+    for name in before:
+        setattr(test, name, values[name])
+    if test.state == State.OPEN:
+        _check_pool(test)
+    test.save(update_fields=list(before))
+    after = {name: values[name] for name in before}
+    log.record(test.project, actor, "change qualification test", test, before=before, after=after)
+    return True
+
+
+@transaction.atomic
+def open_test(*, test: QualificationTest, actor: Membership | None) -> None:
+    """From now on work that asks for a qualification is for those who have it; the rubric is frozen.
+
+    Raises Refused where the items do not make a test. Opening an open test changes nothing.
+    """
+    test = lock_test(test)
+    if test.state == State.OPEN:
+        return
+    why_not = why_not_open(test)
+    if why_not:
+        raise Refused(why_not[0], details=why_not[1:])
+    rubrics.freeze(test.rubric)
+    _set_state(test, State.OPEN, actor)
+
+
+@transaction.atomic
+def close_test(*, test: QualificationTest, actor: Membership | None) -> None:
+    """Close the test: it gates nothing any more. Attempts that are open can be finished."""
+    test = lock_test(test)
+    if test.state == State.CLOSED:
+        return
+    _set_state(test, State.CLOSED, actor)
+
+
+@transaction.atomic
+def move_to_rubric(*, test: QualificationTest, actor: Membership | None, on_new_rubric: str) -> None:
+    """Move the test to the project's newest rubric: everybody is asked again, or who is qualified now stays so.
+
+    Attempts under the version before end; their answers are kept and nothing is counted against anybody. Raises
+    Refused where there is no newer version, or where an open test has items that do not fit it.
+    """
+    test = lock_test(test)
+    newest = rubrics.current_rubric(test.project)
+    if newest is None or newest.pk == test.rubric_id:
+        raise Refused("The test uses the newest version of the rubric already.")
+    before, old_id = test.rubric.version, test.rubric_id
+    had_kept = test.on_new_rubric == OnNewRubric.KEEP
+    test.rubric, test.on_new_rubric, test.instructions = newest, OnNewRubric(on_new_rubric), _instructions(test.project)
+    if test.state == State.OPEN:
+        why_not = why_not_open(test)
+        if why_not:
+            raise Refused("Close the test and mend its items first. " + why_not[0], details=why_not[1:])
+        rubrics.freeze(newest)
+    test.save(update_fields=["rubric", "on_new_rubric", "instructions"])
+    _end_open_attempts(test)
+    if test.on_new_rubric == OnNewRubric.KEEP:
+        _carry_over(test, None if had_kept else old_id)
+    after = {"rubric": newest.version, "on_new_rubric": test.on_new_rubric}
+    log.record(test.project, actor, "move qualification test", test, before={"rubric": before}, after=after)
+
+
+def why_not_open(test: QualificationTest) -> list[str]:
+    """What keeps the test from being opened, in sentences."""
+    criteria = quality_criteria(test.rubric)
+    if not criteria:
+        return ["No criterion of the rubric is used for checking annotators, so nothing could be graded."]
+    items = list(test.items.filter(retired_at=None))
+    wanted = [item for item in items if item.purpose == QualificationItem.Purpose.TEST]
+    if not wanted:
+        return ["The test has no items yet."]
+    if test.n_items is not None and len(wanted) < test.n_items:
+        return [f"An attempt takes {test.n_items} items, and the test has {len(wanted)}."]
+    return [
+        f"Item {number}: {fault.part} {fault.reason}"
+        for number, item in enumerate(items, start=1)
+        for fault in faults_of(spec_of(item), criteria)
+    ]
+
+
+def has_newer_rubric(test: QualificationTest) -> bool:
+    newest = rubrics.current_rubric(test.project)
+    return newest is not None and newest.pk != test.rubric_id
+
+
+def _check_pool(test: QualificationTest) -> None:
+    n_pool = test.items.filter(retired_at=None, purpose=QualificationItem.Purpose.TEST).count()
+    if test.n_items is not None and n_pool < test.n_items:
+        raise Refused(f"An attempt cannot take {test.n_items} items: the open test has {n_pool}.")
+
+
+def _set_state(test: QualificationTest, state: State, actor: Membership | None) -> None:
+    before, test.state = test.state, state
+    if state == State.OPEN:
+        test.opened_at = timezone.now()
+    test.save(update_fields=["state", "opened_at"])
+    act = "open qualification test" if state == State.OPEN else "close qualification test"
+    log.record(test.project, actor, act, test, before={"state": before}, after={"state": str(state)})
+
+
+def _end_open_attempts(test: QualificationTest) -> None:
+    attempts = Attempt.objects.filter(test=test, state=Attempt.State.OPEN).exclude(rubric=test.rubric_id)
+    ids = list(attempts.order_by("pk").select_for_update(no_key=True).values_list("pk", flat=True))
+    Attempt.objects.filter(pk__in=ids).update(state=Attempt.State.EXPIRED, finished_at=timezone.now())
+
+
+def _carry_over(test: QualificationTest, old_rubric_id: int | None) -> None:
+    """Whoever is qualified now is so under the new version; whoever had to be asked again before still has."""
+    rows = Qualification.objects.filter(annotator__project=test.project_id, is_qualified=True)
+    ids = list(rows.order_by("pk").select_for_update(no_key=True, of=("self",)).values_list("pk", flat=True))
+    rows = Qualification.objects.filter(pk__in=ids)
+    is_valid = Q(until=None) | Q(until__gt=timezone.now())
+    if old_rubric_id is not None:
+        rows.exclude(rubric=old_rubric_id).update(is_qualified=False)
+        is_valid &= Q(rubric=old_rubric_id)
+    rows.filter(is_valid).update(rubric=test.rubric_id)
+
+
+def _instructions(project: Project) -> Instructions | None:
+    return project.instructions.order_by("-version").first()

@@ -1,0 +1,129 @@
+"""The pages of an attempt: one passage at a time, with what was answered so far."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import groupby
+from typing import Any
+
+import numpy as np
+
+from annotate.forms import Sent
+from annotate.models import Attempt, QualificationItem, QualificationTest
+from measures.rubric import check_value
+from projects.rubrics import CriterionOnPage
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """The items of one passage, numbered from one; `first` is the place of the first of them in the attempt."""
+
+    number: int
+    first: int
+    items: list[QualificationItem]
+
+
+@dataclass(frozen=True)
+class Said:
+    """What an attempt says of one item."""
+
+    values: dict[str, float] = field(default_factory=dict)
+    cannot: str = ""
+    comment: str = ""
+    is_flagged: bool = False
+
+    def is_complete(self, criteria: Sequence[CriterionOnPage]) -> bool:
+        return bool(self.cannot) or all(criterion.key in self.values for criterion in criteria)
+
+
+def draw(test: QualificationTest, pool: Sequence[QualificationItem], annotator_id: int, n: int) -> list[int]:
+    """The layout of an attempt: items drawn from the pool, passage by passage, in an order of its own.
+
+    Seeded by the test's seed, the annotator and the number of the attempt: the same three give the same layout.
+    """
+    rng = np.random.default_rng([test.seed, annotator_id, n])
+    wanted = len(pool) if test.n_items is None else min(test.n_items, len(pool))
+    drawn = [pool[place] for place in sorted(rng.choice(len(pool), size=wanted, replace=False))]
+    passages = _grouped(drawn, _passage)
+    passages = [passages[place] for place in rng.permutation(len(passages))]
+    layout: list[int] = []
+    for passage in passages:
+        for question in _grouped(passage, lambda item: item.question):
+            layout += [question[place].pk for place in rng.permutation(len(question))]
+    return layout
+
+
+def sheets_of(attempt: Attempt) -> list[Sheet]:
+    by_id = QualificationItem.objects.in_bulk(attempt.layout)
+    items = [by_id[pk] for pk in attempt.layout]
+    sheets, first = [], 0
+    for number, (_, run) in enumerate(groupby(items, key=_passage), start=1):
+        shown = list(run)
+        sheets.append(Sheet(number, first, shown))
+        first += len(shown)
+    return sheets
+
+
+def said_in(draft: dict[str, Any], sheets: Sequence[Sheet]) -> list[Said]:
+    """What the draft says of each item, by place in the attempt."""
+    found = []
+    for sheet in sheets:
+        page = draft.get(str(sheet.number), {})
+        for place in map(str, range(len(sheet.items))):
+            values = page.get("answers", {}).get(place, {})
+            found.append(
+                Said(
+                    values={key: value for key, (value, _) in values.items() if value is not None},
+                    cannot=_entry(page, "cannot", place) or "",
+                    comment=_entry(page, "comments", place) or "",
+                    is_flagged=bool(_entry(page, "flags", place)),
+                )
+            )
+    return found
+
+
+def page_of_form(sent: Sent, n_items: int, criteria: Sequence[CriterionOnPage], stamp: float) -> dict[str, Any]:
+    """A page of the draft as a form says it, whole: what the form leaves empty is empty."""
+    scales = {criterion.key: criterion.scale for criterion in criteria}
+    values = {
+        str(place): {
+            key: [value, stamp]
+            for key, value in sent.values.get(place, {}).items()
+            if key in scales and check_value(scales[key], value) is None
+        }
+        for place in range(n_items)
+    }
+    page: dict[str, Any] = {"answers": values}
+    parts = (("cannot", sent.cannot), ("comments", sent.comments), ("flags", dict.fromkeys(sent.flags, True)))
+    for part, entries in parts:
+        page[part] = {str(place): [value, stamp] for place, value in entries.items() if place < n_items}
+    if sent.seconds and len(sent.seconds) == n_items:
+        page["seconds"] = sent.seconds
+    return page
+
+
+def wrong_values(sent: Sent, n_items: int, criteria: Sequence[CriterionOnPage]) -> dict[int, str]:
+    """By place on the page, what is no answer on its scale."""
+    wrong: dict[int, str] = {}
+    for place in range(n_items):
+        for criterion in criteria:
+            value = sent.values.get(place, {}).get(criterion.key)
+            fault = None if value is None or place in sent.cannot else check_value(criterion.scale, value)
+            if fault:
+                wrong.setdefault(place, fault)
+    return wrong
+
+
+def _entry(page: dict[str, Any], part: str, place: str) -> Any:
+    return (page.get(part, {}).get(place) or [None])[0]
+
+
+def _passage(item: QualificationItem) -> tuple[str, str]:
+    return item.passage_title, item.passage_text
+
+
+def _grouped(items: Sequence[QualificationItem], key: Any) -> list[list[QualificationItem]]:
+    """Items with the same key together, in the order in which each key comes first."""
+    groups: dict[Any, list[QualificationItem]] = {}
+    for item in items:
+        groups.setdefault(key(item), []).append(item)
+    return list(groups.values())

@@ -1,0 +1,67 @@
+"""What the tests of qualification share: a test with items, an attempt, answers to it."""
+
+from typing import Any
+
+from annotate.forms import Sent
+from annotate.models import Attempt, QualificationItem, QualificationTest
+from annotate.qualifying import attempts, designing, items
+from annotate.qualifying.items import ItemSpec
+from annotate.qualifying.sheets import sheets_of
+from projects.models import Membership, Project
+
+SECRET = "zebra-explanation"
+"""Stands in every explanation: no annotator may read it before the feedback."""
+
+
+def make_test(
+    project: Project, *, n_items: int = 4, n_passages: int = 2, is_open: bool = True, n_practice: int = 0, **over: Any
+) -> QualificationTest:
+    """A test whose right answer is 4 for every item."""
+    test = designing.make_test(project=project, actor=None)
+    specs = [spec(n, n_passages) for n in range(n_items)]
+    specs += [spec(100 + n, n_passages, purpose="practice") for n in range(n_practice)]
+    items.add_items(test=test, actor=None, specs=specs, how="typed")
+    designing.change_settings(test=test, actor=None, values={"seed": 7, **over})
+    if is_open:
+        designing.open_test(test=test, actor=None)
+    test.refresh_from_db()
+    return test
+
+
+def spec(n: int, n_passages: int = 2, **over: Any) -> ItemSpec:
+    return ItemSpec(
+        **{
+            "question": f"Question {n}?",
+            "answer": f"Answer {n}.",
+            "expected": {"correctness": (4, 4)},
+            "passage_title": f"Text {n % n_passages}",
+            "passage_text": f"The text number {n % n_passages}.",
+            "references": ({"text": f"Reference {n}.", "opinion": ""},),
+            "explanation": f"{SECRET} {n}",
+            **over,
+        }
+    )
+
+
+def answer(annotator: Membership, attempt: Attempt, *, n_right: int | None = None) -> None:
+    """Answer every item and keep the pages; so many are right, all by default."""
+    n_left = len(attempt.layout) if n_right is None else n_right
+    for sheet in sheets_of(attempt):
+        values: dict[int, dict[str, float | str]] = {}
+        for place in range(len(sheet.items)):
+            values[place] = {"correctness": 4.0 if n_left > 0 else 1.0}
+            n_left -= 1
+        attempts.put_page(annotator=annotator, attempt_uuid=attempt.uuid, page=sheet.number, sent=Sent(values=values))
+
+
+def take(annotator: Membership, *, n_right: int | None = None) -> Attempt:
+    """Begin, answer, hand in."""
+    attempt = attempts.begin(annotator=annotator)
+    answer(annotator, attempt, n_right=n_right)
+    return attempts.hand_in(annotator=annotator, attempt_uuid=attempt.uuid)
+
+
+def first_item(test: QualificationTest) -> QualificationItem:
+    item = test.items.filter(retired_at=None).first()
+    assert item is not None
+    return item

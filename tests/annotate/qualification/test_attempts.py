@@ -1,0 +1,396 @@
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.utils import timezone
+
+from annotate.forms import Sent
+from annotate.judging import Gone, Incomplete
+from annotate.models import Attempt, LedgerEntry, Qualification, QualificationTest
+from annotate.qualifying import attempts, designing, granting
+from annotate.qualifying.admissions import GRACE, admission_for
+from annotate.qualifying.sheets import draw, said_in, sheets_of
+from projects.errors import Refused
+from projects.models import LogEntry, Membership, Project
+from tests import factories
+from tests.annotate.qualification.making import answer, make_test, take
+from tests.crowds import all_at_once
+
+pytestmark = pytest.mark.django_db
+State = Attempt.State
+
+
+def is_qualified(annotator: Membership) -> bool:
+    admission = admission_for(annotator)
+    assert admission is not None
+    return admission.is_qualified
+
+
+def why(annotator: Membership) -> str:
+    admission = admission_for(annotator)
+    assert admission is not None
+    return admission.why_not
+
+
+def turn_back(attempt: Attempt, **by: Any) -> None:
+    """Let time pass."""
+    by_how_much = timedelta(**by)
+    row = Attempt.objects.get(pk=attempt.pk)
+    row.started_at -= by_how_much
+    row.due_at = row.due_at and row.due_at - by_how_much
+    row.finished_at = row.finished_at and row.finished_at - by_how_much
+    row.save()
+
+
+@pytest.mark.parametrize(("n_right", "passes"), [(4, True), (3, False), (0, False)])
+def test_an_attempt_is_graded_by_the_pass_mark(
+    project: Project, annotator: Membership, n_right: int, passes: bool
+) -> None:
+    make_test(project)
+    attempt = take(annotator, n_right=n_right)
+    assert attempt.state == (State.PASSED if passes else State.FAILED)
+    assert attempt.n_right == n_right
+    assert is_qualified(annotator) is passes
+    entry = LogEntry.objects.get(object_type="attempt")
+    assert entry.act == f"{'pass' if passes else 'fail'} qualification test"
+    assert entry.after == {"attempt": 1, "n_right": n_right, "n_items": 4}
+
+
+def test_handing_in_twice_changes_nothing(project: Project, annotator: Membership) -> None:
+    make_test(project)
+    attempt = take(annotator, n_right=1)
+    with pytest.raises(Gone):
+        answer(annotator, attempt)
+    again = attempts.hand_in(annotator=annotator, attempt_uuid=attempt.uuid)
+    assert (again.state, again.n_right, again.answers) == (State.FAILED, 1, attempt.answers)
+    assert LogEntry.objects.filter(object_type="attempt").count() == 1
+
+
+def test_beginning_twice_gives_the_same_attempt(project: Project, annotator: Membership) -> None:
+    make_test(project)
+    assert attempts.begin(annotator=annotator) == attempts.begin(annotator=annotator)
+
+
+def test_an_item_without_an_answer_is_named(project: Project, annotator: Membership) -> None:
+    make_test(project)
+    attempt = attempts.begin(annotator=annotator)
+    sent = Sent(values={0: {"correctness": 4.0}}, cannot={1: "No sense."})
+    assert attempts.put_page(annotator=annotator, attempt_uuid=attempt.uuid, page=1, sent=sent) == {}
+    with pytest.raises(Incomplete) as refusal:
+        attempts.hand_in(annotator=annotator, attempt_uuid=attempt.uuid)
+    assert sorted(refusal.value.errors) == [2, 3]
+    assert Attempt.objects.get().state == State.OPEN
+
+
+def test_what_cannot_be_judged_is_wrong(project: Project, annotator: Membership) -> None:
+    make_test(project, n_items=2, n_passages=1)
+    attempt = attempts.begin(annotator=annotator)
+    sent = Sent(values={0: {"correctness": 4.0}, 1: {"correctness": 4.0}}, cannot={1: "No sense."})
+    attempts.put_page(annotator=annotator, attempt_uuid=attempt.uuid, page=1, sent=sent)
+    assert attempts.hand_in(annotator=annotator, attempt_uuid=attempt.uuid).n_right == 1
+
+
+def test_a_value_off_the_scale_is_refused_and_not_kept(project: Project, annotator: Membership) -> None:
+    make_test(project, n_items=2, n_passages=1)
+    attempt = attempts.begin(annotator=annotator)
+    sent = Sent(values={0: {"correctness": 9.0}, 1: {"correctness": 4.0}})
+    wrong = attempts.put_page(annotator=annotator, attempt_uuid=attempt.uuid, page=1, sent=sent)
+    assert list(wrong) == [0]
+    assert "not on the scale" in wrong[0]
+    attempt.refresh_from_db()
+    said = said_in(attempt.draft, sheets_of(attempt))
+    assert [each.values for each in said] == [{}, {"correctness": 4.0}]
+
+
+def test_drafts_are_kept_page_by_page_and_the_newer_stamp_wins(project: Project, annotator: Membership) -> None:
+    make_test(project)
+    attempt = attempts.begin(annotator=annotator)
+
+    def save(page: int, value: int | None, stamp: float) -> None:
+        sent = {"answers": {"0": {"correctness": [value, stamp]}}}
+        attempts.save_draft(annotator=annotator, attempt_uuid=attempt.uuid, page=page, sent=sent)
+
+    save(1, 5, 2000)
+    save(2, 3, 1000)
+    save(1, 2, 1000)
+    attempt.refresh_from_db()
+    said = said_in(attempt.draft, sheets_of(attempt))
+    assert [each.values.get("correctness") for each in said] == [5, None, 3, None]
+    with pytest.raises(Refused, match="no such page"):
+        save(3, 1, 1000)
+
+
+@pytest.mark.parametrize(("late", "state"), [(timedelta(0), State.PASSED), (GRACE, State.EXPIRED)])
+def test_too_late_is_graded_within_the_grace_and_expires_after_it(
+    project: Project, annotator: Membership, late: timedelta, state: str
+) -> None:
+    make_test(project, time_limit_minutes=10)
+    attempt = attempts.begin(annotator=annotator)
+    answer(annotator, attempt)
+    turn_back(attempt, minutes=10, seconds=late.total_seconds() + 5)
+    ended = attempts.hand_in(annotator=annotator, attempt_uuid=attempt.uuid)
+    assert ended.state == state
+    assert is_qualified(annotator) is (state == State.PASSED)
+    said = said_in(ended.draft, sheets_of(ended))
+    assert all(each.values for each in said)
+
+
+def test_in_the_grace_what_is_missing_is_wrong(project: Project, annotator: Membership) -> None:
+    make_test(project, time_limit_minutes=10)
+    attempt = attempts.begin(annotator=annotator)
+    turn_back(attempt, minutes=10, seconds=5)
+    assert attempts.hand_in(annotator=annotator, attempt_uuid=attempt.uuid).n_right == 0
+
+
+def test_an_attempt_left_lying_counts_as_used(project: Project, annotator: Membership) -> None:
+    make_test(project, time_limit_minutes=10, max_attempts=2)
+    first = attempts.begin(annotator=annotator)
+    turn_back(first, hours=1)
+    second = attempts.begin(annotator=annotator)
+    assert second.n == 2
+    assert Attempt.objects.get(pk=first.pk).state == State.EXPIRED
+    turn_back(second, hours=1)
+    with pytest.raises(Refused, match="used every attempt"):
+        attempts.begin(annotator=annotator)
+
+
+def test_so_many_attempts_and_then_a_manager(project: Project, annotator: Membership, manager: Membership) -> None:
+    make_test(project)
+    take(annotator, n_right=0)
+    assert "1 attempt left" in why(annotator)
+    take(annotator, n_right=0)
+    assert "used every attempt" in why(annotator)
+    with pytest.raises(Refused, match="A manager of the project can let you in"):
+        attempts.begin(annotator=annotator)
+    granting.grant(annotator=annotator, actor=manager, why="Known to us")
+    assert is_qualified(annotator)
+    assert LogEntry.objects.get(act="grant qualification").why == "Known to us"
+
+
+def test_one_waits_between_attempts(project: Project, annotator: Membership) -> None:
+    make_test(project, wait_hours=5)
+    attempt = take(annotator, n_right=0)
+    with pytest.raises(Refused, match=r"You may try again from .* UTC\. You have 1 attempt left"):
+        attempts.begin(annotator=annotator)
+    turn_back(attempt, hours=6)
+    assert attempts.begin(annotator=annotator).n == 2
+
+
+def test_who_has_passed_cannot_begin_again(project: Project, annotator: Membership) -> None:
+    make_test(project)
+    take(annotator)
+    with pytest.raises(Refused, match="qualified for this project already"):
+        attempts.begin(annotator=annotator)
+
+
+def test_a_qualification_runs_out_and_attempts_begin_anew(project: Project, annotator: Membership) -> None:
+    make_test(project, valid_days=30)
+    take(annotator, n_right=0)
+    take(annotator)
+    assert is_qualified(annotator)
+    Qualification.objects.update(until=timezone.now() - timedelta(seconds=1))
+    assert "has run out" in why(annotator)
+    admission = admission_for(annotator)
+    assert admission is not None
+    assert admission.n_left == 2
+    take(annotator)
+    assert is_qualified(annotator)
+
+
+def test_what_is_revoked_stays_so_until_it_is_granted(
+    project: Project, annotator: Membership, manager: Membership
+) -> None:
+    make_test(project)
+    take(annotator)
+    granting.revoke(annotator=annotator, actor=manager, why="Shared the answers")
+    assert not is_qualified(annotator)
+    assert "ended your qualification" in why(annotator)
+    with pytest.raises(Refused, match="ended your qualification"):
+        attempts.begin(annotator=annotator)
+    granting.grant(annotator=annotator, actor=manager, why="A mistake")
+    assert is_qualified(annotator)
+
+
+def test_revoked_in_the_middle_of_an_attempt(project: Project, annotator: Membership, manager: Membership) -> None:
+    make_test(project)
+    attempt = attempts.begin(annotator=annotator)
+    answer(annotator, attempt)
+    granting.revoke(annotator=annotator, actor=manager, why="Not now")
+    assert attempts.hand_in(annotator=annotator, attempt_uuid=attempt.uuid).state == State.PASSED
+    assert not is_qualified(annotator)
+
+
+def test_granted_in_the_middle_of_an_attempt(project: Project, annotator: Membership, manager: Membership) -> None:
+    make_test(project)
+    attempt = attempts.begin(annotator=annotator)
+    answer(annotator, attempt, n_right=0)
+    granting.grant(annotator=annotator, actor=manager, why="Known to us")
+    attempts.hand_in(annotator=annotator, attempt_uuid=attempt.uuid)
+    assert is_qualified(annotator)
+
+
+@pytest.mark.parametrize("act", [granting.grant, granting.revoke])
+def test_a_managers_word_needs_a_reason(project: Project, annotator: Membership, manager: Membership, act: Any) -> None:
+    make_test(project)
+    with pytest.raises(Refused, match="Say why"):
+        act(annotator=annotator, actor=manager, why="  ")
+    with pytest.raises(Refused, match="Only somebody who rates"):
+        act(annotator=manager, actor=manager, why="Me too")
+    assert not Qualification.objects.exists()
+
+
+@pytest.mark.parametrize("state", ["draft", "closed"])
+def test_a_test_that_is_not_open_cannot_be_begun_but_finished(
+    project: Project, annotator: Membership, state: str
+) -> None:
+    test = make_test(project)
+    attempt = attempts.begin(annotator=annotator)
+    answer(annotator, attempt)
+    QualificationTest.objects.update(state=state)
+    assert attempts.hand_in(annotator=annotator, attempt_uuid=attempt.uuid).state == State.PASSED
+    with pytest.raises(Refused, match="no qualification test to take"):
+        attempts.begin(annotator=factories.make_membership(test.project))
+
+
+def test_somebody_suspended_or_removed_keeps_the_draft(project: Project, annotator: Membership) -> None:
+    make_test(project)
+    attempt = attempts.begin(annotator=annotator)
+    answer(annotator, attempt)
+    for standing in ("suspended", "removed"):
+        Membership.objects.filter(pk=annotator.pk).update(standing=standing)
+        with pytest.raises(Gone):
+            attempts.hand_in(annotator=annotator, attempt_uuid=attempt.uuid)
+        with pytest.raises(Refused):
+            attempts.begin(annotator=annotator)
+    attempt.refresh_from_db()
+    assert attempt.state == State.OPEN
+    assert all(each.values for each in said_in(attempt.draft, sheets_of(attempt)))
+
+
+def test_another_persons_attempt_does_not_exist(
+    project: Project, annotator: Membership, other_annotator: Membership
+) -> None:
+    make_test(project)
+    attempt = attempts.begin(annotator=annotator)
+    for act in (
+        lambda: attempts.hand_in(annotator=other_annotator, attempt_uuid=attempt.uuid),
+        lambda: attempts.save_draft(annotator=other_annotator, attempt_uuid=attempt.uuid, page=1, sent={}),
+        lambda: attempts.put_page(annotator=other_annotator, attempt_uuid=attempt.uuid, page=1, sent=Sent(values={})),
+    ):
+        with pytest.raises(Attempt.DoesNotExist):
+            act()
+
+
+def test_pay_is_owed_once_whether_one_fails_or_passes(project: Project, annotator: Membership) -> None:
+    make_test(project, cents=150)
+    take(annotator, n_right=0)
+    take(annotator)
+    entry = LedgerEntry.objects.get()
+    assert (entry.cents, entry.kind, entry.annotator) == (150, "qualification", annotator)
+    assert entry.key == f"qualification:{annotator.pk}"
+
+
+def test_a_test_that_pays_nothing_owes_nothing(project: Project, annotator: Membership) -> None:
+    make_test(project)
+    take(annotator)
+    assert not LedgerEntry.objects.exists()
+
+
+def test_practice_can_be_repeated_and_never_qualifies(project: Project, annotator: Membership) -> None:
+    make_test(project, n_practice=3, cents=100)
+    for n in (1, 2, 3):
+        attempt = attempts.begin(annotator=annotator, purpose="practice")
+        assert (attempt.n, len(attempt.layout)) == (n, 3)
+        answer(annotator, attempt)
+        assert attempts.hand_in(annotator=annotator, attempt_uuid=attempt.uuid).n_right == 3
+    admission = admission_for(annotator)
+    assert admission is not None
+    assert not admission.is_qualified
+    assert admission.n_left == 2
+    assert not LedgerEntry.objects.exists()
+
+
+def test_a_test_ends_an_open_practice_and_not_the_other_way_round(project: Project, annotator: Membership) -> None:
+    make_test(project, n_practice=1)
+    practice = attempts.begin(annotator=annotator, purpose="practice")
+    attempt = attempts.begin(annotator=annotator)
+    assert Attempt.objects.get(pk=practice.pk).state == State.EXPIRED
+    with pytest.raises(Refused, match="Finish that first"):
+        attempts.begin(annotator=annotator, purpose="practice")
+    assert attempts.begin(annotator=annotator) == attempt
+
+
+def test_items_are_drawn_by_seed_annotator_and_number(project: Project) -> None:
+    test = make_test(project, n_items=12, n_passages=3, is_open=False)
+    test.n_items = 6
+    pool = list(test.items.all())
+    layout = draw(test, pool, 5, 1)
+    assert len(set(layout)) == 6
+    assert draw(test, pool, 5, 1) == layout
+    others = [draw(test, pool, 6, 1), draw(test, pool, 5, 2)]
+    test.seed += 1
+    assert layout not in [*others, draw(test, pool, 5, 1)]
+
+
+def test_the_items_of_a_passage_stay_together(project: Project) -> None:
+    test = make_test(project, n_items=12, n_passages=3, is_open=False)
+    sheets = sheets_of(Attempt(test=test, layout=draw(test, list(test.items.all()), 1, 1)))
+    assert [len(sheet.items) for sheet in sheets] == [4, 4, 4]
+    assert [sheet.first for sheet in sheets] == [0, 4, 8]
+
+
+@pytest.mark.parametrize("keep", ["ask", "keep"])
+def test_a_new_rubric_asks_again_or_keeps(
+    project: Project, annotator: Membership, other_annotator: Membership, keep: str
+) -> None:
+    test = make_test(project)
+    take(annotator)
+    open_one = attempts.begin(annotator=other_annotator)
+    answer(other_annotator, open_one)
+    factories.make_rubric(project, "mocha")
+    designing.move_to_rubric(test=test, actor=None, on_new_rubric=keep)
+    assert is_qualified(annotator) is (keep == "keep")
+    if keep == "ask":
+        assert "The rubric has changed" in why(annotator)
+    assert attempts.hand_in(annotator=other_annotator, attempt_uuid=open_one.uuid).state == State.EXPIRED
+    assert take(other_annotator).n == 2
+    assert is_qualified(other_annotator)
+
+
+def test_who_had_to_take_the_test_again_still_has_to_after_a_later_version(
+    project: Project, annotator: Membership, other_annotator: Membership
+) -> None:
+    test = make_test(project)
+    take(annotator)
+    take(other_annotator)
+    factories.make_rubric(project)
+    designing.move_to_rubric(test=test, actor=None, on_new_rubric="ask")
+    take(other_annotator)
+    factories.make_rubric(project)
+    designing.move_to_rubric(test=test, actor=None, on_new_rubric="keep")
+    assert (is_qualified(annotator), is_qualified(other_annotator)) == (False, True)
+    factories.make_rubric(project)
+    designing.move_to_rubric(test=test, actor=None, on_new_rubric="keep")
+    assert (is_qualified(annotator), is_qualified(other_annotator)) == (False, True)
+
+
+@pytest.mark.race
+@pytest.mark.django_db(transaction=True)
+def test_eight_at_once_begin_one_attempt_and_hand_it_in_once(project: Project, annotator: Membership) -> None:
+    make_test(project, cents=100)
+
+    def begin(_: int) -> str:
+        return str(attempts.begin(annotator=Membership.objects.get(pk=annotator.pk)).uuid)
+
+    begun = all_at_once(begin, range(8))
+    assert len(set(begun)) == 1
+    answer(annotator, Attempt.objects.get(), n_right=4)
+
+    def hand_in(_: int) -> tuple[str, int | None]:
+        mine = Membership.objects.get(pk=annotator.pk)
+        ended = attempts.hand_in(annotator=mine, attempt_uuid=Attempt.objects.get().uuid)
+        return ended.state, ended.n_right
+
+    assert set(all_at_once(hand_in, range(8))) == {("passed", 4)}
+    assert LedgerEntry.objects.count() == 1
+    assert LogEntry.objects.filter(object_type="attempt").count() == 1
