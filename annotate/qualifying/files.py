@@ -1,0 +1,166 @@
+"""Items of a test from a file: read row by row, all or nothing, every fault with its line and column."""
+
+import json
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from annotate.models import QualificationItem, QualificationTest
+from annotate.qualifying.items import MOST_ITEMS, Fault, ItemSpec, Purpose, add_items, faults_of, quality_criteria
+from projects.importing.limits import MIB, Limits
+from projects.importing.options import Options
+from projects.importing.readers import Reader, open_reader
+from projects.importing.report import Broken, Notes
+from projects.importing.text import bad_byte
+from projects.importing.values import Values
+from projects.models import Membership
+from projects.rubrics import CriterionOnPage
+
+LIMITS = Limits(file_bytes=20 * MIB, rows=MOST_ITEMS, archive_bytes=64 * MIB)
+NAMES = {
+    "title": ("passage_title", "title"),
+    "passage": ("passage", "passage_text", "context"),
+    "question": ("question", "question_text"),
+    "references": ("references", "reference_answers"),
+    "answer": ("answer", "candidate"),
+    "expected": ("expected", "right_answer", "score"),
+    "tolerance": ("tolerance",),
+    "explanation": ("explanation", "why"),
+    "purpose": ("purpose",),
+}
+"""What each part of an item may be called; `reference`, `reference_2` … and `expected_<criterion>` come on top."""
+
+_REFERENCE = re.compile(r"reference(?:_([1-9][0-9]?))?")
+_RANGE = re.compile(r"(-?[0-9.]+)\s*(?:-|–|to)\s*(-?[0-9.]+)")
+
+
+def import_items(
+    *, test: QualificationTest, actor: Membership | None, path: Path, name: str
+) -> list[QualificationItem]:
+    """Add the items of a file. Raises FileRefused with every fault, and Refused where they are too many."""
+    specs = read_items(path=path, name=name, criteria=quality_criteria(test.rubric))
+    return add_items(test=test, actor=actor, specs=specs, how="file")
+
+
+def read_items(*, path: Path, name: str, criteria: Sequence[CriterionOnPage]) -> list[ItemSpec]:
+    """The items of a CSV, TSV, XLSX, JSON, JSONL or Parquet file. Raises FileRefused."""
+    notes = Notes(LIMITS)
+    specs: list[ItemSpec] = []
+    reader = None
+    try:
+        reader = open_reader(path, name, Options(), LIMITS, notes)
+        rows = _Rows(reader, criteria, notes)
+        for n, (line, record) in enumerate(reader.records(), start=1):
+            if n > MOST_ITEMS:
+                raise Broken(f"more than {MOST_ITEMS} rows; a test has no more items", line=line)
+            before = notes.total
+            spec = rows.spec(line, record)
+            if notes.total == before:
+                specs.append(spec)
+    except Broken as error:
+        notes.broken(error)
+    except UnicodeDecodeError as error:
+        notes.broken(bad_byte(path, reader.encoding if reader else error.encoding))
+    finally:
+        if reader is not None:
+            reader.close()
+    if not specs and not notes.total:
+        notes.problem(None, "", "the file has a header and no rows")
+    notes.refuse_if_any(name)
+    return specs
+
+
+class _Rows:
+    """Rows into items; faults go to the notes."""
+
+    def __init__(self, reader: Reader, criteria: Sequence[CriterionOnPage], notes: Notes) -> None:
+        self.notes = notes
+        self.values = Values(LIMITS, notes)
+        self.criteria = criteria
+        by_name = {re.sub(r"[^0-9a-z]+", "_", column.casefold()).strip("_"): column for column in reader.columns}
+        self.columns = {
+            part: next((by_name[name] for name in names if name in by_name), "") for part, names in NAMES.items()
+        }
+        numbered = [(int(found[1] or 1), by_name[name]) for name in by_name if (found := _REFERENCE.fullmatch(name))]
+        self.references = [column for _, column in sorted(numbered)]
+        self.expected = {
+            criterion.key: by_name.get(f"expected_{criterion.key}".replace("-", "_"))
+            or (self.columns["expected"] if len(criteria) == 1 else "")
+            for criterion in criteria
+        }
+        missing = [part for part in ("question", "answer") if not self.columns[part]]
+        missing += [
+            f"expected_{key}" if len(criteria) > 1 else "expected" for key, at in self.expected.items() if not at
+        ]
+        if missing:
+            raise Broken(f"no column “{missing[0]}” (found: {', '.join(reader.columns[:12])})", column=missing[0])
+
+    def spec(self, line: int, record: dict[str, Any]) -> ItemSpec:
+        def text(part: str) -> str:
+            column = self.columns[part]
+            return self.values.text(record.get(column), column, line) if column else ""
+
+        spec = ItemSpec(
+            question=text("question"),
+            answer=text("answer"),
+            expected={key: self._range(line, record, column) for key, column in self.expected.items()},
+            purpose=self._purpose(line, text("purpose")),
+            passage_title=text("title"),
+            passage_text=text("passage"),
+            references=[{"text": each, "opinion": ""} for each in self._references(line, record)],
+            tolerance=self._tolerance(line, record),
+            explanation=text("explanation"),
+        )
+        if not self._has_faults_at(line):
+            for fault in faults_of(spec, self.criteria):
+                self.notes.problem(line, self._column_of(fault), fault.reason)
+        return spec
+
+    def _has_faults_at(self, line: int) -> bool:
+        """A value that could not be read is named once, not held against the scale as well."""
+        return any(problem.line == line for problem in self.notes.problems)
+
+    def _references(self, line: int, record: dict[str, Any]) -> list[str]:
+        found = [self.values.text(record.get(column), column, line) for column in self.references]
+        column = self.columns["references"]
+        if column:
+            entries = self.values.entries(record.get(column), column, line, separators="|")
+            for entry in entries:
+                text = entry.get("text") if isinstance(entry, dict) else entry
+                found.append(self.values.text(text, column, line))
+        return [text for text in found if text]
+
+    def _range(self, line: int, record: dict[str, Any], column: str) -> tuple[float, float]:
+        """One number, `4-5`, or a list of both ends."""
+        value = record.get(column)
+        if isinstance(value, str) and value.lstrip().startswith("["):
+            try:
+                value = json.loads(value)
+            except ValueError:
+                self.notes.problem(line, column, f"is “{value[:30]}”, which is no list")
+                return (0.0, 0.0)
+        if isinstance(value, str) and (found := _RANGE.fullmatch(value.strip())):
+            value = [found[1], found[2]]
+        ends = value if isinstance(value, list) and len(value) == 2 else [value, value]
+        low = self.values.number(ends[0], column, line)
+        high = low if ends[1] is ends[0] else self.values.number(ends[1], column, line)
+        return (low or 0.0, high or 0.0)
+
+    def _tolerance(self, line: int, record: dict[str, Any]) -> float:
+        column = self.columns["tolerance"]
+        if not column or record.get(column) in (None, ""):
+            return 0.0
+        return self.values.number(record[column], column, line) or 0.0
+
+    def _purpose(self, line: int, said: str) -> str:
+        purpose = said.strip().lower() or Purpose.TEST
+        if purpose not in Purpose.values:
+            self.notes.problem(line, self.columns["purpose"], f"is “{said[:30]}”; it is test or practice")
+            return Purpose.TEST
+        return purpose
+
+    def _column_of(self, fault: Fault) -> str:
+        if fault.part == "expected":
+            return self.expected.get(fault.key, "")
+        return self.columns.get(fault.part, "")
