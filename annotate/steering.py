@@ -138,14 +138,16 @@ def plan_wanted(*, batch: Batch, judgments: int, hit_numbers: Sequence[int] | No
     hit_ids = _check_wanted(batch, judgments, hit_numbers)
     with connection.cursor() as cursor:
         cursor.execute(
-            """SELECT count(*), coalesce(sum(greatest(d.by, 0)), 0), coalesce(sum(greatest(-d.by, 0)), 0),
+            f"""SELECT count(*), coalesce(sum(greatest(d.by, 0)), 0), coalesce(sum(greatest(-d.by, 0)), 0),
                       coalesce(sum(greatest(d.held - %(new)s, 0)), 0),
                       coalesce(sum(greatest(d.by, 0) * d.n_items), 0), coalesce(sum(greatest(-d.by, 0) * d.n_items), 0)
                FROM (SELECT greatest(%(new)s, h.places_wanted - h.places_open) - h.places_wanted AS by,
                             h.places_wanted - h.places_open AS held,
-                            (SELECT count(*) FROM annotate_item i WHERE i.hit_id = h.id) AS n_items
+                            (SELECT count(*) FROM annotate_item i
+                             WHERE i.hit_id = h.id AND i.retired_at IS NULL) AS n_items
                      FROM annotate_hit h
-                     WHERE h.batch_id = %(batch)s AND h.purpose = 'work' AND (%(all)s OR h.id = ANY(%(hits)s))) d""",
+                     WHERE h.batch_id = %(batch)s AND h.purpose = 'work' AND (%(all)s OR h.id = ANY(%(hits)s))
+                       AND (h.places_open > 0 OR {places.IS_TAKEN_UP})) d""",
             {"batch": batch.pk, "new": judgments, "all": hit_ids is None, "hits": hit_ids or []},
         )
         n_hits, n_added, n_removed, n_kept, items_added, items_removed = map(int, cursor.fetchone())

@@ -79,6 +79,28 @@ RULES = (
                       WHEN state <> 'rejected' THEN mark <> '' END""",
     ),
     Rule(
+        "rejected_has_reason",
+        "A rejected assignment says why, and one that is left out by a removal does too.",
+        "assignment",
+        """SELECT id FROM annotate_assignment
+           WHERE (state = 'rejected' AND decision_reason = '') OR (mark = 'excluded' AND mark_reason = '')""",
+    ),
+    Rule(
+        "free_place_can_be_taken",
+        "A HIT with a free place has something to rate that is not withdrawn.",
+        "HIT",
+        """SELECT h.id FROM annotate_hit h WHERE h.places_open > 0 AND NOT EXISTS (
+               SELECT 1 FROM annotate_item i WHERE i.hit_id = h.id AND i.retired_at IS NULL
+               AND (h.purpose <> 'work' OR i.control = 'none'))""",
+    ),
+    Rule(
+        "withdrawn_not_counted",
+        "A judgment of a withdrawn item is not counted.",
+        "judgment",
+        """SELECT j.id FROM annotate_item i JOIN annotate_judgment j ON j.item_id = i.id
+           WHERE i.retired_at IS NOT NULL AND j.is_counted""",
+    ),
+    Rule(
         "one_open",
         "An annotator has one open assignment at most.",
         "annotator",
@@ -185,14 +207,17 @@ RULES = (
     ),
     Rule(
         "layout_is_hit",
-        "What an assignment showed is exactly what its HIT holds, each item once.",
+        "What an assignment showed is what its HIT held, each item once, and controls of its batch's pool.",
         "assignment",
         """SELECT a.id FROM annotate_assignment a JOIN annotate_hit h ON h.id = a.hit_id
            JOIN annotate_batch b ON b.id = h.batch_id
-           JOIN (SELECT hit_id, array_agg(id ORDER BY id) AS items FROM annotate_item GROUP BY hit_id) held
-             ON held.hit_id = a.hit_id
-           WHERE b.kind <> 'imported'
-             AND (SELECT array_agg(item ORDER BY item) FROM unnest(a.layout) AS item) IS DISTINCT FROM held.items""",
+           JOIN (SELECT hit_id, array_agg(id) FILTER (WHERE retired_at IS NULL) AS items, array_agg(id) AS ever
+                 FROM annotate_item GROUP BY hit_id) held ON held.hit_id = a.hit_id
+           WHERE b.kind <> 'imported' AND (
+               NOT a.layout @> coalesce(held.items, '{}')
+               OR cardinality(a.layout) > (SELECT count(DISTINCT item) FROM unnest(a.layout) AS item)
+               OR EXISTS (SELECT 1 FROM unnest(a.layout) AS item WHERE item <> ALL (held.ever) AND NOT EXISTS (
+                   SELECT 1 FROM annotate_item i WHERE i.id = item AND i.pool_of_id = h.batch_id)))""",
     ),
     Rule(
         "judged_once",

@@ -12,7 +12,8 @@ expects to run inside the caller's transaction.
 
 import psycopg2.extras
 
-from annotate.places.ending import GRACE, Answer, finish, give_back, sweep, withdraw
+from annotate.places.ending import GRACE, IS_TAKEN_UP, Answer, finish, give_back, sweep, withdraw
+from annotate.places.holding import hold
 from annotate.places.making import (
     NewHit,
     ReservedItem,
@@ -22,16 +23,16 @@ from annotate.places.making import (
     set_wanted,
     withdraw_reserved,
 )
+from annotate.places.retiring import Withdrawn, set_aside, withdraw_candidates
 from annotate.places.settling import (
     Restored,
-    Withdrawn,
+    accept,
     approve,
+    count_acceptable,
     count_restorable,
     exclude,
     reject,
     restore,
-    set_aside,
-    withdraw_candidates,
 )
 from annotate.places.taking import draw_in, extend, reopen, take, take_reserved
 
@@ -39,12 +40,15 @@ psycopg2.extras.register_uuid()  # type: ignore[no-untyped-call]
 
 __all__ = [
     "GRACE",
+    "IS_TAKEN_UP",
     "Answer",
     "NewHit",
     "ReservedItem",
     "Restored",
     "Withdrawn",
+    "accept",
     "approve",
+    "count_acceptable",
     "count_restorable",
     "create_hits",
     "create_reserved",
@@ -54,6 +58,7 @@ __all__ = [
     "extend",
     "finish",
     "give_back",
+    "hold",
     "reject",
     "reopen",
     "restore",

@@ -152,12 +152,27 @@ def sweep(*, now: datetime | None = None, project_id: int | None = None, limit: 
     return len(rows)
 
 
+IS_TAKEN_UP = """(
+    EXISTS (SELECT 1 FROM annotate_item i WHERE i.hit_id = h.id AND i.retired_at IS NULL
+            AND (h.purpose <> 'work' OR i.control = 'none'))
+    AND (h.reserved_for_id IS NULL OR EXISTS (
+        SELECT 1 FROM projects_membership m
+        WHERE m.id = h.reserved_for_id AND m.standing <> 'removed' AND m.is_annotator)))"""
+"""Whether a free place of the HIT h can be taken: it has something to rate, and whom it was made for is still here."""
+
+
 def free(cursor: Any, hit_ids: Iterable[int]) -> None:
-    """One place back for each mention of a HIT; rows are locked in ascending order first."""
+    """One place back for each mention of a HIT; rows are locked in ascending order first.
+
+    Where nobody can take it up any more the place is gone instead.
+    """
     ids = sorted(hit_ids)
     cursor.execute("SELECT id FROM annotate_hit WHERE id = ANY(%s) ORDER BY id FOR NO KEY UPDATE", [sorted(set(ids))])
     cursor.execute(
-        """UPDATE annotate_hit h SET places_open = h.places_open + freed.n, queue_key = h.queue_key - freed.n * %s
-           FROM (SELECT id, count(*) AS n FROM unnest(%s::bigint[]) AS id GROUP BY id) freed WHERE freed.id = h.id""",
+        f"""UPDATE annotate_hit h SET places_open = h.places_open + CASE WHEN {IS_TAKEN_UP} THEN freed.n ELSE 0 END,
+                   places_wanted = h.places_wanted - CASE WHEN {IS_TAKEN_UP} THEN 0 ELSE freed.n END,
+                   queue_key = h.queue_key - freed.n * %s
+            FROM (SELECT id, count(*) AS n FROM unnest(%s::bigint[]) AS id GROUP BY id) freed
+            WHERE freed.id = h.id""",
         [ROUND, ids],
     )

@@ -8,19 +8,22 @@ from typing import Any
 from django.db import connection
 
 from annotate.models import Batch, Hit, Item
+from annotate.places.ending import IS_TAKEN_UP
 
 
 def set_wanted(batch: Batch, *, judgments: int, hit_ids: Sequence[int] | None = None) -> tuple[int, int]:
     """Want so many judgments of the batch's HITs (or of some of them); returns places added and taken away.
 
-    Lowering never takes a place that somebody holds: such a HIT keeps as many places as are held.
+    Lowering never takes a place that somebody holds: such a HIT keeps as many places as are held. A HIT whose
+    candidates are all withdrawn gets no more.
     """
-    where = "batch_id = %(batch)s AND purpose = 'work'" + (" AND id = ANY(%(hits)s)" if hit_ids is not None else "")
+    where = f"h.batch_id = %(batch)s AND h.purpose = 'work' AND (h.places_open > 0 OR {IS_TAKEN_UP})"
+    where += " AND h.id = ANY(%(hits)s)" if hit_ids is not None else ""
     with connection.cursor() as cursor:
         parameters: dict[str, Any] = {"batch": batch.pk, "new": judgments, "hits": list(hit_ids or [])}
-        cursor.execute(f"SELECT id FROM annotate_hit WHERE {where} ORDER BY id FOR NO KEY UPDATE", parameters)
+        cursor.execute(f"SELECT id FROM annotate_hit h WHERE {where} ORDER BY id FOR NO KEY UPDATE", parameters)
         cursor.execute(
-            f"""WITH old AS (SELECT id, places_wanted, places_open FROM annotate_hit WHERE {where}),
+            f"""WITH old AS (SELECT id, places_wanted, places_open FROM annotate_hit h WHERE {where}),
                 changed AS (
                     UPDATE annotate_hit h
                     SET places_wanted = GREATEST(%(new)s, old.places_wanted - old.places_open),

@@ -14,6 +14,7 @@ WRITERS = {
     "annotate/places/ending.py": "the one writer",
     "annotate/places/making.py": "the one writer",
     "annotate/places/settling.py": "the one writer",
+    "annotate/places/retiring.py": "the one writer",
     "annotate/importing/full_hits.py": "writes imported judgments whole, in one statement a table, into a closed batch",
 }
 DATES_BACK = "Assignment.objects.filter(uuid=assignment_uuid).update(…)"

@@ -109,6 +109,39 @@ def test_a_mark_that_disagrees_with_the_place(batch: Batch, mark: str) -> None:
     assert found["counted_follows_mark"] == [str(pk) for pk in work.judgments.values_list("pk", flat=True)]
 
 
+@pytest.mark.parametrize(
+    "change", ["state = 'rejected', holds_place = false", "mark = 'excluded'", "mark = 'excluded', holds_place = false"]
+)
+def test_work_left_out_without_a_reason(batch: Batch, change: str) -> None:
+    work = Assignment.objects.filter(state="submitted").earliest("pk")
+    run(f"UPDATE annotate_assignment SET {change} WHERE id = %s", work.pk)
+    assert broken()["rejected_has_reason"] == [str(work.pk)]
+
+
+def test_a_free_place_on_a_hit_with_nothing_left_to_rate(batch: Batch) -> None:
+    hit = Hit.objects.filter(places_open__gt=0, places_done=0).earliest("pk")
+    run("UPDATE annotate_item SET retired_at = now() WHERE hit_id = %s", hit.pk)
+    assert broken() == {"free_place_can_be_taken": [str(hit.pk)]}
+
+
+def test_a_counted_judgment_of_a_withdrawn_item(batch: Batch) -> None:
+    judgment = Judgment.objects.earliest("pk")
+    run("UPDATE annotate_item SET retired_at = now() WHERE id = %s", judgment.item_id)
+    counted = Judgment.objects.filter(item=judgment.item_id).order_by("pk").values_list("pk", flat=True)
+    assert broken() == {"withdrawn_not_counted": [str(pk) for pk in counted]}
+
+
+def test_a_layout_may_lack_what_was_withdrawn_and_hold_controls_of_the_pool(batch: Batch) -> None:
+    work = Assignment.objects.get(state="open")
+    first = Item.objects.get(pk=work.layout[0])
+    control = Item.objects.create(
+        pool_of=batch, question=first.question, position=0, control="known_answer", shown_text="x"
+    )
+    run("UPDATE annotate_item SET retired_at = now() WHERE id = %s", first.pk)
+    run("UPDATE annotate_assignment SET layout = layout[2:3] || %s::bigint WHERE id = %s", control.pk, work.pk)
+    assert broken() == {}
+
+
 def test_two_open_assignments_of_one_annotator(batch: Batch, annotator: Membership) -> None:
     drop("assignment", "assignment_one_open")
     expired = Assignment.objects.get(state="expired")

@@ -1,0 +1,98 @@
+"""Retiring: single judgments set aside, and candidates or passages taken out of all that is still to be rated.
+
+As in `settling`, the caller has locked the memberships that it needs.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from django.db import connection
+
+from annotate.places.ending import IS_TAKEN_UP
+from annotate.places.holding import lock_assignments, lock_hits
+
+
+def set_aside(*, assignment_id: int, item_id: int, is_counted: bool) -> int:
+    """Leave one item's judgments of a counted assignment out, or count them again. No place is opened by it."""
+    with connection.cursor() as cursor:
+        lock_assignments(cursor, [assignment_id])
+        cursor.execute(
+            """UPDATE annotate_judgment j SET is_counted = %(count)s AND i.retired_at IS NULL,
+                      not_counted_reason = CASE WHEN NOT %(count)s THEN 'set aside'
+                                                WHEN i.retired_at IS NULL THEN '' ELSE 'withdrawn' END
+               FROM annotate_assignment a, annotate_item i
+               WHERE j.assignment_id = %(assignment)s AND j.item_id = %(item)s AND a.id = j.assignment_id
+                 AND i.id = j.item_id AND a.state IN ('submitted', 'approved') AND a.mark IN ('counted', 'late')
+                 AND CASE WHEN %(count)s THEN j.not_counted_reason = 'set aside' ELSE j.is_counted END""",
+            {"count": is_counted, "assignment": assignment_id, "item": item_id},
+        )
+        return int(cursor.rowcount)
+
+
+@dataclass(frozen=True)
+class Withdrawn:
+    """What withdrawing came to: items gone from HITs, HITs left empty, judgments no longer counted."""
+
+    n_items: int
+    n_hits_emptied: int
+    n_judgments: int
+
+    def __add__(self, other: "Withdrawn") -> "Withdrawn":
+        return Withdrawn(
+            self.n_items + other.n_items,
+            self.n_hits_emptied + other.n_hits_emptied,
+            self.n_judgments + other.n_judgments,
+        )
+
+
+_ITEMS_OF = """
+SELECT i.id, i.hit_id, i.pool_of_id, q.passage_id FROM annotate_item i JOIN projects_question q ON q.id = i.question_id
+WHERE i.candidate_id = ANY(%(candidates)s) OR q.passage_id = ANY(%(passages)s)
+   OR i.made_from_id IN (SELECT id FROM annotate_item WHERE candidate_id = ANY(%(candidates)s))
+"""
+"""Items that show a candidate, or a control made from it, or anything of a passage; pool controls too."""
+
+_SHOWED = """
+SELECT a.id FROM annotate_assignment a WHERE a.hit_id = ANY(%(hits)s)
+UNION
+SELECT a.id FROM unnest(%(pools)s::bigint[], %(of)s::bigint[]) AS pool (batch_id, passage_id)
+JOIN annotate_hit h ON h.batch_id = pool.batch_id AND h.passage_id = pool.passage_id
+JOIN annotate_assignment a ON a.hit_id = h.id AND a.layout && %(items)s::bigint[]
+"""
+"""Assignments that may have shown such an item: those of its HIT, or those that a pool's control was drawn into."""
+
+
+def withdraw_candidates(candidate_ids: Sequence[int], *, passage_ids: Sequence[int] = ()) -> Withdrawn:
+    """Take candidates out of every layout made from now on; what was judged of them is kept and not counted.
+
+    Controls made from them go too, and all that was made on a passage. A HIT without items left gives up its free
+    places. Doing it twice changes nothing more, save for a submit that was on its way the first time: whoever
+    withdraws calls this again in a transaction of its own.
+    """
+    with connection.cursor() as cursor:
+        cursor.execute(_ITEMS_OF, {"candidates": list(candidate_ids), "passages": list(passage_ids)})
+        rows = cursor.fetchall()
+        items = sorted(row[0] for row in rows)
+        hits = sorted({row[1] for row in rows if row[1] is not None})
+        pools = sorted({(row[2], row[3]) for row in rows if row[2] is not None})
+        cursor.execute(
+            _SHOWED,
+            {"hits": hits, "items": items, "pools": [batch for batch, _ in pools], "of": [p for _, p in pools]},
+        )
+        assignments = [row[0] for row in cursor.fetchall()]
+        lock_assignments(cursor, assignments)
+        lock_hits(cursor, hits)
+        cursor.execute("UPDATE annotate_item SET retired_at = now() WHERE id = ANY(%s) AND retired_at IS NULL", [items])
+        n_items = cursor.rowcount
+        cursor.execute(
+            f"""UPDATE annotate_hit h SET places_wanted = places_wanted - places_open, places_open = 0
+                WHERE h.id = ANY(%s) AND places_open > 0 AND NOT {IS_TAKEN_UP}""",
+            [hits],
+        )
+        n_emptied = cursor.rowcount
+        cursor.execute(
+            """UPDATE annotate_judgment SET is_counted = false, not_counted_reason = 'withdrawn'
+               WHERE assignment_id = ANY(%s) AND item_id = ANY(%s) AND is_counted""",
+            [assignments, items],
+        )
+        return Withdrawn(n_items=n_items, n_hits_emptied=n_emptied, n_judgments=cursor.rowcount)
