@@ -19,7 +19,7 @@ def batch(project: Project) -> Batch:
 
 
 def candidates(batch: Batch, n: int | None = None) -> list[int]:
-    found = Item.objects.filter(hit__batch=batch).order_by("hit__number", "position")
+    found = Item.objects.filter(hit__batch=batch, candidate__isnull=False).order_by("hit__number", "position")
     return list(found.values_list("candidate_id", flat=True))[:n]
 
 
