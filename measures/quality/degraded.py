@@ -1,0 +1,199 @@
+"""Does an annotator score degraded texts below their sources: four one-sided tests, with "too few" beside "failed"."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+from math import sqrt
+
+import numpy as np
+from scipy import stats
+
+from measures.outcome import Undefined
+from measures.patterns import Floats
+
+MOST_EXACT = 50
+"""Up to this many differences the signed-rank distribution is enumerated, ties and all; beyond it is normal."""
+LEAST_PAIRS = 5
+"""Signed rank: four pairs give 0.0625 at best, five 0.03125."""
+LEAST_A_SIDE = 4
+"""Rank sum: three against three give 0.05 at best."""
+
+
+class DegradedTest(StrEnum):
+    """Which test compares degraded texts with others."""
+
+    SIGNED_RANK = "signed_rank"
+    PAIRED_T = "paired_t"
+    MANN_WHITNEY = "mannwhitney"
+    RANK_SUM = "ranksum"
+
+    @property
+    def is_paired(self) -> bool:
+        return self in (DegradedTest.SIGNED_RANK, DegradedTest.PAIRED_T)
+
+
+class Verdict(StrEnum):
+    """How the test came out; too few pairs cannot pass, and have not failed."""
+
+    PASSED = "passed"
+    FAILED = "failed"
+    TOO_FEW = "too few"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Degraded:
+    """Degraded texts against what they were made from, in one annotator's work.
+
+    Attributes
+    ----------
+    test : DegradedTest
+        The test that was used.
+    verdict : Verdict
+        Passed where p is below the level.
+    p : float or None
+        One-sided: the chance of a difference this clear if degraded texts are not scored lower; None where too few.
+    n : int
+        Pairs with both scores.
+    n_used : int
+        What the test could use: pairs with a difference (signed rank), pairs, or degraded scores.
+    n_lower : int
+        Pairs in which the degraded text has the lower score.
+    mean_degraded, mean_source : float
+        Mean scores of the pairs.
+    """
+
+    test: DegradedTest
+    verdict: Verdict
+    p: float | None
+    n: int
+    n_used: int
+    n_lower: int
+    mean_degraded: float
+    mean_source: float
+
+
+def degraded_test(
+    degraded: Floats,
+    source: Floats,
+    *,
+    test: DegradedTest | str = DegradedTest.SIGNED_RANK,
+    ordinary: Floats | None = None,
+    level: float = 0.05,
+) -> Degraded | Undefined:
+    """Test whether an annotator scores degraded texts lower.
+
+    Parameters
+    ----------
+    degraded, source : ndarray of float64, shape (n,)
+        The scores of each pair: the degraded text, and what it was made from. A pair with NaN is left out.
+    test : DegradedTest or str
+        ``signed_rank`` or ``paired_t`` on the pairs; ``mannwhitney`` or ``ranksum`` of the degraded scores against
+        `ordinary`.
+    ordinary : ndarray of float64, optional
+        For the unpaired tests: all scores of ordinary items; the sources by default.
+    level : float
+        Passed where p is below.
+
+    Returns
+    -------
+    Degraded or Undefined
+        Undefined without pairs. Where every score is the same (a standard deviation of 0) the test has failed with p 1.
+
+    References
+    ----------
+    F. Wilcoxon (1945), Individual Comparisons by Ranking Methods, Biometrics Bulletin 1, 80-83; Y. Graham et al.
+    (2017), Can machine translation systems be evaluated by the crowd alone, Natural Language Engineering 23, 3-30.
+
+    Examples
+    --------
+    >>> found = degraded_test(np.array([1.0, 2, 1, 2, 1]), np.array([4.0, 5, 5, 4, 3]))
+    >>> found.p, found.verdict.value
+    (0.03125, 'passed')
+    >>> degraded_test(np.array([1.0, 2]), np.array([4.0, 5])).verdict.value
+    'too few'
+    """
+    test = DegradedTest(test)
+    both = ~(np.isnan(degraded) | np.isnan(source))
+    degraded, source = degraded[both], source[both]
+    if not len(degraded):
+        return Undefined(reason="no degraded item rated together with its source yet")
+    against = source if ordinary is None or test.is_paired else ordinary[~np.isnan(ordinary)]
+    n_used, p = _run(test, degraded, source, against)
+    verdict = Verdict.TOO_FEW
+    if p is not None:
+        verdict = Verdict.PASSED if p < level else Verdict.FAILED
+    return Degraded(
+        test=test,
+        verdict=verdict,
+        p=p,
+        n=len(degraded),
+        n_used=n_used,
+        n_lower=int((degraded < source).sum()),
+        mean_degraded=float(degraded.mean()),
+        mean_source=float(source.mean()),
+    )
+
+
+def signed_rank_p(differences: Floats) -> float:
+    """Compute the one-sided p of the signed-rank test that differences lie below zero.
+
+    Parameters
+    ----------
+    differences : ndarray of float64, shape (n,)
+        None of them zero. Ties share their mean rank.
+
+    Returns
+    -------
+    float
+        The chance that the ranks of positive differences sum to so little, if each sign were a coin's.
+
+    Notes
+    -----
+    Up to 50 differences all 2^n signs are counted, by the distribution of the sum of a random subset of the doubled
+    ranks, so that ties are exact. Beyond, normal with the correction for ties and for continuity.
+
+    Examples
+    --------
+    >>> signed_rank_p(np.array([-1.0, -2.0, -3.0]))
+    0.125
+    >>> signed_rank_p(np.array([-1.0, -1.0, 1.0]))
+    0.5
+    """
+    doubled = np.rint(2 * stats.rankdata(np.abs(differences))).astype(np.int64)
+    observed = int(doubled[differences > 0].sum())
+    n = len(doubled)
+    if n > MOST_EXACT:
+        spread = sqrt(float((doubled.astype(np.float64) ** 2).sum())) / 2
+        return float(stats.norm.cdf((observed + 1 - doubled.sum() / 2) / spread))
+    chances = np.zeros(int(doubled.sum()) + 1)
+    chances[0] = 1.0
+    for rank in doubled:
+        shifted = np.zeros_like(chances)
+        shifted[rank:] = chances[: len(chances) - rank]
+        chances = (chances + shifted) / 2
+    return float(min(1.0, chances[: observed + 1].sum()))
+
+
+def _run(test: DegradedTest, degraded: Floats, source: Floats, against: Floats) -> tuple[int, float | None]:
+    """What the test could use, and its p; None where that is too little."""
+    difference = degraded - source
+    n_least = LEAST_PAIRS if test.is_paired else LEAST_A_SIDE
+    if len(degraded) >= n_least and np.ptp(np.concatenate([degraded, against])) == 0:
+        return len(degraded), 1.0
+    if test is DegradedTest.SIGNED_RANK:
+        nonzero = difference[difference != 0]
+        return len(nonzero), signed_rank_p(nonzero) if len(nonzero) >= LEAST_PAIRS else None
+    if test is DegradedTest.PAIRED_T:
+        return len(difference), _paired_t(difference) if len(difference) >= LEAST_PAIRS else None
+    if len(degraded) < LEAST_A_SIDE or len(against) < LEAST_A_SIDE:
+        return len(degraded), None
+    if test is DegradedTest.MANN_WHITNEY:
+        return len(degraded), float(stats.mannwhitneyu(degraded, against, alternative="less").pvalue)
+    return len(degraded), float(stats.ranksums(degraded, against, alternative="less").pvalue)
+
+
+def _paired_t(difference: Floats) -> float:
+    spread = float(difference.std(ddof=1))
+    mean = float(difference.mean())
+    if spread == 0:
+        return 0.0 if mean < 0 else 1.0
+    return float(stats.t.cdf(mean / spread * sqrt(len(difference)), len(difference) - 1))

@@ -1,0 +1,292 @@
+"""One annotator against the others who rated the same items; their weight in the project's agreement."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from measures.agreement import alphas, krippendorff_alpha
+from measures.columns import ANNOTATOR, UNIT, VALUE, require_columns
+from measures.outcome import Undefined
+from measures.patterns import Floats, Ints, Patterns
+from measures.quality.association import pearson
+from measures.rubric import Level
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_CELLS_AT_A_TIME = 2_000_000
+_LEAST_TRUST = 0.05
+NOBODY_ELSE = "nobody else has rated the same items"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Others:
+    """An annotator's scores beside the mean of the others' scores of the same items.
+
+    Attributes
+    ----------
+    r : float or Undefined
+        Leave-one-out correlation: Pearson's, with the mean of the others.
+    r_trusted : float or Undefined
+        The same with the others weighted by how well they agree themselves (see `others_means`): one careless other
+        does not spoil it.
+    mean_difference : float
+        Mean absolute difference to that mean, in points.
+    bias, bias_low, bias_high : float
+        Mean signed difference (above 0: rates higher than the others) and its interval of about 95 %; the interval is
+        NaN for one item.
+    n : int
+        Items that somebody else has rated as well.
+    """
+
+    r: float | Undefined
+    r_trusted: float | Undefined
+    mean_difference: float
+    bias: float
+    bias_low: float
+    bias_high: float
+    n: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class AlphaEffect:
+    """What an annotator does to the project's agreement.
+
+    Attributes
+    ----------
+    with_them, without_them : float
+        Krippendorff's alpha over all units, and over all units with this annotator's ratings left out.
+    difference : float
+        Without minus with: above 0 agreement would be better without them.
+    n : int
+        Units of theirs that somebody else has rated as well.
+    """
+
+    with_them: float
+    without_them: float
+    difference: float
+    n: int
+
+
+def others_means(units: Ints, annotators: Ints, scores: Floats) -> tuple[Floats, Floats]:
+    """Compute for each score the mean of everybody else's scores of the same unit, plain and trusted.
+
+    Parameters
+    ----------
+    units, annotators : ndarray of int64, shape (n,)
+        Numbers from 0; each annotator once per unit.
+    scores : ndarray of float64, shape (n,)
+        No NaN.
+
+    Returns
+    -------
+    plain, trusted : ndarray of float64, shape (n,)
+        NaN where nobody else scored the unit. In the trusted mean each annotator weighs as the square of their own
+        correlation with the plain means, at least 0.0025; where that is undefined, as little as that.
+
+    Examples
+    --------
+    >>> plain, trusted = others_means(np.array([0, 0, 0, 1]), np.array([0, 1, 2, 0]), np.array([1.0, 2, 4, 5]))
+    >>> plain.tolist()
+    [3.0, 2.5, 1.5, nan]
+    """
+    plain = _means_without(units, scores, np.ones(len(scores)))
+    weights = np.full(int(annotators.max(initial=-1)) + 1, _LEAST_TRUST**2)
+    shared = np.flatnonzero(~np.isnan(plain))
+    order = shared[np.argsort(annotators[shared], kind="stable")]
+    for part in np.split(order, np.flatnonzero(np.diff(annotators[order])) + 1):
+        r = pearson(scores[part], plain[part])
+        if not isinstance(r, Undefined):
+            weights[annotators[part[0]]] = max(_LEAST_TRUST, r) ** 2
+    return plain, _means_without(units, scores, weights[annotators])
+
+
+def against_others(own: Floats, others: Floats, trusted: Floats | None = None) -> Others | Undefined:
+    """Compare an annotator's scores with the mean of the others'.
+
+    Parameters
+    ----------
+    own, others : ndarray of float64, shape (n,)
+        The annotator's score of each item, and the mean of everybody else's; NaN where there is none.
+    trusted : ndarray of float64, shape (n,), optional
+        The trusted mean of everybody else's; the plain one by default.
+
+    Returns
+    -------
+    Others or Undefined
+        Undefined where no item was rated by anybody else, as at overlap 1.
+
+    Examples
+    --------
+    >>> found = against_others(np.array([1.0, 3, 5, 2]), np.array([2.0, 3, 5, np.nan]))
+    >>> round(found.r, 4), round(found.mean_difference, 4), round(found.bias, 4), found.n
+    (0.982, 0.3333, -0.3333, 3)
+    """
+    both = ~(np.isnan(own) | np.isnan(others))
+    trusted = others if trusted is None else trusted
+    own, others, trusted = own[both], others[both], trusted[both]
+    n = len(own)
+    if not n:
+        return Undefined(reason=NOBODY_ELSE)
+    difference = own - others
+    half = 1.96 * float(difference.std(ddof=1)) / np.sqrt(n) if n > 1 else np.nan
+    bias = float(difference.mean())
+    return Others(
+        r=pearson(own, others),
+        r_trusted=pearson(own, trusted),
+        mean_difference=float(np.abs(difference).mean()),
+        bias=bias,
+        bias_low=float(bias - half),
+        bias_high=float(bias + half),
+        n=n,
+    )
+
+
+def alpha_effects(frame: "pd.DataFrame", *, level: Level | str) -> "dict[object, AlphaEffect | Undefined]":
+    """Compute alpha without each annotator, and what that changes.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+        A long frame of one criterion: `unit`, `annotator`, `value`; each annotator once per unit. Rows without a value
+        are left out.
+    level : Level or str
+        The level of measurement.
+
+    Returns
+    -------
+    dict
+        For each annotator the effect; undefined where alpha is, with or without them, or where they share no unit.
+
+    Notes
+    -----
+    Leaving an annotator out turns some units' rating patterns into others. All patterns with one rating less are
+    numbered once, so that each annotator is a vector of changed counts over the same patterns: the annotators' alphas
+    are then computed together.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> rows = [(u, a, u % 5 + 1) for u in range(10) for a in "xyz"] + [(u, "w", 5 - u % 5) for u in range(10)]
+    >>> frame = pd.DataFrame(rows, columns=["unit", "annotator", "value"]).astype({"value": "float64"})
+    >>> effects = alpha_effects(frame, level="ordinal")
+    >>> effects["w"].without_them, effects["w"].difference > 0 > effects["x"].difference
+    (1.0, True)
+    """
+    import pandas as pd
+
+    require_columns(frame, UNIT, ANNOTATOR, VALUE)
+    frame = frame[frame[VALUE].notna()]
+    level = Level(level)
+    annotators, names = pd.factorize(frame[ANNOTATOR])
+    units, _ = pd.factorize(frame[UNIT])
+    sizes = np.bincount(units)
+    paired = sizes[units] >= 2 if len(units) else np.zeros(0, bool)
+    base = krippendorff_alpha(frame, level=level)
+    n_shared = np.bincount(annotators[paired], minlength=len(names))
+    if isinstance(base, Undefined):
+        return {name: Undefined(reason=base.reason) for name in names}
+    found = _Left.out(units[paired], annotators[paired], frame[VALUE].to_numpy(np.float64)[paired], len(names))
+    effects: dict[object, AlphaEffect | Undefined] = {}
+    for name, without, n in zip(names, found.alphas(level), n_shared, strict=True):
+        if not n:
+            effects[name] = Undefined(reason=NOBODY_ELSE)
+        elif np.isnan(without):
+            effects[name] = Undefined(reason="without this annotator there is no agreement to compute")
+        else:
+            difference = float(without) - base.alpha
+            effects[name] = AlphaEffect(
+                with_them=base.alpha, without_them=float(without), difference=difference, n=int(n)
+            )
+    return effects
+
+
+def _means_without(units: Ints, scores: Floats, weights: Floats) -> Floats:
+    """The weighted mean of the other scores of a unit; NaN where there is none."""
+    n_others = np.bincount(units)[units] - 1 if len(units) else np.zeros(0, np.int64)
+    left = np.bincount(units, weights)[units] - weights if len(units) else np.zeros(0)
+    total = np.bincount(units, weights * scores)[units] - weights * scores if len(units) else np.zeros(0)
+    means = np.full(len(scores), np.nan)
+    means[n_others > 0] = total[n_others > 0] / left[n_others > 0]
+    return means
+
+
+@dataclass(frozen=True)
+class _Left:
+    """All patterns of the units, and of units less one rating; who takes which away and puts which in its place."""
+
+    patterns: Patterns
+    units: Floats
+    annotator: Ints
+    taken: Ints
+    put: Ints
+    times: Floats
+    n_annotators: int
+
+    @classmethod
+    def out(cls, units: Ints, annotators: Ints, values: Floats, n_annotators: int) -> "_Left":
+        order = np.lexsort((values, units))
+        units, annotators, values = np.unique(units[order], return_inverse=True)[1], annotators[order], values[order]
+        starts = np.flatnonzero(np.diff(units, prepend=-1))
+        whole: dict[tuple[float, ...], int] = {}
+        numbers = np.array(
+            [whole.setdefault(tuple(part), len(whole)) for part in np.split(values, starts[1:])], np.int64
+        )
+        triples, times = np.unique(np.column_stack([annotators, numbers[units], values]), axis=0, return_counts=True)
+        known = dict(whole)
+        ratings = list(whole)
+        put = np.array([_less(ratings[int(number)], value, known) for _, number, value in triples], np.int64)
+        patterns, number_of = _number([each for each in known if len(each) > 1])
+        places = np.array([number_of.get(each, -1) for each in known], np.int64)
+        counts = np.zeros(len(patterns.sizes))
+        np.add.at(counts, places[numbers], 1)
+        return cls(
+            patterns=patterns,
+            units=counts,
+            annotator=triples[:, 0].astype(np.int64),
+            taken=places[triples[:, 1].astype(np.int64)],
+            put=places[put],
+            times=times.astype(np.float64),
+            n_annotators=n_annotators,
+        )
+
+    def alphas(self, level: Level) -> Floats:
+        block = max(1, _CELLS_AT_A_TIME // max(1, len(self.units)))
+        found = [
+            self._of(self._draws(start, min(start + block, self.n_annotators)), level)
+            for start in range(0, self.n_annotators, block)
+        ]
+        return np.concatenate(found)
+
+    def _of(self, draws: Floats, level: Level) -> Floats:
+        """Alpha of each draw; NaN where nothing is left to draw."""
+        found = np.full(len(draws), np.nan)
+        is_left = draws.any(axis=1)
+        if is_left.any():
+            found[is_left] = alphas(self.patterns, draws[is_left], level)
+        return found
+
+    def _draws(self, start: int, stop: int) -> Floats:
+        draws = np.tile(self.units, (stop - start, 1))
+        here = (self.annotator >= start) & (self.annotator < stop)
+        row = self.annotator[here] - start
+        np.add.at(draws, (row, self.taken[here]), -self.times[here])
+        left = self.put[here] >= 0
+        np.add.at(draws, (row[left], self.put[here][left]), self.times[here][left])
+        return draws
+
+
+def _less(ratings: tuple[float, ...], value: float, known: dict[tuple[float, ...], int]) -> int:
+    """The number of a pattern with one rating less."""
+    place = ratings.index(value)
+    return known.setdefault(ratings[:place] + ratings[place + 1 :], len(known))
+
+
+def _number(ratings: list[tuple[float, ...]]) -> tuple[Patterns, dict[tuple[float, ...], int]]:
+    """The patterns of these ratings, and which is which."""
+    patterns = Patterns.from_rows((each, 1, f"{place:012d}") for place, each in enumerate(ratings))
+    number_of = {
+        ratings[group]: int(pattern) for group, pattern in zip(patterns.cell_group, patterns.cell_pattern, strict=True)
+    }
+    return patterns, number_of
