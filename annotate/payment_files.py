@@ -13,6 +13,7 @@ from projects.models import Membership
 from projects.spreadsheets import guarded_text
 
 CURRENCY = "USD"
+DOWNLOAD = "download payment"
 HEAD = ("payment", "annotator", "kind", "username", "name", "email", "hits", "cents", "amount", "currency")
 
 _LINES = """
@@ -51,7 +52,7 @@ def write_file(*, payment: Payment, actor: Membership) -> str:
     log.record(
         payment.project,
         actor,
-        "download payment",
+        DOWNLOAD,
         payment,
         after={"annotators": len(lines), "cents": payment.cents, "names": True},
     )

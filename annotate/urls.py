@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from annotate.views import batches, data, desk, hits, importing, remarks, work
+from annotate.views import batches, data, desk, hits, importing, payments, remarks, work
 
 app_name = "annotate"
 
@@ -13,6 +13,7 @@ urlpatterns = [
     path("p/<slug:slug>/desk/", desk.project_desk, name="project-desk"),
     path("p/<slug:slug>/instructions/", desk.instructions, name="instructions"),
     path("p/<slug:slug>/history/", desk.history, name="history"),
+    path("p/<slug:slug>/earned/", payments.earnings, name="earnings"),
     path("p/<slug:slug>/work/", work.work_start, name="work-start"),
     path("p/<slug:slug>/work/<uuid:assignment_uuid>/", work.work_show, name="work-show"),
     path("p/<slug:slug>/work/<uuid:assignment_uuid>/draft/", work.work_draft, name="work-draft"),
@@ -43,4 +44,10 @@ urlpatterns = [
     path("p/<slug:slug>/batches/<int:number>/hits/<int:hit_number>/preview/", hits.hit_preview, name="hit-preview"),
     path("p/<slug:slug>/remarks/", remarks.remark_list, name="remark-list"),
     path("p/<slug:slug>/remarks/<int:pk>/", remarks.remark_resolve, name="remark-resolve"),
+    path("p/<slug:slug>/payments/", payments.payment_list, name="payment-list"),
+    path("p/<slug:slug>/payments/make/", payments.payment_make, name="payment-make"),
+    path("p/<slug:slug>/payments/approve/", payments.payment_approve, name="payment-approve"),
+    path("p/<slug:slug>/payments/<int:number>/", payments.payment_show, name="payment-show"),
+    path("p/<slug:slug>/payments/<int:number>/file/", payments.payment_file, name="payment-file"),
+    path("p/<slug:slug>/payments/of/<slug:pseudonym>/", payments.ledger_show, name="ledger-show"),
 ]

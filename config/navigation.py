@@ -1,5 +1,6 @@
 """The project's tabs: what each role sees at the top of every project page."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -7,6 +8,7 @@ from django.http import HttpRequest
 from django.urls import reverse
 from django.utils.functional import SimpleLazyObject
 
+from annotate.ledgers import pays_anything
 from projects.access import Right, has_right
 from projects.models import Membership, Project
 
@@ -19,7 +21,7 @@ class Tab:
 
 
 TABS = [
-    ("Desk", "annotate:project-desk", Right.WORK, ("history/", "instructions/")),
+    ("Desk", "annotate:project-desk", Right.WORK, ("history/", "instructions/", "earned/")),
     ("Overview", "results:project-overview", Right.READ, ()),
     ("Data", "annotate:data-overview", Right.READ, ()),
     ("Batches", "annotate:batch-list", Right.READ, ()),
@@ -27,10 +29,14 @@ TABS = [
     ("Agreement", "results:agreement", Right.READ, ()),
     ("Export", "results:export-list", Right.READ, ()),
     ("People", "projects:people-list", Right.MANAGE, ()),
+    ("Payments", "annotate:payment-list", Right.MANAGE, ()),
     ("Log", "projects:log-list", Right.MANAGE, ()),
     ("Settings", "projects:project-settings", Right.READ, ("rubric/", "instructions/edit/")),
 ]
 """Label, page, right, and further folders of the project that stand under the tab."""
+
+ONLY_IF: dict[str, Callable[[Project], bool]] = {"annotate:payment-list": pays_anything}
+"""Pages that have nothing to say in some projects."""
 
 
 def navigation(request: HttpRequest) -> dict[str, Any]:
@@ -52,7 +58,7 @@ def _tabs(project: Project, membership: Membership, path: str) -> list[Tab]:
     shown = [
         (label, reverse(name, args=[project.slug]), [overview + folder for folder in further])
         for label, name, right, further in TABS
-        if has_right(membership, right)
+        if has_right(membership, right) and (name not in ONLY_IF or ONLY_IF[name](project))
     ]
     around = {
         label: max((len(folder) for folder in [url, *further] if _is_in(path, folder, overview)), default=0)

@@ -5,11 +5,13 @@ from typing import Any, NamedTuple
 
 from django.test import Client
 
+from annotate import paying
 from annotate.models import Assignment, Remark
 from projects import passwords
 from projects.access import Right
-from projects.models import Membership, Passage, User
+from projects.models import Membership, Passage, Project, User
 from tests import factories
+from tests.annotate.money import earn
 from tests.routes import Route, all_routes
 
 NO_PAGES = (
@@ -82,4 +84,14 @@ def samples_of(annotator: Membership, *, batch: int, token: str) -> dict[str, An
             for route in all_routes()
             if route.name.startswith("annotate:import-")
         },
+        **dict.fromkeys(("annotate:payment-show number", "annotate:payment-file number"), _payment_of(project)),
     }
+
+
+def _payment_of(project: Project) -> int:
+    """The number of a payment, made where there is none."""
+    if not project.payments.exists():
+        owner = project.memberships.get(role=Membership.Role.OWNER)
+        earn(project.memberships.annotators().earliest("pk"), 250, is_approved=True, kind="bonus")
+        paying.make_payment(project=project, actor=owner)
+    return project.payments.earliest("number").number

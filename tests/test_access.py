@@ -17,7 +17,7 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from pytest_django import DjangoDbBlocker
 
-from annotate import judging, serving, uploading
+from annotate import judging, paying, serving, uploading
 from annotate.forms import Sent
 from annotate.models import Assignment, Remark
 from projects import inviting, passwords
@@ -25,6 +25,7 @@ from projects.access import Policy, Right
 from projects.importing import Kind
 from projects.models import Membership, Project, Pulse, User
 from tests import factories
+from tests.annotate.money import earn
 from tests.routes import Route, all_routes
 
 METHODS = ("GET", "HEAD", "OPTIONS", "POST", "PUT", "PATCH", "DELETE")
@@ -143,6 +144,11 @@ def _children(
     for route in ROUTES:
         if route.name.startswith("annotate:import-"):
             samples[f"{route.name} number"] = sent
+    for _ in range(n_before + 1):
+        earn(rater, 5, is_approved=True)
+        paying.make_payment(project=project, actor=manager)
+    for name in ("payment-show", "payment-file"):
+        samples[f"annotate:{name} number"] = n_before + 1
     samples["annotate:import-file number"] = _import(project, manager)  # no walk cancels this one
     return samples
 

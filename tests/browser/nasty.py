@@ -10,13 +10,14 @@ from django.core.files.uploadedfile import TemporaryUploadedFile
 from django.db import models
 from django.db.models.functions import Now
 
-from annotate import judging, serving, uploading
+from annotate import judging, paying, serving, uploading
 from annotate.forms import Sent
 from annotate.models import Import
 from projects import inviting, log
 from projects.importing import Kind
 from projects.models import Criterion, Instructions, Membership, Passage, Project, User
 from tests import factories
+from tests.annotate.money import earn
 from tests.annotate.work import open_batch
 from tests.pages import samples_of
 
@@ -94,6 +95,10 @@ def make_world() -> World:
     project.imports.filter(number=failed).update(state="failed", report=None, **finished)
     _, token = inviting.create_invitation(actor=owner, role=Role.RESEARCHER, note="x")
     log.record(project, owner, "change thing", batch, before={ALL: ALL}, after=[ALL], why=ALL)
+    for amount in (5, 7):
+        earn(rater, amount, is_approved=True, note="x")
+    paying.make_payment(project=project, actor=owner, note="x")
+    earn(rater, 3)
     plant()
     assert owner.user
     assert annotator.user

@@ -1,0 +1,57 @@
+"""Forms of pay: an entry by hand, and a payment."""
+
+import uuid
+from typing import Any
+
+from django import forms
+
+from annotate.models import LedgerEntry
+from annotate.paying import MOST_CENTS
+
+Kind = LedgerEntry.Kind
+
+
+class EntryForm(forms.Form):
+    """A bonus or an adjustment. Its key makes the same form sent twice one entry."""
+
+    kind = forms.ChoiceField(
+        label="What",
+        choices=[(Kind.BONUS, "Bonus: on top of what was earned"), (Kind.ADJUSTMENT, "Adjustment: up, or down with -")],
+        widget=forms.RadioSelect,
+        initial=Kind.BONUS,
+    )
+    cents = forms.IntegerField(label="US cents", min_value=-MOST_CENTS, max_value=MOST_CENTS)
+    why = forms.CharField(
+        label="Reason", max_length=500, help_text="The annotator reads it, and it goes into the log. Name no person."
+    )
+    allow_debt = forms.BooleanField(
+        label="Yes, let the balance become negative", required=False, widget=forms.HiddenInput
+    )
+    key = forms.UUIDField(widget=forms.HiddenInput)
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        if not self.is_bound:
+            self.initial.setdefault("key", uuid.uuid4())
+
+    def clean(self) -> dict[str, Any]:
+        """A broken key stands in no field that is shown: say so, and give a new one."""
+        if "key" in self.errors:
+            self.data = {**dict(self.data.items()), "key": str(uuid.uuid4())}
+            self.add_error(None, "The form came incomplete. Look at it, and send it again.")
+        return self.cleaned_data
+
+    def ask_for_debt(self, message: str) -> None:
+        """Show the sentence, and the box that says it is meant."""
+        self.fields["allow_debt"].widget = forms.CheckboxInput()
+        self.add_error("allow_debt", message)
+
+
+class PaymentForm(forms.Form):
+    """The button of a payment, with what its page showed."""
+
+    note = forms.CharField(
+        required=False, max_length=500, help_text="How it is paid out, such as “bank transfer of May”. Name no person."
+    )
+    seen_cents = forms.IntegerField(widget=forms.HiddenInput, min_value=0, max_value=2**53)
+    seen_number = forms.IntegerField(widget=forms.HiddenInput, min_value=0, max_value=2**31 - 1)

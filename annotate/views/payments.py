@@ -1,0 +1,239 @@
+"""Pay: who has earned what, bonuses and adjustments, payments and their files; and everybody's own earnings."""
+
+from collections.abc import Callable
+from typing import Any
+
+from django.contrib import messages
+from django.db.models import Count, Q, QuerySet, Sum
+from django.http import Http404, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from annotate import ledgers, paying, payment_files
+from annotate.ledgers import Balance, Sums, dollars
+from annotate.models import LedgerEntry, Payment
+from annotate.payment_forms import EntryForm, PaymentForm
+from annotate.views.lists import page_of, read_sort, read_text, read_word
+from projects.access import ProjectRequest, Right, requires
+from projects.errors import Refused
+from projects.models import LogEntry, Membership, Project
+from projects.snapshots import snapshot
+
+UNPROCESSABLE = 422
+
+COLUMNS: dict[str, Callable[[Balance], Any]] = {
+    "annotator": lambda balance: balance.pseudonym,
+    "hits": lambda balance: balance.sums.n_hits,
+    "owed": lambda balance: balance.sums.owed,
+    "approved": lambda balance: balance.sums.approved,
+    "paid": lambda balance: balance.sums.paid,
+    "total": lambda balance: balance.sums.total,
+    "hourly": lambda balance: balance.sums.hourly.cents_per_hour or 0,
+}
+SHOWN: dict[str, tuple[str, Callable[[Balance, int | None], bool]]] = {
+    "owed": ("something waits for approval", lambda balance, _: balance.sums.owed != 0),
+    "approved": ("something is to be paid", lambda balance, _: balance.sums.approved > 0),
+    "debt": ("a negative balance", lambda balance, _: balance.sums.unpaid < 0),
+    "under": ("an hour pays too little", lambda balance, floor: balance.sums.hourly.is_under(floor)),
+}
+STATES = {
+    "owed": ("waits for approval", Q(approved_at=None)),
+    "approved": ("approved", Q(approved_at__isnull=False, payment=None)),
+    "paid": ("paid", Q(payment__isnull=False)),
+}
+
+
+@requires(Right.MANAGE)
+@never_cache
+@require_safe
+@snapshot()
+def payment_list(request: ProjectRequest, project: Project) -> HttpResponse:
+    _only_where_paid(project)
+    return _list_page(request, project)
+
+
+@requires(Right.MANAGE)
+@require_POST
+def payment_make(request: ProjectRequest, project: Project) -> HttpResponse:
+    _only_where_paid(project)
+    form = PaymentForm(request.POST)
+    if not form.is_valid():
+        if set(form.errors) == {"note"}:
+            return _list_page(request, project, form, status=UNPROCESSABLE)
+        messages.error(request, "The form came incomplete, so nothing was paid. Try again from this page.")
+        return redirect("annotate:payment-list", project.slug)
+    try:
+        payment = paying.make_payment(project=project, actor=request.membership, **form.cleaned_data)
+    except Refused as refusal:
+        messages.error(request, refusal.message)
+        return redirect("annotate:payment-list", project.slug)
+    messages.success(request, f"Payment {payment.number} is made. Take its file to send the money.")
+    return redirect("annotate:payment-show", project.slug, payment.number)
+
+
+@requires(Right.MANAGE)
+@require_POST
+def payment_approve(request: ProjectRequest, project: Project) -> HttpResponse:
+    _only_where_paid(project)
+    try:
+        n, cents = paying.approve_waiting(project=project, actor=request.membership)
+    except Refused as refusal:
+        messages.error(request, refusal.message)
+    else:
+        said = f"{n} {'entry is' if n == 1 else 'entries are'} approved, {dollars(cents)} in all."
+        messages.success(request, said if n else "Nothing waited any more.")
+    return redirect("annotate:payment-list", project.slug)
+
+
+@requires(Right.MANAGE)
+@never_cache
+@require_safe
+@snapshot()
+def payment_show(request: ProjectRequest, project: Project, number: int) -> HttpResponse:
+    payment = _payment(project, number)
+    lines = payment_files.lines_of(payment)
+    downloads = LogEntry.objects.filter(
+        project=project, act=payment_files.DOWNLOAD, object_type="payment", object_id=str(payment.pk)
+    ).select_related("actor")
+    context = {"payment": payment, "page": page_of(request, lines), "downloads": downloads[:20]}
+    return render(request, "annotate/payment_show.html", context)
+
+
+@requires(Right.MANAGE)
+@require_POST
+def payment_file(request: ProjectRequest, project: Project, number: int) -> HttpResponse:
+    payment = _payment(project, number)
+    try:
+        content = payment_files.write_file(payment=payment, actor=request.membership)
+    except Refused as refusal:
+        messages.error(request, refusal.message)
+        return redirect("annotate:payment-show", project.slug, number)
+    return HttpResponse(
+        content,
+        content_type="text/csv; charset=utf-8",
+        headers={
+            "Content-Disposition": f'attachment; filename="{payment_files.file_name(payment)}"',
+            "Cache-Control": "no-store",
+            "Content-Security-Policy": "sandbox; default-src 'none'",
+        },
+    )
+
+
+@requires(Right.MANAGE)
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+def ledger_show(request: ProjectRequest, project: Project, pseudonym: str) -> HttpResponse:
+    """One annotator's entries, and the form that adds one by hand."""
+    member = get_object_or_404(project.memberships, pseudonym=pseudonym)
+    _only_where_paid(project)
+    if request.method != "POST":
+        return _ledger_page(request, member, EntryForm())
+    form = EntryForm(request.POST)
+    if not form.is_valid():
+        return _ledger_page(request, member, form, status=UNPROCESSABLE)
+    try:
+        given = paying.give(actor=request.membership, annotator=member, **form.cleaned_data)
+    except paying.WouldOwe as refusal:
+        form.ask_for_debt(refusal.message)
+        return _ledger_page(request, member, form, status=UNPROCESSABLE)
+    except Refused as refusal:
+        form.add_error(None, refusal.message)
+        return _ledger_page(request, member, form, status=UNPROCESSABLE)
+    what = f"{given.entry.get_kind_display().capitalize()} of {dollars(given.entry.cents)}"
+    messages.success(request, f"{what} is in the ledger." if given.is_new else f"{what} was in the ledger already.")
+    return redirect("annotate:ledger-show", project.slug, pseudonym)
+
+
+@requires(Right.MEMBER)
+@never_cache
+@require_safe
+@snapshot()
+def earnings(request: ProjectRequest, project: Project) -> HttpResponse:
+    """What I earned myself."""
+    _only_where_paid(project)
+    return _entries_page(request, request.membership, "annotate/earnings_show.html", {})
+
+
+def _list_page(
+    request: ProjectRequest, project: Project, form: PaymentForm | None = None, status: int = 200
+) -> HttpResponse:
+    found = ledgers.balances(project)
+    due = ledgers.payable(found)
+    floor = project.hourly_floor_cents
+    last = Payment.objects.filter(project=project).first()
+    waiting = LedgerEntry.objects.filter(project=project, assignment=None, approved_at=None)
+    wanted = _wanted(request)
+    shown = _filtered(found, wanted, floor)
+    seen = {"seen_cents": due.cents, "seen_number": last.number if last else 0}
+    context = {
+        **wanted,
+        "page": page_of(request, shown),
+        "in_all": sum((balance.sums for balance in found), Sums()),
+        "in_all_shown": sum((balance.sums for balance in shown), Sums()),
+        "has_any": bool(found),
+        "under_floor": [balance for balance in found if balance.sums.hourly.is_under(floor)],
+        "filters": [(key, label) for key, (label, _) in SHOWN.items() if key != "under" or floor],
+        "standings": Membership.Standing.choices,
+        "stages": ledgers.stages(project),
+        "due": due,
+        "form": form or PaymentForm(initial=seen),
+        "waiting": waiting.aggregate(n=Count("pk"), cents=Sum("cents")),
+        "payments": project.payments.select_related("made_by"),
+    }
+    return render(request, "annotate/payment_list.html", context, status=status)
+
+
+def _wanted(request: ProjectRequest) -> dict[str, str]:
+    return {
+        "sort": read_sort(request, COLUMNS, "annotator"),
+        "show": read_word(request, "show", SHOWN),
+        "standing": read_word(request, "standing", Membership.Standing.values),
+        "q": read_text(request, "q"),
+    }
+
+
+def _filtered(found: list[Balance], wanted: dict[str, str], floor: int | None) -> list[Balance]:
+    if wanted["show"]:
+        found = [balance for balance in found if SHOWN[wanted["show"]][1](balance, floor)]
+    if wanted["standing"]:
+        found = [balance for balance in found if balance.standing == wanted["standing"]]
+    if wanted["q"]:
+        found = [balance for balance in found if wanted["q"].lower() in balance.pseudonym]
+    sort = wanted["sort"]
+    return sorted(found, key=COLUMNS[sort.removeprefix("-")], reverse=sort.startswith("-"))
+
+
+def _ledger_page(request: ProjectRequest, member: Membership, form: EntryForm, status: int = 200) -> HttpResponse:
+    return _entries_page(request, member, "annotate/ledger_show.html", {"member": member, "form": form}, status)
+
+
+def _entries_page(
+    request: ProjectRequest, member: Membership, template: str, context: dict[str, Any], status: int = 200
+) -> HttpResponse:
+    state = read_word(request, "state", STATES)
+    entries: QuerySet[LedgerEntry] = member.ledger.select_related(
+        "payment", "made_by", "batch", "assignment__hit"
+    ).order_by("-pk")
+    if state:
+        entries = entries.filter(STATES[state][1])
+    sums = ledgers.sums_of([member])[member.pk]
+    context = {
+        **context,
+        "sums": sums,
+        "is_under_floor": sums.hourly.is_under(member.project.hourly_floor_cents),
+        "page": page_of(request, entries),
+        "state": state,
+        "states": [(key, label) for key, (label, _) in STATES.items()],
+    }
+    return render(request, template, context, status=status)
+
+
+def _only_where_paid(project: Project) -> None:
+    """A project that pays nothing has no such pages."""
+    if not ledgers.pays_anything(project):
+        raise Http404("There is no such page in this project.")
+
+
+def _payment(project: Project, number: int) -> Payment:
+    return get_object_or_404(project.payments.select_related("project", "made_by"), number=number)
