@@ -45,6 +45,7 @@ __all__ = [
 BROWSER = Path(__file__).parent / "browser"
 
 
+@pytest.hookimpl(tryfirst=True)  # before the groups are read
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Races and browsers each run one after another, in one process: two at once would only disturb each other."""
     for item in items:

@@ -109,7 +109,7 @@ def test_due_and_submitted_times_are_the_databases(
     now = timezone.now()
     client = client_of(annotator)
     with monkeypatch.context() as patched:
-        patched.setattr("annotate.serving.timezone.now", lambda: now + timedelta(days=days))
+        patched.setattr("django.utils.timezone.now", lambda: now + timedelta(days=days))
         assignment = claimed(annotator)
     assert assignment.due_at == assignment.opened_at + timedelta(hours=1)
     assert abs(assignment.opened_at - now) < timedelta(minutes=1)
