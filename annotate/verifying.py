@@ -95,10 +95,10 @@ RULES = (
     ),
     Rule(
         "withdrawn_not_counted",
-        "A judgment of a withdrawn item is not counted.",
+        "A judgment of a withdrawn candidate is not counted.",
         "judgment",
         """SELECT j.id FROM annotate_item i JOIN annotate_judgment j ON j.item_id = i.id
-           WHERE i.retired_at IS NOT NULL AND j.is_counted""",
+           WHERE i.retired_at IS NOT NULL AND i.control = 'none' AND j.is_counted""",
     ),
     Rule(
         "one_open",

@@ -1,5 +1,7 @@
 """A member's role, whether they annotate, and their standing."""
 
+from collections.abc import Callable
+
 from django.db import connection, transaction
 from django.utils import timezone
 
@@ -70,25 +72,47 @@ def set_annotates(*, target: Membership, annotates: bool, actor: Membership) -> 
     return target
 
 
+def why_not_change_standing(*, target: Membership, actor: Membership | None) -> str:
+    """The sentence that says why this actor may not suspend, remove or restore this member; empty when they may.
+
+    Imported and simulated annotators have a standing too, for what they judged can be left out. No actor is the
+    command line, which may do all.
+    """
+    if target.kind == Membership.Kind.UNKNOWN:
+        return "Nobody knows who gave these scores, so there is nobody to act on."
+    if actor is not None and target.pk == actor.pk:
+        return "You cannot change your own standing."
+    if actor is not None and not actor.is_owner and target.role not in BELOW_MANAGER:
+        return "Only an owner of the project can change a manager or an owner."
+    return ""
+
+
 @transaction.atomic
-def change_standing(*, target: Membership, standing: str, actor: Membership, why: str = "") -> Membership:
+def change_standing(*, target: Membership, standing: str, actor: Membership | None, why: str = "") -> Membership:
     """Suspend, remove or take back. It counts from the next request on; judgments stay as they are.
 
     Raises Refused for oneself and for the last owner.
     """
-    target = _lock(target, actor)
-    if target.pk == actor.pk:
-        raise Refused("You cannot change your own standing.")
-    if target.standing == standing:
-        return target
+    target, before = set_standing(target=target, standing=standing, actor=actor)
+    if before != standing:
+        after = {"standing": standing}
+        log.record(target.project, actor, "change standing", target, before={"standing": before}, after=after, why=why)
+    return target
+
+
+@transaction.atomic
+def set_standing(*, target: Membership, standing: str, actor: Membership | None) -> tuple[Membership, str]:
+    """As `change_standing`, for an act that writes the line of the log itself: the locked row, and what it was."""
+    target = _lock(target, actor, why_not=why_not_change_standing)
+    before = target.standing
+    if before == standing:
+        return target, before
     if target.is_owner:
         _refuse_for_last_owner(target, "is suspended or removed")
-    before, after = {"standing": target.standing}, {"standing": standing}
     target.standing = standing
     target.save(update_fields=["standing"])
-    log.record(target.project, actor, "change standing", target, before=before, after=after, why=why)
     _revoke_invitations_above(target, actor)
-    return target
+    return target, before
 
 
 def lock_actor(actor: Membership) -> None:
@@ -96,7 +120,7 @@ def lock_actor(actor: Membership) -> None:
     _count_as_now(actor, Membership.objects.select_for_update(no_key=True).get(pk=actor.pk))
 
 
-def _lock(target: Membership, actor: Membership) -> Membership:
+def _lock(target: Membership, actor: Membership | None, *, why_not: Callable[..., str] | None = None) -> Membership:
     """The member's fresh row, locked, as acts on the people of one project come one by one.
 
     These have a lock of their own: a long import locks the project, and nobody has to stay in it for that long.
@@ -107,12 +131,13 @@ def _lock(target: Membership, actor: Membership) -> Membership:
         membership.pk: membership
         for membership in Membership.objects.select_for_update(no_key=True, of=("self",))
         .select_related("project")
-        .filter(pk__in=(target.pk, actor.pk))
+        .filter(pk__in=(target.pk, actor.pk if actor else target.pk))
         .order_by("pk")
     }
-    _count_as_now(actor, fresh[actor.pk])
+    if actor is not None:
+        _count_as_now(actor, fresh[actor.pk])
     found = fresh[target.pk]
-    if reason := why_not_change(target=found, actor=actor):
+    if reason := (why_not or why_not_change)(target=found, actor=actor):
         raise Refused(reason)
     return found
 
@@ -129,7 +154,7 @@ def _refuse_for_last_owner(target: Membership, what: str) -> None:
         raise Refused(f"A project needs an owner: make somebody else one before this owner {what}.")
 
 
-def _revoke_invitations_above(member: Membership, actor: Membership) -> None:
+def _revoke_invitations_above(member: Membership, actor: Membership | None) -> None:
     """The open invitations that a member could no longer make end with the right to make them."""
     allowed = grantable_roles(member) if member.is_active else ()
     now = timezone.now()

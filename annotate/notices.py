@@ -1,0 +1,40 @@
+"""Notices: messages to an annotator that stand on their desk until they confirm that they have read them."""
+
+from collections.abc import Iterable, Sequence
+
+from django.db import transaction
+from django.db.models.functions import Now
+
+from annotate.models import Notice
+from projects import log
+from projects.errors import Refused
+from projects.models import Membership
+
+LONGEST = 2000
+
+
+def send(*, annotators: Iterable[int], text: str, kind: Notice.Kind, actor: Membership | None) -> None:
+    """Put a message on desks. Runs in the transaction of the caller, who writes the line of the log."""
+    text = text.strip()
+    if not text:
+        raise Refused("Write what they are to read.")
+    if len(text) > LONGEST:
+        raise Refused(f"A message has {LONGEST:,} characters at most.")
+    Notice.objects.bulk_create(Notice(annotator_id=pk, kind=kind, text=text, sent_by=actor) for pk in annotators)
+
+
+@transaction.atomic
+def confirm(*, notice: Notice, annotator: Membership) -> bool:
+    """Mark a message as read by the one it was sent to; False where it was already."""
+    changed = Notice.objects.filter(pk=notice.pk, annotator=annotator, read_at=None).update(read_at=Now())
+    if changed:
+        log.record(annotator.project, annotator, "read message", notice)
+    return bool(changed)
+
+
+def unread_of(annotators: Sequence[Membership]) -> dict[int, list[Notice]]:
+    """The messages that wait on desks, by the id of the membership: one query, the oldest first."""
+    found: dict[int, list[Notice]] = {}
+    for notice in Notice.objects.filter(annotator__in=annotators, read_at=None).order_by("pk"):
+        found.setdefault(notice.annotator_id, []).append(notice)
+    return found

@@ -1,0 +1,233 @@
+"""Standing: annotators warned, suspended, removed with or without their work, and restored."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.db import transaction
+from django.db.models import Count, Q, QuerySet, TextChoices
+
+from annotate import notices, places, steering
+from annotate.locking import lock_assignment
+from annotate.models import Assignment, Batch, Hit, Judgment, Notice
+from annotate.places import Restored
+from projects import log, people
+from projects.errors import Refused
+from projects.models import Membership
+
+Standing = Membership.Standing
+State, Mark = Assignment.State, Assignment.Mark
+
+
+class Scope(TextChoices):
+    """Which of an annotator's submitted assignments a removal leaves out."""
+
+    NONE = "none", "none of it"
+    SINCE = "since", "what was submitted since a day"
+    BATCH = "batch", "that of one batch"
+    ALL = "all", "all of it"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Exclusion:
+    """The work that a removal leaves out, and whether its places open again."""
+
+    scope: Scope = Scope.NONE
+    since: datetime | None = None
+    batch: Batch | None = None
+    reopens: bool = True
+
+    def of(self, annotator: Membership) -> QuerySet[Assignment]:
+        """The submitted assignments that count now and would not any more."""
+        work = Assignment.objects.filter(
+            annotator=annotator, state__in=(State.SUBMITTED, State.APPROVED), mark__in=(Mark.COUNTED, Mark.LATE)
+        )
+        if self.scope == Scope.NONE:
+            return work.none()
+        if self.scope == Scope.SINCE:
+            return work.filter(submitted_at__gte=self.since)
+        return work.filter(hit__batch=self.batch) if self.scope == Scope.BATCH else work
+
+
+@dataclass(frozen=True)
+class Part:
+    """What a removal leaves out of one batch. Places of archived and imported batches never open again."""
+
+    batch: Batch
+    n_assignments: int
+    n_judgments: int
+    n_places: int
+    is_closed: bool
+
+
+@dataclass(frozen=True)
+class RemovalPlan:
+    """What a removal would do, in numbers."""
+
+    parts: tuple[Part, ...]
+    has_open_one: bool
+    n_reserved: int
+
+    @property
+    def n_assignments(self) -> int:
+        return sum(part.n_assignments for part in self.parts)
+
+    @property
+    def n_judgments(self) -> int:
+        return sum(part.n_judgments for part in self.parts)
+
+    @property
+    def n_places(self) -> int:
+        return sum(part.n_places for part in self.parts)
+
+    @property
+    def closed_batches(self) -> list[Batch]:
+        """Closed batches whose places would be open and not served."""
+        return [part.batch for part in self.parts if part.is_closed and part.n_places]
+
+
+@transaction.atomic
+def warn(*, target: Membership, actor: Membership | None, text: str) -> None:
+    """Put a warning on the annotator's desk, which they confirm to have read. Raises Refused without a text."""
+    if actor is not None:
+        people.lock_actor(actor)
+    if target.kind != Membership.Kind.PERSON:
+        raise Refused("Nobody signs in with this place, so nobody would read it.")
+    notices.send(annotators=[target.pk], text=text, kind=Notice.Kind.WARNING, actor=actor)
+    log.record(target.project, actor, "warn", target, why=text.strip())
+
+
+@transaction.atomic
+def suspend(*, target: Membership, actor: Membership | None, why: str, text: str = "") -> Membership:
+    """Stop serving somebody until they are restored; a text goes to their desk. What they have open may expire."""
+    why = _reason(why, "is suspended")
+    target, before = people.set_standing(target=target, standing=Standing.SUSPENDED, actor=actor)
+    if before == Standing.SUSPENDED:
+        raise Refused(f"{target.pseudonym} is suspended already.")
+    if text.strip() and target.kind == Membership.Kind.PERSON:
+        notices.send(annotators=[target.pk], text=text, kind=Notice.Kind.WARNING, actor=actor)
+    after = {"standing": Standing.SUSPENDED}
+    log.record(target.project, actor, "suspend", target, before={"standing": before}, after=after, why=why)
+    return target
+
+
+def plan_removal(*, target: Membership, exclusion: Exclusion) -> RemovalPlan:
+    """Say what removing would do now."""
+    chosen = exclusion.of(target)
+    rows = chosen.order_by().values_list("hit__batch").annotate(n=Count("pk"), n_work=Count("pk", _work()))
+    counts = {batch: (n, n_work) for batch, n, n_work in rows}
+    judgments = Judgment.objects.filter(assignment__in=chosen, is_counted=True, candidate__isnull=False).order_by()
+    n_judgments = dict(judgments.values_list("assignment__hit__batch").annotate(n=Count("pk")))
+    batches = Batch.objects.filter(pk__in=counts).select_related("project").order_by("number")
+    return RemovalPlan(
+        parts=tuple(
+            Part(
+                batch,
+                counts[batch.pk][0],
+                n_judgments.get(batch.pk, 0),
+                counts[batch.pk][1] if exclusion.reopens and _opens_again(batch) else 0,
+                batch.state == Batch.State.CLOSED,
+            )
+            for batch in batches
+        ),
+        has_open_one=Assignment.objects.open().filter(annotator=target).exists(),
+        n_reserved=Hit.objects.filter(reserved_for=target, places_open__gt=0).count(),
+    )
+
+
+@transaction.atomic
+def remove(
+    *, target: Membership, actor: Membership | None, why: str, exclusion: Exclusion, reopen_batches: bool = False
+) -> RemovalPlan:
+    """Take somebody out of the project, and of their work what the exclusion names; says what was done.
+
+    They are served nothing from the next request on, their open HIT goes to others, and what was made for them
+    alone is taken back. Whole assignments are left out and kept; with `reopen_batches` closed batches whose places
+    came free are opened again. Removing again can leave out more. Raises Refused without a reason.
+    Locks the memberships, the batches, then assignments and HITs.
+    """
+    why = _reason(why, "is removed")
+    target, before = people.set_standing(target=target, standing=Standing.REMOVED, actor=actor)
+    batches = _lock_batches(exclusion.of(target).values_list("hit__batch", flat=True))
+    open_one = Assignment.objects.open().filter(annotator=target).first()
+    held = list(exclusion.of(target).values_list("pk", flat=True))
+    places.hold([*held, open_one.pk] if open_one else held, reserved_for=target.pk)
+    plan = plan_removal(target=target, exclusion=exclusion)
+    if before == Standing.REMOVED and not plan.n_assignments:
+        raise Refused(f"{target.pseudonym} is removed already, and there is nothing more of this to leave out.")
+    chosen = list(exclusion.of(target).values_list("pk", "hit__batch"))
+    if open_one is not None and (locked := lock_assignment(target, open_one.uuid)).state == State.OPEN:
+        places.withdraw(locked)
+    n_reserved = places.withdraw_reserved([target.pk])
+    again = [pk for pk, batch in chosen if exclusion.reopens and _opens_again(batches[batch])]
+    kept = [pk for pk, batch in chosen if not (exclusion.reopens and _opens_again(batches[batch]))]
+    places.exclude(again, reason=why, reopens=True)
+    places.exclude(kept, reason=why, reopens=False)
+    log.record(
+        target.project,
+        actor,
+        "remove",
+        target,
+        before={"standing": before},
+        after={
+            "standing": Standing.REMOVED,
+            "scope": exclusion.scope,
+            "batch": exclusion.batch.number if exclusion.batch else None,
+            "since": exclusion.since.isoformat() if exclusion.since else None,
+            "excluded": plan.n_assignments,
+            "places_opened": plan.n_places,
+            "withdrawn": n_reserved + bool(open_one),
+        },
+        why=why,
+    )
+    if reopen_batches:
+        for batch in plan.closed_batches:
+            steering.reopen(batch=batch, actor=actor, why=why)
+    return plan
+
+
+def plan_restoring(*, target: Membership) -> Restored:
+    """How much of what was left out would count again now, and how much would be surplus."""
+    return places.count_restorable(list(_excluded(target).values_list("pk", flat=True)))
+
+
+@transaction.atomic
+def restore(*, target: Membership, actor: Membership | None, why: str, with_work: bool = True) -> Restored:
+    """Give the access back, and with it the work that was left out: counted where the place is free, else surplus.
+
+    Raises Refused without a reason, or where there is nothing to restore. Locks as `remove`.
+    """
+    why = _reason(why, "is restored")
+    target, before = people.set_standing(target=target, standing=Standing.ACTIVE, actor=actor)
+    excluded = list(_excluded(target).values_list("pk", flat=True)) if with_work else []
+    if before == Standing.ACTIVE and not excluded:
+        raise Refused(f"{target.pseudonym} is active, and none of their work is left out.")
+    restored = places.restore(excluded)
+    after = {"standing": Standing.ACTIVE, "counted": restored.n_counted, "surplus": restored.n_surplus}
+    log.record(target.project, actor, "restore", target, before={"standing": before}, after=after, why=why)
+    return restored
+
+
+def _reason(why: str, what: str) -> str:
+    if not why.strip():
+        raise Refused(f"Say why somebody {what}; the reason is kept in the log.")
+    return why.strip()
+
+
+def _excluded(target: Membership) -> QuerySet[Assignment]:
+    return Assignment.objects.filter(annotator=target, state__in=(State.SUBMITTED, State.APPROVED), mark=Mark.EXCLUDED)
+
+
+def _work() -> Q:
+    return Q(hit__purpose=Hit.Purpose.WORK)
+
+
+def _opens_again(batch: Batch) -> bool:
+    """An archived batch is settled, and what was imported is rated nowhere."""
+    return batch.kind != Batch.Kind.IMPORTED and batch.state != Batch.State.ARCHIVED
+
+
+def _lock_batches(pks: Iterable[int]) -> dict[int, Batch]:
+    """Their states stay as they are until the transaction ends; batches come before assignments."""
+    locked = Batch.objects.select_for_update(no_key=True, of=("self",)).select_related("project")
+    return {batch.pk: batch for batch in locked.filter(pk__in=set(pks)).order_by("pk")}
