@@ -191,6 +191,7 @@ DATA_UPLOAD_MAX_MEMORY_SIZE = 2_500_000
 DATA_UPLOAD_MAX_NUMBER_FIELDS = 4_000
 MAX_UPLOAD_BYTES = env.number("MAX_UPLOAD_BYTES", default=512 * 1024 * 1024)
 MAX_PROJECT_UPLOAD_BYTES = env.number("MAX_PROJECT_UPLOAD_BYTES", default=8 * MAX_UPLOAD_BYTES)
+STALL_SECONDS = env.number("STALL_SECONDS", default=60, least=1)
 
 CELERY_BROKER_URL = REDIS_URL or embedded.redis_url()
 CELERY_TASK_IGNORE_RESULT = True
@@ -202,6 +203,7 @@ CELERY_BROKER_TRANSPORT_OPTIONS = {"socket_connect_timeout": 2, "socket_timeout"
 CELERY_TIMEZONE = "UTC"
 CELERY_BEAT_SCHEDULE = {
     "sweep": {"task": "annotate.sweep", "schedule": 30.0},
+    "check": {"task": "annotate.check", "schedule": 30.0, "options": {"expires": 29}},
     "ring-queued-jobs": {"task": "projects.ring_queued_jobs", "schedule": 10.0, "options": {"expires": 9}},
     "verify": {"task": "annotate.verify", "schedule": crontab(hour=3, minute=0)},
     "clear-sessions": {"task": "projects.clear_sessions", "schedule": crontab(hour=4, minute=0)},

@@ -9,7 +9,7 @@ from typing import Any, cast
 from django.conf import settings
 from django.core.files.move import file_move_safe
 from django.core.files.uploadedfile import TemporaryUploadedFile, UploadedFile
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, UnreadablePostError
 from django.shortcuts import render
 from django.urls import Resolver404, resolve
 
@@ -32,7 +32,8 @@ def takes_files(view: View) -> View:
 class UploadLimitMiddleware:
     """Refuses what is too large by its announced length, before any of it is read; no more than that is ever read.
 
-    A packed body is refused too: nothing of it is read, so nothing of it unfolds.
+    A packed body is refused too: nothing of it is read, so nothing of it unfolds. A client that stops sending in the
+    middle is given up after a while, for its request holds one of the server's few threads.
     """
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
@@ -45,7 +46,19 @@ class UploadLimitMiddleware:
         n_bytes = int(announced) if announced.isdecimal() else 0
         if n_bytes > settings.DATA_UPLOAD_MAX_MEMORY_SIZE and n_bytes > _limit_for(request):
             return render(request, "413.html", status=HTTPStatus.REQUEST_ENTITY_TOO_LARGE)
-        return self.get_response(request)
+        wire = request.META.get("gunicorn.socket")
+        if wire is None or not n_bytes:
+            return self.get_response(request)
+        wire.settimeout(settings.STALL_SECONDS)
+        try:
+            return self.get_response(request)
+        finally:
+            wire.settimeout(None)  # a reader of a long answer may take its time
+
+    def process_exception(self, request: HttpRequest, exception: Exception) -> HttpResponse | None:
+        if isinstance(exception, UnreadablePostError):
+            return render(request, "400.html", status=HTTPStatus.REQUEST_TIMEOUT)
+        return None
 
 
 def _limit_for(request: HttpRequest) -> int:

@@ -16,7 +16,7 @@ from projects.models import Membership, Project
 from tests.annotate.importing_pages import csv_of, rows
 from tests.browserless import Visitor
 from tests.conftest import Site
-from tests.ground import PATIENCE, wait_until
+from tests.ground import PATIENCE, free_port, process, wait_for_port, wait_until
 
 BOUNDARY = "the-boundary-of-this-test"
 N_SLOW = 5
@@ -117,6 +117,26 @@ def test_slow_bodies_hold_up_nobody_and_leave_nothing(sender: Sender, kept: set[
     assert Import.objects.count() == 1
     wait_until(lambda: not on_their_way(), "A temporary file is left.")
     assert len(set(uploads.folder().iterdir()) - kept) == 1
+
+
+def test_a_client_that_stops_in_the_middle_holds_no_thread_for_ever(
+    live_site: Site, manager: Membership, project: Project
+) -> None:
+    port = free_port()
+    address = f"127.0.0.1:{port}"
+    options = ("--worker-class", "gthread", "--workers", "1", "--threads", "2", "--log-level", "warning")
+    with process("gunicorn", "config.wsgi", "--bind", address, *options, STALL_SECONDS="1") as child:
+        wait_for_port(port, child)
+        sender = Sender(Site(url=f"http://{address}"), manager, project)
+        body = sender.body(csv_of(rows(2_000)))
+        with ExitStack() as stalled:
+            half = body[: len(body) // 2]
+            plugs = [stalled.enter_context(sender.sending(half, announced=len(body))) for _ in range(3)]
+            assert sender.visitor.get(sender.path).status == 200, "more clients stall than there are threads"
+            assert [status_of(plug) // 100 for plug in plugs] == [4, 4, 4]
+        assert sender.status(body, announced=len(body)) == 302
+    assert Import.objects.count() == 1
+    assert on_their_way() == []
 
 
 def test_a_packed_body_is_refused_before_it_is_unpacked(sender: Sender, kept: set[Path]) -> None:
