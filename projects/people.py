@@ -24,11 +24,11 @@ def grantable_roles(actor: Membership) -> tuple[Membership.Role, ...]:
     return BELOW_MANAGER if actor.can_manage else ()
 
 
-def why_not_change(*, target: Membership, actor: Membership) -> str:
+def why_not_change(*, target: Membership, actor: Membership | None) -> str:
     """The sentence that says why this actor may not change this member; empty when they may."""
     if target.kind != Membership.Kind.PERSON:
         return f"Nobody signs in with this place: it belongs to the kind “{target.get_kind_display()}”."
-    if not actor.is_owner and target.role not in BELOW_MANAGER:
+    if actor is not None and not actor.is_owner and target.role not in BELOW_MANAGER:
         return "Only an owner of the project can change a manager or an owner."
     return ""
 

@@ -45,8 +45,8 @@ def newest() -> LogEntry:
 
 
 def said() -> dict[str, Any]:
-    after: dict[str, Any] = newest().after
-    return after
+    after: Any = newest().after
+    return dict(after)
 
 
 def test_a_warning_stands_on_the_desk_until_it_is_read(annotator: Membership, manager: Membership) -> None:
