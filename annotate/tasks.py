@@ -1,11 +1,11 @@
-"""Errands of judging: imports, places of expired assignments freed, and the nightly check of every rule."""
+"""Errands of judging: imports, expired places freed, figures of annotators, and the nightly check of every rule."""
 
 import logging
 
 from celery import shared_task
 from django.db import transaction
 
-from annotate import places, uploading, verifying
+from annotate import checking, places, uploading, verifying
 from annotate.models import Import
 from projects import running
 
@@ -22,6 +22,13 @@ def sweep() -> None:
         with transaction.atomic():
             n_freed = places.sweep(limit=PORTION)
     uploading.tidy_leftovers()
+
+
+@shared_task(name="annotate.check", ignore_result=True)
+def check() -> None:
+    """Figures and findings of the projects with new work, each project in a transaction of its own."""
+    for project in checking.waiting():
+        checking.refresh(project=project)
 
 
 @shared_task(name="annotate.verify", ignore_result=True)

@@ -10,7 +10,7 @@ import numpy as np
 from scipy.stats import binom, norm
 
 from measures.outcome import Undefined
-from measures.quality.degraded import Verdict
+from measures.quality.degraded import DegradedTest, Verdict
 from measures.quality.figures import Figures
 
 LEAST_OTHERS = 3
@@ -37,6 +37,8 @@ class Thresholds:
         Share of degraded texts scored below their source; likewise.
     agreement_good, agreement_poor : float
         Correlation with the others, as a part of the others' median.
+    overlap_good, overlap_poor : float
+        Correlation with the words shared with a reference; likewise, but meaning is more than words.
     typical_least : float
         A median correlation below this is too weak to compare with.
     length_poor, length_above : float
@@ -55,6 +57,10 @@ class Thresholds:
         Share of items answered faster than they can be read.
     returned_share : float
         Share of HITs given back.
+    degraded_test : DegradedTest
+        How degraded texts are compared with their sources, or with everything else.
+    degraded_level : float
+        That test is passed where its p is below.
     """
 
     chance: float = 0.01
@@ -65,6 +71,8 @@ class Thresholds:
     degraded_poor: float = 0.55
     agreement_good: float = 0.8
     agreement_poor: float = 0.4
+    overlap_good: float = 0.7
+    overlap_poor: float = 0.15
     typical_least: float = 0.2
     length_poor: float = 0.6
     length_above: float = 0.2
@@ -78,6 +86,8 @@ class Thresholds:
     pace_part: float = 0.33
     fast_share: float = 0.5
     returned_share: float = 0.3
+    degraded_test: DegradedTest = DegradedTest.SIGNED_RANK
+    degraded_level: float = 0.05
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -270,7 +280,7 @@ def _together(deficits: list[_Deficit]) -> Found | None:
     )
 
 
-_LARGEST_PLACE = 0.2
+_LARGEST_PLACE = 0.1
 """Signs together count where their weighted mean lies so near the poor level (0), seen from the good one (1)."""
 
 
@@ -298,20 +308,26 @@ def _agreement(figures: Figures, crowd: Crowd, limits: Thresholds) -> _Deficit |
     others = figures.others
     if isinstance(others, Undefined) or isinstance(others.r_trusted, Undefined) or crowd.r is None:
         return None
+    if _is_weak(others.n, crowd.r, limits):
+        return None
     r = others.r_trusted
     says = f"Scores correlate {r:.2f} with the others', who are at {crowd.r:.2f}, over {others.n} items."
-    return _r_deficit("disagrees_with_others", r, others.n, crowd.r, limits, says)
+    parts = (limits.agreement_good, limits.agreement_poor)
+    return _r_deficit("disagrees_with_others", r, others.n, crowd.r, parts, says)
 
 
 def _overlap(figures: Figures, crowd: Crowd, limits: Thresholds) -> _Deficit | None:
     overlap = figures.overlap
     if isinstance(overlap, Undefined) or crowd.overlap is None:
         return None
+    if _is_weak(overlap.n, crowd.overlap, limits):
+        return None
     says = (
         f"Scores correlate {overlap.rho:.2f} with the words shared with a reference, "
         f"where the others are at {crowd.overlap:.2f}, over {overlap.n} items."
     )
-    return _r_deficit("ignores_references", overlap.rho, overlap.n, crowd.overlap, limits, says)
+    parts = (limits.overlap_good, limits.overlap_poor)
+    return _r_deficit("ignores_references", overlap.rho, overlap.n, crowd.overlap, parts, says)
 
 
 def _share_deficit(kind: str, n_yes: int, n: int, good: float, poor: float, says: str) -> _Deficit:
@@ -319,14 +335,15 @@ def _share_deficit(kind: str, n_yes: int, n: int, good: float, poor: float, says
     return _Deficit(kind, n_yes / n, good, poor, sqrt(good * (1 - good) / n), p, n, says)
 
 
-def _r_deficit(kind: str, r: float, n: int, typical: float, limits: Thresholds, says: str) -> _Deficit | None:
-    if n < limits.least_items or typical < limits.typical_least:
-        return None
-    value, good, poor = (
-        _fisher(each) for each in (r, typical * limits.agreement_good, typical * limits.agreement_poor)
-    )
+def _r_deficit(kind: str, r: float, n: int, typical: float, parts: tuple[float, float], says: str) -> _Deficit | None:
+    value, good, poor = (_fisher(each) for each in (r, typical * parts[0], typical * parts[1]))
     error = 1 / sqrt(n - 3)
     return _Deficit(kind, value, good, poor, error, float(norm.cdf((value - good) / error)), n, says)
+
+
+def _is_weak(n: int, typical: float | None, limits: Thresholds) -> bool:
+    """Whether there is too little to compare a correlation with."""
+    return n < limits.least_items or typical is None or typical < limits.typical_least
 
 
 def _length(figures: Figures, crowd: Crowd, limits: Thresholds) -> tuple[Found, bool] | None:

@@ -1,7 +1,5 @@
 """What the texts alone would say of a score: words shared with the references, and length."""
 
-import re
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -10,8 +8,8 @@ import numpy as np
 from measures.outcome import Undefined
 from measures.patterns import Floats
 from measures.quality.association import spearman
+from measures.tokens import token_f1, tokens
 
-_WORD = re.compile(r"\w+")
 LEAST_ITEMS = 10
 """A correlation with a text's looks over fewer items says nothing."""
 
@@ -70,22 +68,23 @@ def look_at(candidate: str, references: Sequence[str]) -> Looks:
     Returns
     -------
     Looks
-        Words are runs of letters and digits in lower case. NaN where there is no reference with a word.
+        Words as `measures.tokens` has them. NaN where there is no reference with a word.
 
     Examples
     --------
     >>> looks = look_at("On the mat.", ["The mat", "It sat on the mat"])
     >>> round(looks.overlap, 4), round(looks.length, 4), looks.first_length
-    (0.8, 0.8571, 1.5)
+    (0.6667, 0.8, 2.0)
     """
-    words = _WORD.findall(candidate.lower())
-    others = [found for found in (_WORD.findall(text.lower()) for text in references) if found]
+    words = tokens(candidate)
+    known = {text: found for text in references if (found := tokens(text))}
+    others = list(known.values())
     if not others:
         return Looks(overlap=np.nan, length=np.nan, nearness=np.nan, first_length=np.nan, first_nearness=np.nan)
     length = len(words) / (sum(map(len, others)) / len(others))
     first = len(words) / len(others[0])
     return Looks(
-        overlap=max(_token_f1(words, other) for other in others),
+        overlap=max(token_f1(candidate, text) for text in known),
         length=length,
         nearness=_nearness(length),
         first_length=first,
@@ -126,11 +125,6 @@ def follows(scores: Floats, features: dict[str, Floats]) -> Follows | Undefined:
         return next(rho for rho in found.values() if isinstance(rho, Undefined))
     name = max(defined, key=lambda each: defined[each])
     return Follows(rho=defined[name], feature=name, n=n)
-
-
-def _token_f1(words: list[str], other: list[str]) -> float:
-    common = sum((Counter(words) & Counter(other)).values())
-    return 2 * common / (len(words) + len(other)) if common else 0.0
 
 
 def _nearness(ratio: float) -> float:

@@ -1,0 +1,167 @@
+"""From what was read to the figures of each annotator, by the pure functions of `measures.quality`."""
+
+from collections.abc import Collection, Iterable
+
+import numpy as np
+import pandas as pd
+
+from annotate.checking.work import Control, Effort, Scores, Text, Yardstick
+from annotate.models import Item
+from measures.columns import ANNOTATOR, UNIT, VALUE
+from measures.grading import Expected, grade
+from measures.outcome import Undefined
+from measures.patterns import Floats, Ints
+from measures.quality.degraded import Degraded, degraded_test
+from measures.quality.figures import Figures
+from measures.quality.findings import Thresholds
+from measures.quality.habits import Pace, pace, scale_use
+from measures.quality.others import AlphaEffect, Others, against_others, alpha_effects, others_means
+from measures.quality.repeats import Repeats, repeats
+from measures.quality.shares import Share, share_of
+from measures.quality.texts import Follows, Looks, follows, look_at
+
+POINT_PARTS = 10
+"""On a slider a tenth of the scale counts as one point."""
+
+
+class Comparison:
+    """All scores of the project, prepared once: the others' means, and alpha without each annotator."""
+
+    def __init__(self, scores: Scores, yardstick: Yardstick) -> None:
+        self.scores = scores
+        self.yardstick = yardstick
+        self.plain, self.trusted = others_means(scores.unit, scores.annotator, scores.score)
+        frame = pd.DataFrame({UNIT: scores.unit, ANNOTATOR: scores.annotator, VALUE: scores.score})
+        self.alpha = alpha_effects(frame, level=yardstick.level)
+        self._number = {pk: number for number, pk in enumerate(scores.annotators)}
+        self._order = np.argsort(scores.annotator, kind="stable")
+        self._starts = np.searchsorted(scores.annotator[self._order], np.arange(len(scores.annotators) + 1))
+
+    def rows_of(self, annotator_id: int) -> Ints:
+        number = self._number.get(annotator_id)
+        if number is None:
+            return np.zeros(0, np.int64)
+        return self._order[self._starts[number] : self._starts[number + 1]]
+
+    def alpha_of(self, annotator_id: int) -> AlphaEffect | Undefined:
+        number = self._number.get(annotator_id)
+        return Undefined(reason="nothing rated yet") if number is None else self.alpha[number]
+
+    def candidates_of(self, annotator_ids: Iterable[int]) -> set[int]:
+        return {
+            int(pk) for each in annotator_ids for pk in self.scores.candidates[self.scores.unit[self.rows_of(each)]]
+        }
+
+
+def figures_of(
+    annotator_id: int, comparison: Comparison, effort: Effort, texts: dict[int, Text], thresholds: Thresholds
+) -> Figures:
+    """All figures of one annotator."""
+    scores, yardstick = comparison.scores, comparison.yardstick
+    rows = _in_order_of_judging(comparison.rows_of(annotator_id), scores, effort)
+    own = scores.score[rows]
+    candidates = scores.candidates[scores.unit[rows]]
+    looks = [look_at(texts[int(pk)].candidate, texts[int(pk)].references) for pk in candidates]
+    by_candidate = dict(zip(candidates.tolist(), own.tolist(), strict=True))
+    taken = effort.n_submitted + effort.n_returned
+    return Figures(
+        n_judged=len(rows),
+        known_answers=_known_answers(effort.controls, yardstick.keys),
+        repeats=_repeats(effort.controls, by_candidate, yardstick),
+        degraded=_degraded(effort.controls, by_candidate, own, thresholds),
+        others=against_others(own, comparison.plain[rows], comparison.trusted[rows]),
+        alpha=comparison.alpha_of(annotator_id),
+        scale=scale_use(own, low=yardstick.low, high=yardstick.high, is_slider=yardstick.is_slider),
+        pace=_pace(rows, scores, effort, texts),
+        overlap=follows(own, {"overlap": np.array([each.overlap for each in looks])}),
+        length=_length(own, looks),
+        returned=share_of(effort.n_returned, taken, nothing="no HIT taken yet"),
+        poor=_poor(effort),
+        reviewers=_reviewers(effort),
+    )
+
+
+def _in_order_of_judging(rows: Ints, scores: Scores, effort: Effort) -> Ints:
+    """By submission, then as the page showed the items."""
+    place = {
+        (sitting.assignment_id, item): (number, shown)
+        for number, sitting in enumerate(effort.sittings)
+        for shown, item in enumerate(sitting.layout)
+    }
+    last = (len(effort.sittings), 0)
+    keys = [place.get((int(scores.assignment[row]), int(scores.item[row])), last) for row in rows]
+    return rows[sorted(range(len(rows)), key=keys.__getitem__)] if len(rows) else rows
+
+
+def _known_answers(controls: Iterable[Control], keys: Collection[str]) -> Share | Undefined:
+    known = [
+        each for each in controls if each.kind == Item.Control.KNOWN_ANSWER and set(each.expected or ()) & set(keys)
+    ]
+    n_right = sum(_is_right(each, keys) for each in known)
+    return share_of(n_right, len(known), nothing="no known-answer item rated yet")
+
+
+def _is_right(control: Control, keys: Collection[str]) -> bool:
+    ranges = {key: (low, high) for key, (low, high) in (control.expected or {}).items() if key in keys}
+    return grade([control.answers], [Expected(ranges=ranges)], list(ranges)).is_right[0]
+
+
+def _pairs(controls: Iterable[Control], kind: str, by_candidate: dict[int, float]) -> tuple[Floats, Floats]:
+    """Scores of the controls of a kind, and this annotator's scores of what each was made from."""
+    everything = list(controls)
+    by_item = {each.item_id: each.score for each in everything if each.score is not None}
+    pairs = []
+    for each in everything:
+        if each.kind != kind or each.made_from_id is None:
+            continue
+        source = by_item.get(each.made_from_id)
+        if source is None and each.made_from_candidate_id is not None:
+            source = by_candidate.get(each.made_from_candidate_id)
+        if source is not None and each.score is not None:
+            pairs.append((each.score, source))
+    table = np.array(pairs, np.float64).reshape(-1, 2)
+    return table[:, 0], table[:, 1]
+
+
+def _repeats(controls: list[Control], by_candidate: dict[int, float], yardstick: Yardstick) -> Repeats | Undefined:
+    again, first = _pairs(controls, Item.Control.REPEAT, by_candidate)
+    return repeats(first, again, point=yardstick.span / POINT_PARTS if yardstick.is_slider else 1.0)
+
+
+def _degraded(
+    controls: list[Control], by_candidate: dict[int, float], own: Floats, thresholds: Thresholds
+) -> Degraded | Undefined:
+    degraded, source = _pairs(controls, Item.Control.DEGRADED, by_candidate)
+    return degraded_test(degraded, source, test=thresholds.degraded_test, ordinary=own, level=thresholds.degraded_level)
+
+
+def _pace(rows: Ints, scores: Scores, effort: Effort, texts: dict[int, Text]) -> Pace | Undefined:
+    taken = {
+        (sitting.assignment_id, item): (seconds, len(sitting.layout))
+        for sitting in effort.sittings
+        if sitting.seconds
+        for item, seconds in zip(sitting.layout, sitting.seconds, strict=True)
+    }
+    found = []
+    for row in rows:
+        seconds, n_items = taken.get((int(scores.assignment[row]), int(scores.item[row])), (np.nan, 1))
+        text = texts[int(scores.candidates[scores.unit[row]])]
+        found.append((seconds, len(text.candidate), text.n_to_read(n_items)))
+    table = np.array(found, np.float64).reshape(-1, 3)
+    return pace(table[:, 0], table[:, 1], table[:, 2])
+
+
+def _length(own: Floats, looks: list[Looks]) -> Follows | Undefined:
+    names = ("length", "nearness", "first_length", "first_nearness")
+    return follows(own, {name: np.array([getattr(each, name) for each in looks]) for name in names})
+
+
+def _poor(effort: Effort) -> Share | Undefined:
+    return share_of(sum(effort.verdicts), len(effort.verdicts), nothing="no item reviewed yet")
+
+
+def _reviewers(effort: Effort) -> Others | Undefined:
+    if not effort.reviewed:
+        return Undefined(reason="no item reviewed yet")
+    table = np.array(effort.reviewed, np.float64)
+    return against_others(table[:, 0], table[:, 1])

@@ -1,0 +1,240 @@
+"""What the figures of a project's annotators are computed from, read in a few statements.
+
+One score per annotator and candidate: the mean over the criteria used for quality, turned where reversed, in points
+where they share one scale and else as a share of the scale. Only judgments that count, and controls.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import orjson
+from django.db import connection
+
+from measures.patterns import Floats, Ints
+from measures.rubric import Level, ScaleKind
+from projects.models import Criterion, Membership, Project
+
+
+@dataclass(frozen=True)
+class Yardstick:
+    """The criteria used for quality, and the scale that scores over them are on."""
+
+    ids: tuple[int, ...]
+    keys: frozenset[str]
+    low: float
+    high: float
+    is_slider: bool
+    level: str
+
+    @property
+    def span(self) -> float:
+        return self.high - self.low
+
+
+@dataclass(frozen=True)
+class Scores:
+    """Every annotator's score of every candidate; `row` numbers annotators and candidates from 0."""
+
+    annotator: Ints
+    unit: Ints
+    score: Floats
+    assignment: Ints
+    item: Ints
+    annotators: list[int]
+    candidates: Ints
+
+
+@dataclass(frozen=True)
+class Control:
+    """One control item that an annotator has rated."""
+
+    kind: str
+    item_id: int
+    score: float | None
+    answers: dict[str, float | None]
+    expected: dict[str, list[float]] | None
+    made_from_id: int | None
+    made_from_candidate_id: int | None
+
+
+@dataclass(frozen=True)
+class Sitting:
+    """A submitted assignment: its items in shown order and the seconds on each, where they are known."""
+
+    assignment_id: int
+    layout: list[int]
+    seconds: list[float] | None
+
+
+@dataclass(frozen=True)
+class Text:
+    """A candidate's text, its references, and how much there is to read around it."""
+
+    candidate: str
+    references: list[str]
+    n_question: int
+    n_passage: int
+
+    def n_to_read(self, n_items: int) -> float:
+        own = len(self.candidate) + self.n_question + sum(map(len, self.references))
+        return own + self.n_passage / max(1, n_items)
+
+
+@dataclass
+class Effort:
+    """What one annotator did beside the scores."""
+
+    sittings: list[Sitting] = field(default_factory=list)
+    n_submitted: int = 0
+    n_returned: int = 0
+    controls: list[Control] = field(default_factory=list)
+    verdicts: list[bool] = field(default_factory=list)
+    reviewed: list[tuple[float, float]] = field(default_factory=list)
+
+
+def yardstick_of(project: Project) -> Yardstick | None:
+    """The criteria used for quality in any rubric that the project's batches name; None without one."""
+    criteria = list(
+        Criterion.objects.filter(
+            rubric__project=project, rubric__batches__isnull=False, used_for_quality=True
+        ).distinct()
+    )
+    if not criteria:
+        return None
+    scales = {(each.low, each.high, each.kind) for each in criteria}
+    low, high, kind = scales.pop() if len(scales) == 1 else (0, 1, ScaleKind.CONTINUOUS)
+    keys = frozenset(each.key for each in criteria)
+    level = criteria[0].level if len(keys) == 1 else Level.INTERVAL
+    return Yardstick(
+        tuple(each.pk for each in criteria), keys, float(low), float(high), kind == ScaleKind.CONTINUOUS, str(level)
+    )
+
+
+_SHARE = """(CASE WHEN cr.is_reversed THEN cr.high - j.value ELSE j.value - cr.low END) / (cr.high - cr.low)"""
+
+_SCORES = f"""
+SELECT j.annotator_id, j.candidate_id, avg({_SHARE}), max(j.assignment_id), max(j.item_id)
+FROM annotate_judgment j
+JOIN projects_criterion cr ON cr.id = j.criterion_id
+JOIN projects_membership m ON m.id = j.annotator_id AND m.kind <> 'unknown'
+JOIN projects_candidate c ON c.id = j.candidate_id AND c.withdrawn_at IS NULL
+WHERE j.criterion_id = ANY(%(criteria)s) AND j.is_counted AND j.candidate_id IS NOT NULL AND j.value IS NOT NULL
+GROUP BY j.annotator_id, j.candidate_id
+"""
+
+
+def fetch_scores(yardstick: Yardstick) -> Scores:
+    """Every score in the project, in one statement: the others' scores are needed for each annotator."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT set_config('work_mem', '64MB', true), set_config('jit', 'off', true)")
+        cursor.execute(_SCORES, {"criteria": list(yardstick.ids)})
+        table = np.array(cursor.fetchall(), dtype=np.float64).reshape(-1, 5)
+    annotators, annotator = np.unique(table[:, 0], return_inverse=True)
+    candidates, unit = np.unique(table[:, 1], return_inverse=True)
+    return Scores(
+        annotator=annotator.astype(np.int64),
+        unit=unit.astype(np.int64),
+        score=yardstick.low + yardstick.span * table[:, 2],
+        assignment=table[:, 3].astype(np.int64),
+        item=table[:, 4].astype(np.int64),
+        annotators=[int(pk) for pk in annotators],
+        candidates=candidates.astype(np.int64),
+    )
+
+
+_SITTINGS = """
+SELECT a.annotator_id, a.id, a.layout,
+       CASE WHEN a.has_odd_times THEN NULL
+            WHEN cardinality(a.item_seconds) = cardinality(a.layout) THEN a.item_seconds
+            WHEN a.active_seconds IS NOT NULL AND cardinality(a.layout) > 0
+            THEN array_fill(a.active_seconds / cardinality(a.layout), ARRAY[cardinality(a.layout)]) END,
+       a.state = 'returned'
+FROM annotate_assignment a
+WHERE a.annotator_id = ANY(%(annotators)s) AND a.state IN ('submitted', 'approved', 'rejected', 'returned')
+ORDER BY a.annotator_id, a.submitted_at, a.id
+"""
+
+_CONTROLS = f"""
+SELECT j.annotator_id, i.control, i.id, avg({_SHARE}) FILTER (WHERE j.value IS NOT NULL),
+       jsonb_object_agg(cr.key, j.value), i.expected, i.made_from_id, source.candidate_id
+FROM annotate_judgment j
+JOIN projects_criterion cr ON cr.id = j.criterion_id
+JOIN annotate_item i ON i.id = j.item_id
+LEFT JOIN annotate_item source ON source.id = i.made_from_id
+WHERE j.annotator_id = ANY(%(annotators)s) AND j.candidate_id IS NULL AND j.is_counted
+  AND j.criterion_id = ANY(%(criteria)s) AND i.control <> 'none'
+GROUP BY j.annotator_id, j.assignment_id, i.id, source.candidate_id
+ORDER BY j.annotator_id, j.assignment_id, i.id
+"""
+
+_REVIEWS = f"""
+SELECT a.annotator_id, v.is_poor, own.score, (
+    SELECT avg((CASE WHEN cr.is_reversed THEN cr.high - said.value::float8 ELSE said.value::float8 - cr.low END)
+               / (cr.high - cr.low))
+    FROM jsonb_each_text(r.answers -> v.item_id::text) said
+    JOIN projects_criterion cr ON cr.key = said.key AND cr.rubric_id = b.rubric_id AND cr.used_for_quality)
+FROM annotate_review r
+JOIN annotate_assignment a ON a.id = r.assignment_id
+JOIN annotate_hit h ON h.id = a.hit_id
+JOIN annotate_batch b ON b.id = h.batch_id
+JOIN annotate_reviewverdict v ON v.review_id = r.id
+LEFT JOIN LATERAL (
+    SELECT avg({_SHARE}) AS score FROM annotate_judgment j JOIN projects_criterion cr ON cr.id = j.criterion_id
+    WHERE j.assignment_id = a.id AND j.item_id = v.item_id AND cr.used_for_quality AND j.value IS NOT NULL) own ON true
+WHERE r.state = 'done' AND a.annotator_id = ANY(%(annotators)s)
+ORDER BY a.annotator_id, v.id
+"""
+
+
+def fetch_efforts(annotators: Sequence[Membership], yardstick: Yardstick) -> dict[int, Effort]:
+    """Sittings, controls and reviews of these annotators, by membership id."""
+    bound = {"annotators": [each.pk for each in annotators], "criteria": list(yardstick.ids)}
+    efforts = {each.pk: Effort() for each in annotators}
+    with connection.cursor() as cursor:
+        cursor.execute(_SITTINGS, bound)
+        for annotator, assignment, layout, seconds, is_returned in cursor:
+            if is_returned:
+                efforts[annotator].n_returned += 1
+            else:
+                efforts[annotator].n_submitted += 1
+                efforts[annotator].sittings.append(Sitting(assignment, layout, seconds))
+        cursor.execute(_CONTROLS, bound)
+        for annotator, kind, item, share, answers, expected, source, candidate in cursor:
+            control = Control(kind, item, _score(share, yardstick), _json(answers), _json(expected), source, candidate)
+            efforts[annotator].controls.append(control)
+        cursor.execute(_REVIEWS, bound)
+        for annotator, is_poor, own, reviewer in cursor:
+            efforts[annotator].verdicts.append(is_poor)
+            if own is not None and reviewer is not None:
+                scores = _score(own, yardstick), _score(reviewer, yardstick)
+                efforts[annotator].reviewed.append(scores)  # type: ignore[arg-type]
+    return efforts
+
+
+_TEXTS = """
+SELECT c.id, c.text, length(q.text), (SELECT array_agg(r.text ORDER BY r.position)
+                                      FROM projects_reference r WHERE r.question_id = q.id),
+       length(p.text) + coalesce((SELECT sum(length(d ->> 'text')) FROM jsonb_array_elements(
+           CASE jsonb_typeof(p.documents) WHEN 'array' THEN p.documents END) d), 0)
+FROM projects_candidate c
+JOIN projects_question q ON q.id = c.question_id
+JOIN projects_passage p ON p.id = q.passage_id
+WHERE c.id = ANY(%s)
+"""
+
+
+def fetch_texts(candidates: Sequence[int]) -> dict[int, Text]:
+    """The texts of these candidates by id."""
+    with connection.cursor() as cursor:
+        cursor.execute(_TEXTS, [list(candidates)])
+        return {row[0]: Text(row[1], row[3] or [], row[2], int(row[4] or 0)) for row in cursor}
+
+
+def _score(share: float | None, yardstick: Yardstick) -> float | None:
+    return None if share is None else yardstick.low + yardstick.span * share
+
+
+def _json(value: Any) -> Any:
+    return orjson.loads(value) if isinstance(value, str) else value
