@@ -1,18 +1,19 @@
 """Batching: candidates chosen, the plan said, the batch made and cut into HITs."""
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import groupby
 from random import Random
 
 from django.db import connection, transaction
-from django.db.models import Max
+from django.db.models import BooleanField, ExpressionWrapper, Max, Q
 
 from annotate import places
 from annotate.choosing import Row, Selection, choose
+from annotate.controls.plans import ControlPlan, check_plan
 from annotate.costs import Cost, cost_of, seconds_per_item
 from annotate.cutting import cut_passage
-from annotate.models import Batch, BatchAnnotator
+from annotate.models import Batch, BatchAnnotator, Item
 from annotate.places import NewHit
 from projects import log
 from projects.errors import Refused
@@ -40,6 +41,8 @@ class Terms:
     max_hits_per_day: int | None = None
     max_share: float | None = None
     annotators: tuple[Membership, ...] = ()
+    presentation: Batch.Presentation = Batch.Presentation.PAGE
+    controls: ControlPlan = field(default_factory=ControlPlan)
 
 
 @dataclass(frozen=True)
@@ -63,7 +66,7 @@ def plan(*, project: Project, selection: Selection, terms: Terms) -> Plan:
     """Say what a batch would hold, take and cost. Raises Refused where it could not be made."""
     terms = check_terms(project, terms)
     rows = choose(project, selection)
-    hits = list(cut(rows, _asserted(terms.hit_size)))
+    hits = list(cut(rows, _asserted(terms.hit_size) - terms.controls.room))
     rubric = current_rubric(project)
     judgments = _asserted(terms.judgments)
     taken = [row.candidate for row in rows]
@@ -112,6 +115,8 @@ def create_batch(
         kind=terms.kind,
         judgments=_asserted(terms.judgments),
         hit_size=_asserted(terms.hit_size),
+        presentation=terms.presentation,
+        control_plan=terms.controls.as_json(),
         order=terms.order,
         priority=terms.priority,
         max_hits_per_annotator=terms.max_hits_per_annotator,
@@ -187,7 +192,7 @@ def describe(batch: Batch) -> dict[str, object]:
 
 
 def _write_hits(batch: Batch, rows: Sequence[Row]) -> None:
-    hits = list(cut(rows, batch.hit_size))
+    hits = list(cut(rows, batch.hit_size - ControlPlan.read(batch.control_plan).room))
     keys = list(range(len(hits)))
     Random(batch.seed).shuffle(keys)  # noqa: S311 - to be repeated, not to be secret
     places.create_hits(
@@ -200,6 +205,23 @@ def _write_hits(batch: Batch, rows: Sequence[Row]) -> None:
     batch.n_hits, batch.n_items = len(hits), len(rows)
     batch.save(update_fields=["n_hits", "n_items"])
     transaction.on_commit(analyze, robust=True)
+
+
+def cut_anew(batch: Batch) -> None:
+    """Cut a batch that nobody was ever served from once more, with the room that its controls need now."""
+    rows = [
+        Row(*values)
+        for values in Item.objects.filter(hit__batch=batch)
+        .annotate(
+            has_text=ExpressionWrapper(
+                ~Q(hit__passage__text="") | Q(hit__passage__documents__isnull=False), BooleanField()
+            )
+        )
+        .order_by("hit__passage_id", "question_id", "candidate_id")
+        .values_list("candidate_id", "question_id", "hit__passage_id", "hit__passage__dataset__name", "has_text")
+    ]
+    places.delete_hits(batch)
+    _write_hits(batch, rows)
 
 
 def analyze() -> None:
@@ -247,6 +269,7 @@ def _check_ranges(terms: Terms) -> None:
     wrong = [sentence for is_right, sentence in checks if not is_right]
     if wrong:
         raise Refused(wrong[0], details=wrong[1:])
+    check_plan(terms.controls, presentation=terms.presentation, hit_size=_asserted(terms.hit_size))
 
 
 def _n_in_batches(project: Project, candidates: list[int]) -> int:

@@ -5,9 +5,13 @@ from dataclasses import dataclass
 from math import floor
 from typing import NamedTuple
 
+import orjson
 from django.db import connection, transaction
 
 from annotate import places
+from annotate.controls.drawing import dealt_to, draw
+from annotate.controls.plans import ControlPlan
+from annotate.controls.reserving import find_reserved
 from annotate.locking import lock_annotator
 from annotate.models import Assignment, Batch
 from annotate.openings import why_nothing
@@ -17,7 +21,8 @@ from projects.access import Right, why_refused
 from projects.models import Membership
 
 _OPEN_TO = f"""
-SELECT b.id, b.time_limit_minutes, b.order, b.max_hits_per_annotator, b.max_hits_per_day, b.max_share * b.n_hits
+SELECT b.id, b.time_limit_minutes, b.order, b.max_hits_per_annotator, b.max_hits_per_day, b.max_share * b.n_hits,
+       b.presentation, b.hit_size, nullif(b.control_plan, '{{}}'::jsonb)::text
 FROM annotate_batch b
 WHERE b.project_id = %(project)s::bigint AND b.state = 'open'
   AND {gate(batch="b", annotator="%(me)s::bigint")}
@@ -44,6 +49,9 @@ class Offer(NamedTuple):
     most: int | None
     most_a_day: int | None
     most_by_share: float | None
+    presentation: str
+    hit_size: int
+    control_plan: str | None
 
 
 @dataclass(frozen=True)
@@ -83,18 +91,43 @@ def _attempt(annotator: Membership, *, wait: bool) -> uuid.UUID | Nothing:
     for offer in offers:
         if not _is_within_caps(annotator.pk, offer):
             continue
-        for passage_id in _passages_first(annotator.pk, offer):
-            taken = places.take(
-                batch_id=offer.batch_id,
-                annotator_id=annotator.pk,
-                minutes=offer.minutes,
-                not_blind=not annotator.is_blind,
-                passage_id=passage_id,
-                wait=wait,
-            )
-            if taken is not None:
-                return taken
+        taken = (
+            _take(annotator, offer, wait) if offer.control_plan is None else _take_controlled(annotator, offer, wait)
+        )
+        if taken is not None:
+            return taken
     return Nothing(why_nothing(annotator))
+
+
+def _take(annotator: Membership, offer: Offer, wait: bool) -> uuid.UUID | None:
+    for passage_id in _passages_first(annotator.pk, offer):
+        taken = places.take(
+            batch_id=offer.batch_id,
+            annotator_id=annotator.pk,
+            minutes=offer.minutes,
+            not_blind=not annotator.is_blind,
+            passage_id=passage_id,
+            wait=wait,
+        )
+        if taken is not None:
+            return taken
+    return None
+
+
+def _take_controlled(annotator: Membership, offer: Offer, wait: bool) -> uuid.UUID | None:
+    """A place in a batch with controls: on a HIT that is due for this annotator, else on the next with controls in."""
+    plan = ControlPlan.read(orjson.loads(offer.control_plan or "{}"))
+    dealt = dealt_to(annotator.pk, offer.batch_id)
+    to_whom = {"annotator_id": annotator.pk, "batch_id": offer.batch_id, "hit_size": offer.hit_size}
+    hit_id = find_reserved(**to_whom, plan=plan, dealt=dealt)
+    if hit_id is not None:
+        return places.take_reserved(
+            hit_id=hit_id, annotator_id=annotator.pk, minutes=offer.minutes, not_blind=not annotator.is_blind
+        )
+    taken = _take(annotator, offer, wait)
+    if taken is not None and plan.is_in_hits:
+        draw(taken, **to_whom, presentation=offer.presentation, plan=plan, dealt=dealt)
+    return taken
 
 
 def _is_within_caps(annotator_id: int, offer: Offer) -> bool:

@@ -8,6 +8,7 @@ from django.db.models.functions import Now
 
 from annotate import places
 from annotate.batching import MAX_JUDGMENTS, describe
+from annotate.controls.accepting import clear_pool
 from annotate.costs import Cost, Pace, cost_of, seconds_per_item
 from annotate.models import Assignment, Batch, BatchAnnotator, Hit
 from projects import log, rubrics
@@ -108,6 +109,7 @@ def delete_draft(*, batch: Batch, actor: Membership | None) -> None:
     if locked.state != State.DRAFT or Assignment.objects.filter(hit__batch=batch).exists():
         raise Refused("Only a draft can be deleted. Close or archive this batch instead.")
     log.record(batch.project, actor, "delete batch", batch, before=describe(locked))
+    clear_pool(batch)
     places.delete_hits(batch)
     BatchAnnotator.objects.filter(batch=batch).delete()
     locked.delete()

@@ -214,6 +214,10 @@ class Item(models.Model):
 
     class Meta:
         ordering = ("position",)
+        indexes = [
+            models.Index(fields=["pool_of", "question"], condition=Q(pool_of__isnull=False), name="item_pool"),
+            models.Index(fields=["made_from"], condition=Q(made_from__isnull=False), name="item_made_from"),
+        ]
         constraints = [
             models.UniqueConstraint(fields=["hit", "position"], name="item_position"),
             models.UniqueConstraint(

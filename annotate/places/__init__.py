@@ -34,7 +34,7 @@ from annotate.places.settling import (
     reject,
     restore,
 )
-from annotate.places.taking import draw_in, extend, reopen, take, take_reserved
+from annotate.places.taking import draw_in, extend, lay_out, reopen, take, take_reserved
 
 psycopg2.extras.register_uuid()  # type: ignore[no-untyped-call]
 
@@ -59,6 +59,7 @@ __all__ = [
     "finish",
     "give_back",
     "hold",
+    "lay_out",
     "reject",
     "reopen",
     "restore",

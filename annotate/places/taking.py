@@ -115,6 +115,15 @@ def draw_in(assignment_uuid: uuid.UUID, control_ids: Sequence[int]) -> None:
         )
 
 
+def lay_out(assignment_uuid: uuid.UUID, item_ids: Sequence[int]) -> None:
+    """Show an open assignment's items in this order; the caller has just taken it."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "UPDATE annotate_assignment SET layout = %s WHERE uuid = %s AND state = 'open'",
+            [list(item_ids), assignment_uuid],
+        )
+
+
 def reopen(assignment: LockedAssignment, *, minutes: int, not_blind: bool) -> bool:
     """Give an expired assignment a place again, if its HIT still has one; the caller has locked both."""
     with connection.cursor() as cursor:

@@ -1,0 +1,1 @@
+"""Controls: items whose right answer is known, hidden among the ordinary ones; planned, made, accepted and drawn."""

@@ -1,0 +1,122 @@
+"""Planning a batch's controls, and accepting, changing and retiring those of its pool: a manager's acts."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from django.db import transaction
+from django.db.models import Q, QuerySet
+from django.utils import timezone
+
+from annotate import batching
+from annotate.controls.plans import ControlPlan, check_plan
+from annotate.models import Batch, Hit, Item
+from projects import log
+from projects.errors import Refused
+from projects.models import Membership
+
+Control = Item.Control
+MOST_TEXT = 20_000
+
+
+def pool_of(batch: Batch) -> QuerySet[Item]:
+    """The pool as managers see it: repeats need no accepting, they are made when one is shown."""
+    return Item.objects.filter(pool_of=batch).exclude(control=Control.REPEAT)
+
+
+@transaction.atomic
+def set_plan(*, batch: Batch, actor: Membership | None, plan: ControlPlan) -> bool:
+    """Let a batch show these controls; whether its HITs were cut anew to make room.
+
+    A draft is cut anew where the room changes, which empties its pool. A batch that was opened keeps its HITs: those
+    without room show fewer controls. Raises Refused for a plan that cannot be kept. Locks the batch.
+    """
+    batch = Batch.objects.select_for_update(no_key=True).select_related("project").get(pk=batch.pk)
+    if batch.kind == Batch.Kind.IMPORTED or batch.state in (Batch.State.CLOSED, Batch.State.ARCHIVED):
+        raise Refused("Controls are planned for a batch that is still worked on.")
+    check_plan(plan, presentation=batch.presentation, hit_size=batch.hit_size)
+    before = ControlPlan.read(batch.control_plan)
+    batch.control_plan = plan.as_json()
+    batch.save(update_fields=["control_plan"])
+    is_cut = batch.state == Batch.State.DRAFT and before.room != plan.room and _has_equal_hits(batch)
+    if is_cut:
+        clear_pool(batch)
+        batching.cut_anew(batch)
+    log.record(
+        batch.project, actor, "plan controls", batch, before=before.as_json(), after={**plan.as_json(), "cut": is_cut}
+    )
+    return is_cut
+
+
+@transaction.atomic
+def accept(*, batch: Batch, actor: Membership | None, item_ids: Sequence[int] | None = None) -> int:
+    """Let these controls of the pool be shown (all that wait, without `item_ids`); how many that are new.
+
+    A degraded answer and the shown reference that it was made from are accepted together.
+    """
+    waiting = pool_of(batch).filter(accepted_at=None, retired_at=None)
+    if item_ids is not None:
+        ids = list(item_ids)
+        waiting = waiting.filter(
+            Q(pk__in=ids)
+            | Q(control=Control.SOURCE, controls__pk__in=ids)
+            | Q(control=Control.DEGRADED, made_from__pool_of=batch, made_from__pk__in=ids)
+        )
+    found = sorted(set(waiting.values_list("pk", flat=True)))
+    Item.objects.filter(pk__in=found).update(accepted_by=actor, accepted_at=timezone.now())
+    if found:
+        log.record(batch.project, actor, "accept controls", batch, after={"n": len(found), "items": found[:100]})
+    return len(found)
+
+
+@transaction.atomic
+def retire(*, batch: Batch, actor: Membership | None, item_ids: Sequence[int], why: str = "") -> int:
+    """Show these controls no more; how many. What was made from a retired one goes with it."""
+    live = pool_of(batch).filter(retired_at=None)
+    found = sorted(set(live.filter(Q(pk__in=item_ids) | Q(made_from__pk__in=item_ids)).values_list("pk", flat=True)))
+    Item.objects.filter(pk__in=found).update(retired_at=timezone.now())
+    if found:
+        log.record(
+            batch.project, actor, "retire controls", batch, after={"n": len(found), "items": found[:100]}, why=why
+        )
+    return len(found)
+
+
+@transaction.atomic
+def reword(*, batch: Batch, actor: Membership | None, item_id: int, text: str) -> Item:
+    """Change the text of a reference that waits to be accepted. Raises Refused for any other control, or no text."""
+    item = pool_of(batch).select_for_update().filter(pk=item_id, accepted_at=None, retired_at=None).first()
+    recipes = (Item.Recipe.REFERENCE, Item.Recipe.EDITED_REFERENCE)
+    if item is None or item.control != Control.KNOWN_ANSWER or item.recipe not in recipes:
+        raise Refused("Only a known answer made from a reference can be edited, and only before it is accepted.")
+    text = text.replace("\x00", "").replace("\r\n", "\n").strip()
+    if not text or len(text) > MOST_TEXT:
+        raise Refused(f"A known answer has 1 to {MOST_TEXT:,} characters.")
+    item.shown_text, item.recipe = text, Item.Recipe.EDITED_REFERENCE
+    item.save(update_fields=["shown_text", "recipe"])
+    log.record(batch.project, actor, "edit control", batch, after={"item": item.pk})
+    return item
+
+
+def clear_pool(batch: Batch) -> None:
+    """Delete the pool of a batch that was never opened; of any other the keys refuse it."""
+    pool = Item.objects.filter(pool_of=batch)
+    pool.filter(made_from__isnull=False).delete()
+    pool.delete()
+
+
+def count_pool(batch: Batch) -> dict[str, dict[str, int]]:
+    """How many controls of each kind wait, are in use, are retired, as pages and the command say it."""
+    counts: dict[str, dict[str, int]] = {
+        kind: {"waiting": 0, "in_use": 0, "retired": 0}
+        for kind in ("known_answer", "known_candidate", "degraded", "source")
+    }
+    rows: Any = pool_of(batch).values_list("control", "recipe", "accepted_at", "retired_at")
+    for control, recipe, accepted_at, retired_at in rows:
+        kind = "known_candidate" if recipe == Item.Recipe.KNOWN_CANDIDATE else control
+        counts[kind]["retired" if retired_at else "in_use" if accepted_at else "waiting"] += 1
+    return counts
+
+
+def _has_equal_hits(batch: Batch) -> bool:
+    """Whether every HIT wants the batch's number of judgments, so that nothing is lost by cutting anew."""
+    return not Hit.objects.filter(batch=batch).exclude(places_wanted=batch.judgments).exists()

@@ -1,0 +1,245 @@
+"""Drawing: which controls of the pool a HIT shows to the annotator who has just taken it."""
+
+import uuid
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from math import ceil
+from random import Random
+from typing import NamedTuple
+
+from django.db import connection
+
+from annotate import places
+from annotate.controls.plans import ControlPlan
+from annotate.models import Batch, Item
+from annotate.prepared import prepared
+
+N_ORDERS_TRIED = 1_000
+Control = Item.Control
+
+_DEALT = """
+SELECT count(*) FILTER (WHERE h.purpose = 'work'), count(*) FILTER (WHERE h.purpose = 'gold'),
+       count(*) FILTER (WHERE h.purpose = 'personal' AND shown.n_repeats > 0),
+       coalesce(sum(shown.n_degraded), 0), count(*) FILTER (WHERE h.purpose = 'personal')
+FROM annotate_assignment a JOIN annotate_hit h ON h.id = a.hit_id
+CROSS JOIN LATERAL (
+    SELECT count(*) FILTER (WHERE i.control = 'degraded') AS n_degraded,
+           count(*) FILTER (WHERE i.control = 'repeat') AS n_repeats
+    FROM annotate_item i WHERE i.id = ANY(a.layout)) shown
+WHERE a.annotator_id = %(me)s::bigint AND h.batch_id = %(batch)s::bigint
+  AND (h.purpose <> 'work' OR a.state NOT IN ('returned', 'expired', 'withdrawn'))
+"""
+
+_POOL = """
+WITH here AS (
+    SELECT a.id, a.hit_id, h.passage_id FROM annotate_assignment a JOIN annotate_hit h ON h.id = a.hit_id
+    WHERE a.uuid = %(uuid)s::uuid),
+seen AS MATERIALIZED (
+    SELECT i.id, i.control, i.made_from_id,
+           CASE WHEN a.state IN ('submitted', 'approved') THEN a.submitted_at END AS rated_at
+    FROM here JOIN annotate_hit h ON h.passage_id = here.passage_id
+    JOIN annotate_assignment a ON a.hit_id = h.id AND a.annotator_id = %(me)s::bigint AND a.id <> here.id
+    JOIN annotate_item i ON i.id = ANY(a.layout))
+SELECT p.id, p.control, p.made_from_id, p.shown_text, source.hit_id IS NOT DISTINCT FROM here.hit_id,
+       EXISTS (
+           SELECT 1 FROM seen s WHERE s.id = p.made_from_id AND s.rated_at IS NOT NULL AND %(distance)s::int <= 1 + (
+               SELECT count(*) FROM annotate_assignment b
+               WHERE b.annotator_id = %(me)s::bigint AND b.submitted_at > s.rated_at)),
+       EXISTS (SELECT 1 FROM seen s WHERE s.id = p.made_from_id),
+       EXISTS (
+           SELECT 1 FROM seen s WHERE s.id = p.id
+              OR p.made_from_id IS NOT NULL AND s.made_from_id = p.made_from_id AND s.control = p.control)
+FROM here
+JOIN projects_question q ON q.passage_id = here.passage_id
+JOIN annotate_item p ON p.pool_of_id = %(batch)s::bigint AND p.question_id = q.id
+LEFT JOIN annotate_item source ON source.id = p.made_from_id
+WHERE p.retired_at IS NULL AND p.recipe <> 'candidate' AND (p.accepted_at IS NOT NULL OR p.control = 'repeat')
+ORDER BY p.id
+"""
+
+_SHOWN = """
+SELECT i.id, i.question_id, coalesce(i.shown_text, c.text) FROM annotate_assignment a
+JOIN annotate_item i ON i.id = ANY(a.layout) LEFT JOIN projects_candidate c ON c.id = i.candidate_id
+WHERE a.uuid = %(uuid)s::uuid ORDER BY array_position(a.layout, i.id)
+"""
+
+
+@dataclass(frozen=True)
+class Dealt:
+    """What an annotator has had of a batch: HITs by purpose, degraded items, HITs with repeats."""
+
+    n_work: int
+    n_gold: int
+    n_repeat_hits: int
+    n_degraded: int
+    n_personal: int
+
+
+class Pooled(NamedTuple):
+    """A control that may be shown: is its source in this very HIT, was it rated long enough ago, was it ever shown."""
+
+    id: int
+    control: str
+    made_from: int | None
+    text: str
+    is_beside: bool
+    is_rated: bool
+    is_source_seen: bool
+    is_seen: bool
+
+
+class Shown(NamedTuple):
+    """An ordinary item of the HIT."""
+
+    id: int
+    question_id: int
+    text: str
+
+
+@dataclass
+class Draw:
+    """The controls chosen so far, within the room that the HIT has; no two items of a page have the same text."""
+
+    room: int
+    texts: set[str]
+    rng: Random
+    chosen: list[Pooled] = field(default_factory=list)
+
+    def take(self, controls: Iterable[Pooled], n: int) -> None:
+        for control in controls:
+            if n <= 0 or self.room <= 0:
+                return
+            if _plain(control.text) not in self.texts:
+                self.texts.add(_plain(control.text))
+                self.chosen.append(control)
+                self.room -= 1
+                n -= 1
+
+
+def dealt_to(annotator_id: int, batch_id: int) -> Dealt:
+    with connection.cursor() as cursor:
+        prepared(_DEALT).execute(cursor, {"me": annotator_id, "batch": batch_id})
+        return Dealt(*map(int, cursor.fetchone()))
+
+
+def draw(
+    assignment_uuid: uuid.UUID,
+    *,
+    annotator_id: int,
+    batch_id: int,
+    hit_size: int,
+    presentation: str,
+    plan: ControlPlan,
+    dealt: Dealt,
+) -> None:
+    """Put the planned controls into an assignment that was just taken; seeded by its uuid, so that none can be chosen.
+
+    A degraded answer is shown only where the annotator rated its source `distance` HITs ago or more, or, with items
+    one at a time, where its source stands in the same HIT.
+    """
+    with connection.cursor() as cursor:
+        parameters = {"uuid": assignment_uuid, "me": annotator_id, "batch": batch_id, "distance": plan.distance}
+        prepared(_SHOWN).execute(cursor, {"uuid": assignment_uuid})
+        shown = [Shown(*row) for row in cursor.fetchall()]
+        prepared(_POOL).execute(cursor, parameters)
+        pool = [Pooled(*row) for row in cursor.fetchall()]
+    rng = Random(str(assignment_uuid))  # noqa: S311 - to be repeated, not to be secret
+    rng.shuffle(pool)
+    drawn = Draw(hit_size - len(shown), {_plain(item.text) for item in shown}, rng)
+    n_degraded = plan.n_degraded_by(dealt.n_work + 1, annotator_id) - dealt.n_degraded
+    is_page = presentation == Batch.Presentation.PAGE
+    fresh = [control for control in pool if not control.is_seen]
+    drawn.take((control for control in fresh if control.control == Control.KNOWN_ANSWER), plan.known_per_hit)
+    if is_page:
+        _draw_for_page(drawn, fresh, plan, n_degraded)
+        if drawn.chosen:
+            places.draw_in(assignment_uuid, [control.id for control in drawn.chosen])
+        return
+    pairs = _draw_for_one(drawn, fresh, n_degraded)
+    repeats = _repeats(batch_id, shown, pool, plan, taken={source for source, _ in pairs}, drawn=drawn)
+    ids = [item.id for item in shown] + [control.id for control in drawn.chosen] + [control for _, control in repeats]
+    places.lay_out(assignment_uuid, _spread(ids, [*pairs, *repeats], plan.item_distance, rng))
+
+
+def _draw_for_page(drawn: Draw, fresh: Sequence[Pooled], plan: ControlPlan, n_degraded: int) -> None:
+    """Degraded answers of earlier HITs, and references whose degraded ones are to come later."""
+    drawn.take((c for c in fresh if c.control == Control.DEGRADED and c.is_rated and not c.is_beside), n_degraded)
+    degraded_from = {c.made_from for c in fresh if c.control == Control.DEGRADED}
+    n_to_come = sum(c.control == Control.DEGRADED and c.is_beside for c in fresh)
+    sources = (c for c in fresh if c.control == Control.SOURCE and c.id in degraded_from)
+    drawn.take(sources, ceil(plan.degraded_per_hit) - n_to_come)
+
+
+def _draw_for_one(drawn: Draw, fresh: Sequence[Pooled], n_degraded: int) -> list[tuple[int, int]]:
+    """Degraded answers whose source is in this HIT, drawn into it with them, or rated before; the pairs within."""
+    sources = {c.id: c for c in fresh if c.control == Control.SOURCE}
+    pairs: list[tuple[int, int]] = []
+    for control in (c for c in fresh if c.control == Control.DEGRADED):
+        source = sources.get(control.made_from or 0)
+        n_chosen = len(drawn.chosen)
+        if n_degraded <= 0:
+            break
+        if control.is_beside:
+            drawn.take([control], 1)
+        elif source is not None and drawn.room >= 2 and not _is_on_page(drawn, source, control):
+            drawn.take([source, control], 2)
+        elif control.is_rated:
+            drawn.take([control], 1)
+            n_degraded -= len(drawn.chosen) - n_chosen
+            continue
+        if len(drawn.chosen) > n_chosen:
+            pairs.append((control.made_from or 0, control.id))
+            n_degraded -= 1
+    return pairs
+
+
+def _is_on_page(drawn: Draw, *controls: Pooled) -> bool:
+    texts = [_plain(control.text) for control in controls]
+    return any(text in drawn.texts for text in texts) or len(set(texts)) < len(texts)
+
+
+def _repeats(
+    batch_id: int, shown: Sequence[Shown], pool: Sequence[Pooled], plan: ControlPlan, *, taken: set[int], drawn: Draw
+) -> list[tuple[int, int]]:
+    """Items of this HIT to be asked again in it, with their repeats; those without a degraded version first."""
+    n = min(plan.repeats_per_hit, drawn.room)
+    if n <= 0:
+        return []
+    order = drawn.rng.sample(list(shown), len(shown))
+    order.sort(key=lambda item: item.id in taken)
+    made = {control.made_from: control.id for control in pool if control.control == Control.REPEAT}
+    new = [
+        Item(
+            pool_of_id=batch_id,
+            question_id=item.question_id,
+            position=0,
+            control=Control.REPEAT,
+            made_from_id=item.id,
+            shown_text=item.text,
+        )
+        for item in order[:n]
+        if item.id not in made
+    ]
+    made |= {item.made_from_id: item.pk for item in Item.objects.bulk_create(new)}
+    return [(item.id, made[item.id]) for item in order[:n]]
+
+
+def _spread(ids: Sequence[int], pairs: Sequence[tuple[int, int]], distance: int, rng: Random) -> list[int]:
+    """A random order in which every control stands far enough from its original; the best found, where none has that.
+
+    Drawing whole orders until one fits keeps every fitting order equally likely.
+    """
+    best, best_gap = list(ids), -1
+    for _ in range(N_ORDERS_TRIED):
+        order = rng.sample(list(ids), len(ids))
+        at = {item: place for place, item in enumerate(order)}
+        gap = min((abs(at[one] - at[other]) for one, other in pairs), default=distance)
+        if gap > best_gap:
+            best, best_gap = order, gap
+        if gap >= distance:
+            break
+    return best
+
+
+def _plain(text: str) -> str:
+    return " ".join(text.split()).casefold()

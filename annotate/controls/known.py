@@ -1,0 +1,160 @@
+"""Known answers: texts that have a right score, and the range of scores that is right."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+from django.db import connection
+
+from annotate.models import Batch, Item
+from measures.tokens import token_f1
+from projects.models import Criterion
+
+TOP_SHARE = 0.75
+"""A reference is right from this share of the scale upwards: 4 of 1 to 5."""
+BOTTOM_SHARE = 0.2
+"""On a slider a wrong answer is right up to this share of the scale; on points only at the lowest."""
+SLACK_SHARE = 0.25
+"""How far from a known score an answer may lie, as a share of the scale: 1 point of 1 to 5."""
+UNLIKE_F1 = 0.5
+"""The reference of another question is wrong here where it shares fewer words than this with every reference."""
+MOST_PASSAGES = 200
+"""Whole HITs of known scores are made of at most so many passages."""
+_ARTICLES = ("the ", "a ", "an ")
+
+Ranges = dict[str, list[float]]
+Recipe = Item.Recipe
+
+
+@dataclass(frozen=True)
+class Known:
+    """A known answer to a question: how it was made, what is shown, which scores are right."""
+
+    question_id: int
+    recipe: str
+    text: str
+    expected: Ranges
+    candidate_id: int | None = None
+
+
+def quality_criteria(batch: Batch) -> list[Criterion]:
+    """The criteria that annotators are checked by; all of them where the rubric names none."""
+    criteria = list(batch.rubric.criteria.order_by("position"))
+    return [criterion for criterion in criteria if criterion.used_for_quality] or criteria
+
+
+def good(criteria: Sequence[Criterion]) -> Ranges:
+    """The scores of an answer that is as good as a reference."""
+    return {c.key: _range(c, TOP_SHARE, 1.0) for c in criteria}
+
+
+def wrong(criteria: Sequence[Criterion]) -> Ranges:
+    """The scores of an answer that has nothing to do with the question."""
+    return {c.key: _range(c, 0.0, 0.0 if c.kind == Criterion.Kind.ORDINAL else BOTTOM_SHARE) for c in criteria}
+
+
+def near(criteria: Sequence[Criterion], scores: dict[str, float]) -> Ranges:
+    """The scores near to known ones, as stored: a reversed criterion's are already as annotators give them."""
+    ranges = {}
+    for criterion in criteria:
+        slack = SLACK_SHARE * (criterion.high - criterion.low)
+        score = scores[criterion.key]
+        ranges[criterion.key] = [max(criterion.low, score - slack), min(criterion.high, score + slack)]
+    return ranges
+
+
+def _range(criterion: Criterion, low: float, high: float) -> list[float]:
+    span = criterion.high - criterion.low
+    ends = [criterion.low + low * span, criterion.low + high * span]
+    return [criterion.low + criterion.high - end for end in reversed(ends)] if criterion.is_reversed else ends
+
+
+def known_of_passage(
+    references: dict[int, list[str]], elsewhere: Sequence[str], criteria: Sequence[Criterion]
+) -> tuple[list[Known], list[Known]]:
+    """The known answers that a passage offers, right ones and wrong ones; wrong ones from its own questions first.
+
+    `references` are those of the passage's questions, by question; `elsewhere` are references of other passages.
+    """
+    right: list[Known] = []
+    own: list[Known] = []
+    foreign: list[Known] = []
+    for question_id, texts in references.items():
+        for text in texts:
+            right.append(Known(question_id, Recipe.REFERENCE, text, good(criteria)))
+            if edited := _edited(text):
+                right.append(Known(question_id, Recipe.EDITED_REFERENCE, edited, good(criteria)))
+        others = [text for other, found in references.items() if other != question_id for text in found]
+        for found, pool in ((own, others), (foreign, elsewhere)):
+            found += [
+                Known(question_id, Recipe.OTHER_REFERENCE, text, wrong(criteria))
+                for text in pool
+                if text.strip() and all(token_f1(text, mine) < UNLIKE_F1 for mine in texts)
+            ]
+    return right, own or foreign
+
+
+def _edited(text: str) -> str:
+    """The reference with an article or a full stop more or less: another text that says the same."""
+    words = text.strip()
+    for article in _ARTICLES:
+        if words.lower().startswith(article) and len(words) > len(article):
+            rest = words[len(article) :]
+            return rest[0].upper() + rest[1:] if words[0].isupper() else rest
+    if words.endswith("."):
+        return words[:-1]
+    return f"{words}." if words and words[-1].isalnum() else ""
+
+
+_SCORED = """
+WITH scored AS (
+    SELECT j.candidate_id, cr.key, avg(j.value) AS score
+    FROM annotate_judgment j
+    JOIN projects_criterion cr ON cr.id = j.criterion_id AND cr.key = ANY(%(keys)s)
+    JOIN projects_criterion mine ON mine.rubric_id = %(rubric)s AND mine.key = cr.key
+        AND (mine.kind, mine.low, mine.high, mine.is_reversed) = (cr.kind, cr.low, cr.high, cr.is_reversed)
+    JOIN annotate_assignment a ON a.id = j.assignment_id
+    JOIN annotate_hit h ON h.id = a.hit_id
+    JOIN annotate_batch b ON b.id = h.batch_id AND b.project_id = %(project)s
+    WHERE j.is_counted AND j.candidate_id IS NOT NULL AND j.value IS NOT NULL
+    GROUP BY j.candidate_id, cr.key
+    HAVING count(*) >= 2 OR bool_or(b.kind = 'imported')),
+whole AS (
+    SELECT candidate_id, jsonb_object_agg(key, score) AS scores FROM scored
+    GROUP BY candidate_id HAVING count(*) = cardinality(%(keys)s::text[]))
+SELECT q.passage_id, c.id, c.question_id, c.text, w.scores
+FROM whole w
+JOIN projects_candidate c ON c.id = w.candidate_id AND c.withdrawn_at IS NULL AND btrim(c.text) <> ''
+JOIN projects_question q ON q.id = c.question_id
+JOIN projects_passage p ON p.id = q.passage_id AND p.withdrawn_at IS NULL
+WHERE NOT EXISTS (
+    SELECT 1 FROM annotate_item i JOIN annotate_hit h ON h.id = i.hit_id AND h.purpose = 'work'
+    WHERE i.candidate_id = c.id AND (h.batch_id = %(batch)s OR h.places_open > 0))
+ORDER BY md5(%(seed)s || '-' || q.passage_id), q.passage_id, md5(%(seed)s || '-' || c.id), c.id
+"""
+
+
+def scored_candidates(batch: Batch, criteria: Sequence[Criterion], seed: int) -> Iterator[tuple[int, Known]]:
+    """Candidates whose score is known, with their passage, in a seeded order: judged at least twice, or imported.
+
+    Those of this batch, and those that anybody is still to be served, are left out: nobody gets one twice.
+    """
+    parameters: dict[str, Any] = {
+        "keys": [criterion.key for criterion in criteria],
+        "rubric": batch.rubric_id,
+        "project": batch.project_id,
+        "batch": batch.pk,
+        "seed": str(seed),
+    }
+    with connection.cursor() as cursor:
+        cursor.execute(_SCORED, parameters)
+        rows = cursor.fetchall()
+    n_of: dict[int, int] = {}
+    for passage_id, candidate_id, question_id, text, scores in rows:
+        n_of[passage_id] = n_of.get(passage_id, 0) + 1
+        if len(n_of) > MOST_PASSAGES:
+            return
+        if n_of[passage_id] <= batch.hit_size:
+            known = Known(question_id, Recipe.KNOWN_CANDIDATE, text, near(criteria, orjson.loads(scores)), candidate_id)
+            yield passage_id, known

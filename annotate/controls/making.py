@@ -1,0 +1,270 @@
+"""Making the pool of a batch: known answers, and degraded answers with their sources, for a manager to accept."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from math import ceil
+from random import Random
+from typing import NamedTuple
+
+import numpy as np
+from django.db import transaction
+
+from annotate.controls.known import Known, known_of_passage, quality_criteria, scored_candidates
+from annotate.controls.plans import ControlPlan
+from annotate.models import Batch, Hit, Item
+from measures.degrading import PhraseBook, Yield, degrade, yields
+from measures.outcome import Undefined
+from measures.tokens import token_f1
+from projects import log
+from projects.errors import Refused
+from projects.models import Criterion, Membership, Reference
+
+GOOD_F1 = 0.5
+"""A candidate is good enough to be degraded from this token F1 with a reference."""
+SPARE = 1.5
+"""More known answers are made than are shown, as two that say the same never stand on one page."""
+MOST_ELSEWHERE = 500
+MOST_ANSWERS_TRIED = 2_000
+Control, Recipe = Item.Control, Item.Recipe
+
+
+@dataclass(frozen=True)
+class Made:
+    """What one making added to a pool, and how many answers would not be degraded."""
+
+    n_known: int
+    n_known_candidates: int
+    n_sources: int
+    n_degraded: int
+    n_not_degraded: int
+
+    @property
+    def n(self) -> int:
+        return self.n_known + self.n_known_candidates + self.n_sources + self.n_degraded
+
+
+class Ordinary(NamedTuple):
+    """An item of ordinary work."""
+
+    passage_id: int
+    hit_id: int
+    id: int
+    question_id: int
+    text: str
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """What controls are made of: a batch's items, the references of their questions, phrases from all of them."""
+
+    items: list[Ordinary]
+    references: dict[int, list[str]]
+    elsewhere: list[tuple[int, str]]
+    phrases: PhraseBook
+
+
+@transaction.atomic
+def make_pool(*, batch: Batch, actor: Membership | None) -> Made:
+    """Add what the batch's plan asks for and its pool lacks; nothing is shown before a manager has accepted it.
+
+    Doing it again adds nothing that was made before, nor what was retired. Raises Refused without a plan, or for a
+    batch that is closed. Locks the batch.
+    """
+    batch = Batch.objects.select_for_update(no_key=True).select_related("project", "rubric").get(pk=batch.pk)
+    plan = ControlPlan.read(batch.control_plan)
+    if plan.is_empty:
+        raise Refused("This batch is to show no controls. Say how many first.")
+    if batch.kind == Batch.Kind.IMPORTED or batch.state in (Batch.State.CLOSED, Batch.State.ARCHIVED):
+        raise Refused("Controls are made for a batch that is still worked on.")
+    corpus = _corpus(batch, plan.seed)
+    criteria = quality_criteria(batch)
+    pool = list(Item.objects.filter(pool_of=batch))
+    known = _known(plan, corpus, pool, criteria)
+    scored = _scored(batch, plan, pool, criteria) if plan.known_hit_every else []
+    sources, degraded, n_failed = _degraded(batch, plan, corpus, pool)
+    _write(batch, [*known, *scored])
+    Item.objects.bulk_create(sources)
+    Item.objects.bulk_create(degraded)
+    made = Made(len(known), len(scored), len(sources), len(degraded), n_failed)
+    log.record(batch.project, actor, "make controls", batch, after={"n": made.n, "seed": plan.seed})
+    return made
+
+
+def yield_report(batch: Batch, seed: int = 0) -> tuple[Yield, ...]:
+    """How many of the batch's good answers, and of its references, of 1, 3 and 8 words can be degraded."""
+    corpus = _corpus(batch, seed)
+    good = [
+        (item.text, corpus.references.get(item.question_id, []), item.passage_id)
+        for item in corpus.items
+        if _is_good(item.text, corpus.references.get(item.question_id, []))
+    ]
+    questions = {item.question_id: item.passage_id for item in corpus.items}
+    good += [
+        (text, [other for other in corpus.references[question] if other != text], passage)
+        for question, passage in questions.items()
+        for text in corpus.references.get(question, [])
+    ]
+    Random(seed).shuffle(good)  # noqa: S311 - to be repeated, not to be secret
+    return yields(good[:MOST_ANSWERS_TRIED], phrases=corpus.phrases, rng=np.random.default_rng(seed))
+
+
+def _corpus(batch: Batch, seed: int) -> Corpus:
+    rows = (
+        Item.objects.filter(hit__batch=batch, hit__purpose=Hit.Purpose.WORK, control=Control.NONE, retired_at=None)
+        .order_by("hit__passage_id", "hit_id", "position")
+        .values_list("hit__passage_id", "hit_id", "id", "question_id", "candidate__text")
+    )
+    items = [Ordinary(*row) for row in rows]
+    references: dict[int, list[str]] = {}
+    texts: list[tuple[int, str]] = []
+    datasets = Item.objects.filter(hit__batch=batch).values("question__dataset_id")
+    for question, passage, text in (
+        Reference.objects.filter(question__dataset__in=datasets)
+        .order_by("question_id", "position")
+        .values_list("question_id", "question__passage_id", "text")
+    ):
+        references.setdefault(question, []).append(text)
+        texts.append((passage, text))
+    elsewhere = Random(seed).sample(texts, min(len(texts), MOST_ELSEWHERE))  # noqa: S311
+    return Corpus(items, references, elsewhere, PhraseBook.of(texts))
+
+
+def _known(plan: ControlPlan, corpus: Corpus, pool: Sequence[Item], criteria: Sequence[Criterion]) -> list[Known]:
+    """For each passage known answers for all its HITs, right and wrong ones by turns."""
+    if not plan.known_per_hit:
+        return []
+    old = {(item.question_id, item.shown_text) for item in pool if item.control == Control.KNOWN_ANSWER}
+    live = _live_by_question(pool, Control.KNOWN_ANSWER)
+    made = []
+    for passage, members in groupby(corpus.items, key=lambda item: item.passage_id):
+        rows = list(members)
+        questions = list(dict.fromkeys(row.question_id for row in rows))
+        wanted = ceil(SPARE * plan.known_per_hit * len({row.hit_id for row in rows}))
+        wanted -= sum(live.get(question, 0) for question in questions)
+        if wanted <= 0:
+            continue
+        rng = _rng(plan, passage)
+        foreign = [text for other, text in corpus.elsewhere if other != passage]
+        references = {question: corpus.references.get(question, []) for question in questions}
+        sides = known_of_passage(references, rng.sample(foreign, min(len(foreign), 20)), criteria)
+        made += _by_turns([[k for k in side if (k.question_id, k.text) not in old] for side in sides], wanted, rng)
+    return made
+
+
+def _by_turns(sides: Sequence[list[Known]], n: int, rng: Random) -> list[Known]:
+    """So many of both sides, each text to a question once, as even as they allow; chance says which comes first."""
+    taken: dict[tuple[int, str], Known] = {}
+    queues = [rng.sample(side, len(side)) for side in rng.sample(list(sides), len(sides))]
+    while len(taken) < n and any(queues):
+        for queue in queues:
+            if queue and len(taken) < n:
+                known = queue.pop()
+                taken.setdefault((known.question_id, known.text), known)
+    return list(taken.values())
+
+
+def _scored(batch: Batch, plan: ControlPlan, pool: Sequence[Item], criteria: Sequence[Criterion]) -> list[Known]:
+    old = {item.candidate_id for item in pool if item.candidate_id is not None}
+    found = scored_candidates(batch, criteria, plan.seed)
+    return [known for _, known in found if known.candidate_id not in old]
+
+
+def _degraded(
+    batch: Batch, plan: ControlPlan, corpus: Corpus, pool: Sequence[Item]
+) -> tuple[list[Item], list[Item], int]:
+    """Degraded answers of good candidates, twice as many as are shown on average; references where those are few."""
+    sources: list[Item] = []
+    degraded: list[Item] = []
+    n_failed = 0
+    if not plan.degraded_per_hit:
+        return sources, degraded, n_failed
+    old_from = {item.made_from_id for item in pool if item.control == Control.DEGRADED}
+    old_sources = {(item.question_id, item.shown_text) for item in pool if item.control == Control.SOURCE}
+    live = _live_by_question(pool, Control.DEGRADED)
+    for passage, members in groupby(corpus.items, key=lambda item: item.passage_id):
+        rows = list(members)
+        questions = list(dict.fromkeys(row.question_id for row in rows))
+        wanted = ceil(2 * plan.degraded_per_hit) * len({row.hit_id for row in rows})
+        wanted -= sum(live.get(question, 0) for question in questions)
+        rng = _rng(plan, passage)
+        numbers = np.random.default_rng([plan.seed, passage])
+        for source, is_new in _sources(batch, rows, corpus, rng):
+            if wanted <= 0:
+                break
+            if (source.question_id, source.shown_text) in old_sources if is_new else source.pk in old_from:
+                continue
+            text = source.shown_text or ""
+            others = [each for each in corpus.references.get(source.question_id, []) if each != text]
+            made = degrade(text, references=others, phrases=corpus.phrases, passage=passage, rng=numbers)
+            if isinstance(made, Undefined):
+                n_failed += 1
+                continue
+            if is_new:
+                sources.append(source)
+            degraded.append(_pooled(batch, source.question_id, Control.DEGRADED, Recipe.DEGRADED, made.text, source))
+            wanted -= 1
+    return sources, degraded, n_failed
+
+
+def _sources(batch: Batch, rows: Sequence[Ordinary], corpus: Corpus, rng: Random) -> Iterable[tuple[Item, bool]]:
+    """What may be degraded: good candidates in any order, then references, to be shown as items that are new."""
+    good = [row for row in rows if _is_good(row.text, corpus.references.get(row.question_id, []))]
+    for row in rng.sample(good, len(good)):
+        yield Item(pk=row.id, question_id=row.question_id, shown_text=row.text), False
+    shown = {(row.question_id, row.text.strip()) for row in rows}
+    references = [
+        (question, text)
+        for question in dict.fromkeys(row.question_id for row in rows)
+        for text in dict.fromkeys(corpus.references.get(question, []))
+        if text.strip() and (question, text.strip()) not in shown
+    ]
+    for question, text in rng.sample(references, len(references)):
+        yield _pooled(batch, question, Control.SOURCE, Recipe.REFERENCE, text), True
+
+
+def _is_good(text: str, references: Sequence[str]) -> bool:
+    return any(token_f1(text, reference) >= GOOD_F1 for reference in references)
+
+
+def _live_by_question(pool: Sequence[Item], control: str) -> dict[int, int]:
+    """How many controls of a kind each question has; known candidates stand in HITs of their own."""
+    n: dict[int, int] = {}
+    for item in pool:
+        if item.control == control and item.retired_at is None and item.recipe != Recipe.KNOWN_CANDIDATE:
+            n[item.question_id] = n.get(item.question_id, 0) + 1
+    return n
+
+
+def _write(batch: Batch, known: Iterable[Known]) -> None:
+    Item.objects.bulk_create(
+        Item(
+            pool_of=batch,
+            question_id=each.question_id,
+            position=0,
+            control=Control.KNOWN_ANSWER,
+            recipe=each.recipe,
+            candidate_id=each.candidate_id,
+            expected=each.expected,
+            shown_text=each.text,
+        )
+        for each in known
+    )
+
+
+def _pooled(
+    batch: Batch, question_id: int, control: str, recipe: str, text: str, made_from: Item | None = None
+) -> Item:
+    return Item(
+        pool_of=batch,
+        question_id=question_id,
+        position=0,
+        control=control,
+        recipe=recipe,
+        shown_text=text,
+        made_from=made_from,
+    )
+
+
+def _rng(plan: ControlPlan, passage_id: int) -> Random:
+    return Random(f"{plan.seed}-{passage_id}")  # noqa: S311 - to be repeated, not to be secret

@@ -1,0 +1,112 @@
+"""What controls a batch is to show: the numbers, checked in one place, and the chance that is seeded by them."""
+
+import hashlib
+import math
+from dataclasses import asdict, dataclass, fields
+from typing import Any
+
+from annotate.models import Batch
+from projects.errors import Refused
+
+MOST_A_HIT = 50
+
+
+@dataclass(frozen=True, kw_only=True)
+class ControlPlan:
+    """How many controls of each kind; all zero means none, which is what a batch has unless it says otherwise.
+
+    `known_per_hit` known answers stand in every HIT, and every `known_hit_every` HITs a whole HIT of candidates comes
+    whose scores are known. `degraded_per_hit` is an average over an annotator's HITs. Every `repeats_every` HITs up to
+    `repeats` candidates of one passage are asked again in a HIT of their own; `repeats_per_hit` stand inside a HIT,
+    where items are shown one at a time. A control comes at least `distance` HITs after what it was made from, or
+    within a HIT shown one at a time at least `item_distance` items from it. What comes every n HITs comes up to
+    `jitter` HITs earlier or later.
+    """
+
+    known_per_hit: int = 0
+    known_hit_every: int = 0
+    degraded_per_hit: float = 0.0
+    repeats: int = 0
+    repeats_every: int = 0
+    repeats_per_hit: int = 0
+    distance: int = 2
+    item_distance: int = 5
+    jitter: int = 1
+    seed: int = 0
+
+    @property
+    def is_empty(self) -> bool:
+        return not (self.is_in_hits or self.known_hit_every or self.repeats_every)
+
+    @property
+    def is_in_hits(self) -> bool:
+        """Whether a HIT of ordinary work may show controls."""
+        return bool(self.known_per_hit or self.degraded_per_hit or self.repeats_per_hit)
+
+    @property
+    def room(self) -> int:
+        """Places that cutting leaves free in every HIT, so that with its controls it is no larger than its size."""
+        return self.known_per_hit + math.ceil(self.degraded_per_hit) + self.repeats_per_hit
+
+    @classmethod
+    def read(cls, stored: dict[str, Any]) -> "ControlPlan":
+        """The plan that a batch has stored; a number that it does not name is the usual one."""
+        return cls(**{name: value for name, value in stored.items() if name in _NAMES})
+
+    def as_json(self) -> dict[str, Any]:
+        return {} if self.is_empty else asdict(self)
+
+    def due_at(self, n: int, every: int, *, who: int, what: str) -> int:
+        """After how many HITs of work the n-th thing that comes every so many HITs is due, counted from 1."""
+        width = min(self.jitter, every - 1)
+        return max(1, every * n + math.floor((2 * width + 1) * self.share(what, who, n)) - width)
+
+    def n_degraded_by(self, n_hits: int, who: int) -> int:
+        """How many degraded items an annotator is to have seen after so many HITs of work."""
+        return sum(math.floor(self.degraded_per_hit + self.share("degraded", who, n)) for n in range(n_hits))
+
+    def share(self, *parts: object) -> float:
+        """A number from 0 to 1 that follows from the seed and these parts alone."""
+        digest = hashlib.sha256(repr((self.seed, *parts)).encode()).digest()
+        return int.from_bytes(digest[:7], "big") / 2**56
+
+
+_NAMES = {field.name for field in fields(ControlPlan)}
+
+QASCORE = ControlPlan(degraded_per_hit=6, repeats_per_hit=3)
+"""Twenty items: eleven ordinary ones, six degraded and three repeated, as in QAScore."""
+QASCORE_HIT_SIZE = 20
+
+
+def check_plan(plan: ControlPlan, *, presentation: str, hit_size: int) -> None:
+    """Raise Refused for a plan that cannot be kept in such HITs."""
+    if plan.is_empty:
+        return
+    is_page = presentation == Batch.Presentation.PAGE
+    checks = [
+        (0 <= plan.known_per_hit <= MOST_A_HIT, f"A HIT shows 0 to {MOST_A_HIT} known answers."),
+        (0 <= plan.known_hit_every <= 1_000, "A HIT of known scores comes every 1 to 1,000 HITs, or never (0)."),
+        (
+            math.isfinite(plan.degraded_per_hit) and 0 <= plan.degraded_per_hit <= MOST_A_HIT,
+            f"A HIT shows 0 to {MOST_A_HIT} degraded answers on average.",
+        ),
+        (0 <= plan.repeats <= MOST_A_HIT, f"A HIT of repeats has up to {MOST_A_HIT} candidates."),
+        (0 <= plan.repeats_every <= 1_000, "A HIT of repeats comes every 1 to 1,000 HITs, or never (0)."),
+        ((plan.repeats > 0) == (plan.repeats_every > 0), "Say both how many candidates to repeat, and how often."),
+        (0 <= plan.repeats_per_hit <= MOST_A_HIT, f"A HIT shows 0 to {MOST_A_HIT} repeats."),
+        (
+            not (is_page and plan.repeats_per_hit),
+            "On a page of items a repeat would be seen at once: it needs a HIT of its own, or items one at a time.",
+        ),
+        (1 <= plan.distance <= 1_000, "A control comes 1 to 1,000 HITs after what it was made from."),
+        (
+            plan.item_distance >= 0 and (is_page or plan.item_distance < hit_size),
+            "The distance within a HIT is smaller than the HIT.",
+        ),
+        (0 <= plan.jitter <= 1_000, "The jitter is 0 to 1,000 HITs."),
+        (0 <= plan.seed < 2**31, "The seed is a number from 0 to 2,147,483,647."),
+        (plan.room < hit_size, f"{plan.room} controls leave no room for work in a HIT of {hit_size}."),
+    ]
+    wrong = [sentence for is_right, sentence in checks if not is_right]
+    if wrong:
+        raise Refused(wrong[0], details=wrong[1:])

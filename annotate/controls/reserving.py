@@ -1,0 +1,182 @@
+"""Reserving: the HITs made for one annotator when they are due, whole ones of known scores and personal ones."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from random import Random
+
+import orjson
+from django.db import connection
+
+from annotate import places
+from annotate.controls.drawing import Dealt
+from annotate.controls.plans import ControlPlan
+from annotate.models import Batch, Hit, Item
+from annotate.places import ReservedItem
+from annotate.prepared import prepared
+
+MOST_DEGRADED = 5
+"""A personal HIT shows at most so many degraded answers: they are all of one passage."""
+FEWEST_DUE = 2
+"""So many degraded answers, or up to two more by chance, fall due before a personal HIT is made for them."""
+N_LOOKED_BACK = 300
+"""Repeats are taken from the annotator's last so many HITs."""
+Control = Item.Control
+
+_WAITING = """
+SELECT h.id FROM annotate_hit h
+WHERE h.reserved_for_id = %(me)s::bigint AND h.batch_id = %(batch)s::bigint AND h.places_open > 0
+  AND NOT EXISTS (SELECT 1 FROM annotate_assignment a WHERE a.hit_id = h.id AND a.annotator_id = %(me)s::bigint)
+ORDER BY h.id LIMIT 1
+"""
+
+_KNOWN = """
+SELECT q.passage_id, p.question_id, p.candidate_id, p.expected, p.recipe
+FROM annotate_item p JOIN projects_question q ON q.id = p.question_id
+WHERE p.pool_of_id = %(batch)s AND p.recipe = 'candidate' AND p.accepted_at IS NOT NULL AND p.retired_at IS NULL
+  AND NOT EXISTS (
+      SELECT 1 FROM annotate_item i JOIN annotate_assignment a ON a.hit_id = i.hit_id AND a.annotator_id = %(me)s
+      WHERE i.candidate_id = p.candidate_id)
+ORDER BY q.passage_id, p.id
+"""
+
+_RATED = """
+WITH mine AS MATERIALIZED (
+    SELECT a.hit_id, a.layout, a.state, row_number() OVER (ORDER BY a.submitted_at DESC, a.id DESC) AS ago
+    FROM annotate_assignment a WHERE a.annotator_id = %(me)s AND a.submitted_at IS NOT NULL
+    ORDER BY a.submitted_at DESC LIMIT %(back)s),
+rated AS MATERIALIZED (
+    SELECT h.passage_id, i.id, i.question_id, i.candidate_id, i.control
+    FROM mine JOIN annotate_hit h ON h.id = mine.hit_id AND h.batch_id = %(batch)s AND h.purpose = 'work'
+    JOIN annotate_item i ON i.id = ANY(mine.layout)
+    WHERE mine.ago >= %(distance)s AND mine.state IN ('submitted', 'approved') AND i.retired_at IS NULL),
+asked_again AS MATERIALIZED (
+    SELECT i.made_from_id, i.control FROM annotate_assignment a
+    JOIN annotate_hit h ON h.id = a.hit_id AND h.batch_id = %(batch)s
+    JOIN annotate_item i ON i.id = ANY(a.layout)
+    WHERE a.annotator_id = %(me)s AND i.made_from_id IS NOT NULL)
+SELECT r.passage_id, 'repeat', r.id, r.question_id, r.candidate_id, NULL::text, NULL::text
+FROM rated r
+WHERE %(repeats)s AND r.control = 'none' AND NOT EXISTS (
+    SELECT 1 FROM asked_again s WHERE s.made_from_id = r.id AND s.control = 'repeat')
+UNION ALL
+SELECT r.passage_id, 'degraded', r.id, p.question_id, NULL, p.shown_text, p.recipe
+FROM rated r JOIN annotate_item p ON p.made_from_id = r.id AND p.pool_of_id = %(batch)s AND p.control = 'degraded'
+WHERE %(degraded)s AND p.accepted_at IS NOT NULL AND p.retired_at IS NULL
+  AND NOT EXISTS (SELECT 1 FROM asked_again s WHERE s.made_from_id = r.id AND s.control = 'degraded')
+  AND NOT EXISTS (
+      SELECT 1 FROM annotate_hit h WHERE h.passage_id = r.passage_id AND h.batch_id = %(batch)s AND h.purpose = 'work'
+        AND h.places_open > 0 AND NOT EXISTS (
+            SELECT 1 FROM annotate_assignment a WHERE a.hit_id = h.id AND a.annotator_id = %(me)s))
+ORDER BY 1, 2, 3
+"""
+
+
+@dataclass
+class OfPassage:
+    """What can be asked again of one passage."""
+
+    repeats: list[ReservedItem] = field(default_factory=list)
+    degraded: list[ReservedItem] = field(default_factory=list)
+
+
+def find_reserved(*, annotator_id: int, batch_id: int, hit_size: int, plan: ControlPlan, dealt: Dealt) -> int | None:
+    """The HIT reserved for this annotator that is due now, made if there is none yet; the membership is locked.
+
+    One of known scores goes before a personal one. None where nothing is due, or nothing to make it of.
+    """
+    with connection.cursor() as cursor:
+        prepared(_WAITING).execute(cursor, {"me": annotator_id, "batch": batch_id})
+        row = cursor.fetchone()
+    if row is not None:
+        return int(row[0])
+    chance = Random(f"{plan.seed}-{annotator_id}-{dealt.n_work}-{dealt.n_gold}-{dealt.n_personal}")  # noqa: S311
+    made = _make_gold(annotator_id, batch_id, hit_size, chance) if _is_gold_due(plan, dealt, annotator_id) else None
+    return made or _make_personal(annotator_id, batch_id, hit_size, plan, dealt, chance)
+
+
+def _is_gold_due(plan: ControlPlan, dealt: Dealt, annotator_id: int) -> bool:
+    every = plan.known_hit_every
+    return bool(every) and dealt.n_work >= plan.due_at(dealt.n_gold + 1, every, who=annotator_id, what="gold")
+
+
+def _make_gold(annotator_id: int, batch_id: int, hit_size: int, chance: Random) -> int | None:
+    with connection.cursor() as cursor:
+        cursor.execute(_KNOWN, {"me": annotator_id, "batch": batch_id})
+        rows = cursor.fetchall()
+    by_passage: dict[int, list[ReservedItem]] = {}
+    for passage, question, candidate, expected, recipe in rows:
+        by_passage.setdefault(passage, []).append(
+            ReservedItem(
+                question, Control.KNOWN_ANSWER, candidate_id=candidate, expected=orjson.loads(expected), recipe=recipe
+            )
+        )
+    if not by_passage:
+        return None
+    passage = chance.choice(list(by_passage))
+    return _create(batch_id, passage, annotator_id, Hit.Purpose.GOLD, by_passage[passage][:hit_size])
+
+
+def _make_personal(
+    annotator_id: int, batch_id: int, hit_size: int, plan: ControlPlan, dealt: Dealt, chance: Random
+) -> int | None:
+    every = plan.repeats_every
+    is_repeat_due = bool(every) and dealt.n_work >= plan.due_at(
+        dealt.n_repeat_hits + 1, every, who=annotator_id, what="repeat"
+    )
+    n_owed = plan.n_degraded_by(dealt.n_work, annotator_id) - dealt.n_degraded
+    fewest = FEWEST_DUE + int(3 * plan.share("owed", annotator_id, dealt.n_personal))
+    n_degraded = min(max(n_owed, FEWEST_DUE), MOST_DEGRADED, hit_size) if n_owed >= fewest else 0
+    n_repeats = min(plan.repeats, hit_size) if is_repeat_due else 0
+    if not n_degraded and not n_repeats:
+        return None
+    found = _askable(annotator_id, batch_id, plan, repeats=bool(n_repeats), degraded=bool(n_degraded))
+    best: tuple[int, int] = (0, 0)
+    choices: list[tuple[int, list[ReservedItem]]] = []
+    for passage, again in found.items():
+        degraded = chance.sample(again.degraded, min(n_degraded, len(again.degraded)))
+        sources = {item.made_from_id for item in degraded}
+        free = [item for item in again.repeats if item.made_from_id not in sources]
+        repeats = chance.sample(free, min(n_repeats, len(free), hit_size - len(degraded)))
+        worth = (len(repeats) if n_repeats else len(degraded), len(degraded))
+        if worth > best:
+            best, choices = worth, []
+        if worth == best and worth > (0, 0):
+            choices.append((passage, [*repeats, *degraded]))
+    if not choices:
+        return None
+    passage, items = chance.choice(choices)
+    return _create(batch_id, passage, annotator_id, Hit.Purpose.PERSONAL, items)
+
+
+def _askable(
+    annotator_id: int, batch_id: int, plan: ControlPlan, *, repeats: bool, degraded: bool
+) -> dict[int, OfPassage]:
+    parameters = {
+        "me": annotator_id,
+        "batch": batch_id,
+        "distance": plan.distance,
+        "back": N_LOOKED_BACK,
+        "repeats": repeats,
+        "degraded": degraded,
+    }
+    with connection.cursor() as cursor:
+        cursor.execute(_RATED, parameters)
+        rows = cursor.fetchall()
+    found: dict[int, OfPassage] = {}
+    for passage, control, source, question, candidate, text, recipe in rows:
+        again = found.setdefault(passage, OfPassage())
+        if control == Control.REPEAT:
+            again.repeats.append(ReservedItem(question, Control.REPEAT, candidate_id=candidate, made_from_id=source))
+        else:
+            again.degraded.append(
+                ReservedItem(question, Control.DEGRADED, made_from_id=source, shown_text=text, recipe=recipe)
+            )
+    return found
+
+
+def _create(
+    batch_id: int, passage_id: int, annotator_id: int, purpose: Hit.Purpose, items: Sequence[ReservedItem]
+) -> int:
+    return places.create_reserved(
+        batch=Batch(pk=batch_id), passage_id=passage_id, annotator_id=annotator_id, purpose=purpose, items=items
+    )
