@@ -9,12 +9,15 @@ from django.db.models import Count, Q
 
 from annotate.batching import MAX_JUDGMENTS, Terms
 from annotate.choosing import Selection
+from annotate.ledgers import pays_anything
 from annotate.models import Batch
 from annotate.numbers import read_numbers
 from projects.errors import Refused
 from projects.models import Candidate, Membership, MinimalPair, Project
 
 NONE = "(none)"
+PAY = ("cents_per_hit", "cents_per_item", "fee_percent")
+"""Fields that a project which pays nothing is not asked."""
 
 
 class NewBatchForm(forms.Form):
@@ -109,6 +112,9 @@ class NewBatchForm(forms.Form):
         self.fields["annotators"].label_from_instance = _name_of  # type: ignore[attr-defined]
         if not MinimalPair.objects.filter(question__dataset__project=project).exists():
             del self.fields["with_pairs"]
+        if not pays_anything(project):
+            for name in PAY:
+                del self.fields[name]
 
     def _offer(self, name: str, counts: Any) -> None:
         """Offer what the project has, with numbers; a single value is no choice."""
@@ -163,9 +169,9 @@ class NewBatchForm(forms.Form):
             judgments=cleaned["judgments"],
             annotators=tuple(cleaned["annotators"]),
             hit_size=cleaned["hit_size"],
-            cents_per_hit=cleaned["cents_per_hit"],
-            cents_per_item=cleaned["cents_per_item"],
-            fee_share=float(cleaned["fee_percent"] / 100),
+            cents_per_hit=cleaned.get("cents_per_hit", 0),
+            cents_per_item=cleaned.get("cents_per_item", 0),
+            fee_share=float(cleaned.get("fee_percent", 0) / 100),
             time_limit_minutes=cleaned["time_limit_minutes"],
             order=Batch.Order(cleaned["order"]),
             priority=cleaned["priority"],

@@ -3,8 +3,9 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from django.db.models import Count, F, Sum
+from django.db.models import Count
 
+from annotate.ledgers import sums_of
 from annotate.models import Assignment, Batch
 from annotate.openings import openings_for
 from annotate.qualifying.admissions import Admission, admissions_for
@@ -70,23 +71,22 @@ def desks_of(memberships: Sequence[Membership]) -> list[Desk]:
 
 
 def earned_by(annotators: Sequence[Membership]) -> dict[int, Earned]:
-    """What each annotator has submitted and earned in the app, by the id of the membership, in one query."""
-    paid = (
+    """What each annotator has submitted in the app and earned by the ledger, by the id of the membership."""
+    submitted = dict(
         Assignment.objects.filter(annotator__in=annotators, state__in=(State.SUBMITTED, State.APPROVED))
         .exclude(hit__batch__kind=Batch.Kind.IMPORTED)
         .order_by()
-        .values("annotator_id")
-        .annotate(
-            n=Count("pk"),
-            cents=Sum(F("hit__batch__cents_per_hit") + F("hit__batch__cents_per_item") * F("layout__len")),
-        )
+        .values_list("annotator_id")
+        .annotate(n=Count("pk"))
     )
-    sums = {row["annotator_id"]: (row["n"], row["cents"] or 0) for row in paid}
-    earned = {}
-    for annotator in annotators:
-        n, cents = sums.get(annotator.pk, (0, 0))
-        earned[annotator.pk] = Earned(n, cents if cents or annotator.project.is_paid else None)
-    return earned
+    sums = sums_of(annotators)
+    return {
+        annotator.pk: Earned(
+            submitted.get(annotator.pk, 0),
+            cents if (cents := sums[annotator.pk].total) or annotator.project.is_paid else None,
+        )
+        for annotator in annotators
+    }
 
 
 def _held_by(annotators: Sequence[Membership]) -> dict[tuple[int, str], Assignment]:

@@ -23,6 +23,8 @@ SETTINGS = (
     "cents_per_item",
     "fee_share",
     "time_limit_minutes",
+    "approve_after_days",
+    "hourly_floor_cents",
 )
 INSTRUCTIONS = Path(__file__).parent / "texts" / "instructions.md"
 

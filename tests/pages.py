@@ -12,6 +12,7 @@ from projects.access import Right
 from projects.models import Membership, Passage, Project, User
 from tests import factories
 from tests.annotate.money import earn
+from tests.annotate.qualification.making import path_samples
 from tests.routes import Route, all_routes
 
 NO_PAGES = (
@@ -58,13 +59,15 @@ def answers_get(user: User, path: str) -> bool:
     return "GET" in client.options(path).headers["Allow"]
 
 
-def samples_of(annotator: Membership, *, batch: int, token: str) -> dict[str, Any]:
+def samples_of(annotator: Membership, *, batch: int, token: str, is_paid: bool = True) -> dict[str, Any]:
     """A value for each parameter of a path, from the project of somebody who has a HIT open in it.
 
-    The token is that of an invitation. The project has an import, and an item that somebody remarked on.
+    The token is that of an invitation. The project has an import, and an item that somebody remarked on. Where it is
+    paid there is a payment too.
     """
     project = annotator.project
     hit = project.batches.get(number=batch).hits.earliest("number")
+    payment = _payment_of(project) if is_paid else 1
     *_, uidb64, reset_token, _ = passwords.link_path(factories.make_user()).split("/")
     return {
         "slug": project.slug,
@@ -84,7 +87,8 @@ def samples_of(annotator: Membership, *, batch: int, token: str) -> dict[str, An
             for route in all_routes()
             if route.name.startswith("annotate:import-")
         },
-        **dict.fromkeys(("annotate:payment-show number", "annotate:payment-file number"), _payment_of(project)),
+        **dict.fromkeys(("annotate:payment-show number", "annotate:payment-file number"), payment),
+        **path_samples(annotator),
     }
 
 

@@ -2,7 +2,7 @@
 
 import uuid
 
-from django.db.models import Count, Q
+from django.db.models import Count, Q, Sum
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -10,7 +10,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
 from annotate.desks import desks_of, earned_by
-from annotate.models import Assignment, Batch
+from annotate.models import Assignment, Batch, LedgerEntry
 from annotate.views.lists import page_of
 from projects.access import ProjectRequest, Right, SignedInRequest, public, requires, signed_in, why_refused
 from projects.markdown import render as render_markdown
@@ -91,12 +91,18 @@ def history(request: ProjectRequest, project: Project) -> HttpResponse:
         .order_by("-opened_at")
     )
     page = page_of(request, mine)
+    pay = dict(
+        LedgerEntry.objects.filter(assignment__in=list(page))
+        .order_by()
+        .values_list("assignment_id")
+        .annotate(cents=Sum("cents"))
+    )
     rows = [
         {
             "assignment": assignment,
             "batch": assignment.hit.batch,
             "n_items": len(assignment.layout),
-            "cents": assignment.hit.batch.cents_per_hit + assignment.hit.batch.cents_per_item * len(assignment.layout),
+            "cents": pay.get(assignment.pk),
         }
         for assignment in page
     ]

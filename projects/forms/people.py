@@ -13,7 +13,7 @@ Role = Membership.Role
 WHAT_ROLES_DO = {
     Role.ANNOTATOR: "Annotator: rates, and sees their own work only",
     Role.RESEARCHER: "Researcher: reads data and results, under pseudonyms",
-    Role.MANAGER: "Manager: imports, opens batches, invites and pays people",
+    Role.MANAGER: "Manager: imports, opens batches, invites people and looks after them",
     Role.OWNER: "Owner: all of it, and decides on managers and settings",
 }
 

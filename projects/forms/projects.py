@@ -13,6 +13,17 @@ from projects.models import Project
 from projects.revising import MOST_CHARACTERS
 
 
+NUMBERS = (
+    "hit_size",
+    "time_limit_minutes",
+    "cents_per_hit",
+    "cents_per_item",
+    "approve_after_days",
+    "hourly_floor_cents",
+)
+"""Settings whose limits are those of the stored value."""
+
+
 class NewProjectForm(forms.Form):
     name = forms.CharField(max_length=120)
     slug = forms.CharField(
@@ -52,15 +63,25 @@ class SettingsForm(forms.Form):
         max_value=Decimal(100),
         help_text="What a crowd platform takes on top of the pay; 0 without one.",
     )
+    approve_after_days = forms.IntegerField(
+        label="Days until HITs are approved by themselves",
+        required=False,
+        help_text="Leave it empty if a manager is to approve each.",
+    )
+    hourly_floor_cents = forms.IntegerField(
+        label="Least pay for an hour, in US cents",
+        required=False,
+        help_text="Where the measured time gives less, managers are warned. Leave it empty for no warning.",
+    )
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        for name in ("hit_size", "time_limit_minutes", "cents_per_hit", "cents_per_item"):
+        for name in NUMBERS:
             _take_limits(self.fields[name], name)
 
     @staticmethod
     def initial_of(project: Project) -> dict[str, Any]:
-        names = ("name", "description", "hit_size", "time_limit_minutes", "cents_per_hit", "cents_per_item")
+        names = ("name", "description", *NUMBERS)
         percent = Decimal(str(project.fee_share)) * 100
         return {**{name: getattr(project, name) for name in names}, "fee_percent": f"{percent.normalize():f}"}
 

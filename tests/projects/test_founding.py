@@ -33,6 +33,8 @@ def settings_form(**over: str) -> dict[str, str]:
         "cents_per_hit": "40",
         "cents_per_item": "0",
         "fee_percent": "0",
+        "approve_after_days": "7",
+        "hourly_floor_cents": "",
         **over,
     }
 

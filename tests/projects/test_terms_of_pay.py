@@ -1,0 +1,54 @@
+"""The settings of pay: when HITs are approved by themselves, and the least that an hour should give."""
+
+from collections.abc import Callable
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+
+from projects.forms.projects import SettingsForm
+from projects.models import LogEntry, Membership, Project
+
+pytestmark = pytest.mark.django_db
+
+SignIn = Callable[[Membership], Client]
+
+
+def save(owner: Membership, client_of: SignIn, **over: str) -> int:
+    sent = {name: "" if value is None else value for name, value in SettingsForm.initial_of(owner.project).items()}
+    address = reverse("projects:project-settings-edit", args=[owner.project.slug])
+    return client_of(owner).post(address, {**sent, **over}).status_code
+
+
+@pytest.mark.parametrize(
+    ("days", "floor", "stored", "said"),
+    [
+        ("3", "900", (3, 900), "by themselves after 3 days"),
+        ("0", "", (0, None), "by themselves, at once"),
+        ("", "0", (None, 0), "by a manager"),
+    ],
+)
+def test_they_are_kept_shown_and_logged(
+    project: Project,
+    owner: Membership,
+    client_of: SignIn,
+    days: str,
+    floor: str,
+    stored: tuple[int | None, int | None],
+    said: str,
+) -> None:
+    assert save(owner, client_of, approve_after_days=days, hourly_floor_cents=floor) == 302
+    project.refresh_from_db()
+    assert (project.approve_after_days, project.hourly_floor_cents) == stored
+    page = client_of(owner).get(reverse("projects:project-settings", args=[project.slug])).content.decode()
+    assert said in page
+    assert ("$9.00" in page) is (floor == "900")
+    assert LogEntry.objects.get(act="change settings").after["approve_after_days"] == stored[0]
+
+
+@pytest.mark.parametrize(
+    "over", [{"approve_after_days": "366"}, {"approve_after_days": "-1"}, {"hourly_floor_cents": "1000001"}]
+)
+def test_limits_hold(project: Project, owner: Membership, client_of: SignIn, over: dict[str, str]) -> None:
+    assert save(owner, client_of, **over) == 200
+    assert not LogEntry.objects.filter(act="change settings").exists()

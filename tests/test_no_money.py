@@ -1,0 +1,108 @@
+"""A project that pays nothing shows no money anywhere."""
+
+import html
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+
+from annotate.models import Batch
+from projects import inviting
+from projects.models import Membership, Project, User
+from tests import counting
+from tests.factories import make_batch, make_corpus
+from tests.pages import addresses, samples_of
+from tests.results.rows import take_file
+
+pytestmark = pytest.mark.django_db
+
+SignIn = Callable[[Membership], Client]
+
+MONEY = re.compile(
+    r"(?<!per )\bcents?\b|\$|\bpay|\bpaid\b|\bunpaid\b|\bearn|\bmoney\b|\bbonus|\bdollars?\b", re.IGNORECASE
+)
+OF_PAY = {
+    *("annotate:payment-list", "annotate:payment-show", "annotate:ledger-show"),
+    "annotate:earnings",
+}
+MAY_NAME_IT = {"projects:project-settings-edit", "projects:project-new"}
+"""Where pay is set, and where a project does not exist yet."""
+LEAST_PAGES = 45
+
+
+def words_of_money(content: str) -> list[str]:
+    text = html.unescape(re.sub(r"<(script|style)\b.*?</\1>|<[^>]*>", " ", content, flags=re.DOTALL))
+    return [text[max(0, found.start() - 30) : found.end() + 30] for found in MONEY.finditer(text)]
+
+
+@pytest.fixture
+def unpaid(project: Project, owner: Membership, annotator: Membership, other_annotator: Membership) -> Project:
+    """Judged, with every state there is, and without a cent."""
+    Project.objects.update(cents_per_hit=0)
+    for member in (owner, annotator, other_annotator):
+        member.project.refresh_from_db()
+    project.refresh_from_db()
+    make_corpus(project, n_passages=8, n_candidates=3, name="more")
+    return project
+
+
+def test_no_page_of_an_unpaid_project_names_money(
+    unpaid: Project,
+    owner: Membership,
+    annotator: Membership,
+    other_annotator: Membership,
+    client_of: SignIn,
+    tmp_path: Path,
+) -> None:
+    counting.make_every_state(make_batch(unpaid, datasets=("more",), name="More"), annotator, other_annotator)
+    take_file(unpaid, "question,reference,candidate\nWho?,Ann,Bob\n", "rows.csv", tmp_path)
+    User.objects.filter(memberships=owner).update(can_create_projects=True)
+    _, token = inviting.create_invitation(actor=owner, role=Membership.Role.RESEARCHER)
+    assert owner.user
+    assert other_annotator.user
+    samples = samples_of(other_annotator, batch=1, token=token, is_paid=False)
+    people = {"owner": owner, "annotator": other_annotator}
+    n_seen, wrong = 0, []
+    for name, who, path in addresses(samples, owner=owner.user, annotator=other_annotator.user):
+        client = client_of(people[who]) if who in people else Client()
+        response = client.get(path)
+        if name in OF_PAY:
+            assert response.status_code == 404, name
+        elif name not in MAY_NAME_IT and response.status_code == 200:
+            n_seen += 1
+            found = words_of_money(response.content.decode())
+            wrong += [f"{name} for {who}: {words}" for words in found]
+    assert not wrong, "\n".join(wrong)
+    assert n_seen >= LEAST_PAGES
+
+
+def test_a_paid_project_does_name_it(project: Project, annotator: Membership, client_of: SignIn) -> None:
+    page = client_of(annotator).get(reverse("annotate:project-desk", args=[project.slug]))
+    assert words_of_money(page.content.decode())
+
+
+def test_the_plan_of_an_unpaid_batch_has_no_money(unpaid: Project, owner: Membership, client_of: SignIn) -> None:
+    client, address = client_of(owner), reverse("annotate:batch-new", args=[unpaid.slug])
+    asked = {
+        "kind": "full",
+        "seed": "0",
+        "judgments": "2",
+        "hit_size": "10",
+        "time_limit_minutes": "60",
+        "order": "breadth",
+        "priority": "0",
+    }
+    plan = client.get(address, asked)
+    assert plan.status_code == 200
+    assert "The plan" in plan.content.decode()
+    assert words_of_money(plan.content.decode()) == []
+    assert client.post(address, {**asked, "cents_per_hit": "40"}).status_code == 302
+    batch = Batch.objects.get()
+    assert not batch.is_paid
+    wanted = client.get(reverse("annotate:batch-wanted", args=[unpaid.slug, batch.number]), {"judgments": "1"})
+    assert words_of_money(wanted.content.decode()) == []
+    log = client.get(reverse("projects:log-list", args=[unpaid.slug]))
+    assert words_of_money(log.content.decode()) == []
