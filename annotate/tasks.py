@@ -5,7 +5,7 @@ import logging
 from celery import shared_task
 from django.db import transaction
 
-from annotate import checking, places, uploading, verifying
+from annotate import checking, places, reviewing, uploading, verifying
 from annotate.models import Import
 from projects import running
 
@@ -26,9 +26,10 @@ def sweep() -> None:
 
 @shared_task(name="annotate.check", ignore_result=True)
 def check() -> None:
-    """Figures and findings of the projects with new work, each project in a transaction of its own."""
+    """Figures, findings and spot checks of the projects with new work, each project in transactions of its own."""
     for project in checking.waiting():
         checking.refresh(project=project)
+        reviewing.draw(project=project)
 
 
 @shared_task(name="annotate.verify", ignore_result=True)

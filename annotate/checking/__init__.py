@@ -43,7 +43,10 @@ LEFT JOIN annotate_annotatorfigures f ON f.annotator_id = m.id
 JOIN LATERAL (
     SELECT count(*) AS n FROM annotate_assignment a
     WHERE a.annotator_id = m.id AND a.state IN ('submitted', 'approved', 'rejected', 'returned')) worked ON worked.n > 0
-WHERE m.kind <> 'unknown' AND m.standing <> 'removed' AND worked.n IS DISTINCT FROM f.n_submitted
+WHERE m.kind <> 'unknown' AND m.standing <> 'removed'
+  AND (worked.n IS DISTINCT FROM f.n_submitted
+       OR EXISTS (SELECT 1 FROM annotate_review r JOIN annotate_assignment a ON a.id = r.assignment_id
+                  WHERE a.annotator_id = m.id AND r.done_at > f.computed_at))
 ORDER BY 1
 """
 

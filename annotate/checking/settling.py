@@ -1,0 +1,43 @@
+"""Findings settled by a person: dismissed, or acted on."""
+
+from collections.abc import Collection
+
+from django.db import transaction
+from django.utils import timezone
+
+from annotate.models import Finding
+from projects import log
+from projects.errors import Refused
+from projects.models import Membership, Project
+
+State = Finding.State
+
+
+@transaction.atomic
+def settle(
+    *, project: Project, findings: Collection[int], actor: Membership, state: str = State.DISMISSED, note: str = ""
+) -> int:
+    """Settle the open ones among these findings of the project; how many that were. Doing it twice changes nothing.
+
+    Raises Refused for a state that settles nothing. Locks the findings in order of their ids.
+    """
+    if state not in (State.DISMISSED, State.ACTED):
+        raise Refused("A finding is dismissed or acted on.")
+    rows = Finding.objects.select_for_update(of=("self",), no_key=True).select_related("annotator")
+    now = timezone.now()
+    n_settled = 0
+    for finding in rows.filter(pk__in=findings, annotator__project=project, state=State.OPEN).order_by("pk"):
+        finding.state, finding.settled_by, finding.settled_at, finding.note = state, actor, now, note
+        finding.updated_at = now
+        finding.save(update_fields=["state", "settled_by", "settled_at", "note", "updated_at"])
+        log.record(
+            project,
+            actor,
+            "dismiss a finding" if state == State.DISMISSED else "act on a finding",
+            finding.annotator,
+            before={"kind": finding.kind, "state": State.OPEN},
+            after={"kind": finding.kind, "state": state},
+            why=note,
+        )
+        n_settled += 1
+    return n_settled

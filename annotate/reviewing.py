@@ -1,0 +1,203 @@
+"""Spot checks: assignments drawn at random, rated blind by a reviewer, then judged fine or poor item by item.
+
+Reviews and their verdicts are rows of their own: no place, gold score or agreement knows of them.
+"""
+
+import hashlib
+import secrets
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from math import floor
+from typing import NamedTuple
+
+from django.db import connection, transaction
+from django.utils import timezone
+
+from annotate import judging
+from annotate.forms import Sent
+from annotate.models import QualityRules, Review, ReviewVerdict
+from projects import log
+from projects.errors import Refused
+from projects.models import Membership, Project
+from projects.rubrics import frozen_criteria
+
+State = Review.State
+SEEDS = 2**62
+
+
+class Submitted(NamedTuple):
+    """A submitted assignment, in the order in which its annotator handed them in."""
+
+    id: int
+    uuid: str
+    is_drawn: bool
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What a reviewer says of one item."""
+
+    is_poor: bool
+    note: str = ""
+
+
+_SUBMITTED = """
+SELECT a.annotator_id, a.id, a.uuid::text, r.id IS NOT NULL
+FROM annotate_assignment a
+JOIN annotate_hit h ON h.id = a.hit_id
+JOIN annotate_batch b ON b.id = h.batch_id AND b.kind <> 'imported'
+JOIN projects_membership m ON m.id = a.annotator_id AND m.standing <> 'removed' AND m.kind IN ('person', 'simulated')
+LEFT JOIN annotate_review r ON r.assignment_id = a.id
+WHERE b.project_id = %s AND a.state IN ('submitted', 'approved')
+ORDER BY a.annotator_id, a.submitted_at, a.id
+"""
+
+
+@transaction.atomic
+def draw(*, project: Project) -> int:
+    """Draw the spot checks that are due; how many were. Nothing is due where the rules ask for none.
+
+    Drawn twice, or by two at once, nothing is drawn a second time: the draw depends on the stored seed alone.
+    """
+    rules = QualityRules.objects.filter(pk=project.pk).first()
+    if rules is None or not (rules.spot_check_share or rules.spot_check_floor):
+        return 0
+    by_annotator: dict[int, list[Submitted]] = {}
+    with connection.cursor() as cursor:
+        cursor.execute(_SUBMITTED, [project.pk])
+        for annotator, *submitted in cursor:
+            by_annotator.setdefault(annotator, []).append(Submitted(*submitted))
+    due = [
+        pk
+        for each in by_annotator.values()
+        for pk in choose(each, share=rules.spot_check_share, least=rules.spot_check_floor, seed=rules.seed)
+    ]
+    return _store(project, due) if due else 0
+
+
+def choose(submitted: Sequence[Submitted], *, share: float, least: int, seed: int) -> list[int]:
+    """Which of an annotator's assignments to draw now, beside those drawn before.
+
+    The work is cut into stretches of 1 / share in the order of submitting, and one is drawn from each full stretch,
+    so that checks are spread over time; then as many more as the floor asks for. Within a stretch the order is a hash
+    of seed and assignment: random, and the same at every draw.
+    """
+    drawn = {each.id for each in submitted if each.is_drawn}
+    before = set(drawn)
+    start = 0
+    for n_due in range(1, floor(len(submitted) * share + 1e-9) + 1):
+        end = min(len(submitted), -int(-n_due / share // 1))
+        stretch = submitted[start:end]
+        if stretch and not drawn & {each.id for each in stretch}:
+            drawn.add(min(stretch, key=lambda each: _chance(seed, each)).id)
+        start = end
+    rest = sorted((each for each in submitted if each.id not in drawn), key=lambda each: _chance(seed, each))
+    drawn |= {each.id for each in rest[: max(0, least - len(drawn))]}
+    return sorted(drawn - before)
+
+
+def _chance(seed: int, submitted: Submitted) -> bytes:
+    return hashlib.sha256(f"{seed}:{submitted.uuid}".encode()).digest()
+
+
+def _store(project: Project, assignment_ids: Collection[int]) -> int:
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """INSERT INTO annotate_review (assignment_id, state) SELECT unnest(%s::bigint[]), 'waiting'
+               ON CONFLICT (assignment_id) DO NOTHING""",
+            [list(assignment_ids)],
+        )
+        n_drawn = int(cursor.rowcount)
+    if n_drawn:
+        log.record(project, None, "draw spot checks", project, after={"drawn": n_drawn})
+    return n_drawn
+
+
+@transaction.atomic
+def set_rules(
+    *, project: Project, actor: Membership, share: float, least: int, thresholds: Mapping[str, float | str]
+) -> QualityRules:
+    """Say what is looked for and how much is spot-checked. The seed is drawn once and stored."""
+    rules, _ = QualityRules.objects.select_for_update().get_or_create(
+        project=project, defaults={"seed": secrets.randbelow(SEEDS)}
+    )
+    before = _said(rules)
+    rules.spot_check_share, rules.spot_check_floor, rules.thresholds = share, least, dict(thresholds)
+    rules.save(update_fields=["spot_check_share", "spot_check_floor", "thresholds"])
+    if _said(rules) != before:
+        log.record(project, actor, "change quality rules", project, before=before, after=_said(rules))
+    return rules
+
+
+@transaction.atomic
+def rate(*, review: Review, reviewer: Membership, sent: Sent) -> Review:
+    """Store the reviewer's own answers, given before the annotator's are seen.
+
+    Raises judging.Incomplete, or Refused for own work and where another reviewer was first.
+    """
+    found = _lock(review, reviewer)
+    if found.state != State.WAITING:
+        raise Refused("This review has been rated already.")
+    criteria = frozen_criteria(found.assignment.hit.batch.rubric_id)
+    key_of = {criterion.id: criterion.key for criterion in criteria}
+    answers: dict[str, dict[str, float | None]] = {}
+    for answer in judging.check(sent, found.assignment.layout, criteria):
+        answers.setdefault(str(answer.item_id), {})[key_of[answer.criterion_id]] = answer.value
+    found.state, found.reviewer, found.answers, found.rated_at = State.RATED, reviewer, answers, timezone.now()
+    found.save(update_fields=["state", "reviewer", "answers", "rated_at"])
+    log.record(reviewer.project, reviewer, "rate for a review", found.assignment.annotator, after={"review": found.pk})
+    return found
+
+
+@transaction.atomic
+def judge(*, review: Review, reviewer: Membership, verdicts: Mapping[int, Verdict]) -> Review:
+    """Mark each item fine or poor, by place in the layout, and finish the review.
+
+    Raises Refused for own work, before the blind rating, for another's review, a second time, or with an item left out.
+    """
+    found = _lock(review, reviewer)
+    if found.state == State.DONE:
+        raise Refused("This review is finished.")
+    if found.state == State.WAITING:
+        raise Refused("Rate the items yourself first.")
+    if found.reviewer_id != reviewer.pk:
+        raise Refused("Another reviewer is at this review.")
+    layout = found.assignment.layout
+    left_out = [place + 1 for place in range(len(layout)) if place not in verdicts]
+    if left_out:
+        raise Refused(f"Mark every item fine or poor. Still open: {', '.join(map(str, left_out))}.")
+    ReviewVerdict.objects.bulk_create(
+        ReviewVerdict(review=found, item_id=item, is_poor=verdicts[place].is_poor, note=verdicts[place].note)
+        for place, item in enumerate(layout)
+    )
+    found.state, found.done_at = State.DONE, timezone.now()
+    found.save(update_fields=["state", "done_at"])
+    n_poor = sum(verdicts[place].is_poor for place in range(len(layout)))
+    after = {"review": found.pk, "poor": n_poor, "of": len(layout)}
+    log.record(reviewer.project, reviewer, "finish a review", found.assignment.annotator, after=after)
+    return found
+
+
+def why_not_review(review: Review, reviewer: Membership) -> str:
+    """The sentence that says why this is not theirs to review; empty when it is."""
+    if review.assignment.annotator_id == reviewer.pk:
+        return "This is your own work. Another manager has to review it."
+    if review.reviewer_id not in (None, reviewer.pk) and review.state != State.DONE:
+        return "Another reviewer is at this review."
+    return ""
+
+
+def _lock(review: Review, reviewer: Membership) -> Review:
+    reviews = Review.objects.select_for_update(of=("self",), no_key=True)
+    found = reviews.select_related("assignment__annotator", "assignment__hit__batch").get(pk=review.pk)
+    if found.assignment.annotator_id == reviewer.pk:
+        raise Refused("This is your own work. Another manager has to review it.")
+    return found
+
+
+def _said(rules: QualityRules) -> dict[str, object]:
+    return {
+        "spot_check_share": rules.spot_check_share,
+        "spot_check_floor": rules.spot_check_floor,
+        "thresholds": rules.thresholds,
+    }
