@@ -4,10 +4,6 @@ from tests import ground
 
 ground.prepare()
 
-import django  # noqa: E402
-
-django.setup()
-
 import os  # noqa: E402
 from collections.abc import Iterator  # noqa: E402
 from dataclasses import dataclass  # noqa: E402

@@ -15,7 +15,9 @@ from contextlib import contextmanager
 from typing import IO
 from urllib.parse import quote, urlencode
 
+import django
 from celery import Celery
+from django.conf import settings
 
 from config import embedded, env, guardian
 
@@ -27,13 +29,14 @@ _claims: list[IO[bytes]] = []
 
 
 def prepare() -> None:
-    """Point the environment at servers that hold nothing worth keeping, and start them."""
+    """Point the environment at servers that hold nothing worth keeping, start them, and set Django up."""
+    if settings.configured:
+        raise RuntimeError("Django's settings were read before the servers of the tests were known.")
     is_controller = "PYTEST_XDIST_WORKER" not in os.environ
     if is_controller:
         os.environ["ENV_FILE"] = ""  # never the developer's own
         os.environ["DATA_DIR"] = _claim_data_dir()
         os.environ["EMBEDDED_FSYNC"] = "0"
-        os.environ["DJANGO_SETTINGS_MODULE"] = "config.settings"
         os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "1"  # Playwright keeps a loop in the test's thread
         os.environ.setdefault("SECRET_KEY", secrets.token_urlsafe(48))
         os.environ["ALLOWED_HOSTS"] = "localhost,127.0.0.1,testserver"
@@ -41,6 +44,9 @@ def prepare() -> None:
             os.environ.pop(name, None)
     embedded.ensure_running()
     os.environ["REDIS_URL"] = _broker(os.environ.get("REDIS_URL", ""))
+    os.environ["DJANGO_SETTINGS_MODULE"] = "config.settings"
+    django.setup()
+    del os.environ["DJANGO_SETTINGS_MODULE"]  # a process of xdist that inherits it reads the settings too early
 
 
 def _claim_data_dir() -> str:
@@ -67,7 +73,6 @@ def _broker(external: str) -> str:
 
 def environment() -> dict[str, str]:
     """The environment of a process that works on the test's database and broker."""
-    from django.conf import settings
     from django.db import connection
 
     found = connection.settings_dict
@@ -75,6 +80,7 @@ def environment() -> dict[str, str]:
     host = quote(found["HOST"], safe="") + (f":{found['PORT']}" if found["PORT"] else "")
     return {
         **os.environ,
+        "DJANGO_SETTINGS_MODULE": "config.settings",
         "DATABASE_URL": f"postgres://{login}@{host}/{quote(found['NAME'])}",
         "SECRET_KEY": settings.SECRET_KEY,
     }
