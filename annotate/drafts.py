@@ -6,6 +6,7 @@ stamp wins; clearing an answer is an answer too. A stamp from the future is capp
 
 import math
 import uuid
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
@@ -22,6 +23,8 @@ from projects.models import Membership
 from projects.rubrics import CriterionOnPage, frozen_criteria
 
 MAX_BYTES = 256 * 1024
+PASSED = "passed"
+"""How many items are fixed, where they are shown one at a time: what comes for those changes nothing any more."""
 
 _CLOSED = {
     Assignment.State.SUBMITTED: "This HIT is already submitted.",
@@ -58,34 +61,49 @@ def save_form(*, annotator: Membership, assignment_uuid: uuid.UUID, sent: Sent) 
     """
     assignment = lock_assignment(annotator, assignment_uuid)
     scales = {criterion.key: criterion.scale for criterion in frozen_criteria(assignment.rubric_id)}
-    stamp = timezone.now().timestamp() * 1000
-    answers = {
-        place: {
-            key: [value, stamp]
-            for key, value in values.items()
-            if key in scales and not check_value(scales[key], value)
-        }
+    valid = {
+        place: {key: value for key, value in values.items() if key in scales and not check_value(scales[key], value)}
         for place, values in sent.values.items()
-    }
-    parts: dict[str, dict[int, Any]] = {
-        "answers": answers,
-        **{
-            part: {place: [value, stamp] for place, value in entries.items()}
-            for part, entries in (
-                ("cannot", sent.cannot),
-                ("comments", sent.comments),
-                ("flags", dict.fromkeys(sent.flags, True)),
-            )
-        },
     }
     n_items = len(assignment.layout)
     form: dict[str, Any] = {
-        part: {str(place): entry for place, entry in entries.items() if place < n_items}
-        for part, entries in parts.items()
+        part: {place: entry for place, entry in entries.items() if int(place) < n_items}
+        for part, entries in stamped(replace(sent, values=valid), timezone.now().timestamp() * 1000).items()
     }
     if sent.seconds:
         form["seconds"] = sent.seconds
     save(annotator=annotator, assignment_uuid=assignment_uuid, sent=form)
+
+
+def stamped(sent: Sent, stamp: float) -> dict[str, dict[str, Any]]:
+    """A form's content as a draft keeps it, every entry with this stamp."""
+    return {
+        "answers": {
+            str(place): {key: [value, stamp] for key, value in values.items()} for place, values in sent.values.items()
+        },
+        "cannot": {str(place): [value, stamp] for place, value in sent.cannot.items()},
+        "comments": {str(place): [value, stamp] for place, value in sent.comments.items()},
+        "flags": {str(place): [True, stamp] for place in sent.flags},
+    }
+
+
+def content_of(draft: dict[str, Any]) -> Sent:
+    """What a draft says, as a form would."""
+    texts = {
+        part: {int(place): value for place, (value, _) in draft.get(part, {}).items() if value}
+        for part in ("cannot", "comments", "flags")
+    }
+    values: dict[int, dict[str, float | str]] = {
+        int(place): {key: value for key, (value, _) in entries.items() if value is not None}
+        for place, entries in draft.get("answers", {}).items()
+    }
+    return Sent(
+        values={place: entries for place, entries in values.items() if entries and place not in texts["cannot"]},
+        cannot=texts["cannot"],
+        flags=frozenset(texts["flags"]),
+        comments=texts["comments"],
+        seconds=draft.get("seconds"),
+    )
 
 
 def merge(
@@ -93,8 +111,9 @@ def merge(
 ) -> dict[str, Any]:
     """The newer of stored and sent, answer by answer; neither argument is changed."""
     latest = now.timestamp() * 1000
-    merged: dict[str, Any] = {part: dict(stored.get(part, {})) for part in ("answers", "cannot", "flags", "comments")}
-    for place, answers in _entries(sent, "answers", n_items):
+    merged = _copied(stored)
+    passed = stored.get(PASSED, 0)
+    for place, answers in _entries(sent, "answers", n_items, passed):
         if not isinstance(answers, dict):
             raise Refused("A draft's answers are given by criterion.")
         kept = dict(merged["answers"].get(place, {}))
@@ -108,7 +127,7 @@ def merge(
             _keep(kept, key, value, stamp)
         merged["answers"][place] = kept
     for part, is_valid in (("cannot", _is_text), ("comments", _is_text), ("flags", lambda v: isinstance(v, bool))):
-        for place, entry in _entries(sent, part, n_items):
+        for place, entry in _entries(sent, part, n_items, passed):
             value, stamp = _stamped(entry, latest)
             if value is not None and not is_valid(value):
                 raise Refused(f"That is nothing for “{part}” in a draft.")
@@ -124,14 +143,20 @@ def merge(
     return merged
 
 
-def _entries(sent: dict[str, Any], part: str, n_items: int) -> list[tuple[str, Any]]:
+def _copied(stored: dict[str, Any]) -> dict[str, Any]:
+    """Every part of a draft that answers are merged into, and how many items are fixed."""
+    parts: dict[str, Any] = {part: dict(stored.get(part, {})) for part in ("answers", "cannot", "flags", "comments")}
+    return parts | ({PASSED: stored[PASSED]} if PASSED in stored else {})
+
+
+def _entries(sent: dict[str, Any], part: str, n_items: int, passed: int) -> list[tuple[str, Any]]:
     entries = sent.get(part, {})
     if not isinstance(entries, dict):
         raise Refused(f"“{part}” in a draft is given by place.")
     for place in entries:
         if not (place.isascii() and place.isdigit() and len(place) < 4 and int(place) < n_items):
             raise Refused("That place is not in this HIT.")
-    return [(str(int(place)), entry) for place, entry in entries.items()]
+    return [(str(int(place)), entry) for place, entry in entries.items() if int(place) >= passed]
 
 
 def _stamped(entry: Any, latest: float) -> tuple[Any, float]:

@@ -40,6 +40,13 @@ class Gone(Refused):
         self.state = state
 
 
+class OneAtATime(Refused):
+    """A whole form came for a HIT whose items are answered one at a time."""
+
+
+SETTLED = (Assignment.State.SUBMITTED, Assignment.State.APPROVED, Assignment.State.REJECTED)
+
+
 @dataclass(frozen=True)
 class Submitted:
     """How a submit ended: whether it was a repeat of one already stored, and how it counts."""
@@ -49,28 +56,24 @@ class Submitted:
 
 
 @transaction.atomic
-def submit(*, annotator: Membership, assignment_uuid: uuid.UUID, sent: Sent) -> Submitted:
+def submit(*, annotator: Membership, assignment_uuid: uuid.UUID, sent: Sent, is_stepped: bool = False) -> Submitted:
     """Store a HIT's answers, once.
 
     The same content again changes nothing and says so; other content raises Conflict. An expired assignment
-    counts if its place is still free and is surplus if not. Raises Incomplete, Conflict, Gone, or
+    counts if its place is still free and is surplus if not. Raises Incomplete, Conflict, Gone, OneAtATime, or
     Assignment.DoesNotExist. Locks the membership, the assignment, then the HIT.
     """
     lock_annotator(annotator)
     assignment = lock_assignment(annotator, assignment_uuid)
     criteria = frozen_criteria(assignment.rubric_id)
     sha256 = content_sha256(sent)
-    if assignment.state in (Assignment.State.SUBMITTED, Assignment.State.APPROVED, Assignment.State.REJECTED):
+    if assignment.state in SETTLED:
         if assignment.answers_sha256 != sha256:
             raise Conflict("This HIT was submitted before, with other answers. The first ones are kept.")
         return Submitted(was_stored=True, mark=assignment.mark)
-    if assignment.state == Assignment.State.RETURNED:
-        raise Gone("You returned this HIT, so it takes no answers any more.", assignment.state)
-    refusal = why_refused(annotator, Right.WORK)
-    if refusal:
-        raise Gone(refusal, "suspended")
-    if assignment.state == Assignment.State.WITHDRAWN:
-        raise Gone("This HIT was taken back by the project. Your draft is kept.", assignment.state)
+    refuse_unless_open(annotator, assignment)
+    if assignment.presentation == Batch.Presentation.ONE and not is_stepped:
+        raise OneAtATime("The items of this HIT are rated one at a time.")
     answers = check(sent, assignment.layout, criteria)
     seconds = sent.seconds if sent.seconds and len(sent.seconds) == len(assignment.layout) else None
     mark = places.finish(
@@ -83,6 +86,17 @@ def submit(*, annotator: Membership, assignment_uuid: uuid.UUID, sent: Sent) -> 
     )
     _write_remarks(assignment, sent)
     return Submitted(was_stored=False, mark=mark)
+
+
+def refuse_unless_open(annotator: Membership, assignment: LockedAssignment) -> None:
+    """Raise Gone for an assignment that takes no answers any more, or from somebody who may not work; both locked."""
+    if assignment.state == Assignment.State.RETURNED:
+        raise Gone("You returned this HIT, so it takes no answers any more.", assignment.state)
+    refusal = why_refused(annotator, Right.WORK)
+    if refusal:
+        raise Gone(refusal, "suspended")
+    if assignment.state == Assignment.State.WITHDRAWN:
+        raise Gone("This HIT was taken back by the project. Your draft is kept.", assignment.state)
 
 
 def check(sent: Sent, layout: list[int], criteria: tuple[CriterionOnPage, ...]) -> list[Answer]:

@@ -20,7 +20,7 @@ SELECT standing, is_annotator, role FROM projects_membership WHERE id = %(me)s::
 
 _ASSIGNMENT = """
 SELECT a.id, a.uuid, a.hit_id, a.annotator_id, a.state, a.mark, a.layout, a.answers_sha256, a.opened_at, a.extended_at,
-       b.rubric_id, b.state, b.time_limit_minutes
+       b.rubric_id, b.state, b.time_limit_minutes, b.presentation
 FROM annotate_assignment a
 JOIN annotate_hit h ON h.id = a.hit_id
 JOIN annotate_batch b ON b.id = h.batch_id
@@ -45,6 +45,7 @@ class LockedAssignment:
     rubric_id: int
     batch_state: str
     time_limit_minutes: int
+    presentation: str
 
 
 def lock_annotator(annotator: Membership) -> None:

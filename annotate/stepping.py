@@ -1,0 +1,94 @@
+"""Stepping: items shown one at a time; an answer is final once the next item is asked for, and nobody looks back."""
+
+import uuid
+from dataclasses import replace
+from typing import Any
+
+from django.db import transaction
+from django.utils import timezone
+
+from annotate.drafts import PASSED, content_of, stamped
+from annotate.forms import Sent
+from annotate.judging import SETTLED, Incomplete, Submitted, check, refuse_unless_open, submit
+from annotate.locking import lock_annotator, lock_assignment
+from annotate.models import Draft
+from projects.errors import Refused
+from projects.models import Membership
+from projects.rubrics import frozen_criteria
+
+
+class AlreadyAnswered(Refused):
+    """The item was answered before, otherwise; the first answer stays."""
+
+
+@transaction.atomic
+def answer_item(*, annotator: Membership, assignment_uuid: uuid.UUID, place: int, sent: Sent) -> Submitted | None:
+    """Fix the answer to one item, and submit the HIT with the last one; None while items are left.
+
+    The same answer again changes nothing. Raises AlreadyAnswered for another one, Refused for an item that is not yet
+    shown, Incomplete, Gone, or Assignment.DoesNotExist. Locks the membership, then the assignment.
+    """
+    lock_annotator(annotator)
+    assignment = lock_assignment(annotator, assignment_uuid)
+    if assignment.state in SETTLED:
+        return Submitted(was_stored=True, mark=assignment.mark)
+    refuse_unless_open(annotator, assignment)
+    draft = Draft.objects.filter(pk=assignment.id).first() or Draft(pk=assignment.id)
+    passed = draft.answers.get(PASSED, 0)
+    here = _only(sent, place)
+    if place < passed:
+        if _only(content_of(draft.answers), place) != replace(here, seconds=None, has_odd_times=False):
+            raise AlreadyAnswered(f"Your first answer to item {place + 1} stays as it was.")
+        return None
+    if place != passed or place >= len(assignment.layout):
+        raise Refused("That item is not open yet. This is the next one.")
+    _check(here, place, assignment.layout, assignment.rubric_id)
+    draft.answers = _fixed(draft.answers, here, place, len(assignment.layout))
+    draft.updated_at = timezone.now()
+    draft.save()
+    if place + 1 < len(assignment.layout):
+        return None
+    whole = replace(content_of(draft.answers), has_odd_times=sent.has_odd_times)
+    return submit(annotator=annotator, assignment_uuid=assignment_uuid, sent=whole, is_stepped=True)
+
+
+def _only(sent: Sent, place: int) -> Sent:
+    """What a form says of one item."""
+
+    def here(entries: dict[int, Any]) -> dict[int, Any]:
+        return {place: entries[place]} if place in entries else {}
+
+    return replace(
+        sent,
+        values={} if place in sent.cannot else here(sent.values),
+        cannot=here(sent.cannot),
+        flags=sent.flags & {place},
+        comments=here(sent.comments),
+    )
+
+
+def _check(here: Sent, place: int, layout: list[int], rubric_id: int) -> None:
+    alone = replace(
+        here,
+        values={0: here.values[place]} if here.values else {},
+        cannot={0: here.cannot[place]} if here.cannot else {},
+    )
+    try:
+        check(alone, [layout[place]], frozen_criteria(rubric_id))
+    except Incomplete as refusal:
+        raise Incomplete({place: refusal.errors[0]}) from refusal
+
+
+def _fixed(stored: dict[str, Any], here: Sent, place: int, n_items: int) -> dict[str, Any]:
+    """The draft with this item's answer as the form gives it, whatever was kept of it before."""
+    stamp = timezone.now().timestamp() * 1000
+    new = stamped(here, stamp)
+    draft: dict[str, Any] = {**stored, PASSED: place + 1}
+    for part, entries in new.items():
+        draft[part] = {**stored.get(part, {}), **entries}
+        if str(place) not in entries:
+            draft[part].pop(str(place), None)
+    if here.seconds and len(here.seconds) == n_items:
+        before = stored.get("seconds") or [0.0] * n_items
+        draft["seconds"] = [max(pair) for pair in zip(here.seconds, before, strict=True)]
+    return draft
