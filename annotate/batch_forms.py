@@ -7,10 +7,11 @@ from django import forms
 from django.core.exceptions import ValidationError
 from django.db.models import Count, Q
 
+from annotate import trials
 from annotate.batching import MAX_JUDGMENTS, Terms
 from annotate.choosing import Selection
 from annotate.ledgers import pays_anything
-from annotate.models import Batch
+from annotate.models import Batch, QualificationTest
 from annotate.numbers import read_numbers
 from projects.errors import Refused
 from projects.models import Candidate, Membership, MinimalPair, Project
@@ -20,15 +21,31 @@ PAY = ("cents_per_hit", "cents_per_item", "fee_percent")
 """Fields that a project which pays nothing is not asked."""
 
 
+class TrialField(forms.ModelChoiceField[Batch]):
+    def label_from_instance(self, obj: Batch) -> str:
+        return f"{obj.number} · {obj.name} ({obj.get_state_display()})"
+
+
 class NewBatchForm(forms.Form):
     """What a batch takes and how it is worked on."""
 
     name = forms.CharField(required=False, max_length=120, help_text="Left empty, it is called by its number.")
     kind = forms.ChoiceField(
         label="Stage",
-        choices=[(Batch.Kind.FULL, "Full collection"), (Batch.Kind.TRIAL, "Trial: to try out instructions first")],
+        choices=[(Batch.Kind.FULL, "Full collection"), (Batch.Kind.TRIAL, "Trial")],
         initial=Batch.Kind.FULL,
+        widget=forms.HiddenInput,
+    )
+    trial = TrialField(
+        label="Trial", queryset=Batch.objects.none(), required=False, to_field_name="number", empty_label=None
+    )
+    use_of_trial = forms.ChoiceField(
+        label="What becomes of the trial",
+        choices=[(value, label.capitalize()) for value, label in Batch.UseOfTrial.choices],
+        initial=Batch.UseOfTrial.LEAVE_OUT,
+        required=False,
         widget=forms.RadioSelect,
+        help_text="Its judgments are kept apart from the results unless they are counted here.",
     )
     datasets = forms.MultipleChoiceField(required=False, widget=forms.CheckboxSelectMultiple)
     splits = forms.MultipleChoiceField(required=False, widget=forms.CheckboxSelectMultiple)
@@ -60,6 +77,12 @@ class NewBatchForm(forms.Form):
         required=False,
         widget=forms.CheckboxSelectMultiple,
         help_text="Each of them rates everything, and nobody else does.",
+    )
+    requires_qualification = forms.BooleanField(
+        label="Only qualified annotators",
+        required=False,
+        initial=True,
+        help_text="As long as the project's qualification test is open.",
     )
     hit_size = forms.IntegerField(
         label="HIT size", min_value=1, max_value=100, help_text="Candidates on a page, at most; all of one passage."
@@ -110,11 +133,25 @@ class NewBatchForm(forms.Form):
             .select_related("user")
         )
         self.fields["annotators"].label_from_instance = _name_of  # type: ignore[attr-defined]
+        self._offer_stages()
         if not MinimalPair.objects.filter(question__dataset__project=project).exists():
             del self.fields["with_pairs"]
         if not pays_anything(project):
             for name in PAY:
                 del self.fields[name]
+
+    def _offer_stages(self) -> None:
+        """Ask about the trial and the test only where there are any."""
+        found = trials.trials_of(self.project)
+        if self["kind"].value() == Batch.Kind.TRIAL or not found:
+            del self.fields["trial"], self.fields["use_of_trial"]
+        else:
+            self.fields["trial"].queryset = found  # type: ignore[attr-defined]
+            self.fields["trial"].initial = found[0].number
+            if len(found) == 1:
+                self.fields["trial"].widget = forms.HiddenInput()
+        if not QualificationTest.objects.filter(project=self.project).exists():
+            del self.fields["requires_qualification"]
 
     def _offer(self, name: str, counts: Any) -> None:
         """Offer what the project has, with numbers; a single value is no choice."""
@@ -127,13 +164,16 @@ class NewBatchForm(forms.Form):
         ]
 
     @staticmethod
-    def initial_of(project: Project) -> dict[str, Any]:
+    def initial_of(project: Project, kind: str = "") -> dict[str, Any]:
+        is_trial = kind == Batch.Kind.TRIAL
         names = ("hit_size", "cents_per_hit", "cents_per_item", "time_limit_minutes")
         percent = Decimal(str(project.fee_share)) * 100
         return {
             **{name: getattr(project, name) for name in names},
             "fee_percent": f"{percent.normalize():f}",
-            "judgments": 1,
+            "kind": Batch.Kind.TRIAL if is_trial else Batch.Kind.FULL,
+            "sample": trials.N_CANDIDATES if is_trial else None,
+            "judgments": trials.N_JUDGMENTS if is_trial else 1,
         }
 
     def clean(self) -> dict[str, Any]:
@@ -160,6 +200,12 @@ class NewBatchForm(forms.Form):
             with_pairs=cleaned.get("with_pairs", False),
         )
 
+    def _trial(self) -> Batch | None:
+        """The trial that something was said about: the one chosen, or the newest."""
+        if not self.cleaned_data.get("use_of_trial"):
+            return None
+        return self.cleaned_data.get("trial") or trials.trials_of(self.project).first()
+
     def terms(self) -> Terms:
         cleaned = self.cleaned_data
         share = cleaned["max_share_percent"]
@@ -168,6 +214,9 @@ class NewBatchForm(forms.Form):
             kind=Batch.Kind(cleaned["kind"]),
             judgments=cleaned["judgments"],
             annotators=tuple(cleaned["annotators"]),
+            requires_qualification=cleaned.get("requires_qualification", True),
+            trial=self._trial(),
+            use_of_trial=cleaned.get("use_of_trial", "") if self._trial() else "",
             hit_size=cleaned["hit_size"],
             cents_per_hit=cleaned.get("cents_per_hit", 0),
             cents_per_item=cleaned.get("cents_per_item", 0),

@@ -8,12 +8,13 @@ from random import Random
 from django.db import connection, transaction
 from django.db.models import BooleanField, ExpressionWrapper, Max, Q
 
-from annotate import places
-from annotate.choosing import Row, Selection, choose
+from annotate import places, trials
+from annotate.choosing import Row, Selection, candidates_of, choose
 from annotate.controls.plans import ControlPlan, check_plan
 from annotate.costs import Cost, cost_of, seconds_per_item
 from annotate.cutting import cut_passage
 from annotate.models import Batch, BatchAnnotator, Item
+from annotate.models.plan import OverlapPlan
 from annotate.places import NewHit
 from projects import log
 from projects.errors import Refused
@@ -41,6 +42,10 @@ class Terms:
     max_hits_per_day: int | None = None
     max_share: float | None = None
     annotators: tuple[Membership, ...] = ()
+    requires_qualification: bool = True
+    trial: Batch | None = None
+    use_of_trial: str = ""
+    plan: OverlapPlan | None = None
     presentation: Batch.Presentation = Batch.Presentation.PAGE
     controls: ControlPlan = field(default_factory=ControlPlan)
 
@@ -54,6 +59,8 @@ class Plan:
     n_passages: int
     n_datasets: int
     n_in_other_batches: int
+    n_left_out: int
+    n_had: int
     n_hits: int
     judgments: int
     n_assignments: int
@@ -65,25 +72,29 @@ class Plan:
 def plan(*, project: Project, selection: Selection, terms: Terms) -> Plan:
     """Say what a batch would hold, take and cost. Raises Refused where it could not be made."""
     terms = check_terms(project, terms)
-    rows = choose(project, selection)
+    rows = _choose(project, selection, terms)
     hits = list(cut(rows, _asserted(terms.hit_size) - terms.controls.room))
     rubric = current_rubric(project)
     judgments = _asserted(terms.judgments)
     taken = [row.candidate for row in rows]
+    n_assignments = sum(judgments - hit[0].n_had for hit in hits)
+    n_judgments = sum(judgments - row.n_had for row in rows)
     return Plan(
         n_candidates=len(rows),
         n_questions=len({row.question for row in rows}),
         n_passages=len({row.passage for row in rows}),
         n_datasets=len({row.dataset for row in rows}),
         n_in_other_batches=_n_in_batches(project, taken),
+        n_left_out=_n_left_out(project, selection, terms),
+        n_had=sum(row.n_had for row in rows),
         n_hits=len(hits),
         judgments=judgments,
-        n_assignments=len(hits) * judgments,
-        n_judgments=len(rows) * judgments,
-        n_values=len(rows) * judgments * (rubric.criteria.count() if rubric else 1),
+        n_assignments=n_assignments,
+        n_judgments=n_judgments,
+        n_values=n_judgments * (rubric.criteria.count() if rubric else 1),
         cost=cost_of(
-            n_assignments=len(hits) * judgments,
-            n_items=len(rows) * judgments,
+            n_assignments=n_assignments,
+            n_items=n_judgments,
             cents_per_hit=_asserted(terms.cents_per_hit),
             cents_per_item=_asserted(terms.cents_per_item),
             fee_share=terms.fee_share or 0.0,
@@ -106,7 +117,7 @@ def create_batch(
     rubric = current_rubric(project)
     if rubric is None:
         raise Refused("This project has no rubric yet. Choose one in the settings, then make the batch.")
-    rows = choose(project, selection)
+    rows = _choose(project, selection, terms)
     number = next_number(project)
     batch = Batch.objects.create(
         project=project,
@@ -129,6 +140,10 @@ def create_batch(
         rubric=rubric,
         instructions=Instructions.objects.filter(project=project).order_by("-version").first(),
         has_named_annotators=bool(terms.annotators),
+        requires_qualification=terms.requires_qualification,
+        trial=terms.trial,
+        use_of_trial=terms.use_of_trial,
+        plan=terms.plan,
         selection=selection.as_json(),
         seed=selection.seed,
         created_by=actor,
@@ -163,16 +178,22 @@ def check_terms(project: Project, terms: Terms) -> Terms:
         ),
     )
     _check_ranges(filled)
+    trials.check_use(
+        project, kind=filled.kind, trial=filled.trial, use=filled.use_of_trial, rubric=current_rubric(project)
+    )
     return filled
 
 
 def cut(rows: Sequence[Row], hit_size: int) -> Iterator[list[Row]]:
-    """HITs in canonical order: of one passage each, or of one question each where there is no passage to read."""
+    """HITs in canonical order: of one passage each, or of one question each where there is no passage to read.
 
-    def home(row: Row) -> tuple[int, int]:
-        return (row.passage, 0 if row.has_passage_text else row.question)
+    Candidates that have had another number of judgments are cut apart: every candidate of a HIT wants as many.
+    """
 
-    for _, members in groupby(rows, key=home):
+    def home(row: Row) -> tuple[int, int, int]:
+        return (row.passage, row.n_had, 0 if row.has_passage_text else row.question)
+
+    for _, members in groupby(sorted(rows, key=home) if any(row.n_had for row in rows) else rows, key=home):
         here = {row.candidate: row for row in members}
         groups = [[row.candidate for row in group] for _, group in groupby(here.values(), key=lambda row: row.question)]
         for hit in cut_passage(groups, hit_size):
@@ -181,7 +202,7 @@ def cut(rows: Sequence[Row], hit_size: int) -> Iterator[list[Row]]:
 
 def describe(batch: Batch) -> dict[str, object]:
     """What the log keeps of a batch."""
-    return {
+    described: dict[str, object] = {
         "number": batch.number,
         "state": batch.state,
         "judgments": batch.judgments,
@@ -189,16 +210,29 @@ def describe(batch: Batch) -> dict[str, object]:
         "items": batch.n_items,
         "selection": batch.selection,
     }
+    if batch.trial is not None:
+        described |= {"trial": batch.trial.number, "use_of_trial": batch.use_of_trial}
+    if batch.plan is not None:
+        described["plan"] = batch.plan.number
+    return described
 
 
 def _write_hits(batch: Batch, rows: Sequence[Row]) -> None:
+    had = trials.counted_for(batch)
+    rows = [replace(row, n_had=had.get(row.candidate, 0)) for row in rows] if had else rows
     hits = list(cut(rows, batch.hit_size - ControlPlan.read(batch.control_plan).room))
     keys = list(range(len(hits)))
     Random(batch.seed).shuffle(keys)  # noqa: S311 - to be repeated, not to be secret
     places.create_hits(
         batch,
         [
-            NewHit(number, hit[0].passage, batch.first_queue_key(key), [(row.candidate, row.question) for row in hit])
+            NewHit(
+                number,
+                hit[0].passage,
+                batch.first_queue_key(key),
+                [(row.candidate, row.question) for row in hit],
+                batch.judgments - hit[0].n_had,
+            )
             for number, (hit, key) in enumerate(zip(hits, keys, strict=True), start=1)
         ],
     )
@@ -233,6 +267,31 @@ def analyze() -> None:
         cursor.execute("ANALYZE annotate_batch, annotate_hit, annotate_item, annotate_assignment")
 
 
+def _choose(project: Project, selection: Selection, terms: Terms) -> list[Row]:
+    """The candidates that the batch is to collect, with what the trial has given them where that counts."""
+    use = Batch.UseOfTrial
+    rows = choose(project, selection, but=terms.trial if terms.use_of_trial == use.LEAVE_OUT else None)
+    if terms.trial is None or terms.use_of_trial != use.COUNT or terms.plan is not None:
+        return rows
+    had = trials.judgments_had(terms.trial)
+    wanting = [replace(row, n_had=had.get(row.candidate, 0)) for row in rows]
+    wanting = [row for row in wanting if row.n_had < _asserted(terms.judgments)]
+    if not wanting:
+        raise Refused("The trial has given all these candidates as many judgments: nothing is left to collect.")
+    return wanting
+
+
+def _n_left_out(project: Project, selection: Selection, terms: Terms) -> int:
+    """How many candidates of the choice the batch leaves to the trial."""
+    if terms.trial is None or terms.use_of_trial == Batch.UseOfTrial.ANEW:
+        return 0
+    in_trial = candidates_of(project, selection).filter(items__hit__batch=terms.trial).distinct().count()
+    if terms.use_of_trial == Batch.UseOfTrial.LEAVE_OUT or terms.plan is not None:
+        return in_trial
+    had = trials.judgments_had(terms.trial, candidates_of(project, selection).values_list("pk", flat=True))
+    return sum(n >= _asserted(terms.judgments) for n in had.values())
+
+
 def _check_named(project: Project, terms: Terms) -> int:
     for person in terms.annotators:
         if person.project_id != project.pk or not person.is_annotator or not person.is_active:
@@ -244,6 +303,11 @@ def _check_named(project: Project, terms: Terms) -> int:
         raise Refused(
             f"Each of the {n_named} named annotators rates everything, so a candidate gets {n_named} judgments, "
             f"not {terms.judgments}."
+        )
+    if terms.use_of_trial == Batch.UseOfTrial.COUNT:
+        raise Refused(
+            "Each named annotator rates everything, so the trial's judgments cannot be counted. Leave its candidates "
+            "out, or collect them anew."
         )
     if terms.max_hits_per_annotator is not None or terms.max_share is not None:
         raise Refused("Each named annotator rates everything, so no cap on their HITs can be set.")

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from django.db.models import BooleanField, ExpressionWrapper, Q, QuerySet
 
 from annotate.cutting import sample_passages
+from annotate.models import Batch, Item
 from projects.errors import Refused
 from projects.models import Candidate, Membership, Project
 
@@ -45,16 +46,21 @@ class Row:
     passage: int
     dataset: str
     has_passage_text: bool
+    n_had: int = 0
+    """Judgments that count towards the number wanted and are there already."""
 
 
-def choose(project: Project, selection: Selection) -> list[Row]:
+def choose(project: Project, selection: Selection, *, but: Batch | None = None) -> list[Row]:
     """The chosen candidates in canonical order: by passage, question and candidate as they were imported.
 
+    Those of the batch `but` are left out before a sample is drawn.
     Raises Refused where none is left, or where a dataset, split or source is named that the project does not have.
     """
     _check_names(project, selection)
     has_text = ~Q(question__passage__text="") | Q(question__passage__documents__isnull=False)
     candidates = candidates_of(project, selection).annotate(has_text=ExpressionWrapper(has_text, BooleanField()))
+    if but is not None:
+        candidates = candidates.exclude(pk__in=Item.objects.filter(hit__batch=but, control="none").values("candidate"))
     rows = [
         Row(*values)
         for values in candidates.order_by("question__passage_id", "question_id", "id").values_list(

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from django.db import connection, transaction
 from django.db.models.functions import Now
 
-from annotate import places
+from annotate import places, trials
 from annotate.batching import MAX_JUDGMENTS, describe
 from annotate.controls.accepting import clear_pool
 from annotate.costs import Cost, Pace, cost_of, seconds_per_item
@@ -59,12 +59,17 @@ def moves_of(batch: Batch) -> list[Move]:
 
 
 @transaction.atomic
-def open_batch(*, batch: Batch, actor: Membership | None) -> None:
-    """Start or resume serving; leaving the draft freezes the rubric. Raises Refused without instructions."""
+def open_batch(*, batch: Batch, actor: Membership | None, why: str = "") -> None:
+    """Start or resume serving; leaving the draft freezes the rubric.
+
+    Raises Refused without instructions; and for a full collection whose trial is not closed, unless a reason is given.
+    """
     if batch.instructions_id is None:
         raise Refused("Annotators would have nothing to read: write the instructions in the settings first.")
+    if (refusal := trials.why_not_yet(batch)) and not why.strip():
+        raise Refused(refusal)
     rubrics.freeze(batch.rubric)
-    _move(batch, OPEN, actor)
+    _move(batch, OPEN, actor, why=why.strip())
 
 
 @transaction.atomic
@@ -108,6 +113,8 @@ def delete_draft(*, batch: Batch, actor: Membership | None) -> None:
     locked = Batch.objects.select_for_update().get(pk=batch.pk)
     if locked.state != State.DRAFT or Assignment.objects.filter(hit__batch=batch).exists():
         raise Refused("Only a draft can be deleted. Close or archive this batch instead.")
+    if full := locked.full_batches.first():
+        raise Refused(f"“{full}” says what becomes of this trial. Delete that batch first.")
     log.record(batch.project, actor, "delete batch", batch, before=describe(locked))
     clear_pool(batch)
     places.delete_hits(batch)
@@ -122,6 +129,8 @@ def pin_newest(*, batch: Batch, actor: Membership | None) -> None:
     instructions = Instructions.objects.filter(project=batch.project).order_by("-version").first()
     if rubric is None:
         raise Refused("This project has no rubric yet.")
+    if batch.trial is not None and batch.use_of_trial == Batch.UseOfTrial.COUNT and batch.trial.rubric_id != rubric.pk:
+        raise Refused("This batch counts the judgments of a trial under the older rubric. Make a new batch instead.")
     changed = Batch.objects.filter(pk=batch.pk, state=State.DRAFT).update(rubric=rubric, instructions=instructions)
     if not changed:
         raise Refused("Only a draft can change its rubric: what was rated under one version stays under it.")
@@ -138,6 +147,35 @@ def pin_newest(*, batch: Batch, actor: Membership | None) -> None:
 def plan_wanted(*, batch: Batch, judgments: int, hit_numbers: Sequence[int] | None = None) -> Change:
     """Say what wanting so many judgments would add or take away, and its money. Raises Refused where it cannot be."""
     hit_ids = _check_wanted(batch, judgments, hit_numbers)
+    sums = [0] * 6
+    for new, ids in _targets(batch, judgments, hit_ids):
+        sums = [total + more for total, more in zip(sums, _count_change(batch, new, ids), strict=True)]
+    n_hits, n_added, n_removed, n_kept, items_added, items_removed = sums
+    pace = seconds_per_item(batch.project)
+    return Change(
+        judgments=judgments,
+        n_hits=n_hits,
+        n_added=n_added,
+        n_removed=n_removed,
+        n_kept=n_kept,
+        cost=batch_cost(batch, n_added, items_added, pace),
+        saved=batch_cost(batch, n_removed, items_removed, pace),
+    )
+
+
+def _targets(batch: Batch, judgments: int, hit_ids: list[int] | None) -> list[tuple[int, list[int] | None]]:
+    """The places that HITs are to want: as many, less what the trial has given already where the batch counts that."""
+    if not trials.counted_for(batch):
+        return [(judgments, hit_ids)]
+    return [(max(0, judgments - n_had), ids) for n_had, ids in trials.hits_by_counted(batch, hit_ids).items()]
+
+
+def _lock_in_order(hit_ids: list[int]) -> None:
+    list(Hit.objects.filter(pk__in=hit_ids).order_by("pk").select_for_update(no_key=True).values_list("pk"))
+
+
+def _count_change(batch: Batch, new: int, hit_ids: list[int] | None) -> list[int]:
+    """HITs, places added, taken away and kept, and the items of the first two, were so many places wanted."""
     with connection.cursor() as cursor:
         cursor.execute(
             f"""SELECT count(*), coalesce(sum(greatest(d.by, 0)), 0), coalesce(sum(greatest(-d.by, 0)), 0),
@@ -150,19 +188,9 @@ def plan_wanted(*, batch: Batch, judgments: int, hit_numbers: Sequence[int] | No
                      FROM annotate_hit h
                      WHERE h.batch_id = %(batch)s AND h.purpose = 'work' AND (%(all)s OR h.id = ANY(%(hits)s))
                        AND (h.places_open > 0 OR {places.IS_TAKEN_UP})) d""",
-            {"batch": batch.pk, "new": judgments, "all": hit_ids is None, "hits": hit_ids or []},
+            {"batch": batch.pk, "new": new, "all": hit_ids is None, "hits": hit_ids or []},
         )
-        n_hits, n_added, n_removed, n_kept, items_added, items_removed = map(int, cursor.fetchone())
-    pace = seconds_per_item(batch.project)
-    return Change(
-        judgments=judgments,
-        n_hits=n_hits,
-        n_added=n_added,
-        n_removed=n_removed,
-        n_kept=n_kept,
-        cost=batch_cost(batch, n_added, items_added, pace),
-        saved=batch_cost(batch, n_removed, items_removed, pace),
-    )
+        return [int(value) for value in cursor.fetchone()]
 
 
 def batch_cost(batch: Batch, n_assignments: int, n_items: int, pace: Pace) -> Cost:
@@ -187,7 +215,10 @@ def change_wanted(
     """
     locked = Batch.objects.select_for_update(no_key=True).get(pk=batch.pk)
     hit_ids = _check_wanted(locked, judgments, hit_numbers)
-    added, removed = places.set_wanted(locked, judgments=judgments, hit_ids=hit_ids)
+    targets = _targets(locked, judgments, hit_ids)
+    _lock_in_order([hit for _, ids in targets for hit in ids or ()])
+    changes = [places.set_wanted(locked, judgments=new, hit_ids=ids) for new, ids in targets]
+    added, removed = (sum(each) for each in zip(*changes, strict=True))
     if hit_numbers is None:
         Batch.objects.filter(pk=batch.pk).update(judgments=judgments)
         batch.judgments = judgments

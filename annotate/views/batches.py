@@ -10,10 +10,10 @@ from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from annotate import steering
+from annotate import steering, trials
 from annotate.batch_forms import NewBatchForm, StateForm, WantedForm
 from annotate.batching import create_batch, plan
-from annotate.models import Assignment, Batch, Hit, Item
+from annotate.models import Assignment, Batch, Hit, Item, QualificationTest
 from annotate.progress import progress_of, speed_of, stuck_places
 from annotate.views.lists import order_by, page_of, read_sort, read_text, read_word
 from projects.access import ProjectRequest, Right, requires
@@ -78,8 +78,12 @@ def batch_new(request: ProjectRequest, project: Project) -> HttpResponse:
     if request.method == "POST":
         return _make(request, project)
     if "hit_size" not in request.GET:
-        return _render_new(request, project, NewBatchForm(project, initial=NewBatchForm.initial_of(project)))
+        return _render_new(request, project, _blank_form(request, project))
     return _render_new(request, project, NewBatchForm(project, request.GET))
+
+
+def _blank_form(request: ProjectRequest, project: Project) -> NewBatchForm:
+    return NewBatchForm(project, initial=NewBatchForm.initial_of(project, read_word(request, "kind", ["trial"])))
 
 
 def _make(request: ProjectRequest, project: Project) -> HttpResponse:
@@ -126,6 +130,8 @@ def batch_show(request: ProjectRequest, project: Project, number: int) -> HttpRe
         "speed": speed_of(batch, progress) if is_live else None,
         "stuck": stuck_places(batch) if is_live or batch.state == Batch.State.DRAFT else None,
         "moves": steering.moves_of(batch),
+        "not_yet": trials.why_not_yet(batch),
+        "has_test": QualificationTest.objects.filter(project=project).exists(),
         "can_manage": request.membership.can_manage,
         "named": batch.named_annotators.select_related("annotator") if batch.has_named_annotators else [],
         "held": _held(batch),
@@ -159,8 +165,10 @@ def _act(batch: Batch, request: ProjectRequest, act: str, why: str) -> str:
     if act == "reopen":
         steering.reopen(batch=batch, actor=actor, why=why)
         return "The batch is open again."
+    if act == "open":
+        steering.open_batch(batch=batch, actor=actor, why=why)
+        return "The batch is open: annotators are served from it."
     acts = {
-        "open": (steering.open_batch, "The batch is open: annotators are served from it."),
         "pause": (steering.pause, "The batch is paused. What is open can still be finished."),
         "close": (steering.close, "The batch is closed. What is open can still be finished."),
         "archive": (steering.archive, "The batch is archived. Its judgments stay in every figure."),
@@ -224,7 +232,7 @@ def _render_wanted(request: ProjectRequest, batch: Batch, form: WantedForm) -> H
 
 
 def _batch(project: Project, number: int) -> Batch:
-    batches = Batch.objects.select_related("project", "rubric", "instructions", "created_by")
+    batches = Batch.objects.select_related("project", "rubric", "instructions", "created_by", "trial", "plan")
     return get_object_or_404(batches, project=project, number=number)
 
 

@@ -15,7 +15,6 @@ from projects.models import Project
 from projects.snapshots import snapshot
 
 ACTS = {
-    "open": steering.open_batch,
     "pause": steering.pause,
     "close": steering.close,
     "archive": steering.archive,
@@ -29,8 +28,10 @@ class Command(ProjectCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
         parser.add_argument("number", type=int, help="the batch's number")
-        parser.add_argument("act", nargs="?", choices=("show", *ACTS, "reopen", "judgments"), default="show")
-        parser.add_argument("--why", default="", help="the reason, for the log; needed to reopen")
+        parser.add_argument("act", nargs="?", choices=("show", "open", *ACTS, "reopen", "judgments"), default="show")
+        parser.add_argument(
+            "--why", default="", help="the reason, for the log; needed to reopen, or to open before the trial is closed"
+        )
         parser.add_argument("--judgments", type=int, metavar="K", help="want so many judgments of each candidate")
         parser.add_argument("--hits", type=reader(read_numbers), metavar="1-5,9", help="only of these HITs")
         parser.add_argument("--dry-run", action="store_true", help="say what --judgments would do, and do nothing")
@@ -100,7 +101,9 @@ def _want(batch: Batch, options: dict[str, Any]) -> dict[str, Any]:
 
 
 def _act(batch: Batch, options: dict[str, Any]) -> None:
-    if options["act"] == "reopen":
+    if options["act"] == "open":
+        steering.open_batch(batch=batch, actor=None, why=options["why"])
+    elif options["act"] == "reopen":
         steering.reopen(batch=batch, actor=None, why=options["why"])
     elif options["act"] in ACTS:
         ACTS[options["act"]](batch=batch, actor=None)

@@ -1,16 +1,20 @@
 """Make a batch: choose candidates, say the plan, cut HITs, open it if asked."""
 
+import argparse
 from typing import Any
 
 from django.core.management.base import CommandParser
 from django.db import transaction
 
-from annotate import steering
+from annotate import steering, trials
 from annotate.batching import Plan, Terms, create_batch, plan
 from annotate.choosing import Selection, find_annotators
 from annotate.models import Batch
 from projects.commands import ProjectCommand
+from projects.errors import Refused
 from projects.models import Project
+
+_USES = "leave_out its candidates, count its judgments, or collect them anew"
 
 
 class Command(ProjectCommand):
@@ -21,10 +25,19 @@ class Command(ProjectCommand):
         parser.add_argument("--judgments", type=int, metavar="K", help="how many people rate each candidate")
         parser.add_argument("--name", default="")
         parser.add_argument("--kind", choices=("full", "trial"), default="full")
+        parser.add_argument(
+            "--trial", choices=Batch.UseOfTrial.values, metavar="USE", help=f"of the newest trial: {_USES}"
+        )
+        parser.add_argument("--unqualified", action="store_true", help="serve annotators without the qualification too")
         choice = parser.add_argument_group("which candidates")
         for noun in ("dataset", "split", "source"):
             choice.add_argument(f"--{noun}", nargs="+", action="extend", default=[], metavar="NAME")
-        choice.add_argument("--sample", type=int, metavar="N", help="whole passages, to about so many candidates")
+        choice.add_argument(
+            "--sample",
+            type=_sample,
+            metavar="N",
+            help=f"whole passages, to about so many candidates; {trials.N_CANDIDATES} for a trial, unless it is “all”",
+        )
         choice.add_argument("--seed", type=int, default=0, help="draws the sample and orders the HITs (0)")
         choice.add_argument("--with-pairs", action="store_true", help="take the candidates of minimal pairs too")
         work = parser.add_argument_group("how it is worked on")
@@ -42,17 +55,23 @@ class Command(ProjectCommand):
         work.add_argument("--max-hits-per-day", type=int, metavar="N", help="per annotator")
         work.add_argument("--max-share", type=float, metavar="SHARE", help="of the batch's HITs, per annotator")
         parser.add_argument("--open", action="store_true", help="open the batch at once")
+        parser.add_argument("--why", default="", help="the reason for opening although the trial is not closed")
         parser.add_argument("--dry-run", action="store_true", help="say the plan and store nothing")
 
     def handle(self, *args: Any, **options: Any) -> None:
         project = self.project(options)
+        if options["kind"] == Batch.Kind.TRIAL:
+            if options["judgments"] is None and not options["annotators"]:
+                options["judgments"] = trials.N_JUDGMENTS
+            if options["sample"] is None:
+                options["sample"] = trials.N_CANDIDATES
         if options["judgments"] is None and not options["annotators"]:
             self.refuse_usage("one of --judgments and --annotators is required")
         selection = Selection(
             datasets=tuple(options["dataset"]),
             splits=tuple(options["split"]),
             sources=tuple(options["source"]),
-            sample=options["sample"],
+            sample=options["sample"] or None,
             seed=options["seed"],
             with_pairs=options["with_pairs"],
         )
@@ -64,7 +83,7 @@ class Command(ProjectCommand):
         with transaction.atomic():
             batch = create_batch(project=project, actor=None, selection=selection, terms=terms)
             if options["open"]:
-                steering.open_batch(batch=batch, actor=None)
+                steering.open_batch(batch=batch, actor=None, why=options["why"])
         self.answer({"batch": batch.number, "name": batch.name, "state": batch.state, **said})
 
     def refuse_usage(self, message: str) -> None:
@@ -79,6 +98,8 @@ def describe_plan(made: Plan) -> dict[str, Any]:
         "passages": made.n_passages,
         "datasets": made.n_datasets,
         "in_other_batches": made.n_in_other_batches,
+        "left_to_the_trial": made.n_left_out,
+        "judgments_of_the_trial": made.n_had,
         "hits": made.n_hits,
         "judgments_per_candidate": made.judgments,
         "assignments": made.n_assignments,
@@ -90,12 +111,33 @@ def describe_plan(made: Plan) -> dict[str, Any]:
     }
 
 
+def _sample(text: str) -> int:
+    """The number; 0 for all."""
+    if text == "all":
+        return 0
+    if not (text.isascii() and text.isdigit() and int(text)):
+        raise argparse.ArgumentTypeError("a number of candidates, or “all”")
+    return int(text)
+
+
 def _names(text: str) -> list[str]:
     return [name.strip() for name in text.split(",") if name.strip()]
 
 
+def _trial(project: Project, use: str | None) -> Batch | None:
+    if not use:
+        return None
+    trial = trials.trials_of(project).first()
+    if trial is None:
+        raise Refused("This project has no trial.")
+    return trial
+
+
 def _terms(project: Project, options: dict[str, Any]) -> Terms:
     return Terms(
+        requires_qualification=not options["unqualified"],
+        trial=_trial(project, options["trial"]),
+        use_of_trial=options["trial"] or "",
         name=options["name"],
         kind=Batch.Kind(options["kind"]),
         judgments=options["judgments"],

@@ -1,0 +1,44 @@
+"""Stages: which judgments belong to the full collection, and which are a trial's and kept apart."""
+
+from enum import StrEnum
+
+from django.db import connection
+
+from annotate.models import Batch
+from projects.models import Project
+
+Kind, State = Batch.Kind, Batch.State
+
+
+class Stage(StrEnum):
+    """The judgments that a figure or a file takes in."""
+
+    FULL = "full"
+    TRIAL = "trial"
+    ALL = "all"
+
+
+IS_KEPT_APART = """(b.kind = 'trial' AND NOT EXISTS (
+    SELECT 1 FROM annotate_batch f WHERE f.trial_id = b.id AND f.use_of_trial = 'count'))"""
+"""SQL: whether the batch b is a trial that no full batch counts."""
+
+_OUT_OF = {Stage.FULL: IS_KEPT_APART, Stage.TRIAL: "b.kind <> 'trial'", Stage.ALL: "false"}
+
+
+def left_out(project: Project, stage: Stage) -> tuple[int, ...]:
+    """The ids of the project's batches whose judgments are none of the stage.
+
+    The full collection is what is imported, what full batches collect, and the trials that one of these counts.
+    """
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"SELECT b.id FROM annotate_batch b WHERE b.project_id = %s AND {_OUT_OF[stage]} ORDER BY b.id",
+            [project.pk],
+        )
+        return tuple(row[0] for row in cursor.fetchall())
+
+
+def default_stage(project: Project) -> Stage:
+    """The full collection; the trial as long as nothing else was begun."""
+    begun = set(Batch.objects.filter(project=project).exclude(state=State.DRAFT).values_list("kind", flat=True))
+    return Stage.TRIAL if begun == {Kind.TRIAL} else Stage.FULL

@@ -1,0 +1,99 @@
+"""Trials: what a full batch makes of the trial before it, and whether it may open already."""
+
+from collections.abc import Collection, Mapping
+
+from django.db import connection
+from django.db.models import QuerySet
+
+from annotate.models import Assignment, Batch
+from projects.errors import Refused
+from projects.models import Project, Rubric
+
+N_CANDIDATES = 200
+N_JUDGMENTS = 5
+
+Kind, State, Use = Batch.Kind, Batch.State, Batch.UseOfTrial
+
+
+def trials_of(project: Project) -> QuerySet[Batch]:
+    """The project's trials, the newest first."""
+    return Batch.objects.filter(project=project, kind=Kind.TRIAL).order_by("-number")
+
+
+def check_use(project: Project, *, kind: str, trial: Batch | None, use: str, rubric: Rubric | None) -> None:
+    """Raise Refused where a batch cannot make this use of the trial."""
+    if trial is None:
+        if use:
+            raise Refused("Name the trial that is meant, or make no use of one.")
+        return
+    if kind != Kind.FULL:
+        raise Refused("Only a full collection can leave a trial's candidates out or count its judgments.")
+    if trial.project_id != project.pk or trial.kind != Kind.TRIAL:
+        raise Refused(f"“{trial}” is no trial of this project.")
+    if use not in Use.values:
+        raise Refused("Say what becomes of the trial: leave its candidates out, count its judgments, or collect anew.")
+    if use == Use.COUNT:
+        _check_countable(trial, rubric)
+
+
+def judgments_had(trial: Batch, candidates: Collection[int] | None = None) -> dict[int, int]:
+    """How many annotators' judgments of the trial count, by candidate; those without any are left out."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """SELECT j.candidate_id, count(DISTINCT j.annotator_id)
+               FROM annotate_hit h JOIN annotate_assignment a ON a.hit_id = h.id
+               JOIN annotate_judgment j ON j.assignment_id = a.id
+               WHERE h.batch_id = %s AND j.is_counted AND j.candidate_id IS NOT NULL GROUP BY 1""",
+            [trial.pk],
+        )
+        found = dict(cursor.fetchall())
+    return found if candidates is None else {each: found[each] for each in candidates if each in found}
+
+
+def counted_for(batch: Batch, candidates: Collection[int] | None = None) -> dict[int, int]:
+    """What the trial has given already towards the batch's number of judgments; empty where the batch counts none.
+
+    A batch of an overlap plan says itself how many judgments it collects, so nothing is taken off.
+    """
+    if batch.trial is None or batch.use_of_trial != Use.COUNT or batch.plan_id is not None:
+        return {}
+    return judgments_had(batch.trial, candidates)
+
+
+def hits_by_counted(batch: Batch, hit_ids: Collection[int] | None = None) -> Mapping[int, list[int]]:
+    """HITs of work by the number of judgments that the trial has given all their candidates."""
+    had = counted_for(batch)
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """SELECT h.id, array_agg(i.candidate_id) FROM annotate_hit h JOIN annotate_item i ON i.hit_id = h.id
+               WHERE h.batch_id = %s AND h.purpose = 'work' AND i.control = 'none'
+                 AND (%s OR h.id = ANY(%s)) GROUP BY h.id ORDER BY h.id""",
+            [batch.pk, hit_ids is None, list(hit_ids or ())],
+        )
+        groups: dict[int, list[int]] = {}
+        for hit_id, candidates in cursor.fetchall():
+            groups.setdefault(min(had.get(each, 0) for each in candidates), []).append(hit_id)
+    return groups
+
+
+def why_not_yet(batch: Batch) -> str:
+    """Why this draft of a full collection should not open yet; empty where no trial is in its way."""
+    if batch.kind != Kind.FULL or batch.state != State.DRAFT:
+        return ""
+    unfinished = trials_of(batch.project).filter(state__in=(State.DRAFT, State.OPEN, State.PAUSED)).first()
+    if unfinished is None:
+        return ""
+    remedy = "Open and close it, or delete it" if unfinished.state == State.DRAFT else "Close it first"
+    return (
+        f"The trial “{unfinished}” is {unfinished.get_state_display()}, and the full collection follows the trial. "
+        f"{remedy}, or give a reason for starting all the same."
+    )
+
+
+def _check_countable(trial: Batch, rubric: Rubric | None) -> None:
+    if rubric is not None and trial.rubric_id != rubric.pk:
+        raise Refused("The rubric has changed since the trial, so its judgments cannot be counted.")
+    if trial.state not in (State.CLOSED, State.ARCHIVED):
+        raise Refused("Close the trial first: until then the number of its judgments changes.")
+    if Assignment.objects.open().filter(hit__batch=trial).exists():
+        raise Refused("Somebody is still working on a HIT of the trial. Its judgments can be counted when that is in.")
