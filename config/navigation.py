@@ -21,7 +21,7 @@ class Tab:
 
 
 TABS = [
-    ("Desk", "annotate:project-desk", Right.WORK, ("history/", "instructions/", "earned/")),
+    ("Desk", "annotate:project-desk", Right.WORK, ("history/", "instructions/", "earned/", "qualification/")),
     ("Overview", "results:project-overview", Right.READ, ()),
     ("Data", "annotate:data-overview", Right.READ, ()),
     ("Batches", "annotate:batch-list", Right.READ, ()),

@@ -12,6 +12,7 @@ from projects.access import Right
 from projects.models import Membership, Passage, Project, User
 from tests import factories
 from tests.annotate.money import earn
+from tests.annotate.qualification.making import path_samples
 from tests.routes import Route, all_routes
 
 NO_PAGES = (
@@ -87,6 +88,7 @@ def samples_of(annotator: Membership, *, batch: int, token: str, is_paid: bool =
             if route.name.startswith("annotate:import-")
         },
         **dict.fromkeys(("annotate:payment-show number", "annotate:payment-file number"), payment),
+        **path_samples(annotator),
     }
 
 

@@ -26,6 +26,7 @@ from projects.importing import Kind
 from projects.models import Membership, Project, Pulse, User
 from tests import factories
 from tests.annotate.money import earn
+from tests.annotate.qualification.making import path_samples
 from tests.routes import Route, all_routes
 
 METHODS = ("GET", "HEAD", "OPTIONS", "POST", "PUT", "PATCH", "DELETE")
@@ -93,7 +94,7 @@ def make_world() -> World:
         sessions={name: _session(user) for name, user in users.items()},
         memberships=memberships,
         samples=samples,
-        foreign={**foreign, "slug": "ours"},
+        foreign={**foreign, "slug": "ours", "page": 9},
         missing={
             "slug": "ours",
             "pseudonym": "a-nobody22",
@@ -103,6 +104,8 @@ def make_world() -> World:
             "hit_number": 2**20,
             "pk": 2**40,
             "assignment_uuid": uuid.UUID(int=7),
+            "attempt_uuid": uuid.UUID(int=7),
+            "page": 2**20,
         },
         users=users,
     )
@@ -150,7 +153,7 @@ def _children(
     for name in ("payment-show", "payment-file"):
         samples[f"annotate:{name} number"] = n_before + 1
     samples["annotate:import-file number"] = _import(project, manager)  # no walk cancels this one
-    return samples
+    return samples | path_samples(annotator)
 
 
 def _import(project: Project, manager: Membership) -> int:

@@ -40,6 +40,10 @@ _ENDED = {
 }
 
 
+class NoSuchPage(Refused):
+    """The attempt has fewer passages."""
+
+
 @transaction.atomic
 def begin(*, annotator: Membership, purpose: str = Purpose.TEST) -> Attempt:
     """The annotator's open attempt, or a new one; asking from two tabs at once gives one and the same.
@@ -136,7 +140,7 @@ def hand_in(*, annotator: Membership, attempt_uuid: uuid.UUID) -> Attempt:
 
 def sheet_numbered(sheets: Sequence[Sheet], number: int) -> Sheet:
     if not 1 <= number <= len(sheets):
-        raise Refused("This attempt has no such page.")
+        raise NoSuchPage("This attempt has no such page.")
     return sheets[number - 1]
 
 

@@ -60,21 +60,21 @@ def render_assignment(
     """The rating page of an assignment, with the draft's answers or those just sent."""
     batch = assignment.hit.batch
     draft = getattr(assignment, "draft", None)
-    filled = _from_sent(sent) if sent is not None else _from_draft(draft.answers if draft else {})
+    filled = filled_from_sent(sent) if sent is not None else filled_from_draft(draft.answers if draft else {})
     show = reverse("annotate:work-show", args=[project.slug, assignment.uuid])
     context = {
         "assignment": assignment,
         "preview": False,
         "is_expired": assignment.state == Assignment.State.EXPIRED,
-        "due_at_ms": _milliseconds(assignment.due_at),
+        "due_at_ms": milliseconds(assignment.due_at),
         "can_extend": assignment.extended_at is None,
         "errors": errors or {},
         "cents": batch.cents_per_hit + batch.cents_per_item * len(assignment.layout),
         "urls": {
             "submit": show,
             **{act: f"{show}{act}/" for act in ("draft", "return", "extend", "reopen")},
-            **_site_urls(project.slug),
-            "instructions": f"{_site_urls(project.slug)['instructions']}?hit={assignment.uuid}",
+            **site_urls(project.slug),
+            "instructions": f"{site_urls(project.slug)['instructions']}?hit={assignment.uuid}",
         },
         **_shown(assignment.hit.passage, assignment.layout, frozen_criteria(batch.rubric_id), filled, errors or {}),
     }
@@ -95,10 +95,10 @@ def render_preview(request: HttpRequest, project: Project, hit: Hit) -> HttpResp
         "batch": batch,
         "urls": {
             **dict.fromkeys(("submit", "draft", "return", "extend"), ""),
-            **_site_urls(project.slug),
+            **site_urls(project.slug),
             "desk": reverse("annotate:hit-show", args=[project.slug, batch.number, hit.number]),
         },
-        **_shown(hit.passage, layout, criteria_of(batch.rubric), _from_draft({}), {}),
+        **_shown(hit.passage, layout, criteria_of(batch.rubric), filled_from_draft({}), {}),
     }
     return render(request, "annotate/hit_rate.html", context)
 
@@ -136,7 +136,7 @@ def _shown(
             {
                 "question": {"text": first.question, "span": first.span},
                 "references": references.get(question_id, []),
-                "items": [_item(place, item.text, criteria, filled, errors) for place, item in pairs],
+                "items": [item_on_page(place, item.text, criteria, filled, errors) for place, item in pairs],
             }
         )
     n_answered = sum(
@@ -149,11 +149,11 @@ def _shown(
         "criteria": criteria,
         "n_items": len(items),
         "n_answered": n_answered,
-        "server_now_ms": _milliseconds(timezone.now()),
+        "server_now_ms": milliseconds(timezone.now()),
     }
 
 
-def _item(
+def item_on_page(
     place: int,
     text: str,
     criteria: Sequence[CriterionOnPage],
@@ -199,7 +199,7 @@ def _buttons(criterion: CriterionOnPage) -> str:
     return render_to_string("annotate/_points.html", {"criterion": criterion, "name": NAME})
 
 
-def _from_draft(draft: dict[str, Any]) -> dict[str, dict[int, Any]]:
+def filled_from_draft(draft: dict[str, Any]) -> dict[str, dict[int, Any]]:
     """The draft's values without their stamps, by place."""
     answers = {
         int(place): {key: _plain(value) for key, (value, _) in entries.items() if value is not None}
@@ -212,7 +212,7 @@ def _from_draft(draft: dict[str, Any]) -> dict[str, dict[int, Any]]:
     return {"answers": answers, **rest}
 
 
-def _from_sent(sent: Sent) -> dict[str, dict[int, Any]]:
+def filled_from_sent(sent: Sent) -> dict[str, dict[int, Any]]:
     return {
         "answers": {
             place: {key: _plain(value) for key, value in values.items()} for place, values in sent.values.items()
@@ -227,12 +227,12 @@ def _plain(value: Any) -> Any:
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
-def _milliseconds(at: Any) -> int | None:
+def milliseconds(at: Any) -> int | None:
     return None if at is None else int(at.timestamp() * 1000)
 
 
 @lru_cache(maxsize=1024)
-def _site_urls(slug: str) -> dict[str, str]:
+def site_urls(slug: str) -> dict[str, str]:
     return {
         "session": reverse("annotate:session"),
         "instructions": reverse("annotate:instructions", args=[slug]),

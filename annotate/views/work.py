@@ -16,6 +16,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from annotate import drafts, judging, serving
 from annotate.forms import ReturnForm, read_rating
 from annotate.models import Assignment
+from annotate.views import attempts
 from annotate.views.not_stored import keep_as_draft, keep_at_farewell, render_closed, render_conflict, show_at_farewell
 from annotate.views.rating import render_assignment
 from projects.access import ProjectRequest, Right, SignedInRequest, requires, signed_in
@@ -171,8 +172,11 @@ def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
         match = resolve(request.path_info)
     except Resolver404:
         match = None
-    if match is None or match.view_name != "annotate:work-show" or not request.user.is_authenticated:
+    pages = ("annotate:work-show", "annotate:attempt-show")
+    if match is None or match.view_name not in pages or not request.user.is_authenticated:
         return render(request, "403_csrf.html", {"reason": reason}, status=HTTPStatus.FORBIDDEN)
+    if match.view_name == "annotate:attempt-show":
+        return cast("HttpResponse", attempts.show_again(request, **match.kwargs))
     show_again = _show_again if _is_of_this_site(request, reason) else _show_again_from_elsewhere
     return cast("HttpResponse", show_again(request, **match.kwargs))
 

@@ -8,6 +8,7 @@ from annotate.qualifying import attempts, designing, items
 from annotate.qualifying.items import ItemSpec
 from annotate.qualifying.sheets import sheets_of
 from projects.models import Membership, Project
+from tests.routes import all_routes
 
 SECRET = "zebra-explanation"
 """Stands in every explanation: no annotator may read it before the feedback."""
@@ -65,3 +66,14 @@ def first_item(test: QualificationTest) -> QualificationItem:
     item = test.items.filter(retired_at=None).first()
     assert item is not None
     return item
+
+
+def path_samples(annotator: Membership) -> dict[str, Any]:
+    """Values for the parameters of the routes of qualification: an open attempt of the annotator's and an item."""
+    project = annotator.project
+    test = designing.test_of(project) or make_test(project, n_practice=1)
+    found: dict[str, Any] = {"attempt_uuid": attempts.begin(annotator=annotator).uuid, "page": 1}
+    for route in all_routes():
+        if route.name.startswith("annotate:qualification-item"):
+            found[f"{route.name} pk"] = first_item(test).pk
+    return found

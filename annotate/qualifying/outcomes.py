@@ -1,0 +1,137 @@
+"""What an attempt came to, as far as its reader may know it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from annotate.models import Attempt, QualificationItem, QualificationTest
+from annotate.qualifying.admissions import is_over
+from annotate.qualifying.items import quality_criteria
+from annotate.qualifying.sheets import Said, sheets_of
+from measures.grading import least_right
+from measures.rubric import say_number
+from projects.rubrics import CriterionOnPage, criteria_of
+
+State = Attempt.State
+Feedback = QualificationTest.Feedback
+
+
+@dataclass(frozen=True)
+class Brief:
+    """One attempt in a line; what the test's feedback does not tell is left out."""
+
+    attempt: Attempt
+    is_over: bool
+    is_practice: bool
+    shows_score: bool
+    shows_items: bool
+
+    @property
+    def is_open(self) -> bool:
+        return self.attempt.state == State.OPEN and not self.is_over
+
+    @property
+    def has_passed(self) -> bool:
+        return self.attempt.state == State.PASSED and not self.is_practice
+
+    @property
+    def has_failed(self) -> bool:
+        return self.attempt.state == State.FAILED
+
+    @property
+    def n_items(self) -> int:
+        return len(self.attempt.layout)
+
+    @property
+    def n_needed(self) -> int:
+        return least_right(self.n_items, self.attempt.test.pass_share)
+
+    @property
+    def is_of_old_rubric(self) -> bool:
+        return self.attempt.rubric_id != self.attempt.test.rubric_id
+
+    @property
+    def state(self) -> str:
+        if self.is_open:
+            return "open"
+        if self.is_practice:
+            return "done" if self.attempt.state == State.PASSED else "ended"
+        return "time ran out" if self.attempt.state == State.OPEN else str(self.attempt.get_state_display())
+
+
+@dataclass(frozen=True)
+class ToldAnswer:
+    """One criterion of one item: what was answered, and what is right."""
+
+    criterion: CriterionOnPage
+    given: str
+    right: str
+    is_checked: bool
+
+
+@dataclass(frozen=True)
+class ToldItem:
+    """One item with its answer, what is right, and why."""
+
+    number: int
+    item: QualificationItem
+    said: Said
+    is_right: bool
+    answers: list[ToldAnswer]
+
+
+@dataclass(frozen=True)
+class ToldSheet:
+    """The items of one passage."""
+
+    title: str
+    text: str
+    items: list[ToldItem]
+
+
+def brief(attempt: Attempt, now: datetime) -> Brief:
+    is_practice = attempt.purpose == QualificationItem.Purpose.PRACTICE
+    is_graded = attempt.n_right is not None
+    feedback = Feedback.FULL if is_practice else attempt.test.feedback
+    return Brief(
+        attempt=attempt,
+        is_over=attempt.state == State.OPEN and is_over(attempt, now),
+        is_practice=is_practice,
+        shows_score=is_graded and feedback != Feedback.NONE,
+        shows_items=is_graded and feedback == Feedback.FULL,
+    )
+
+
+def told(attempt: Attempt) -> list[ToldSheet]:
+    """Every item of a graded attempt with its answer, what is right and why."""
+    criteria = criteria_of(attempt.rubric)
+    checked = {criterion.key for criterion in quality_criteria(attempt.rubric)}
+    entries = (attempt.answers or {}).get("items", [])
+    sheets = []
+    for sheet in sheets_of(attempt):
+        items = []
+        for place, item in enumerate(sheet.items, start=sheet.first):
+            entry = entries[place]
+            said = Said(entry["values"], entry["cannot"], entry["comment"], entry["flag"])
+            answers = [_told_answer(criterion, said, item, checked) for criterion in criteria]
+            items.append(ToldItem(place + 1, item, said, entry["right"], answers))
+        sheets.append(ToldSheet(sheet.items[0].passage_title, sheet.items[0].passage_text, items))
+    return sheets
+
+
+def say_range(ends: Sequence[float], tolerance: float = 0.0) -> str:
+    """`4`, `4 to 5`, and with a tolerance `4, give or take 1`."""
+    low, high = ends
+    said = say_number(low) if low == high else f"{say_number(low)} to {say_number(high)}"
+    return f"{said}, give or take {say_number(tolerance)}" if tolerance else said
+
+
+def _told_answer(criterion: CriterionOnPage, said: Said, item: QualificationItem, checked: set[str]) -> ToldAnswer:
+    value = None if said.cannot else said.values.get(criterion.key)
+    expected = item.expected.get(criterion.key)
+    return ToldAnswer(
+        criterion=criterion,
+        given="" if value is None else say_number(value),
+        right=say_range(expected, item.tolerance) if expected else "",
+        is_checked=criterion.key in checked,
+    )

@@ -1,0 +1,333 @@
+"""The annotator's side of qualification: what the test is, practice, an attempt page by page, its result."""
+
+import uuid
+from collections.abc import Mapping, Sequence
+from http import HTTPStatus
+from types import SimpleNamespace
+from typing import Any
+
+import orjson
+from django.contrib import messages
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect, JsonResponse, RawPostDataException
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils import timezone
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from annotate import drafts
+from annotate.forms import Sent, read_rating
+from annotate.judging import Gone, Incomplete
+from annotate.models import Attempt, LedgerEntry, QualificationItem, QualificationTest
+from annotate.qualifying import attempts, outcomes
+from annotate.qualifying.admissions import admission_for, is_over
+from annotate.qualifying.sheets import Sheet, said_in, sheets_of
+from annotate.views.rating import filled_from_draft, filled_from_sent, item_on_page, milliseconds, site_urls
+from measures.grading import least_right
+from projects.access import ProjectRequest, Right, SignedInRequest, requires
+from projects.errors import Refused
+from projects.models import Membership, Project
+from projects.rubrics import CriterionOnPage, criteria_of, frozen_criteria
+from projects.snapshots import snapshot
+
+Purpose = QualificationItem.Purpose
+State = Attempt.State
+
+
+@requires(Right.WORK)
+@never_cache
+@require_safe
+@snapshot()
+def qualification(request: ProjectRequest, project: Project) -> HttpResponse:
+    admission = admission_for(request.membership)
+    if admission is None or admission.test.state == QualificationTest.State.DRAFT:
+        return render(request, "annotate/qualification_none.html")
+    test = admission.test
+    kinds = test.items.filter(retired_at=None).values_list("purpose", flat=True)
+    n_items = test.n_items or sum(kind == Purpose.TEST for kind in kinds)
+    mine = Attempt.objects.filter(test=test, annotator=request.membership)
+    context = {
+        "admission": admission,
+        "test": test,
+        "n_items": n_items,
+        "n_needed": least_right(n_items, test.pass_share),
+        "n_practice": sum(kind == Purpose.PRACTICE for kind in kinds),
+        "practice": mine.filter(purpose=Purpose.PRACTICE, state=State.OPEN).first(),
+        "attempts": [outcomes.brief(each, timezone.now()) for each in mine.filter(purpose=Purpose.TEST).order_by("-n")],
+        "is_paid": LedgerEntry.objects.filter(key=f"qualification:{request.membership.pk}").exists(),
+    }
+    return render(request, "annotate/qualification_start.html", context)
+
+
+@requires(Right.WORK)
+@require_POST
+def attempt_begin(request: ProjectRequest, project: Project) -> HttpResponse:
+    purpose = Purpose.PRACTICE if request.POST.get("purpose") == Purpose.PRACTICE else Purpose.TEST
+    try:
+        attempt = attempts.begin(annotator=request.membership, purpose=purpose)
+    except Refused as refusal:
+        messages.error(request, refusal.message)
+        return redirect("annotate:qualification", project.slug)
+    return _see_other(_url("show", project, attempt.uuid))
+
+
+def _keep_at_farewell(
+    request: SignedInRequest, membership: Membership, reason: str, *, attempt_uuid: uuid.UUID
+) -> HttpResponse | None:
+    """A page sent by somebody whose right has gone meanwhile: kept as the draft, and shown."""
+    attempt = Attempt.objects.filter(uuid=attempt_uuid, annotator=membership).first()
+    if attempt is None:
+        return None
+    page, sent = _page_of(request), read_rating(request.POST)
+    try:
+        attempts.put_page(annotator=membership, attempt_uuid=attempt_uuid, page=page, sent=sent)
+        is_kept = True
+    except Refused:
+        is_kept = False
+    return _closed(request, attempt, page, sent, reason, is_kept=is_kept, status=HTTPStatus.FORBIDDEN)
+
+
+@requires(Right.WORK, farewell=_keep_at_farewell)
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+def attempt_show(request: ProjectRequest, project: Project, attempt_uuid: uuid.UUID) -> HttpResponse:
+    attempt = _attempt(request.membership, attempt_uuid)
+    if request.method == "POST":
+        return _take_page(request, project, attempt)
+    if attempt.state != State.OPEN or is_over(attempt, timezone.now()):
+        return redirect(_url("result", project, attempt.uuid))
+    sheets = sheets_of(attempt)
+    asked = request.GET.get("page", "")
+    number = int(asked) if asked.isascii() and asked.isdigit() and len(asked) < 5 else 0
+    if not 1 <= number <= len(sheets):
+        number = _first_unfinished(attempt, sheets)
+    return _render_sheet(request, project, attempt, sheets, sheets[number - 1])
+
+
+def _take_page(request: ProjectRequest, project: Project, attempt: Attempt) -> HttpResponse:
+    """Keep the page; then the next one, or after the last the whole is handed in."""
+    me, page, sent = request.membership, _page_of(request), read_rating(request.POST)
+    sheets = sheets_of(attempt)
+    try:
+        wrong = attempts.put_page(annotator=me, attempt_uuid=attempt.uuid, page=page, sent=sent)
+    except Gone:
+        return _see_other(_url("result", project, attempt.uuid))
+    except attempts.NoSuchPage as error:
+        raise Http404(error.message) from error
+    attempt = _attempt(me, attempt.uuid)
+    sheet = sheets[page - 1]
+    if wrong:
+        return _render_sheet(request, project, attempt, sheets, sheet, sent=sent, errors=wrong)
+    if page < len(sheets):
+        return _see_other(f"{_url('show', project, attempt.uuid)}?page={page + 1}")
+    try:
+        attempts.hand_in(annotator=me, attempt_uuid=attempt.uuid)
+    except Incomplete as refusal:
+        sheet = next(each for each in sheets if any(_has(each, place) for place in refusal.errors))
+        errors = {place - sheet.first: said for place, said in refusal.errors.items() if _has(sheet, place)}
+        return _render_sheet(request, project, attempt, sheets, sheet, errors=errors)
+    except Gone as refusal:
+        return _closed(request, attempt, page, sent, refusal.message, is_kept=True)
+    return _see_other(_url("result", project, attempt.uuid))
+
+
+def _draft_at_farewell(
+    request: SignedInRequest, membership: Membership, reason: str, *, attempt_uuid: uuid.UUID, page: int
+) -> HttpResponse | None:
+    if not Attempt.objects.filter(uuid=attempt_uuid, annotator=membership).exists():
+        return None
+    return _save_draft(request, membership, attempt_uuid, page)
+
+
+@requires(Right.WORK, answers_json=True, farewell=_draft_at_farewell)
+@never_cache
+@require_POST
+def attempt_draft(request: ProjectRequest, project: Project, attempt_uuid: uuid.UUID, page: int) -> JsonResponse:
+    return _save_draft(request, request.membership, attempt_uuid, page)
+
+
+def _save_draft(request: SignedInRequest, annotator: Membership, attempt_uuid: uuid.UUID, page: int) -> JsonResponse:
+    if int(request.META.get("CONTENT_LENGTH") or 0) > drafts.MAX_BYTES:
+        return JsonResponse({"message": "This draft is too large to keep."}, status=413)
+    try:
+        sent = orjson.loads(request.body)
+        if not isinstance(sent, dict):
+            raise Refused("A draft is one JSON object.")
+        merged, saved_at = attempts.save_draft(annotator=annotator, attempt_uuid=attempt_uuid, page=page, sent=sent)
+    except (orjson.JSONDecodeError, RawPostDataException):
+        return JsonResponse({"message": "That is no JSON."}, status=400)
+    except Attempt.DoesNotExist as error:
+        raise Http404("No such attempt.") from error
+    except Gone as refusal:
+        return JsonResponse({"state": refusal.state, "message": refusal.message}, status=409)
+    except attempts.NoSuchPage as error:
+        raise Http404(error.message) from error
+    except Refused as refusal:
+        return JsonResponse({"message": refusal.message}, status=400)
+    return JsonResponse({**merged, "saved_at": saved_at.isoformat()})
+
+
+@requires(Right.WORK)
+@never_cache
+@require_safe
+@snapshot()
+def attempt_result(request: ProjectRequest, project: Project, attempt_uuid: uuid.UUID) -> HttpResponse:
+    attempt = _attempt(request.membership, attempt_uuid)
+    now = timezone.now()
+    if attempt.state == State.OPEN and not is_over(attempt, now):
+        return redirect(_url("show", project, attempt.uuid))
+    brief = outcomes.brief(attempt, now)
+    context = {
+        "attempt": attempt,
+        "test": attempt.test,
+        "brief": brief,
+        "admission": admission_for(request.membership),
+        "criteria": criteria_of(attempt.rubric),
+        "sheets": outcomes.told(attempt) if brief.shows_items else [],
+    }
+    return render(request, "annotate/qualification_result.html", context)
+
+
+def fill_in_again(request: ProjectRequest, project: Project, attempt_uuid: uuid.UUID) -> HttpResponse:
+    """A page whose token is stale comes back filled in, with a fresh one."""
+    attempt = _attempt(request.membership, attempt_uuid)
+    sheets = sheets_of(attempt)
+    number = min(_page_of(request), len(sheets))
+    messages.warning(request, "Your sign-in had changed since this page was opened. Please send it once more.")
+    sent = read_rating(request.POST)
+    return _render_sheet(request, project, attempt, sheets, sheets[number - 1], sent=sent, status=HTTPStatus.FORBIDDEN)
+
+
+show_again = requires(Right.WORK)(fill_in_again)
+
+
+def _render_sheet(
+    request: HttpRequest,
+    project: Project,
+    attempt: Attempt,
+    sheets: Sequence[Sheet],
+    sheet: Sheet,
+    *,
+    sent: Sent | None = None,
+    errors: Mapping[int, str] | None = None,
+    status: int = 0,
+) -> HttpResponse:
+    """One passage of an attempt on the rating page, with the draft's answers or those just sent."""
+    stored = attempt.draft.get(str(sheet.number), {})
+    criteria = frozen_criteria(attempt.rubric_id)
+    show = _url("show", project, attempt.uuid)
+    context = {
+        "assignment": SimpleNamespace(
+            uuid=f"{attempt.uuid}-{sheet.number}", due_at=attempt.due_at, draft=SimpleNamespace(answers=stored)
+        ),
+        "attempt": attempt,
+        "sheet": sheet,
+        "n_sheets": len(sheets),
+        "is_last": sheet.number == len(sheets),
+        "is_practice": attempt.purpose == Purpose.PRACTICE,
+        "preview": False,
+        "due_at_ms": milliseconds(attempt.due_at),
+        "due_over": "The time is over. Hand in what you have.",
+        "server_now_ms": milliseconds(timezone.now()),
+        "errors": errors or {},
+        "urls": {
+            **site_urls(project.slug),
+            "submit": show,
+            "draft": reverse("annotate:attempt-draft", args=[project.slug, attempt.uuid, sheet.number]),
+            "previous": f"{show}?page={sheet.number - 1}" if sheet.number > 1 else "",
+        },
+        **shown_sheet(sheet.items, criteria, filled_from_sent(sent) if sent else filled_from_draft(stored), errors),
+    }
+    status = status or (HTTPStatus.UNPROCESSABLE_ENTITY if errors else HTTPStatus.OK)
+    return render(request, "annotate/qualification_attempt.html", context, status=status)
+
+
+def shown_sheet(
+    items: Sequence[QualificationItem],
+    criteria: Sequence[CriterionOnPage],
+    filled: dict[str, dict[int, Any]],
+    errors: Mapping[int, str] | None = None,
+) -> dict[str, Any]:
+    """The items of one passage as the rating page's parts show them; nothing of what is known to be right."""
+    groups: list[dict[str, Any]] = []
+    for place, item in enumerate(items):
+        if not groups or groups[-1]["question"]["text"] != item.question:
+            groups.append({"question": {"text": item.question}, "references": item.references, "items": []})
+        groups[-1]["items"].append(item_on_page(place, item.answer, criteria, filled, errors or {}))
+    n_answered = sum(
+        bool(filled["cannot"].get(place)) or len(filled["answers"].get(place, {})) == len(criteria)
+        for place in range(len(items))
+    )
+    first = items[0]
+    return {
+        "passage": SimpleNamespace(title=first.passage_title, text=first.passage_text, documents=None),
+        "groups": groups,
+        "criteria": criteria,
+        "n_items": len(items),
+        "n_answered": n_answered,
+    }
+
+
+def _closed(
+    request: HttpRequest,
+    attempt: Attempt,
+    page: int,
+    sent: Sent,
+    reason: str,
+    *,
+    is_kept: bool,
+    status: int = HTTPStatus.CONFLICT,
+) -> HttpResponse:
+    """What was sent, and why it was not handed in."""
+    sheets = sheets_of(attempt)
+    sheet = sheets[min(page, len(sheets)) - 1]
+    criteria = frozen_criteria(attempt.rubric_id)
+    rows = [
+        {
+            "number": place + 1,
+            "question": item.question,
+            "candidate_text": item.answer,
+            "values": [sent.values.get(place, {}).get(criterion.key, "") for criterion in criteria],
+            "cannot": sent.cannot.get(place, ""),
+            "is_flagged": place in sent.flags,
+            "comment": sent.comments.get(place, ""),
+        }
+        for place, item in enumerate(sheet.items)
+    ]
+    context = {"reason": reason, "was_stored": False, "is_kept": is_kept, "criteria": criteria, "rows": rows}
+    return render(request, "annotate/hit_closed.html", context, status=status)
+
+
+def _first_unfinished(attempt: Attempt, sheets: Sequence[Sheet]) -> int:
+    criteria = frozen_criteria(attempt.rubric_id)
+    said = said_in(attempt.draft, sheets)
+    for sheet in sheets:
+        if not all(each.is_complete(criteria) for each in said[sheet.first : sheet.first + len(sheet.items)]):
+            return sheet.number
+    return len(sheets)
+
+
+def _has(sheet: Sheet, place: int) -> bool:
+    return sheet.first <= place < sheet.first + len(sheet.items)
+
+
+def _attempt(annotator: Membership, attempt_uuid: uuid.UUID) -> Attempt:
+    try:
+        return Attempt.objects.select_related("test", "rubric").get(uuid=attempt_uuid, annotator=annotator)
+    except Attempt.DoesNotExist as error:
+        raise Http404("No such attempt.") from error
+
+
+def _page_of(request: HttpRequest) -> int:
+    asked = request.POST.get("page", "")
+    return int(asked) if asked.isascii() and asked.isdigit() and 0 < len(asked) < 5 and int(asked) > 0 else 1
+
+
+def _url(what: str, project: Project, attempt_uuid: uuid.UUID) -> str:
+    return reverse(f"annotate:attempt-{what}", args=[project.slug, attempt_uuid])
+
+
+def _see_other(url: str) -> HttpResponseRedirect:
+    response = HttpResponseRedirect(url)
+    response.status_code = HTTPStatus.SEE_OTHER
+    return response

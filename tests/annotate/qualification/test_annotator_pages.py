@@ -1,0 +1,270 @@
+import json
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+
+from annotate.models import Attempt
+from annotate.qualifying import attempts, granting
+from annotate.qualifying.sheets import sheets_of
+from projects.models import Membership, Project
+from tests.annotate.qualification.making import SECRET, answer, first_item, make_test, take
+from tests.annotate.work import open_batch
+
+pytestmark = pytest.mark.django_db
+SignIn = Callable[[Membership], Client]
+START = "/p/bridges/qualification/"
+
+
+@pytest.fixture
+def client(annotator: Membership, client_of: SignIn) -> Client:
+    return client_of(annotator)
+
+
+def text_of(client: Client, address: str, status: int = 200) -> str:
+    response = client.get(address)
+    assert response.status_code == status, response.headers.get("Location")
+    return response.content.decode()
+
+
+def begin(client: Client, purpose: str = "test") -> str:
+    response = client.post(f"{START}attempts/", {"purpose": purpose})
+    assert response.status_code == 303
+    return str(response.headers["Location"])
+
+
+def form(page: int, n: int, value: int = 4, **over: Any) -> dict[str, Any]:
+    return {"page": page, **{f"a{place}-correctness": value for place in range(n)}, **over}
+
+
+def test_the_desk_says_why_and_where_to_go(project: Project, annotator: Membership, client: Client) -> None:
+    open_batch(project)
+    make_test(project)
+    for address in ("/desk/", f"/p/{project.slug}/desk/"):
+        page = text_of(client, address)
+        assert "for those who have passed its qualification test" in page
+        assert START in page
+        assert "Take the test" in page
+        assert "Start rating" not in page
+    take(annotator)
+    page = text_of(client, "/desk/")
+    assert "Start rating" in page
+    assert "passed its qualification test" not in page
+
+
+def test_a_project_without_a_test_says_so(project: Project, client: Client) -> None:
+    assert "There is no test to take" in text_of(client, START)
+    make_test(project, is_open=False)
+    assert "There is no test to take" in text_of(client, START)
+    assert "ualification" not in text_of(client, "/desk/")
+
+
+def test_the_start_says_what_to_expect(project: Project, client: Client) -> None:
+    make_test(project, n_items=10, n_practice=3, time_limit_minutes=20, max_attempts=3, wait_hours=2, cents=150)
+    page = text_of(client, START)
+    for words in ("8 of 10 right", "20 minutes", "2 hours between two", "you see the score", "$1.50 once", "Practise"):
+        assert words in page
+
+
+def test_a_test_that_pays_nothing_shows_no_money(project: Project, client: Client) -> None:
+    make_test(project)
+    assert "$" not in text_of(client, START)
+
+
+def test_a_whole_attempt_without_javascript(project: Project, client: Client) -> None:
+    make_test(project, n_items=5)
+    address = begin(client)
+    attempt = Attempt.objects.get()
+    sizes = [len(sheet.items) for sheet in sheets_of(attempt)]
+    page = text_of(client, address)
+    assert "Text 1 of 2" in page
+    assert page.count('class="item"') == sizes[0]
+    response = client.post(address, form(1, sizes[0]))
+    assert response.headers["Location"].endswith("?page=2")
+    assert "Text 2 of 2" in text_of(client, response.headers["Location"])
+    response = client.post(address, form(2, sizes[1]))
+    assert response.status_code == 303
+    page = text_of(client, response.headers["Location"])
+    assert "You have passed" in page
+    assert "5 of 5 right" in page
+    again = client.post(address, form(2, sizes[1]))
+    assert again.headers["Location"] == response.headers["Location"]
+    attempt.refresh_from_db()
+    assert attempt.n_right == 5
+
+
+def test_what_was_answered_is_there_after_a_reload(project: Project, client: Client) -> None:
+    make_test(project)
+    address = begin(client)
+    client.post(address, form(1, 2, comment0="Hm.", flag1="on"))
+    page = text_of(client, f"{address}?page=1")
+    assert page.count(" checked>") == 3
+    assert "Hm." in page
+    assert "Text 2 of 2" in text_of(client, address), "it goes on where answers are missing"
+
+
+def test_the_draft_of_a_page_is_saved_by_itself(project: Project, client: Client) -> None:
+    make_test(project)
+    address = begin(client)
+    sent = json.dumps({"answers": {"1": {"correctness": [2, 1000]}}})
+    response = client.post(f"{address}pages/2/", sent, content_type="application/json")
+    assert response.json()["answers"] == {"1": {"correctness": [2, 1000.0]}}
+    assert 'value="2" checked' in text_of(client, f"{address}?page=2")
+    for body, status in (("x", 400), ("[]", 400), ('{"answers": {"7": {}}}', 400)):
+        assert client.post(f"{address}pages/2/", body, content_type="application/json").status_code == status
+    assert client.post(f"{address}pages/3/", "{}", content_type="application/json").status_code == 404
+
+
+def test_missing_answers_are_shown_on_their_page(project: Project, client: Client) -> None:
+    make_test(project)
+    address = begin(client)
+    client.post(address, form(1, 1))
+    response = client.post(address, form(2, 2))
+    assert response.status_code == 422
+    page = response.content.decode()
+    assert "Text 1 of 2" in page
+    assert page.count("Not rated yet.") == 1
+    wrong = client.post(address, form(1, 2, value=9))
+    assert wrong.status_code == 422
+    assert "9 is not on the scale" in wrong.content.decode()
+
+
+def test_somebody_elses_attempt_is_not_there(
+    project: Project, client: Client, other_annotator: Membership, client_of: SignIn
+) -> None:
+    make_test(project)
+    address = begin(client)
+    other = client_of(other_annotator)
+    assert other.get(address).status_code == 404
+    assert other.get(f"{address}result/").status_code == 404
+    assert other.post(address, form(1, 2)).status_code == 404
+    assert other.post(f"{address}pages/1/", "{}", content_type="application/json").status_code == 404
+    assert Attempt.objects.get().draft == {}
+
+
+def test_after_the_time_the_attempt_says_so(project: Project, client: Client) -> None:
+    make_test(project, time_limit_minutes=10)
+    address = begin(client)
+    client.post(address, form(1, 2))
+    Attempt.objects.update(due_at=timezone.now() - timedelta(minutes=5))
+    assert client.get(address).status_code == 302
+    page = text_of(client, f"{address}result/")
+    assert "The time ran out" in page
+    assert "1 attempt left" in page
+    response = client.post(address, form(2, 2))
+    assert response.headers["Location"] == f"{address}result/"
+    attempt = Attempt.objects.get()
+    assert attempt.state == "expired"
+    assert sorted(attempt.draft) == ["1", "2"]
+    late = client.post(f"{address}pages/1/", "{}", content_type="application/json")
+    assert (late.status_code, late.json()["message"]) == (409, "This attempt is over.")
+
+
+@pytest.mark.parametrize("standing", ["suspended", "removed"])
+def test_who_may_not_go_on_keeps_what_they_sent(
+    project: Project, annotator: Membership, client: Client, standing: str
+) -> None:
+    make_test(project)
+    address = begin(client)
+    Membership.objects.filter(pk=annotator.pk).update(standing=standing)
+    response = client.post(address, form(1, 2, comment0="My words"))
+    assert response.status_code == 403
+    assert "kept as a draft" in response.content.decode()
+    assert "My words" in response.content.decode()
+    draft = client.post(f"{address}pages/2/", '{"comments": {"0": ["And these", 5]}}', content_type="application/json")
+    assert draft.status_code == 200
+    kept = Attempt.objects.get().draft
+    assert kept["1"]["comments"]["0"][0] == "My words"
+    assert kept["2"]["comments"]["0"][0] == "And these"
+    assert client.get(address).status_code == 403
+
+
+def test_a_stale_token_loses_nothing(project: Project, annotator: Membership) -> None:
+    make_test(project)
+    attempt = attempts.begin(annotator=annotator)
+    assert annotator.user
+    strict = Client(enforce_csrf_checks=True)
+    strict.force_login(annotator.user, backend="django.contrib.auth.backends.ModelBackend")
+    address = f"{START}attempts/{attempt.uuid}/"
+    response = strict.post(address, form(2, 2, value=3, comment0="Kept"))
+    assert response.status_code == 403
+    page = response.content.decode()
+    assert "Text 2 of 2" in page
+    assert page.count('value="3" checked') == 2
+    assert "Kept" in page
+
+
+@pytest.mark.parametrize(
+    ("feedback", "score", "items"), [("none", False, False), ("score", True, False), ("full", True, True)]
+)
+def test_feedback_tells_what_the_test_says(
+    project: Project, annotator: Membership, client: Client, feedback: str, score: bool, items: bool
+) -> None:
+    make_test(project, feedback=feedback)
+    attempt = take(annotator, n_right=3)
+    page = text_of(client, f"{START}attempts/{attempt.uuid}/result/")
+    start = text_of(client, START)
+    assert "Not passed this time" in page
+    assert ("3 of 4 right" in page) is score
+    assert ("3 of 4" in start.partition("Your attempts")[2]) is score
+    assert (SECRET in page) is items
+    assert ("expected" in page and "give or take" not in page and "<b>4</b>" in page) is items
+
+
+def test_practice_shows_every_answer_afterwards(project: Project, annotator: Membership, client: Client) -> None:
+    make_test(project, n_practice=2, feedback="none")
+    address = begin(client, "practice")
+    page = text_of(client, address)
+    assert "Practice" in page
+    assert "counts for nothing" in page
+    attempt = Attempt.objects.get()
+    answer(annotator, attempt, n_right=1)
+    attempts.hand_in(annotator=annotator, attempt_uuid=attempt.uuid)
+    page = text_of(client, f"{address}result/")
+    assert "1 of 2 right. Practice counts for nothing." in page
+    assert page.count(SECRET) == 2
+    assert "Begin the test" in page
+
+
+def test_who_was_revoked_reads_the_reason(
+    project: Project, annotator: Membership, manager: Membership, client: Client
+) -> None:
+    make_test(project)
+    granting.revoke(annotator=annotator, actor=manager, why="Answers were shared")
+    page = text_of(client, START)
+    assert "ended your qualification" in page
+    assert "Answers were shared" in page
+    assert "Begin the test" not in page
+    refused = client.post(f"{START}attempts/", {"purpose": "test"}, follow=True)
+    assert "ended your qualification" in refused.content.decode()
+
+
+def test_nothing_that_is_right_is_told_before_the_feedback(
+    project: Project, annotator: Membership, client: Client
+) -> None:
+    """E5: every page, draft and header that an annotator sees during an attempt is read for what it must not hold."""
+    test = make_test(project, n_items=4, n_practice=2, feedback="none")
+    expected = 3.25
+    test.items.update(expected={"correctness": [expected, expected]}, tolerance=0.0625)
+    item = first_item(test)
+    seen: list[str] = []
+    for purpose in ("practice", "test"):
+        address = begin(client, purpose)
+        n_pages = len(sheets_of(Attempt.objects.get(state="open")))
+        addresses = [START, address, *(f"{address}?page={page}" for page in range(1, n_pages + 1))]
+        for each in ["/desk/", "/p/bridges/desk/", "/p/bridges/history/", *addresses]:
+            response = client.get(each)
+            seen.append(response.content.decode() + str(response.headers) + str(response.cookies))
+        draft = client.post(
+            f"{address}pages/1/", '{"answers": {"0": {"correctness": [1, 5]}}}', content_type="application/json"
+        )
+        seen.append(draft.content.decode())
+    attempt = take(annotator, n_right=0)
+    seen += [text_of(client, f"{START}attempts/{attempt.uuid}/result/"), text_of(client, START)]
+    whole = "\n".join(seen)
+    assert item.question in whole
+    for secret in (SECRET, "3.25", "0.0625", "explanation", "tolerance"):
+        assert secret not in whole, secret
