@@ -50,6 +50,12 @@ def read_rating(post: Mapping[str, str]) -> Sent:
     return Sent(values, cannot, frozenset(flags), comments, seconds, is_odd)
 
 
+def read_place(post: Mapping[str, str]) -> int | None:
+    """Which item a form answers, where items are shown one at a time."""
+    text = post.get("place", "")
+    return int(text) if text.isascii() and text.isdigit() and len(text) <= 3 else None
+
+
 def read_seconds(text: str) -> tuple[list[float] | None, bool]:
     """Active seconds per place, and whether what came is no possible measurement."""
     if not text:

@@ -11,7 +11,7 @@ from annotate.drafts import PASSED, content_of, stamped
 from annotate.forms import Sent
 from annotate.judging import SETTLED, Incomplete, Submitted, check, refuse_unless_open, submit
 from annotate.locking import lock_annotator, lock_assignment
-from annotate.models import Draft
+from annotate.models import Batch, Draft
 from projects.errors import Refused
 from projects.models import Membership
 from projects.rubrics import frozen_criteria
@@ -33,6 +33,8 @@ def answer_item(*, annotator: Membership, assignment_uuid: uuid.UUID, place: int
     if assignment.state in SETTLED:
         return Submitted(was_stored=True, mark=assignment.mark)
     refuse_unless_open(annotator, assignment)
+    if assignment.presentation != Batch.Presentation.ONE:
+        raise Refused("The items of this HIT are rated on one page.")
     draft = Draft.objects.filter(pk=assignment.id).first() or Draft(pk=assignment.id)
     passed = draft.answers.get(PASSED, 0)
     here = _only(sent, place)

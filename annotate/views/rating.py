@@ -13,8 +13,9 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.safestring import SafeString
 
+from annotate.drafts import PASSED
 from annotate.forms import Sent
-from annotate.models import Assignment, Batch, Hit
+from annotate.models import Assignment, Batch, Draft, Hit
 from annotate.prepared import prepared
 from projects.models import Passage, Project
 from projects.rubrics import CriterionOnPage, criteria_of, frozen_criteria
@@ -76,7 +77,14 @@ def render_assignment(
             **site_urls(project.slug),
             "instructions": f"{site_urls(project.slug)['instructions']}?hit={assignment.uuid}",
         },
-        **_shown(assignment.hit.passage, assignment.layout, frozen_criteria(batch.rubric_id), filled, errors or {}),
+        **_shown(
+            assignment.hit.passage,
+            assignment.layout,
+            frozen_criteria(batch.rubric_id),
+            filled,
+            errors or {},
+            alone=_place_alone(assignment, draft),
+        ),
     }
     return render(request, "annotate/hit_rate.html", context, status=status)
 
@@ -103,6 +111,14 @@ def render_preview(request: HttpRequest, project: Project, hit: Hit) -> HttpResp
     return render(request, "annotate/hit_rate.html", context)
 
 
+def _place_alone(assignment: Assignment, draft: Draft | None) -> int | None:
+    """Which item is shown alone, where items come one at a time: the first that is not fixed."""
+    if assignment.hit.batch.presentation != Batch.Presentation.ONE:
+        return None
+    passed: int = draft.answers.get(PASSED, 0) if draft else 0
+    return min(passed, len(assignment.layout) - 1)
+
+
 def shown_items(layout: Sequence[int]) -> list[ShownItem]:
     """The items of a layout in shown order: question and text, nothing that tells where the text comes from."""
     with connection.cursor() as cursor:
@@ -125,11 +141,14 @@ def _shown(
     criteria: Sequence[CriterionOnPage],
     filled: dict[str, dict[int, Any]],
     errors: Mapping[int, str],
+    *,
+    alone: int | None = None,
 ) -> dict[str, Any]:
-    items = shown_items(layout)
+    """The passage with its items by question, or with the one item that is shown alone."""
+    items = shown_items(layout if alone is None else layout[alone : alone + 1])
     references = _references({item.question_id for item in items})
     groups = []
-    for question_id, run in groupby(enumerate(items), key=lambda pair: pair[1].question_id):
+    for question_id, run in groupby(enumerate(items, alone or 0), key=lambda pair: pair[1].question_id):
         pairs = list(run)
         first = pairs[0][1]
         groups.append(
@@ -141,14 +160,16 @@ def _shown(
         )
     n_answered = sum(
         bool(filled["cannot"].get(place)) or len(filled["answers"].get(place, {})) == len(criteria)
-        for place in range(len(items))
+        for place in range(len(layout))
     )
     return {
         "passage": passage,
         "groups": groups,
         "criteria": criteria,
-        "n_items": len(items),
-        "n_answered": n_answered,
+        "n_items": len(layout),
+        "n_answered": n_answered if alone is None else alone,
+        "alone": alone,
+        "is_last": alone == len(layout) - 1,
         "server_now_ms": milliseconds(timezone.now()),
     }
 

@@ -13,8 +13,8 @@ from django.urls import Resolver404, resolve, reverse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from annotate import drafts, judging, serving
-from annotate.forms import ReturnForm, read_rating
+from annotate import drafts, judging, serving, stepping
+from annotate.forms import ReturnForm, read_place, read_rating
 from annotate.models import Assignment
 from annotate.views import attempts
 from annotate.views.not_stored import keep_as_draft, keep_at_farewell, render_closed, render_conflict, show_at_farewell
@@ -24,7 +24,16 @@ from projects.errors import Refused
 from projects.models import Membership, Project
 
 _SHOWN = (
-    *("uuid", "state", "layout", "due_at", "extended_at", "hit__batch__rubric_id", "draft__answers"),
+    *(
+        "uuid",
+        "state",
+        "layout",
+        "due_at",
+        "extended_at",
+        "hit__batch__rubric_id",
+        "hit__batch__presentation",
+        "draft__answers",
+    ),
     *("hit__batch__cents_per_hit", "hit__batch__cents_per_item"),
     *("hit__passage__title", "hit__passage__text", "hit__passage__documents"),
 )
@@ -51,9 +60,10 @@ def work_show(request: ProjectRequest, project: Project, assignment_uuid: uuid.U
 
 
 def _submit(request: ProjectRequest, project: Project, assignment_uuid: uuid.UUID) -> HttpResponse:
-    sent = read_rating(request.POST)
+    sent, place = read_rating(request.POST), read_place(request.POST)
+    form: dict[str, Any] = {"annotator": request.membership, "assignment_uuid": assignment_uuid, "sent": sent}
     try:
-        submitted = judging.submit(annotator=request.membership, assignment_uuid=assignment_uuid, sent=sent)
+        submitted = judging.submit(**form) if place is None else stepping.answer_item(**form, place=place)
     except Assignment.DoesNotExist as error:
         raise Http404("No such HIT.") from error
     except judging.Incomplete as refusal:
@@ -67,6 +77,11 @@ def _submit(request: ProjectRequest, project: Project, assignment_uuid: uuid.UUI
         is_kept = keep_as_draft(request.membership, assignment_uuid, sent)
         assignment = _assignment(request.membership, assignment_uuid)
         return render_closed(request, assignment, sent, refusal.message, is_kept=is_kept)
+    except Refused as refusal:
+        messages.info(request, refusal.message)
+        return _see_other(reverse("annotate:work-show", args=[project.slug, assignment_uuid]))
+    if submitted is None:
+        return _see_other(reverse("annotate:work-show", args=[project.slug, assignment_uuid]))
     if submitted.was_stored:
         messages.info(request, "Those answers were already saved.")
     elif submitted.mark == Assignment.Mark.SURPLUS:

@@ -11,9 +11,11 @@ const form = document.getElementById("rating");
 const passage = root.querySelector("[data-passage]");
 const data = root.dataset;
 const isPreview = "preview" in data;
+const isAlone = "alone" in data; // one item at a time, no looking back
 const sheet = new Sheet(form);
 const now = serverClock(Number(data.now));
-const time = new ActiveTime(sheet.items.length, data.seconds?.split(","));
+const nItems = isAlone ? Number(data.items) : sheet.items.length;
+const time = new ActiveTime(nItems, data.seconds?.split(","));
 let current = null;
 let isSending = false;
 
@@ -65,8 +67,8 @@ function say(words) {
 }
 
 function showProgress() {
-  const nAnswered = sheet.nAnswered();
-  const n = sheet.items.length;
+  const nAnswered = sheet.nAnswered() + Number(data.alone ?? 0);
+  const n = nItems;
   root.querySelector("[data-count]").textContent = nAnswered;
   root.querySelector(".rate-count progress").value = nAnswered;
   const left = root.querySelector("[data-left]");

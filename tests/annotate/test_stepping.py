@@ -5,6 +5,7 @@ import pytest
 from annotate import drafts, judging, serving, stepping
 from annotate.forms import Sent
 from annotate.models import Assignment, Batch, Draft, Judgment, Remark
+from projects.errors import Refused
 from projects.models import Membership, Project
 from tests.annotate.work import answered, open_batch
 
@@ -18,7 +19,7 @@ def batch(project: Project) -> Batch:
 
 @pytest.fixture
 def assignment(batch: Batch, annotator: Membership) -> Assignment:
-    return Assignment.objects.get(uuid=serving.claim(annotator))
+    return Assignment.objects.get(uuid=str(serving.claim(annotator)))
 
 
 def step(annotator: Membership, assignment: Assignment, place: int, value: float = 4, **over: Any) -> Any:
@@ -62,7 +63,7 @@ def test_the_first_answer_is_final(annotator: Membership, assignment: Assignment
 
 def test_no_item_is_answered_before_its_turn(annotator: Membership, assignment: Assignment) -> None:
     for place in (1, 2, 3, 99):
-        with pytest.raises(judging.Refused):
+        with pytest.raises(Refused):
             step(annotator, assignment, place)
     with pytest.raises(judging.OneAtATime):
         judging.submit(annotator=annotator, assignment_uuid=assignment.uuid, sent=answered())
@@ -71,11 +72,10 @@ def test_no_item_is_answered_before_its_turn(annotator: Membership, assignment: 
 
 
 def test_an_item_needs_an_answer_or_the_reason_why_not(annotator: Membership, assignment: Assignment) -> None:
-    for wrong in ({}, {0: {"correctness": 7.0}}, {1: {"correctness": 3.0}}):
+    wrongs: list[dict[int, dict[str, float | str]]] = [{}, {0: {"correctness": 7.0}}, {1: {"correctness": 3.0}}]
+    for wrong in wrongs:
         with pytest.raises(judging.Incomplete) as refusal:
-            stepping.answer_item(
-                annotator=annotator, assignment_uuid=assignment.uuid, place=0, sent=Sent(values=dict(wrong))
-            )
+            stepping.answer_item(annotator=annotator, assignment_uuid=assignment.uuid, place=0, sent=Sent(values=wrong))
         assert list(refusal.value.errors) == [0]
     step(annotator, assignment, 0, 9, cannot={0: "no text"})
     step(annotator, assignment, 1)
