@@ -4,22 +4,10 @@ from dataclasses import dataclass
 
 from django.db import connection, transaction
 
+from annotate.rules import LEDGER, Rule
 from projects.snapshots import snapshot
 
 N_IDS_SHOWN = 20
-
-
-@dataclass(frozen=True)
-class Rule:
-    """A sentence that must hold, and the query that finds the rows of which it does not.
-
-    The query gives one column, the id. Rules on the page that an annotator saw leave imported batches out.
-    """
-
-    name: str
-    sentence: str
-    of: str
-    query: str
 
 
 @dataclass(frozen=True)
@@ -273,6 +261,7 @@ RULES = (
                SELECT count(*) FROM projects_membership m JOIN annotate_judgment j ON j.annotator_id = m.id
                WHERE m.project_id = d.project_id)""",
     ),
+    *LEDGER,
 )
 
 

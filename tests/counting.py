@@ -33,7 +33,7 @@ def fill(project: Project, annotator: Membership, other: Membership, *, size: st
         submit(annotator, n_items=1)
     else:
         make_corpus(project, n_passages=30, n_candidates=10, name="mass")
-        judge_everything(make_batch(project, judgments=3, datasets=("mass",)), n_annotators=3)
+        judge_everything(make_batch(project, judgments=3, datasets=("mass",), cents_per_hit=0), n_annotators=3)
         make_corpus(project, n_passages=8, n_candidates=3, name="more")
         make_every_state(make_batch(project, datasets=("more",), name="More"), annotator, other)
         archive_a_judged_batch(project, annotator)

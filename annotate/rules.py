@@ -1,0 +1,72 @@
+"""Rules that must hold of the stored rows: what one is, and those of the ledger."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Rule:
+    """A sentence that must hold, and the query that finds the rows of which it does not.
+
+    The query gives one column, the id. Rules on the page that an annotator saw leave imported batches out.
+    """
+
+    name: str
+    sentence: str
+    of: str
+    query: str
+
+
+LEDGER = (
+    Rule(
+        "hit_is_owed_once",
+        "A submitted assignment of a batch that pays has one entry for its HIT, of that pay; any other none.",
+        "assignment",
+        """SELECT a.id FROM annotate_assignment a
+           JOIN annotate_hit h ON h.id = a.hit_id JOIN annotate_batch b ON b.id = h.batch_id
+           LEFT JOIN (SELECT assignment_id, count(*) AS n, min(cents) AS cents, min(key) AS key
+                      FROM annotate_ledgerentry WHERE kind = 'hit' GROUP BY assignment_id) e ON e.assignment_id = a.id
+           WHERE CASE WHEN a.state IN ('submitted', 'approved', 'rejected') AND b.kind <> 'imported'
+                           AND b.cents_per_hit + b.cents_per_item * cardinality(a.layout) > 0
+                      THEN (e.n, e.cents, e.key) IS DISTINCT FROM
+                           (1::bigint, b.cents_per_hit + b.cents_per_item * cardinality(a.layout), 'hit:' || a.uuid)
+                      ELSE e.n IS NOT NULL END""",
+    ),
+    Rule(
+        "unpaid_comes_to_nothing",
+        "The entries of an assignment come to its pay, or to nothing where it was rejected without pay.",
+        "assignment",
+        """SELECT a.id FROM annotate_assignment a
+           JOIN (SELECT assignment_id, sum(cents) AS total, coalesce(sum(cents) FILTER (WHERE kind = 'hit'), 0) AS hit
+                 FROM annotate_ledgerentry GROUP BY assignment_id) e ON e.assignment_id = a.id
+           WHERE e.total <> CASE WHEN a.state = 'rejected' AND a.is_unpaid THEN 0 ELSE e.hit END""",
+    ),
+    Rule(
+        "entry_follows_rows",
+        "An entry is of its annotator's project, and names the annotator and the batch of its assignment.",
+        "ledger entry",
+        """SELECT e.id FROM annotate_ledgerentry e JOIN projects_membership m ON m.id = e.annotator_id
+           LEFT JOIN annotate_assignment a ON a.id = e.assignment_id LEFT JOIN annotate_hit h ON h.id = a.hit_id
+           LEFT JOIN annotate_payment p ON p.id = e.payment_id
+           WHERE m.project_id <> e.project_id OR p.project_id <> e.project_id
+              OR (a.id IS NOT NULL
+                  AND (a.annotator_id, h.batch_id) IS DISTINCT FROM (e.annotator_id, e.batch_id))""",
+    ),
+    Rule(
+        "paid_is_approved",
+        "What is paid was approved.",
+        "ledger entry",
+        "SELECT id FROM annotate_ledgerentry WHERE payment_id IS NOT NULL AND approved_at IS NULL",
+    ),
+    Rule(
+        "payment_is_its_entries",
+        "A payment's sum and number of annotators are those of its entries, and nobody's part of it is negative.",
+        "payment",
+        """SELECT p.id FROM annotate_payment p
+           LEFT JOIN (SELECT payment_id, sum(cents) AS cents, min(cents) AS least,
+                             count(*) FILTER (WHERE cents > 0) AS n
+                      FROM (SELECT payment_id, annotator_id, sum(cents) AS cents FROM annotate_ledgerentry
+                            WHERE payment_id IS NOT NULL GROUP BY 1, 2) part GROUP BY payment_id) e
+             ON e.payment_id = p.id
+           WHERE p.cents <> coalesce(e.cents, 0) OR p.n_annotators <> coalesce(e.n, 0) OR e.least < 0""",
+    ),
+)
