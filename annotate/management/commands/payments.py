@@ -1,0 +1,107 @@
+"""What annotators of a project have earned; with --pay a payment of all that is approved, and its file."""
+
+import os
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import CommandError, CommandParser
+from django.db import transaction
+
+from annotate import ledgers, paying, payment_files
+from annotate.ledgers import Balance, Sums, dollars
+from projects.commands import ProjectCommand
+from projects.errors import Refused
+from projects.models import Membership, Project
+from projects.snapshots import snapshot
+
+
+class Command(ProjectCommand):
+    help = "Show what is owed, approved and paid to each annotator; --pay makes a payment and writes its file."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        super().add_arguments(parser)
+        parser.add_argument("--pay", action="store_true", help="mark all that is approved as paid")
+        parser.add_argument("--by", default="", metavar="USERNAME", help="the manager who pays; needed by --pay")
+        parser.add_argument("--output", metavar="FILE", help="the payment's file, with names; needed by --pay")
+        parser.add_argument("--note", default="", help="how it is paid out; name no person")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        if options["pay"] and not (options["by"] and options["output"]):
+            raise CommandError("--pay needs --by USERNAME and --output FILE.", returncode=2)
+        if not options["pay"] and (options["by"] or options["output"] or options["note"]):
+            raise CommandError("--by, --output and --note go with --pay.", returncode=2)
+        project = self.project(options)
+        if options["pay"]:
+            self.answer(_pay(project, options))
+        else:
+            self.answer(*_describe(project))
+
+
+@snapshot()
+def _describe(project: Project) -> tuple[dict[str, Any], str]:
+    found = ledgers.balances(project)
+    stages = ledgers.stages(project)
+    in_all = sum((balance.sums for balance in found), Sums())
+    answer = {
+        "project": project.slug,
+        **_as_json(in_all),
+        "hourly_floor_cents": project.hourly_floor_cents,
+        "annotators": [{"annotator": balance.pseudonym, **_as_json(balance.sums)} for balance in found],
+        "stages": {stage.key: _as_json(stage.sums) for stage in stages},
+    }
+    return answer, _table(found, in_all)
+
+
+def _as_json(sums: Sums) -> dict[str, Any]:
+    return {
+        "owed_cents": sums.owed,
+        "approved_cents": sums.approved,
+        "paid_cents": sums.paid,
+        "hits": sums.n_hits,
+        "cents_per_hour": sums.hourly.cents_per_hour,
+    }
+
+
+def _table(found: list[Balance], in_all: Sums) -> str:
+    rows = [("annotator", "HITs", "owed", "approved", "paid", "an hour")]
+    for name, sums in [*((balance.pseudonym, balance.sums) for balance in found), ("all", in_all)]:
+        rate = sums.hourly.cents_per_hour
+        hour = "too little time" if rate is None else dollars(rate)
+        rows.append((name, f"{sums.n_hits:,}", dollars(sums.owed), dollars(sums.approved), dollars(sums.paid), hour))
+    widths = [max(len(row[place]) for row in rows) for place in range(6)]
+    return "\n".join(
+        "  ".join(
+            cell.rjust(width) if place else cell.ljust(width)
+            for place, (cell, width) in enumerate(zip(row, widths, strict=True))
+        )
+        for row in rows
+    )
+
+
+def _pay(project: Project, options: dict[str, Any]) -> dict[str, Any]:
+    """Where the file cannot be written, nothing is paid."""
+    actor = Membership.objects.filter(project=project, user__username=options["by"]).first()
+    if actor is None:
+        raise Refused(f"“{options['by']}” is no member of this project.")
+    path = Path(options["output"])
+    try:
+        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}-")
+    except OSError as error:
+        raise Refused(f"{path} cannot be written: {error.strerror}. Nothing was paid.") from error
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8", newline="") as file, transaction.atomic():
+            payment = paying.make_payment(project=project, actor=actor, note=options["note"])
+            file.write(payment_files.write_file(payment=payment, actor=actor))
+            file.flush()
+            Path(name).replace(path)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
+    return {
+        "project": project.slug,
+        "payment": payment.number,
+        "cents": payment.cents,
+        "annotators": payment.n_annotators,
+        "file": str(path),
+    }
