@@ -13,6 +13,7 @@ from django.db import connection, transaction
 from django.db.models import Exists, OuterRef
 
 from annotate.models import Batch, Judgment
+from annotate.stages import Stage, left_out
 from measures.patterns import Patterns
 from projects.models import Criterion, Membership, Project
 from projects.rubrics import current_rubric
@@ -41,10 +42,14 @@ class CriterionInUse:
 
 @dataclass(frozen=True, kw_only=True)
 class Scope:
-    """Which judgments of a project; None means all of them, and an empty text those without a name."""
+    """Which judgments of a project; None means all of them, and an empty text those without a name.
+
+    A batch is a scope by itself, whatever the stage says.
+    """
 
     project: Project
     criterion: CriterionInUse
+    stage: Stage = Stage.FULL
     batch: Batch | None = None
     dataset: str | None = None
     split: str | None = None
@@ -126,12 +131,14 @@ def fetch_ratings(scope: Scope, *, by_passage: bool = False) -> Ratings:
 
     With `by_passage` the patterns are counted for each passage, so that passages can be resampled.
     """
+    without = () if scope.batch else left_out(scope.project, scope.stage)
     statement = _RATINGS.format(
         judgments=_JUDGMENTS.format(
             once="DISTINCT ON (j.candidate_id, j.annotator_id)" if len(scope.criterion.ids) > 1 else "",
             newest="ORDER BY j.candidate_id, j.annotator_id, j.id DESC" if len(scope.criterion.ids) > 1 else "",
-            assignment=_ASSIGNMENT if scope.batch or scope.is_blind_only else "",
+            assignment=_ASSIGNMENT if scope.batch or without or scope.is_blind_only else "",
             in_batch="AND h.batch_id = %(batch)s" if scope.batch else "",
+            in_stage="AND h.batch_id <> ALL(%(without)s)" if without else "",
             blind="AND NOT a.not_blind" if scope.is_blind_only else "",
         ),
         passage="q.passage_id" if by_passage else "NULL::bigint",
@@ -142,6 +149,7 @@ def fetch_ratings(scope: Scope, *, by_passage: bool = False) -> Ratings:
     parameters: dict[str, Any] = {
         "criteria": list(scope.criterion.ids),
         "batch": scope.batch and scope.batch.pk,
+        "without": list(without),
         **{name: getattr(scope, name) for name in _PLACES},
     }
     ratings = Ratings()
@@ -168,7 +176,7 @@ _JUDGMENTS = """
            CASE WHEN cr.is_reversed THEN cr.low + cr.high - j.value ELSE j.value END AS value
     FROM annotate_judgment j JOIN projects_criterion cr ON cr.id = j.criterion_id {assignment}
     WHERE j.criterion_id = ANY(%(criteria)s) AND j.is_counted AND j.candidate_id IS NOT NULL
-      AND j.value IS NOT NULL {in_batch} {blind}
+      AND j.value IS NOT NULL {in_batch} {in_stage} {blind}
     {newest}
 """
 

@@ -6,7 +6,11 @@ from typing import Any
 
 from django.db import connection
 
+from annotate.stages import Stage, default_stage, left_out
 from projects.models import Project
+
+_IN_STAGE = """JOIN annotate_assignment a ON a.id = j.assignment_id
+    JOIN annotate_hit h ON h.id = a.hit_id AND h.batch_id <> ALL(%(without)s)"""
 
 _TABLE = """
 WITH p AS (
@@ -34,11 +38,12 @@ judged AS (
     SELECT q.dataset_id, q.split, count(*) AS n
     FROM annotate_judgment j
     JOIN projects_candidate c ON c.id = j.candidate_id JOIN q ON q.id = c.question_id
+    {in_stage}
     WHERE j.is_counted GROUP BY 1, 2
 )
 SELECT d.name, d.kind, coalesce(split, ''), coalesce(passages.n, 0), coalesce(questions.n, 0),
        coalesce(questions.n_references, 0), coalesce(questions.n_candidates, 0), coalesce(judged.n, 0),
-       coalesce(sources.names, '{}')
+       coalesce(sources.names, '{{}}')
 FROM projects_dataset d
 LEFT JOIN passages ON passages.dataset_id = d.id
 LEFT JOIN questions USING (dataset_id, split)
@@ -51,7 +56,7 @@ ORDER BY d.name COLLATE "C", array_position(ARRAY['train', 'dev', 'validation', 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Counts:
-    """What there is; judgments are those that count."""
+    """What there is; judgments are those of the stage that count."""
 
     passages: int = 0
     questions: int = 0
@@ -75,6 +80,11 @@ class DataTable:
     """All lines of a project."""
 
     lines: tuple[Line, ...]
+    stage: Stage = Stage.FULL
+
+    @property
+    def judgments_note(self) -> str:
+        return "of the trial that count" if self.stage == Stage.TRIAL else "that count"
 
     @property
     def total(self) -> Counts:
@@ -91,13 +101,17 @@ class DataTable:
         return {
             "datasets": [asdict(line) | {"sources": list(line.sources)} for line in self.lines],
             "total": asdict(self.total),
+            "stage": self.stage.value,
         }
 
 
 def data_table(project: Project) -> DataTable:
-    """Count in one statement, so that all numbers belong to one moment."""
+    """Count in one statement, so that all numbers belong to one moment; the judgments are of the default stage."""
+    stage = default_stage(project)
+    without = list(left_out(project, stage))
     with connection.cursor() as cursor:
-        cursor.execute(_TABLE, {"project": project.pk})
+        table = _TABLE.format(in_stage=_IN_STAGE if without else "")
+        cursor.execute(table, {"project": project.pk, "without": without})
         rows = cursor.fetchall()
     return DataTable(
         tuple(
@@ -113,7 +127,8 @@ def data_table(project: Project) -> DataTable:
                 sources=tuple(sources),
             )
             for name, kind, split, passages, questions, references, candidates, judgments, sources in rows
-        )
+        ),
+        stage,
     )
 
 

@@ -6,8 +6,16 @@ from django import forms
 
 from annotate.frames import BREAKDOWNS, criteria_in_use
 from annotate.models import Batch
+from annotate.stages import Stage, default_stage
+from annotate.trials import trials_of
 from measures.rubric import Level
 from projects.models import Project
+
+STAGES = [
+    (Stage.FULL, "full collection"),
+    (Stage.TRIAL, "trial"),
+    (Stage.ALL, "both together"),
+]
 
 
 class BatchField(forms.ModelChoiceField[Batch]):
@@ -19,14 +27,27 @@ class ScopeForm(forms.Form):
     """Which judgments; every field may be left out."""
 
     batch = BatchField(queryset=Batch.objects.none(), required=False, to_field_name="number", empty_label="all batches")
+    stage = forms.ChoiceField(required=False, choices=STAGES)
     criterion = forms.ChoiceField(required=False)
 
     def __init__(self, project: Project, *args: Any, any_criterion: bool = False, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
+        self.project = project
         self.fields["batch"].queryset = project.batches.all()  # type: ignore[attr-defined]
+        if trials_of(project).exists():
+            self.fields["stage"].initial = default_stage(project)
+            if self.is_bound and not self.data.get("stage"):
+                self.data = {**self.data.dict(), "stage": default_stage(project)}  # type: ignore[attr-defined]
+        else:
+            del self.fields["stage"]
         self.criteria = criteria_in_use(project)
         choices = [(criterion.key, criterion.name) for criterion in self.criteria]
         self.fields["criterion"].choices = [("", "all criteria"), *choices] if any_criterion else choices  # type: ignore[attr-defined]
+
+    def asked_stage(self) -> Stage:
+        """The stage that was asked for, or the default one."""
+        asked = self.cleaned_data.get("stage") if self.is_bound and self.is_valid() else ""
+        return Stage(asked) if asked else default_stage(self.project)
 
 
 class AgreementForm(ScopeForm):

@@ -6,33 +6,46 @@ from django.db import connection
 
 from annotate.models import Batch
 from annotate.progress import Progress, progress_of
+from annotate.stages import Stage, default_stage, left_out
 from projects.models import Candidate, Membership, Passage, Project, Question, Reference
 from results.next_step import Course, NextStep, find_next_step
 
 MOST_BATCHES = 10
 
 _JUDGMENTS = """
-SELECT j.not_counted_reason, count(*) FROM annotate_judgment j
+SELECT {is_apart}, j.not_counted_reason, count(*) FROM annotate_judgment j {batches}
 WHERE j.candidate_id IS NOT NULL AND j.criterion_id IN (
-    SELECT cr.id FROM projects_criterion cr JOIN projects_rubric r ON r.id = cr.rubric_id WHERE r.project_id = %s)
-GROUP BY 1 ORDER BY 1
+    SELECT cr.id FROM projects_criterion cr JOIN projects_rubric r ON r.id = cr.rubric_id
+    WHERE r.project_id = %(project)s)
+GROUP BY 1, 2 ORDER BY 1, 2
 """
+_BATCHES = "JOIN annotate_assignment a ON a.id = j.assignment_id JOIN annotate_hit h ON h.id = a.hit_id"
 
 
 @dataclass(frozen=True)
 class JudgmentCounts:
-    """Judgments of candidates: those that count, and those that do not, by reason."""
+    """Judgments of candidates in a stage: those that count, and those that do not, by reason; and all others."""
 
+    stage: Stage
     n_counted: int
     not_counted: tuple[tuple[str, int], ...]
+    n_kept_apart: int
 
     @property
     def n_not_counted(self) -> int:
         return sum(n for _, n in self.not_counted)
 
     @property
-    def n_total(self) -> int:
+    def stage_label(self) -> str:
+        return {Stage.FULL: "full collection", Stage.TRIAL: "trial", Stage.ALL: "all stages"}[self.stage]
+
+    @property
+    def n_in_stage(self) -> int:
         return self.n_counted + self.n_not_counted
+
+    @property
+    def n_total(self) -> int:
+        return self.n_in_stage + self.n_kept_apart
 
 
 @dataclass(frozen=True)
@@ -59,6 +72,10 @@ class Overview:
     next_step: NextStep
 
     @property
+    def judgments_note(self) -> str:
+        return "of the trial that count" if self.judgments.stage == Stage.TRIAL else "that count"
+
+    @property
     def annotators_note(self) -> str:
         note = "people who may work now"
         return f"{note}; and {self.n_simulated} simulated" if self.n_simulated else note
@@ -74,7 +91,7 @@ def make_overview(project: Project, *, can_manage: bool) -> Overview:
     course = Course(project, bool(data.candidates), n_annotators, batches, progress)
     return Overview(
         data=data,
-        judgments=count_judgments(project),
+        judgments=count_judgments(project, default_stage(project)),
         batches=tuple((batch, progress[batch.pk]) for batch in batches[:MOST_BATCHES]),
         n_batches=project.batches.count(),
         n_annotators=n_annotators,
@@ -83,11 +100,17 @@ def make_overview(project: Project, *, can_manage: bool) -> Overview:
     )
 
 
-def count_judgments(project: Project) -> JudgmentCounts:
+def count_judgments(project: Project, stage: Stage) -> JudgmentCounts:
+    without = list(left_out(project, stage))
+    query = _JUDGMENTS.format(
+        is_apart="h.batch_id = ANY(%(without)s)" if without else "false", batches=_BATCHES if without else ""
+    )
     with connection.cursor() as cursor:
-        cursor.execute(_JUDGMENTS, [project.pk])
-        counts = dict(cursor.fetchall())
-    return JudgmentCounts(counts.pop("", 0), tuple(counts.items()))
+        cursor.execute(query, {"project": project.pk, "without": without})
+        rows = cursor.fetchall()
+    counts = {reason: n for is_apart, reason, n in rows if not is_apart}
+    n_kept_apart = sum(n for is_apart, _, n in rows if is_apart)
+    return JudgmentCounts(stage, counts.pop("", 0), tuple(counts.items()), n_kept_apart)
 
 
 def count_data(project: Project) -> DataCounts:

@@ -1,4 +1,4 @@
-"""A project with no, one or about a thousand judgments, and its true numbers, each counted by plain SQL."""
+"""A project with no, one or about a thousand judgments, or with a trial alone, and its true numbers by plain SQL."""
 
 import uuid
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ from tests.annotate.work import answered
 from tests.factories import make_batch, make_corpus, make_membership
 from tests.results.rows import take_file
 
-SIZES = ("none", "one", "thousand")
+SIZES = ("none", "one", "trial", "thousand")
 
 
 def fill(project: Project, annotator: Membership, other: Membership, *, size: str, folder: Path) -> None:
@@ -31,7 +31,10 @@ def fill(project: Project, annotator: Membership, other: Membership, *, size: st
         make_corpus(project, n_candidates=1)
         make_batch(project)
         submit(annotator, n_items=1)
+    elif size == "trial":
+        run_trial(project)
     else:
+        run_trial(project)
         make_corpus(project, n_passages=30, n_candidates=10, name="mass")
         judge_everything(make_batch(project, judgments=3, datasets=("mass",), cents_per_hit=0), n_annotators=3)
         make_corpus(project, n_passages=8, n_candidates=3, name="more")
@@ -76,6 +79,17 @@ def judge_everything(batch: Batch, *, n_annotators: int) -> None:
     Hit.objects.filter(batch=batch).update(
         places_open=0, places_done=n_annotators, queue_key=F("queue_key") + n_annotators * ROUND
     )
+
+
+def run_trial(project: Project) -> None:
+    """A closed trial, with a judgment that does not count."""
+    make_corpus(project, n_passages=3, n_candidates=4, name="trial")
+    trial = make_batch(project, judgments=2, datasets=("trial",), kind=Batch.Kind.TRIAL, cents_per_hit=0)
+    judge_everything(trial, n_annotators=2)
+    steering.close(batch=trial, actor=None)
+    one = Judgment.objects.filter(assignment__hit__batch=trial).earliest("pk")
+    with transaction.atomic():
+        places.set_aside(assignment_id=one.assignment_id, item_id=one.item_id, is_counted=False)
 
 
 def make_every_state(batch: Batch, annotator: Membership, other: Membership) -> None:
@@ -149,18 +163,22 @@ class Truth:
     questions: int
     references: int
     candidates: int
+    stage: str
     counted: int
     not_counted: dict[str, int]
+    kept_apart: int
     batches: dict[int, BatchTruth]
 
     @property
     def judgments(self) -> int:
+        """Those of the stage that is shown where none is asked for."""
         return self.counted + sum(self.not_counted.values())
 
 
 def count(project: Project) -> Truth:
     of_project = "FROM projects_{} t JOIN projects_dataset d ON d.id = t.dataset_id WHERE d.project_id = %(project)s"
-    reasons = dict(ask(project, f"SELECT j.not_counted_reason, count(*) {JUDGMENTS} GROUP BY 1"))
+    stage = "full" if ask_one(project, BEGUN) else "trial"
+    reasons = dict(ask(project, f"SELECT j.not_counted_reason, count(*) {judgments(stage)} GROUP BY 1"))
     return Truth(
         passages=ask_one(project, f"SELECT count(*) {of_project.format('passage')}"),
         questions=ask_one(project, f"SELECT count(*) {of_project.format('question')}"),
@@ -170,8 +188,10 @@ def count(project: Project) -> Truth:
                JOIN projects_dataset d ON d.id = q.dataset_id WHERE d.project_id = %(project)s""",
         ),
         candidates=ask_one(project, f"SELECT count(*) {of_project.format('candidate')}"),
+        stage=stage,
         counted=reasons.pop("", 0),
         not_counted=reasons,
+        kept_apart=ask_one(project, f"SELECT count(*) {JUDGMENTS} AND (b.kind = 'trial') = {stage == 'full'}"),
         batches={row[0]: BatchTruth(*map(int, row[1:])) for row in ask(project, BATCHES)},
     )
 
@@ -180,6 +200,20 @@ JUDGMENTS = """FROM annotate_judgment j JOIN annotate_assignment a ON a.id = j.a
     JOIN annotate_hit h ON h.id = a.hit_id JOIN annotate_batch b ON b.id = h.batch_id
     JOIN annotate_item i ON i.id = j.item_id JOIN projects_candidate c ON c.id = i.candidate_id
     WHERE b.project_id = %(project)s AND i.control = 'none'"""
+
+BEGUN = """SELECT count(*) FROM annotate_batch b WHERE b.project_id = %(project)s
+    AND (b.kind <> 'trial' AND b.state <> 'draft' OR NOT EXISTS (
+        SELECT 1 FROM annotate_batch t WHERE t.project_id = b.project_id AND t.kind = 'trial'))"""
+
+
+def judgments(stage: str) -> str:
+    """The judgments of candidates in a stage; no batch of these projects counts a trial's."""
+    return {
+        "full": f"{JUDGMENTS} AND b.kind <> 'trial'",
+        "trial": f"{JUDGMENTS} AND b.kind = 'trial'",
+        "all": JUDGMENTS,
+    }[stage]
+
 
 BATCHES = """
 WITH hit AS (

@@ -20,7 +20,7 @@ from annotate.verifying import verify
 from projects.models import Membership, Project
 from tests import counting
 from tests.annotate.work import answered
-from tests.counting import JUDGMENTS, Truth, ask, ask_one
+from tests.counting import Truth, ask, ask_one, judgments
 from tests.factories import make_batch, make_corpus, make_membership, make_project
 from tests.results.rows import answer
 from tests.screens import Screen, number, numbers, read
@@ -62,8 +62,10 @@ def truth(
     counting.fill(project, annotator, other_annotator, size=size, folder=tmp_path)
     assert verify() == []
     truth = counting.count(project)
-    assert truth.judgments >= {"none": 0, "one": 1, "thousand": 950}[size]
-    assert bool(truth.not_counted) is (size == "thousand")
+    assert truth.judgments >= {"none": 0, "one": 1, "trial": 24, "thousand": 950}[size]
+    assert bool(truth.not_counted) is (size in ("trial", "thousand"))
+    assert truth.stage == ("trial" if size == "trial" else "full")
+    assert truth.kept_apart == (24 if size == "thousand" else 0)
     yield truth
     assert counting.count(project) == truth
 
@@ -95,7 +97,8 @@ def test_the_overview(truth: Truth, see: See, researcher: Membership, project: P
            AND kind = 'person' AND standing = 'active'""",
     )
     if truth.judgments:
-        assert_judgments_add_up(page, truth, in_all="In all")
+        assert_judgments_add_up(page, truth)
+        assert page.number("In all") == truth.judgments + truth.kept_apart
     shown = {number(row["No."]): row for row in page.rows("Progress of the batches")}
     archived = set(project.batches.filter(state=Batch.State.ARCHIVED).values_list("number", flat=True))
     assert shown.keys() == truth.batches.keys() - archived
@@ -177,7 +180,8 @@ def test_people_and_remarks(truth: Truth, see: See, manager: Membership, project
 @AT_EVERY_SIZE
 def test_the_agreement(truth: Truth, see: See, researcher: Membership, project: Project) -> None:
     page = see(researcher, "results:agreement")
-    rated = f"""SELECT j.candidate_id, count(*) AS n {JUDGMENTS} AND j.is_counted AND j.value IS NOT NULL
+    of_stage = judgments(truth.stage)
+    rated = f"""SELECT j.candidate_id, count(*) AS n {of_stage} AND j.is_counted AND j.value IS NOT NULL
         AND c.withdrawn_at IS NULL GROUP BY 1"""
     n_units, n_ratings, n_single = ask(
         project,
@@ -191,7 +195,7 @@ def test_the_agreement(truth: Truth, see: See, researcher: Membership, project: 
     assert sum(number(row["Ratings"]) for row in groups) == n_ratings
     said = answer("agreement", "--project", project.slug)
     assert [said[name] for name in ("n_units", "n_ratings", "n_single")] == [n_units, n_ratings, n_single]
-    n_annotators = f"""SELECT count(DISTINCT j.annotator_id) {JUDGMENTS} AND j.is_counted AND j.candidate_id IN (
+    n_annotators = f"""SELECT count(DISTINCT j.annotator_id) {of_stage} AND j.is_counted AND j.candidate_id IN (
         SELECT candidate_id FROM ({rated}) rated WHERE n > 1) AND j.value IS NOT NULL"""
     assert page.number("Annotators") == said["n_annotators"] == ask_one(project, n_annotators)
 
@@ -202,19 +206,51 @@ def test_the_export_page_and_the_files(
     truth: Truth, see: See, researcher: Membership, project: Project, tmp_path: Path
 ) -> None:
     page = see(researcher, "results:export-list")
-    assert_judgments_add_up(page, truth, in_all="Rows in all")
+    assert_judgments_add_up(page, truth)
+    assert page.number("Rows in all") == truth.judgments
+    if truth.kept_apart:
+        assert page.number("Kept apart as another stage's") == truth.kept_apart
     long = exported(project, "long", tmp_path)
     counted = [row for row in long if row["is_counted"] == "yes"]
     reasons = {name: sum(row["not_counted_reason"] == name for row in long) for name in truth.not_counted}
     assert (len(long), len(counted), reasons) == (truth.judgments, truth.counted, truth.not_counted)
     aggregated = exported(project, "aggregated", tmp_path)
-    n_withdrawn = ask_one(project, f"SELECT count(*) {JUDGMENTS} AND j.is_counted AND c.withdrawn_at IS NOT NULL")
+    of_stage = judgments(truth.stage)
+    n_withdrawn = ask_one(project, f"SELECT count(*) {of_stage} AND j.is_counted AND c.withdrawn_at IS NOT NULL")
     in_means = sum(int(row["n"]) + int(row["n_cannot_judge"]) for row in aggregated)
     assert in_means + n_withdrawn == truth.counted
     assert sum(row["is_withdrawn"] == "yes" for row in counted) == n_withdrawn
     mocha = json.loads(exported_text(project, "mocha", tmp_path))
     scores = [entry["metadata"].get("scores", []) for entries in mocha.values() for entry in entries.values()]
     assert sum(map(len, scores)) == sum(int(row["n"]) for row in aggregated)
+
+
+@pytest.mark.django_db
+@AT_EVERY_SIZE
+@pytest.mark.parametrize("stage", ["full", "trial", "all"])
+def test_each_stage_in_every_file_and_figure(
+    truth: Truth, see: See, client_of: SignIn, researcher: Membership, project: Project, stage: str, tmp_path: Path
+) -> None:
+    n = ask_one(project, f"SELECT count(*) {judgments(stage)}")
+    n_counted = ask_one(project, f"SELECT count(*) {judgments(stage)} AND j.is_counted")
+    long = exported(project, "long", tmp_path, "--stage", stage)
+    assert (len(long), sum(row["is_counted"] == "yes" for row in long)) == (n, n_counted)
+    assert {row["batch_kind"] for row in long} <= ({"trial"} if stage == "trial" else {"trial", "full", "imported"})
+    assert stage != "full" or "trial" not in {row["batch_kind"] for row in long}
+    n_rated = ask_one(
+        project,
+        f"SELECT count(*) {judgments(stage)} AND j.is_counted AND j.value IS NOT NULL AND c.withdrawn_at IS NULL",
+    )
+    aggregated = exported(project, "aggregated", tmp_path, "--stage", stage)
+    mocha = json.loads(exported_text(project, "mocha", tmp_path, "--stage", stage))
+    scores = [entry["metadata"].get("scores", []) for entries in mocha.values() for entry in entries.values()]
+    assert sum(map(len, scores)) == sum(int(row["n"]) for row in aggregated) == n_rated
+    said = answer("agreement", "--project", project.slug, "--stage", stage)
+    assert said["n_ratings"] + said["n_single"] == n_rated
+    if Batch.objects.filter(project=project, kind=Batch.Kind.TRIAL).exists():
+        address = reverse("results:agreement", args=[project.slug])
+        page = read(client_of(researcher).get(address, {"stage": stage}).content.decode())
+        assert page.number("Ratings") + page.number("Single ratings") == n_rated
 
 
 @pytest.mark.django_db
@@ -265,7 +301,7 @@ def test_the_annotators_own_pages(
     assert (history.n_listed or 0) == len(history.rows("Your HITs")) == n_given
 
 
-def assert_judgments_add_up(page: Screen, truth: Truth, *, in_all: str) -> None:
+def assert_judgments_add_up(page: Screen, truth: Truth) -> None:
     reasons = {
         label.removeprefix("Not counted: "): number(said)
         for label, said in page.said.items()
@@ -273,16 +309,16 @@ def assert_judgments_add_up(page: Screen, truth: Truth, *, in_all: str) -> None:
     }
     assert reasons == truth.not_counted
     assert page.number("Counted") == truth.counted
-    assert page.number("Counted") + sum(reasons.values()) == page.number(in_all) == truth.judgments
+    assert page.number("Counted") + sum(reasons.values()) == truth.judgments
 
 
-def exported(project: Project, form: str, folder: Path) -> list[dict[str, str]]:
-    return list(csv.DictReader(io.StringIO(exported_text(project, form, folder))))
+def exported(project: Project, form: str, folder: Path, *options: str) -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO(exported_text(project, form, folder, *options))))
 
 
-def exported_text(project: Project, form: str, folder: Path) -> str:
+def exported_text(project: Project, form: str, folder: Path, *options: str) -> str:
     file = folder / form
-    said = answer("export_judgments", "--project", project.slug, "--format", form, "--output", str(file))
+    said = answer("export_judgments", "--project", project.slug, "--format", form, "--output", str(file), *options)
     text = file.read_text()
     if form != "mocha":
         assert said["n_rows"] == len(list(csv.DictReader(io.StringIO(text))))

@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 from annotate.frames import criteria_in_use
+from annotate.stages import Stage
 from projects.errors import Refused
 from results.exporting.aggregated import select_aggregated
 from results.exporting.choices import Choices
@@ -15,6 +16,7 @@ __all__ = ["FORMATS", "Choices", "file_name", "make_statement"]
 
 FORMATS = {"long": "long.csv", "aggregated": "aggregated.csv", "jsonl": "long.jsonl", "mocha": "mocha.json"}
 """Every format, and what its file is called."""
+_STAGE_NAMES = {Stage.TRIAL: "trial", Stage.ALL: "all-stages"}
 
 
 def make_statement(form: str, choices: Choices) -> Statement:
@@ -34,6 +36,8 @@ def file_name(form: str, choices: Choices) -> str:
     stem, ending = FORMATS[form].split(".")
     parts = [choices.project.slug, stem, *([choices.criterion] if choices.criterion else [])]
     parts += [f"batch-{batch.number}" for batch in choices.batches[:5]]
+    if choices.stage != Stage.FULL and not choices.batches:
+        parts.append(_STAGE_NAMES[choices.stage])
     return f"{'-'.join(parts)}.{ending}"
 
 

@@ -41,7 +41,7 @@ def select_judgments(choices: Choices) -> str:
         f"""
         JOIN annotate_assignment a ON a.id = j.assignment_id JOIN annotate_hit h ON h.id = a.hit_id
         JOIN annotate_batch b ON b.id = h.batch_id AND {in_batches("b")}"""
-        if choices.batches
+        if choices.batches or choices.left_out
         else ""
     )
     return f"""

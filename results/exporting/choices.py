@@ -1,8 +1,10 @@
 """What an export is to hold."""
 
 from dataclasses import dataclass
+from functools import cached_property
 
 from annotate.models import Batch
+from annotate.stages import Stage, left_out
 from projects.models import Project
 
 
@@ -16,13 +18,20 @@ class Choices:
 
     project: Project
     criterion: str = ""
+    stage: Stage = Stage.FULL
     batches: tuple[Batch, ...] = ()
     with_texts: bool = False
     with_comments: bool = False
+
+    @cached_property
+    def left_out(self) -> tuple[int, ...]:
+        """The ids of the batches that are none of the stage; batches that are named are what is asked for."""
+        return () if self.batches else left_out(self.project, self.stage)
 
     def parameters(self) -> dict[str, object]:
         return {
             "project": self.project.pk,
             "criterion": self.criterion,
             "batches": [batch.pk for batch in self.batches],
+            "left_out": list(self.left_out),
         }

@@ -99,4 +99,7 @@ def criteria() -> str:
 
 
 def in_batches(alias: str) -> str:
-    return f"(cardinality(%(batches)s::bigint[]) = 0 OR {alias}.id = ANY (%(batches)s))"
+    return (
+        f"(cardinality(%(batches)s::bigint[]) = 0 OR {alias}.id = ANY (%(batches)s)) "
+        f"AND {alias}.id <> ALL (%(left_out)s::bigint[])"
+    )

@@ -30,7 +30,13 @@ def agreement(request: ProjectRequest, project: Project) -> HttpResponse:
     except Refused as refusal:
         return render(request, "results/agreement_show.html", {**context, "refusal": refusal.message})
     report = measure_agreement(
-        Scope(project=project, criterion=criterion, batch=batch, is_blind_only=bool(asked.get("blind"))),
+        Scope(
+            project=project,
+            criterion=criterion,
+            stage=form.asked_stage(),
+            batch=batch,
+            is_blind_only=bool(asked.get("blind")),
+        ),
         level=Level(asked.get("level") or criterion.level),
         by=asked.get("by") or "dataset",
         is_by_passage=asked.get("resample") == "passages",

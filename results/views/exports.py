@@ -32,6 +32,7 @@ def export_download(request: ProjectRequest, project: Project, form: str) -> Htt
     choices = Choices(
         project=project,
         criterion=asked.cleaned_data["criterion"],
+        stage=asked.asked_stage(),
         batches=(asked.cleaned_data["batch"],) if asked.cleaned_data["batch"] else (),
         with_texts=asked.cleaned_data["texts"],
         with_comments=asked.cleaned_data["comments"],
@@ -55,5 +56,10 @@ def export_download(request: ProjectRequest, project: Project, form: str) -> Htt
 def _page(
     request: ProjectRequest, project: Project, form: ExportForm, *, refusal: str = "", status: int = 200
 ) -> HttpResponse:
-    context = {"form": form, "counts": count_judgments(project), "refusal": refusal, "formats": tuple(FORMATS)}
+    context = {
+        "form": form,
+        "counts": count_judgments(project, form.asked_stage()),
+        "refusal": refusal,
+        "formats": tuple(FORMATS),
+    }
     return render(request, "results/export_list.html", context, status=status)

@@ -5,6 +5,8 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from annotate.frames import BREAKDOWNS, Scope
+from annotate.stages import Stage, default_stage
+from annotate.trials import trials_of
 from measures.agreement import Agreement
 from measures.rubric import Level
 from projects.commands import Once, ProjectCommand
@@ -24,18 +26,27 @@ class Command(ProjectCommand):
             help="by default the criterion's own: ordinal for points, unless its rubric says otherwise",
         )
         parser.add_argument("--by", choices=BREAKDOWNS, default="", help="alpha per dataset, split or source too")
-        parser.add_argument("--batch", type=int, action=Once, metavar="NUMBER", help="one batch only")
+        which = parser.add_mutually_exclusive_group()
+        which.add_argument("--batch", type=int, action=Once, metavar="NUMBER", help="one batch only")
+        which.add_argument(
+            "--stage",
+            choices=[stage.value for stage in Stage],
+            help="by default full: what is imported, full batches, and trials that these count",
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
         project = self.project(options)
         batch = None if options["batch"] is None else find_batch(project, options["batch"])
         criterion = choose_criterion_to_measure(project, key=options["criterion"], batch=batch)
         level = Level(options["level"] or criterion.level)
-        scope = Scope(project=project, criterion=criterion, batch=batch)
+        stage = Stage(options["stage"]) if options["stage"] else default_stage(project)
+        scope = Scope(project=project, criterion=criterion, stage=stage, batch=batch)
         report = measure_agreement(scope, level=level, by=options["by"])
         result: dict[str, Any] = {"project": project.slug, "criterion": criterion.key}
         if batch:
             result["batch"] = batch.number
+        elif trials_of(project).exists():
+            result["stage"] = stage.value
         result |= _as_dict(report.main)
         if report.has_unknown_annotators:
             result["annotators"] = "unknown: scores were imported without names"

@@ -9,6 +9,8 @@ from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
 
+from annotate.stages import Stage, default_stage
+from annotate.trials import trials_of
 from projects.commands import ProjectCommand
 from projects.errors import Refused
 from results.exporting import FORMATS, Choices, make_statement
@@ -28,7 +30,13 @@ class Command(ProjectCommand):
         super().add_arguments(parser)
         parser.add_argument("--format", required=True, choices=tuple(FORMATS))
         parser.add_argument("--criterion", default="", metavar="KEY", help="needed for mocha where there are several")
-        parser.add_argument(
+        which = parser.add_mutually_exclusive_group()
+        which.add_argument(
+            "--stage",
+            choices=[stage.value for stage in Stage],
+            help="by default full: what is imported, full batches, and trials that these count",
+        )
+        which.add_argument(
             "--batch", type=int, nargs="+", action="extend", default=[], metavar="NUMBER", help="these batches only"
         )
         parser.add_argument("--texts", action="store_true", help="passages, questions, references and candidates too")
@@ -42,6 +50,7 @@ class Command(ProjectCommand):
         choices = Choices(
             project=project,
             criterion=options["criterion"],
+            stage=Stage(options["stage"]) if options["stage"] else default_stage(project),
             batches=tuple(find_batch(project, number) for number in dict.fromkeys(options["batch"])),
             with_texts=options["texts"],
             with_comments=options["comments"],
@@ -58,6 +67,7 @@ class Command(ProjectCommand):
         result = {
             "project": project.slug,
             "format": options["format"],
+            **({"stage": choices.stage.value} if not choices.batches and trials_of(project).exists() else {}),
             "file": str(path),
             "n_rows": n_rows,
             "n_bytes": path.stat().st_size,
