@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from projects.views import accounts, people, projects, rubrics
+from projects.views import accounts, log, people, projects, rubrics
 
 app_name = "projects"
 
@@ -37,5 +37,5 @@ urlpatterns = [
     path("p/<slug:slug>/people/<slug:pseudonym>/annotates/", people.member_annotates, name="member-annotates"),
     path("p/<slug:slug>/people/<slug:pseudonym>/standing/", people.member_standing, name="member-standing"),
     path("p/<slug:slug>/people/<slug:pseudonym>/reset-link/", people.member_reset_link, name="member-reset-link"),
-    path("p/<slug:slug>/log/", projects.log_list, name="log-list"),
+    path("p/<slug:slug>/log/", log.log_list, name="log-list"),
 ]

@@ -73,8 +73,3 @@ class PeopleFilterForm(forms.Form):
     kind = forms.ChoiceField(required=False, choices=[("", "any kind"), *Membership.Kind.choices])
     standing = forms.ChoiceField(required=False, choices=[("", "any standing"), *Membership.Standing.choices])
     sort = forms.ChoiceField(required=False, choices=[(name, name) for name in SORTS])
-
-
-class LogFilterForm(forms.Form):
-    act = forms.CharField(required=False, max_length=60)
-    actor = forms.CharField(required=False, max_length=40)

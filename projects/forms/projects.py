@@ -12,7 +12,6 @@ from projects.founding import SLUG_RULE, why_not_slug
 from projects.models import Project
 from projects.revising import MOST_CHARACTERS
 
-
 NUMBERS = (
     "hit_size",
     "time_limit_minutes",

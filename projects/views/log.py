@@ -1,0 +1,116 @@
+"""The log of a project: who did what to what, before and after, and why."""
+
+import re
+from datetime import UTC, date, datetime, time, timedelta
+from typing import Any
+
+from django.core.paginator import Paginator
+from django.db.models import Q, QuerySet
+from django.http import HttpResponse
+from django.shortcuts import render
+from django.utils.dateformat import format as date_format
+from django.utils.dateparse import parse_datetime
+from django.views.decorators.http import require_safe
+
+from projects.access import ProjectRequest, Right, requires
+from projects.forms.log import LogFilterForm
+from projects.log_words import label_of, name_objects, words_of
+from projects.models import LogEntry, Project
+
+ENTRIES_ON_A_PAGE = 50
+NEWEST_ENTRIES = 5_000
+MOMENT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:[\d.]+(Z|[+-]\d\d:\d\d)$")
+NOTHING: tuple[Any, ...] = (None, False, [], {}, "")
+
+Pairs = list[tuple[str, str]]
+
+
+@requires(Right.MANAGE)
+@require_safe
+def log_list(request: ProjectRequest, project: Project) -> HttpResponse:
+    form = LogFilterForm(request.GET)
+    is_clear = form.is_valid()
+    wanted = form.cleaned_data
+    page = Paginator(_filtered(project, wanted), ENTRIES_ON_A_PAGE).get_page(request.GET.get("page"))
+    newest = project.log.order_by("-id").values_list("act", "actor__pseudonym", "object_type")[:NEWEST_ENTRIES]
+    seen = set(newest)
+    lines = _lines(project, list(page))
+    kinds = sorted({kind for _, _, kind in seen} | {wanted.get("kind") or ""} - {""})
+    context = {
+        "page": page,
+        "form": form,
+        "is_clear": is_clear,
+        "acts": sorted({act for act, _, _ in seen} | {wanted.get("act") or ""} - {""}),
+        "actors": sorted({actor for _, actor, _ in seen if actor}),
+        "kinds": [(kind, label_of(kind)) for kind in kinds if kind],
+        "wanted": wanted,
+        "lines": lines,
+    }
+    return render(request, "projects/log_list.html", context)
+
+
+def _filtered(project: Project, wanted: dict[str, Any]) -> "QuerySet[LogEntry]":
+    entries: QuerySet[LogEntry] = project.log.select_related("actor")
+    if act := wanted.get("act"):
+        entries = entries.filter(act=act)
+    if actor := wanted.get("actor"):
+        entries = entries.filter(actor=None) if actor == "system" else entries.filter(actor__pseudonym=actor)
+    if kind := wanted.get("kind"):
+        entries = entries.filter(object_type=kind)
+        if pk := wanted.get("id"):
+            entries = entries.filter(object_id=pk)
+    if since := wanted.get("since"):
+        entries = entries.filter(at__gte=_start_of(since))
+    if until := wanted.get("until"):
+        entries = entries.filter(at__lt=_start_of(until) + timedelta(days=1)) if until < date.max else entries
+    if text := wanted.get("q"):
+        members = project.memberships.filter(pseudonym=text).values_list("pk", flat=True)
+        about = Q(object_type="membership", object_id__in=[str(pk) for pk in members])
+        entries = entries.filter(Q(why__icontains=text) | about)
+    return entries
+
+
+def _start_of(day: date) -> datetime:
+    return datetime.combine(day, time(), UTC)
+
+
+def _lines(project: Project, entries: list[LogEntry]) -> list[dict[str, Any]]:
+    """Entries as the page shows them: sentences, and what changed by name."""
+    named = name_objects(project, entries)
+    lines = []
+    for entry in entries:
+        of = named.get((entry.object_type, entry.object_id))
+        changes = _changes(entry.before, entry.after)
+        lines.append({"entry": entry, "words": words_of(entry.act, of), "of": of, "changes": changes})
+    return lines
+
+
+def _changes(before: Any, after: Any) -> list[tuple[str, str | None, str | None]]:
+    """Name, before and after of each value; None where a side says nothing of it."""
+    was, now = dict(_pairs(before)), dict(_pairs(after))
+    return [(name, was.get(name), now.get(name)) for name in dict.fromkeys([*was, *now])]
+
+
+def _pairs(values: Any, inside: str = "") -> Pairs:
+    """A stored value as names and words; of a value within another, what is empty is left out."""
+    if isinstance(values, dict):
+        held = {name: value for name, value in values.items() if not inside or value not in NOTHING}
+        return [pair for name, value in held.items() for pair in _pairs(value, f"{inside} {name}".replace("_", " "))]
+    return [] if values is None and not inside else [(inside.strip(), _in_words(values))]
+
+
+def _in_words(value: Any) -> str:
+    if isinstance(value, list):
+        return ", ".join(_in_words(each) for each in value) or "none"
+    if value is None or isinstance(value, bool):
+        return {None: "none", True: "yes", False: "no"}[value]
+    return _moment_in_words(str(value)) or str(value)
+
+
+def _moment_in_words(text: str) -> str:
+    """A stored moment as people write it; empty for a text that is none, or only looks like one."""
+    try:
+        moment = parse_datetime(text) if MOMENT.match(text) else None
+        return date_format(moment.astimezone(UTC), "j M Y, H:i") + " UTC" if moment else ""
+    except (ValueError, OverflowError):
+        return ""
