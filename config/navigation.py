@@ -24,6 +24,7 @@ TABS = [
     ("Desk", "annotate:project-desk", Right.WORK, ("history/", "instructions/", "earned/", "qualification/")),
     ("Overview", "results:project-overview", Right.READ, ()),
     ("Data", "annotate:data-overview", Right.READ, ()),
+    ("Qualification", "annotate:qualification-test", Right.READ, ()),
     ("Batches", "annotate:batch-list", Right.READ, ()),
     ("Remarks", "annotate:remark-list", Right.READ, ()),
     ("Agreement", "results:agreement", Right.READ, ()),

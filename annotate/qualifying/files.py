@@ -8,12 +8,13 @@ from typing import Any
 
 from annotate.models import QualificationItem, QualificationTest
 from annotate.qualifying.items import MOST_ITEMS, Fault, ItemSpec, Purpose, add_items, faults_of, quality_criteria
+from projects.errors import Refused
 from projects.importing.limits import MIB, Limits
 from projects.importing.options import Options
 from projects.importing.readers import Reader, open_reader
 from projects.importing.report import Broken, Notes
 from projects.importing.text import bad_byte
-from projects.importing.values import Values
+from projects.importing.values import PLAIN_NUMBER, Values
 from projects.models import Membership
 from projects.rubrics import CriterionOnPage
 
@@ -69,6 +70,15 @@ def read_items(*, path: Path, name: str, criteria: Sequence[CriterionOnPage]) ->
         notes.problem(None, "", "the file has a header and no rows")
     notes.refuse_if_any(name)
     return specs
+
+
+def read_range(text: str) -> tuple[float, float]:
+    """`4`, `4-5` or `4 to 5`, as people type it. Raises Refused."""
+    found = _RANGE.fullmatch(text.strip())
+    ends = [found[1], found[2]] if found else [text.strip()] * 2
+    if not all(PLAIN_NUMBER.fullmatch(end) for end in ends):
+        raise Refused("Write one number, or a range such as 4-5.")
+    return float(ends[0]), float(ends[1])
 
 
 class _Rows:

@@ -43,6 +43,11 @@ class Brief:
         return len(self.attempt.layout)
 
     @property
+    def active_minutes(self) -> str:
+        seconds = self.attempt.active_seconds
+        return "–" if seconds is None else f"{seconds / 60:.1f}"
+
+    @property
     def n_needed(self) -> int:
         return least_right(self.n_items, self.attempt.test.pass_share)
 

@@ -1,10 +1,8 @@
 """The annotator's side of qualification: what the test is, practice, an attempt page by page, its result."""
 
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from http import HTTPStatus
-from types import SimpleNamespace
-from typing import Any
 
 import orjson
 from django.contrib import messages
@@ -16,18 +14,18 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from annotate import drafts
-from annotate.forms import Sent, read_rating
+from annotate.forms import read_rating
 from annotate.judging import Gone, Incomplete
 from annotate.models import Attempt, LedgerEntry, QualificationItem, QualificationTest
 from annotate.qualifying import attempts, outcomes
 from annotate.qualifying.admissions import admission_for, is_over
 from annotate.qualifying.sheets import Sheet, said_in, sheets_of
-from annotate.views.rating import filled_from_draft, filled_from_sent, item_on_page, milliseconds, site_urls
+from annotate.views.sheets import render_closed, render_sheet
 from measures.grading import least_right
 from projects.access import ProjectRequest, Right, SignedInRequest, requires
 from projects.errors import Refused
 from projects.models import Membership, Project
-from projects.rubrics import CriterionOnPage, criteria_of, frozen_criteria
+from projects.rubrics import criteria_of, frozen_criteria
 from projects.snapshots import snapshot
 
 Purpose = QualificationItem.Purpose
@@ -84,7 +82,7 @@ def _keep_at_farewell(
         is_kept = True
     except Refused:
         is_kept = False
-    return _closed(request, attempt, page, sent, reason, is_kept=is_kept, status=HTTPStatus.FORBIDDEN)
+    return render_closed(request, attempt, page, sent, reason, is_kept=is_kept, status=HTTPStatus.FORBIDDEN)
 
 
 @requires(Right.WORK, farewell=_keep_at_farewell)
@@ -101,7 +99,7 @@ def attempt_show(request: ProjectRequest, project: Project, attempt_uuid: uuid.U
     number = int(asked) if asked.isascii() and asked.isdigit() and len(asked) < 5 else 0
     if not 1 <= number <= len(sheets):
         number = _first_unfinished(attempt, sheets)
-    return _render_sheet(request, project, attempt, sheets, sheets[number - 1])
+    return render_sheet(request, project, attempt, sheets, sheets[number - 1])
 
 
 def _take_page(request: ProjectRequest, project: Project, attempt: Attempt) -> HttpResponse:
@@ -117,7 +115,7 @@ def _take_page(request: ProjectRequest, project: Project, attempt: Attempt) -> H
     attempt = _attempt(me, attempt.uuid)
     sheet = sheets[page - 1]
     if wrong:
-        return _render_sheet(request, project, attempt, sheets, sheet, sent=sent, errors=wrong)
+        return render_sheet(request, project, attempt, sheets, sheet, sent=sent, errors=wrong)
     if page < len(sheets):
         return _see_other(f"{_url('show', project, attempt.uuid)}?page={page + 1}")
     try:
@@ -125,9 +123,9 @@ def _take_page(request: ProjectRequest, project: Project, attempt: Attempt) -> H
     except Incomplete as refusal:
         sheet = next(each for each in sheets if any(_has(each, place) for place in refusal.errors))
         errors = {place - sheet.first: said for place, said in refusal.errors.items() if _has(sheet, place)}
-        return _render_sheet(request, project, attempt, sheets, sheet, errors=errors)
+        return render_sheet(request, project, attempt, sheets, sheet, errors=errors)
     except Gone as refusal:
-        return _closed(request, attempt, page, sent, refusal.message, is_kept=True)
+        return render_closed(request, attempt, page, sent, refusal.message, is_kept=True)
     return _see_other(_url("result", project, attempt.uuid))
 
 
@@ -195,107 +193,10 @@ def fill_in_again(request: ProjectRequest, project: Project, attempt_uuid: uuid.
     number = min(_page_of(request), len(sheets))
     messages.warning(request, "Your sign-in had changed since this page was opened. Please send it once more.")
     sent = read_rating(request.POST)
-    return _render_sheet(request, project, attempt, sheets, sheets[number - 1], sent=sent, status=HTTPStatus.FORBIDDEN)
+    return render_sheet(request, project, attempt, sheets, sheets[number - 1], sent=sent, status=HTTPStatus.FORBIDDEN)
 
 
 show_again = requires(Right.WORK)(fill_in_again)
-
-
-def _render_sheet(
-    request: HttpRequest,
-    project: Project,
-    attempt: Attempt,
-    sheets: Sequence[Sheet],
-    sheet: Sheet,
-    *,
-    sent: Sent | None = None,
-    errors: Mapping[int, str] | None = None,
-    status: int = 0,
-) -> HttpResponse:
-    """One passage of an attempt on the rating page, with the draft's answers or those just sent."""
-    stored = attempt.draft.get(str(sheet.number), {})
-    criteria = frozen_criteria(attempt.rubric_id)
-    show = _url("show", project, attempt.uuid)
-    context = {
-        "assignment": SimpleNamespace(
-            uuid=f"{attempt.uuid}-{sheet.number}", due_at=attempt.due_at, draft=SimpleNamespace(answers=stored)
-        ),
-        "attempt": attempt,
-        "sheet": sheet,
-        "n_sheets": len(sheets),
-        "is_last": sheet.number == len(sheets),
-        "is_practice": attempt.purpose == Purpose.PRACTICE,
-        "preview": False,
-        "due_at_ms": milliseconds(attempt.due_at),
-        "due_over": "The time is over. Hand in what you have.",
-        "server_now_ms": milliseconds(timezone.now()),
-        "errors": errors or {},
-        "urls": {
-            **site_urls(project.slug),
-            "submit": show,
-            "draft": reverse("annotate:attempt-draft", args=[project.slug, attempt.uuid, sheet.number]),
-            "previous": f"{show}?page={sheet.number - 1}" if sheet.number > 1 else "",
-        },
-        **shown_sheet(sheet.items, criteria, filled_from_sent(sent) if sent else filled_from_draft(stored), errors),
-    }
-    status = status or (HTTPStatus.UNPROCESSABLE_ENTITY if errors else HTTPStatus.OK)
-    return render(request, "annotate/qualification_attempt.html", context, status=status)
-
-
-def shown_sheet(
-    items: Sequence[QualificationItem],
-    criteria: Sequence[CriterionOnPage],
-    filled: dict[str, dict[int, Any]],
-    errors: Mapping[int, str] | None = None,
-) -> dict[str, Any]:
-    """The items of one passage as the rating page's parts show them; nothing of what is known to be right."""
-    groups: list[dict[str, Any]] = []
-    for place, item in enumerate(items):
-        if not groups or groups[-1]["question"]["text"] != item.question:
-            groups.append({"question": {"text": item.question}, "references": item.references, "items": []})
-        groups[-1]["items"].append(item_on_page(place, item.answer, criteria, filled, errors or {}))
-    n_answered = sum(
-        bool(filled["cannot"].get(place)) or len(filled["answers"].get(place, {})) == len(criteria)
-        for place in range(len(items))
-    )
-    first = items[0]
-    return {
-        "passage": SimpleNamespace(title=first.passage_title, text=first.passage_text, documents=None),
-        "groups": groups,
-        "criteria": criteria,
-        "n_items": len(items),
-        "n_answered": n_answered,
-    }
-
-
-def _closed(
-    request: HttpRequest,
-    attempt: Attempt,
-    page: int,
-    sent: Sent,
-    reason: str,
-    *,
-    is_kept: bool,
-    status: int = HTTPStatus.CONFLICT,
-) -> HttpResponse:
-    """What was sent, and why it was not handed in."""
-    sheets = sheets_of(attempt)
-    sheet = sheets[min(page, len(sheets)) - 1]
-    criteria = frozen_criteria(attempt.rubric_id)
-    rows = [
-        {
-            "number": place + 1,
-            "question": item.question,
-            "candidate_text": item.answer,
-            "values": [sent.values.get(place, {}).get(criterion.key, "") for criterion in criteria],
-            "cannot": sent.cannot.get(place, ""),
-            "is_flagged": place in sent.flags,
-            "comment": sent.comments.get(place, ""),
-        }
-        for place, item in enumerate(sheet.items)
-    ]
-    context = {"reason": reason, "was_stored": False, "is_kept": is_kept, "criteria": criteria, "rows": rows}
-    return render(request, "annotate/hit_closed.html", context, status=status)
 
 
 def _first_unfinished(attempt: Attempt, sheets: Sequence[Sheet]) -> int:

@@ -1,0 +1,238 @@
+"""Forms of the qualification test; the rules are in `qualifying`."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from decimal import Decimal
+from typing import Any
+
+from django import forms
+from django.core.exceptions import ValidationError
+
+from annotate.ledgers import pays_anything
+from annotate.models import Grant, QualificationItem, QualificationTest
+from annotate.qualifying.files import read_range
+from annotate.qualifying.items import ItemSpec, faults_of, spec_of
+from annotate.qualifying.outcomes import say_range
+from measures.rubric import say_number
+from projects.errors import Refused
+from projects.rubrics import CriterionOnPage
+
+MOST_TEXT = 100_000
+PURPOSES = [("test", "The test itself"), ("practice", "Practice before it")]
+
+
+class TestSettingsForm(forms.Form):
+    """How the test is taken and what passing it means."""
+
+    __test__ = False
+
+    n_items = forms.IntegerField(
+        label="Items in an attempt",
+        required=False,
+        min_value=1,
+        max_value=500,
+        help_text="Drawn anew for each attempt. Left empty, an attempt takes them all.",
+    )
+    pass_percent = forms.DecimalField(
+        label="Right answers needed, in per cent",
+        min_value=Decimal(0),
+        max_value=Decimal(100),
+        max_digits=5,
+        decimal_places=2,
+    )
+    max_attempts = forms.IntegerField(label="Attempts", min_value=1, max_value=100)
+    wait_hours = forms.IntegerField(
+        label="Hours between two attempts",
+        min_value=0,
+        max_value=24 * 365,
+        help_text="0 lets people try again at once.",
+    )
+    time_limit_minutes = forms.IntegerField(
+        label="Time limit, in minutes", required=False, min_value=1, max_value=60 * 24 * 14
+    )
+    feedback = forms.ChoiceField(
+        label="After an attempt they see",
+        choices=[(value, label.capitalize()) for value, label in QualificationTest.Feedback.choices],
+        widget=forms.RadioSelect,
+    )
+    valid_days = forms.IntegerField(
+        label="Days that a qualification holds",
+        required=False,
+        min_value=1,
+        max_value=3650,
+        help_text="Left empty, it holds for good.",
+    )
+    cents = forms.IntegerField(
+        label="US cents for taking it",
+        min_value=0,
+        max_value=100_000,
+        help_text="Paid once to each person, whether they pass or fail.",
+    )
+    seed = forms.IntegerField(min_value=0, max_value=2**31 - 1, help_text="Draws the items and their order.")
+
+    def __init__(self, test: QualificationTest, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        if not test.cents and not pays_anything(test.project):
+            del self.fields["cents"]
+
+    @staticmethod
+    def initial_of(test: QualificationTest) -> dict[str, Any]:
+        percent = (Decimal(str(test.pass_share)) * 100).normalize()
+        names = (
+            "n_items",
+            "max_attempts",
+            "wait_hours",
+            "time_limit_minutes",
+            "feedback",
+            "valid_days",
+            "cents",
+            "seed",
+        )
+        return {**{name: getattr(test, name) for name in names}, "pass_percent": f"{percent:f}"}
+
+    def values(self) -> dict[str, Any]:
+        values = dict(self.cleaned_data)
+        values["pass_share"] = float(values.pop("pass_percent") / 100)
+        return values
+
+
+class ItemForm(forms.Form):
+    """One item as somebody types it in."""
+
+    purpose = forms.ChoiceField(label="Used in", choices=PURPOSES, initial="test")
+    passage_title = forms.CharField(label="Title of the text", required=False, max_length=500)
+    passage_text = forms.CharField(
+        label="Text",
+        required=False,
+        max_length=MOST_TEXT,
+        strip=False,
+        widget=forms.Textarea(attrs={"rows": 6, "dir": "auto"}),
+        help_text="Items with the same title and text are shown together.",
+    )
+    question = forms.CharField(max_length=MOST_TEXT, widget=forms.Textarea(attrs={"rows": 2, "dir": "auto"}))
+    references = forms.CharField(
+        required=False,
+        max_length=MOST_TEXT,
+        widget=forms.Textarea(attrs={"rows": 3, "dir": "auto"}),
+        help_text="One a line.",
+    )
+    answer = forms.CharField(
+        label="Answer to rate",
+        required=False,
+        max_length=MOST_TEXT,
+        strip=False,
+        widget=forms.Textarea(attrs={"rows": 3, "dir": "auto"}),
+    )
+    tolerance = forms.FloatField(
+        min_value=0,
+        max_value=1_000_000,
+        initial=0,
+        help_text="How far off still counts as right, in points of the scale.",
+    )
+    explanation = forms.CharField(
+        required=False,
+        max_length=MOST_TEXT,
+        widget=forms.Textarea(attrs={"rows": 3, "dir": "auto"}),
+        help_text="Why this is right. Annotators read it after an attempt, if the test tells them everything.",
+    )
+
+    def __init__(
+        self,
+        criteria: Sequence[CriterionOnPage],
+        *args: Any,
+        item: QualificationItem | None = None,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(*args, **kwargs)
+        self.criteria = criteria
+        self.item = item
+        for criterion in criteria:
+            low, high = say_number(criterion.scale.low), say_number(criterion.scale.high)
+            self.fields[f"expected_{criterion.key}"] = forms.CharField(
+                label="Right rating" if len(criteria) == 1 else f"Right rating: {criterion.name}",
+                max_length=40,
+                help_text=f"From {low} to {high}: one number, or a range written with a hyphen.",
+            )
+        order = ["purpose", "passage_title", "passage_text", "question", "references", "answer"]
+        self.order_fields([*order, *(f"expected_{each.key}" for each in criteria), "tolerance", "explanation"])
+
+    @staticmethod
+    def initial_of(item: QualificationItem) -> dict[str, Any]:
+        return {
+            **{
+                name: getattr(item, name)
+                for name in (
+                    "purpose",
+                    "passage_title",
+                    "passage_text",
+                    "question",
+                    "answer",
+                    "tolerance",
+                    "explanation",
+                )
+            },
+            "references": "\n".join(" ".join(each["text"].split("\n")) for each in item.references),
+            **{f"expected_{key}": say_range(ends).replace(" to ", "-") for key, ends in item.expected.items()},
+        }
+
+    def clean(self) -> dict[str, Any]:
+        cleaned = super().clean() or {}
+        expected = {}
+        for criterion in self.criteria:
+            name = f"expected_{criterion.key}"
+            if name not in cleaned:
+                continue
+            try:
+                expected[criterion.key] = read_range(cleaned[name])
+            except Refused as refusal:
+                self.add_error(name, refusal.message)
+        cleaned["expected"] = expected
+        if not self.errors:
+            for fault in faults_of(self.spec(cleaned), self.criteria):
+                name = f"expected_{fault.key}" if fault.part == "expected" else fault.part
+                self.add_error(name if name in self.fields else None, ValidationError(fault.reason))
+        return cleaned
+
+    def spec(self, cleaned: dict[str, Any] | None = None) -> ItemSpec:
+        cleaned = self.cleaned_data if cleaned is None else cleaned
+        opinions = {each["text"]: each.get("opinion", "") for each in (self.item.references if self.item else [])}
+        lines = [line.strip() for line in cleaned.get("references", "").splitlines()]
+        spec = ItemSpec(
+            question=cleaned.get("question", ""),
+            answer=_unix(cleaned.get("answer", "")),
+            expected=cleaned.get("expected", {}),
+            purpose=cleaned.get("purpose", "test"),
+            passage_title=cleaned.get("passage_title", ""),
+            passage_text=_unix(cleaned.get("passage_text", "")),
+            references=[{"text": line, "opinion": opinions.get(line, "")} for line in lines if line],
+            tolerance=cleaned.get("tolerance") or 0.0,
+            explanation=cleaned.get("explanation", ""),
+        )
+        if self.item is not None and "references" not in self.changed_data:
+            spec = replace(spec, references=spec_of(self.item).references)
+        return spec
+
+
+class FileForm(forms.Form):
+    file = forms.FileField(max_length=None, help_text="CSV, TSV, Excel (.xlsx), JSON, JSONL or Parquet.")
+
+
+class CandidatesForm(forms.Form):
+    """How candidates with known scores become items."""
+
+    purpose = forms.ChoiceField(label="Used in", choices=PURPOSES, initial="test")
+    tolerance = forms.FloatField(
+        min_value=0,
+        max_value=1_000_000,
+        initial=0,
+        help_text="How far off still counts as right, in points of the scale.",
+    )
+
+
+class GrantForm(forms.Form):
+    kind = forms.ChoiceField(choices=Grant.Kind.choices)
+    why = forms.CharField(max_length=500)
+
+
+def _unix(text: str) -> str:
+    return text.replace("\r\n", "\n")

@@ -1,0 +1,130 @@
+"""Figures of a test's items: how often they are right, what is answered, how well they tell strong from weak."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from annotate.models import Attempt, QualificationItem, QualificationTest
+from measures.grading import discrimination
+from measures.outcome import Undefined
+from measures.rubric import ScaleKind, say_number
+from projects.rubrics import CriterionOnPage, criteria_of
+
+N_BINS = 5
+BAR_HEIGHT = 24
+
+
+@dataclass(frozen=True)
+class Bar:
+    """How often one answer, or one stretch of a slider, was given; where its bar stands and how high it is."""
+
+    label: str
+    n: int
+    x: int
+    y: float
+    height: float
+    is_right: bool
+
+
+@dataclass(frozen=True)
+class Spread:
+    """The answers to one criterion of one item."""
+
+    criterion: CriterionOnPage
+    bars: list[Bar]
+
+    @property
+    def said(self) -> str:
+        return ", ".join(f"{bar.label}: {bar.n}" for bar in self.bars)
+
+    @property
+    def width(self) -> int:
+        return len(self.bars) * 10
+
+
+@dataclass(frozen=True)
+class ItemFigures:
+    """What the graded attempts say of one item."""
+
+    n: int
+    n_right: int
+    n_cannot: int
+    spreads: list[Spread]
+    discrimination: float | Undefined
+
+    @property
+    def right_share(self) -> float | None:
+        return self.n_right / self.n if self.n else None
+
+    @property
+    def discrimination_said(self) -> str:
+        found = self.discrimination
+        return "" if isinstance(found, Undefined) else f"{found:.2f}".replace("-", "−")
+
+    @property
+    def discrimination_reason(self) -> str:
+        return self.discrimination.reason if isinstance(self.discrimination, Undefined) else ""
+
+
+def figures_of(test: QualificationTest, items: Sequence[QualificationItem]) -> dict[int, ItemFigures]:
+    """The figures of each item by its id, over all graded attempts at the test under its present rubric."""
+    graded = Attempt.objects.filter(
+        test=test,
+        purpose=QualificationItem.Purpose.TEST,
+        rubric=test.rubric_id,
+        state__in=(Attempt.State.PASSED, Attempt.State.FAILED),
+    )
+    entries: dict[int, list[tuple[dict[str, Any], float | None]]] = {}
+    for layout, answers in graded.values_list("layout", "answers"):
+        told = (answers or {})["items"]
+        n_right = sum(entry["right"] for entry in told)
+        for pk, entry in zip(layout, told, strict=True):
+            rest = (n_right - entry["right"]) / (len(told) - 1) if len(told) > 1 else None
+            entries.setdefault(pk, []).append((entry, rest))
+    criteria = criteria_of(test.rubric)
+    return {item.pk: _figures(item, entries.get(item.pk, []), criteria) for item in items}
+
+
+def _figures(
+    item: QualificationItem,
+    entries: Sequence[tuple[dict[str, Any], float | None]],
+    criteria: Sequence[CriterionOnPage],
+) -> ItemFigures:
+    told = [entry for entry, _ in entries]
+    with_rest = [(bool(entry["right"]), rest) for entry, rest in entries if rest is not None]
+    return ItemFigures(
+        n=len(told),
+        n_right=sum(entry["right"] for entry in told),
+        n_cannot=sum(bool(entry["cannot"]) for entry in told),
+        spreads=[_spread(criterion, item, told) for criterion in criteria],
+        discrimination=discrimination([right for right, _ in with_rest], [rest for _, rest in with_rest])
+        if with_rest or not told
+        else Undefined(reason="an attempt has one item only"),
+    )
+
+
+def _spread(criterion: CriterionOnPage, item: QualificationItem, told: Sequence[dict[str, Any]]) -> Spread:
+    values = [
+        entry["values"][criterion.key] for entry in told if not entry["cannot"] and criterion.key in entry["values"]
+    ]
+    low, high = criterion.scale.low, criterion.scale.high
+    if criterion.scale.kind is ScaleKind.CONTINUOUS:
+        width = (high - low) / N_BINS
+        ends = [(low + n * width, low + (n + 1) * width) for n in range(N_BINS)]
+        counts = Counter(min(N_BINS - 1, int((value - low) / width)) for value in values)
+        labels = [f"{say_number(round(start, 2))} to {say_number(round(end, 2))}" for start, end in ends]
+    else:
+        ends = [(float(point), float(point)) for point in criterion.scale.points]
+        places = {point: place for place, point in enumerate(criterion.scale.points)}
+        counts = Counter(places[int(value)] for value in values)
+        labels = [str(point) for point in criterion.scale.points]
+    right_low, right_high = item.expected.get(criterion.key, (high + 1, low - 1))
+    right_low, right_high = right_low - item.tolerance, right_high + item.tolerance
+    most = max(counts.values(), default=0)
+    bars = []
+    for place, (label, (start, end)) in enumerate(zip(labels, ends, strict=True)):
+        height = round(BAR_HEIGHT * counts[place] / most, 1) if most else 0.0
+        is_right = start <= right_high and end >= right_low
+        bars.append(Bar(label, counts[place], place * 10, BAR_HEIGHT - height, height, is_right))
+    return Spread(criterion, bars)

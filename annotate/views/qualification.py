@@ -1,0 +1,227 @@
+"""The managers' side of qualification: the test, its settings and state, its attempts, who is qualified."""
+
+import uuid
+from collections import Counter
+from typing import Any
+
+from django.contrib import messages
+from django.db.models import Q, QuerySet
+from django.http import Http404, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.utils import timezone
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from annotate.models import Attempt, Grant, Qualification, QualificationItem, QualificationTest
+from annotate.qualification_forms import GrantForm, TestSettingsForm
+from annotate.qualifying import designing, granting, outcomes
+from annotate.qualifying.admissions import admission_for
+from annotate.qualifying.statistics import figures_of
+from annotate.views.lists import page_of, read_text, read_word
+from measures.grading import least_right
+from projects.access import ProjectRequest, Right, requires
+from projects.errors import Refused
+from projects.models import Membership, Project
+from projects.rubrics import criteria_of, current_rubric
+from projects.snapshots import snapshot
+
+UNPROCESSABLE = 422
+Purpose = QualificationItem.Purpose
+State = Attempt.State
+STATES = {
+    "passed": Q(state=State.PASSED, purpose=Purpose.TEST),
+    "failed": Q(state=State.FAILED),
+    "open": Q(state=State.OPEN),
+    "expired": Q(state=State.EXPIRED, purpose=Purpose.TEST),
+    "practice": Q(purpose=Purpose.PRACTICE),
+}
+
+
+@requires(Right.READ)
+@require_safe
+@snapshot()
+def qualification_test(request: ProjectRequest, project: Project) -> HttpResponse:
+    test = designing.test_of(project)
+    can_manage = request.membership.can_manage
+    if test is None:
+        return render(request, "annotate/qualification_empty.html", {"can_manage": can_manage})
+    items = list(test.items.all())
+    live = [item for item in items if item.retired_at is None]
+    n_pool = sum(item.purpose == Purpose.TEST for item in live)
+    n_taken = test.n_items or n_pool
+    figures = figures_of(test, items)
+    states = Counter(test.attempts.filter(purpose=Purpose.TEST).values_list("state", flat=True))
+    context = {
+        "test": test,
+        "rubric": test.rubric,
+        "criteria": criteria_of(test.rubric),
+        "rows": [{"item": item, "figures": figures[item.pk], "right": _right_said(item)} for item in live],
+        "retired": [item for item in items if item.retired_at is not None],
+        "n_pool": n_pool,
+        "n_taken": n_taken,
+        "n_needed": least_right(n_taken, test.pass_share),
+        "n_graded": states[State.PASSED] + states[State.FAILED],
+        "n_passed": states[State.PASSED],
+        "n_qualified": _qualified(test).count(),
+        "why_not_open": designing.why_not_open(test) if test.state != QualificationTest.State.OPEN else [],
+        "newest": current_rubric(project) if designing.has_newer_rubric(test) else None,
+        "can_manage": can_manage,
+    }
+    return render(request, "annotate/qualification_show.html", context)
+
+
+@requires(Right.MANAGE)
+@require_POST
+def qualification_make(request: ProjectRequest, project: Project) -> HttpResponse:
+    try:
+        designing.make_test(project=project, actor=request.membership)
+    except Refused as refusal:
+        messages.error(request, refusal.message)
+    return redirect("annotate:qualification-test", project.slug)
+
+
+@requires(Right.MANAGE)
+@require_http_methods(["GET", "HEAD", "POST"])
+def qualification_settings(request: ProjectRequest, project: Project) -> HttpResponse:
+    test = test_or_404(project)
+    form = TestSettingsForm(test, request.POST if request.method == "POST" else None, initial=_initial(test))
+    if request.method == "POST" and form.is_valid():
+        try:
+            designing.change_settings(test=test, actor=request.membership, values=form.values())
+        except Refused as refusal:
+            form.add_error(None, refusal.message)
+        else:
+            messages.success(request, "The settings are saved.")
+            return redirect("annotate:qualification-test", project.slug)
+    status = UNPROCESSABLE if form.errors else 200
+    return render(request, "annotate/qualification_settings.html", {"form": form, "test": test}, status=status)
+
+
+@requires(Right.MANAGE)
+@require_POST
+def qualification_state(request: ProjectRequest, project: Project) -> HttpResponse:
+    test = test_or_404(project)
+    try:
+        if request.POST.get("act") == "open":
+            designing.open_test(test=test, actor=request.membership)
+            messages.success(request, "The test is open. Work that asks for it is for those who pass.")
+        elif request.POST.get("act") == "close":
+            designing.close_test(test=test, actor=request.membership)
+            messages.success(request, "The test is closed. Everybody may work.")
+    except Refused as refusal:
+        messages.error(request, " ".join([refusal.message, *refusal.details]))
+    return redirect("annotate:qualification-test", project.slug)
+
+
+@requires(Right.MANAGE)
+@require_POST
+def qualification_rubric(request: ProjectRequest, project: Project) -> HttpResponse:
+    test = test_or_404(project)
+    keep = request.POST.get("on_new_rubric", "")
+    if keep not in QualificationTest.OnNewRubric.values:
+        messages.error(request, "Say whether everybody is asked again.")
+        return redirect("annotate:qualification-test", project.slug)
+    try:
+        designing.move_to_rubric(test=test, actor=request.membership, on_new_rubric=keep)
+    except Refused as refusal:
+        messages.error(request, " ".join([refusal.message, *refusal.details]))
+    else:
+        messages.success(request, "The test uses the newest version of the rubric.")
+    return redirect("annotate:qualification-test", project.slug)
+
+
+@requires(Right.READ)
+@require_safe
+@snapshot()
+def qualification_attempts(request: ProjectRequest, project: Project) -> HttpResponse:
+    test = test_or_404(project)
+    state, asked = read_word(request, "state", STATES), read_text(request, "q")
+    attempts = Attempt.objects.filter(test=test).select_related("test", "annotator").order_by("-started_at", "-pk")
+    has_any = attempts.exists()
+    if state:
+        attempts = attempts.filter(STATES[state])
+    if asked:
+        attempts = attempts.filter(annotator__pseudonym__icontains=asked)
+    page = page_of(request, attempts)
+    now = timezone.now()
+    context = {
+        "page": page,
+        "rows": [outcomes.brief(attempt, now) for attempt in page],
+        "state": state,
+        "states": STATES,
+        "q": asked,
+        "has_any": has_any,
+        "can_manage": request.membership.can_manage,
+    }
+    return render(request, "annotate/qualification_attempts.html", context)
+
+
+@requires(Right.READ)
+@require_safe
+@snapshot()
+def qualification_attempt(request: ProjectRequest, project: Project, attempt_uuid: uuid.UUID) -> HttpResponse:
+    attempts = Attempt.objects.select_related("test__project", "rubric", "annotator")
+    attempt = get_object_or_404(attempts, uuid=attempt_uuid, test__project=project)
+    context = {
+        "attempt": attempt,
+        "brief": outcomes.brief(attempt, timezone.now()),
+        "sheets": outcomes.told(attempt) if attempt.n_right is not None else [],
+        "can_manage": request.membership.can_manage,
+    }
+    return render(request, "annotate/qualification_attempt_show.html", context)
+
+
+@requires(Right.MANAGE)
+@require_http_methods(["GET", "HEAD", "POST"])
+def qualification_person(request: ProjectRequest, project: Project, pseudonym: str) -> HttpResponse:
+    member = get_object_or_404(project.memberships.select_related("user", "project"), pseudonym=pseudonym)
+    form = GrantForm(request.POST if request.method == "POST" else None)
+    if request.method == "POST" and form.is_valid():
+        try:
+            act = granting.grant if form.cleaned_data["kind"] == Grant.Kind.GRANTED else granting.revoke
+            act(annotator=member, actor=request.membership, why=form.cleaned_data["why"])
+        except Refused as refusal:
+            form.add_error(None, refusal.message)
+        else:
+            is_granted = form.cleaned_data["kind"] == Grant.Kind.GRANTED
+            messages.success(request, "They are qualified now." if is_granted else "They are not qualified any more.")
+            return redirect("annotate:qualification-person", project.slug, pseudonym)
+    context = {
+        "member": member,
+        "form": form,
+        "admission": admission_for(member),
+        "grants": Grant.objects.filter(annotator=member).select_related("given_by"),
+        "attempts": _briefs(Attempt.objects.filter(annotator=member)),
+    }
+    status = UNPROCESSABLE if form.errors else 200
+    return render(request, "annotate/qualification_person.html", context, status=status)
+
+
+def test_or_404(project: Project) -> QualificationTest:
+    test = designing.test_of(project)
+    if test is None:
+        raise Http404("This project has no qualification test.")
+    return test
+
+
+def _initial(test: QualificationTest) -> dict[str, Any]:
+    return TestSettingsForm.initial_of(test)
+
+
+def _qualified(test: QualificationTest) -> QuerySet[Qualification]:
+    rows = Qualification.objects.filter(
+        Q(until=None) | Q(until__gt=timezone.now()),
+        annotator__project=test.project_id,
+        annotator__standing=Membership.Standing.ACTIVE,
+        annotator__is_annotator=True,
+        is_qualified=True,
+    )
+    return rows if test.on_new_rubric == QualificationTest.OnNewRubric.KEEP else rows.filter(rubric=test.rubric_id)
+
+
+def _briefs(attempts: QuerySet[Attempt]) -> list[outcomes.Brief]:
+    now = timezone.now()
+    return [outcomes.brief(each, now) for each in attempts.select_related("test").order_by("-started_at", "-pk")]
+
+
+def _right_said(item: QualificationItem) -> list[str]:
+    return [outcomes.say_range(ends, item.tolerance) for ends in item.expected.values()]

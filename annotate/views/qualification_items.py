@@ -1,0 +1,195 @@
+"""The items of a qualification test: typed in with a preview, edited, retired, from a file, from candidates."""
+
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+from django.contrib import messages
+from django.db.models import Q
+from django.http import HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from annotate.models import QualificationItem, QualificationTest
+from annotate.qualification_forms import CandidatesForm, FileForm, ItemForm
+from annotate.qualifying import files, items
+from annotate.views.lists import order_by, page_of, read_sort, read_text
+from annotate.views.qualification import test_or_404
+from annotate.views.rating import filled_from_draft, site_urls
+from annotate.views.sheets import shown_sheet
+from projects.access import ProjectRequest, Right, requires
+from projects.errors import Refused
+from projects.importing import FileRefused
+from projects.models import Project
+from projects.rubrics import criteria_of
+from projects.uploads import name_to_show, takes_files
+
+UNPROCESSABLE = 422
+CANDIDATE_COLUMNS = {"mean": "mean", "n": "n", "sd": "sd", "candidate": "text"}
+
+
+@requires(Right.MANAGE)
+@require_http_methods(["GET", "HEAD", "POST"])
+def item_new(request: ProjectRequest, project: Project) -> HttpResponse:
+    test = test_or_404(project)
+    if "preview" in request.POST:
+        return _render_form(request, test, _typed_so_far(request, test), None)
+    form = ItemForm(items.quality_criteria(test.rubric), request.POST if request.method == "POST" else None)
+    if request.method == "POST" and form.is_valid():
+        try:
+            items.add_items(test=test, actor=request.membership, specs=[form.spec()], how="typed")
+        except Refused as refusal:
+            form.add_error(None, refusal.message)
+        else:
+            messages.success(request, "The item is added.")
+            again = "annotate:qualification-new-item" if "another" in request.POST else "annotate:qualification-test"
+            return redirect(again, project.slug)
+    return _render_form(request, test, form, None)
+
+
+@requires(Right.MANAGE)
+@require_http_methods(["GET", "HEAD", "POST"])
+def item_edit(request: ProjectRequest, project: Project, pk: int) -> HttpResponse:
+    item = _item(project, pk)
+    if "preview" in request.POST:
+        return _render_form(request, item.test, _typed_so_far(request, item.test), item)
+    criteria = items.quality_criteria(item.test.rubric)
+    data = request.POST if request.method == "POST" else None
+    form = ItemForm(criteria, data, initial=ItemForm.initial_of(item), item=item)
+    if request.method == "POST" and form.is_valid():
+        try:
+            items.edit_item(item=item, actor=request.membership, spec=form.spec())
+        except Refused as refusal:
+            form.add_error(None, refusal.message)
+        else:
+            messages.success(request, "The item is saved.")
+            return redirect("annotate:qualification-test", project.slug)
+    return _render_form(request, item.test, form, item)
+
+
+@requires(Right.MANAGE)
+@require_POST
+def item_retire(request: ProjectRequest, project: Project, pk: int) -> HttpResponse:
+    try:
+        items.retire_item(item=_item(project, pk), actor=request.membership)
+    except Refused as refusal:
+        messages.error(request, refusal.message)
+    else:
+        messages.success(request, "The item is retired: no later attempt shows it.")
+    return redirect("annotate:qualification-test", project.slug)
+
+
+@requires(Right.READ)
+@require_safe
+def item_preview(request: ProjectRequest, project: Project, pk: int) -> HttpResponse:
+    """The whole page, as an annotator has it."""
+    item = _item(project, pk)
+    context = {
+        "assignment": None,
+        "preview": True,
+        "due_at_ms": None,
+        "errors": {},
+        "urls": {**site_urls(project.slug), "desk": reverse("annotate:qualification-test", args=[project.slug])},
+        **shown_sheet([item], criteria_of(item.test.rubric), filled_from_draft({})),
+    }
+    return render(request, "annotate/hit_rate.html", context)
+
+
+@requires(Right.MANAGE)
+@takes_files
+@require_http_methods(["GET", "HEAD", "POST"])
+def items_file(request: ProjectRequest, project: Project) -> HttpResponse:
+    test = test_or_404(project)
+    form = FileForm(request.POST, request.FILES) if request.method == "POST" else FileForm()
+    refusal = None
+    if request.method == "POST" and form.is_valid():
+        upload = form.cleaned_data["file"]
+        path = Path(upload.temporary_file_path())
+        try:
+            made = files.import_items(test=test, actor=request.membership, path=path, name=name_to_show(upload.name))
+        except FileRefused as refused:
+            refusal = refused
+        except Refused as refused:
+            form.add_error(None, refused.message)
+        else:
+            messages.success(request, f"{len(made)} item{'' if len(made) == 1 else 's'} added.")
+            return redirect("annotate:qualification-test", project.slug)
+    context = {
+        "form": form,
+        "refusal": refusal,
+        "criteria": items.quality_criteria(test.rubric),
+    }
+    status = UNPROCESSABLE if refusal or form.errors else 200
+    return render(request, "annotate/qualification_file.html", context, status=status)
+
+
+@requires(Right.MANAGE)
+@require_http_methods(["GET", "HEAD", "POST"])
+def items_candidates(request: ProjectRequest, project: Project) -> HttpResponse:
+    test = test_or_404(project)
+    form = CandidatesForm(request.POST if request.method == "POST" else None)
+    if request.method == "POST" and form.is_valid():
+        chosen = [int(each) for each in request.POST.getlist("candidate") if each.isascii() and each.isdigit()]
+        try:
+            made = items.add_candidates(
+                test=test, actor=request.membership, candidate_ids=chosen[: items.MOST_ITEMS], **form.cleaned_data
+            )
+        except Refused as refusal:
+            form.add_error(None, refusal.message)
+        else:
+            messages.success(
+                request, f"{len(made)} item{'' if len(made) == 1 else 's'} added. Write their explanations."
+            )
+            return redirect("annotate:qualification-test", project.slug)
+    sort, asked = read_sort(request, CANDIDATE_COLUMNS, "-n"), read_text(request, "q")
+    rows = items.known_scores(project, test.rubric)
+    rows = rows.exclude(candidate__in=test.items.filter(retired_at=None, candidate__isnull=False).values("candidate"))
+    if asked:
+        rows = rows.filter(Q(text__icontains=asked) | Q(question__icontains=asked))
+    page = page_of(request, rows.order_by(order_by(sort, CANDIDATE_COLUMNS), "candidate_id"), 25)
+    context = {"form": form, "page": page, "sort": sort, "q": asked, "criteria": items.quality_criteria(test.rubric)}
+    status = UNPROCESSABLE if form.errors else 200
+    return render(request, "annotate/qualification_candidates.html", context, status=status)
+
+
+def _item(project: Project, pk: int) -> QualificationItem:
+    found = QualificationItem.objects.select_related("test__project", "test__rubric")
+    return get_object_or_404(found, pk=pk, test__project=project)
+
+
+def _render_form(
+    request: ProjectRequest, test: QualificationTest, form: ItemForm, item: QualificationItem | None
+) -> HttpResponse:
+    """The form beside the item as annotators will see it, filled with what is typed so far."""
+    context: dict[str, Any] = {
+        "form": form,
+        "test": test,
+        "item": item,
+        "was_shown": item is not None and items.was_shown(item),
+        **_preview(test, form, item),
+    }
+    if "preview" in request.POST and request.headers.get("HX-Request"):
+        return render(request, "annotate/_item_preview.html", context)
+    status = UNPROCESSABLE if form.errors else 200
+    return render(request, "annotate/qualification_item.html", context, status=status)
+
+
+def _typed_so_far(request: ProjectRequest, test: QualificationTest) -> ItemForm:
+    """What is typed is shown back and not checked yet."""
+    return ItemForm(items.quality_criteria(test.rubric), initial=request.POST.dict())
+
+
+def _preview(test: QualificationTest, form: ItemForm, item: QualificationItem | None) -> dict[str, Any]:
+    typed = form.data if form.is_bound else form.initial
+    lines = str(typed.get("references", "")).splitlines()
+    shown = SimpleNamespace(
+        question=typed.get("question", ""),
+        references=[{"text": line.strip()} for line in lines if line.strip()]
+        if item is None or form.is_bound or "csrfmiddlewaretoken" in typed
+        else item.references,
+        answer=typed.get("answer", ""),
+        passage_title=typed.get("passage_title", ""),
+        passage_text=typed.get("passage_text", ""),
+    )
+    return shown_sheet([shown], criteria_of(test.rubric), filled_from_draft({}))  # type: ignore[list-item]

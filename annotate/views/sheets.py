@@ -1,0 +1,115 @@
+"""A passage of an attempt on the rating page, and the page for what could not be handed in."""
+
+from collections.abc import Mapping, Sequence
+from http import HTTPStatus
+from types import SimpleNamespace
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.urls import reverse
+from django.utils import timezone
+
+from annotate.forms import Sent
+from annotate.models import Attempt, QualificationItem
+from annotate.qualifying.sheets import Sheet, sheets_of
+from annotate.views.rating import filled_from_draft, filled_from_sent, item_on_page, milliseconds, site_urls
+from projects.models import Project
+from projects.rubrics import CriterionOnPage, frozen_criteria
+
+
+def render_sheet(
+    request: HttpRequest,
+    project: Project,
+    attempt: Attempt,
+    sheets: Sequence[Sheet],
+    sheet: Sheet,
+    *,
+    sent: Sent | None = None,
+    errors: Mapping[int, str] | None = None,
+    status: int = 0,
+) -> HttpResponse:
+    """One passage of an attempt on the rating page, with the draft's answers or those just sent."""
+    stored = attempt.draft.get(str(sheet.number), {})
+    criteria = frozen_criteria(attempt.rubric_id)
+    show = reverse("annotate:attempt-show", args=[project.slug, attempt.uuid])
+    context = {
+        "assignment": SimpleNamespace(
+            uuid=f"{attempt.uuid}-{sheet.number}", due_at=attempt.due_at, draft=SimpleNamespace(answers=stored)
+        ),
+        "attempt": attempt,
+        "sheet": sheet,
+        "n_sheets": len(sheets),
+        "is_last": sheet.number == len(sheets),
+        "is_practice": attempt.purpose == QualificationItem.Purpose.PRACTICE,
+        "preview": False,
+        "due_at_ms": milliseconds(attempt.due_at),
+        "due_over": "The time is over. Hand in what you have.",
+        "server_now_ms": milliseconds(timezone.now()),
+        "errors": errors or {},
+        "urls": {
+            **site_urls(project.slug),
+            "submit": show,
+            "draft": reverse("annotate:attempt-draft", args=[project.slug, attempt.uuid, sheet.number]),
+            "previous": f"{show}?page={sheet.number - 1}" if sheet.number > 1 else "",
+        },
+        **shown_sheet(sheet.items, criteria, filled_from_sent(sent) if sent else filled_from_draft(stored), errors),
+    }
+    status = status or (HTTPStatus.UNPROCESSABLE_ENTITY if errors else HTTPStatus.OK)
+    return render(request, "annotate/qualification_attempt.html", context, status=status)
+
+
+def shown_sheet(
+    items: Sequence[QualificationItem],
+    criteria: Sequence[CriterionOnPage],
+    filled: dict[str, dict[int, Any]],
+    errors: Mapping[int, str] | None = None,
+) -> dict[str, Any]:
+    """The items of one passage as the rating page's parts show them; nothing of what is known to be right."""
+    groups: list[dict[str, Any]] = []
+    for place, item in enumerate(items):
+        if not groups or groups[-1]["question"]["text"] != item.question:
+            groups.append({"question": {"text": item.question}, "references": item.references, "items": []})
+        groups[-1]["items"].append(item_on_page(place, item.answer, criteria, filled, errors or {}))
+    n_answered = sum(
+        bool(filled["cannot"].get(place)) or len(filled["answers"].get(place, {})) == len(criteria)
+        for place in range(len(items))
+    )
+    first = items[0]
+    return {
+        "passage": SimpleNamespace(title=first.passage_title, text=first.passage_text, documents=None),
+        "groups": groups,
+        "criteria": criteria,
+        "n_items": len(items),
+        "n_answered": n_answered,
+    }
+
+
+def render_closed(
+    request: HttpRequest,
+    attempt: Attempt,
+    page: int,
+    sent: Sent,
+    reason: str,
+    *,
+    is_kept: bool,
+    status: int = HTTPStatus.CONFLICT,
+) -> HttpResponse:
+    """What was sent, and why it was not handed in."""
+    sheets = sheets_of(attempt)
+    sheet = sheets[min(page, len(sheets)) - 1]
+    criteria = frozen_criteria(attempt.rubric_id)
+    rows = [
+        {
+            "number": place + 1,
+            "question": item.question,
+            "candidate_text": item.answer,
+            "values": [sent.values.get(place, {}).get(criterion.key, "") for criterion in criteria],
+            "cannot": sent.cannot.get(place, ""),
+            "is_flagged": place in sent.flags,
+            "comment": sent.comments.get(place, ""),
+        }
+        for place, item in enumerate(sheet.items)
+    ]
+    context = {"reason": reason, "was_stored": False, "is_kept": is_kept, "criteria": criteria, "rows": rows}
+    return render(request, "annotate/hit_closed.html", context, status=status)

@@ -1,0 +1,296 @@
+import re
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.test import Client
+
+from annotate.models import Attempt, Grant, QualificationItem, QualificationTest
+from annotate.qualifying import admissions, attempts, designing
+from annotate.qualifying.statistics import figures_of
+from measures.outcome import Undefined
+from projects.models import Candidate, Membership, Project
+from tests import factories
+from tests.annotate.qualification.making import answer, first_item, make_test, take
+from tests.results.rows import judge
+
+pytestmark = pytest.mark.django_db
+SignIn = Callable[[Membership], Client]
+TEST = "/p/bridges/qualification/test/"
+ITEM: dict[str, Any] = {
+    "purpose": "test",
+    "passage_title": "A door",
+    "passage_text": "The snail builds a door.",
+    "question": "What is it for?",
+    "references": "Frost\nMice",
+    "answer": "Against frost.",
+    "expected_correctness": "4-5",
+    "tolerance": "0",
+    "explanation": "Both are fine.",
+}
+
+
+@pytest.fixture
+def client(manager: Membership, client_of: SignIn) -> Client:
+    return client_of(manager)
+
+
+def text_of(client: Client, address: str, status: int = 200) -> str:
+    response = client.get(address)
+    assert response.status_code == status
+    return response.content.decode()
+
+
+def post(client: Client, address: str, status: int = 302, **data: Any) -> str:
+    response = client.post(address, data)
+    assert response.status_code == status, response.content.decode()[:3000]
+    return response.content.decode()
+
+
+def test_a_test_is_made_typed_in_and_opened(project: Project, client: Client) -> None:
+    assert "No test yet" in text_of(client, TEST)
+    post(client, f"{TEST}make/")
+    page = text_of(client, TEST)
+    assert "The test has no items yet" in page
+    post(client, f"{TEST}items/new/", **ITEM)
+    item = QualificationItem.objects.get()
+    assert item.expected == {"correctness": [4.0, 5.0]}
+    assert item.references == [{"text": "Frost", "opinion": ""}, {"text": "Mice", "opinion": ""}]
+    assert item.passage_text == "The snail builds a door."
+    post(client, f"{TEST}state/", act="open")
+    assert QualificationTest.objects.get().state == "open"
+    assert "Close the test" in text_of(client, TEST)
+    post(client, f"{TEST}state/", act="close")
+    assert QualificationTest.objects.get().state == "closed"
+
+
+@pytest.mark.parametrize(
+    ("over", "words"),
+    [
+        ({"expected_correctness": "9"}, "9 is not on the scale"),
+        ({"expected_correctness": "high"}, "Write one number"),
+        ({"expected_correctness": "5-4"}, "the smaller number comes first"),
+        ({"question": ""}, "This field is required"),
+        ({"tolerance": "-1"}, "greater than or equal to 0"),
+    ],
+)
+def test_a_wrong_item_comes_back_with_what_was_typed(
+    project: Project, client: Client, over: dict[str, str], words: str
+) -> None:
+    post(client, f"{TEST}make/")
+    page = post(client, f"{TEST}items/new/", 422, **{**ITEM, **over})
+    assert words in page
+    assert "Against frost." in page
+    assert not QualificationItem.objects.exists()
+
+
+def test_the_preview_is_the_item_as_annotators_see_it(project: Project, annotator: Membership, client: Client) -> None:
+    post(client, f"{TEST}make/")
+    page = post(client, f"{TEST}items/new/", 200, **{**ITEM, "preview": "1"})
+    shown = page.partition("data-item-preview")[2]
+    assert not QualificationItem.objects.exists()
+    assert "errorlist" not in page
+    for words in ("The snail builds a door.", "What is it for?", "Frost", "Mice", "Against frost.", 'type="radio"'):
+        assert words in shown
+    assert "Both are fine." not in shown
+    fragment = client.post(f"{TEST}items/new/", {**ITEM, "preview": "1"}, headers={"HX-Request": "true"})
+    assert "<form" not in fragment.content.decode()
+    post(client, f"{TEST}items/new/", **ITEM)
+    designing.open_test(test=QualificationTest.objects.get(), actor=None)
+    attempts.begin(annotator=annotator)
+    item = first_item(QualificationTest.objects.get())
+    whole = text_of(client, f"{TEST}items/{item.pk}/preview/")
+    assert "Preview: nothing is stored" in whole
+    assert inside(whole) == inside(page)
+
+
+def inside(page: str) -> str:
+    """The question with its items."""
+    found = re.search(r'<section class="question".*?</section>', page, re.DOTALL)
+    assert found
+    return found[0]
+
+
+def test_an_item_is_edited_and_retired(project: Project, client: Client) -> None:
+    test = make_test(project, is_open=False)
+    item = first_item(test)
+    page = text_of(client, f"{TEST}items/{item.pk}/")
+    assert item.answer in page
+    assert 'value="4"' in page
+    post(client, f"{TEST}items/{item.pk}/", **{**ITEM, "expected_correctness": "2"})
+    item.refresh_from_db()
+    assert (item.answer, item.expected) == ("Against frost.", {"correctness": [2.0, 2.0]})
+    post(client, f"{TEST}items/{item.pk}/retire/")
+    item.refresh_from_db()
+    assert item.retired_at is not None
+    assert "1 retired item" in text_of(client, TEST)
+
+
+def test_editing_other_parts_keeps_the_references_as_they_are(project: Project, client: Client) -> None:
+    test = make_test(project, is_open=False)
+    item = first_item(test)
+    item.references = [{"text": "Two\nlines", "opinion": "Yes"}]
+    item.save()
+    found = re.search(
+        r'name="references".*?>\s*(.*?)</textarea>', text_of(client, f"{TEST}items/{item.pk}/"), re.DOTALL
+    )
+    assert found
+    post(client, f"{TEST}items/{item.pk}/", **{**ITEM, "references": found[1]})
+    item.refresh_from_db()
+    assert item.references == [{"text": "Two\nlines", "opinion": "Yes"}]
+
+
+def test_settings_are_changed_and_checked(project: Project, client: Client) -> None:
+    make_test(project)
+    given: dict[str, Any] = {"n_items": 3, "pass_percent": "66.67", "max_attempts": 4, "wait_hours": 1, "seed": 5}
+    given |= {"time_limit_minutes": "", "feedback": "full", "valid_days": 30, "cents": 0}
+    page = text_of(client, f"{TEST}settings/")
+    assert 'value="80"' in page
+    post(client, f"{TEST}settings/", **given)
+    test = QualificationTest.objects.get()
+    assert (test.n_items, test.max_attempts, test.feedback, test.valid_days) == (3, 4, "full", 30)
+    assert test.pass_share == pytest.approx(0.6667)
+    assert test.time_limit_minutes is None
+    page = post(client, f"{TEST}settings/", 422, **{**given, "n_items": "9"})
+    assert "the open test has 4" in page
+    assert "less than or equal to 100" in post(client, f"{TEST}settings/", 422, **{**given, "pass_percent": "101"})
+
+
+@pytest.mark.parametrize("is_paid", [True, False])
+def test_money_is_asked_for_only_where_something_is_paid(project: Project, client: Client, is_paid: bool) -> None:
+    Project.objects.update(cents_per_hit=40 if is_paid else 0, cents_per_item=0)
+    make_test(project)
+    assert ("US cents" in text_of(client, f"{TEST}settings/")) is is_paid
+    assert "$" not in text_of(client, TEST)
+
+
+def test_items_come_from_a_file_or_not_at_all(project: Project, client: Client) -> None:
+    post(client, f"{TEST}make/")
+    page = text_of(client, f"{TEST}items/file/")
+    assert "<code>expected</code>" in page
+    bad = SimpleUploadedFile("items.csv", b"question,answer,expected\nWho?,Ann,4\nWho?,Bob,9\n")
+    page = post(client, f"{TEST}items/file/", 422, file=bad)
+    assert "items.csv: line 3, column “expected”: 9 is not on the scale" in page
+    assert not QualificationItem.objects.exists()
+    good = SimpleUploadedFile("items.csv", b"question,answer,expected\nWho?,Ann,4\nWho?,Bob,1\n")
+    post(client, f"{TEST}items/file/", file=good)
+    assert QualificationItem.objects.count() == 2
+
+
+def test_items_come_from_candidates_with_known_scores(project: Project, client: Client) -> None:
+    post(client, f"{TEST}make/")
+    assert "No known scores" in text_of(client, f"{TEST}items/candidates/")
+    factories.make_corpus(project, n_candidates=3)
+    known, other, _ = Candidate.objects.order_by("pk")
+    raters = [factories.make_membership(project) for _ in range(2)]
+    judge(project, {each: dict(zip(raters, [4.0, 5.0], strict=True)) for each in (known, other)})
+    page = text_of(client, f"{TEST}items/candidates/?sort=mean")
+    assert "4.50" in page
+    assert page.count('name="candidate"') == 2
+    given: dict[str, Any] = {"purpose": "practice", "tolerance": "0.5"}
+    assert "No item was chosen" in post(client, f"{TEST}items/candidates/", 422, **given)
+    post(client, f"{TEST}items/candidates/", candidate=[known.pk], **given)
+    item = QualificationItem.objects.get()
+    assert (item.candidate, item.purpose, item.tolerance) == (known, "practice", 0.5)
+    assert item.expected == {"correctness": [4.0, 5.0]}
+    assert text_of(client, f"{TEST}items/candidates/").count('name="candidate"') == 1
+
+
+def test_the_figures_of_the_items(project: Project, client: Client) -> None:
+    test = make_test(project, n_items=3, n_passages=1, max_attempts=1)
+    people = [factories.make_membership(project) for _ in range(4)]
+    for n_right, person in zip((3, 2, 1, 0), people, strict=True):
+        take(person, n_right=n_right)
+    figures = figures_of(test, list(test.items.all()))
+    assert {each.n for each in figures.values()} == {4}
+    assert sum(each.n_right for each in figures.values()) == 6
+    for each in figures.values():
+        (spread,) = each.spreads
+        assert [bar.n for bar in spread.bars] == [4 - each.n_right, 0, 0, each.n_right, 0]
+        assert [bar.is_right for bar in spread.bars] == [False, False, False, True, False]
+    page = text_of(client, TEST)
+    assert "Attempts graded" in page
+    assert "1 passed" in page
+    assert page.count("1: ") >= 3
+
+
+def test_where_a_figure_is_undefined_the_page_says_why(project: Project, annotator: Membership, client: Client) -> None:
+    test = make_test(project)
+    page = text_of(client, TEST)
+    assert page.count("undefined: fewer than three answers") == 4
+    take(annotator)
+    figures = figures_of(test, list(test.items.all()))
+    assert {each.discrimination for each in figures.values()} == {Undefined(reason="fewer than three answers")}
+
+
+def test_practice_and_earlier_rubrics_are_in_no_figure(project: Project, annotator: Membership) -> None:
+    test = make_test(project, n_practice=2)
+    practice = attempts.begin(annotator=annotator, purpose="practice")
+    answer(annotator, practice)
+    attempts.hand_in(annotator=annotator, attempt_uuid=practice.uuid)
+    take(annotator)
+    factories.make_rubric(project)
+    assert sum(each.n for each in figures_of(test, list(test.items.all())).values()) == 4
+    designing.move_to_rubric(test=test, actor=None, on_new_rubric="ask")
+    test.refresh_from_db()
+    assert sum(each.n for each in figures_of(test, list(test.items.all())).values()) == 0
+
+
+def test_a_new_rubric_is_offered(project: Project, client: Client) -> None:
+    make_test(project)
+    assert "newer version" not in text_of(client, TEST)
+    factories.make_rubric(project)
+    assert "The rubric has a newer version, 2." in text_of(client, TEST)
+    post(client, f"{TEST}rubric/")
+    assert QualificationTest.objects.get().rubric.version == 1
+    post(client, f"{TEST}rubric/", on_new_rubric="keep")
+    test = QualificationTest.objects.get()
+    assert (test.rubric.version, test.on_new_rubric) == (2, "keep")
+
+
+def test_the_attempts_and_what_was_answered(project: Project, annotator: Membership, client: Client) -> None:
+    make_test(project)
+    assert "No attempts yet" in text_of(client, f"{TEST}attempts/")
+    attempt = take(annotator, n_right=3)
+    attempts.begin(annotator=annotator)
+    page = text_of(client, f"{TEST}attempts/")
+    assert annotator.pseudonym in page
+    assert "3 of 4" in page
+    assert "3 of 4" not in text_of(client, f"{TEST}attempts/?state=open")
+    page = text_of(client, f"{TEST}attempts/{attempt.uuid}/")
+    assert page.count("not right") == 1
+    open_one = Attempt.objects.get(state="open")
+    assert "still open" in text_of(client, f"{TEST}attempts/{open_one.uuid}/")
+
+
+def test_a_manager_grants_and_revokes_with_a_reason(project: Project, annotator: Membership, client: Client) -> None:
+    make_test(project)
+    address = f"{TEST}people/{annotator.pseudonym}/"
+    assert "not qualified" in text_of(client, address)
+    assert address in text_of(client, f"/p/bridges/people/{annotator.pseudonym}/")
+    assert "This field is required" in post(client, address, 422, kind="granted", why=" ")
+    post(client, address, kind="granted", why="An expert")
+    admission = admissions.admission_for(annotator)
+    assert admission is not None
+    assert admission.is_qualified
+    assert "An expert" in text_of(client, address)
+    post(client, address, kind="revoked", why="No more")
+    assert list(Grant.objects.order_by("pk").values_list("kind", flat=True)) == ["granted", "revoked"]
+    assert "revoked" in text_of(client, address)
+
+
+@pytest.mark.parametrize("role", ["researcher", "annotator"])
+def test_others_change_nothing(project: Project, role: str, client_of: SignIn) -> None:
+    test = make_test(project, is_open=False)
+    client = client_of(factories.make_membership(project, role=role))
+    can_read = role == "researcher"
+    page = client.get(TEST)
+    assert page.status_code == (200 if can_read else 403)
+    if can_read:
+        assert "Edit" not in page.content.decode()
+        assert client.get(f"{TEST}attempts/").status_code == 200
+    for path in ("settings/", "state/", "rubric/", "items/new/", "items/file/", f"items/{first_item(test).pk}/retire/"):
+        assert client.post(f"{TEST}{path}", {"act": "open"}).status_code == 403, path
+    test.refresh_from_db()
+    assert test.state == "draft"
