@@ -27,6 +27,7 @@ TABS = [
     ("Qualification", "annotate:qualification-test", Right.READ, ()),
     ("Batches", "annotate:batch-list", Right.READ, ()),
     ("Remarks", "annotate:remark-list", Right.READ, ()),
+    ("Quality", "annotate:quality-list", Right.MANAGE, ()),
     ("Agreement", "results:agreement", Right.READ, ()),
     ("Export", "results:export-list", Right.READ, ()),
     ("People", "projects:people-list", Right.MANAGE, ()),

@@ -11,6 +11,7 @@ from projects import passwords
 from projects.access import Right
 from projects.models import Membership, Passage, Project, User
 from tests import factories
+from tests.annotate.checking_work import quality_samples
 from tests.annotate.money import earn
 from tests.annotate.qualification.making import path_samples
 from tests.routes import Route, all_routes
@@ -89,6 +90,7 @@ def samples_of(annotator: Membership, *, batch: int, token: str, is_paid: bool =
         },
         **dict.fromkeys(("annotate:payment-show number", "annotate:payment-file number"), payment),
         **path_samples(annotator),
+        **quality_samples(project),
     }
 
 

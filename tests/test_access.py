@@ -25,6 +25,7 @@ from projects.access import Policy, Right
 from projects.importing import Kind
 from projects.models import Membership, Project, Pulse, User
 from tests import factories
+from tests.annotate.checking_work import quality_samples
 from tests.annotate.money import earn
 from tests.annotate.qualification.making import path_samples
 from tests.routes import Route, all_routes
@@ -153,7 +154,7 @@ def _children(
     for name in ("payment-show", "payment-file"):
         samples[f"annotate:{name} number"] = n_before + 1
     samples["annotate:import-file number"] = _import(project, manager)  # no walk cancels this one
-    return samples | path_samples(annotator)
+    return samples | path_samples(annotator) | quality_samples(project)
 
 
 def _import(project: Project, manager: Membership) -> int:

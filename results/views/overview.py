@@ -4,6 +4,7 @@ from django.http import HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
+from annotate.checking.alerts import alerts_of
 from projects.access import ProjectRequest, Right, requires
 from projects.models import Project
 from projects.snapshots import snapshot
@@ -15,4 +16,5 @@ from results.overview import make_overview
 @snapshot()
 def project_overview(request: ProjectRequest, project: Project) -> HttpResponse:
     overview = make_overview(project, can_manage=request.membership.can_manage)
-    return render(request, "results/project_overview.html", {"overview": overview})
+    alerts = alerts_of(project) if request.membership.can_manage else None
+    return render(request, "results/project_overview.html", {"overview": overview, "alerts": alerts})

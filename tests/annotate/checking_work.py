@@ -7,7 +7,7 @@ import numpy as np
 
 from annotate import judging, serving
 from annotate.forms import Sent
-from annotate.models import Assignment, Batch, Item
+from annotate.models import Assignment, Batch, Item, Review
 from projects.models import Membership, Project
 from tests.annotate.work import open_batch
 from tests.factories import make_membership
@@ -52,3 +52,10 @@ def crew(project: Project, *rules: Rule, n_hits: int = 5, n_items: int = 8) -> t
     for annotator, rule in zip(annotators, rules, strict=True):
         work(annotator, rule)
     return batch, annotators
+
+
+def quality_samples(project: Project) -> dict[str, int]:
+    """A value for the paths of reviews: one of the project's submitted assignments, drawn for a spot check."""
+    submitted = Assignment.objects.submitted().filter(hit__batch__project=project).earliest("pk")
+    review, _ = Review.objects.get_or_create(assignment=submitted)
+    return dict.fromkeys(("annotate:review-show pk", "annotate:review-judge pk"), review.pk)

@@ -1,0 +1,83 @@
+"""An annotator's work on one page: scores over time beside the others', what they earned, what became of each HIT."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from django.db import connection
+
+from annotate.checking.work import Yardstick
+from annotate.models import Assignment
+from projects.models import Membership
+
+LAST_HITS = 60
+
+
+@dataclass(frozen=True)
+class Sat:
+    """One submitted HIT: the mean score, and the others' mean of the same items where there is one."""
+
+    number: int
+    batch_number: int
+    hit_number: int
+    submitted_at: datetime
+    n_items: int
+    mean: float
+    others: float | None
+    seconds: float | None
+
+
+_SHARE = "(CASE WHEN cr.is_reversed THEN cr.high - {0}.value ELSE {0}.value - cr.low END)::float8 / (cr.high - cr.low)"
+
+_SATS = f"""
+WITH mine AS (
+    SELECT a.id, a.hit_id, a.submitted_at, a.active_seconds FROM annotate_assignment a
+    WHERE a.annotator_id = %(me)s AND a.state IN ('submitted', 'approved', 'rejected')
+    ORDER BY a.submitted_at DESC, a.id DESC LIMIT %(limit)s)
+SELECT b.number, h.number, mine.submitted_at, count(DISTINCT j.item_id), avg({_SHARE.format("j")}), avg(theirs.share),
+       mine.active_seconds
+FROM mine
+JOIN annotate_hit h ON h.id = mine.hit_id
+JOIN annotate_batch b ON b.id = h.batch_id
+JOIN annotate_judgment j ON j.assignment_id = mine.id AND j.candidate_id IS NOT NULL AND j.value IS NOT NULL
+JOIN projects_criterion cr ON cr.id = j.criterion_id AND cr.id = ANY(%(criteria)s)
+LEFT JOIN LATERAL (
+    SELECT avg({_SHARE.format("o")}) AS share FROM annotate_judgment o
+    WHERE o.criterion_id = j.criterion_id AND o.candidate_id = j.candidate_id AND o.is_counted
+      AND o.value IS NOT NULL AND o.annotator_id <> %(me)s) theirs ON true
+GROUP BY b.number, h.number, mine.id, mine.submitted_at, mine.active_seconds
+ORDER BY mine.submitted_at, mine.id
+"""
+
+
+def sittings_of(annotator: Membership, yardstick: Yardstick) -> list[Sat]:
+    """The last HITs with a score, in the order of handing in."""
+    with connection.cursor() as cursor:
+        cursor.execute(_SATS, {"me": annotator.pk, "criteria": list(yardstick.ids), "limit": LAST_HITS})
+        rows = cursor.fetchall()
+    return [
+        Sat(number, batch, hit, at, n, _points(own, yardstick), None if o is None else _points(o, yardstick), seconds)
+        for number, (batch, hit, at, n, own, o, seconds) in enumerate(rows, start=1)
+    ]
+
+
+def counts_of(annotator: Membership) -> dict[str, Any]:
+    """How many assignments are in which state, and when the first and the last was handed in."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """SELECT state, count(*), min(submitted_at), max(submitted_at) FROM annotate_assignment
+               WHERE annotator_id = %s GROUP BY state""",
+            [annotator.pk],
+        )
+        rows = cursor.fetchall()
+    words = dict(Assignment.State.choices)
+    firsts, lasts = [row[2] for row in rows if row[2]], [row[3] for row in rows if row[3]]
+    return {
+        "states": [(words[state], n) for state, n, _, _ in sorted(rows)],
+        "first_at": min(firsts, default=None),
+        "last_at": max(lasts, default=None),
+    }
+
+
+def _points(share: float, yardstick: Yardstick) -> float:
+    return yardstick.low + yardstick.span * share

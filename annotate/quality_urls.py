@@ -1,0 +1,19 @@
+"""The routes of watching quality."""
+
+from django.urls import path
+
+from annotate.views import annotators, findings, quality, reviews
+
+QUALITY = "p/<slug:slug>/quality/"
+
+urlpatterns = [
+    path(QUALITY, quality.quality_list, name="quality-list"),
+    path(f"{QUALITY}refresh/", quality.quality_refresh, name="quality-refresh"),
+    path(f"{QUALITY}rules/", quality.quality_rules, name="quality-rules"),
+    path(f"{QUALITY}findings/", findings.finding_list, name="finding-list"),
+    path(f"{QUALITY}findings/settle/", findings.finding_settle, name="finding-settle"),
+    path(f"{QUALITY}reviews/", reviews.review_list, name="review-list"),
+    path(f"{QUALITY}reviews/<int:pk>/", reviews.review_show, name="review-show"),
+    path(f"{QUALITY}reviews/<int:pk>/verdicts/", reviews.review_judge, name="review-judge"),
+    path(f"{QUALITY}<slug:pseudonym>/", annotators.annotator_show, name="annotator-show"),
+]

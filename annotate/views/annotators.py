@@ -1,0 +1,104 @@
+"""One annotator on one screen: standing, figures, charts, findings, reviews, pay and history."""
+
+from typing import Any
+
+from django.db.models import Count, Q, QuerySet
+from django.http import Http404, HttpResponse
+from django.shortcuts import render
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_safe
+
+from annotate import ledgers, portraits
+from annotate.checking.work import Yardstick, yardstick_of
+from annotate.models import AnnotatorFigures, Finding, Review
+from annotate.views import charts
+from annotate.views.figures import show_figures, show_findings
+from measures.quality.habits import BINS
+from projects.access import ProjectRequest, Right, requires
+from projects.models import LogEntry, Membership, Project
+from projects.snapshots import snapshot
+
+MOST_SHOWN = 20
+
+
+@requires(Right.MANAGE)
+@never_cache
+@require_safe
+@snapshot()
+def annotator_show(request: ProjectRequest, project: Project, pseudonym: str) -> HttpResponse:
+    members = project.memberships.select_related("user", "figures")
+    annotator = members.filter(pseudonym=pseudonym).first()
+    if annotator is None:
+        raise Http404("Nobody here goes by this pseudonym.")
+    stored: AnnotatorFigures | None = getattr(annotator, "figures", None)
+    everybody = dict(
+        AnnotatorFigures.objects.filter(annotator__project=project)
+        .exclude(annotator=annotator)
+        .values_list("annotator_id", "figures")
+    )
+    yardstick = yardstick_of(project)
+    findings = Finding.objects.filter(annotator=annotator).select_related("settled_by").order_by("state", "-pk")
+    context = {
+        "annotator": annotator,
+        "stored": stored,
+        "figures": show_figures(stored.figures if stored else {}, everybody.values()),
+        "findings": show_findings(findings[:MOST_SHOWN]),
+        "reviews": _reviews(annotator),
+        "work": portraits.counts_of(annotator),
+        "pay": _pay(project, annotator),
+        "entries": _log_of(project, annotator),
+        "is_own": annotator.pk == request.membership.pk,
+        **(_charts(annotator, yardstick, stored, list(everybody.values())) if yardstick else {}),
+    }
+    return render(request, "annotate/annotator_show.html", context)
+
+
+def _charts(
+    annotator: Membership, yardstick: Yardstick, stored: AnnotatorFigures | None, everybody: list[dict[str, Any]]
+) -> dict[str, Any]:
+    sats = portraits.sittings_of(annotator, yardstick)
+    own = _counts(stored.figures) if stored else []
+    theirs = [_counts(each) for each in everybody]
+    others = [sum(each[place] for each in theirs if place < len(each)) for place in range(len(own))]
+    labels = _labels(yardstick, len(own))
+    means, them = [sat.mean for sat in sats], [sat.others for sat in sats]
+    over_time = charts.over_time(means, them, low=yardstick.low, high=yardstick.high)
+    return {
+        "sats": sats,
+        "time_chart": over_time if sats else None,
+        "scale_chart": charts.use_of_scale(own, others, labels) if sum(own) else None,
+        "scale_rows": list(zip(labels, own, others, strict=True)) if sum(own) else [],
+    }
+
+
+def _counts(figures: dict[str, Any]) -> list[int]:
+    scale = figures.get("scale")
+    return list(scale.get("counts", [])) if isinstance(scale, dict) else []
+
+
+def _labels(yardstick: Yardstick, n: int) -> list[str]:
+    if yardstick.is_slider or (n == BINS and yardstick.span > 2 * BINS):
+        step = yardstick.span / max(1, n)
+        return [f"{yardstick.low + place * step:g}" for place in range(n)]
+    return [f"{yardstick.low + place:g}" for place in range(n)]
+
+
+def _reviews(annotator: Membership) -> QuerySet[Review]:
+    return (
+        Review.objects.filter(assignment__annotator=annotator)
+        .select_related("assignment__hit__batch", "reviewer")
+        .annotate(n_poor=Count("verdicts", filter=Q(verdicts__is_poor=True)), n_verdicts=Count("verdicts"))
+        .order_by("-pk")[:MOST_SHOWN]
+    )
+
+
+def _pay(project: Project, annotator: Membership) -> ledgers.Sums | None:
+    """None where the project pays nothing."""
+    if not ledgers.pays_anything(project):
+        return None
+    return ledgers.sums_of([annotator]).get(annotator.pk, ledgers.Sums())
+
+
+def _log_of(project: Project, annotator: Membership) -> QuerySet[LogEntry]:
+    about = Q(object_type="membership", object_id=str(annotator.pk))
+    return LogEntry.objects.filter(about, project=project).select_related("actor")[:MOST_SHOWN]

@@ -1,0 +1,231 @@
+"""How figures of quality are shown: their names, their numbers as people read them, how lists sort by them."""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from statistics import median
+from typing import Any
+
+from django.db.models import F, FloatField, Func, Value
+
+from annotate.models import Finding
+
+_NUMBER = "(jsonb_path_query_first(%(expressions)s::jsonpath) #>> '{}')::float8"
+
+
+@dataclass(frozen=True)
+class FigureKind:
+    """One figure: where it stands in what is stored, and how its number is written."""
+
+    key: str
+    label: str
+    short: str
+    path: tuple[str, ...]
+    form: str
+    says: str
+
+    @property
+    def order(self) -> Func:
+        """The number as the database reads it, NULL where it is undefined."""
+        place = f'$.{".".join(self.path)} ? (@.type() == "number")'
+        return Func(F("figures"), Value(place), template=_NUMBER, output_field=FloatField())
+
+    def value_in(self, figures: Mapping[str, Any]) -> float | None:
+        value: Any = figures
+        for name in self.path:
+            value = value.get(name) if isinstance(value, Mapping) else None
+        return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
+
+    def reason_in(self, figures: Mapping[str, Any]) -> str:
+        """Why there is no number."""
+        value: Any = figures
+        for name in self.path:
+            value = value.get(name) if isinstance(value, Mapping) else None
+            if isinstance(value, Mapping) and "undefined" in value:
+                return str(value["undefined"])
+        if self.key == "degraded" and isinstance(figures.get("degraded"), Mapping):
+            return "too few pairs"
+        return "not computed yet"
+
+    def n_in(self, figures: Mapping[str, Any]) -> int | None:
+        around = figures.get(self.path[0])
+        return int(around["n"]) if isinstance(around, Mapping) and "n" in around else None
+
+    def write(self, value: float | None) -> str:
+        return "–" if value is None else _FORMS[self.form](value)
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A figure of one annotator, written out."""
+
+    kind: FigureKind
+    text: str
+    reason: str
+    n: int | None
+    details: str
+    typical: str
+
+
+def _percent(value: float) -> str:
+    return f"{value:.0%}".replace("%", " %")
+
+
+_FORMS: dict[str, Callable[[float], str]] = {
+    "count": lambda value: f"{value:,.0f}",
+    "share": _percent,
+    "number": lambda value: f"{value:.2f}",
+    "signed": lambda value: f"{value:+.2f}".replace("-", "−"),
+    "fine": lambda value: f"{value:+.3f}".replace("-", "−"),
+    "p": lambda value: "<0.001" if value < 0.001 else f"{value:.3f}",
+    "seconds": lambda value: f"{value:.1f} s",
+}
+
+KINDS = (
+    FigureKind("items", "Items rated", "Items", ("n_judged",), "count", "Ordinary items with a score that counts."),
+    FigureKind(
+        *("known", "Known answers right", "Known", ("known_answers", "share"), "share"),
+        "Items whose right answer is known, answered within the accepted range.",
+    ),
+    FigureKind(
+        *("degraded", "Degraded scored lower, p", "Degraded p", ("degraded", "p"), "p"),
+        "The chance of such a clear difference if spoilt answers were scored no lower than their sources.",
+    ),
+    FigureKind(
+        *("repeats", "Repeats, mean difference", "Repeats", ("repeats", "mean_difference"), "number"),
+        "How far the second score of the same item lies from the first, in points.",
+    ),
+    FigureKind(
+        *("agreement", "Correlation with the others", "Correlation", ("others", "r"), "number"),
+        "Pearson’s, with the mean of everybody else who rated the item.",
+    ),
+    FigureKind(
+        *("difference", "Mean difference to the others", "Difference", ("others", "mean_difference"), "number"),
+        "Mean distance from the others’ mean, in points.",
+    ),
+    FigureKind(
+        *("bias", "Bias", "Bias", ("others", "bias"), "signed"),
+        "Above 0: rates higher than the others on the same items. Leaning one way is not careless.",
+    ),
+    FigureKind(
+        *("alpha", "Alpha without them, less alpha", "Alpha", ("alpha", "difference"), "fine"),
+        "Above 0: the project’s agreement would be better without this annotator.",
+    ),
+    FigureKind(
+        *("entropy", "Use of the scale", "Scale use", ("scale", "entropy"), "share"),
+        "100 % where all points are used alike, 0 % where one alone is used.",
+    ),
+    FigureKind(
+        *("run", "Longest run of equal scores", "Run", ("scale", "longest_run"), "count"),
+        "In the order in which the items were judged.",
+    ),
+    FigureKind(
+        *("seconds", "Time on an item", "Time", ("pace", "seconds_per_item"), "seconds"),
+        "Median of the active time.",
+    ),
+    FigureKind(
+        *("overlap", "Follows the references", "References", ("overlap", "rho"), "number"),
+        "Spearman’s, of the scores with the words shared with a reference.",
+    ),
+    FigureKind(
+        *("length", "Follows the length", "Length", ("length", "rho"), "number"),
+        "Spearman’s, of the scores with the length of the answer against its references.",
+    ),
+    FigureKind(
+        *("returned", "HITs given back", "Returned", ("returned", "share"), "share"),
+        "Of those that were taken.",
+    ),
+    FigureKind(
+        *("poor", "Reviewed poor", "Poor", ("poor", "share"), "share"),
+        "Of the items that a reviewer judged in spot checks.",
+    ),
+    FigureKind(
+        *("reviewers", "Difference to the reviewers", "To reviewers", ("reviewers", "mean_difference"), "number"),
+        "Mean distance from the reviewers’ own blind scores, in points.",
+    ),
+)
+BY_KEY = {kind.key: kind for kind in KINDS}
+
+FINDINGS = {
+    "known_answers_low": "Known answers wrong",
+    "degraded_not_lower": "Degraded answers not scored lower",
+    "disagrees_with_others": "Does not follow the others",
+    "ignores_references": "Scores ignore the references",
+    "weak_together": "Several weak signs together",
+    "follows_length": "Scores follow the length",
+    "straight_line": "One score for nearly everything",
+    "reviewed_poor": "Reviews found poor work",
+    "repeats_inconsistent": "Repeats come out differently",
+    "biased": "Rates higher or lower than the others",
+    "too_fast": "Very fast",
+    "returns_many": "Gives back many HITs",
+}
+"""The kinds of findings, those that speak against using the work first."""
+
+
+@dataclass(frozen=True)
+class FindingShown:
+    """A finding as a list shows it."""
+
+    finding: Finding
+    title: str
+    says: str
+    is_serious: bool
+
+
+def show_findings(findings: Iterable[Finding]) -> list[FindingShown]:
+    return [
+        FindingShown(
+            finding,
+            FINDINGS.get(finding.kind, finding.kind),
+            str(finding.evidence.get("says", "")),
+            bool(finding.evidence.get("is_serious")),
+        )
+        for finding in findings
+    ]
+
+
+def show_figures(figures: Mapping[str, Any], everybody: Iterable[Mapping[str, Any]] = ()) -> list[Shown]:
+    """Every figure of one annotator beside the median of everybody's."""
+    stored = list(everybody)
+    shown = []
+    for kind in KINDS:
+        value = kind.value_in(figures)
+        typical = [number for each in stored if (number := kind.value_in(each)) is not None]
+        shown.append(
+            Shown(
+                kind=kind,
+                text=kind.write(value),
+                reason="" if value is not None else kind.reason_in(figures),
+                n=kind.n_in(figures),
+                details=_details(kind.key, figures),
+                typical=kind.write(median(typical)) if len(typical) > 1 else "–",
+            )
+        )
+    return shown
+
+
+def _details(key: str, figures: Mapping[str, Any]) -> str:
+    """What belongs beside the number: its interval, or what it is made of."""
+    around = figures.get(BY_KEY[key].path[0])
+    if not isinstance(around, Mapping) or "undefined" in around:
+        return ""
+    if key in ("known", "returned", "poor"):
+        return f"{around['n_yes']} of {around['n']}; 95 % from {_percent(around['low'])} to {_percent(around['high'])}"
+    if key == "degraded":
+        test = f"{around['verdict']}, {str(around['test']).replace('_', ' ')}"
+        pairs = f"over {around['n_used']} of {around['n']} pairs, {around['n_lower']} lower"
+        return f"{test} {pairs}; mean {around['mean_degraded']:.2f} against {around['mean_source']:.2f}"
+    if key == "repeats":
+        exact, near = _percent(around["exact_share"]), _percent(around["within_one_share"])
+        r = around["r"]
+        return f"{exact} equal, {near} within a point" + (f", r {r:.2f}" if isinstance(r, float) else "")
+    if key == "bias" and around.get("bias_low") is not None:
+        return f"95 % from {around['bias_low']:+.2f} to {around['bias_high']:+.2f}".replace("-", "−")
+    if key == "alpha":
+        return f"{around['without_them']:.3f} without, {around['with_them']:.3f} with"
+    if key == "entropy":
+        return f"the most used point has {_percent(around['most_used_share'])}"
+    if key == "seconds":
+        words = f"{around['seconds_per_word']:.2f} s for a word to read"
+        return f"{words}; {_percent(around['fast_share'])} faster than can be read"
+    return ""

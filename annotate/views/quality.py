@@ -1,0 +1,120 @@
+"""Quality: a project's annotators with all their figures, and the rules by which they are watched."""
+
+from dataclasses import fields
+from typing import Any
+
+from django.contrib import messages
+from django.db.models import Count, F, Q, QuerySet
+from django.http import HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from annotate import checking, reviewing
+from annotate.checking.alerts import alerts_of
+from annotate.models import AnnotatorFigures, Finding, QualityRules
+from annotate.quality_forms import RulesForm
+from annotate.views.figures import BY_KEY, KINDS
+from annotate.views.lists import page_of, read_sort, read_text, read_word
+from measures.quality.findings import Thresholds
+from projects.access import ProjectRequest, Right, requires
+from projects.models import Membership, Project
+from projects.snapshots import snapshot
+
+COLUMNS = {"pseudonym", "standing", "findings", *BY_KEY}
+UNPROCESSABLE = 422
+
+
+@requires(Right.MANAGE)
+@never_cache
+@require_safe
+@snapshot()
+def quality_list(request: ProjectRequest, project: Project) -> HttpResponse:
+    sort = read_sort(request, COLUMNS, "-findings")
+    everyone = AnnotatorFigures.objects.filter(annotator__project=project).select_related("annotator__user")
+    rows = _filtered(everyone, request).annotate(
+        n_findings=Count("annotator__findings", filter=Q(annotator__findings__state=Finding.State.OPEN))
+    )
+    page = page_of(request, _sorted(rows, sort))
+    context = {
+        "page": page,
+        "rows": [(row, [_cell(row, kind.key) for kind in KINDS]) for row in page],
+        "kinds": KINDS,
+        "sort": sort,
+        "standings": Membership.Standing.choices,
+        "asked": {name: read_text(request, name) for name in ("q", "standing", "figure", "from", "to")},
+        "has_any": bool(page.paginator.count) or everyone.exists(),
+        "alerts": alerts_of(project),
+    }
+    return render(request, "annotate/quality_list.html", context)
+
+
+@requires(Right.MANAGE)
+@require_POST
+def quality_refresh(request: ProjectRequest, project: Project) -> HttpResponse:
+    done = checking.refresh(project=project)
+    n_drawn = reviewing.draw(project=project)
+    messages.success(
+        request,
+        f"Figures of {done.n_annotators} annotators are new, {done.n_opened} findings opened, "
+        f"{n_drawn} assignments drawn for review.",
+    )
+    return redirect("annotate:quality-list", project.slug)
+
+
+@requires(Right.MANAGE)
+@require_http_methods(["GET", "HEAD", "POST"])
+def quality_rules(request: ProjectRequest, project: Project) -> HttpResponse:
+    rules = QualityRules.objects.filter(pk=project.pk).first() or QualityRules(project=project)
+    form = RulesForm(request.POST if request.method == "POST" else None, initial=RulesForm.initial_of(rules))
+    if form.is_valid():
+        defaults = {field.name: field.default for field in fields(Thresholds)}
+        thresholds = {name: form.cleaned_data[name] for name in defaults if form.cleaned_data[name] != defaults[name]}
+        reviewing.set_rules(
+            project=project,
+            actor=request.membership,
+            share=form.cleaned_data["spot_check_share"],
+            least=form.cleaned_data["spot_check_floor"],
+            thresholds=thresholds,
+        )
+        messages.success(request, "The rules are saved. They hold from the next check on.")
+        return redirect("annotate:quality-rules", project.slug)
+    context = {"form": form, "seed": rules.seed, "alerts": alerts_of(project)}
+    return render(request, "annotate/quality_rules.html", context, status=UNPROCESSABLE if form.is_bound else 200)
+
+
+def _filtered(rows: QuerySet[AnnotatorFigures], request: ProjectRequest) -> QuerySet[AnnotatorFigures]:
+    if text := read_text(request, "q"):
+        rows = rows.filter(Q(annotator__pseudonym__icontains=text) | Q(annotator__user__username__icontains=text))
+    if standing := read_word(request, "standing", Membership.Standing.values):
+        rows = rows.filter(annotator__standing=standing)
+    figure = read_word(request, "figure", BY_KEY)
+    if figure:
+        rows = rows.annotate(asked=BY_KEY[figure].order).filter(asked__isnull=False)
+        if (least := _number(request, "from")) is not None:
+            rows = rows.filter(asked__gte=least)
+        if (most := _number(request, "to")) is not None:
+            rows = rows.filter(asked__lte=most)
+    return rows
+
+
+def _number(request: ProjectRequest, name: str) -> float | None:
+    try:
+        value = float(read_text(request, name).replace("−", "-").replace(",", "."))
+    except ValueError:
+        return None
+    return value if abs(value) < 1e9 else None
+
+
+def _sorted(rows: QuerySet[Any], sort: str) -> QuerySet[Any]:
+    name = sort.removeprefix("-")
+    places = {"pseudonym": F("annotator__pseudonym"), "standing": F("annotator__standing"), "findings": F("n_findings")}
+    place = places.get(name) or BY_KEY[name].order
+    order = place.desc(nulls_last=True) if sort.startswith("-") else place.asc(nulls_last=True)
+    return rows.order_by(order, "annotator__pseudonym")
+
+
+def _cell(row: AnnotatorFigures, key: str) -> dict[str, str]:
+    value = BY_KEY[key].value_in(row.figures)
+    reason = "" if value is not None else BY_KEY[key].reason_in(row.figures)
+    return {"text": BY_KEY[key].write(value), "reason": reason}

@@ -1,0 +1,204 @@
+"""Spot checks: the review queue, the blind rating, and the verdicts on what the annotator answered."""
+
+from collections.abc import Mapping
+from itertools import groupby
+from typing import Any
+
+from django.contrib import messages
+from django.db.models import Count, Q
+from django.http import HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from annotate import judging, reviewing
+from annotate.checking.alerts import alerts_of
+from annotate.forms import Sent, read_rating
+from annotate.models import Judgment, Remark, Review
+from annotate.quality_forms import read_verdicts
+from annotate.reviewing import Verdict
+from annotate.views.lists import page_of, read_text, read_word
+from annotate.views.quality import UNPROCESSABLE
+from annotate.views.rating import ShownItem, shown_items
+from measures.rubric import say_number
+from projects.access import ProjectRequest, Right, requires
+from projects.errors import Refused
+from projects.models import Project, Reference
+from projects.rubrics import frozen_criteria
+from projects.snapshots import snapshot
+
+STATES = {"waiting": "waiting", "rated": "rated blind", "done": "done", "all": "any state"}
+TO_DO = ("waiting", "rated")
+
+
+@requires(Right.MANAGE)
+@never_cache
+@require_safe
+@snapshot()
+def review_list(request: ProjectRequest, project: Project) -> HttpResponse:
+    state = read_word(request, "state", STATES)
+    reviews = _reviews(project).annotate(
+        n_poor=Count("verdicts", filter=Q(verdicts__is_poor=True)), n_verdicts=Count("verdicts")
+    )
+    if state != "all":
+        reviews = reviews.filter(state__in=(state,) if state else TO_DO)
+    if text := read_text(request, "q"):
+        reviews = reviews.filter(assignment__annotator__pseudonym__icontains=text)
+    page = page_of(request, reviews.order_by("pk"))
+    context = {
+        "page": page,
+        "state": state,
+        "states": STATES,
+        "q": text,
+        "has_any": bool(page.paginator.count) or _reviews(project).exists(),
+        "alerts": alerts_of(project),
+    }
+    return render(request, "annotate/review_list.html", context)
+
+
+@requires(Right.MANAGE)
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+def review_show(request: ProjectRequest, project: Project, pk: int) -> HttpResponse:
+    """The blind rating first; once it is stored, both answers side by side."""
+    review = get_object_or_404(_reviews(project), pk=pk)
+    if refusal := reviewing.why_not_review(review, request.membership):
+        messages.error(request, refusal)
+        return redirect("annotate:review-list", project.slug)
+    if request.method == "POST":
+        return _rate(request, project, review)
+    if review.state == Review.State.WAITING:
+        return _render_blind(request, review, Sent(values={}), {})
+    return _render_sides(request, review, {})
+
+
+def _rate(request: ProjectRequest, project: Project, review: Review) -> HttpResponse:
+    sent = read_rating(request.POST)
+    try:
+        reviewing.rate(review=review, reviewer=request.membership, sent=sent)
+    except judging.Incomplete as refusal:
+        return _render_blind(request, review, sent, refusal.errors)
+    except Refused as refusal:
+        messages.error(request, refusal.message)
+    return redirect("annotate:review-show", project.slug, review.pk)
+
+
+@requires(Right.MANAGE)
+@never_cache
+@require_POST
+def review_judge(request: ProjectRequest, project: Project, pk: int) -> HttpResponse:
+    review = get_object_or_404(_reviews(project), pk=pk)
+    verdicts = read_verdicts(request.POST, len(review.assignment.layout))
+    try:
+        reviewing.judge(review=review, reviewer=request.membership, verdicts=verdicts)
+    except Refused as refusal:
+        if review.state != Review.State.RATED or reviewing.why_not_review(review, request.membership):
+            messages.error(request, refusal.message)
+            return redirect("annotate:review-list", project.slug)
+        return _render_sides(request, review, verdicts, error=refusal.message)
+    messages.success(request, "The review is stored. It enters the annotator’s figures at the next check.")
+    following = _reviews(project).filter(state=Review.State.WAITING).exclude(assignment__annotator=request.membership)
+    if "next" in request.POST and (found := following.order_by("pk").first()):
+        return redirect("annotate:review-show", project.slug, found.pk)
+    return redirect("annotate:review-list", project.slug)
+
+
+def _reviews(project: Project) -> Any:
+    reviews = Review.objects.filter(assignment__annotator__project=project)
+    return reviews.select_related(
+        "assignment__annotator", "assignment__hit__batch", "assignment__hit__passage", "reviewer"
+    )
+
+
+def _render_blind(request: ProjectRequest, review: Review, sent: Sent, errors: Mapping[int, str]) -> HttpResponse:
+    items = shown_items(review.assignment.layout)
+    criteria = frozen_criteria(review.assignment.hit.batch.rubric_id)
+    references = _references(items)
+    groups = []
+    for question_id, run in groupby(enumerate(items), key=lambda pair: pair[1].question_id):
+        pairs = list(run)
+        rows = [
+            {
+                "place": place,
+                "text": item.text,
+                "error": errors.get(place, ""),
+                "cannot": sent.cannot.get(place, ""),
+                "answers": [
+                    (criterion, f"a{place}-{criterion.key}", sent.values.get(place, {}).get(criterion.key))
+                    for criterion in criteria
+                ],
+            }
+            for place, item in pairs
+        ]
+        question = pairs[0][1]
+        shown = {"text": question.question, "span": question.span, "references": references.get(question_id, [])}
+        groups.append({**shown, "items": rows})
+    context = {
+        "review": review,
+        "passage": review.assignment.hit.passage,
+        "groups": groups,
+        "criteria": criteria,
+        "n_items": len(items),
+        "n_errors": len(errors),
+    }
+    return render(request, "annotate/review_rate.html", context, status=UNPROCESSABLE if errors else 200)
+
+
+def _render_sides(
+    request: ProjectRequest, review: Review, verdicts: Mapping[int, Verdict], *, error: str = ""
+) -> HttpResponse:
+    items = shown_items(review.assignment.layout)
+    given = {verdict.item_id: Verdict(verdict.is_poor, verdict.note) for verdict in review.verdicts.all()}
+    own, remarks = _answers_of(review), _remarks_of(review)
+    references = _references(items)
+    rows = []
+    for place, item in enumerate(items):
+        theirs = (review.answers or {}).get(str(item.id), {})
+        rows.append(
+            {
+                "place": place,
+                "item": item,
+                "references": references.get(item.question_id, []),
+                "remark": remarks.get(item.id),
+                "verdict": given.get(item.id) or verdicts.get(place),
+                "lines": [
+                    (criterion.name, *_pair(own.get((item.id, criterion.id)), theirs.get(criterion.key)))
+                    for criterion in frozen_criteria(review.assignment.hit.batch.rubric_id)
+                ],
+            }
+        )
+    context = {
+        "review": review,
+        "rows": rows,
+        "passage": review.assignment.hit.passage,
+        "error": error,
+        "is_done": review.state == Review.State.DONE,
+        "n_poor": sum(verdict.is_poor for verdict in given.values()),
+    }
+    return render(request, "annotate/review_sides.html", context, status=UNPROCESSABLE if error else 200)
+
+
+def _answers_of(review: Review) -> dict[tuple[int, int], float | None]:
+    judgments = Judgment.objects.filter(assignment=review.assignment)
+    return {(item, criterion): value for item, criterion, value in judgments.values_list("item", "criterion", "value")}
+
+
+def _remarks_of(review: Review) -> dict[int, Remark]:
+    return {remark.item_id: remark for remark in Remark.objects.filter(assignment=review.assignment)}
+
+
+def _references(items: list[ShownItem]) -> dict[int, list[str]]:
+    references: dict[int, list[str]] = {}
+    found = Reference.objects.filter(question__in={item.question_id for item in items}).order_by("question", "position")
+    for question, text in found.values_list("question", "text"):
+        references.setdefault(question, []).append(text)
+    return references
+
+
+def _pair(own: float | None, theirs: float | None) -> tuple[str, str, bool]:
+    """Both answers written out, and whether they differ."""
+    return _say(theirs), _say(own), own != theirs
+
+
+def _say(value: float | None) -> str:
+    return "cannot be judged" if value is None else say_number(value)
