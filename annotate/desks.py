@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from django.db.models import Count
 
 from annotate.ledgers import sums_of
-from annotate.models import Assignment, Batch
+from annotate.models import Assignment, Batch, Notice
+from annotate.notices import unread_of
 from annotate.openings import openings_for
 from annotate.qualifying.admissions import Admission, admissions_for
 from projects.access import Right, why_refused
@@ -33,6 +34,7 @@ class Desk:
     why_not: str
     earned: Earned
     admission: Admission | None
+    notices: Sequence[Notice] = ()
 
     @property
     def project(self) -> Project:
@@ -55,6 +57,7 @@ def desks_of(memberships: Sequence[Membership]) -> list[Desk]:
     openings = openings_for(annotators)
     earned = earned_by(annotators)
     admissions = admissions_for(annotators)
+    waiting = unread_of(memberships)
     desks = []
     for membership in memberships:
         pk = membership.pk
@@ -66,7 +69,17 @@ def desks_of(memberships: Sequence[Membership]) -> list[Desk]:
             closed = admission.why_not if admission else ""
             why_not = why_refused(membership, Right.WORK) or ("" if has_work else closed or openings[pk].why_nothing)
         expired = held.get((pk, State.EXPIRED))
-        desks.append(Desk(membership, open_one, expired, why_not, earned.get(pk, Earned()), admissions.get(pk)))
+        desks.append(
+            Desk(
+                membership,
+                open_one,
+                expired,
+                why_not,
+                earned.get(pk, Earned()),
+                admissions.get(pk),
+                waiting.get(pk, ()),
+            )
+        )
     return desks
 
 

@@ -5,7 +5,7 @@ import logging
 from celery import shared_task
 from django.db import transaction
 
-from annotate import checking, places, reviewing, uploading, verifying
+from annotate import checking, deciding, places, reviewing, uploading, verifying
 from annotate.models import Import
 from projects import running
 
@@ -30,6 +30,11 @@ def check() -> None:
     for project in checking.waiting():
         checking.refresh(project=project)
         reviewing.draw(project=project)
+
+
+@shared_task(name="annotate.approve_due", ignore_result=True)
+def approve_due() -> None:
+    deciding.approve_all_due()
 
 
 @shared_task(name="annotate.verify", ignore_result=True)

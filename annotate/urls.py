@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from annotate import qualification_urls, quality_urls
+from annotate import acting_urls, qualification_urls, quality_urls
 from annotate.views import batches, data, desk, hits, importing, payments, remarks, work
 
 app_name = "annotate"
@@ -44,6 +44,7 @@ urlpatterns = [
     path("p/<slug:slug>/batches/<int:number>/hits/<int:hit_number>/", hits.hit_show, name="hit-show"),
     path("p/<slug:slug>/batches/<int:number>/hits/<int:hit_number>/preview/", hits.hit_preview, name="hit-preview"),
     *qualification_urls.urlpatterns,
+    *acting_urls.urlpatterns,
     *quality_urls.urlpatterns,
     path("p/<slug:slug>/remarks/", remarks.remark_list, name="remark-list"),
     path("p/<slug:slug>/remarks/<int:pk>/", remarks.remark_resolve, name="remark-resolve"),

@@ -26,6 +26,7 @@ TABS = [
     ("Data", "annotate:data-overview", Right.READ, ()),
     ("Qualification", "annotate:qualification-test", Right.READ, ()),
     ("Batches", "annotate:batch-list", Right.READ, ()),
+    ("Submitted", "annotate:submitted-list", Right.MANAGE, ()),
     ("Remarks", "annotate:remark-list", Right.READ, ()),
     ("Quality", "annotate:quality-list", Right.MANAGE, ()),
     ("Agreement", "results:agreement", Right.READ, ()),

@@ -35,7 +35,6 @@ urlpatterns = [
     path("p/<slug:slug>/people/<slug:pseudonym>/", people.member_show, name="member-show"),
     path("p/<slug:slug>/people/<slug:pseudonym>/role/", people.member_role, name="member-role"),
     path("p/<slug:slug>/people/<slug:pseudonym>/annotates/", people.member_annotates, name="member-annotates"),
-    path("p/<slug:slug>/people/<slug:pseudonym>/standing/", people.member_standing, name="member-standing"),
     path("p/<slug:slug>/people/<slug:pseudonym>/reset-link/", people.member_reset_link, name="member-reset-link"),
     path("p/<slug:slug>/log/", log.log_list, name="log-list"),
 ]

@@ -14,6 +14,7 @@ from tests import factories
 from tests.annotate.checking_work import quality_samples
 from tests.annotate.money import earn
 from tests.annotate.qualification.making import path_samples
+from tests.annotate.settled import acting_samples
 from tests.routes import Route, all_routes
 
 NO_PAGES = (
@@ -91,6 +92,7 @@ def samples_of(annotator: Membership, *, batch: int, token: str, is_paid: bool =
         **dict.fromkeys(("annotate:payment-show number", "annotate:payment-file number"), payment),
         **path_samples(annotator),
         **quality_samples(project),
+        **acting_samples(annotator),
     }
 
 

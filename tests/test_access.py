@@ -25,9 +25,10 @@ from projects.access import Policy, Right
 from projects.importing import Kind
 from projects.models import Membership, Project, Pulse, User
 from tests import factories
-from tests.annotate.checking_work import quality_samples
 from tests.annotate.money import earn
+from tests.annotate.checking_work import quality_samples
 from tests.annotate.qualification.making import path_samples
+from tests.annotate.settled import acting_samples
 from tests.routes import Route, all_routes
 
 METHODS = ("GET", "HEAD", "OPTIONS", "POST", "PUT", "PATCH", "DELETE")
@@ -95,7 +96,7 @@ def make_world() -> World:
         sessions={name: _session(user) for name, user in users.items()},
         memberships=memberships,
         samples=samples,
-        foreign={**foreign, "slug": "ours", "page": 9},
+        foreign={**foreign, "slug": "ours", "page": 9, "place": 9},
         missing={
             "slug": "ours",
             "pseudonym": "a-nobody22",
@@ -107,6 +108,7 @@ def make_world() -> World:
             "assignment_uuid": uuid.UUID(int=7),
             "attempt_uuid": uuid.UUID(int=7),
             "page": 2**20,
+            "place": 2**20,
         },
         users=users,
     )
@@ -154,7 +156,7 @@ def _children(
     for name in ("payment-show", "payment-file"):
         samples[f"annotate:{name} number"] = n_before + 1
     samples["annotate:import-file number"] = _import(project, manager)  # no walk cancels this one
-    return samples | path_samples(annotator) | quality_samples(project)
+    return samples | path_samples(annotator) | quality_samples(project) | acting_samples(annotator)
 
 
 def _import(project: Project, manager: Membership) -> int:

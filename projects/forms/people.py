@@ -51,11 +51,6 @@ class AnnotatesForm(forms.Form):
     is_annotator = forms.BooleanField(required=False)
 
 
-class StandingForm(forms.Form):
-    standing = forms.ChoiceField(choices=Membership.Standing.choices)
-    why = forms.CharField(required=False, max_length=500)
-
-
 class PeopleFilterForm(forms.Form):
     SORTS = {
         "joined": ("joined_at", "id"),

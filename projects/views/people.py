@@ -22,7 +22,6 @@ from projects.forms.people import (
     InvitationForm,
     PeopleFilterForm,
     RoleForm,
-    StandingForm,
 )
 from projects.links import absolute_url
 from projects.models import Guesses, Membership, Project
@@ -78,23 +77,6 @@ def member_annotates(request: ProjectRequest, project: Project, pseudonym: str) 
         messages.error(request, refusal.message)
     else:
         messages.success(request, "They rate HITs as well." if annotates else "They no longer rate HITs.")
-    return redirect("projects:member-show", project.slug, pseudonym)
-
-
-@requires(Right.MANAGE)
-@require_POST
-def member_standing(request: ProjectRequest, project: Project, pseudonym: str) -> HttpResponse:
-    member = _member(project, pseudonym)
-    form = StandingForm(request.POST)
-    if not form.is_valid():
-        messages.error(request, "There is no such standing.")
-        return redirect("projects:member-show", project.slug, pseudonym)
-    try:
-        people.change_standing(target=member, actor=request.membership, **form.cleaned_data)
-    except Refused as refusal:
-        messages.error(request, refusal.message)
-    else:
-        messages.success(request, f"{pseudonym} is now {form.cleaned_data['standing']}. Judgments stay.")
     return redirect("projects:member-show", project.slug, pseudonym)
 
 
@@ -202,6 +184,7 @@ def _member_page(request: ProjectRequest, member: Membership) -> HttpResponse:
     context = {
         "member": member,
         "why_not_change": people.why_not_change(target=member, actor=actor),
+        "why_not_act": people.why_not_change_standing(target=member, actor=actor),
         "why_no_link": passwords.why_not_issue(target=member, actor=actor),
         "role_form": RoleForm(actor, initial={"role": member.role}),
         "entries": entries[:20],

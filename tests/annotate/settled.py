@@ -8,9 +8,9 @@ from django.db import transaction
 from django.utils import timezone
 
 from annotate import judging, places, serving, verifying
-from annotate.models import Assignment, Batch, Hit, Item, Judgment
+from annotate.models import Assignment, Batch, Hit, Item, Judgment, Notice
 from annotate.places import ReservedItem
-from projects.models import Membership
+from projects.models import Candidate, Membership
 from tests.annotate.work import answered, assert_equation, fetch
 
 
@@ -67,3 +67,21 @@ def counters(hit: Hit | int) -> tuple[int, int, int]:
 def assert_sound() -> None:
     assert_equation()
     assert verifying.verify() == []
+
+
+def acting_samples(annotator: Membership) -> dict[str, Any]:
+    """Values for the paths of acting, from the project of somebody whose work is there beside that of others."""
+    project = annotator.project
+    work = Assignment.objects.submitted().filter(hit__batch__project=project).earliest("pk")
+    candidate = Candidate.objects.of(project).earliest("pk")
+    return {
+        "place": 0,
+        "annotate:notice-read pk": Notice.objects.create(annotator=annotator, text="Please read the passages.").pk,
+        **{f"annotate:{name} assignment_uuid": work.uuid for name in SUBMITTED},
+        "annotate:candidate-withdraw pk": candidate.pk,
+        "annotate:passage-withdraw pk": candidate.question.passage_id,
+        "annotate:adjudication-settle pk": candidate.pk,
+    }
+
+
+SUBMITTED = ("assignment-show", "assignment-decide", "assignment-item")

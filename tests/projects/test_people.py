@@ -132,10 +132,10 @@ def test_suspending_and_removing_count_from_the_next_request(
     manager: Membership, researcher: Membership, client_of: SignIn
 ) -> None:
     page = reverse("projects:rubric-show", args=[researcher.project.slug])
-    theirs, ours = client_of(researcher), client_of(manager)
+    theirs = client_of(researcher)
     assert theirs.get(page).status_code == 200
     for standing, status in (("suspended", 403), ("active", 200), ("removed", 403), ("active", 200)):
-        ours.post(path("standing", researcher), {"standing": standing, "why": "Asked to"})
+        people.change_standing(target=researcher, standing=standing, actor=manager, why="Asked to")
         assert theirs.get(page).status_code == status
     entries = LogEntry.objects.filter(act="change standing")
     assert [entry.after for entry in entries] == [
@@ -155,7 +155,6 @@ def test_the_member_page_changes_role_and_annotating(
     assert (researcher.role, researcher.is_annotator, researcher.standing) == ("manager", True, "active")
     client.post(path("annotates", researcher), {})
     client.post(path("role", researcher), {"role": "god"})
-    client.post(path("standing", researcher), {"standing": "god"})
     researcher.refresh_from_db()
     assert (researcher.role, researcher.is_annotator, researcher.standing) == ("manager", False, "active")
 
@@ -207,7 +206,7 @@ def test_a_member_of_another_project_is_not_here(manager: Membership, client_of:
     from tests.factories import make_project
 
     other = make_membership(make_project("other"))
-    for name in ("show", "role", "annotates", "standing", "reset-link"):
+    for name in ("show", "role", "annotates", "reset-link"):
         url = reverse(f"projects:member-{name}", args=[manager.project.slug, other.pseudonym])
         assert client_of(manager).post(url, {"standing": "removed"}).status_code == (405 if name == "show" else 404)
         assert client_of(manager).get(url).status_code == (404 if name == "show" else 405)

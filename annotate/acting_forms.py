@@ -1,0 +1,146 @@
+"""Forms of acting on people and on their work."""
+
+from datetime import UTC, datetime
+from typing import Any
+
+from django import forms
+
+from annotate.deciding import LONGEST_REPLY
+from annotate.models import Assignment, Batch
+from annotate.notices import LONGEST
+from annotate.standing import Exclusion, Scope
+from annotate.submitted import STATES, WorkFilter
+from projects.models import Project
+
+WHY: dict[str, Any] = {"max_length": 500, "widget": forms.Textarea(attrs={"rows": 2})}
+
+
+class WarnForm(forms.Form):
+    text = forms.CharField(
+        label="Message",
+        max_length=LONGEST,
+        widget=forms.Textarea(attrs={"rows": 5}),
+        help_text="It stands on their desk until they confirm that they have read it. Say what to do differently.",
+    )
+
+
+class SuspendForm(forms.Form):
+    why = forms.CharField(label="Reason", help_text="Kept in the log, for managers. Name no person there.", **WHY)
+    text = forms.CharField(
+        label="Message to them",
+        required=False,
+        max_length=LONGEST,
+        widget=forms.Textarea(attrs={"rows": 3}),
+        help_text="Shown on their desk.",
+    )
+
+
+class RestoreForm(forms.Form):
+    why = forms.CharField(label="Reason", help_text="Kept in the log. Name no person there.", **WHY)
+    with_work = forms.BooleanField(label="Count the work that was left out again", required=False, initial=True)
+
+
+class ExclusionForm(forms.Form):
+    """What a removal is to leave out; by the address, so that the plan can be looked at first."""
+
+    scope = forms.ChoiceField(label="Leave out of the results", choices=Scope.choices, widget=forms.RadioSelect)
+    since = forms.DateField(
+        label="Since this day",
+        required=False,
+        widget=forms.DateInput(attrs={"type": "date"}),
+        help_text="From midnight UTC on.",
+    )
+    batch = forms.ModelChoiceField(
+        label="This batch", queryset=Batch.objects.none(), required=False, to_field_name="number", empty_label="–"
+    )
+    reopens = forms.BooleanField(
+        label="Open their places again, so that others rate these candidates anew",
+        required=False,
+        initial=True,
+        help_text="Otherwise the places stay taken, and the batch page lists them as a shortfall.",
+    )
+
+    def __init__(self, project: Project, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["batch"].queryset = project.batches.order_by("number")  # type: ignore[attr-defined]
+
+    def clean(self) -> dict[str, Any]:
+        cleaned = super().clean() or {}
+        if cleaned.get("scope") == Scope.SINCE and not cleaned.get("since") and "since" not in self.errors:
+            self.add_error("since", "Name the day.")
+        if cleaned.get("scope") == Scope.BATCH and not cleaned.get("batch") and "batch" not in self.errors:
+            self.add_error("batch", "Choose the batch.")
+        return cleaned
+
+    def exclusion(self) -> Exclusion:
+        cleaned = self.cleaned_data
+        scope, day = Scope(cleaned["scope"]), cleaned["since"]
+        return Exclusion(
+            scope=scope,
+            since=datetime(day.year, day.month, day.day, tzinfo=UTC) if scope == Scope.SINCE else None,
+            batch=cleaned["batch"] if scope == Scope.BATCH else None,
+            reopens=cleaned["reopens"],
+        )
+
+
+class RemoveForm(forms.Form):
+    why = forms.CharField(label="Reason", help_text="Kept in the log. Name no person there.", **WHY)
+    reopen_batches = forms.BooleanField(label="Open the closed batches again", required=False)
+
+
+class DecisionForm(forms.Form):
+    """Which submitted work a decision is about, and which decision: by the address, so that it is looked at first."""
+
+    act = forms.ChoiceField(choices=[("approve", "approve"), ("reject", "reject")])
+    batch = forms.IntegerField(required=False, min_value=1, max_value=10**9)
+    annotator = forms.CharField(required=False, max_length=40)
+    state = forms.ChoiceField(required=False, choices=[("", "any"), *((each, each) for each in STATES)])
+    mark = forms.ChoiceField(required=False, choices=[("", "any"), *Assignment.Mark.choices])
+    answered = forms.BooleanField(required=False)
+    all = forms.BooleanField(required=False)
+    until = forms.CharField(required=False, max_length=40)
+
+    def clean_until(self) -> datetime | None:
+        """When the list was looked at: what came in later is not decided on unseen."""
+        try:
+            return datetime.fromisoformat(self.cleaned_data["until"]) if self.cleaned_data["until"] else None
+        except ValueError as error:
+            raise forms.ValidationError("This is no time.") from error
+
+    def chosen(self, uuids: list[str]) -> WorkFilter:
+        """The ticked ones, or all that fit the filter."""
+        cleaned = self.cleaned_data
+        if not cleaned["all"]:
+            return WorkFilter(uuids=tuple(uuids), until=cleaned["until"])
+        return WorkFilter(
+            batch=cleaned["batch"],
+            annotator=cleaned["annotator"],
+            state=cleaned["state"],
+            mark=cleaned["mark"],
+            is_answered=cleaned["answered"],
+            until=cleaned["until"],
+        )
+
+
+class RejectForm(forms.Form):
+    reason = forms.CharField(
+        label="Reason", help_text="The annotator reads it, and may answer once. It is kept in the log.", **WHY
+    )
+    is_unpaid = forms.BooleanField(
+        label="Unpaid", required=False, help_text="Take back what was earned. Otherwise the pay stays."
+    )
+    reopen_batches = forms.BooleanField(label="Open the closed batches again", required=False)
+
+
+class WhyForm(forms.Form):
+    why = forms.CharField(label="Reason", help_text="Kept in the log. Name no person there.", **WHY)
+
+
+class SetAsideForm(WhyForm):
+    again = forms.BooleanField(required=False, widget=forms.HiddenInput)
+
+
+class ReplyForm(forms.Form):
+    text = forms.CharField(
+        label="Your answer", max_length=LONGEST_REPLY, widget=forms.Textarea(attrs={"rows": 3}), help_text="Sent once."
+    )

@@ -1,0 +1,22 @@
+"""The routes of acting: on people, on submitted work, on the data, and where annotators differ."""
+
+from django.urls import path
+
+from annotate.views import standing, submitted
+
+MEMBER = "p/<slug:slug>/people/<slug:pseudonym>/"
+ASSIGNMENT = "p/<slug:slug>/submitted/<uuid:assignment_uuid>/"
+
+urlpatterns = [
+    path(f"{MEMBER}warn/", standing.member_warn, name="member-warn"),
+    path(f"{MEMBER}suspend/", standing.member_suspend, name="member-suspend"),
+    path(f"{MEMBER}remove/", standing.member_remove, name="member-remove"),
+    path(f"{MEMBER}restore/", standing.member_restore, name="member-restore"),
+    path("p/<slug:slug>/messages/<int:pk>/", standing.notice_read, name="notice-read"),
+    path("p/<slug:slug>/history/<uuid:assignment_uuid>/reply/", submitted.history_reply, name="history-reply"),
+    path("p/<slug:slug>/submitted/", submitted.submitted_list, name="submitted-list"),
+    path("p/<slug:slug>/submitted/decide/", submitted.submitted_decide, name="submitted-decide"),
+    path(ASSIGNMENT, submitted.assignment_show, name="assignment-show"),
+    path(f"{ASSIGNMENT}decide/", submitted.assignment_decide, name="assignment-decide"),
+    path(f"{ASSIGNMENT}items/<int:place>/", submitted.assignment_item, name="assignment-item"),
+]

@@ -1,0 +1,226 @@
+"""Deciding on submitted work: approved, rejected with a reason, accepted after all, single judgments set aside."""
+
+import uuid
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import timedelta
+
+from django.db import transaction
+from django.db.models import Model, QuerySet, Sum
+from django.db.models.functions import Now
+
+from annotate import notices, paying, places, steering
+from annotate.models import Assignment, Batch, Hit, Item, Judgment, LedgerEntry, Notice
+from annotate.places import Restored
+from annotate.submitted import WorkFilter
+from projects import log, people
+from projects.errors import Refused
+from projects.models import Membership, Project
+
+State = Assignment.State
+
+PORTION = 500
+LONGEST_REPLY = 2000
+
+
+@dataclass(frozen=True)
+class Decision:
+    """What approving or rejecting would do, in numbers; `cents` is the pay of these assignments in the ledger."""
+
+    n_assignments: int
+    n_annotators: int
+    n_judgments: int
+    n_places: int
+    cents: int
+    closed_batches: tuple[Batch, ...]
+
+
+def plan_approval(work: QuerySet[Assignment]) -> Decision:
+    return _plan(work.filter(state=State.SUBMITTED), opens=False)
+
+
+def plan_rejection(work: QuerySet[Assignment]) -> Decision:
+    return _plan(work.filter(state__in=(State.SUBMITTED, State.APPROVED)), opens=True)
+
+
+@transaction.atomic
+def approve(*, project: Project, actor: Membership | None, chosen: WorkFilter, why: str = "") -> int:
+    """Approve the submitted assignments that fit, and with them their pay; how many.
+
+    What is excluded or surplus is approved too: it was worked for. Locks the actor, then the assignments.
+    """
+    if actor is not None:
+        people.lock_actor(actor)
+    work = chosen.of(project).filter(state=State.SUBMITTED)
+    ids = places.approve(list(work.values_list("pk", flat=True)), by=_pk(actor))
+    if ids:
+        paying.approve_entries(assignment_ids=ids, actor=actor)
+        after = {"n": len(ids), **chosen.as_json()}
+        log.record(project, actor, "approve work", _object(project, ids), after=after, why=why)
+    return len(ids)
+
+
+@transaction.atomic
+def reject(
+    *,
+    project: Project,
+    actor: Membership | None,
+    chosen: WorkFilter,
+    reason: str,
+    is_unpaid: bool = False,
+    reopen_batches: bool = False,
+) -> Decision:
+    """Reject submitted or approved assignments that fit: their places open again, and the annotators read why.
+
+    The pay stays unless `is_unpaid`. With `reopen_batches` closed batches whose places came free are opened again.
+    Raises Refused without a reason, and for work of an archived batch. Locks the actor, the batches, assignments
+    and HITs.
+    """
+    reason = reason.strip()
+    if not reason:
+        raise Refused("Say why; the annotator reads it.")
+    if actor is not None:
+        people.lock_actor(actor)
+    work = chosen.of(project).filter(state__in=(State.SUBMITTED, State.APPROVED))
+    ids = list(work.values_list("pk", flat=True))
+    _lock_batches(Assignment.objects.filter(pk__in=ids))
+    places.hold(ids)
+    work = work.filter(pk__in=ids)
+    decision = plan_rejection(work)
+    whose = Counter(work.filter(annotator__kind=Membership.Kind.PERSON).values_list("annotator", flat=True))
+    ids = places.reject(ids, by=_pk(actor), reason=reason, is_unpaid=is_unpaid)
+    if not ids:
+        raise Refused("There is nothing to reject.")
+    if is_unpaid:
+        paying.void_entries(assignment_ids=ids, actor=actor)
+    else:
+        paying.approve_entries(assignment_ids=ids, actor=actor)
+    _tell(whose, reason, actor)
+    after = {"n": len(ids), "unpaid": is_unpaid, "places_opened": decision.n_places, **chosen.as_json()}
+    log.record(project, actor, "reject work", _object(project, ids), after=after, why=reason)
+    if reopen_batches:
+        for batch in decision.closed_batches:
+            steering.reopen(batch=batch, actor=actor, why=reason)
+    return decision
+
+
+@transaction.atomic
+def accept(*, project: Project, actor: Membership | None, assignment: Assignment, why: str) -> Restored:
+    """Approve rejected work after all: it counts where its place is still free, else it is surplus; both are paid."""
+    if not why.strip():
+        raise Refused("Say why it is accepted after all; the reason is kept in the log.")
+    if actor is not None:
+        people.lock_actor(actor)
+    _lock_batches(Assignment.objects.filter(pk=assignment.pk))
+    places.hold([assignment.pk])
+    found = places.count_acceptable([assignment.pk])
+    ids = places.accept([assignment.pk], by=_pk(actor))
+    if not ids:
+        raise Refused("This work is not rejected.")
+    paying.approve_entries(assignment_ids=ids, actor=actor)
+    after = {"counted": found.n_counted, "surplus": found.n_surplus}
+    log.record(project, actor, "accept work after all", assignment, after=after, why=why.strip())
+    return found
+
+
+@transaction.atomic
+def reply(*, annotator: Membership, assignment_uuid: uuid.UUID, text: str) -> None:
+    """Keep the annotator's one answer to a rejection; managers see it. Raises Refused, or Assignment.DoesNotExist."""
+    text = text.strip()
+    if not text or len(text) > LONGEST_REPLY:
+        raise Refused(f"Write an answer of at most {LONGEST_REPLY:,} characters.")
+    assignment = Assignment.objects.get(uuid=assignment_uuid, annotator=annotator)
+    mine = Assignment.objects.filter(pk=assignment.pk, state=State.REJECTED, replied_at=None)
+    if not mine.update(reply=text, replied_at=Now()):
+        raise Refused(
+            "You have answered already; a rejection can be answered once."
+            if assignment.replied_at
+            else "This HIT is not rejected, so there is nothing to answer."
+        )
+    log.record(annotator.project, annotator, "answer rejection", assignment)
+
+
+@transaction.atomic
+def set_aside(
+    *, project: Project, actor: Membership | None, assignment: Assignment, place: int, is_counted: bool, why: str
+) -> int:
+    """Leave the judgments of one item out of every result, or count them again; how many. No place opens by it."""
+    if not why.strip():
+        raise Refused("Say why; the reason is kept in the log.")
+    if actor is not None:
+        people.lock_actor(actor)
+    item = Item.objects.get(pk=assignment.layout[place])
+    if item.control != Item.Control.NONE:
+        raise Refused("This is a control: it is in no result anyhow.")
+    n = places.set_aside(assignment_id=assignment.pk, item_id=item.pk, is_counted=is_counted)
+    if not n:
+        raise Refused(
+            "This judgment was not set aside." if is_counted else "This judgment does not count now, so it stays out."
+        )
+    act = "count judgment again" if is_counted else "set judgment aside"
+    log.record(project, actor, act, assignment, after={"item": item.pk, "place": place + 1}, why=why.strip())
+    return n
+
+
+def approve_due(project: Project, *, after_days: int) -> int:
+    """Approve what was submitted longer ago than this, in portions, each its own transaction; how many."""
+    n_approved = 0
+    why = f"Submitted more than {after_days} day{'' if after_days == 1 else 's'} ago."
+    while True:
+        due = Assignment.objects.filter(
+            hit__batch__project=project, state=State.SUBMITTED, submitted_at__lt=Now() - timedelta(days=after_days)
+        ).exclude(hit__batch__kind=Batch.Kind.IMPORTED)
+        uuids = tuple(str(each) for each in due.order_by("pk").values_list("uuid", flat=True)[:PORTION])
+        n = approve(project=project, actor=None, chosen=WorkFilter(uuids=uuids), why=why) if uuids else 0
+        if not n:
+            return n_approved
+        n_approved += n
+
+
+def approve_all_due() -> int:
+    """What every project approves by itself; one without a number of days approves nothing."""
+    projects = Project.objects.live().filter(approve_after_days__isnull=False)
+    return sum(approve_due(project, after_days=project.approve_after_days or 0) for project in projects)
+
+
+def _plan(work: QuerySet[Assignment], *, opens: bool) -> Decision:
+    judgments = Judgment.objects.filter(assignment__in=work, is_counted=True, candidate__isnull=False)
+    holding = work.filter(holds_place=True, hit__purpose=Hit.Purpose.WORK) if opens else work.none()
+    closed = Batch.objects.filter(state=Batch.State.CLOSED, hits__assignments__in=holding).distinct()
+    return Decision(
+        n_assignments=work.count(),
+        n_annotators=work.order_by().values("annotator").distinct().count(),
+        n_judgments=judgments.count(),
+        n_places=holding.count(),
+        cents=LedgerEntry.objects.filter(assignment__in=work).aggregate(cents=Sum("cents"))["cents"] or 0,
+        closed_batches=tuple(closed.select_related("project").order_by("number")),
+    )
+
+
+def _lock_batches(work: QuerySet[Assignment]) -> None:
+    pks = set(work.values_list("hit__batch", flat=True))
+    for batch in Batch.objects.select_for_update(no_key=True).filter(pk__in=pks).order_by("pk"):
+        if batch.state == Batch.State.ARCHIVED:
+            raise Refused(f"“{batch.name}” is archived: what was decided of its work stays.")
+
+
+def _tell(whose: Counter[int], reason: str, actor: Membership | None) -> None:
+    """One message to each annotator, however many of their HITs were rejected."""
+    by_number: dict[int, list[int]] = {}
+    for annotator, n in whose.items():
+        by_number.setdefault(n, []).append(annotator)
+    for n, annotators in sorted(by_number.items()):
+        what = "A HIT that you submitted was rejected." if n == 1 else f"{n} HITs that you submitted were rejected."
+        text = f"{what} The reason: {reason}\n\nYou can answer once, under “What you have done”."
+        notices.send(annotators=annotators, text=text, kind=Notice.Kind.DECISION, actor=actor)
+
+
+def _object(project: Project, ids: Iterable[int]) -> Model:
+    """What the log names: the assignment where it is one, else the project."""
+    found = list(ids)
+    return Assignment(pk=found[0]) if len(found) == 1 else project
+
+
+def _pk(actor: Membership | None) -> int | None:
+    return actor.pk if actor else None

@@ -1,0 +1,54 @@
+"""Submitted work: which assignments a manager looks at or decides on, by batch, annotator, state and mark."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.db.models import Q, QuerySet
+
+from annotate.models import Assignment, Batch
+from projects.models import Project
+
+State = Assignment.State
+
+STATES = (State.SUBMITTED, State.APPROVED, State.REJECTED)
+
+
+@dataclass(frozen=True, kw_only=True)
+class WorkFilter:
+    """What a list of submitted work is narrowed to; nothing said means all of it."""
+
+    batch: int | None = None
+    annotator: str = ""
+    state: str = ""
+    mark: str = ""
+    is_answered: bool = False
+    uuids: tuple[str, ...] = ()
+    until: datetime | None = None
+
+    def of(self, project: Project) -> QuerySet[Assignment]:
+        """The submitted assignments of the project's own work that fit; imported judgments are nobody's work here."""
+        found = Assignment.objects.filter(hit__batch__project=project, state__in=STATES)
+        found = found.exclude(hit__batch__kind=Batch.Kind.IMPORTED)
+        wanted = {
+            "hit__batch__number": self.batch,
+            "annotator__pseudonym": self.annotator,
+            "state": self.state,
+            "mark": self.mark,
+            "submitted_at__lte": self.until,
+        }
+        found = found.filter(**{name: value for name, value in wanted.items() if value})
+        if self.uuids:
+            found = found.filter(uuid__in=self.uuids)
+        return found.filter(~Q(reply="")) if self.is_answered else found
+
+    def as_json(self) -> dict[str, object]:
+        """What it says, for the log."""
+        said = {
+            "batch": self.batch,
+            "annotator": self.annotator,
+            "state": self.state,
+            "mark": self.mark,
+            "answered": self.is_answered,
+            "chosen": len(self.uuids),
+        }
+        return {name: value for name, value in said.items() if value}

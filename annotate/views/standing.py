@@ -1,0 +1,141 @@
+"""What managers do about an annotator: warn, suspend, remove, restore; and the messages that annotators confirm."""
+
+from collections.abc import Callable
+from typing import Any
+
+from django import forms
+from django.contrib import messages
+from django.http import HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods, require_POST
+
+from annotate import notices, standing
+from annotate.acting_forms import ExclusionForm, RemoveForm, RestoreForm, SuspendForm, WarnForm
+from annotate.models import Notice
+from annotate.standing import RemovalPlan
+from projects import people
+from projects.access import ProjectRequest, Right, requires
+from projects.errors import Refused
+from projects.models import Membership, Project
+
+UNPROCESSABLE = 422
+
+
+@requires(Right.MANAGE)
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+def member_warn(request: ProjectRequest, project: Project, pseudonym: str) -> HttpResponse:
+    def act(member: Membership, text: str) -> str:
+        standing.warn(target=member, actor=request.membership, text=text)
+        return f"The message stands on the desk of {pseudonym} until they confirm that they have read it."
+
+    return _ask(request, project, pseudonym, "annotate/member_warn.html", WarnForm, act)
+
+
+@requires(Right.MANAGE)
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+def member_suspend(request: ProjectRequest, project: Project, pseudonym: str) -> HttpResponse:
+    def act(member: Membership, why: str, text: str) -> str:
+        standing.suspend(target=member, actor=request.membership, why=why, text=text)
+        return f"{pseudonym} is suspended. They see their desk, and are served nothing."
+
+    return _ask(request, project, pseudonym, "annotate/member_suspend.html", SuspendForm, act)
+
+
+@requires(Right.MANAGE)
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+def member_restore(request: ProjectRequest, project: Project, pseudonym: str) -> HttpResponse:
+    """The numbers first: how much would count again, how much is surplus now."""
+
+    def act(member: Membership, why: str, with_work: bool) -> str:
+        done = standing.restore(target=member, actor=request.membership, why=why, with_work=with_work)
+        work = f" {done.n_counted:,} assignments count again, {done.n_surplus:,} are surplus." if with_work else ""
+        return f"{pseudonym} is active again.{work}"
+
+    member = _member(project, pseudonym)
+    context = {"restored": standing.plan_restoring(target=member)}
+    return _ask(request, project, pseudonym, "annotate/member_restore.html", RestoreForm, act, **context)
+
+
+@requires(Right.MANAGE)
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+def member_remove(request: ProjectRequest, project: Project, pseudonym: str) -> HttpResponse:
+    """First the choice, then what it would do, by its address; then, with a reason, the removal."""
+    member = _member(project, pseudonym)
+    sent = request.POST if request.method == "POST" else request.GET
+    choice = ExclusionForm(project, sent if "scope" in sent else None)
+    form = RemoveForm(request.POST if request.method == "POST" else None)
+    plan = None
+    if choice.is_bound and choice.is_valid():
+        plan = standing.plan_removal(target=member, exclusion=choice.exclusion())
+        if request.method == "POST" and form.is_valid():
+            try:
+                done = standing.remove(
+                    target=member, actor=request.membership, exclusion=choice.exclusion(), **form.cleaned_data
+                )
+            except Refused as refusal:
+                form.add_error(None, refusal.message)
+            else:
+                messages.success(request, _said(pseudonym, done, reopened=form.cleaned_data["reopen_batches"]))
+                return redirect("projects:member-show", project.slug, pseudonym)
+    context = {
+        "member": member,
+        "why_not": people.why_not_change_standing(target=member, actor=request.membership),
+        "choice": choice,
+        "form": form,
+        "plan": plan,
+        "is_wrong": bool(choice.errors or form.errors),
+    }
+    status = UNPROCESSABLE if context["is_wrong"] else 200
+    return render(request, "annotate/member_remove.html", context, status=status)
+
+
+@requires(Right.MEMBER)
+@require_POST
+def notice_read(request: ProjectRequest, project: Project, pk: int) -> HttpResponse:
+    notice = get_object_or_404(Notice, pk=pk, annotator=request.membership)
+    if notices.confirm(notice=notice, annotator=request.membership):
+        messages.success(request, "Thank you. The message is off your desk.")
+    return redirect("annotate:desk")
+
+
+def _ask(
+    request: ProjectRequest,
+    project: Project,
+    pseudonym: str,
+    template: str,
+    form_class: type[forms.Form],
+    act: Callable[..., str],
+    **context: Any,
+) -> HttpResponse:
+    """One form about one member: shown, sent back with what is wrong, or acted on."""
+    member = _member(project, pseudonym)
+    form = form_class(request.POST if request.method == "POST" else None)
+    if request.method == "POST" and form.is_valid():
+        try:
+            done = act(member, **form.cleaned_data)
+        except Refused as refusal:
+            form.add_error(None, refusal.message)
+        else:
+            messages.success(request, done)
+            return redirect("projects:member-show", project.slug, pseudonym)
+    why_not = people.why_not_change_standing(target=member, actor=request.membership)
+    context = {"member": member, "form": form, "why_not": why_not, **context}
+    return render(request, template, context, status=UNPROCESSABLE if form.errors else 200)
+
+
+def _said(pseudonym: str, done: RemovalPlan, *, reopened: bool) -> str:
+    said = f"{pseudonym} is removed."
+    if done.n_assignments:
+        said += f" {done.n_assignments:,} assignments are left out, {done.n_places:,} places are open again."
+    if reopened and done.closed_batches:
+        said += f" Opened again: {', '.join(batch.name for batch in done.closed_batches)}."
+    return said
+
+
+def _member(project: Project, pseudonym: str) -> Membership:
+    return get_object_or_404(project.memberships.select_related("user", "project"), pseudonym=pseudonym)

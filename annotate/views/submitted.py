@@ -1,0 +1,223 @@
+"""Submitted work as managers look at it and decide on it: the list, a decision on many, one assignment."""
+
+import uuid
+from typing import Any
+
+from django.contrib import messages
+from django.db.models import Count, F
+from django.http import Http404, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.utils import timezone
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from annotate import deciding, ledgers
+from annotate.acting_forms import DecisionForm, RejectForm, ReplyForm, SetAsideForm, WhyForm
+from annotate.models import Assignment, Batch, LedgerEntry
+from annotate.submitted import STATES, WorkFilter
+from annotate.views.assignment_page import items_of
+from annotate.views.lists import order_by, page_of, read_sort, read_text, read_word
+from projects.access import ProjectRequest, Right, requires
+from projects.errors import Refused
+from projects.models import LogEntry, Project
+from projects.snapshots import snapshot
+
+UNPROCESSABLE = 422
+COLUMNS = {
+    "submitted": "submitted_at",
+    "annotator": "annotator__pseudonym",
+    "batch": "hit__batch__number",
+    "state": "state",
+    "seconds": "seconds_an_item",
+}
+
+
+@requires(Right.MANAGE)
+@never_cache
+@require_safe
+@snapshot()
+def submitted_list(request: ProjectRequest, project: Project) -> HttpResponse:
+    chosen = _read(request)
+    sort = read_sort(request, COLUMNS, "-submitted")
+    rows = chosen.of(project).select_related("hit__batch", "annotator")
+    rows = rows.annotate(n_remarks=Count("remarks"), seconds_an_item=F("active_seconds") / F("layout__len")).order_by(
+        order_by(sort, COLUMNS), "-pk"
+    )
+    page = page_of(request, rows)
+    everything = WorkFilter().of(project)
+    context = {
+        "page": page,
+        "sort": sort,
+        "chosen": chosen,
+        "now": timezone.now().isoformat(),
+        "has_any": bool(page.paginator.count) or everything.exists(),
+        "states": [(state.value, state.label) for state in STATES],
+        "marks": Assignment.Mark.choices,
+        "batches": Batch.objects.filter(project=project).collecting().only("number", "name"),
+        "approve_after_days": project.approve_after_days,
+    }
+    return render(request, "annotate/submitted_list.html", context)
+
+
+@requires(Right.MANAGE)
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+def submitted_decide(request: ProjectRequest, project: Project) -> HttpResponse:
+    """A decision on what is ticked or on all that fits: first what it would do, then do it."""
+    sent = request.POST if request.method == "POST" else request.GET
+    choice = DecisionForm(sent)
+    uuids = [each for each in sent.getlist("work") if _is_uuid(each)]
+    if not choice.is_valid() or not (uuids or choice.cleaned_data["all"]):
+        messages.error(request, "Tick the work that you want to decide on, or choose all of the list.")
+        return redirect("annotate:submitted-list", project.slug)
+    chosen, act = choice.chosen(uuids), choice.cleaned_data["act"]
+    form = RejectForm(request.POST if request.method == "POST" and act == "reject" else None)
+    if request.method == "POST" and (act == "approve" or form.is_valid()):
+        try:
+            messages.success(request, _decide(request, project, chosen, act, form))
+            return redirect("annotate:submitted-list", project.slug)
+        except Refused as refusal:
+            form.add_error(None, refusal.message) if form.is_bound else messages.error(request, refusal.message)
+    plan = (deciding.plan_approval if act == "approve" else deciding.plan_rejection)(chosen.of(project))
+    context = {
+        "act": act,
+        "plan": plan,
+        "form": form,
+        "fields": [(name, value) for name in choice.fields for value in sent.getlist(name)],
+        "uuids": uuids if not choice.cleaned_data["all"] else [],
+        "is_paid": ledgers.pays_anything(project),
+    }
+    status = UNPROCESSABLE if form.errors else 200
+    return render(request, "annotate/submitted_decide.html", context, status=status)
+
+
+@requires(Right.MANAGE)
+@never_cache
+@require_safe
+@snapshot()
+def assignment_show(request: ProjectRequest, project: Project, assignment_uuid: uuid.UUID) -> HttpResponse:
+    return _render_assignment(request, _assignment(project, assignment_uuid))
+
+
+@requires(Right.MANAGE)
+@never_cache
+@require_POST
+def assignment_decide(request: ProjectRequest, project: Project, assignment_uuid: uuid.UUID) -> HttpResponse:
+    assignment = _assignment(project, assignment_uuid)
+    chosen, act = WorkFilter(uuids=(str(assignment.uuid),)), request.POST.get("act")
+    form = RejectForm(request.POST) if act == "reject" else WhyForm(request.POST) if act == "accept" else None
+    if act not in ("approve", "reject", "accept") or (form is not None and not form.is_valid()):
+        return _render_assignment(request, assignment, form=form, act=act or "")
+    try:
+        if act == "accept" and form is not None:
+            done = deciding.accept(
+                project=project, actor=request.membership, assignment=assignment, why=form.cleaned_data["why"]
+            )
+            said = "Accepted after all. It counts." if done.n_counted else "Accepted after all, as surplus."
+        else:
+            said = _decide(request, project, chosen, act, form)
+    except Refused as refusal:
+        messages.error(request, refusal.message)
+    else:
+        messages.success(request, said)
+    return redirect("annotate:assignment-show", project.slug, assignment.uuid)
+
+
+@requires(Right.MANAGE)
+@require_POST
+def assignment_item(request: ProjectRequest, project: Project, assignment_uuid: uuid.UUID, place: int) -> HttpResponse:
+    """Set one judgment aside, or count it again."""
+    assignment = _assignment(project, assignment_uuid)
+    if place >= len(assignment.layout):
+        raise Http404("No such item.")
+    form = SetAsideForm(request.POST)
+    if not form.is_valid():
+        messages.error(request, "Say why; the reason is kept in the log.")
+        return redirect("annotate:assignment-show", project.slug, assignment.uuid)
+    again, why = form.cleaned_data["again"], form.cleaned_data["why"]
+    try:
+        deciding.set_aside(
+            project=project, actor=request.membership, assignment=assignment, place=place, is_counted=again, why=why
+        )
+    except Refused as refusal:
+        messages.error(request, refusal.message)
+    else:
+        messages.success(request, "It counts again." if again else "It is set aside. No place is opened by this.")
+    return redirect("annotate:assignment-show", project.slug, assignment.uuid)
+
+
+@requires(Right.MEMBER)
+@require_POST
+def history_reply(request: ProjectRequest, project: Project, assignment_uuid: uuid.UUID) -> HttpResponse:
+    form = ReplyForm(request.POST)
+    text = form.cleaned_data["text"] if form.is_valid() else ""
+    try:
+        deciding.reply(annotator=request.membership, assignment_uuid=assignment_uuid, text=text)
+    except Assignment.DoesNotExist as error:
+        raise Http404("No such HIT.") from error
+    except Refused as refusal:
+        messages.error(request, refusal.message)
+    else:
+        messages.success(request, "Your answer is kept. The project's managers read it.")
+    return redirect("annotate:history", project.slug)
+
+
+def _decide(
+    request: ProjectRequest, project: Project, chosen: WorkFilter, act: str, form: RejectForm | WhyForm | None
+) -> str:
+    if act == "approve" or form is None:
+        n = deciding.approve(project=project, actor=request.membership, chosen=chosen)
+        return f"{n:,} assignment{'' if n == 1 else 's'} approved."
+    done = deciding.reject(project=project, actor=request.membership, chosen=chosen, **form.cleaned_data)
+    n, places = done.n_assignments, done.n_places
+    said = f"{n:,} assignment{'' if n == 1 else 's'} rejected, {places:,} place{'' if places == 1 else 's'} open again."
+    reopened = form.cleaned_data["reopen_batches"] and done.closed_batches
+    return said + (f" Opened again: {', '.join(batch.name for batch in done.closed_batches)}." if reopened else "")
+
+
+def _render_assignment(
+    request: ProjectRequest, assignment: Assignment, *, form: Any = None, act: str = ""
+) -> HttpResponse:
+    batch = assignment.hit.batch
+    entries = LedgerEntry.objects.filter(assignment=assignment).order_by("pk")
+    context = {
+        "assignment": assignment,
+        "hit": assignment.hit,
+        "batch": batch,
+        "criteria": list(batch.rubric.criteria.all()),
+        "items": items_of(assignment),
+        "entries": entries,
+        "cents": sum(entry.cents for entry in entries),
+        "is_settled": batch.state == Batch.State.ARCHIVED or batch.kind == Batch.Kind.IMPORTED,
+        "is_closed": batch.state == Batch.State.CLOSED,
+        "reject_form": form if act == "reject" and form is not None else RejectForm(auto_id="reject-%s"),
+        "accept_form": form if act == "accept" and form is not None else WhyForm(auto_id="accept-%s"),
+        "log": LogEntry.objects.filter(
+            project=request.project, object_type="assignment", object_id=str(assignment.pk)
+        ).select_related("actor"),
+    }
+    return render(request, "annotate/assignment_show.html", context, status=UNPROCESSABLE if form else 200)
+
+
+def _assignment(project: Project, assignment_uuid: uuid.UUID) -> Assignment:
+    assignments = Assignment.objects.select_related("hit__batch__rubric", "hit__passage__dataset", "annotator")
+    return get_object_or_404(assignments, uuid=assignment_uuid, hit__batch__project=project)
+
+
+def _read(request: ProjectRequest) -> WorkFilter:
+    number = read_text(request, "batch")
+    return WorkFilter(
+        batch=int(number) if number.isascii() and number.isdigit() and len(number) < 10 else None,
+        annotator=read_text(request, "annotator"),
+        state=read_word(request, "state", STATES),
+        mark=read_word(request, "mark", Assignment.Mark.values),
+        is_answered=bool(read_text(request, "answered")),
+    )
+
+
+def _is_uuid(text: str) -> bool:
+    try:
+        uuid.UUID(text)
+    except ValueError:
+        return False
+    return True
