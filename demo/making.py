@@ -17,7 +17,9 @@ from django.utils import timezone
 from annotate import batching, importing, steering
 from annotate.batching import Terms
 from annotate.choosing import Selection
-from annotate.models import Batch, Hit, Item, Judgment
+from annotate.models import Batch, Hit, Item, Judgment, QualificationTest
+from annotate.qualifying import designing, items
+from annotate.qualifying.items import ItemSpec
 from demo import corpus
 from demo.annotators import BIASED, CAREFUL, HASTY, NOISY, SimulatedAnnotator, hire
 from projects import founding, inviting, log, revising
@@ -108,6 +110,7 @@ def _make(seed: int, on_progress: OnProgress | None) -> Made:
     manager = members[0]
     _write_instructions(manager)
     _import_corpus(manager)
+    _make_test(manager)
     crew = hire(owner.project, CREW, worth=_worth(), seed=seed)
     _fill_batches(manager, crew, seed, on_progress or (lambda done, total: None))
     sign_ins = [SignIn(username, role, passwords[username]) for username, role in PEOPLE.items()]
@@ -164,6 +167,30 @@ def _import_corpus(manager: Membership) -> None:
             actor=manager,
             options=Options(format="jsonl", drop_equal="exact"),
         )
+
+
+def _make_test(manager: Membership) -> None:
+    """The qualification test of the corpus, left as a draft: it is there to be looked at and opened."""
+    test = designing.make_test(project=manager.project, actor=manager)
+    loaded = corpus.qualification()
+    specs = [
+        ItemSpec(
+            question=question["text"],
+            answer=item["candidate"],
+            expected={loaded["criterion"]: (item["expected"], item["expected"])},
+            passage_title=passage["title"],
+            passage_text=passage["passage"],
+            references=question["references"],
+            tolerance=item["tolerance"],
+            explanation=item["explanation"],
+        )
+        for passage in loaded["passages"]
+        for question in passage["questions"]
+        for item in question["items"]
+    ]
+    items.add_items(test=test, actor=manager, specs=specs, how="file")
+    settings = {"pass_share": loaded["pass_share"], "feedback": QualificationTest.Feedback.FULL, "seed": 7}
+    designing.change_settings(test=test, actor=manager, values=settings)
 
 
 def _fill_batches(manager: Membership, crew: Sequence[SimulatedAnnotator], seed: int, on_progress: OnProgress) -> None:

@@ -1,0 +1,88 @@
+"""Look at a project's qualification test, add items to it from a file, open or close it."""
+
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import CommandParser
+from django.db.models import Count, Q
+
+from annotate.models import Attempt, QualificationItem, QualificationTest
+from annotate.qualifying import designing, files
+from annotate.qualifying.admissions import admissions_for
+from annotate.qualifying.statistics import figures_of
+from projects.commands import ProjectCommand
+from projects.errors import Refused
+from projects.models import Project
+from projects.snapshots import snapshot
+
+Purpose = QualificationItem.Purpose
+
+
+class Command(ProjectCommand):
+    help = "Show a project's qualification test, add items from a file, open it or close it."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        super().add_arguments(parser)
+        parser.add_argument("act", nargs="?", choices=("show", "import", "open", "close"), default="show")
+        parser.add_argument("file", nargs="?", type=Path, help="the file of items, for import")
+
+    def handle(self, *args: Any, act: str, file: Path | None, **options: Any) -> None:
+        if (act == "import") != (file is not None):
+            self.create_parser("manage.py", "qualification").error("import takes a file, and the other acts take none")
+        project = self.project(options)
+        answer: dict[str, Any] = {}
+        if act == "import" and file is not None:
+            if not file.is_file():
+                raise Refused(f"There is no file {file}.")
+            test = designing.make_test(project=project, actor=None)
+            answer["items_added"] = len(files.import_items(test=test, actor=None, path=file, name=file.name))
+        elif act == "open":
+            designing.open_test(test=_fetch(project), actor=None)
+        elif act == "close":
+            designing.close_test(test=_fetch(project), actor=None)
+        self.answer({**answer, **describe(project)})
+
+
+@snapshot()
+def describe(project: Project) -> dict[str, Any]:
+    """Where the test stands, as the command prints it."""
+    test = _fetch(project)
+    items = list(test.items.filter(retired_at=None))
+    figures = figures_of(test, items)
+    people = project.memberships.active().annotators()
+    tested = Attempt.objects.filter(test=test, purpose=Purpose.TEST)
+    counts = tested.aggregate(
+        graded=Count("pk", filter=Q(state__in=("passed", "failed"))), passed=Count("pk", filter=Q(state="passed"))
+    )
+    return {
+        "state": test.state,
+        "rubric_version": test.rubric.version,
+        "items": sum(item.purpose == Purpose.TEST for item in items),
+        "practice_items": sum(item.purpose == Purpose.PRACTICE for item in items),
+        "items_in_an_attempt": test.n_items or sum(item.purpose == Purpose.TEST for item in items),
+        "pass_share": test.pass_share,
+        "max_attempts": test.max_attempts,
+        "attempts_graded": counts["graded"],
+        "attempts_passed": counts["passed"],
+        "qualified": sum(each.is_qualified for each in admissions_for(people).values()),
+        "by_item": [
+            {
+                "number": number,
+                "answer": item.answer[:80],
+                "expected": item.expected,
+                "tolerance": item.tolerance,
+                "n": figures[item.pk].n,
+                "right_share": figures[item.pk].right_share,
+                "discrimination": figures[item.pk].discrimination_said or None,
+                "discrimination_undefined": figures[item.pk].discrimination_reason or None,
+            }
+            for number, item in enumerate(items, start=1)
+        ],
+    }
+
+
+def _fetch(project: Project) -> QualificationTest:
+    test = designing.test_of(project)
+    if test is None:
+        raise Refused("This project has no qualification test yet. Import items to make one.")
+    return test

@@ -1,0 +1,42 @@
+from pathlib import Path
+
+import pytest
+from django.core.management.base import CommandError
+
+from annotate.models import QualificationTest
+from projects.models import Membership, Project
+from tests.annotate.qualification.making import take
+from tests.results.rows import answer as ask
+
+pytestmark = pytest.mark.django_db
+ROWS = "question,answer,expected,purpose\n" + "".join(f"Q{n}?,A{n},4,\n" for n in range(3)) + "Q?,A,2,practice\n"
+
+
+def test_a_test_from_a_file_is_opened_shown_and_closed(project: Project, annotator: Membership, tmp_path: Path) -> None:
+    path = tmp_path / "items.csv"
+    path.write_text(ROWS)
+    made = ask("qualification", "import", str(path), "--project", project.slug)
+    assert (made["items_added"], made["items"], made["practice_items"], made["state"]) == (4, 3, 1, "draft")
+    assert ask("qualification", "open", "--project", project.slug)["state"] == "open"
+    take(annotator, n_right=3)
+    shown = ask("qualification", "--project", project.slug)
+    assert (shown["attempts_graded"], shown["attempts_passed"], shown["qualified"]) == (1, 1, 1)
+    first = shown["by_item"][0]
+    assert (first["n"], first["right_share"], first["discrimination"]) == (1, 1.0, None)
+    assert first["discrimination_undefined"] == "fewer than three answers"
+    assert ask("qualification", "close", "--project", project.slug)["state"] == "closed"
+
+
+def test_what_is_wrong_is_said_and_changes_nothing(project: Project, tmp_path: Path) -> None:
+    with pytest.raises(CommandError, match="no qualification test yet"):
+        ask("qualification", "open", "--project", project.slug)
+    path = tmp_path / "items.csv"
+    path.write_text("question,answer,expected\nQ?,A,4\nQ?,B,7\n")
+    with pytest.raises(CommandError, match="line 3, column “expected”: 7 is not on the scale"):
+        ask("qualification", "import", str(path), "--project", project.slug)
+    assert not QualificationTest.objects.filter(items__isnull=False).exists()
+    with pytest.raises(CommandError, match="There is no file"):
+        ask("qualification", "import", str(tmp_path / "none.csv"), "--project", project.slug)
+    for wrong in (["import"], ["open", str(path)]):
+        with pytest.raises(CommandError):
+            ask("qualification", *wrong, "--project", project.slug)
