@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from annotate.views import standing, submitted
+from annotate.views import standing, submitted, withdrawing
 
 MEMBER = "p/<slug:slug>/people/<slug:pseudonym>/"
 ASSIGNMENT = "p/<slug:slug>/submitted/<uuid:assignment_uuid>/"
@@ -18,5 +18,7 @@ urlpatterns = [
     path("p/<slug:slug>/submitted/decide/", submitted.submitted_decide, name="submitted-decide"),
     path(ASSIGNMENT, submitted.assignment_show, name="assignment-show"),
     path(f"{ASSIGNMENT}decide/", submitted.assignment_decide, name="assignment-decide"),
+    path("p/<slug:slug>/data/candidates/<int:pk>/withdraw/", withdrawing.candidate_withdraw, name="candidate-withdraw"),
+    path("p/<slug:slug>/data/passages/<int:pk>/withdraw/", withdrawing.passage_withdraw, name="passage-withdraw"),
     path(f"{ASSIGNMENT}items/<int:place>/", submitted.assignment_item, name="assignment-item"),
 ]

@@ -128,9 +128,9 @@ def accept(*, project: Project, actor: Membership | None, assignment: Assignment
 def reply(*, annotator: Membership, assignment_uuid: uuid.UUID, text: str) -> None:
     """Keep the annotator's one answer to a rejection; managers see it. Raises Refused, or Assignment.DoesNotExist."""
     text = text.strip()
+    assignment = Assignment.objects.get(uuid=assignment_uuid, annotator=annotator)
     if not text or len(text) > LONGEST_REPLY:
         raise Refused(f"Write an answer of at most {LONGEST_REPLY:,} characters.")
-    assignment = Assignment.objects.get(uuid=assignment_uuid, annotator=annotator)
     mine = Assignment.objects.filter(pk=assignment.pk, state=State.REJECTED, replied_at=None)
     if not mine.update(reply=text, replied_at=Now()):
         raise Refused(

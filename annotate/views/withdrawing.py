@@ -1,0 +1,75 @@
+"""Withdrawing a candidate or a passage: what it would do, the reason, done."""
+
+from collections.abc import Callable
+
+from django.contrib import messages
+from django.http import HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods
+
+from annotate import withdrawing
+from annotate.acting_forms import WhyForm
+from annotate.places import Withdrawn
+from projects.access import ProjectRequest, Right, requires
+from projects.errors import Refused
+from projects.models import Candidate, Passage, Project
+
+
+@requires(Right.MANAGE)
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+def candidate_withdraw(request: ProjectRequest, project: Project, pk: int) -> HttpResponse:
+    candidates = Candidate.objects.select_related("question__passage", "dataset")
+    candidate = get_object_or_404(candidates, pk=pk, dataset__project=project)
+
+    def act(why: str) -> Withdrawn:
+        return withdrawing.withdraw_candidate(project=project, actor=request.membership, candidate=candidate, why=why)
+
+    passage = candidate.question.passage
+    back = f"{reverse('annotate:passage-show', args=[project.slug, passage.pk])}#question-{candidate.question_id}"
+    return _ask(request, candidate, passage, [candidate.pk], back, act)
+
+
+@requires(Right.MANAGE)
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+def passage_withdraw(request: ProjectRequest, project: Project, pk: int) -> HttpResponse:
+    passage = get_object_or_404(Passage.objects.select_related("dataset"), pk=pk, dataset__project=project)
+
+    def act(why: str) -> Withdrawn:
+        return withdrawing.withdraw_passage(project=project, actor=request.membership, passage=passage, why=why)
+
+    candidates = list(Candidate.objects.filter(question__passage=passage).values_list("pk", flat=True))
+    back = reverse("annotate:passage-show", args=[project.slug, passage.pk])
+    return _ask(request, None, passage, candidates, back, act)
+
+
+def _ask(
+    request: ProjectRequest,
+    candidate: Candidate | None,
+    passage: Passage,
+    candidate_ids: list[int],
+    back: str,
+    act: Callable[[str], Withdrawn],
+) -> HttpResponse:
+    form = WhyForm(request.POST if request.method == "POST" else None)
+    if request.method == "POST" and form.is_valid():
+        try:
+            done = act(form.cleaned_data["why"])
+        except Refused as refusal:
+            form.add_error(None, refusal.message)
+        else:
+            n = done.n_judgments
+            messages.success(request, f"Withdrawn. {n:,} judgment{'' if n == 1 else 's'} of it no longer count.")
+            return redirect(back)
+    context = {
+        "candidate": candidate,
+        "passage": passage,
+        "is_withdrawn": (candidate or passage).withdrawn_at is not None,
+        "plan": withdrawing.plan_withdrawal(candidate_ids),
+        "form": form,
+        "back": back,
+    }
+    return render(request, "annotate/withdraw.html", context, status=422 if form.errors else 200)

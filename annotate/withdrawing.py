@@ -1,0 +1,81 @@
+"""Withdrawing a broken candidate or passage: in no layout made from now on, its judgments kept and not counted."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from django.db import connection, transaction
+from django.db.models.functions import Now
+
+from annotate import places
+from annotate.models import Judgment
+from annotate.places import Withdrawn
+from projects import log, people
+from projects.errors import Refused
+from projects.models import Candidate, Membership, Passage, Project
+
+
+@dataclass(frozen=True)
+class WithdrawalPlan:
+    """What withdrawing would do, in numbers; HITs left empty lose their free places."""
+
+    n_candidates: int
+    n_hits: int
+    n_hits_emptied: int
+    n_places: int
+    n_judgments: int
+
+
+def plan_withdrawal(candidate_ids: Sequence[int]) -> WithdrawalPlan:
+    with connection.cursor() as cursor:
+        cursor.execute(_PLAN, {"ids": list(candidate_ids)})
+        n_hits, n_emptied, n_places = map(int, cursor.fetchone())
+    judgments = Judgment.objects.filter(candidate__in=candidate_ids, is_counted=True).count()
+    return WithdrawalPlan(len(candidate_ids), n_hits, n_emptied, n_places, judgments)
+
+
+def withdraw_candidate(*, project: Project, actor: Membership | None, candidate: Candidate, why: str) -> Withdrawn:
+    """Withdraw one candidate. Raises Refused without a reason, or where it is withdrawn already."""
+    return _withdraw(project, actor, candidate, [candidate.pk], [], why)
+
+
+def withdraw_passage(*, project: Project, actor: Membership | None, passage: Passage, why: str) -> Withdrawn:
+    """Withdraw a passage with all its candidates and controls. Raises Refused as `withdraw_candidate`."""
+    candidates = Candidate.objects.filter(question__passage=passage).values_list("pk", flat=True)
+    return _withdraw(project, actor, passage, list(candidates), [passage.pk], why)
+
+
+def _withdraw(
+    project: Project,
+    actor: Membership | None,
+    row: Candidate | Passage,
+    candidate_ids: Sequence[int],
+    passage_ids: Sequence[int],
+    why: str,
+) -> Withdrawn:
+    """Twice, each in its own transaction: what was being submitted the first time is found the second."""
+    if not why.strip():
+        raise Refused("Say what is wrong with it; the reason is kept.")
+    with transaction.atomic():
+        if actor is not None:
+            people.lock_actor(actor)
+        fresh = type(row)._default_manager.filter(pk=row.pk, withdrawn_at=None)
+        if not fresh.update(withdrawn_at=Now(), withdrawn_why=why.strip()):
+            raise Refused("This is withdrawn already.")
+        done = places.withdraw_candidates(candidate_ids, passage_ids=passage_ids)
+        after = {"items": done.n_items, "hits_emptied": done.n_hits_emptied, "judgments": done.n_judgments}
+        log.record(project, actor, f"withdraw {row._meta.model_name}", row, after=after, why=why.strip())
+    with transaction.atomic():
+        return done + places.withdraw_candidates(candidate_ids, passage_ids=passage_ids)
+
+
+_PLAN = """
+WITH hit AS (
+    SELECT h.id, h.places_open, NOT EXISTS (
+        SELECT 1 FROM annotate_item rest WHERE rest.hit_id = h.id AND rest.retired_at IS NULL
+          AND rest.control = 'none' AND rest.candidate_id <> ALL (%(ids)s)) AS is_emptied
+    FROM annotate_hit h JOIN annotate_batch b ON b.id = h.batch_id
+    WHERE h.purpose = 'work' AND b.kind <> 'imported' AND h.id IN (
+        SELECT i.hit_id FROM annotate_item i
+        WHERE i.candidate_id = ANY (%(ids)s) AND i.control = 'none' AND i.retired_at IS NULL))
+SELECT count(*), count(*) FILTER (WHERE is_emptied), coalesce(sum(places_open) FILTER (WHERE is_emptied), 0) FROM hit
+"""
