@@ -97,8 +97,8 @@ def attempt_show(request: ProjectRequest, project: Project, attempt_uuid: uuid.U
     sheets = sheets_of(attempt)
     asked = request.GET.get("page", "")
     number = int(asked) if asked.isascii() and asked.isdigit() and len(asked) < 5 else 0
-    if not 1 <= number <= len(sheets):
-        number = _first_unfinished(attempt, sheets)
+    if not 1 <= number <= len(sheets):  # a page with its number in the address stays where it is when it is reloaded
+        return redirect(f"{_url('show', project, attempt.uuid)}?page={_first_unfinished(attempt, sheets)}")
     return render_sheet(request, project, attempt, sheets, sheets[number - 1])
 
 

@@ -25,8 +25,8 @@ def client(annotator: Membership, client_of: SignIn) -> Client:
 
 
 def text_of(client: Client, address: str, status: int = 200) -> str:
-    response = client.get(address)
-    assert response.status_code == status, response.headers.get("Location")
+    response = client.get(address, follow=True)
+    assert response.status_code == status
     return response.content.decode()
 
 
@@ -256,7 +256,7 @@ def test_nothing_that_is_right_is_told_before_the_feedback(
         n_pages = len(sheets_of(Attempt.objects.get(state="open")))
         addresses = [START, address, *(f"{address}?page={page}" for page in range(1, n_pages + 1))]
         for each in ["/desk/", "/p/bridges/desk/", "/p/bridges/history/", *addresses]:
-            response = client.get(each)
+            response = client.get(each, follow=True)
             seen.append(response.content.decode() + str(response.headers) + str(response.cookies))
         draft = client.post(
             f"{address}pages/1/", '{"answers": {"0": {"correctness": [1, 5]}}}', content_type="application/json"

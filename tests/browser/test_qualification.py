@@ -1,0 +1,144 @@
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Page, expect
+
+from annotate.models import Attempt, QualificationItem
+from annotate.qualifying import attempts
+from projects.models import Membership, Project
+from tests.annotate.qualification.making import make_test, take
+from tests.annotate.work import open_batch
+from tests.browser.conftest import PHONE, WIDE, SignedIn
+from tests.browser.rating import wait_for_keys
+from tests.factories import make_membership, make_user
+
+START = "/p/bridges/qualification/"
+MANAGERS = [
+    "test/",
+    "test/settings/",
+    "test/items/new/",
+    "test/items/file/",
+    "test/items/candidates/",
+    "test/attempts/",
+]
+
+
+def serious(page: Page) -> list[str]:
+    found = Axe().run(page).response["violations"]
+    return [f"{v['id']}: {v['nodes'][0]['html'][:200]}" for v in found if v["impact"] in ("serious", "critical")]
+
+
+def listen(page: Page, refused: list[str]) -> None:
+    page.on("console", lambda message: refused.append(message.text) if message.type == "error" else None)
+
+
+def rate_all(page: Page, key: str) -> None:
+    """Every text by keyboard: the same key for each item, then on to the next text or to the end."""
+    for _ in range(2):
+        wait_for_keys(page)
+        for _ in range(page.locator(".item").count()):
+            page.keyboard.press(key)
+        address = page.url
+        page.keyboard.press("Control+Enter")
+        expect(page).not_to_have_url(address)
+
+
+def test_who_fails_first_passes_at_the_second_attempt_by_keyboard(
+    project: Project, annotator: Membership, signed_in: SignedIn
+) -> None:
+    open_batch(project)
+    make_test(project, n_items=5, feedback="full")
+    page = signed_in(annotator.user)
+    page.goto("/desk/")
+    expect(page.get_by_role("button", name="Start rating")).to_have_count(0)
+    page.get_by_role("link", name="Take the test").click()
+    page.get_by_role("button", name="Begin the test").click()
+    expect(page.get_by_text("Text 1 of 2")).to_be_visible()
+    rate_all(page, "2")
+    expect(page.get_by_role("heading", name="Not passed this time")).to_be_visible()
+    expect(page.get_by_text("0 of 5 right; 4 are needed.")).to_be_visible()
+    assert page.locator(".told-item.is-wrong").count() == 5
+    page.get_by_role("link", name="Back to the test").click()
+    page.get_by_role("button", name="Begin the test").click()
+    rate_all(page, "4")
+    expect(page.get_by_role("heading", name="You have passed")).to_be_visible()
+    page.get_by_role("link", name="Go to your desk").click()
+    page.get_by_role("button", name="Start rating").click()
+    expect(page.locator("#rate")).to_be_visible()
+    assert list(Attempt.objects.order_by("n").values_list("state", "n_right")) == [("failed", 0), ("passed", 5)]
+
+
+def test_a_reload_and_a_second_tab_lose_nothing(project: Project, annotator: Membership, signed_in: SignedIn) -> None:
+    make_test(project, n_items=4)
+    page = signed_in(annotator.user)
+    page.goto(START)
+    page.get_by_role("button", name="Begin the test").click()
+    wait_for_keys(page)
+    page.keyboard.press("3")
+    expect(page.get_by_text("Saved", exact=True)).to_be_visible()
+    other = page.context.new_page()
+    other.goto(START)
+    other.get_by_role("link", name="Go on with the test").click()
+    wait_for_keys(other)
+    expect(other.locator("[data-count]")).to_have_text("1")
+    other.keyboard.press("3")
+    expect(other.get_by_text("Saved", exact=True)).to_be_visible()
+    page.reload()
+    wait_for_keys(page)
+    expect(page.locator("[data-count]")).to_have_text("2")
+    page.keyboard.press("Control+Enter")
+    expect(page.get_by_text("Text 2 of 2")).to_be_visible()
+    page.get_by_role("link", name="Back a text").click()
+    wait_for_keys(page)
+    expect(page.locator("[data-count]")).to_have_text("2")
+    assert Attempt.objects.count() == 1
+
+
+def test_the_preview_follows_what_is_typed(project: Project, manager: Membership, signed_in: SignedIn) -> None:
+    make_test(project, is_open=False)
+    page = signed_in(manager.user)
+    refused: list[str] = []
+    listen(page, refused)
+    page.goto(f"{START}test/items/new/")
+    page.get_by_label("Question").fill("Why so late?")
+    expect(page.locator(".preview h2", has_text="Why so late?")).to_be_visible()
+    page.get_by_label("Answer to rate").fill("It rained.")
+    expect(page.locator(".preview .candidate", has_text="It rained.")).to_be_visible()
+    page.get_by_label("Right rating").fill("4")
+    page.get_by_role("button", name="Save", exact=True).click()
+    expect(page.get_by_text("The item is added.")).to_be_visible()
+    assert QualificationItem.objects.filter(question="Why so late?").exists()
+    assert refused == []
+
+
+@pytest.mark.parametrize(("viewport", "scheme"), [(WIDE, "light"), (PHONE, "dark")], ids=["wide", "phone"])
+def test_the_pages_are_accessible_and_fit(
+    project: Project,
+    manager: Membership,
+    annotator: Membership,
+    signed_in: SignedIn,
+    viewport: dict[str, int],
+    scheme: str,
+) -> None:
+    test = make_test(project, n_practice=2, feedback="full", time_limit_minutes=30)
+    failed = take(annotator, n_right=2)
+    take(make_membership(project, make_user()), n_right=4)
+    open_one = attempts.begin(annotator=annotator)
+    item = test.items.earliest("pk")
+    theirs = [
+        *MANAGERS,
+        f"test/items/{item.pk}/",
+        f"test/people/{annotator.pseudonym}/",
+        f"test/attempts/{failed.uuid}/",
+    ]
+    mine = ["", f"attempts/{open_one.uuid}/", f"attempts/{failed.uuid}/result/"]
+    refused: list[str] = []
+    for who, paths in ((manager, theirs), (annotator, mine)):
+        page = signed_in(who.user, viewport=viewport, color_scheme=scheme)
+        listen(page, refused)
+        for path in paths:
+            answer = page.goto(f"{START}{path}")
+            assert answer is not None
+            assert answer.ok, path
+            assert serious(page) == [], path
+            assert page.evaluate("document.documentElement.scrollWidth") <= viewport["width"], path
+    assert refused == []
