@@ -10,11 +10,13 @@ from django.db.models import Count, Q
 from annotate import trials
 from annotate.batching import MAX_JUDGMENTS, Terms
 from annotate.choosing import Selection
+from annotate.control_forms import PresentationForm
 from annotate.ledgers import pays_anything
 from annotate.models import Batch, QualificationTest
 from annotate.numbers import read_numbers
 from projects.errors import Refused
 from projects.models import Candidate, Membership, MinimalPair, Project
+from projects.rubrics import current_rubric
 
 NONE = "(none)"
 PAY = ("cents_per_hit", "cents_per_item", "fee_percent")
@@ -26,7 +28,7 @@ class TrialField(forms.ModelChoiceField[Batch]):
         return f"{obj.number} · {obj.name} ({obj.get_state_display()})"
 
 
-class NewBatchForm(forms.Form):
+class NewBatchForm(PresentationForm):
     """What a batch takes and how it is worked on."""
 
     name = forms.CharField(required=False, max_length=120, help_text="Left empty, it is called by its number.")
@@ -174,6 +176,7 @@ class NewBatchForm(forms.Form):
             "kind": Batch.Kind.TRIAL if is_trial else Batch.Kind.FULL,
             "sample": trials.N_CANDIDATES if is_trial else None,
             "judgments": trials.N_JUDGMENTS if is_trial else 1,
+            **PresentationForm.initial_for(current_rubric(project)),
         }
 
     def clean(self) -> dict[str, Any]:
@@ -227,6 +230,8 @@ class NewBatchForm(forms.Form):
             max_hits_per_annotator=cleaned["max_hits_per_annotator"],
             max_hits_per_day=cleaned["max_hits_per_day"],
             max_share=None if share is None else float(share / 100),
+            presentation=Batch.Presentation(cleaned["presentation"] or Batch.Presentation.PAGE),
+            controls=self.plan(),
         )
 
 

@@ -3,7 +3,7 @@
 from django.urls import path
 
 from annotate import acting_urls, qualification_urls, quality_urls
-from annotate.views import batches, data, desk, hits, importing, payments, remarks, work
+from annotate.views import batches, controls, data, desk, hits, importing, payments, remarks, work
 
 app_name = "annotate"
 
@@ -41,6 +41,9 @@ urlpatterns = [
     path("p/<slug:slug>/batches/<int:number>/", batches.batch_show, name="batch-show"),
     path("p/<slug:slug>/batches/<int:number>/state/", batches.batch_state, name="batch-state"),
     path("p/<slug:slug>/batches/<int:number>/judgments/", batches.batch_wanted, name="batch-wanted"),
+    path("p/<slug:slug>/batches/<int:number>/controls/", controls.control_list, name="batch-controls"),
+    path("p/<slug:slug>/batches/<int:number>/controls/plan/", controls.control_plan, name="control-plan"),
+    path("p/<slug:slug>/batches/<int:number>/controls/act/", controls.control_act, name="control-act"),
     path("p/<slug:slug>/batches/<int:number>/hits/<int:hit_number>/", hits.hit_show, name="hit-show"),
     path("p/<slug:slug>/batches/<int:number>/hits/<int:hit_number>/preview/", hits.hit_preview, name="hit-preview"),
     *qualification_urls.urlpatterns,

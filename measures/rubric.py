@@ -1,4 +1,4 @@
-"""Rubrics: scales and criteria, what is a valid answer, and the two presets.
+"""Rubrics: scales and criteria, what is a valid answer, and the presets.
 
 An answer is an `int` or a `float`; it is checked here and nowhere else.
 """
@@ -271,5 +271,29 @@ ANSWER_QUALITY = RubricPreset(
     ),
 )
 
-PRESETS: dict[str, RubricPreset] = {preset.key: preset for preset in (CORRECTNESS, ANSWER_QUALITY)}
+_AGREEMENT = {0: "Strongly disagree", 100: "Strongly agree"}
+
+QASCORE = RubricPreset(
+    key="qascore",
+    name="Generated questions (QAScore)",
+    summary="How good a generated question is: four statements, each on a slider from disagree to agree.",
+    criteria=tuple(
+        CriterionSpec(
+            key=key,
+            name=key.capitalize(),
+            statement=statement,
+            scale=SLIDER,
+            anchors=_AGREEMENT,
+            level=Level.INTERVAL,
+        )
+        for key, statement in (
+            ("understandability", "I understand at once what the question asks."),
+            ("relevancy", "The question is about what the passage says."),
+            ("answerability", "The passage alone holds all that is needed to answer the question."),
+            ("appropriateness", "The question word is the right one for what is asked."),
+        )
+    ),
+)
+
+PRESETS: dict[str, RubricPreset] = {preset.key: preset for preset in (CORRECTNESS, ANSWER_QUALITY, QASCORE)}
 DEFAULT_PRESET = CORRECTNESS.key

@@ -36,7 +36,7 @@ class ControlPlan:
 
     @property
     def is_empty(self) -> bool:
-        return not (self.is_in_hits or self.known_hit_every or self.repeats_every)
+        return not (self.is_in_hits or self.known_hit_every or self.repeats or self.repeats_every)
 
     @property
     def is_in_hits(self) -> bool:
@@ -74,7 +74,7 @@ class ControlPlan:
 _NAMES = {field.name for field in fields(ControlPlan)}
 
 QASCORE = ControlPlan(degraded_per_hit=6, repeats_per_hit=3)
-"""Twenty items: eleven ordinary ones, six degraded and three repeated, as in QAScore."""
+"""Of twenty items eleven ordinary ones, six degraded and three repeated, as in QAScore."""
 QASCORE_HIT_SIZE = 20
 
 

@@ -243,7 +243,8 @@ def _has_newer(project: Project, batch: Batch, rubric: Any) -> bool:
 
 def _held(batch: Batch) -> QuerySet[Assignment]:
     """Who works on which HIT at this moment, the first due first."""
-    return Assignment.objects.open().filter(hit__batch=batch).select_related("hit", "annotator").order_by("due_at")[:50]
+    held = Assignment.objects.open().filter(hit__batch=batch, hit__purpose=Hit.Purpose.WORK)
+    return held.select_related("hit", "annotator").order_by("due_at")[:50]
 
 
 def _hit_table(request: ProjectRequest, batch: Batch) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from measures.rubric import (
     CORRECTNESS,
     FIVE_POINTS,
     PRESETS,
+    QASCORE,
     SLIDER,
     Level,
     Scale,
@@ -85,10 +86,18 @@ def test_what_makes_no_scale_is_refused(kind: Any, low: Any, high: Any) -> None:
         Scale(kind=kind, low=low, high=high)
 
 
-def test_the_presets_are_five_points_and_never_mixed() -> None:
+def test_qascore_asks_four_statements_on_sliders() -> None:
+    keys = ["understandability", "relevancy", "answerability", "appropriateness"]
+    assert [spec.key for spec in QASCORE.criteria] == keys
+    assert {(spec.scale, spec.level, spec.reversed) for spec in QASCORE.criteria} == {(SLIDER, Level.INTERVAL, False)}
+    assert len({spec.statement for spec in QASCORE.criteria}) == 4
+
+
+def test_the_other_presets_are_five_points_and_never_mixed() -> None:
     assert [spec.key for spec in CORRECTNESS.criteria] == ["correctness"]
     assert [spec.key for spec in ANSWER_QUALITY.criteria] == ["quality"]
-    for preset in PRESETS.values():
+    assert list(PRESETS.values()) == [CORRECTNESS, ANSWER_QUALITY, QASCORE]
+    for preset in (CORRECTNESS, ANSWER_QUALITY):
         for spec in preset.criteria:
             assert spec.level is Level.ORDINAL
             assert not spec.reversed

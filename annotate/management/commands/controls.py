@@ -1,0 +1,75 @@
+"""Plan, make, accept or look at the controls of a batch."""
+
+from dataclasses import replace
+from typing import Any
+
+from django.core.management.base import CommandParser
+
+from annotate.controls import accepting
+from annotate.controls.making import make_pool, yield_report
+from annotate.controls.plans import ControlPlan
+from annotate.models import Batch
+from measures.outcome import Undefined
+from projects.commands import ProjectCommand
+from projects.errors import Refused
+
+NUMBERS = {
+    "known_per_hit": int,
+    "known_hit_every": int,
+    "degraded_per_hit": float,
+    "repeats": int,
+    "repeats_every": int,
+    "repeats_per_hit": int,
+    "distance": int,
+    "item_distance": int,
+    "jitter": int,
+    "seed": int,
+}
+
+
+class Command(ProjectCommand):
+    help = "Plan, make, accept or show the control items of a batch; accept takes all that wait."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        super().add_arguments(parser)
+        parser.add_argument("--batch", type=int, required=True, metavar="N", help="the batch's number")
+        parser.add_argument("act", nargs="?", choices=("show", "plan", "make", "accept"), default="show")
+        numbers = parser.add_argument_group("what plan sets; a number that is not given stays as it is")
+        for name, kind in NUMBERS.items():
+            numbers.add_argument(f"--{name.replace('_', '-')}", type=kind, metavar="N")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        project = self.project(options)
+        batch = Batch.objects.filter(project=project, number=options["batch"]).first()
+        if batch is None:
+            raise Refused(f"This project has no batch {options['batch']}.")
+        answer: dict[str, Any] = {"batch": batch.number}
+        match options["act"]:
+            case "plan":
+                given = {name: options[name] for name in NUMBERS if options[name] is not None}
+                plan = replace(ControlPlan.read(batch.control_plan), **given)
+                answer["is_cut_anew"] = accepting.set_plan(batch=batch, actor=None, plan=plan)
+            case "make":
+                made = make_pool(batch=batch, actor=None)
+                answer["made"] = made.n
+                answer["not_degraded"] = made.n_not_degraded
+            case "accept":
+                answer["accepted"] = accepting.accept(batch=batch, actor=None)
+        batch.refresh_from_db()
+        self.answer({**answer, "plan": batch.control_plan, **_describe(batch, with_yield=options["act"] == "show")})
+
+
+def _describe(batch: Batch, *, with_yield: bool) -> dict[str, Any]:
+    described: dict[str, Any] = {"pool": accepting.count_pool(batch)}
+    if with_yield:
+        plan = ControlPlan.read(batch.control_plan)
+        described["degradable"] = [
+            {
+                "words": found.n_words,
+                "tried": found.n_tried,
+                "made": found.n_made,
+                "share": found.share.reason if isinstance(found.share, Undefined) else round(found.share, 4),
+            }
+            for found in yield_report(batch, plan.seed)
+        ]
+    return described

@@ -1,0 +1,173 @@
+"""The controls of a batch, for managers: the plan, the pool, what it yields; annotators never come here."""
+
+from typing import Any
+
+from django.contrib import messages
+from django.db.models import F, Q
+from django.http import HttpResponse, HttpResponseRedirect
+from django.shortcuts import get_object_or_404, redirect, render
+from django.views.decorators.http import require_POST, require_safe
+
+from annotate.control_forms import ControlActForm, PlanForm
+from annotate.controls import accepting
+from annotate.controls.making import make_pool, yield_report
+from annotate.controls.plans import ControlPlan
+from annotate.models import Batch, Item
+from annotate.views.lists import page_of, read_word
+from measures.outcome import Undefined
+from measures.rubric import say_number
+from projects.access import ProjectRequest, Right, requires
+from projects.errors import Refused
+from projects.models import Project
+from projects.snapshots import snapshot
+
+UNPROCESSABLE = 422
+STATES = {
+    "waiting": ("to be accepted", Q(accepted_at=None, retired_at=None)),
+    "in-use": ("in use", Q(accepted_at__isnull=False, retired_at=None)),
+    "retired": ("retired", Q(retired_at__isnull=False)),
+}
+KINDS = {
+    "known_answer": ("known answers", Q(control="known_answer") & ~Q(recipe="candidate")),
+    "known_candidate": ("known scores", Q(recipe="candidate")),
+    "degraded": ("degraded", Q(control="degraded")),
+    "source": ("their sources", Q(control="source")),
+}
+
+
+@requires(Right.MANAGE)
+@require_safe
+@snapshot()
+def control_list(request: ProjectRequest, project: Project, number: int) -> HttpResponse:
+    batch = _batch(project, number)
+    form = PlanForm(initial=PlanForm.initial_of_plan(ControlPlan.read(batch.control_plan)))
+    return _render(request, batch, form)
+
+
+@requires(Right.MANAGE)
+@require_POST
+def control_plan(request: ProjectRequest, project: Project, number: int) -> HttpResponse:
+    batch = _batch(project, number)
+    form = PlanForm(request.POST)
+    if not form.is_valid():
+        return _render(request, batch, form)
+    try:
+        is_cut = accepting.set_plan(batch=batch, actor=request.membership, plan=form.plan())
+    except Refused as refusal:
+        form.add_error(None, refusal.message)
+        return _render(request, batch, form)
+    messages.success(
+        request,
+        "The plan is kept, and the HITs are cut anew to leave room for it." if is_cut else "The plan is kept.",
+    )
+    return redirect("annotate:batch-controls", project.slug, number)
+
+
+@requires(Right.MANAGE)
+@require_POST
+def control_act(request: ProjectRequest, project: Project, number: int) -> HttpResponse:
+    batch = _batch(project, number)
+    form = ControlActForm(request.POST)
+    if not form.is_valid():
+        messages.error(request, "That is nothing that can be done with a control.")
+        return redirect("annotate:batch-controls", project.slug, number)
+    try:
+        messages.success(request, _act(request, batch, form.cleaned_data))
+    except Refused as refusal:
+        messages.error(request, refusal.message)
+    back: HttpResponseRedirect = redirect("annotate:batch-controls", project.slug, number)
+    if request.POST.get("state") in STATES:
+        back["Location"] += f"?state={request.POST['state']}"
+    return back
+
+
+def _act(request: ProjectRequest, batch: Batch, cleaned: dict[str, Any]) -> str:
+    to_pool: dict[str, Any] = {"batch": batch, "actor": request.membership}
+    items = cleaned["item"]
+    match cleaned["act"]:
+        case "make":
+            made = make_pool(**to_pool)
+            failed = f" {made.n_not_degraded:,} answers could not be degraded." if made.n_not_degraded else ""
+            return f"{made.n:,} controls are made. Look through them and accept the good ones.{failed}"
+        case "accept":
+            return f"{accepting.accept(**to_pool, item_ids=items):,} accepted. They are shown from now on."
+        case "accept-all":
+            return f"{accepting.accept(**to_pool):,} accepted. They are shown from now on."
+        case "retire":
+            return f"{accepting.retire(**to_pool, item_ids=items, why=cleaned['why']):,} retired."
+        case _:
+            if len(items) != 1:
+                raise Refused("One control is edited at a time.")
+            accepting.reword(**to_pool, item_id=items[0], text=cleaned["text"])
+            return "The text is kept."
+
+
+def _render(request: ProjectRequest, batch: Batch, form: PlanForm) -> HttpResponse:
+    plan = ControlPlan.read(batch.control_plan)
+    counts = accepting.count_pool(batch)
+    kind = read_word(request, "kind", KINDS)
+    state = read_word(request, "state", STATES) or ("waiting" if any(c["waiting"] for c in counts.values()) else "")
+    pool = accepting.pool_of(batch).select_related("question", "made_from__candidate")
+    for chosen, among in ((state, STATES), (kind, KINDS)):
+        pool = pool.filter(among[chosen][1]) if chosen else pool
+    page = page_of(request, pool.order_by(F("question__passage_id"), "question_id", "control", "id"), 50)
+    context = {
+        "batch": batch,
+        "plan": plan,
+        "form": form,
+        "is_one": batch.presentation == Batch.Presentation.ONE,
+        "can_change": batch.kind != Batch.Kind.IMPORTED
+        and batch.state in (Batch.State.DRAFT, Batch.State.OPEN, Batch.State.PAUSED),
+        "counts": [(KINDS[name][0], counts[name]) for name in KINDS],
+        "n_in_pool": sum(sum(count.values()) for count in counts.values()),
+        "n_waiting": sum(count["waiting"] for count in counts.values()),
+        "page": page,
+        "rows": [_row(item) for item in page.object_list],
+        "state": state,
+        "kind": kind,
+        "states": [(name, label) for name, (label, _) in STATES.items()],
+        "kinds": [(name, label) for name, (label, _) in KINDS.items()],
+        "yields": _yields(batch, plan) if "yield" in request.GET else None,
+    }
+    status = UNPROCESSABLE if form.is_bound and form.errors else 200
+    return render(request, "annotate/control_list.html", context, status=status)
+
+
+def _row(item: Item) -> dict[str, Any]:
+    source = item.made_from
+    made_from = None
+    if source is not None:
+        made_from = source.shown_text if source.shown_text is not None else source.candidate and source.candidate.text
+    is_waiting = item.accepted_at is None and item.retired_at is None
+    return {
+        "item": item,
+        "made_from": made_from,
+        "expected": [_range(key, ends) for key, ends in (item.expected or {}).items()],
+        "state": "retired" if item.retired_at else "to be accepted" if is_waiting else "in use",
+        "can_edit": is_waiting
+        and item.recipe in (Item.Recipe.REFERENCE, Item.Recipe.EDITED_REFERENCE)
+        and item.control == Item.Control.KNOWN_ANSWER,
+    }
+
+
+def _range(key: str, ends: list[float]) -> str:
+    low, high = (say_number(round(end, 2)) for end in ends)
+    return f"{key} {low}" if low == high else f"{key} {low} to {high}"
+
+
+def _yields(batch: Batch, plan: ControlPlan) -> list[dict[str, Any]]:
+    return [
+        {
+            "n_words": found.n_words,
+            "n_tried": found.n_tried,
+            "n_made": found.n_made,
+            "share": None if isinstance(found.share, Undefined) else found.share,
+            "reasons": sorted(found.reasons.items(), key=lambda reason: -reason[1]),
+        }
+        for found in yield_report(batch, plan.seed)
+    ]
+
+
+def _batch(project: Project, number: int) -> Batch:
+    batches = Batch.objects.select_related("project", "rubric")
+    return get_object_or_404(batches, project=project, number=number)
