@@ -2,7 +2,7 @@
 
 from django.contrib import admin
 
-from annotate.models import Assignment, Batch, Draft, Hit, Import, Item, Judgment, Remark
+from annotate.models import Assignment, Batch, Draft, Hit, Import, Item, Judgment, LedgerEntry, Payment, Remark
 from projects.admin import Inspected
 
 
@@ -60,3 +60,17 @@ class ImportAdmin(Inspected):
     list_display = ("project", "number", "kind", "step", "state", "file_name", "created_at")
     list_filter = ("state", "kind")
     list_select_related = ("project",)
+
+
+@admin.register(LedgerEntry)
+class LedgerEntryAdmin(Inspected):
+    list_display = ("id", "project", "annotator", "kind", "cents", "key", "approved_at", "payment")
+    list_filter = ("kind",)
+    list_select_related = ("project", "annotator", "payment")
+    search_fields = ("=key", "annotator__pseudonym")
+
+
+@admin.register(Payment)
+class PaymentAdmin(Inspected):
+    list_display = ("project", "number", "cents", "n_annotators", "made_by", "made_at")
+    list_select_related = ("project", "made_by")

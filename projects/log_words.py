@@ -10,7 +10,7 @@ from django.urls import reverse
 from projects.models import LogEntry, Project
 
 WORDS = {
-    "adjust pay": "adjusted the pay",
+    "adjust pay": "adjusted the pay of",
     "approve pay": "approved pay that belongs to no HIT",
     "change whether annotates": "changed whether HITs are rated by",
     "download payment": "took the file, which names people, of",
