@@ -1,7 +1,8 @@
 """Taking a place: the next HIT of a batch, one reserved for the annotator, or one of theirs that had expired."""
 
 import uuid
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextvars import ContextVar
 from typing import Any
 
 from django.db import connection, transaction
@@ -10,6 +11,8 @@ from annotate.locking import LockedAssignment
 from annotate.models.batch import ROUND
 from annotate.prepared import prepared
 
+NEW_UUID: ContextVar[Callable[[], uuid.UUID]] = ContextVar("NEW_UUID", default=uuid.uuid4)
+"""Where the uuids of assignments come from, which seed layouts and controls; a simulation gives them from its seed."""
 SHOWN_ORDER = "md5({seed} || 'q' || i.question_id), md5({seed} || 'i' || i.id)"
 """Seeded by the assignment's uuid; a question's items stay together, and controls lie as any item does."""
 
@@ -56,7 +59,7 @@ def take(
     waited for in turn, one lock at a time: a query that waited its way along the queue would keep the lock of
     every HIT it found full, and so deadlock with whoever locks HITs in the order of their ids.
     """
-    new = uuid.uuid4()
+    new = NEW_UUID.get()()
     parameters = {
         "batch": batch_id,
         "me": annotator_id,
@@ -93,7 +96,7 @@ def _take_from(cursor: Any, free: str, parameters: dict[str, Any]) -> uuid.UUID 
 
 def take_reserved(*, hit_id: int, annotator_id: int, minutes: int, not_blind: bool) -> uuid.UUID | None:
     """Take the one place of a HIT made for this annotator, whose membership the caller has locked."""
-    new = uuid.uuid4()
+    new = NEW_UUID.get()()
     free = """SELECT h.id FROM annotate_hit h
         WHERE h.id = %(hit)s::bigint AND h.reserved_for_id = %(me)s::bigint AND h.places_open > 0
         FOR NO KEY UPDATE OF h"""

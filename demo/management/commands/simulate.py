@@ -1,0 +1,60 @@
+"""Measure how well the checks tell bad annotators from good ones, on simulated work."""
+
+import argparse
+from typing import Any
+
+from django.core.management.base import CommandParser
+
+from demo.simulating import simulate
+from demo.simulating.reporting import as_json, as_text
+from demo.simulating.worlds import TUNED, UNSEEN
+from projects.commands import ReportingCommand
+
+WORLDS = {world.name.replace(" ", "-"): world for world in (*TUNED, *UNSEEN)}
+
+
+class Command(ReportingCommand):
+    help = (
+        "Let simulated annotators, a fifth of them bad, work through the real acts, and print for each kind of finding "
+        "how many of the bad and of the good ones it flags. Works on temporary tables: nothing is kept."
+    )
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        super().add_arguments(parser)
+        parser.add_argument("--seed", type=int, required=True, help="what all chance starts from")
+        parser.add_argument("--annotators", type=int, default=20, help="how many, a fifth of them bad (default 20)")
+        parser.add_argument("--hits", type=int, default=10, help="HITs that each of them does (default 10)")
+        parser.add_argument("--overlap", type=_numbers, default=[3, 1], help="judgments of each answer (default 3,1)")
+        parser.add_argument("--controls", type=_numbers, default=[0, 1, 2], help="controls per HIT (default 0,1,2)")
+        parser.add_argument("--world", choices=sorted(WORLDS), default="usual", help="what people and texts are like")
+
+    def handle(
+        self,
+        *args: Any,
+        seed: int,
+        annotators: int,
+        hits: int,
+        overlap: list[int],
+        controls: list[int],
+        world: str,
+        **options: Any,
+    ) -> None:
+        outcomes = simulate(
+            seed=seed,
+            world=WORLDS[world],
+            n_annotators=annotators,
+            n_hits=hits,
+            overlaps=overlap,
+            controls=controls,
+            on_progress=self.progress,
+        )
+        name = WORLDS[world].name
+        self.answer(as_json(outcomes, seed=seed, world=name), as_text(outcomes, seed=seed, world=name))
+
+
+def _numbers(text: str) -> list[int]:
+    """Whole numbers with commas between them."""
+    try:
+        return [int(each) for each in text.split(",")]
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(f"“{text}” is no list of whole numbers such as 1,3.") from error
