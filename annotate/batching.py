@@ -105,10 +105,16 @@ def plan(*, project: Project, selection: Selection, terms: Terms) -> Plan:
 
 @transaction.atomic
 def create_batch(
-    *, project: Project, actor: Membership | None, selection: Selection | None = None, terms: Terms | None = None
+    *,
+    project: Project,
+    actor: Membership | None,
+    selection: Selection | None = None,
+    terms: Terms | None = None,
+    rows: Sequence[Row] | None = None,
 ) -> Batch:
     """Make a draft batch and cut it into HITs, under the current rubric and instructions.
 
+    An overlap plan has chosen the `rows` itself; then the selection only holds the seed.
     Raises Refused for terms that cannot be, without a rubric, or where no candidate is chosen. Locks the project.
     """
     selection, terms = selection or Selection(), terms or Terms()
@@ -117,7 +123,7 @@ def create_batch(
     rubric = current_rubric(project)
     if rubric is None:
         raise Refused("This project has no rubric yet. Choose one in the settings, then make the batch.")
-    rows = _choose(project, selection, terms)
+    rows = _choose(project, selection, terms) if rows is None else rows
     number = next_number(project)
     batch = Batch.objects.create(
         project=project,

@@ -3,7 +3,7 @@
 from django.urls import path
 
 from annotate import acting_urls, qualification_urls, quality_urls
-from annotate.views import batches, controls, data, desk, hits, importing, payments, remarks, work
+from annotate.views import batches, controls, data, desk, hits, importing, payments, plans, remarks, work
 
 app_name = "annotate"
 
@@ -36,6 +36,11 @@ urlpatterns = [
     path("p/<slug:slug>/data/imports/<int:number>/cancel/", importing.import_cancel, name="import-cancel"),
     path("p/<slug:slug>/data/imports/<int:number>/job/", importing.import_job, name="import-job"),
     path("p/<slug:slug>/data/imports/<int:number>/file/", importing.import_file, name="import-file"),
+    path("p/<slug:slug>/plans/", plans.plan_list, name="plan-list"),
+    path("p/<slug:slug>/plans/new/", plans.plan_new, name="plan-new"),
+    path("p/<slug:slug>/plans/<int:plan_number>/", plans.plan_show, name="plan-show"),
+    path("p/<slug:slug>/plans/<int:plan_number>/edit/", plans.plan_edit, name="plan-edit"),
+    path("p/<slug:slug>/plans/<int:plan_number>/start/", plans.plan_start, name="plan-start"),
     path("p/<slug:slug>/batches/", batches.batch_list, name="batch-list"),
     path("p/<slug:slug>/batches/new/", batches.batch_new, name="batch-new"),
     path("p/<slug:slug>/batches/<int:number>/", batches.batch_show, name="batch-show"),

@@ -25,7 +25,7 @@ TABS = [
     ("Overview", "results:project-overview", Right.READ, ()),
     ("Data", "annotate:data-overview", Right.READ, ()),
     ("Qualification", "annotate:qualification-test", Right.READ, ()),
-    ("Batches", "annotate:batch-list", Right.READ, ()),
+    ("Batches", "annotate:batch-list", Right.READ, ("plans/",)),
     ("Submitted", "annotate:submitted-list", Right.MANAGE, ()),
     ("Remarks", "annotate:remark-list", Right.READ, ()),
     ("Quality", "annotate:quality-list", Right.MANAGE, ()),

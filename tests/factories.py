@@ -6,7 +6,7 @@ from typing import Any
 from annotate import batching, steering
 from annotate.batching import Terms
 from annotate.choosing import Selection
-from annotate.models import Batch
+from annotate.models import Batch, OverlapPlan
 from measures.rubric import DEFAULT_PRESET
 from projects import rubrics
 from projects.models import (
@@ -101,6 +101,12 @@ def make_corpus(project: Project, *, n_passages: int = 1, n_candidates: int = 10
     for _ in range(n_passages):
         make_candidates(make_question(make_passage(dataset)), n_candidates)
     return dataset
+
+
+def make_plan(project: Project, number: int = 1) -> OverlapPlan:
+    """A plan of two judgments for everything; or the one that the project has."""
+    rules = [{"kind": "*", "split": "*", "judgments": 2}]
+    return OverlapPlan.objects.get_or_create(project=project, number=number, defaults={"name": "Plan", "rules": rules})[0]
 
 
 def make_batch(project: Project, *, is_open: bool = True, datasets: tuple[str, ...] = (), **over: Any) -> Batch:

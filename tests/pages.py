@@ -80,6 +80,7 @@ def samples_of(annotator: Membership, *, batch: int, token: str, is_paid: bool =
         "token": token,
         "projects:password-reset token": reset_token,
         "number": batch,
+        "plan_number": factories.make_plan(project).number,
         "hit_number": hit.number,
         "assignment_uuid": Assignment.objects.open().get(annotator=annotator).uuid,
         "annotate:passage-show pk": Passage.objects.filter(dataset__project=project).earliest("pk").pk,

@@ -1,0 +1,131 @@
+"""The overlap plan of a project: say what it comes to, and start it."""
+
+from typing import Any
+
+from django.core.management.base import CommandParser
+
+from annotate.models import Batch, OverlapPlan
+from annotate.overlaps import MOCHA, Rule, read_rules
+from annotate.planning import Figures, change_plan, create_plan, figure, start_plan, use_of
+from projects.commands import ProjectCommand
+from projects.errors import Refused
+from projects.models import Project
+
+
+class Command(ProjectCommand):
+    help = (
+        "Say what the newest overlap plan comes to, or MOCHA's where there is none; --start makes its batches and "
+        "top-ups, and makes only what is missing when it is started again."
+    )
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        super().add_arguments(parser)
+        parser.add_argument("--number", type=int, metavar="NUMBER", help="another plan than the newest")
+        parser.add_argument("--name", default="Overlap plan", help="of a new plan")
+        parser.add_argument(
+            "--rule",
+            nargs=3,
+            action="append",
+            metavar=("KIND", "SPLIT", "K"),
+            help="judgments for a kind of dataset in a split, * for any; the first that fits counts",
+        )
+        parser.add_argument("--trial", choices=Batch.UseOfTrial.values, default="", help="what becomes of the trial")
+        parser.add_argument("--start", action="store_true", help="make the batches and top-ups")
+        parser.add_argument("--open", action="store_true", help="open the batches at once")
+        parser.add_argument("--why", default="", help="the reason for opening although the trial is not closed")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        project = self.project(options)
+        plan = _find(project, options["number"])
+        rules = _read(options["rule"]) or (read_rules(plan.rules) if plan else MOCHA)
+        use = use_of(plan, project, options["trial"])
+        answer = {
+            "plan": plan.number if plan else None,
+            "trial": {"number": use.trial.number, "use": use.use} if use.trial else None,
+            **describe(figure(project, rules, use)),
+        }
+        if not options["start"]:
+            self.answer(answer)
+            return
+        if plan is None:
+            plan = create_plan(project=project, actor=None, name=options["name"], rules=rules)
+        elif read_rules(plan.rules) != rules:
+            change_plan(plan=plan, actor=None, name=plan.name, rules=rules)
+        started = start_plan(plan=plan, actor=None, asked=options["trial"], opens=options["open"], why=options["why"])
+        made = [
+            {
+                "batch": batch.number,
+                "judgments_each": batch.judgments,
+                "hits": batch.n_hits,
+                "candidates": batch.n_items,
+            }
+            for batch in started.batches
+        ]
+        self.answer({**answer, "plan": plan.number, "made": made, "places_added": started.n_places})
+
+
+def describe(figures: Figures) -> dict[str, Any]:
+    """What a plan comes to, as the command prints it."""
+    reckoning = figures.reckoning
+    return {
+        "parts": [
+            {
+                "kind": line.kind,
+                "split": line.split,
+                "judgments_each": line.judgments,
+                "candidates": line.n_candidates,
+                "left_to_the_trial": line.n_left_out,
+                "planned": line.n_planned,
+                "had": line.n_had,
+                "coming": line.n_coming,
+                "missing": line.n_missing,
+            }
+            for line in reckoning.lines
+        ],
+        "new_batches": [
+            {
+                "judgments_each": priced.part.judgments,
+                "candidates": priced.part.n_candidates,
+                "hits": priced.part.n_hits,
+                "assignments": priced.part.n_assignments,
+                "judgments": priced.part.n_judgments,
+                "cents": priced.cost.cents,
+            }
+            for priced in figures.parts
+        ],
+        "top_ups": [
+            {
+                "batch": priced.batch.number,
+                "hits": priced.top_up.n_hits,
+                "assignments": priced.top_up.n_places,
+                "judgments": priced.top_up.n_judgments,
+                "cents": priced.cost.cents,
+            }
+            for priced in figures.top_ups
+        ],
+        "hits": reckoning.n_hits,
+        "assignments": reckoning.n_assignments,
+        "judgments": reckoning.n_judgments,
+        "candidates_without_a_rule": reckoning.n_without_rule,
+        "cents": figures.cents,
+        "hours": round(figures.hours, 2),
+    }
+
+
+def _find(project: Project, number: int | None) -> OverlapPlan | None:
+    plans = OverlapPlan.objects.filter(project=project).order_by("-number")
+    if number is None:
+        return plans.first()
+    plan = plans.filter(number=number).first()
+    if plan is None:
+        raise Refused(f"This project has no plan {number}.")
+    return plan
+
+
+def _read(asked: list[list[str]] | None) -> tuple[Rule, ...]:
+    rules = []
+    for kind, split, judgments in asked or ():
+        if not (judgments.isascii() and judgments.isdigit()):
+            raise Refused(f"“{judgments}” is no number of judgments.")
+        rules.append({"kind": kind, "split": split, "judgments": int(judgments)})
+    return read_rules(rules)

@@ -1,0 +1,211 @@
+"""Overlap: how many judgments each part of the data is to get, and what is missing. Nothing here knows the database."""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from annotate.choosing import Row
+from projects.errors import Refused
+
+ANY = "*"
+MAX_JUDGMENTS = 1_000
+
+Cut = Callable[[Sequence[Row]], Iterable[list[Row]]]
+"""How candidates become HITs."""
+
+
+@dataclass(frozen=True)
+class Rule:
+    """So many judgments for the candidates of a kind of dataset in a split; `*` stands for any."""
+
+    kind: str
+    split: str
+    judgments: int
+
+    def fits(self, kind: str, split: str) -> bool:
+        return self.kind in (ANY, kind) and self.split in (ANY, split)
+
+
+MOCHA = (
+    Rule(ANY, "train", 1),
+    Rule("span", "dev", 2),
+    Rule("span", "test", 2),
+    Rule("generative", "dev", 3),
+    Rule("generative", "test", 3),
+)
+"""MOCHA's: one judgment each, one more on dev and test of span datasets, two more on those of generative ones."""
+
+
+def read_rules(stored: Iterable[Mapping[str, Any]]) -> tuple[Rule, ...]:
+    """Rules as a plan stores them. Raises Refused for a rule that cannot be."""
+    rules = []
+    for each in stored:
+        kind, split, judgments = each.get("kind"), each.get("split"), each.get("judgments")
+        if not isinstance(kind, str) or not isinstance(split, str) or type(judgments) is not int:
+            raise Refused("A rule names a kind of dataset, a split and a whole number of judgments.")
+        if not 0 <= judgments <= MAX_JUDGMENTS:
+            raise Refused(f"A rule asks for 0 to {MAX_JUDGMENTS:,} judgments.")
+        rules.append(Rule(kind, split, judgments))
+    return tuple(rules)
+
+
+def write_rules(rules: Iterable[Rule]) -> list[dict[str, Any]]:
+    return [asdict(rule) for rule in rules]
+
+
+def judgments_for(rules: Sequence[Rule], kind: str, split: str) -> int | None:
+    """What the first rule that fits asks for; None where none does."""
+    return next((rule.judgments for rule in rules if rule.fits(kind, split)), None)
+
+
+@dataclass(frozen=True, slots=True)
+class Stand:
+    """A candidate with the judgments that it has had and those that open or held places will bring."""
+
+    row: Row
+    kind: str
+    split: str
+    n_had: int = 0
+    n_coming: int = 0
+    is_left_out: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class LiveHit:
+    """A HIT whose places can be raised."""
+
+    hit_id: int
+    batch_id: int
+    wanted: int
+    candidates: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Line:
+    """One part of the data: what is planned, there, under way and missing, in judgments."""
+
+    kind: str
+    split: str
+    judgments: int | None
+    n_candidates: int = 0
+    n_left_out: int = 0
+    n_had: int = 0
+    n_coming: int = 0
+    n_missing: int = 0
+
+    @property
+    def kind_label(self) -> str:
+        return self.kind.replace("_", " ")
+
+    @property
+    def n_planned(self) -> int:
+        return (self.judgments or 0) * (self.n_candidates - self.n_left_out)
+
+
+@dataclass
+class TopUp:
+    """More places on HITs of a batch that there is: the HITs by the number of places they are to want."""
+
+    batch_id: int
+    hits: dict[int, list[int]] = field(default_factory=dict)
+    n_places: int = 0
+    n_judgments: int = 0
+
+    @property
+    def n_hits(self) -> int:
+        return sum(map(len, self.hits.values()))
+
+
+@dataclass(frozen=True)
+class Part:
+    """A batch to be made: candidates that all miss as many judgments, cut into HITs."""
+
+    judgments: int
+    rows: list[Row]
+    n_hits: int
+
+    @property
+    def n_candidates(self) -> int:
+        return len(self.rows)
+
+    @property
+    def n_assignments(self) -> int:
+        return self.n_hits * self.judgments
+
+    @property
+    def n_judgments(self) -> int:
+        return len(self.rows) * self.judgments
+
+
+@dataclass(frozen=True)
+class Reckoning:
+    """What a plan comes to now."""
+
+    lines: list[Line]
+    parts: list[Part]
+    top_ups: list[TopUp]
+
+    @property
+    def n_hits(self) -> int:
+        return sum(part.n_hits for part in self.parts) + sum(each.n_hits for each in self.top_ups)
+
+    @property
+    def n_assignments(self) -> int:
+        return sum(part.n_assignments for part in self.parts) + sum(each.n_places for each in self.top_ups)
+
+    @property
+    def n_judgments(self) -> int:
+        return sum(part.n_judgments for part in self.parts) + sum(each.n_judgments for each in self.top_ups)
+
+    @property
+    def n_without_rule(self) -> int:
+        return sum(line.n_candidates for line in self.lines if line.judgments is None)
+
+
+def reckon(stands: Sequence[Stand], hits: Iterable[LiveHit], rules: Sequence[Rule], cut: Cut) -> Reckoning:
+    """What is missing, and what brings it: places on HITs that there are where they fit exactly, else new batches.
+
+    Each candidate ends with the planned number, or with what it has where that is more. Nothing is taken away.
+    """
+    asked = {(stand.kind, stand.split): judgments_for(rules, stand.kind, stand.split) for stand in stands}
+    missing = {
+        stand.row.candidate: max(0, (asked[stand.kind, stand.split] or 0) - stand.n_had - stand.n_coming)
+        for stand in stands
+        if not stand.is_left_out
+    }
+    lines = _lines(stands, asked, missing)
+    top_ups = _top_up(hits, missing)
+    parts = []
+    for n in sorted(set(missing.values()) - {0}, reverse=True):
+        rows = [stand.row for stand in stands if missing.get(stand.row.candidate) == n]
+        parts.append(Part(n, rows, sum(1 for _ in cut(rows))))
+    return Reckoning(lines, parts, top_ups)
+
+
+def _lines(
+    stands: Sequence[Stand], asked: Mapping[tuple[str, str], int | None], missing: Mapping[int, int]
+) -> list[Line]:
+    sums: dict[tuple[str, str], Counter[str]] = {place: Counter() for place in sorted(asked)}
+    for stand in stands:
+        here = sums[stand.kind, stand.split]
+        here.update(n_candidates=1, n_left_out=int(stand.is_left_out), n_missing=missing.get(stand.row.candidate, 0))
+        if not stand.is_left_out:
+            here.update(n_had=stand.n_had, n_coming=stand.n_coming)
+    return [Line(kind, split, asked[kind, split], **here) for (kind, split), here in sums.items()]
+
+
+def _top_up(hits: Iterable[LiveHit], missing: dict[int, int]) -> list[TopUp]:
+    """Raise HITs by what all their candidates miss; takes it off what is missing."""
+    found: dict[int, TopUp] = {}
+    for hit in hits:
+        more = min((missing.get(candidate, 0) for candidate in hit.candidates), default=0)
+        if not more:
+            continue
+        top_up = found.setdefault(hit.batch_id, TopUp(hit.batch_id))
+        top_up.hits.setdefault(hit.wanted + more, []).append(hit.hit_id)
+        top_up.n_places += more
+        top_up.n_judgments += more * len(hit.candidates)
+        for candidate in hit.candidates:
+            missing[candidate] -= more
+    return list(found.values())

@@ -1,0 +1,58 @@
+"""The form of an overlap plan: a number of judgments for each kind of dataset in each split."""
+
+from typing import Any
+
+from django import forms
+from django.db.models import Count
+
+from annotate.models import Batch
+from annotate.overlaps import MAX_JUDGMENTS, Rule, judgments_for
+from projects.models import Candidate, Dataset, Project
+
+ORDER = {"train": 0, "dev": 1, "validation": 2, "test": 3}
+
+
+class PlanForm(forms.Form):
+    """One field for each part of the data that there is; an empty one asks for nothing."""
+
+    name = forms.CharField(max_length=100, initial="Overlap plan")
+
+    def __init__(self, project: Project, *args: Any, rules: tuple[Rule, ...] = (), **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        counts = (
+            Candidate.objects.of(project)
+            .judgeable()
+            .order_by()
+            .values_list("dataset__kind", "question__passage__split")
+            .annotate(n=Count("pk"))
+        )
+        self.places: dict[str, tuple[str, str]] = {}
+        for kind, split, n in sorted(counts, key=lambda row: (row[0], ORDER.get(row[1], 9), row[1])):
+            field = f"judgments{len(self.places)}"
+            self.places[field] = (kind, split)
+            self.fields[field] = forms.IntegerField(
+                label=f"{Dataset.Kind(kind).label.capitalize()}, {split or 'no split'}",
+                help_text=f"{n:,} candidate{'' if n == 1 else 's'}",
+                required=False,
+                min_value=0,
+                max_value=MAX_JUDGMENTS,
+                initial=judgments_for(rules, kind, split),
+            )
+
+    def parts(self) -> list[forms.BoundField]:
+        return [self[name] for name in self.places]
+
+    def rules(self) -> tuple[Rule, ...]:
+        return tuple(
+            Rule(kind, split, self.cleaned_data[name])
+            for name, (kind, split) in self.places.items()
+            if self.cleaned_data[name] is not None
+        )
+
+
+class StartForm(forms.Form):
+    """What becomes of the trial, and whether the batches open at once."""
+
+    use_of_trial = forms.ChoiceField(choices=[("", ""), *Batch.UseOfTrial.choices], required=False)
+    opens = forms.BooleanField(required=False)
+    why = forms.CharField(required=False, max_length=500)

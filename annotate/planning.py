@@ -1,0 +1,302 @@
+"""Planning: an overlap plan made, reckoned and started; it makes the batches and the top-ups that are missing."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from django.db import connection, transaction
+from django.db.models import Max
+from django.db.models.functions import Now
+
+from annotate import places, steering, trials
+from annotate.batching import Terms, check_terms, create_batch, cut
+from annotate.choosing import Row, Selection
+from annotate.costs import Cost, cost_of, seconds_per_item
+from annotate.models import Batch, Hit, OverlapPlan
+from annotate.overlaps import LiveHit, Part, Reckoning, Rule, Stand, TopUp, read_rules, reckon, write_rules
+from annotate.stages import IS_KEPT_APART
+from projects import log
+from projects.errors import Refused
+from projects.models import Membership, Project, Rubric
+from projects.rubrics import current_rubric
+
+Use = Batch.UseOfTrial
+
+
+@dataclass(frozen=True)
+class TrialUse:
+    """What a plan makes of the project's trial."""
+
+    trial: Batch | None = None
+    use: str = ""
+
+
+@dataclass(frozen=True)
+class PricedPart:
+    """A batch to be made, with its cost."""
+
+    part: Part
+    cost: Cost
+
+
+@dataclass(frozen=True)
+class PricedTopUp:
+    """More places on a batch that there is, with their cost at its rates."""
+
+    top_up: TopUp
+    batch: Batch
+    cost: Cost
+
+
+@dataclass(frozen=True)
+class Figures:
+    """What a plan comes to now, and what that costs."""
+
+    reckoning: Reckoning
+    parts: list[PricedPart]
+    top_ups: list[PricedTopUp]
+    use: TrialUse
+
+    @property
+    def costs(self) -> list[Cost]:
+        return [part.cost for part in self.parts] + [top_up.cost for top_up in self.top_ups]
+
+    @property
+    def cents(self) -> int:
+        return sum(cost.cents for cost in self.costs)
+
+    @property
+    def hours(self) -> float:
+        return sum(cost.hours for cost in self.costs)
+
+    @property
+    def is_empty(self) -> bool:
+        return not self.parts and not self.top_ups
+
+
+@dataclass(frozen=True)
+class Started:
+    """What starting made: batches, and places on those that there were."""
+
+    batches: list[Batch]
+    n_places: int
+    n_topped_up: int
+
+
+@transaction.atomic
+def create_plan(*, project: Project, actor: Membership | None, name: str, rules: Sequence[Rule]) -> OverlapPlan:
+    """Store a plan; nothing is made before it is started. Raises Refused without a name or a rule."""
+    Project.objects.select_for_update(no_key=True).get(pk=project.pk)
+    _check(name, rules)
+    number = (project.overlap_plans.aggregate(newest=Max("number"))["newest"] or 0) + 1
+    plan = OverlapPlan.objects.create(
+        project=project, number=number, name=name.strip(), rules=write_rules(rules), created_by=actor
+    )
+    log.record(project, actor, "make plan", plan, after=_describe(plan))
+    return plan
+
+
+@transaction.atomic
+def change_plan(*, plan: OverlapPlan, actor: Membership | None, name: str, rules: Sequence[Rule]) -> None:
+    """Give a plan other rules. What it has made already stays; raised numbers are collected when it is continued."""
+    _check(name, rules)
+    locked = OverlapPlan.objects.select_for_update(no_key=True).get(pk=plan.pk)
+    before = _describe(locked)
+    plan.name, plan.rules = name.strip(), write_rules(rules)
+    plan.save(update_fields=["name", "rules"])
+    log.record(plan.project, actor, "change plan", plan, before=before, after=_describe(plan))
+
+
+def use_of(plan: OverlapPlan | None, project: Project, asked: str = "") -> TrialUse:
+    """What is made of the trial: as the plan's batches have it, else as asked, else its candidates are left out."""
+    made = plan.batches.exclude(trial=None).select_related("trial").first() if plan is not None else None
+    if made is not None:
+        return TrialUse(made.trial, made.use_of_trial)
+    trial = trials.trials_of(project).first()
+    return TrialUse(trial, asked or Use.LEAVE_OUT) if trial is not None else TrialUse()
+
+
+def figure(project: Project, rules: Sequence[Rule], use: TrialUse) -> Figures:
+    """Reckon what is missing now, and its cost. Raises Refused without a rubric, or for a trial that cannot count."""
+    rubric = current_rubric(project)
+    if rubric is None:
+        raise Refused("This project has no rubric yet. Choose one in the settings, then plan.")
+    trials.check_use(project, kind=Batch.Kind.FULL, trial=use.trial, use=use.use, rubric=rubric)
+    reckoning = reckon(
+        _stands(project, rubric, use), _live_hits(project, rubric), rules, partial(cut, hit_size=project.hit_size)
+    )
+    pace = seconds_per_item(project)
+    parts = [
+        PricedPart(
+            part,
+            cost_of(
+                n_assignments=part.n_assignments,
+                n_items=part.n_judgments,
+                cents_per_hit=project.cents_per_hit,
+                cents_per_item=project.cents_per_item,
+                fee_share=project.fee_share,
+                seconds_per_item=pace,
+            ),
+        )
+        for part in reckoning.parts
+    ]
+    batches = Batch.objects.select_related("project").in_bulk([each.batch_id for each in reckoning.top_ups])
+    top_ups = [
+        PricedTopUp(
+            each,
+            batches[each.batch_id],
+            steering.batch_cost(batches[each.batch_id], each.n_places, each.n_judgments, pace),
+        )
+        for each in reckoning.top_ups
+    ]
+    return Figures(reckoning, parts, top_ups, use)
+
+
+@transaction.atomic
+def start_plan(
+    *, plan: OverlapPlan, actor: Membership | None, asked: str = "", opens: bool = False, why: str = ""
+) -> Started:
+    """Make what is missing: places on open HITs where they fit exactly, and a draft batch for each number missing.
+
+    Starting again makes only what has come to be missing since. Locks the project and its batches, so that of two who
+    start at once the second finds nothing missing. Raises Refused as making and opening batches does.
+    """
+    project = Project.objects.select_for_update(no_key=True).get(pk=plan.project_id)
+    list(Batch.objects.filter(project=project).order_by("pk").select_for_update(no_key=True).values_list("pk"))
+    plan.refresh_from_db()
+    figures = figure(project, read_rules(plan.rules), use_of(plan, project, asked))
+    n_places = sum(_raise(each, plan, actor) for each in figures.top_ups)
+    batches = [_make(project, plan, actor, each.part, figures.use) for each in figures.parts]
+    if plan.started_at is None:
+        OverlapPlan.objects.filter(pk=plan.pk).update(started_at=Now())
+        plan.refresh_from_db(fields=["started_at"])
+    log.record(
+        project,
+        actor,
+        "start plan",
+        plan,
+        after={"batches": [batch.number for batch in batches], "places_added": n_places, "trial": figures.use.use},
+        why=why,
+    )
+    for batch in batches if opens else ():
+        steering.open_batch(batch=batch, actor=actor, why=why)
+    return Started(batches, n_places, len(figures.top_ups))
+
+
+def _make(project: Project, plan: OverlapPlan, actor: Membership | None, part: Part, use: TrialUse) -> Batch:
+    each = "1 judgment each" if part.judgments == 1 else f"{part.judgments} judgments each"
+    terms = Terms(
+        name=f"{plan.name[:90]}: {each}",
+        judgments=part.judgments,
+        trial=use.trial,
+        use_of_trial=use.use,
+        plan=plan,
+    )
+    return create_batch(
+        project=project,
+        actor=actor,
+        selection=Selection(seed=plan.number),
+        terms=check_terms(project, terms),
+        rows=part.rows,
+    )
+
+
+def _raise(priced: PricedTopUp, plan: OverlapPlan, actor: Membership | None) -> int:
+    batch, hits = priced.batch, priced.top_up.hits
+    all_hits = sorted(hit for ids in hits.values() for hit in ids)
+    list(Hit.objects.filter(pk__in=all_hits).order_by("pk").select_for_update(no_key=True).values_list("pk"))
+    added = sum(places.set_wanted(batch, judgments=wanted, hit_ids=ids)[0] for wanted, ids in hits.items())
+    wanted_now = set(batch.hits.filter(purpose=Hit.Purpose.WORK).values_list("places_wanted", flat=True))
+    before = batch.judgments
+    if len(wanted_now) == 1 and not trials.counted_for(batch):
+        batch.judgments = wanted_now.pop()
+        batch.save(update_fields=["judgments"])
+    log.record(
+        batch.project,
+        actor,
+        "want judgments",
+        batch,
+        before={"judgments": before},
+        after={"judgments": batch.judgments, "added": added, "removed": 0, "plan": plan.number},
+    )
+    return added
+
+
+_FITTING = """fitting AS (
+    SELECT cr.id, cr.rubric_id FROM projects_criterion cr JOIN projects_rubric r ON r.id = cr.rubric_id
+    WHERE r.project_id = %(project)s AND (cr.key, cr.low, cr.high) IN (
+        SELECT now.key, now.low, now.high FROM projects_criterion now WHERE now.rubric_id = %(rubric)s))"""
+"""SQL: the criteria that ask what the current rubric asks, on the same scale."""
+
+_STANDS = f"""
+WITH {_FITTING},
+had AS (
+    SELECT j.candidate_id, count(DISTINCT j.annotator_id) AS n
+    FROM annotate_batch b JOIN annotate_hit h ON h.batch_id = b.id
+    JOIN annotate_assignment a ON a.hit_id = h.id JOIN annotate_judgment j ON j.assignment_id = a.id
+    WHERE b.project_id = %(project)s AND j.is_counted AND j.candidate_id IS NOT NULL
+      AND j.criterion_id IN (SELECT id FROM fitting)
+      AND (NOT {IS_KEPT_APART} OR b.id = %(counted_trial)s) GROUP BY 1),
+coming AS (
+    SELECT i.candidate_id, sum(h.places_wanted - h.places_done
+        - CASE WHEN b.state IN ('draft', 'open', 'paused') THEN 0 ELSE h.places_open END) AS n
+    FROM annotate_batch b JOIN annotate_hit h ON h.batch_id = b.id JOIN annotate_item i ON i.hit_id = h.id
+    WHERE b.project_id = %(project)s AND b.kind = 'full' AND h.purpose = 'work' AND i.control = 'none'
+      AND i.retired_at IS NULL AND b.rubric_id IN (SELECT rubric_id FROM fitting) GROUP BY 1)
+SELECT c.id, c.question_id, q.passage_id, d.name, p.text <> '' OR p.documents IS NOT NULL, d.kind, p.split,
+       coalesce(had.n, 0), coalesce(coming.n, 0),
+       EXISTS (SELECT 1 FROM annotate_item i JOIN annotate_hit h ON h.id = i.hit_id
+               WHERE i.candidate_id = c.id AND h.batch_id = %(left_out_trial)s)
+FROM projects_candidate c
+JOIN projects_question q ON q.id = c.question_id
+JOIN projects_passage p ON p.id = q.passage_id
+JOIN projects_dataset d ON d.id = c.dataset_id
+LEFT JOIN had ON had.candidate_id = c.id
+LEFT JOIN coming ON coming.candidate_id = c.id
+WHERE d.project_id = %(project)s AND c.withdrawn_at IS NULL AND p.withdrawn_at IS NULL
+  AND NOT EXISTS (SELECT 1 FROM projects_minimalpair mp WHERE c.id IN (mp.candidate_1_id, mp.candidate_2_id)
+                  AND mp.question_id = c.question_id)
+ORDER BY q.passage_id, c.question_id, c.id
+"""
+
+_LIVE_HITS = """
+SELECT h.id, b.id, h.places_wanted, array_agg(i.candidate_id)
+FROM annotate_batch b JOIN annotate_hit h ON h.batch_id = b.id JOIN annotate_item i ON i.hit_id = h.id
+WHERE b.project_id = %s AND b.kind = 'full' AND b.state IN ('draft', 'open', 'paused') AND NOT b.has_named_annotators
+  AND b.rubric_id = %s AND h.purpose = 'work' AND i.control = 'none' AND i.retired_at IS NULL
+GROUP BY h.id, b.id ORDER BY b.number DESC, h.number
+"""
+
+
+def _stands(project: Project, rubric: Rubric, use: TrialUse) -> list[Stand]:
+    """Every judgeable candidate with what it has had and what is under way, all of one moment."""
+    trial = use.trial.pk if use.trial is not None else None
+    parameters = {
+        "project": project.pk,
+        "rubric": rubric.pk,
+        "counted_trial": trial if use.use == Use.COUNT else None,
+        "left_out_trial": trial if use.use == Use.LEAVE_OUT else None,
+    }
+    with connection.cursor() as cursor:
+        cursor.execute(_STANDS, parameters)
+        return [
+            Stand(Row(*row[:5]), kind=row[5], split=row[6], n_had=row[7], n_coming=int(row[8]), is_left_out=row[9])
+            for row in cursor.fetchall()
+        ]
+
+
+def _live_hits(project: Project, rubric: Rubric) -> list[LiveHit]:
+    with connection.cursor() as cursor:
+        cursor.execute(_LIVE_HITS, [project.pk, rubric.pk])
+        return [LiveHit(hit, batch, wanted, tuple(found)) for hit, batch, wanted, found in cursor.fetchall()]
+
+
+def _check(name: str, rules: Sequence[Rule]) -> None:
+    if not name.strip():
+        raise Refused("Give the plan a name.")
+    if not any(rule.judgments for rule in rules):
+        raise Refused("Ask for at least one judgment of some part of the data.")
+
+
+def _describe(plan: OverlapPlan) -> dict[str, object]:
+    return {"number": plan.number, "name": plan.name, "rules": plan.rules}

@@ -1,0 +1,135 @@
+"""Overlap plans: the list, a new one, its rules, what it comes to, and its start."""
+
+from django.contrib import messages
+from django.http import HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from annotate.models import Batch, OverlapPlan
+from annotate.overlaps import MOCHA, Rule, read_rules
+from annotate.plan_forms import PlanForm, StartForm
+from annotate.planning import Started, change_plan, create_plan, figure, start_plan, use_of
+from annotate.progress import progress_of
+from annotate.views.lists import page_of, read_word
+from projects.access import ProjectRequest, Right, requires
+from projects.errors import Refused
+from projects.models import Project
+from projects.snapshots import snapshot
+
+UNPROCESSABLE = 422
+
+
+@requires(Right.READ)
+@require_safe
+@snapshot()
+def plan_list(request: ProjectRequest, project: Project) -> HttpResponse:
+    plans = OverlapPlan.objects.filter(project=project).order_by("-number").prefetch_related("batches")
+    context = {
+        "page": page_of(request, plans, 25),
+        "can_manage": request.membership.can_manage,
+        "has_candidates": project.datasets.exists(),
+    }
+    return render(request, "annotate/plan_list.html", context)
+
+
+@requires(Right.MANAGE)
+@require_http_methods(["GET", "HEAD", "POST"])
+def plan_new(request: ProjectRequest, project: Project) -> HttpResponse:
+    preset = MOCHA if request.GET.get("preset") == "mocha" else ()
+    form = PlanForm(project, request.POST or None, rules=preset)
+    if request.method == "POST" and form.is_valid():
+        try:
+            plan = create_plan(
+                project=project, actor=request.membership, name=form.cleaned_data["name"], rules=form.rules()
+            )
+        except Refused as refusal:
+            form.add_error(None, refusal.message)
+        else:
+            return redirect("annotate:plan-show", project.slug, plan.number)
+    return _render_form(request, form, None)
+
+
+@requires(Right.MANAGE)
+@require_http_methods(["GET", "HEAD", "POST"])
+def plan_edit(request: ProjectRequest, project: Project, plan_number: int) -> HttpResponse:
+    plan = _plan(project, plan_number)
+    preset = MOCHA if request.GET.get("preset") == "mocha" else read_rules(plan.rules)
+    form = PlanForm(project, request.POST or None, rules=preset, initial={"name": plan.name})
+    if request.method == "POST" and form.is_valid():
+        try:
+            change_plan(plan=plan, actor=request.membership, name=form.cleaned_data["name"], rules=form.rules())
+        except Refused as refusal:
+            form.add_error(None, refusal.message)
+        else:
+            messages.success(request, "The plan is changed. What it has made already stays.")
+            return redirect("annotate:plan-show", project.slug, plan.number)
+    return _render_form(request, form, plan)
+
+
+@requires(Right.READ)
+@require_safe
+@snapshot()
+def plan_show(request: ProjectRequest, project: Project, plan_number: int) -> HttpResponse:
+    plan = _plan(project, plan_number)
+    asked = read_word(request, "use_of_trial", Batch.UseOfTrial.values)
+    use = use_of(plan, project, asked)
+    batches = list(plan.batches.order_by("number"))
+    progress = progress_of(batches)
+    context = {
+        "plan": plan,
+        "use": use,
+        "uses": Batch.UseOfTrial.choices,
+        "is_use_settled": any(batch.trial_id for batch in batches),
+        "rows": [(batch, progress[batch.pk]) for batch in batches],
+        "can_manage": request.membership.can_manage,
+    }
+    try:
+        rules: tuple[Rule, ...] = read_rules(plan.rules)
+        context["figures"] = figure(project, rules, use)
+    except Refused as refusal:
+        context["refusal"] = refusal.message
+    return render(request, "annotate/plan_show.html", context)
+
+
+@requires(Right.MANAGE)
+@require_POST
+def plan_start(request: ProjectRequest, project: Project, plan_number: int) -> HttpResponse:
+    plan = _plan(project, plan_number)
+    form = StartForm(request.POST)
+    if not form.is_valid():
+        messages.error(request, "That is nothing that can become of a trial.")
+        return redirect("annotate:plan-show", project.slug, plan.number)
+    try:
+        started = start_plan(
+            plan=plan,
+            actor=request.membership,
+            asked=form.cleaned_data["use_of_trial"],
+            opens=form.cleaned_data["opens"],
+            why=form.cleaned_data["why"],
+        )
+    except Refused as refusal:
+        messages.error(request, refusal.message)
+    else:
+        messages.success(request, _say(started))
+    return redirect("annotate:plan-show", project.slug, plan.number)
+
+
+def _say(started: Started) -> str:
+    said = []
+    if started.batches:
+        n = len(started.batches)
+        said.append(f"{n} batch{'' if n == 1 else 'es'} made.")
+    if started.n_places:
+        said.append(
+            f"{started.n_places:,} place{'' if started.n_places == 1 else 's'} added to batches that there were."
+        )
+    return " ".join(said) or "Nothing is missing, so nothing was made."
+
+
+def _render_form(request: ProjectRequest, form: PlanForm, plan: OverlapPlan | None) -> HttpResponse:
+    status = UNPROCESSABLE if form.is_bound and form.errors else 200
+    return render(request, "annotate/plan_edit.html", {"form": form, "plan": plan}, status=status)
+
+
+def _plan(project: Project, number: int) -> OverlapPlan:
+    return get_object_or_404(OverlapPlan.objects.select_related("project"), project=project, number=number)
