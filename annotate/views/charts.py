@@ -82,11 +82,11 @@ def use_of_scale(own: Sequence[int], others: Sequence[int], labels: Sequence[str
             share = each[number] if number < len(each) else 0.0
             y = _y(share, 0, most)
             who = "the others" if which else "this annotator"
-            text = f"{label}: {share:.0%} of the scores of {who}"
+            text = f"{label}: {share * 100:.0f} % of the scores of {who}"
             x = LEFT + number * step + step * 0.12 + which * (wide + 2)
             bars.append(Bar(round(x, 1), y, round(wide, 1), round(HEIGHT - BOTTOM - y, 1), bool(which), text))
     return Chart(
-        rows=tuple(Tick(_y(share, 0, most), f"{share:.0%}") for share in (0, most / 2, most)),
+        rows=tuple(Tick(_y(share, 0, most), f"{share * 100:.0f} %") for share in (0, most / 2, most)),
         columns=tuple(Tick(round(LEFT + (n + 0.5) * step, 1), label) for n, label in enumerate(labels)),
         bars=tuple(bars),
     )

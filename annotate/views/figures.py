@@ -73,7 +73,7 @@ def _percent(value: float) -> str:
 _FORMS: dict[str, Callable[[float], str]] = {
     "count": lambda value: f"{value:,.0f}",
     "share": _percent,
-    "number": lambda value: f"{value:.2f}",
+    "number": lambda value: f"{value:.2f}".replace("-", "−"),
     "signed": lambda value: f"{value:+.2f}".replace("-", "−"),
     "fine": lambda value: f"{value:+.3f}".replace("-", "−"),
     "p": lambda value: "<0.001" if value < 0.001 else f"{value:.3f}",

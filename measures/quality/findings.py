@@ -1,8 +1,7 @@
 """What in an annotator's figures a person should look at: tests with few false alarms, no cut-offs on small n."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from itertools import zip_longest
 from math import atanh, sqrt
 from typing import Any
 
@@ -10,108 +9,14 @@ import numpy as np
 from scipy.stats import binom, norm
 
 from measures.outcome import Undefined
-from measures.quality.degraded import DegradedTest, Verdict
+from measures.quality.crowd import Crowd, crowd_of
+from measures.quality.degraded import Verdict
 from measures.quality.figures import Figures
+from measures.quality.thresholds import Thresholds
 
-LEAST_OTHERS = 3
-"""So many others make a typical value."""
+__all__ = ["Crowd", "Found", "Thresholds", "crowd_of", "find"]
+
 _LARGEST_R = 0.999
-
-
-@dataclass(frozen=True, kw_only=True)
-class Thresholds:
-    """When a figure becomes a finding.
-
-    Most have two levels. A figure makes a finding where it is beyond the *poor* level and also worse than the *good*
-    level by more than chance: so neither a few unlucky items nor a long record of middling work makes one.
-
-    Attributes
-    ----------
-    chance : float
-        The most probable a finding may be by chance alone, for one check of an annotator who is at the good level.
-    least_items : int
-        Ordinary items rated before figures over them can find anything.
-    known_good, known_poor : float
-        Share of known answers right. The good level is the others' median where that is lower.
-    degraded_good, degraded_poor : float
-        Share of degraded texts scored below their source; likewise.
-    agreement_good, agreement_poor : float
-        Correlation with the others, as a part of the others' median.
-    overlap_good, overlap_poor : float
-        Correlation with the words shared with a reference; likewise, but meaning is more than words.
-    typical_least : float
-        A median correlation below this is too weak to compare with.
-    length_poor, length_above : float
-        Correlation with length, and how far above the others' median.
-    same_share, same_above : float
-        Share of the most used value, and how far above the others' share of that value, as a part of what is left to 1.
-    poor_good, poor_poor : float
-        Share of reviewed items marked poor.
-    repeats_good, repeats_poor : float
-        Share of repeats within one point.
-    bias_part : float
-        Mean difference to the others, as a part of the scale.
-    pace_part : float
-        Seconds per word, as a part of the others' median.
-    fast_share : float
-        Share of items answered faster than they can be read.
-    returned_share : float
-        Share of HITs given back.
-    degraded_test : DegradedTest
-        How degraded texts are compared with their sources, or with everything else.
-    degraded_level : float
-        That test is passed where its p is below.
-    """
-
-    chance: float = 0.01
-    least_items: int = 20
-    known_good: float = 0.85
-    known_poor: float = 0.65
-    degraded_good: float = 0.75
-    degraded_poor: float = 0.55
-    agreement_good: float = 0.8
-    agreement_poor: float = 0.4
-    overlap_good: float = 0.7
-    overlap_poor: float = 0.15
-    typical_least: float = 0.2
-    length_poor: float = 0.6
-    length_above: float = 0.2
-    same_share: float = 0.85
-    same_above: float = 0.6
-    poor_good: float = 0.2
-    poor_poor: float = 0.4
-    repeats_good: float = 0.7
-    repeats_poor: float = 0.5
-    bias_part: float = 0.25
-    pace_part: float = 0.33
-    fast_share: float = 0.5
-    returned_share: float = 0.3
-    degraded_test: DegradedTest = DegradedTest.SIGNED_RANK
-    degraded_level: float = 0.05
-
-
-@dataclass(frozen=True, kw_only=True)
-class Crowd:
-    """What is typical of a project's other annotators: medians, None where fewer than three have the figure.
-
-    Attributes
-    ----------
-    r, overlap, length, known, degraded, seconds_per_word : float or None
-        Medians of the figures.
-    value_shares : tuple of float
-        The share of each point of the scale in all their scores; empty without scores.
-    span : float
-        The highest point of the scale less the lowest, in which differences are measured.
-    """
-
-    r: float | None = None
-    overlap: float | None = None
-    length: float | None = None
-    known: float | None = None
-    degraded: float | None = None
-    seconds_per_word: float | None = None
-    value_shares: tuple[float, ...] = ()
-    span: float = 4.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -158,47 +63,6 @@ class _Deficit:
     @property
     def weight(self) -> float:
         return (self.good - self.poor) / self.error
-
-
-def crowd_of(figures: Iterable[Figures], *, span: float) -> Crowd:
-    """Take what is typical of other annotators.
-
-    Parameters
-    ----------
-    figures : iterable of Figures
-        Everybody's but the one to be compared.
-    span : float
-        The highest point of the scale less the lowest.
-
-    Returns
-    -------
-    Crowd
-
-    Examples
-    --------
-    >>> crowd_of([], span=4).r is None
-    True
-    """
-    everyone = list(figures)
-    counts = [each.scale.counts for each in everyone if not isinstance(each.scale, Undefined)]
-    totals = [sum(each) for each in zip_longest(*counts, fillvalue=0)]
-    return Crowd(
-        r=_median(_correlation(each) for each in everyone),
-        overlap=_median(None if isinstance(each.overlap, Undefined) else each.overlap.rho for each in everyone),
-        length=_median(None if isinstance(each.length, Undefined) else each.length.rho for each in everyone),
-        known=_median(
-            None if isinstance(each.known_answers, Undefined) else each.known_answers.share for each in everyone
-        ),
-        degraded=_median(
-            None if isinstance(each.degraded, Undefined) else each.degraded.n_lower / each.degraded.n
-            for each in everyone
-        ),
-        seconds_per_word=_median(
-            None if isinstance(each.pace, Undefined) else each.pace.seconds_per_word for each in everyone
-        ),
-        value_shares=tuple(each / sum(totals) for each in totals) if sum(totals) else (),
-        span=span,
-    )
 
 
 def find(figures: Figures, crowd: Crowd, thresholds: Thresholds) -> list[Found]:
@@ -289,7 +153,7 @@ def _known(figures: Figures, crowd: Crowd, limits: Thresholds) -> _Deficit | Non
     if isinstance(known, Undefined):
         return None
     good, poor = _lowered(limits.known_good, limits.known_poor, crowd.known)
-    says = f"{known.n_yes} of {known.n} known answers were right; {good:.0%} would be good."
+    says = f"{known.n_yes} of {known.n} known answers were right; {_percent(good)} would be good."
     return _share_deficit("known_answers_low", known.n_yes, known.n, good, poor, says)
 
 
@@ -298,9 +162,8 @@ def _degraded(figures: Figures, crowd: Crowd, limits: Thresholds) -> _Deficit | 
     if isinstance(degraded, Undefined) or degraded.verdict is Verdict.PASSED:
         return None
     good, poor = _lowered(limits.degraded_good, limits.degraded_poor, crowd.degraded)
-    says = (
-        f"{degraded.n_lower} of {degraded.n} degraded answers were scored below their source; {good:.0%} would be good."
-    )
+    lower = f"{degraded.n_lower} of {degraded.n} degraded answers scored below their source"
+    says = f"{lower}; {_percent(good)} would be good."
     return _share_deficit("degraded_not_lower", degraded.n_lower, degraded.n, good, poor, says)
 
 
@@ -311,7 +174,7 @@ def _agreement(figures: Figures, crowd: Crowd, limits: Thresholds) -> _Deficit |
     if _is_weak(others.n, crowd.r, limits):
         return None
     r = others.r_trusted
-    says = f"Scores correlate {r:.2f} with the others', who are at {crowd.r:.2f}, over {others.n} items."
+    says = f"Scores correlate {_number(r)} with the others’, who are at {_number(crowd.r)}, over {others.n} items."
     parts = (limits.agreement_good, limits.agreement_poor)
     return _r_deficit("disagrees_with_others", r, others.n, crowd.r, parts, says)
 
@@ -323,8 +186,8 @@ def _overlap(figures: Figures, crowd: Crowd, limits: Thresholds) -> _Deficit | N
     if _is_weak(overlap.n, crowd.overlap, limits):
         return None
     says = (
-        f"Scores correlate {overlap.rho:.2f} with the words shared with a reference, "
-        f"where the others are at {crowd.overlap:.2f}, over {overlap.n} items."
+        f"Scores correlate {_number(overlap.rho)} with the words shared with a reference, "
+        f"where the others are at {_number(crowd.overlap)}, over {overlap.n} items."
     )
     parts = (limits.overlap_good, limits.overlap_poor)
     return _r_deficit("ignores_references", overlap.rho, overlap.n, crowd.overlap, parts, says)
@@ -352,8 +215,8 @@ def _length(figures: Figures, crowd: Crowd, limits: Thresholds) -> tuple[Found, 
         return None
     good = max(limits.length_poor - 0.2, (crowd.length or 0.0) + limits.length_above)
     p = 4 * float(norm.sf((_fisher(length.rho) - _fisher(good)) * sqrt(length.n - 3)))
-    typical = "" if crowd.length is None else f", where the others are at {crowd.length:.2f}"
-    says = f"Scores correlate {length.rho:.2f} with how long the answer is{typical}, over {length.n} items."
+    typical = "" if crowd.length is None else f", where the others are at {_number(crowd.length)}"
+    says = f"Scores correlate {_number(length.rho)} with how long the answer is{typical}, over {length.n} items."
     found = Found(kind="follows_length", is_serious=True, says=says, p=min(1.0, p), n=length.n)
     return found, length.rho >= limits.length_poor
 
@@ -366,8 +229,8 @@ def _same(figures: Figures, crowd: Crowd, limits: Thresholds) -> tuple[Found, bo
     good = theirs + (1 - theirs) * limits.same_above
     p = float(binom.sf(max(scale.counts) - 1, scale.n, good))
     says = (
-        f"{scale.most_used_share:.0%} of {scale.n} scores are the same, where the others give it to {theirs:.0%}; "
-        f"the longest run of equal scores is {scale.longest_run}."
+        f"{_percent(scale.most_used_share)} of {scale.n} scores are the same, where the others give it to "
+        f"{_percent(theirs)}; the longest run of equal scores is {scale.longest_run}."
     )
     p = min(p, _run_p(scale.longest_run, scale.n, good))
     found = Found(kind="straight_line", is_serious=True, says=says, p=p, n=scale.n)
@@ -384,7 +247,7 @@ def _reviewed(figures: Figures, crowd: Crowd, limits: Thresholds) -> tuple[Found
     if isinstance(poor, Undefined):
         return None
     p = float(binom.sf(poor.n_yes - 1, poor.n, limits.poor_good))
-    says = f"Reviewers marked {poor.n_yes} of {poor.n} judgments poor; {limits.poor_good:.0%} would be good."
+    says = f"Reviewers marked {poor.n_yes} of {poor.n} judgments poor; {_percent(limits.poor_good)} would be good."
     found = Found(kind="reviewed_poor", is_serious=True, says=says, p=p, n=poor.n)
     return found, poor.share >= limits.poor_poor
 
@@ -408,7 +271,7 @@ def _biased(figures: Figures, crowd: Crowd, limits: Thresholds) -> Found | None:
     if not (others.bias_low > most or others.bias_high < -most):
         return None
     way = "higher" if others.bias > 0 else "lower"
-    says = f"Rates {abs(others.bias):.2f} points {way} than the others on average, over {others.n} items."
+    says = f"Rates {_number(abs(others.bias))} points {way} than the others on average, over {others.n} items."
     return Found(kind="biased", is_serious=False, says=says, p=None, n=others.n)
 
 
@@ -423,7 +286,7 @@ def _too_fast(figures: Figures, crowd: Crowd, limits: Thresholds) -> Found | Non
         return None
     says = f"{pace.seconds_per_item:.1f} s an item; {pace.n_fast} of {pace.n} items faster than they can be read."
     if is_fast and typical:
-        says += f" Per word to read {pace.seconds_per_word / typical:.0%} of the time that others take."
+        says += f" Per word to read {_percent(pace.seconds_per_word / typical)} of the time that others take."
     return Found(kind="too_fast", is_serious=False, says=says, p=None, n=pace.n)
 
 
@@ -450,15 +313,12 @@ def _lowered(good: float, poor: float, typical: float | None) -> tuple[float, fl
     return lowered, lowered * poor / good
 
 
-def _correlation(figures: Figures) -> float | None:
-    if isinstance(figures.others, Undefined) or isinstance(figures.others.r_trusted, Undefined):
-        return None
-    return figures.others.r_trusted
+def _percent(share: float) -> str:
+    return f"{share * 100:.0f} %"
 
 
-def _median(values: Iterable[float | None]) -> float | None:
-    known = [value for value in values if value is not None]
-    return float(np.median(known)) if len(known) >= LEAST_OTHERS else None
+def _number(value: float) -> str:
+    return f"{value:.2f}".replace("-", "−")
 
 
 def _fisher(r: float) -> float:

@@ -87,7 +87,7 @@ def test_check_now(office: Client, project: Project, people: list[Membership]) -
 def test_the_queue_filters_and_shows_the_evidence(office: Client, people: list[Membership]) -> None:
     listed = office.get(f"{BASE}findings/").content.decode()
     assert FINDINGS["straight_line"] in listed
-    assert "100% of 40 scores are the same" in listed
+    assert "100 % of 40 scores are the same" in listed
     only = office.get(f"{BASE}findings/?kind=straight_line").content.decode()
     assert people[4].pseudonym in only
     assert people[3].pseudonym not in only
