@@ -14,8 +14,9 @@ from django.db.models import Avg
 from django.urls import reverse
 from playwright.sync_api import Page
 
-from annotate import serving
-from annotate.models import Judgment
+from annotate import checking, reviewing, serving
+from annotate.forms import Sent
+from annotate.models import Judgment, Review
 from config import env
 from projects import inviting
 from projects.models import Membership, Project, User
@@ -51,7 +52,22 @@ MORE = {"batch-plan": PLAN, "batch-wanted": f"batches/{BATCH}/judgments/?judgmen
 @pytest.fixture
 def demo(live_site: object) -> Project:
     call_command("demo", seed=SEED)
-    return Project.objects.get()
+    project = Project.objects.get()
+    watch(project)
+    return project
+
+
+def watch(project: Project) -> None:
+    """What the worker does within a minute, and one review by the owner that is rated and not yet judged."""
+    owner = project.memberships.get(user__username="demo-owner")
+    reviewing.set_rules(project=project, actor=owner, share=0.05, least=1, thresholds={})
+    checking.refresh(project=project)
+    reviewing.draw(project=project)
+    review = Review.objects.latest("pk")
+    values: dict[int, dict[str, float | str]] = {
+        place: {"correctness": 1 + place % 5} for place in range(len(review.assignment.layout))
+    }
+    reviewing.rate(review=review, reviewer=owner, sent=Sent(values=values))
 
 
 def test_pictures_of_the_docs(signed_in: SignedIn, demo: Project) -> None:
