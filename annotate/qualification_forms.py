@@ -31,7 +31,7 @@ class TestSettingsForm(forms.Form):
         required=False,
         min_value=1,
         max_value=500,
-        help_text="Drawn anew for each attempt. Left empty, an attempt takes them all.",
+        help_text="Drawn anew each time. Left empty: all.",
     )
     pass_percent = forms.DecimalField(
         label="Right answers needed, in per cent",
@@ -39,8 +39,9 @@ class TestSettingsForm(forms.Form):
         max_value=Decimal(100),
         max_digits=5,
         decimal_places=2,
+        help_text="80 asks for 8 of 10 items.",
     )
-    max_attempts = forms.IntegerField(label="Attempts", min_value=1, max_value=100)
+    max_attempts = forms.IntegerField(label="Attempts", min_value=1, max_value=100, help_text="For each person.")
     wait_hours = forms.IntegerField(
         label="Hours between two attempts",
         min_value=0,
@@ -48,7 +49,11 @@ class TestSettingsForm(forms.Form):
         help_text="0 lets people try again at once.",
     )
     time_limit_minutes = forms.IntegerField(
-        label="Time limit, in minutes", required=False, min_value=1, max_value=60 * 24 * 14
+        label="Time limit, in minutes",
+        required=False,
+        min_value=1,
+        max_value=60 * 24 * 14,
+        help_text="Left empty, there is none.",
     )
     feedback = forms.ChoiceField(
         label="After an attempt they see",
@@ -167,10 +172,10 @@ class ItemForm(forms.Form):
                     "passage_text",
                     "question",
                     "answer",
-                    "tolerance",
                     "explanation",
                 )
             },
+            "tolerance": say_number(item.tolerance),
             "references": "\n".join(" ".join(each["text"].split("\n")) for each in item.references),
             **{f"expected_{key}": say_range(ends).replace(" to ", "-") for key, ends in item.expected.items()},
         }

@@ -211,7 +211,7 @@ def test_feedback_tells_what_the_test_says(
     assert ("3 of 4 right" in page) is score
     assert ("3 of 4" in start.partition("Your attempts")[2]) is score
     assert (SECRET in page) is items
-    assert ("expected" in page and "give or take" not in page and "<b>4</b>" in page) is items
+    assert ("Expected" in page and "give or take" not in page and "<b>4</b>" in page) is items
 
 
 def test_practice_shows_every_answer_afterwards(project: Project, annotator: Membership, client: Client) -> None:

@@ -188,7 +188,7 @@ def test_a_qualification_runs_out_and_attempts_begin_anew(project: Project, anno
     take(annotator, n_right=0)
     take(annotator)
     assert is_qualified(annotator)
-    Qualification.objects.update(until=timezone.now() - timedelta(seconds=1))
+    Qualification.objects.update(until=timezone.now() - timedelta(days=1))
     assert "has run out" in why(annotator)
     admission = admission_for(annotator)
     assert admission is not None

@@ -77,7 +77,7 @@ def test_what_has_run_out_or_is_revoked_closes_the_work(
     granting.grant(annotator=annotator, actor=manager, why="A mistake")
     assert isinstance(serving.claim(annotator), UUID)
     judging.give_back(annotator=annotator, assignment_uuid=serving.claim(annotator), reason="")  # type: ignore[arg-type]
-    Qualification.objects.update(until=timezone.now() - timedelta(seconds=1))
+    Qualification.objects.update(until=timezone.now() - timedelta(days=1))
     assert "has run out" in reason(annotator)
 
 
