@@ -95,7 +95,7 @@ def speed_of(batch: Batch, progress: Progress) -> Speed:
         cursor.execute(
             """SELECT count(*), extract(epoch FROM now() - min(a.opened_at)) / 3600
                FROM annotate_hit h JOIN annotate_assignment a ON a.hit_id = h.id
-               WHERE h.batch_id = %s AND a.submitted_at > now() - interval '24 hours'
+               WHERE h.batch_id = %s AND h.purpose = 'work' AND a.submitted_at > now() - interval '24 hours'
                  AND a.mark IN ('counted', 'late')""",
             [batch.pk],
         )

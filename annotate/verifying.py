@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from django.db import connection, transaction
 
+from annotate.controls.rules import CONTROLS
 from annotate.rules import LEDGER, Rule
 from projects.snapshots import snapshot
 
@@ -262,6 +263,7 @@ RULES = (
                WHERE m.project_id = d.project_id)""",
     ),
     *LEDGER,
+    *CONTROLS,
 )
 
 
