@@ -106,7 +106,10 @@ def make_corpus(project: Project, *, n_passages: int = 1, n_candidates: int = 10
 def make_plan(project: Project, number: int = 1) -> OverlapPlan:
     """A plan of two judgments for everything; or the one that the project has."""
     rules = [{"kind": "*", "split": "*", "judgments": 2}]
-    return OverlapPlan.objects.get_or_create(project=project, number=number, defaults={"name": "Plan", "rules": rules})[0]
+    plan, _ = OverlapPlan.objects.get_or_create(
+        project=project, number=number, defaults={"name": "Plan", "rules": rules}
+    )
+    return plan
 
 
 def make_batch(project: Project, *, is_open: bool = True, datasets: tuple[str, ...] = (), **over: Any) -> Batch:

@@ -1,0 +1,40 @@
+"""What came of one batch: agreement, spread and the items that annotators differ on most; made for trials."""
+
+from django.http import HttpResponse
+from django.shortcuts import get_object_or_404, render
+from django.views.decorators.http import require_safe
+
+from annotate.frames import Scope, criteria_in_use
+from annotate.models import Batch
+from measures.rubric import Level
+from projects.access import ProjectRequest, Right, requires
+from projects.models import Project
+from projects.snapshots import snapshot
+from results.agreeing import RESAMPLES, SEED, measure_agreement
+from results.spread import MOST_ITEMS, count_remarks, measure_spread
+
+
+@requires(Right.READ)
+@require_safe
+@snapshot()
+def batch_results(request: ProjectRequest, project: Project, number: int) -> HttpResponse:
+    batch = get_object_or_404(Batch.objects.select_related("project", "rubric"), project=project, number=number)
+    criteria = criteria_in_use(project, batch)
+    chosen = next((each for each in criteria if each.key == request.GET.get("criterion")), criteria[0])
+    reports = [
+        measure_agreement(Scope(project=project, criterion=each, batch=batch), level=Level(each.level), by="dataset")
+        for each in criteria
+    ]
+    context = {
+        "batch": batch,
+        "criteria": criteria,
+        "chosen": chosen,
+        "reports": reports,
+        "report": next(report for report in reports if report.scope.criterion == chosen),
+        "spread": measure_spread(batch, chosen),
+        "remarks": count_remarks(batch),
+        "most_items": MOST_ITEMS,
+        "n_resamples": RESAMPLES,
+        "seed": SEED,
+    }
+    return render(request, "results/batch_results.html", context)
