@@ -135,7 +135,12 @@ def test_a_layout_may_lack_what_was_withdrawn_and_hold_controls_of_the_pool(batc
     work = Assignment.objects.get(state="open")
     first = Item.objects.get(pk=work.layout[0])
     control = Item.objects.create(
-        pool_of=batch, question=first.question, position=0, control="known_answer", shown_text="x"
+        pool_of=batch,
+        question=first.question,
+        position=0,
+        control="known_answer",
+        shown_text="x",
+        accepted_at=timezone.now(),
     )
     run("UPDATE annotate_item SET retired_at = now() WHERE id = %s", first.pk)
     run("UPDATE annotate_assignment SET layout = layout[2:3] || %s::bigint WHERE id = %s", control.pk, work.pk)
@@ -296,7 +301,8 @@ def test_fewer_judgments_than_yesterday(batch: Batch, project: Project) -> None:
 def test_every_rule_has_been_seen_broken_here() -> None:
     from pathlib import Path
 
-    source = "".join(Path(__file__).with_name(name).read_text() for name in ("test_verify.py", "test_verify_pay.py"))
+    names = ("test_verify.py", "test_verify_pay.py", "controls/test_rules.py")
+    source = "".join((Path(__file__).parent / name).read_text() for name in names)
     assert [rule.name for rule in verifying.RULES if f'"{rule.name}"' not in source] == []
 
 

@@ -34,8 +34,8 @@ def batch(project: Project) -> Batch:
     """Work with every kind of control, and a marker in everything that annotators are not to see."""
     make_places(project, n_passages=6, name="known")
     make_batch(project, datasets=("known",), judgments=2)
-    for value in (2, 4):
-        work(make_membership(project, pseudonym=f"{MARK}-rater-{value}"), answer=lambda item, v=value: v)
+    work(make_membership(project, pseudonym=f"{MARK}-rater-1"), answer=lambda item: 2)
+    work(make_membership(project, pseudonym=f"{MARK}-rater-2"), answer=lambda item: 4)
     make_places(project, n_passages=8, n_questions=2, n_candidates=4, name=f"{MARK}-dataset")
     batch = make_controlled(project, PLAN, datasets=(f"{MARK}-dataset",), judgments=3, hit_size=8)
     Candidate.objects.filter(dataset__project=project).update(
@@ -43,7 +43,7 @@ def batch(project: Project) -> Batch:
     )
     for model in (Candidate, Question, Passage):
         for row in model.objects.all():
-            model.objects.filter(pk=row.pk).update(external_id=f"{MARK}-{row.external_id}")  # type: ignore[attr-defined]
+            model.objects.filter(pk=row.pk).update(external_id=f"{MARK}-{row.external_id}")
     for item in Item.objects.filter(pool_of=batch):
         item.expected = {**(item.expected or {}), f"{MARK}_expected": [1, 1]}
         item.save(update_fields=["expected"])
