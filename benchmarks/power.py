@@ -218,7 +218,9 @@ class Crew:
 
     def check(self) -> Iterator[tuple[Any, list[str]]]:
         """Each annotator with the kinds of their serious findings."""
-        from measures.quality.findings import Thresholds, crowd_of, find
+        from measures.quality.crowd import crowd_of
+        from measures.quality.findings import find
+        from measures.quality.thresholds import Thresholds
 
         everyone = self.figures()
         for who, worker in enumerate(self.workers):
@@ -228,7 +230,7 @@ class Crew:
     def figures(self) -> list[Any]:
         from annotate.checking.figuring import Comparison, figures_of
         from annotate.checking.work import Effort, Scores, Yardstick
-        from measures.quality.findings import Thresholds
+        from measures.quality.thresholds import Thresholds
 
         rows = [
             (who, number, score, sitting.assignment_id)

@@ -10,13 +10,13 @@ HIT_SIZE = 10
 PLANS = {
     0: ControlPlan(),
     1: ControlPlan(known_per_hit=1),
-    2: ControlPlan(known_per_hit=1, degraded_per_hit=0.5, repeats=2, repeats_every=4, jitter=0),
+    2: ControlPlan(known_per_hit=1, degraded_per_hit=0.75, repeats=2, repeats_every=8, jitter=0),
 }
-"""By controls per HIT: one known answer; and on average half a degraded and half a repeated answer besides."""
+"""By controls per HIT: one known answer; and on average three quarters of a degraded answer and a quarter of a repeated one."""
 CONTROLS = {
     0: "none",
     1: "one known answer in each HIT",
-    2: "one known answer in each HIT, and half a degraded and half a repeated answer on average",
+    2: "one known answer in each HIT, and on average 0.75 degraded and 0.25 repeated answers",
 }
 
 

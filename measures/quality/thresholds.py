@@ -50,16 +50,16 @@ class Thresholds:
         That test is passed where its p is below.
     """
 
-    chance: float = 0.01
+    chance: float = 0.02
     least_items: int = 20
-    known_good: float = 0.85
-    known_poor: float = 0.65
+    known_good: float = 0.8
+    known_poor: float = 0.5
     degraded_good: float = 0.75
     degraded_poor: float = 0.55
     agreement_good: float = 0.8
     agreement_poor: float = 0.4
-    overlap_good: float = 0.7
-    overlap_poor: float = 0.15
+    overlap_good: float = 0.8
+    overlap_poor: float = 0.2
     typical_least: float = 0.2
     length_poor: float = 0.6
     length_above: float = 0.2
