@@ -1,0 +1,55 @@
+"""Figures and findings over 100,000 judgments of 60 annotators: everybody at once, and one after a new HIT.
+
+Run: .venv/bin/python -m benchmarks.quality [--scale 100000]
+
+`all` is `checking.refresh` of every annotator, from the first query to the stored findings; `one` is what a check
+costs after a single annotator's HIT, `quiet` what the worker asks every half minute where nothing is new.
+"""
+
+import argparse
+import os
+import resource
+import time
+
+from benchmarks import ground
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--scale", type=int, nargs="+", default=[100_000])
+    options = parser.parse_args()
+    with ground.fresh_database("bench_quality") as url:
+        environment = ground.site_environment("config.settings", url)
+        os.environ.update(environment)
+        ground.manage(environment, "migrate", "--verbosity", "0")
+        import django
+
+        django.setup()
+        from django.db import connections
+
+        print(f"{'judgments':>12} {'annotators':>11} {'all':>7} {'one':>7} {'quiet':>7}  seconds   peak MB")
+        for number, n in enumerate(options.scale, start=1):
+            _measure(n, number)
+        connections.close_all()
+
+
+def _measure(n: int, number: int) -> None:
+    from annotate import checking
+    from benchmarks.filling import fill_project
+
+    project = fill_project(f"bench-{n}", n, base=number * 10_000_000)
+    annotators = list(project.memberships.annotators().exclude(assignments=None))
+    seconds = []
+    for chosen in (annotators, annotators[:1]):
+        start = time.perf_counter()
+        checking.refresh(project=project, annotators=chosen)
+        seconds.append(time.perf_counter() - start)
+    start = time.perf_counter()
+    checking.waiting()
+    quiet = time.perf_counter() - start
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    print(f"{n:>12,} {len(annotators):>11} {seconds[0]:7.2f} {seconds[1]:7.2f} {quiet:7.3f}  {peak:16.0f}")
+
+
+if __name__ == "__main__":
+    main()
