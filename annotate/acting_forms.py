@@ -144,3 +144,8 @@ class ReplyForm(forms.Form):
     text = forms.CharField(
         label="Your answer", max_length=LONGEST_REPLY, widget=forms.Textarea(attrs={"rows": 3}), help_text="Sent once."
     )
+
+
+class AdjudicationForm(forms.Form):
+    value = forms.FloatField(required=False)
+    note = forms.CharField(required=False, max_length=1000)

@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from annotate.views import standing, submitted, withdrawing
+from annotate.views import adjudicating, standing, submitted, withdrawing
 
 MEMBER = "p/<slug:slug>/people/<slug:pseudonym>/"
 ASSIGNMENT = "p/<slug:slug>/submitted/<uuid:assignment_uuid>/"
@@ -21,4 +21,7 @@ urlpatterns = [
     path("p/<slug:slug>/data/candidates/<int:pk>/withdraw/", withdrawing.candidate_withdraw, name="candidate-withdraw"),
     path("p/<slug:slug>/data/passages/<int:pk>/withdraw/", withdrawing.passage_withdraw, name="passage-withdraw"),
     path(f"{ASSIGNMENT}items/<int:place>/", submitted.assignment_item, name="assignment-item"),
+    path("p/<slug:slug>/adjudication/", adjudicating.adjudication_list, name="adjudication-list"),
+    path("p/<slug:slug>/adjudication/rule/", adjudicating.adjudication_rule, name="adjudication-rule"),
+    path("p/<slug:slug>/adjudication/<int:pk>/", adjudicating.adjudication_settle, name="adjudication-settle"),
 ]

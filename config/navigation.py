@@ -29,7 +29,7 @@ TABS = [
     ("Submitted", "annotate:submitted-list", Right.MANAGE, ()),
     ("Remarks", "annotate:remark-list", Right.READ, ()),
     ("Quality", "annotate:quality-list", Right.MANAGE, ()),
-    ("Agreement", "results:agreement", Right.READ, ()),
+    ("Agreement", "results:agreement", Right.READ, ("adjudication/",)),
     ("Export", "results:export-list", Right.READ, ()),
     ("People", "projects:people-list", Right.MANAGE, ()),
     ("Payments", "annotate:payment-list", Right.MANAGE, ()),

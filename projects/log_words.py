@@ -10,6 +10,16 @@ from django.urls import reverse
 from projects.models import LogEntry, Project
 
 WORDS = {
+    "accept work after all": "accepted after all",
+    "adjudicate": "settled on a score for",
+    "answer rejection": "answered the rejection of",
+    "approve work": "approved submitted work",
+    "change gold rule": "changed the rule for gold scores",
+    "count judgment again": "counted again a judgment of",
+    "read message": "confirmed reading",
+    "reject work": "rejected submitted work",
+    "set judgment aside": "set aside a judgment of",
+    "take back adjudication": "took back the settled score of",
     "adjust pay": "adjusted the pay of",
     "approve pay": "approved pay that belongs to no HIT",
     "change whether annotates": "changed whether HITs are rated by",

@@ -15,6 +15,7 @@ from annotate.batch_forms import NewBatchForm, StateForm, WantedForm
 from annotate.batching import create_batch, plan
 from annotate.models import Assignment, Batch, Hit, Item, QualificationTest
 from annotate.progress import progress_of, speed_of, stuck_places
+from annotate.shortfalls import shortfall_of
 from annotate.views.lists import order_by, page_of, read_sort, read_text, read_word
 from projects.access import ProjectRequest, Right, requires
 from projects.errors import Refused
@@ -135,6 +136,7 @@ def batch_show(request: ProjectRequest, project: Project, number: int) -> HttpRe
         "can_manage": request.membership.can_manage,
         "named": batch.named_annotators.select_related("annotator") if batch.has_named_annotators else [],
         "held": _held(batch),
+        "shortfall": shortfall_of(batch),
         "has_newer_versions": batch.state == Batch.State.DRAFT and _has_newer(project, batch, newest),
         **_hit_table(request, batch),
     }

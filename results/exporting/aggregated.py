@@ -12,7 +12,9 @@ ORDER = "CASE WHEN kind = 'unknown' THEN '' ELSE annotator END COLLATE \"C\", an
 def select_aggregated(choices: Choices) -> str:
     """The SELECT of the aggregated file: counted judgments of candidates that are not withdrawn, scores turned.
 
-    It holds the numbers of `measures.gold_scores`: n, the unrounded mean, the median, and the deviation with n - 1.
+    It holds the numbers of `measures.gold_scores`: n, the unrounded mean, the median, and the deviation with n - 1;
+    the score that an adjudicator settled on, and the gold score, which is the mean unless the project's rule lets a
+    settled score win.
     """
     about = {**ids(AS_CSV), **(texts(AS_CSV) if choices.with_texts else {})}
     here = candidates(about, where="AND c.withdrawn_at IS NULL AND p.withdrawn_at IS NULL")
@@ -20,6 +22,7 @@ def select_aggregated(choices: Choices) -> str:
 WITH candidates AS MATERIALIZED ({here}),
 criteria AS ({criteria()}),
 judgments AS ({select_judgments(choices)}),
+adjudicated AS ({select_adjudicated()}),
 scored AS (
     SELECT candidate_id, key, low, high, count(value) AS n, count(*) - count(value) AS n_cannot_judge,
            avg(value) AS mean, percentile_cont(0.5) WITHIN GROUP (ORDER BY value) AS median, stddev_samp(value) AS sd,
@@ -30,9 +33,27 @@ scored AS (
     FROM judgments GROUP BY candidate_id, key, low, high)
 SELECT {named(about, "c")}, s.key AS criterion, s.low AS scale_low, s.high AS scale_high,
        s.n, s.mean, s.median, s.sd, s.scores, s.raters, s.n_cannot_judge,
+       a.value AS adjudicated, {gold("s", "a")} AS gold,
        CASE s.n WHEN 0 THEN 'no mean: nobody could judge it' WHEN 1 THEN 'no sd: one judgment' END AS undefined
 FROM scored s JOIN candidates c ON c.id = s.candidate_id
+LEFT JOIN adjudicated a
+  ON a.candidate_id = s.candidate_id AND a.key = s.key AND a.low = s.low AND a.high = s.high
 ORDER BY c.place, s.key COLLATE "C", s.low, s.high"""
+
+
+def gold(scored: str, adjudicated: str) -> str:
+    """SQL: the gold score of what is scored; without a judgment there is none, settled or not."""
+    wins = f"%(adjudication_wins)s AND {scored}.mean IS NOT NULL AND {adjudicated}.value IS NOT NULL"
+    return f"CASE WHEN {wins} THEN {adjudicated}.value ELSE {scored}.mean END"
+
+
+def select_adjudicated() -> str:
+    """The scores that were settled on, reversed ones turned: the newest of each candidate and key."""
+    return """
+    SELECT DISTINCT ON (a.candidate_id, cr.key, cr.low, cr.high) a.candidate_id, cr.key, cr.low, cr.high,
+           CASE WHEN cr.is_reversed THEN cr.low + cr.high - a.value ELSE a.value END AS value
+    FROM annotate_adjudication a JOIN criteria cr ON cr.id = a.criterion_id
+    ORDER BY a.candidate_id, cr.key, cr.low, cr.high, a.id DESC"""
 
 
 def select_judgments(choices: Choices) -> str:

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from functools import cached_property
 
+from annotate.adjudicating import does_win
 from annotate.models import Batch
 from annotate.stages import Stage, left_out
 from projects.models import Project
@@ -33,5 +34,6 @@ class Choices:
             "project": self.project.pk,
             "criterion": self.criterion,
             "batches": [batch.pk for batch in self.batches],
+            "adjudication_wins": does_win(self.project),
             "left_out": list(self.left_out),
         }

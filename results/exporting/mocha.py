@@ -4,7 +4,7 @@ What MOCHA has no key for stands under `metadata.concord`, by the names that the
 again to the same thing. The entries are written by the database, one a line; text is exact, for JSON needs no guard.
 """
 
-from results.exporting.aggregated import ORDER, select_judgments
+from results.exporting.aggregated import ORDER, gold, select_adjudicated, select_judgments
 from results.exporting.choices import Choices
 from results.exporting.tables import criteria
 
@@ -23,7 +23,7 @@ _PARTS = {
     "candidate2": "to_json(c2.text)",
     "score1": "to_json(mp.score_1)",
     "score2": "to_json(mp.score_2)",
-    "score": "CASE WHEN mp.id IS NULL THEN to_json(s.mean) END",
+    "score": f"CASE WHEN mp.id IS NULL THEN to_json({gold('s', 'a')}) END",
 }
 _METADATA = {
     "scores": "CASE WHEN mp.id IS NULL THEN s.scores END",
@@ -72,6 +72,7 @@ def select_mocha(choices: Choices) -> str:
     return f"""
 WITH criteria AS ({criteria()}),
 judgments AS ({select_judgments(choices)}),
+adjudicated AS ({select_adjudicated()}),
 scored AS (
     SELECT candidate_id, avg(value) AS mean, json_agg(value ORDER BY {ORDER}) AS scores,
            CASE WHEN bool_or(kind = 'unknown') THEN NULL ELSE json_agg(annotator ORDER BY {ORDER}) END AS raters
@@ -91,6 +92,7 @@ entries AS (
     JOIN projects_dataset d ON d.id = c.dataset_id
     LEFT JOIN found f ON f.question_id = q.id
     LEFT JOIN scored s ON s.candidate_id = c.id
+    LEFT JOIN adjudicated a ON a.candidate_id = c.id
     LEFT JOIN projects_minimalpair mp ON mp.candidate_1_id = c.id
     LEFT JOIN projects_candidate c2 ON c2.id = mp.candidate_2_id
     LEFT JOIN scored s2 ON s2.candidate_id = c2.id

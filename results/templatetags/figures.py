@@ -2,7 +2,15 @@
 
 from django import template
 
+from results.excluded import WORDS
+
 register = template.Library()
+
+
+@register.filter
+def why_left_out(reason: str) -> str:
+    """A stored reason in words."""
+    return WORDS.get(reason, reason)
 
 
 @register.filter

@@ -10,6 +10,7 @@ from projects.access import ProjectRequest, Right, requires
 from projects.errors import Refused
 from projects.models import Project
 from results.agreeing import CONFIDENCE, RESAMPLES, SEED, measure_agreement
+from results.excluded import count_entering
 from results.forms import AgreementForm
 from results.scoping import choose_criterion
 
@@ -29,18 +30,20 @@ def agreement(request: ProjectRequest, project: Project) -> HttpResponse:
         criterion = choose_criterion(project, key=asked.get("criterion") or form.criteria[0].key, batch=batch)
     except Refused as refusal:
         return render(request, "results/agreement_show.html", {**context, "refusal": refusal.message})
+    scope = Scope(
+        project=project,
+        criterion=criterion,
+        stage=form.asked_stage(),
+        batch=batch,
+        is_blind_only=bool(asked.get("blind")),
+    )
     report = measure_agreement(
-        Scope(
-            project=project,
-            criterion=criterion,
-            stage=form.asked_stage(),
-            batch=batch,
-            is_blind_only=bool(asked.get("blind")),
-        ),
+        scope,
         level=Level(asked.get("level") or criterion.level),
         by=asked.get("by") or "dataset",
         is_by_passage=asked.get("resample") == "passages",
         other_levels=True,
         ask_intervals=bool(asked.get("interval")),
     )
-    return render(request, "results/agreement_show.html", {**context, "report": report, "criterion": criterion})
+    context |= {"report": report, "criterion": criterion, "entering": count_entering(scope)}
+    return render(request, "results/agreement_show.html", context)

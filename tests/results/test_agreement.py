@@ -255,7 +255,7 @@ def test_the_number_of_queries_does_not_grow(
 ) -> None:
     canonical(project)
     client = client_of(researcher)
-    with django_assert_max_num_queries(14):
+    with django_assert_max_num_queries(16):
         client.get("/p/bridges/agreement/?by=source")
 
 

@@ -102,7 +102,8 @@ def test_the_page_says_how_many_rows_there_are_and_why_some_do_not_count(
     judge(project, {candidate: {make_membership(project): 2.0}}, counted=False)
     judge(project, {candidate: {make_membership(project): 2.0}}, control="repeat")
     page = client_of(researcher).get("/p/bridges/export/").content.decode()
-    assert "Not counted: surplus</dt><dd>1</dd>" in page
+    assert "Not counted: surplus</dt><dd>1 <span" in page
+    assert "others had taken the place" in page
     assert "<dt>Counted</dt><dd>41</dd>" in page
     assert "<dt>Rows in all</dt><dd>42</dd>" in page
     assert len(exported(project, "long").splitlines()) == 43

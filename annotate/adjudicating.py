@@ -1,0 +1,194 @@
+"""Adjudicating: the candidates on which annotators differ most, and the score that a person settles on.
+
+An adjudicator's score is a row of its own: it is in no figure of agreement. The project's rule says whether it wins
+in the gold score.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+from django.db import connection, transaction
+from django.db.models.functions import Now
+
+from annotate.frames import CriterionInUse
+from annotate.models import Adjudication, QualityRules
+from measures.rubric import Scale, ScaleKind, check_value
+from projects import log, people
+from projects.errors import Refused
+from projects.models import Candidate, Membership, Project
+
+STATES = {"waiting": "not settled yet", "settled": "settled", "all": "all"}
+
+
+@dataclass(frozen=True)
+class Difference:
+    """A candidate that was rated apart; spread is the highest less the lowest score."""
+
+    candidate_id: int
+    n: int
+    low: float
+    high: float
+    mean: float
+    sd: float
+
+    @property
+    def spread(self) -> float:
+        return self.high - self.low
+
+
+@dataclass(frozen=True)
+class Voice:
+    """What one annotator said of a candidate; nameless scores have no pseudonym."""
+
+    pseudonym: str
+    value: float
+    comment: str
+    is_flagged: bool
+    is_blind: bool
+
+
+class Differences:
+    """The candidates of a project whose counted scores on a criterion differ, most first; fetched by the slice."""
+
+    def __init__(self, project: Project, criterion: CriterionInUse, *, state: str, batch: int | None = None) -> None:
+        self.parameters: dict[str, Any] = {
+            "project": project.pk,
+            "criteria": list(criterion.ids),
+            "state": state,
+            "batch": batch,
+        }
+
+    def count(self) -> int:
+        return int(self._ask(f"SELECT count(*) FROM ({_DIFFERING}) found")[0][0])
+
+    def __len__(self) -> int:
+        return self.count()
+
+    def __getitem__(self, part: slice) -> list[Difference]:
+        start, stop = part.start or 0, part.stop
+        query = (
+            f"{_DIFFERING} ORDER BY max(value) - min(value) DESC, sd DESC, candidate_id OFFSET %(start)s LIMIT %(n)s"
+        )
+        return [Difference(*row) for row in self._ask(query, start=start, n=stop - start)]
+
+    def _ask(self, query: str, **over: int) -> list[tuple[Any, ...]]:
+        with connection.cursor() as cursor:
+            cursor.execute(query, {**self.parameters, **over})
+            return list(cursor.fetchall())
+
+
+def voices_of(candidate_ids: list[int], criterion: CriterionInUse) -> dict[int, list[Voice]]:
+    """What was said of each candidate, the lowest score first, by pseudonym."""
+    with connection.cursor() as cursor:
+        cursor.execute(_VOICES, {"ids": candidate_ids, "criteria": list(criterion.ids)})
+        found: dict[int, list[Voice]] = {}
+        for candidate_id, *said in cursor.fetchall():
+            found.setdefault(candidate_id, []).append(Voice(*said))
+    return found
+
+
+def adjudications_of(candidate_ids: list[int], criterion: CriterionInUse) -> dict[int, Adjudication]:
+    rows = Adjudication.objects.filter(candidate__in=candidate_ids, criterion__in=criterion.ids)
+    return {row.candidate_id: row for row in rows.select_related("adjudicator").order_by("pk")}
+
+
+@transaction.atomic
+def adjudicate(
+    *,
+    project: Project,
+    actor: Membership,
+    candidate: Candidate,
+    criterion: CriterionInUse,
+    value: float,
+    note: str = "",
+) -> Adjudication:
+    """Settle on a score, on the criterion's scale as annotators see it; a later one replaces an earlier.
+
+    Raises Refused for a value off the scale, or for a candidate that is withdrawn or that nobody has rated.
+    """
+    people.lock_actor(actor)
+    scale = Scale(kind=ScaleKind(criterion.kind), low=criterion.low, high=criterion.high)
+    if wrong := check_value(scale, value):
+        raise Refused(wrong)
+    if candidate.withdrawn_at is not None or candidate.question.passage.withdrawn_at is not None:
+        raise Refused("This candidate is withdrawn.")
+    if not candidate.judgments.filter(criterion__in=criterion.ids, is_counted=True, value__isnull=False).exists():
+        raise Refused("Nobody has rated this candidate on this criterion, so there is nothing to settle.")
+    before = adjudications_of([candidate.pk], criterion).get(candidate.pk)
+    stored, _ = Adjudication.objects.update_or_create(
+        candidate=candidate,
+        criterion_id=before.criterion_id if before else criterion.ids[0],
+        defaults={"adjudicator": actor, "value": value, "note": note.strip(), "adjudicated_at": Now()},
+    )
+    log.record(
+        project,
+        actor,
+        "adjudicate",
+        candidate,
+        before={"criterion": criterion.key, "value": before.value} if before else None,
+        after={"criterion": criterion.key, "value": value},
+        why=note.strip(),
+    )
+    return stored
+
+
+@transaction.atomic
+def take_back(*, project: Project, actor: Membership, candidate: Candidate, criterion: CriterionInUse) -> bool:
+    """Remove an adjudicated score; the annotators' own stand again. False where there was none."""
+    people.lock_actor(actor)
+    found = adjudications_of([candidate.pk], criterion).get(candidate.pk)
+    if found is None:
+        return False
+    before = {"criterion": criterion.key, "value": found.value}
+    found.delete()
+    log.record(project, actor, "take back adjudication", candidate, before=before)
+    return True
+
+
+@transaction.atomic
+def set_rule(*, project: Project, actor: Membership, wins: bool) -> None:
+    """Say whether an adjudicated score is the gold score of its candidate."""
+    people.lock_actor(actor)
+    rules, _ = QualityRules.objects.select_for_update().get_or_create(project=project)
+    if rules.adjudication_wins != wins:
+        QualityRules.objects.filter(pk=project.pk).update(adjudication_wins=wins)
+        after = {"adjudication_wins": wins}
+        log.record(project, actor, "change gold rule", project, before={"adjudication_wins": not wins}, after=after)
+
+
+def does_win(project: Project) -> bool:
+    return QualityRules.objects.filter(project=project, adjudication_wins=True).exists()
+
+
+_DIFFERING = """
+SELECT candidate_id, count(*) AS n, min(value), max(value), avg(value), stddev_samp(value) AS sd FROM (
+    SELECT DISTINCT ON (j.candidate_id, j.annotator_id) j.candidate_id, j.value
+    FROM annotate_judgment j
+    JOIN projects_candidate c ON c.id = j.candidate_id AND c.withdrawn_at IS NULL
+    JOIN projects_question q ON q.id = c.question_id
+    JOIN projects_passage p ON p.id = q.passage_id AND p.withdrawn_at IS NULL
+    WHERE j.criterion_id = ANY (%(criteria)s) AND j.is_counted AND j.value IS NOT NULL
+      AND (%(batch)s::int IS NULL OR EXISTS (
+          SELECT 1 FROM annotate_item i JOIN annotate_hit h ON h.id = i.hit_id
+          JOIN annotate_batch b ON b.id = h.batch_id AND b.project_id = %(project)s
+          WHERE i.candidate_id = j.candidate_id AND i.control = 'none' AND b.number = %(batch)s))
+      AND (%(state)s = 'all' OR (%(state)s = 'settled') = EXISTS (
+          SELECT 1 FROM annotate_adjudication a
+          WHERE a.candidate_id = j.candidate_id AND a.criterion_id = ANY (%(criteria)s)))
+    ORDER BY j.candidate_id, j.annotator_id, j.id DESC) said
+GROUP BY candidate_id HAVING max(value) > min(value)
+"""
+
+_VOICES = """
+SELECT candidate_id, pseudonym, value, comment, is_flagged, is_blind FROM (
+    SELECT DISTINCT ON (j.candidate_id, j.annotator_id) j.candidate_id, j.value, NOT a.not_blind AS is_blind,
+           CASE WHEN m.kind <> 'unknown' THEN m.pseudonym ELSE '' END AS pseudonym,
+           coalesce(r.comment, '') AS comment, coalesce(r.is_flagged, false) AS is_flagged
+    FROM annotate_judgment j JOIN annotate_assignment a ON a.id = j.assignment_id
+    JOIN projects_membership m ON m.id = j.annotator_id
+    LEFT JOIN annotate_remark r ON r.assignment_id = j.assignment_id AND r.item_id = j.item_id
+    WHERE j.candidate_id = ANY (%(ids)s) AND j.criterion_id = ANY (%(criteria)s)
+      AND j.is_counted AND j.value IS NOT NULL
+    ORDER BY j.candidate_id, j.annotator_id, j.id DESC) said
+ORDER BY candidate_id, value, pseudonym
+"""

@@ -1,0 +1,34 @@
+"""Approve submitted work, and the pay that goes with it."""
+
+from datetime import timedelta
+from typing import Any
+
+from django.core.management.base import CommandParser
+from django.utils import timezone
+
+from annotate import deciding
+from annotate.submitted import WorkFilter
+from projects.commands import ProjectCommand
+from projects.errors import Refused
+
+MOST_DAYS = 36_500
+
+
+class Command(ProjectCommand):
+    help = "Approve the submitted assignments of a project, all of them or the older ones."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        super().add_arguments(parser)
+        parser.add_argument("--older-than", type=int, metavar="DAYS", help="only what was submitted longer ago")
+        parser.add_argument("--dry-run", action="store_true", help="say how many, and do nothing")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        project, days = self.project(options), options["older_than"] or 0
+        if not 0 <= days <= MOST_DAYS:
+            raise Refused("A number of days from 0 on is asked for.")
+        if options["dry_run"]:
+            until = timezone.now() - timedelta(days=days)
+            plan = deciding.plan_approval(WorkFilter(until=until).of(project))
+            self.answer({"assignments_waiting": plan.n_assignments, "cents": plan.cents})
+            return
+        self.answer({"assignments_approved": deciding.approve_due(project, after_days=days)})

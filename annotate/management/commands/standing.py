@@ -1,0 +1,98 @@
+"""Warn, suspend, remove or restore an annotator."""
+
+from datetime import UTC, datetime
+from typing import Any
+
+from django.core.management.base import CommandParser
+
+from annotate import standing
+from annotate.models import Batch
+from annotate.standing import Exclusion, Scope
+from projects.commands import ProjectCommand, reader
+from projects.errors import Refused
+from projects.models import Membership, Project
+
+ACTS = ("warn", "suspend", "remove", "restore")
+
+
+class Command(ProjectCommand):
+    help = "Warn, suspend, remove or restore an annotator; removing says which of their work is left out."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        super().add_arguments(parser)
+        parser.add_argument("pseudonym", help="the annotator's pseudonym in the project")
+        parser.add_argument("act", choices=ACTS)
+        parser.add_argument("--why", required=True, help="the reason, for the log; of a warning its text")
+        parser.add_argument(
+            "--exclude",
+            type=reader(read_scope),
+            default=("none", ""),
+            metavar="none|all|since:DATE|batch:N",
+            help="which submitted work a removal leaves out of the results",
+        )
+        parser.add_argument("--reopen", action="store_true", help="open the places of what is left out again")
+        parser.add_argument("--reopen-batches", action="store_true", help="open closed batches again whose places are")
+        parser.add_argument("--without-work", action="store_true", help="restore the access alone")
+        parser.add_argument("--dry-run", action="store_true", help="say what it would do, and do nothing")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        project = self.project(options)
+        member = project.memberships.select_related("project").filter(pseudonym=options["pseudonym"]).first()
+        if member is None:
+            raise Refused(f"Nobody in this project goes by “{options['pseudonym']}”.")
+        answer: dict[str, Any] = {"annotator": member.pseudonym, "act": options["act"]}
+        self.answer({**answer, **_do(member, _exclusion(project, options), options)})
+
+
+def read_scope(text: str) -> tuple[str, str]:
+    """none, all, since:2026-03-01 or batch:2. Raises Refused for anything else."""
+    name, _, value = text.partition(":")
+    if name not in Scope.values or bool(value) != (name in (Scope.SINCE, Scope.BATCH)):
+        raise Refused(f"“{text}” is none of none, all, since:DATE and batch:N.")
+    if name == Scope.BATCH and not (value.isascii() and value.isdigit() and len(value) < 10):
+        raise Refused(f"“{value}” is no number of a batch.")
+    if name == Scope.SINCE:
+        try:
+            datetime.fromisoformat(value)
+        except ValueError as error:
+            raise Refused(f"“{value}” is no day; write 2026-03-01.") from error
+    return name, value
+
+
+def _exclusion(project: Project, options: dict[str, Any]) -> Exclusion:
+    name, value = options["exclude"]
+    since = batch = None
+    if name == Scope.SINCE:
+        since = datetime.fromisoformat(value)
+        since = since if since.tzinfo else since.replace(tzinfo=UTC)
+    if name == Scope.BATCH:
+        batch = Batch.objects.filter(project=project, number=int(value)).first()
+        if batch is None:
+            raise Refused(f"This project has no batch {value}.")
+    return Exclusion(scope=Scope(name), since=since, batch=batch, reopens=options["reopen"])
+
+
+def _do(member: Membership, exclusion: Exclusion, options: dict[str, Any]) -> dict[str, Any]:
+    act, why, is_dry = options["act"], options["why"], options["dry_run"]
+    if act == "remove":
+        plan = standing.plan_removal(target=member, exclusion=exclusion)
+        if not is_dry:
+            plan = standing.remove(
+                target=member, actor=None, why=why, exclusion=exclusion, reopen_batches=options["reopen_batches"]
+            )
+        return {
+            "assignments_excluded": plan.n_assignments,
+            "judgments_excluded": plan.n_judgments,
+            "places_opened": plan.n_places,
+            "closed_batches": [batch.number for batch in plan.closed_batches],
+        }
+    if act == "restore":
+        done = standing.plan_restoring(target=member)
+        if not is_dry:
+            done = standing.restore(target=member, actor=None, why=why, with_work=not options["without_work"])
+        return {"assignments_counted": done.n_counted, "assignments_surplus": done.n_surplus}
+    if not is_dry and act == "warn":
+        standing.warn(target=member, actor=None, text=why)
+    elif not is_dry:
+        standing.suspend(target=member, actor=None, why=why)
+    return {}

@@ -1,0 +1,69 @@
+"""Shortfalls: judgments that a batch will not get by itself, because their places stay taken."""
+
+from dataclasses import dataclass
+
+from django.db import connection
+
+from annotate.models import Batch
+
+N_SHOWN = 50
+
+
+@dataclass(frozen=True)
+class Missing:
+    """Work on one HIT whose judgments do not count though its place is taken; all of it, or single ones set aside."""
+
+    uuid: str
+    hit_number: int
+    pseudonym: str
+    n_judgments: int
+    reason: str
+    is_whole: bool
+
+
+@dataclass(frozen=True)
+class Shortfall:
+    """What a batch lacks: assignments left out that keep their place, and single judgments set aside."""
+
+    n_assignments: int
+    n_set_aside: int
+    n_withdrawn: int
+    missing: tuple[Missing, ...]
+
+    def __bool__(self) -> bool:
+        return bool(self.n_assignments or self.n_set_aside or self.n_withdrawn)
+
+
+def shortfall_of(batch: Batch) -> Shortfall:
+    """Count them, and name the first; withdrawn candidates are counted beside, for they are not wanted any more."""
+    with connection.cursor() as cursor:
+        cursor.execute(_MISSING, {"batch": batch.pk, "n": N_SHOWN})
+        rows = cursor.fetchall()
+        cursor.execute(
+            """SELECT count(*) FROM annotate_item i JOIN annotate_hit h ON h.id = i.hit_id
+               WHERE h.batch_id = %s AND i.control = 'none' AND i.retired_at IS NOT NULL""",
+            [batch.pk],
+        )
+        n_withdrawn = cursor.fetchone()[0]
+    missing = tuple(Missing(str(row[0]), *row[1:6]) for row in rows)
+    n_assignments, n_set_aside = rows[0][6:] if rows else (0, 0)
+    return Shortfall(int(n_assignments), int(n_set_aside), n_withdrawn, missing)
+
+
+_MISSING = """
+WITH missing AS (
+    SELECT a.uuid, h.number, m.pseudonym, cardinality(a.layout) AS n, a.mark_reason AS reason, true AS is_whole, a.id
+    FROM annotate_hit h JOIN annotate_assignment a ON a.hit_id = h.id AND a.mark = 'excluded' AND a.holds_place
+    JOIN projects_membership m ON m.id = a.annotator_id
+    WHERE h.batch_id = %(batch)s AND h.purpose = 'work'
+    UNION ALL
+    SELECT a.uuid, h.number, m.pseudonym, count(DISTINCT j.item_id), '', false, a.id
+    FROM annotate_hit h JOIN annotate_assignment a ON a.hit_id = h.id
+    JOIN annotate_judgment j ON j.assignment_id = a.id AND j.not_counted_reason = 'set aside'
+    JOIN projects_membership m ON m.id = a.annotator_id
+    WHERE h.batch_id = %(batch)s AND h.purpose = 'work' AND a.holds_place AND a.mark <> 'excluded'
+    GROUP BY a.id, h.number, m.pseudonym)
+SELECT uuid, number, pseudonym, n, reason, is_whole,
+       count(*) FILTER (WHERE is_whole) OVER (), coalesce(sum(n) FILTER (WHERE NOT is_whole) OVER (), 0)
+FROM missing ORDER BY number, id LIMIT %(n)s
+"""

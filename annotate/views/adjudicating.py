@@ -1,0 +1,123 @@
+"""The candidates on which annotators differ most, side by side, and the score that a manager settles on."""
+
+from django.contrib import messages
+from django.http import HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.utils.http import url_has_allowed_host_and_scheme
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_POST, require_safe
+
+from annotate import adjudicating
+from annotate.acting_forms import AdjudicationForm
+from annotate.adjudicating import Differences
+from annotate.frames import criteria_in_use
+from annotate.models import Batch
+from annotate.views.lists import page_of, read_text, read_word
+from measures.rubric import Scale, ScaleKind
+from projects.access import ProjectRequest, Right, requires
+from projects.errors import Refused
+from projects.models import Candidate, Project
+from projects.snapshots import snapshot
+
+
+@requires(Right.READ)
+@never_cache
+@require_safe
+@snapshot()
+def adjudication_list(request: ProjectRequest, project: Project) -> HttpResponse:
+    criteria = {criterion.key: criterion for criterion in criteria_in_use(project)}
+    context = {
+        "criteria": list(criteria.values()),
+        "wins": adjudicating.does_win(project),
+        "can_manage": request.membership.can_manage,
+    }
+    if not criteria:
+        return render(request, "annotate/adjudication_list.html", context)
+    criterion = criteria[read_word(request, "criterion", criteria, next(iter(criteria)))]
+    state = read_word(request, "state", adjudicating.STATES, "waiting")
+    number = read_text(request, "batch")
+    batch = int(number) if number.isascii() and number.isdigit() and len(number) < 10 else None
+    page = page_of(request, Differences(project, criterion, state=state, batch=batch), 10)
+    ids = [row.candidate_id for row in page.object_list]
+    candidates = Candidate.objects.select_related("question__passage", "dataset").prefetch_related(
+        "question__references"
+    )
+    found = candidates.in_bulk(ids)
+    voices = adjudicating.voices_of(ids, criterion)
+    settled = adjudicating.adjudications_of(ids, criterion)
+    scale = Scale(kind=ScaleKind(criterion.kind), low=criterion.low, high=criterion.high)
+    context |= {
+        "page": page,
+        "rows": [
+            {
+                "row": row,
+                "candidate": found[row.candidate_id],
+                "voices": voices[row.candidate_id],
+                "settled": settled.get(row.candidate_id),
+            }
+            for row in page.object_list
+        ],
+        "criterion": criterion,
+        "points": list(scale.points) if scale.kind == ScaleKind.ORDINAL else [],
+        "state": state,
+        "states": list(adjudicating.STATES.items()),
+        "batch_number": batch,
+        "batches": Batch.objects.filter(project=project).only("number", "name"),
+    }
+    return render(request, "annotate/adjudication_list.html", context)
+
+
+@requires(Right.MANAGE)
+@require_POST
+def adjudication_settle(request: ProjectRequest, project: Project, pk: int) -> HttpResponse:
+    candidates = Candidate.objects.select_related("question__passage")
+    candidate = get_object_or_404(candidates, pk=pk, dataset__project=project)
+    criterion = next((each for each in criteria_in_use(project) if each.key == request.POST.get("criterion")), None)
+    form = AdjudicationForm(request.POST)
+    if criterion is None or not form.is_valid():
+        messages.error(request, "Give a score on the scale.")
+        return _back(request, project)
+    try:
+        if request.POST.get("act") == "take back":
+            adjudicating.take_back(project=project, actor=request.membership, candidate=candidate, criterion=criterion)
+            said = "Taken back. The annotators' scores stand."
+        else:
+            if form.cleaned_data["value"] is None:
+                raise Refused("Give a score on the scale.")
+            adjudicating.adjudicate(
+                project=project,
+                actor=request.membership,
+                candidate=candidate,
+                criterion=criterion,
+                value=form.cleaned_data["value"],
+                note=form.cleaned_data["note"],
+            )
+            said = "Settled."
+    except Refused as refusal:
+        messages.error(request, refusal.message)
+    else:
+        messages.success(request, said)
+    return _back(request, project)
+
+
+@requires(Right.MANAGE)
+@require_POST
+def adjudication_rule(request: ProjectRequest, project: Project) -> HttpResponse:
+    wins = request.POST.get("wins") == "1"
+    try:
+        adjudicating.set_rule(project=project, actor=request.membership, wins=wins)
+    except Refused as refusal:
+        messages.error(request, refusal.message)
+    else:
+        messages.success(
+            request,
+            "A settled score is the gold score now." if wins else "The gold score is the annotators' mean again.",
+        )
+    return redirect("annotate:adjudication-list", project.slug)
+
+
+def _back(request: ProjectRequest, project: Project) -> HttpResponse:
+    back = request.POST.get("next", "")
+    if url_has_allowed_host_and_scheme(back, allowed_hosts=None) and back.startswith("/"):
+        return redirect(back)
+    return redirect("annotate:adjudication-list", project.slug)

@@ -1,0 +1,120 @@
+"""The commands that act on annotators and approve work, and the shortfall that a batch page lists."""
+
+import json
+from collections.abc import Callable
+from datetime import timedelta
+from io import StringIO
+from typing import Any
+
+import pytest
+from django.core.management import CommandError, call_command
+from django.test import Client
+from django.utils import timezone
+
+from annotate import deciding, standing, withdrawing
+from annotate.models import Assignment, Batch, Notice
+from annotate.shortfalls import shortfall_of
+from annotate.standing import Exclusion, Scope
+from projects.models import Candidate, LogEntry, Membership, Project, User
+from tests.annotate.settled import assert_sound, rate
+from tests.annotate.work import open_batch
+
+pytestmark = pytest.mark.django_db
+SignIn = Callable[[Membership | User], Client]
+
+
+@pytest.fixture
+def batch(project: Project) -> Batch:
+    return open_batch(project, n_hits=3, judgments=1, cents_per_hit=40)
+
+
+def run(name: str, *arguments: str) -> dict[str, Any]:
+    out = StringIO()
+    call_command(name, *arguments, "--project", "bridges", "--json", stdout=out)
+    answer: dict[str, Any] = json.loads(out.getvalue())
+    return answer
+
+
+def test_an_annotator_is_removed_and_restored_by_command(batch: Batch, annotator: Membership) -> None:
+    rate(annotator, 2)
+    removal = ("standing", annotator.pseudonym, "remove", "--why", "Poor.", "--exclude", "all", "--reopen")
+    expected = {
+        "annotator": annotator.pseudonym,
+        "act": "remove",
+        "assignments_excluded": 2,
+        "judgments_excluded": 6,
+        "places_opened": 2,
+        "closed_batches": [],
+    }
+    assert run(*removal, "--dry-run") == expected
+    assert LogEntry.objects.count() == 0
+    assert run(*removal) == expected
+    back = run("standing", annotator.pseudonym, "restore", "--why", "A mistake.")
+    assert (back["assignments_counted"], back["assignments_surplus"]) == (2, 0)
+    run("standing", annotator.pseudonym, "suspend", "--why", "To be looked at.")
+    annotator.refresh_from_db()
+    assert annotator.standing == "suspended"
+    run("standing", annotator.pseudonym, "warn", "--why", "Please read.")
+    assert Notice.objects.get().text == "Please read."
+    assert LogEntry.objects.filter(actor=None).count() == 4
+    assert_sound()
+
+
+@pytest.mark.parametrize(
+    ("scope", "n"), [("none", 0), ("batch:{n}", 2), ("since:2020-01-01", 2), ("since:2999-01-01", 0)]
+)
+def test_what_a_removal_leaves_out(batch: Batch, annotator: Membership, scope: str, n: int) -> None:
+    rate(annotator, 2)
+    exclude = scope.format(n=batch.number)
+    done = run("standing", annotator.pseudonym, "remove", "--why", "Poor.", "--exclude", exclude)
+    assert (done["assignments_excluded"], done["places_opened"]) == (n, 0)
+    assert_sound()
+
+
+@pytest.mark.parametrize("wrong", ["some", "all:1", "batch", "batch:x", "since:soon"])
+def test_a_wrong_scope_is_wrong_use(batch: Batch, annotator: Membership, wrong: str) -> None:
+    with pytest.raises(CommandError, match=wrong.partition(":")[2] or wrong):
+        run("standing", annotator.pseudonym, "remove", "--why", "Poor.", "--exclude", wrong)
+
+
+def test_whoever_is_not_there_is_refused(batch: Batch, annotator: Membership) -> None:
+    with pytest.raises(CommandError, match="Nobody"):
+        run("standing", "a-nobody22", "remove", "--why", "Poor.")
+    with pytest.raises(CommandError, match="no batch 99999"):
+        run("standing", annotator.pseudonym, "remove", "--why", "Poor.", "--exclude", "batch:99999")
+
+
+def test_work_is_approved_by_command(batch: Batch, annotator: Membership) -> None:
+    old, new = rate(annotator, 2)
+    Assignment.objects.filter(pk=old.pk).update(submitted_at=timezone.now() - timedelta(days=9))
+    assert run("approve", "--older-than", "7", "--dry-run") == {"assignments_waiting": 1, "cents": 40}
+    assert run("approve", "--older-than", "7") == {"assignments_approved": 1}
+    new.refresh_from_db()
+    assert new.state == "submitted"
+    assert run("approve") == {"assignments_approved": 1}
+    with pytest.raises(CommandError, match="number of days"):
+        run("approve", "--older-than", "-1")
+
+
+def test_a_batch_lists_what_it_will_not_get_by_itself(
+    project: Project, batch: Batch, annotator: Membership, manager: Membership, client_of: SignIn
+) -> None:
+    assert not shortfall_of(batch)
+    first, second, third = rate(annotator, 3)
+    deciding.set_aside(project=project, actor=manager, assignment=first, place=0, is_counted=False, why="A slip.")
+    Assignment.objects.filter(pk__in=[first.pk, third.pk]).update(submitted_at=timezone.now() - timedelta(days=3))
+    since = Exclusion(scope=Scope.SINCE, since=timezone.now() - timedelta(days=1), reopens=False)
+    standing.remove(target=annotator, actor=manager, why="Straight lines.", exclusion=since)
+    found = shortfall_of(batch)
+    assert (found.n_assignments, found.n_set_aside, found.n_withdrawn) == (1, 1, 0)
+    assert {(each.uuid, each.is_whole, each.n_judgments) for each in found.missing} == {
+        (str(first.uuid), False, 1),
+        (str(second.uuid), True, 3),
+    }
+    candidate = Candidate.objects.filter(items__in=third.layout).order_by("pk")[0]
+    withdrawing.withdraw_candidate(project=project, actor=manager, candidate=candidate, why="Cut off.")
+    page = client_of(manager).get(f"/p/bridges/batches/{batch.number}/").content.decode()
+    assert "Straight lines." in page
+    assert f"/p/bridges/submitted/{second.uuid}/" in page
+    assert "1 candidate" in page
+    assert_sound()
