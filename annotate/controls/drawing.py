@@ -40,7 +40,7 @@ seen AS MATERIALIZED (
     FROM here JOIN annotate_hit h ON h.passage_id = here.passage_id
     JOIN annotate_assignment a ON a.hit_id = h.id AND a.annotator_id = %(me)s::bigint AND a.id <> here.id
     JOIN annotate_item i ON i.id = ANY(a.layout))
-SELECT p.id, p.control, p.made_from_id, p.shown_text, source.hit_id IS NOT DISTINCT FROM here.hit_id,
+SELECT p.id, p.question_id, p.control, p.made_from_id, p.shown_text, source.hit_id IS NOT DISTINCT FROM here.hit_id,
        EXISTS (
            SELECT 1 FROM seen s WHERE s.id = p.made_from_id AND s.rated_at IS NOT NULL AND %(distance)s::int <= 1 + (
                SELECT count(*) FROM annotate_assignment b
@@ -79,6 +79,7 @@ class Pooled(NamedTuple):
     """A control that may be shown: is its source in this very HIT, was it rated long enough ago, was it ever shown."""
 
     id: int
+    question_id: int
     control: str
     made_from: int | None
     text: str
@@ -135,7 +136,8 @@ def draw(
     """Put the planned controls into an assignment that was just taken; seeded by its uuid, so that none can be chosen.
 
     A degraded answer is shown only where the annotator rated its source `distance` HITs ago or more, or, with items
-    one at a time, where its source stands in the same HIT.
+    one at a time, where its source stands in the same HIT. Only questions that the HIT asks anyway get controls: an
+    item that stood alone under a question would be told at once.
     """
     with connection.cursor() as cursor:
         parameters = {"uuid": assignment_uuid, "me": annotator_id, "batch": batch_id, "distance": plan.distance}
@@ -148,7 +150,8 @@ def draw(
     drawn = Draw(hit_size - len(shown), {_plain(item.text) for item in shown}, rng)
     n_degraded = plan.n_degraded_by(dealt.n_work + 1, annotator_id) - dealt.n_degraded
     is_page = presentation == Batch.Presentation.PAGE
-    fresh = [control for control in pool if not control.is_seen]
+    questions = {item.question_id for item in shown}
+    fresh = [control for control in pool if not control.is_seen and control.question_id in questions]
     drawn.take((control for control in fresh if control.control == Control.KNOWN_ANSWER), plan.known_per_hit)
     if is_page:
         _draw_for_page(drawn, fresh, plan, n_degraded)

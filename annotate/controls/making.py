@@ -131,7 +131,7 @@ def _corpus(batch: Batch, seed: int) -> Corpus:
 
 
 def _known(plan: ControlPlan, corpus: Corpus, pool: Sequence[Item], criteria: Sequence[Criterion]) -> list[Known]:
-    """For each passage known answers for all its HITs, right and wrong ones by turns."""
+    """For each HIT known answers to its own questions, right and wrong ones by turns."""
     if not plan.known_per_hit:
         return []
     old = {(item.question_id, item.shown_text) for item in pool if item.control == Control.KNOWN_ANSWER}
@@ -139,17 +139,30 @@ def _known(plan: ControlPlan, corpus: Corpus, pool: Sequence[Item], criteria: Se
     made = []
     for passage, members in groupby(corpus.items, key=lambda item: item.passage_id):
         rows = list(members)
-        questions = list(dict.fromkeys(row.question_id for row in rows))
-        wanted = ceil(SPARE * plan.known_per_hit * len({row.hit_id for row in rows}))
-        wanted -= sum(live.get(question, 0) for question in questions)
-        if wanted <= 0:
-            continue
         rng = _rng(plan, passage)
         foreign = [text for other, text in corpus.elsewhere if other != passage]
-        references = {question: corpus.references.get(question, []) for question in questions}
+        references = {row.question_id: corpus.references.get(row.question_id, []) for row in rows}
         sides = known_of_passage(references, rng.sample(foreign, min(len(foreign), 20)), criteria)
-        made += _by_turns([[k for k in side if (k.question_id, k.text) not in old] for side in sides], wanted, rng)
+        for _, hit in groupby(rows, key=lambda row: row.hit_id):
+            questions = list(dict.fromkeys(row.question_id for row in hit))
+            wanted = ceil(SPARE * plan.known_per_hit) - _use_up(live, questions, ceil(SPARE * plan.known_per_hit))
+            new = [
+                [k for k in side if k.question_id in questions and (k.question_id, k.text) not in old] for side in sides
+            ]
+            found = _by_turns(new, wanted, rng)
+            old |= {(known.question_id, known.text) for known in found}
+            made += found
     return made
+
+
+def _use_up(live: dict[int, int], questions: Sequence[int], most: int) -> int:
+    """How many of the controls that are there already serve these questions; they serve no other HIT then."""
+    n = 0
+    for question in questions:
+        taken = min(live.get(question, 0), most - n)
+        live[question] = live.get(question, 0) - taken
+        n += taken
+    return n
 
 
 def _by_turns(sides: Sequence[list[Known]], n: int, rng: Random) -> list[Known]:

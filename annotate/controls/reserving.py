@@ -64,7 +64,8 @@ FROM rated r JOIN annotate_item p ON p.made_from_id = r.id AND p.pool_of_id = %(
 WHERE %(degraded)s AND p.accepted_at IS NOT NULL AND p.retired_at IS NULL
   AND NOT EXISTS (SELECT 1 FROM asked_again s WHERE s.made_from_id = r.id AND s.control = 'degraded')
   AND NOT EXISTS (
-      SELECT 1 FROM annotate_hit h WHERE h.passage_id = r.passage_id AND h.batch_id = %(batch)s AND h.purpose = 'work'
+      SELECT 1 FROM annotate_hit h JOIN annotate_item i ON i.hit_id = h.id AND i.question_id = p.question_id
+      WHERE h.passage_id = r.passage_id AND h.batch_id = %(batch)s AND h.purpose = 'work'
         AND h.places_open > 0 AND NOT EXISTS (
             SELECT 1 FROM annotate_assignment a WHERE a.hit_id = h.id AND a.annotator_id = %(me)s))
 ORDER BY 1, 2, 3

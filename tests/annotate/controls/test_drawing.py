@@ -76,12 +76,13 @@ def test_only_accepted_controls_are_shown(project: Project, annotator: Membershi
 def test_degraded_items_come_after_their_source_in_another_hit(
     project: Project, annotator: Membership, distance: int
 ) -> None:
-    make_places(project, n_passages=4, n_questions=3, n_candidates=5)
+    make_places(project, n_passages=4, n_questions=1, n_candidates=15)
     make_controlled(project, ControlPlan(degraded_per_hit=1, distance=distance), hit_size=6)
     done = work(annotator)
     n_degraded = assert_degraded_rule(done, distance)
     n_work = sum(assignment.hit.purpose == Purpose.WORK for assignment in done)
     assert n_work == 12
+    assert all(len({item.question_id for item in items_of(assignment)}) == 1 for assignment in done)
     assert n_work - 5 <= n_degraded <= n_work
     assert any(kinds(a)[Control.DEGRADED] for a in done if a.hit.purpose == Purpose.WORK)
     assert_equation()
