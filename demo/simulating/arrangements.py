@@ -12,7 +12,7 @@ PLANS = {
     1: ControlPlan(known_per_hit=1),
     2: ControlPlan(known_per_hit=1, degraded_per_hit=0.75, repeats=2, repeats_every=8, jitter=0),
 }
-"""By controls per HIT: one known answer; and on average three quarters of a degraded answer and a quarter of a repeated one."""
+"""By controls per HIT: one known answer; and on average 0.75 degraded and 0.25 repeated answers besides."""
 CONTROLS = {
     0: "none",
     1: "one known answer in each HIT",
