@@ -2,7 +2,21 @@
 
 from django.contrib import admin
 
-from annotate.models import Assignment, Batch, Draft, Hit, Import, Item, Judgment, LedgerEntry, Payment, Remark
+from annotate.models import (
+    Assignment,
+    Attempt,
+    Batch,
+    Draft,
+    Hit,
+    Import,
+    Item,
+    Judgment,
+    LedgerEntry,
+    Payment,
+    Qualification,
+    QualificationTest,
+    Remark,
+)
 from projects.admin import Inspected
 
 
@@ -74,3 +88,28 @@ class LedgerEntryAdmin(Inspected):
 class PaymentAdmin(Inspected):
     list_display = ("project", "number", "cents", "n_annotators", "made_by", "made_at")
     list_select_related = ("project", "made_by")
+
+
+@admin.register(QualificationTest)
+class QualificationTestAdmin(Inspected):
+    list_display = ("project", "state", "rubric", "pass_share", "max_attempts", "opened_at")
+    list_filter = ("state",)
+    list_select_related = ("project", "rubric")
+
+
+@admin.register(Attempt)
+class AttemptAdmin(Inspected):
+    list_display = ("uuid", "annotator", "purpose", "n", "state", "n_right", "started_at", "finished_at")
+    list_filter = ("state", "purpose")
+    list_select_related = ("annotator",)
+    search_fields = ("=uuid", "annotator__pseudonym")
+    raw_id_fields = ("annotator",)
+
+
+@admin.register(Qualification)
+class QualificationAdmin(Inspected):
+    list_display = ("annotator", "is_qualified", "rubric", "since", "until")
+    list_filter = ("is_qualified",)
+    list_select_related = ("annotator", "rubric")
+    search_fields = ("annotator__pseudonym",)
+    raw_id_fields = ("annotator",)

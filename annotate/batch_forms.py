@@ -256,6 +256,34 @@ class WantedForm(forms.Form):
             raise ValidationError(refusal.message) from refusal
 
 
+class CapsForm(forms.Form):
+    """What one annotator may rate of a batch, at most; an empty field sets no cap."""
+
+    per_annotator = forms.IntegerField(
+        label="HITs for one annotator, at most", required=False, min_value=1, max_value=2**31 - 1
+    )
+    per_day = forms.IntegerField(
+        label="HITs for one annotator a day, at most", required=False, min_value=1, max_value=2**31 - 1
+    )
+    share_percent = forms.DecimalField(
+        label="Largest part of the HITs for one annotator, in per cent",
+        required=False,
+        min_value=Decimal("0.01"),
+        max_value=Decimal(100),
+        max_digits=5,
+        decimal_places=2,
+    )
+
+    @staticmethod
+    def initial_of(batch: Batch) -> dict[str, Any]:
+        share = batch.max_share
+        return {
+            "per_annotator": batch.max_hits_per_annotator,
+            "per_day": batch.max_hits_per_day,
+            "share_percent": None if share is None else f"{(Decimal(str(share)) * 100).normalize():f}",
+        }
+
+
 class StateForm(forms.Form):
     act = forms.ChoiceField(
         choices=[(act, act) for act in ("open", "pause", "close", "reopen", "archive", "delete", "pin")]

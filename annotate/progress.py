@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from django.db import connection
 
 from annotate.models import Batch
+from annotate.qualifying.admissions import gate
 
 N_HITS_LOOKED_AT = 2_000
 N_NUMBERS_SHOWN = 12
@@ -35,7 +36,13 @@ class Progress:
 
     @property
     def is_complete(self) -> bool:
+        """No place is open, and none is in hand that could come back."""
         return self.n_wanted > 0 and self.n_done == self.n_wanted
+
+    @property
+    def is_all_in_hand(self) -> bool:
+        """No place is open, but some that are taken are still to be handed in."""
+        return self.n_wanted > 0 and not self.n_open and self.n_held > 0
 
 
 @dataclass(frozen=True)
@@ -53,8 +60,9 @@ class Speed:
 
 @dataclass(frozen=True)
 class Stuck:
-    """Open places that no active annotator may take, and why."""
+    """Open places that no active, qualified annotator may take, and why; `kind` tells what can be done."""
 
+    kind: str
     reason: str
     n_places: int
     n_hits: int
@@ -104,11 +112,12 @@ def speed_of(batch: Batch, progress: Progress) -> Speed:
     return Speed(n_recent, hours, progress.n_left / (n_recent / hours) if n_recent and progress.n_left else None)
 
 
-_STUCK = """
+_STUCK = f"""
 WITH annotator AS MATERIALIZED (
     SELECT m.id,
            NOT b.has_named_annotators OR EXISTS (
                SELECT 1 FROM annotate_batchannotator n WHERE n.batch_id = b.id AND n.annotator_id = m.id) AS is_asked,
+           {gate(batch="b", annotator="m.id")} AS is_qualified,
            (b.max_hits_per_annotator IS NULL OR worked.n < b.max_hits_per_annotator)
                AND (b.max_share IS NULL OR worked.n < greatest(1, floor(b.max_share * b.n_hits))) AS is_below_caps
     FROM annotate_batch b
@@ -134,17 +143,20 @@ counted AS (
     SELECT h.number, h.places_open,
            (SELECT count(*) FROM annotator) AS active,
            (SELECT count(*) FROM annotator WHERE is_asked) AS asked,
-           (SELECT count(*) FROM annotator WHERE is_asked AND is_below_caps) AS able,
+           (SELECT count(*) FROM annotator WHERE is_asked AND is_qualified) AS fit,
+           (SELECT count(*) FROM annotator WHERE is_asked AND is_qualified AND is_below_caps) AS able,
            count(w.id) AS served_active,
            count(w.id) FILTER (WHERE w.is_asked) AS served_asked,
-           count(w.id) FILTER (WHERE w.is_asked AND w.is_below_caps) AS served_able
+           count(w.id) FILTER (WHERE w.is_asked AND w.is_qualified) AS served_fit,
+           count(w.id) FILTER (WHERE w.is_asked AND w.is_qualified AND w.is_below_caps) AS served_able
     FROM looked_at h
     LEFT JOIN (served s JOIN annotator w ON w.id = s.annotator_id) ON s.hit_id = h.id
     GROUP BY h.id, h.number, h.places_open),
 stuck AS (
     SELECT number, places_open - (able - served_able) AS n,
            CASE WHEN active = 0 THEN 'nobody'
-                WHEN places_open <= asked - served_asked THEN 'caps'
+                WHEN places_open <= fit - served_fit THEN 'caps'
+                WHEN places_open <= asked - served_asked THEN 'unqualified'
                 WHEN asked = 0 THEN 'named gone'
                 WHEN places_open <= active - served_active THEN 'named'
                 ELSE 'served' END AS reason
@@ -162,12 +174,13 @@ _REASONS = {
     "named gone": "Only named annotators may take them, and none of those is active.",
     "named": "Only named annotators may take them, and every one who is active has been given them before.",
     "served": "Every active annotator has been given them before. More annotators are needed, or fewer judgments.",
+    "unqualified": "Annotators who could still take them have not passed the qualification test.",
     "caps": "Annotators who could still take them have reached this batch's cap on HITs.",
 }
 
 
 def stuck_places(batch: Batch, *, limit: int = N_HITS_LOOKED_AT) -> StuckPlaces:
-    """Find open places that no active annotator may take.
+    """Find open places of work that no active, qualified annotator may take.
 
     Looks at so many HITs at most, those first that were served most often: they run out of people first.
     A cap for the day passes by itself, so it makes no place stuck; whoever let a HIT expire may take it up again.
@@ -176,6 +189,10 @@ def stuck_places(batch: Batch, *, limit: int = N_HITS_LOOKED_AT) -> StuckPlaces:
         cursor.execute(_STUCK, {"batch": batch.pk, "limit": limit, "shown": N_NUMBERS_SHOWN})
         rows = cursor.fetchall()
     n_open_hits, n_looked_at = next((int(row[1]), int(row[4])) for row in rows if row[0] is None)
-    found = [Stuck(_REASONS[row[0]], int(row[1]), int(row[2]), list(row[3])) for row in rows if row[0] is not None]
+    found = [
+        Stuck(kind, _REASONS[kind], int(n_places), int(n_hits), list(numbers))
+        for kind, n_places, n_hits, numbers, _ in rows
+        if kind is not None
+    ]
     found.sort(key=lambda stuck: -stuck.n_places)
     return StuckPlaces(sum(stuck.n_places for stuck in found), found, n_looked_at, n_open_hits)

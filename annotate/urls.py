@@ -45,6 +45,7 @@ urlpatterns = [
     path("p/<slug:slug>/batches/new/", batches.batch_new, name="batch-new"),
     path("p/<slug:slug>/batches/<int:number>/", batches.batch_show, name="batch-show"),
     path("p/<slug:slug>/batches/<int:number>/state/", batches.batch_state, name="batch-state"),
+    path("p/<slug:slug>/batches/<int:number>/caps/", batches.batch_caps, name="batch-caps"),
     path("p/<slug:slug>/batches/<int:number>/judgments/", batches.batch_wanted, name="batch-wanted"),
     path("p/<slug:slug>/batches/<int:number>/controls/", controls.control_list, name="batch-controls"),
     path("p/<slug:slug>/batches/<int:number>/controls/plan/", controls.control_plan, name="control-plan"),

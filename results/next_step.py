@@ -82,7 +82,7 @@ def _make_batch(course: Course) -> NextStep | None:
         return None
     return NextStep(
         "Make a batch",
-        "Choose candidates and how often each is to be judged; you see how many HITs and hours that is before it is made.",
+        "Choose candidates and how often each is to be judged; you see the HITs and hours before it is made.",
         reverse("annotate:batch-new", args=[course.project.slug]),
         "Make a batch",
     )

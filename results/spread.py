@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from django.db import connection
 from django.db.models import Count, Q
@@ -74,7 +75,7 @@ class Remarks:
 
 def measure_spread(batch: Batch, criterion: CriterionInUse) -> Spread:
     """Items with two counted ratings or more; nothing is turned, as a difference has no direction."""
-    parameters = {
+    parameters: dict[str, Any] = {
         "batch": batch.pk,
         "criteria": list(criterion.ids),
         "width": float(criterion.high - criterion.low),

@@ -10,6 +10,8 @@ from projects.models import Membership, Project, User
 from tests.factories import make_membership, make_project, make_user
 
 Role = Membership.Role
+SignIn = Callable[[Membership | User], Client]
+"""What `client_of` gives: a client that is signed in as somebody."""
 
 
 @pytest.fixture
@@ -55,7 +57,7 @@ def quick_passwords(settings: Settings) -> None:
 
 
 @pytest.fixture
-def client_of() -> Callable[[Membership | User], Client]:
+def client_of() -> SignIn:
     """A browser in which this person is signed in; its POSTs need no CSRF token."""
 
     def sign_in(person: Membership | User) -> Client:

@@ -25,8 +25,8 @@ from projects.access import Policy, Right
 from projects.importing import Kind
 from projects.models import Membership, Project, Pulse, User
 from tests import factories
-from tests.annotate.money import earn
 from tests.annotate.checking_work import quality_samples
+from tests.annotate.money import earn
 from tests.annotate.qualification.making import path_samples
 from tests.annotate.settled import acting_samples
 from tests.routes import Route, all_routes

@@ -22,10 +22,10 @@ from tests import counting
 from tests.annotate.work import answered
 from tests.counting import Truth, ask, ask_one, judgments
 from tests.factories import make_batch, make_corpus, make_membership, make_project
+from tests.people import SignIn
 from tests.results.rows import answer
 from tests.screens import Screen, number, numbers, read
 
-SignIn = Callable[[Membership], Client]
 See = Callable[..., Screen]
 Write = Callable[[], Any]
 Look = Callable[[], Any]

@@ -2,7 +2,6 @@
 
 import html
 import re
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -15,11 +14,11 @@ from projects.models import Membership, Project, User
 from tests import counting
 from tests.factories import make_batch, make_corpus
 from tests.pages import addresses, samples_of
+from tests.people import SignIn
 from tests.results.rows import take_file
 
 pytestmark = pytest.mark.django_db
 
-SignIn = Callable[[Membership], Client]
 
 MONEY = re.compile(
     r"(?<!per )\bcents?\b|\$|\bpay|\bpaid\b|\bunpaid\b|\bearn|\bmoney\b|\bbonus|\bdollars?\b", re.IGNORECASE

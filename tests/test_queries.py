@@ -1,6 +1,5 @@
 """No page asks the database many questions, however much there is to show."""
 
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -12,11 +11,10 @@ from projects import inviting
 from projects.models import Membership, Project, User
 from tests import counting
 from tests.pages import addresses, samples_of
+from tests.people import SignIn
 
 MOST_QUERIES = 20
 LEAST_PAGES = 45
-
-SignIn = Callable[[Membership], Client]
 
 
 @pytest.mark.django_db

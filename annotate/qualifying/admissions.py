@@ -126,7 +126,8 @@ def admissions_for(annotators: Iterable[Membership]) -> dict[int, Admission]:
         return {}
     qualifications = Qualification.objects.in_bulk(tested)
     attempts: dict[int, list[Attempt]] = {}
-    for attempt in Attempt.objects.filter(annotator__in=tested, purpose=Purpose.TEST).order_by("pk"):
+    tried = Attempt.objects.filter(annotator__in=tested, purpose=Purpose.TEST).defer("draft", "answers", "layout")
+    for attempt in tried.order_by("pk"):
         attempts.setdefault(attempt.annotator_id, []).append(attempt)
     grants: dict[int, Grant] = {}
     for grant in Grant.objects.filter(annotator__in=tested).order_by("pk"):

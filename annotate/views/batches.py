@@ -11,7 +11,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from annotate import steering, trials
-from annotate.batch_forms import NewBatchForm, StateForm, WantedForm
+from annotate.batch_forms import CapsForm, NewBatchForm, StateForm, WantedForm
 from annotate.batching import create_batch, plan
 from annotate.models import Assignment, Batch, Hit, Item, QualificationTest
 from annotate.progress import progress_of, speed_of, stuck_places
@@ -197,6 +197,30 @@ def batch_wanted(request: ProjectRequest, project: Project, number: int) -> Http
         return _render_wanted(request, batch, WantedForm(request.GET))
     chosen = ", ".join(request.GET.getlist("hit"))
     return _render_wanted(request, batch, WantedForm(initial={"judgments": batch.judgments, "hits": chosen}))
+
+
+@requires(Right.MANAGE)
+@require_http_methods(["GET", "HEAD", "POST"])
+def batch_caps(request: ProjectRequest, project: Project, number: int) -> HttpResponse:
+    batch = _batch(project, number)
+    form = CapsForm(request.POST or None, initial=CapsForm.initial_of(batch))
+    if request.method == "POST" and form.is_valid():
+        share = form.cleaned_data["share_percent"]
+        try:
+            steering.change_caps(
+                batch=batch,
+                actor=request.membership,
+                per_annotator=form.cleaned_data["per_annotator"],
+                per_day=form.cleaned_data["per_day"],
+                share=None if share is None else float(share / 100),
+            )
+        except Refused as refusal:
+            form.add_error(None, refusal.message)
+        else:
+            messages.success(request, "The caps are changed.")
+            return redirect("annotate:batch-show", project.slug, number)
+    status = UNPROCESSABLE if form.is_bound and form.errors else 200
+    return render(request, "annotate/batch_caps.html", {"batch": batch, "form": form}, status=status)
 
 
 def _want(request: ProjectRequest, batch: Batch, form: WantedForm) -> str:

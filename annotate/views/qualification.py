@@ -135,7 +135,8 @@ def qualification_rubric(request: ProjectRequest, project: Project) -> HttpRespo
 def qualification_attempts(request: ProjectRequest, project: Project) -> HttpResponse:
     test = test_or_404(project)
     state, asked = read_word(request, "state", STATES), read_text(request, "q")
-    attempts = Attempt.objects.filter(test=test).select_related("test", "annotator").order_by("-started_at", "-pk")
+    attempts = Attempt.objects.filter(test=test).defer("draft", "answers").select_related("test", "annotator")
+    attempts = attempts.order_by("-started_at", "-pk")
     has_any = attempts.exists()
     if state:
         attempts = attempts.filter(STATES[state])

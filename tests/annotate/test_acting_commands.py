@@ -1,26 +1,24 @@
 """The commands that act on annotators and approve work, and the shortfall that a batch page lists."""
 
 import json
-from collections.abc import Callable
 from datetime import timedelta
 from io import StringIO
 from typing import Any
 
 import pytest
 from django.core.management import CommandError, call_command
-from django.test import Client
 from django.utils import timezone
 
 from annotate import deciding, standing, withdrawing
 from annotate.models import Assignment, Batch, Notice
 from annotate.shortfalls import shortfall_of
 from annotate.standing import Exclusion, Scope
-from projects.models import Candidate, LogEntry, Membership, Project, User
+from projects.models import Candidate, LogEntry, Membership, Project
 from tests.annotate.settled import assert_sound, rate
 from tests.annotate.work import open_batch
+from tests.people import SignIn
 
 pytestmark = pytest.mark.django_db
-SignIn = Callable[[Membership | User], Client]
 
 
 @pytest.fixture

@@ -2,11 +2,9 @@
 
 import csv
 import io
-from collections.abc import Callable
 from typing import Any
 
 import pytest
-from django.test import Client
 
 from annotate import adjudicating, judging
 from annotate.adjudicating import Differences
@@ -15,15 +13,15 @@ from annotate.frames import CriterionInUse, Scope, criteria_in_use
 from annotate.models import Adjudication, Batch, Item, QualityRules
 from measures.rubric import Level
 from projects.errors import Refused
-from projects.models import Candidate, LogEntry, Membership, Project, User
+from projects.models import Candidate, LogEntry, Membership, Project
 from results.agreeing import measure_agreement
 from results.exporting import Choices, make_statement
 from results.exporting.streaming import write
 from tests.annotate.settled import claim
 from tests.annotate.work import open_batch
+from tests.people import SignIn
 
 pytestmark = pytest.mark.django_db
-SignIn = Callable[[Membership | User], Client]
 LIST = "/p/bridges/adjudication/"
 
 

@@ -1,5 +1,3 @@
-from collections.abc import Callable
-
 import pytest
 from django.db import connection
 from django.test import Client
@@ -12,10 +10,10 @@ from annotate.forms import Sent
 from annotate.models import Assignment, Batch, Draft, Hit, Remark
 from projects.models import LogEntry, Membership, Project, User
 from tests.factories import make_corpus, make_membership, make_project
+from tests.people import SignIn
 
 pytestmark = pytest.mark.django_db
 
-SignIn = Callable[[Membership | User], Client]
 CHOICE = {
     "kind": "full",
     "seed": "0",

@@ -2,12 +2,10 @@
 
 import json
 import uuid
-from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 
 import pytest
 from django.db import connection
-from django.test import Client
 from django.utils import timezone
 
 from annotate import serving
@@ -15,9 +13,9 @@ from annotate.models import Assignment, Draft
 from projects.models import Membership, Project
 from results.exporting.tables import utc
 from tests.annotate.work import fetch, open_batch
+from tests.people import SignIn
 
 pytestmark = pytest.mark.django_db
-SignIn = Callable[[Membership], Client]
 FORM = {f"a{place}-correctness": "4" for place in range(3)}
 
 

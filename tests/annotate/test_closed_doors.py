@@ -2,7 +2,6 @@
 
 import json
 import uuid
-from collections.abc import Callable
 
 import pytest
 from django.test import Client
@@ -12,9 +11,9 @@ from annotate import judging, serving
 from annotate.models import Assignment, Draft, Judgment
 from projects.models import Membership, Project, User
 from tests.annotate.work import assert_equation, fetch, open_batch
+from tests.people import SignIn
 
 pytestmark = pytest.mark.django_db
-SignIn = Callable[[Membership | User], Client]
 REASONS = {"suspended": "on hold", "removed": "has ended", "closed": "was closed", "demoted": "annotators rate HITs"}
 FORM = {"a0-correctness": "4", "a1-correctness": "2", "comment1": "half right", "flag2": "on", "cannot2": "unreadable"}
 

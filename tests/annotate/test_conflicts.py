@@ -2,10 +2,8 @@
 
 import re
 import uuid
-from collections.abc import Callable
 
 import pytest
-from django.test import Client
 
 from annotate import judging, serving
 from annotate.models import Assignment, Draft, Judgment, Remark
@@ -13,9 +11,9 @@ from measures.rubric import CriterionSpec, Level, Scale, ScaleKind
 from projects.models import Membership, Project
 from projects.rubrics import create_rubric
 from tests.annotate.work import fetch, open_batch
+from tests.people import SignIn
 
 pytestmark = pytest.mark.django_db
-SignIn = Callable[[Membership], Client]
 FIRST = {"a0-correctness": "4", "a1-correctness": "2", "comment1": "half right", "flag1": "on", "cannot2": "cut off"}
 LINE = re.compile(r'<th scope="row">(.*?)</th><td dir="auto">(.*?)</td><td dir="auto">(.*?)</td>')
 

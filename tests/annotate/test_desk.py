@@ -1,6 +1,5 @@
 """The desk: every project that somebody is in, what they can do there now, what they did and earned."""
 
-from collections.abc import Callable
 from datetime import timedelta
 
 import pytest
@@ -16,11 +15,11 @@ from projects.models import Membership, Project, User
 from tests.annotate.work import answered, open_batch
 from tests.counting import claim, submit
 from tests.factories import make_batch, make_corpus, make_membership, make_project, make_user
+from tests.people import SignIn
 from tests.screens import read
 
 pytestmark = pytest.mark.django_db
 
-SignIn = Callable[[Membership | User], Client]
 MOST_QUERIES = 20
 DESK = "/desk/"
 

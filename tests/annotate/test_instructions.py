@@ -1,15 +1,12 @@
-from collections.abc import Callable
-
 import pytest
-from django.test import Client
 
 from annotate import serving
 from annotate.models import Batch
 from projects.models import Instructions, Membership, Project
 from tests.annotate.work import open_batch
+from tests.people import SignIn
 
 pytestmark = pytest.mark.django_db
-SignIn = Callable[[Membership], Client]
 
 
 def version(project: Project, number: int) -> Instructions:

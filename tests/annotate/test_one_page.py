@@ -1,7 +1,6 @@
 """Items shown one at a time, as a browser without scripts uses them."""
 
 import re
-from collections.abc import Callable
 
 import pytest
 from django.test import Client
@@ -11,9 +10,9 @@ from annotate import serving
 from annotate.models import Assignment, Batch, Draft, Judgment
 from projects.models import Membership, Project
 from tests.annotate.work import open_batch
+from tests.people import SignIn
 
 pytestmark = pytest.mark.django_db
-ClientOf = Callable[[Membership], Client]
 
 
 @pytest.fixture
@@ -32,7 +31,7 @@ def shown(client: Client, url: str) -> list[str]:
     return re.findall(r'data-place="(\d+)"', client.get(url).content.decode())
 
 
-def test_each_page_shows_the_next_item_alone(client_of: ClientOf, annotator: Membership, url: str) -> None:
+def test_each_page_shows_the_next_item_alone(client_of: SignIn, annotator: Membership, url: str) -> None:
     client = client_of(annotator)
     for place in range(3):
         assert shown(client, url) == shown(client, url) == [str(place)]
@@ -46,7 +45,7 @@ def test_each_page_shows_the_next_item_alone(client_of: ClientOf, annotator: Mem
 
 
 def test_a_second_tab_cannot_change_what_the_first_has_answered(
-    client_of: ClientOf, annotator: Membership, url: str
+    client_of: SignIn, annotator: Membership, url: str
 ) -> None:
     client = client_of(annotator)
     client.post(url, {"place": 0, "a0-correctness": "2"})
@@ -60,7 +59,7 @@ def test_a_second_tab_cannot_change_what_the_first_has_answered(
 
 
 def test_an_item_without_an_answer_comes_back_with_what_was_written(
-    client_of: ClientOf, annotator: Membership, url: str
+    client_of: SignIn, annotator: Membership, url: str
 ) -> None:
     client = client_of(annotator)
     client.post(url, {"place": 0, "a0-correctness": "2"})
@@ -74,7 +73,7 @@ def test_an_item_without_an_answer_comes_back_with_what_was_written(
 
 @pytest.mark.parametrize("form", [{"place": 2, "a2-correctness": "4"}, {"a0-correctness": "4", "a1-correctness": "4"}])
 def test_what_comes_out_of_turn_leads_back_to_the_item(
-    client_of: ClientOf, annotator: Membership, url: str, form: dict[str, str]
+    client_of: SignIn, annotator: Membership, url: str, form: dict[str, str]
 ) -> None:
     client = client_of(annotator)
     response = client.post(url, form)
@@ -83,7 +82,7 @@ def test_what_comes_out_of_turn_leads_back_to_the_item(
     assert not Draft.objects.exists()
 
 
-def test_the_page_keeps_a_draft_of_the_item_it_shows(client_of: ClientOf, annotator: Membership, url: str) -> None:
+def test_the_page_keeps_a_draft_of_the_item_it_shows(client_of: SignIn, annotator: Membership, url: str) -> None:
     client = client_of(annotator)
     client.post(url, {"place": 0, "a0-correctness": "2"})
     sent = {"answers": {"0": {"correctness": [5, 1]}, "1": {"correctness": [3, 1]}}}

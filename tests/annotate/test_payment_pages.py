@@ -15,11 +15,10 @@ from annotate.models import LedgerEntry, Payment
 from projects.models import LogEntry, Membership, Project
 from tests.annotate.money import earn, paid_batch, submitted
 from tests.factories import make_membership
+from tests.people import SignIn
 from tests.screens import Screen, read
 
 pytestmark = pytest.mark.django_db
-
-SignIn = Callable[[Membership], Client]
 
 
 @pytest.fixture

@@ -1,13 +1,11 @@
 """Overlap plans over real batches: started, started twice, continued."""
 
 import json
-from collections.abc import Callable
 from io import StringIO
 from typing import Any
 
 import pytest
 from django.core.management import call_command
-from django.test import Client
 from django.urls import reverse
 
 from annotate import judging, serving, steering
@@ -21,8 +19,7 @@ from tests.annotate.test_trials import run_trial
 from tests.annotate.work import answered, assert_equation
 from tests.crowds import all_at_once
 from tests.factories import make_batch, make_corpus, make_membership, make_plan
-
-SignIn = Callable[[Membership], Client]
+from tests.people import SignIn
 
 RULES = (Rule("generative", "train", 1), Rule("span", "*", 2), Rule("generative", "*", 3))
 

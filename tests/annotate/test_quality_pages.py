@@ -13,11 +13,11 @@ from projects.models import LogEntry, Membership, Project
 from tests.annotate.checking_work import CONTRARY, GOOD, SAME, crew, noisy, work
 from tests.annotate.work import assert_equation, open_batch
 from tests.factories import make_membership
+from tests.people import SignIn
 from tests.screens import read
 
 pytestmark = pytest.mark.django_db
 
-ClientOf = Callable[[Membership], Client]
 State = Finding.State
 BASE = "/p/bridges/quality/"
 
@@ -30,7 +30,7 @@ def people(project: Project) -> list[Membership]:
 
 
 @pytest.fixture
-def office(client_of: ClientOf, manager: Membership) -> Client:
+def office(client_of: SignIn, manager: Membership) -> Client:
     return client_of(manager)
 
 
@@ -210,7 +210,7 @@ def test_a_review_is_blind_until_it_is_rated(office: Client, review: Review, ann
     assert_equation()
 
 
-def test_the_own_work_is_refused(client_of: ClientOf, project: Project, manager: Membership) -> None:
+def test_the_own_work_is_refused(client_of: SignIn, project: Project, manager: Membership) -> None:
     Membership.objects.filter(pk=manager.pk).update(is_annotator=True)
     manager.refresh_from_db()
     open_batch(project, n_hits=1)
@@ -225,9 +225,7 @@ def test_the_own_work_is_refused(client_of: ClientOf, project: Project, manager:
     assert review.state == Review.State.WAITING
 
 
-def test_a_second_reviewer_is_turned_away(
-    client_of: ClientOf, office: Client, owner: Membership, review: Review
-) -> None:
+def test_a_second_reviewer_is_turned_away(client_of: SignIn, office: Client, owner: Membership, review: Review) -> None:
     office.post(f"{BASE}reviews/{review.pk}/", rated(review))
     answer = client_of(owner).get(f"{BASE}reviews/{review.pk}/", follow=True).content.decode()
     assert "Another reviewer is at this review" in answer
@@ -241,7 +239,7 @@ def test_lists_ask_few_queries(
             office.get(BASE + path)
 
 
-def test_the_overview_says_what_waits(office: Client, people: list[Membership], client_of: ClientOf) -> None:
+def test_the_overview_says_what_waits(office: Client, people: list[Membership], client_of: SignIn) -> None:
     n_open = Finding.objects.filter(state=State.OPEN).count()
     shown = office.get("/p/bridges/").content.decode()
     assert f"{n_open} open findings" in shown

@@ -1,21 +1,18 @@
 """The pages on which managers warn, suspend, remove and restore, and what the annotator sees of it."""
 
-from collections.abc import Callable
-
 import pytest
-from django.test import Client
 from django.urls import reverse
 
 from annotate import standing, steering
 from annotate.models import Assignment, Batch, Notice
 from annotate.standing import Exclusion, Scope
-from projects.models import Membership, Project, User
+from projects.models import Membership, Project
 from tests.annotate.settled import assert_sound, claim, rate
 from tests.annotate.work import open_batch
+from tests.people import SignIn
 from tests.screens import read
 
 pytestmark = pytest.mark.django_db
-SignIn = Callable[[Membership | User], Client]
 
 
 @pytest.fixture

@@ -1,11 +1,9 @@
 """The pages of submitted work: the list, a decision on many, one assignment, and the annotator's answer."""
 
-from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 
 import pytest
-from django.test import Client
 from django.utils import timezone
 
 from annotate import deciding
@@ -14,10 +12,10 @@ from annotate.submitted import WorkFilter
 from projects.models import Membership, Project, User
 from tests.annotate.settled import assert_sound, claim, make_reserved, rate, send
 from tests.annotate.work import open_batch
+from tests.people import SignIn
 from tests.screens import read
 
 pytestmark = pytest.mark.django_db
-SignIn = Callable[[Membership | User], Client]
 LIST = "/p/bridges/submitted/"
 
 

@@ -1,13 +1,11 @@
 """The trial before a full collection: what becomes of it, and that the collection waits for it."""
 
 import json
-from collections.abc import Callable
 from io import StringIO
 from typing import Any
 
 import pytest
 from django.core.management import call_command
-from django.test import Client
 from django.urls import reverse
 
 from annotate import batching, judging, steering, trials
@@ -20,8 +18,7 @@ from projects.models import LogEntry, Membership, Project
 from tests.annotate.work import answered, assert_equation
 from tests.counting import claim
 from tests.factories import make_batch, make_corpus, make_membership, make_rubric
-
-SignIn = Callable[[Membership], Client]
+from tests.people import SignIn
 
 TRIAL = Batch.Kind.TRIAL
 

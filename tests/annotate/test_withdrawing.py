@@ -1,22 +1,19 @@
 """A broken candidate or passage withdrawn: in no layout made from now on, its judgments kept and not counted."""
 
-from collections.abc import Callable
-
 import pytest
-from django.test import Client
 
 from annotate import withdrawing
 from annotate.choosing import Selection, choose
 from annotate.models import Batch, Hit, Item, Judgment, Remark
 from projects.errors import Refused
-from projects.models import Candidate, LogEntry, Membership, Project, User
+from projects.models import Candidate, LogEntry, Membership, Project
 from tests.annotate.settled import assert_sound, claim, counters, rate, send
 from tests.annotate.work import open_batch
 from tests.factories import make_batch
+from tests.people import SignIn
 from tests.screens import read
 
 pytestmark = pytest.mark.django_db
-SignIn = Callable[[Membership | User], Client]
 
 
 @pytest.fixture

@@ -1,6 +1,5 @@
 import json
 import uuid
-from collections.abc import Callable
 
 import pytest
 from django.db import connection
@@ -11,9 +10,9 @@ from annotate import drafts, judging, serving
 from annotate.models import Assignment, Judgment
 from projects.models import Candidate, Membership, Passage, Project
 from tests.annotate.work import answered, assert_equation, fetch, open_batch
+from tests.people import SignIn
 
 pytestmark = pytest.mark.django_db
-SignIn = Callable[[Membership], Client]
 
 
 def form(n_items: int = 3, value: str = "4") -> dict[str, str]:

@@ -3,11 +3,9 @@
 import json
 import subprocess
 import sys
-from collections.abc import Callable
 
 import pytest
 from django.core.management import CommandError, call_command
-from django.test import Client
 from django.urls import reverse
 
 from config import env
@@ -18,8 +16,7 @@ from projects.models import LogEntry, Membership, Project, User
 from tests.crowds import all_at_once
 from tests.factories import make_user
 from tests.ground import environment
-
-SignIn = Callable[[Membership | User], Client]
+from tests.people import SignIn
 
 pytestmark = pytest.mark.django_db
 

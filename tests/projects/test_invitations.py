@@ -2,7 +2,6 @@
 
 import hashlib
 import re
-from collections.abc import Callable
 from datetime import timedelta
 
 import pytest
@@ -17,10 +16,10 @@ from projects.errors import Refused
 from projects.models import Guesses, Invitation, LogEntry, Membership, Project, User
 from tests.crowds import all_at_once
 from tests.factories import make_membership, make_user
+from tests.people import SignIn
 
 PASSWORD = "a quiet kettle sings"
 Role, Standing = Membership.Role, Membership.Standing
-SignIn = Callable[[Membership | User], Client]
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("quick_passwords")]
 

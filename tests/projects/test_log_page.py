@@ -16,6 +16,7 @@ from projects import log
 from projects.log_words import Named, words_of
 from projects.models import LogEntry, Membership, Project
 from tests.annotate.work import open_batch
+from tests.people import SignIn
 from tests.screens import Screen, read
 
 pytestmark = pytest.mark.django_db
@@ -40,7 +41,6 @@ def test_what_only_looks_like_a_moment_is_shown_as_it_is(
     assert shown in page.content.decode()
 
 
-SignIn = Callable[[Membership], Client]
 ROOT = Path(__file__).parents[2]
 RECORDED = re.compile(r"record\(\s*[^()]*?\"([a-z]+(?: [a-z]+)*)\"", re.DOTALL)
 

@@ -1,7 +1,6 @@
 """Changing a password, and links that reset one."""
 
 import re
-from collections.abc import Callable
 
 import pytest
 from django.contrib.auth.tokens import PasswordResetTokenGenerator
@@ -15,10 +14,10 @@ from projects.errors import Refused
 from projects.models import LogEntry, Membership, Project, User
 from tests.crowds import all_at_once
 from tests.factories import make_membership, make_project, make_user
+from tests.people import SignIn
 
 OLD, NEW = "correct horse battery", "a quiet kettle sings"
 Role = Membership.Role
-SignIn = Callable[[Membership | User], Client]
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("quick_passwords")]
 

@@ -1,11 +1,9 @@
 """Members: who may change whom, and the page that does it."""
 
-from collections.abc import Callable
 from threading import Thread
 
 import pytest
 from django.db import connection, transaction
-from django.test import Client
 from django.urls import reverse
 
 from projects import people
@@ -13,9 +11,9 @@ from projects.errors import Refused
 from projects.models import LogEntry, Membership, Project, User
 from tests.crowds import all_at_once
 from tests.factories import make_membership, make_user
+from tests.people import SignIn
 
 Role, Standing = Membership.Role, Membership.Standing
-SignIn = Callable[[Membership | User], Client]
 
 pytestmark = pytest.mark.django_db
 

@@ -1,18 +1,14 @@
 """New versions of the rubric and of the instructions."""
 
-from collections.abc import Callable
-
 import pytest
-from django.test import Client
 from django.urls import reverse
 
 from measures.rubric import CORRECTNESS
 from projects import revising, rubrics
 from projects.errors import Refused
-from projects.models import LogEntry, Membership, Project, User
+from projects.models import LogEntry, Membership, Project
 from tests.crowds import all_at_once
-
-SignIn = Callable[[Membership | User], Client]
+from tests.people import SignIn
 
 pytestmark = pytest.mark.django_db
 

@@ -1,17 +1,13 @@
 """The settings of pay: when HITs are approved by themselves, and the least that an hour should give."""
 
-from collections.abc import Callable
-
 import pytest
-from django.test import Client
 from django.urls import reverse
 
 from projects.forms.projects import SettingsForm
 from projects.models import LogEntry, Membership, Project
+from tests.people import SignIn
 
 pytestmark = pytest.mark.django_db
-
-SignIn = Callable[[Membership], Client]
 
 
 def save(owner: Membership, client_of: SignIn, **over: str) -> int:
@@ -43,7 +39,9 @@ def test_they_are_kept_shown_and_logged(
     page = client_of(owner).get(reverse("projects:project-settings", args=[project.slug])).content.decode()
     assert said in page
     assert ("$9.00" in page) is (floor == "900")
-    assert LogEntry.objects.get(act="change settings").after["approve_after_days"] == stored[0]
+    after = LogEntry.objects.get(act="change settings").after
+    assert after is not None
+    assert after["approve_after_days"] == stored[0]
 
 
 @pytest.mark.parametrize(

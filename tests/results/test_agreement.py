@@ -1,27 +1,25 @@
 """Agreement of a project: from the tables through the page and the command."""
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 from django.core.management import CommandError, call_command
-from django.test import Client
 from django.utils import timezone
 
 from annotate.frames import Scope, criteria_in_use, fetch_ratings
 from measures.agreement import Agreement, krippendorff_alpha
 from measures.rubric import Scale, ScaleKind
 from projects.importing import Kind
-from projects.models import Criterion, Membership, Project, User
+from projects.models import Criterion, Membership, Project
 from projects.rubrics import create_rubric, spec_of
 from results.management.commands.agreement import Command
 from tests.factories import make_candidates, make_corpus, make_membership, make_question, make_rubric
 from tests.measures.frames import CANONICAL
+from tests.people import SignIn
 from tests.results.rows import answer, canonical, judge, take_file
 
 PUBLISHED = {"nominal": 0.743, "ordinal": 0.815, "interval": 0.849, "ratio": 0.797}
-SignIn = Callable[[Membership | User], Client]
 
 
 def scope_of(project: Project, **over: Any) -> Scope:

@@ -1,9 +1,6 @@
 """The results of one batch: agreement, spread, and the items that annotators differ on most."""
 
-from collections.abc import Callable
-
 import pytest
-from django.test import Client
 from django.urls import reverse
 
 from annotate.frames import criteria_in_use
@@ -11,10 +8,9 @@ from annotate.models import Batch, Judgment, Remark
 from projects.models import Candidate, Membership, Project
 from results.spread import QUARTERS, measure_spread
 from tests.factories import make_corpus, make_membership
+from tests.people import SignIn
 from tests.results.rows import Ratings, judge
 from tests.screens import read
-
-SignIn = Callable[[Membership], Client]
 
 pytestmark = pytest.mark.django_db
 

@@ -1,7 +1,6 @@
 """The export page and its downloads, the overview, and who may open them."""
 
 import json
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -13,10 +12,10 @@ from projects.models import Membership, Project, User
 from results.exporting import Choices, make_statement
 from results.exporting.streaming import stream
 from tests.factories import make_corpus, make_membership
+from tests.people import SignIn
 from tests.results.rows import canonical, judge
 from tests.results.test_export_long import exported
 
-SignIn = Callable[[Membership | User], Client]
 PAGES = [
     "",
     "agreement/",

@@ -1,24 +1,21 @@
 """What agreement leaves out and why: with what enters it is all there is."""
 
-from collections.abc import Callable
-
 import pytest
-from django.test import Client
 
 from annotate import deciding, standing, withdrawing
 from annotate.frames import Scope, criteria_in_use, fetch_ratings
 from annotate.models import Judgment
 from annotate.standing import Exclusion
 from annotate.submitted import WorkFilter
-from projects.models import Candidate, Membership, Project, User
+from projects.models import Candidate, Membership, Project
 from results.excluded import WORDS, count_entering
 from tests.annotate.settled import claim, rate, send
 from tests.annotate.work import open_batch
 from tests.factories import make_membership
+from tests.people import SignIn
 from tests.screens import read
 
 pytestmark = pytest.mark.django_db
-SignIn = Callable[[Membership | User], Client]
 
 
 @pytest.fixture

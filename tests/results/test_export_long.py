@@ -6,14 +6,12 @@ import json
 import re
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 import pytest
 from django.core.management import CommandError, call_command
-from django.test import Client
 from django.utils import timezone
 
 from annotate.models import Assignment, Judgment, Remark
@@ -27,7 +25,6 @@ from tests.factories import make_candidates, make_dataset, make_membership, make
 from tests.ground import environment
 from tests.results.rows import canonical, judge, take_file
 
-SignIn = Callable[[Membership | User], Client]
 UTC = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z")
 
 

@@ -1,10 +1,7 @@
 """The overview: what comes next, and how many batches there are."""
 
-from collections.abc import Callable
-
 import pytest
 from django.db import connection
-from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
 from annotate import steering
@@ -14,10 +11,9 @@ from results.overview import make_overview
 from tests.annotate.work import open_batch
 from tests.counting import claim, submit
 from tests.factories import make_batch, make_corpus, make_membership
+from tests.people import SignIn
 
 pytestmark = pytest.mark.django_db
-
-SignIn = Callable[[Membership], Client]
 
 
 def next_step(project: Project, *, can_manage: bool = True) -> NextStep:

@@ -34,6 +34,7 @@ class Command(ProjectCommand):
         )
         parser.add_argument("--judgments", type=int, metavar="K", help="want so many judgments of each candidate")
         parser.add_argument("--hits", type=reader(read_numbers), metavar="1-5,9", help="only of these HITs")
+        parser.add_argument("--reopen", action="store_true", help="open a closed batch again for the judgments wanted")
         parser.add_argument("--dry-run", action="store_true", help="say what --judgments would do, and do nothing")
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -67,6 +68,7 @@ def describe_progress(batch: Batch) -> dict[str, Any]:
         "places_open": progress.n_open,
         "places_held": progress.n_held,
         "places_done": progress.n_done,
+        "complete": progress.is_complete,
     }
     if batch.kind != Batch.Kind.IMPORTED:
         stuck = stuck_places(batch)
@@ -91,6 +93,8 @@ def _want(batch: Batch, options: dict[str, Any]) -> dict[str, Any]:
         steering.change_wanted(
             batch=batch, actor=None, judgments=options["judgments"], hit_numbers=numbers, why=options["why"]
         )
+        if options["reopen"]:
+            steering.reopen(batch=batch, actor=None, why=options["why"])
     return {
         "places_added": change.n_added,
         "places_removed": change.n_removed,

@@ -1,12 +1,11 @@
 """The annotator cannot tell: ACCEPTANCE E5, E6, E8 and E9 on batches with every kind of control."""
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from django.db import connection
-from django.test import Client
 from django.urls import reverse
 
 from annotate.controls.plans import ControlPlan
@@ -15,9 +14,9 @@ from annotate.places.taking import SHOWN_ORDER
 from projects.models import Candidate, Membership, Passage, Project, Question
 from tests.annotate.controls.crowd import hand_in, items_of, make_controlled, make_places, take, work
 from tests.factories import make_batch, make_membership
+from tests.people import SignIn
 
 pytestmark = pytest.mark.django_db
-ClientOf = Callable[[Membership], Client]
 MARK = "zqzmarker"
 WORDS = re.compile(
     rf"{MARK}|known.?answer|degraded|personal|gold\b|reserved|made.?from|expected|recipe|pool|control_|is_control",
@@ -71,7 +70,7 @@ def leaks_of(response: Any) -> list[str]:
 
 
 def test_nothing_of_a_whole_session_tells_a_control(
-    client_of: ClientOf, annotator: Membership, project: Project, batch: Batch
+    client_of: SignIn, annotator: Membership, project: Project, batch: Batch
 ) -> None:
     client = client_of(annotator)
     start = reverse("annotate:work-start", args=[project.slug])
@@ -99,7 +98,7 @@ def test_nothing_of_a_whole_session_tells_a_control(
 
 
 def test_a_draft_of_a_control_is_answered_as_any_other(
-    client_of: ClientOf, annotator: Membership, project: Project, batch: Batch
+    client_of: SignIn, annotator: Membership, project: Project, batch: Batch
 ) -> None:
     client = client_of(annotator)
     answers: dict[bool, set[Any]] = {True: set(), False: set()}
@@ -127,7 +126,7 @@ def shape(page: str) -> set[tuple[Any, ...]]:
 
 
 def test_a_hit_made_for_one_annotator_looks_and_ends_like_any_other(
-    client_of: ClientOf, annotator: Membership, project: Project, batch: Batch
+    client_of: SignIn, annotator: Membership, project: Project, batch: Batch
 ) -> None:
     client = client_of(annotator)
     shapes: dict[str, set[tuple[Any, ...]]] = {}
@@ -147,7 +146,7 @@ def test_a_hit_made_for_one_annotator_looks_and_ends_like_any_other(
 
 
 def test_the_first_submitted_value_of_a_control_is_final(
-    client_of: ClientOf, annotator: Membership, project: Project, batch: Batch
+    client_of: SignIn, annotator: Membership, project: Project, batch: Batch
 ) -> None:
     client = client_of(annotator)
     assignment = take(annotator)
@@ -164,7 +163,7 @@ def test_the_first_submitted_value_of_a_control_is_final(
 
 
 def test_a_reload_shows_the_same_order_and_the_uuid_gives_it_again(
-    client_of: ClientOf, annotator: Membership, project: Project, batch: Batch
+    client_of: SignIn, annotator: Membership, project: Project, batch: Batch
 ) -> None:
     assignment = take(annotator)
     assert assignment is not None

@@ -1,10 +1,8 @@
 import json
-from collections.abc import Callable
 from io import StringIO
 
 import pytest
 from django.core.management import call_command
-from django.test import Client
 from django.urls import reverse
 
 from annotate.controls.accepting import accept, retire, reword, set_plan
@@ -15,9 +13,9 @@ from projects.errors import Refused
 from projects.models import LogEntry, Membership, Project
 from tests.annotate.controls.crowd import make_controlled, make_places, work
 from tests.factories import make_batch, make_rubric
+from tests.people import SignIn
 
 pytestmark = pytest.mark.django_db
-ClientOf = Callable[[Membership], Client]
 NUMBERS = {"known_per_hit": "2", "degraded_per_hit": "0.5", "distance": "2", "jitter": "1", "control_seed": "7"}
 
 
@@ -25,7 +23,7 @@ def url_of(batch: Batch, name: str = "batch-controls") -> str:
     return reverse(f"annotate:{name}", args=[batch.project.slug, batch.number])
 
 
-def test_a_manager_plans_makes_and_accepts(client_of: ClientOf, manager: Membership, project: Project) -> None:
+def test_a_manager_plans_makes_and_accepts(client_of: SignIn, manager: Membership, project: Project) -> None:
     make_places(project)
     batch = make_batch(project, is_open=False)
     client = client_of(manager)
@@ -53,7 +51,7 @@ def test_a_manager_plans_makes_and_accepts(client_of: ClientOf, manager: Members
         assert client.get(url_of(batch), {"state": state, "yield": "1"}).status_code == 200
 
 
-def test_a_plan_that_cannot_be_is_shown_again(client_of: ClientOf, manager: Membership, project: Project) -> None:
+def test_a_plan_that_cannot_be_is_shown_again(client_of: SignIn, manager: Membership, project: Project) -> None:
     make_places(project)
     batch = make_batch(project, is_open=False)
     for wrong, words in (
@@ -88,7 +86,7 @@ def test_a_draft_is_cut_anew_and_an_opened_batch_is_not(project: Project) -> Non
 
 
 def test_the_batch_form_takes_presentation_and_controls(
-    client_of: ClientOf, manager: Membership, project: Project
+    client_of: SignIn, manager: Membership, project: Project
 ) -> None:
     make_places(project)
     make_rubric(project, "qascore")
@@ -128,7 +126,7 @@ def test_a_waiting_reference_can_be_edited_and_an_accepted_one_not(project: Proj
         reword(batch=batch, actor=manager, item_id=item.pk, text="x")
 
 
-def test_a_draft_with_a_pool_can_be_deleted(client_of: ClientOf, manager: Membership, project: Project) -> None:
+def test_a_draft_with_a_pool_can_be_deleted(client_of: SignIn, manager: Membership, project: Project) -> None:
     make_places(project)
     batch = make_batch(project, is_open=False, controls=ControlPlan(known_per_hit=1, degraded_per_hit=1))
     assert make_pool(batch=batch, actor=None).n
@@ -138,7 +136,7 @@ def test_a_draft_with_a_pool_can_be_deleted(client_of: ClientOf, manager: Member
 
 
 def test_pages_of_a_batch_in_work_hold_with_controls(
-    client_of: ClientOf, manager: Membership, annotator: Membership, project: Project
+    client_of: SignIn, manager: Membership, annotator: Membership, project: Project
 ) -> None:
     make_places(project, n_passages=8, n_questions=1, n_candidates=5)
     batch = make_controlled(project, ControlPlan(repeats=2, repeats_every=2, distance=1, jitter=0))

@@ -1,5 +1,4 @@
 import json
-from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 
@@ -13,9 +12,9 @@ from annotate.qualifying.sheets import sheets_of
 from projects.models import Membership, Project
 from tests.annotate.qualification.making import SECRET, answer, first_item, make_test, take
 from tests.annotate.work import open_batch
+from tests.people import SignIn
 
 pytestmark = pytest.mark.django_db
-SignIn = Callable[[Membership], Client]
 START = "/p/bridges/qualification/"
 
 

@@ -1,5 +1,4 @@
 import re
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -13,10 +12,10 @@ from measures.outcome import Undefined
 from projects.models import Candidate, Membership, Project
 from tests import factories
 from tests.annotate.qualification.making import answer, first_item, make_test, take
+from tests.people import SignIn
 from tests.results.rows import judge
 
 pytestmark = pytest.mark.django_db
-SignIn = Callable[[Membership], Client]
 TEST = "/p/bridges/qualification/test/"
 ITEM: dict[str, Any] = {
     "purpose": "test",
