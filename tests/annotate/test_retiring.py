@@ -1,6 +1,7 @@
 """Single judgments set aside, and candidates taken out of all that is still to be rated."""
 
 import pytest
+from django.db.models.functions import Now
 
 from annotate import places, steering
 from annotate.locking import LockedAssignment, lock_assignment
@@ -8,7 +9,8 @@ from annotate.models import Assignment, Batch, Hit, Item
 from annotate.places import Restored, Withdrawn
 from projects.models import Membership, Project
 from tests.annotate.settled import assert_sound, claim, counters, expire, make_reserved, rate, reasons, send
-from tests.annotate.work import open_batch
+from tests.annotate.work import add_hit, open_batch
+from tests.factories import make_candidates, make_question
 
 pytestmark = pytest.mark.django_db
 
@@ -140,22 +142,31 @@ def test_restoring_work_on_withdrawn_candidates_does_not_count_those(batch: Batc
 def test_controls_made_from_a_candidate_go_with_it(
     batch: Batch, annotator: Membership, other_annotator: Membership
 ) -> None:
-    """A degraded one in the pool, drawn into a layout, and a HIT made for one annotator."""
+    """A degraded one in the pool, drawn into another HIT of the passage, and a HIT made for one annotator."""
     source = Item.objects.get(hit__batch=batch, position=0)
+    add_hit(batch, make_candidates(make_question(source.question.passage), 3), 1)
     pool = Item.objects.create(
-        pool_of=batch, question=source.question, position=0, control="degraded", made_from=source, shown_text="x"
+        pool_of=batch,
+        question=source.question,
+        position=0,
+        control="degraded",
+        made_from=source,
+        shown_text="x",
+        accepted_at=Now(),
     )
     personal = make_reserved(batch, annotator, is_taken=False)
     assert isinstance(personal, Hit)
     Item.objects.filter(hit=personal).update(made_from=source)
-    work = claim(other_annotator)
-    places.draw_in(work.uuid, [pool.pk])
-    work.refresh_from_db()
-    send(work)
+    (first,) = rate(other_annotator)
+    second = claim(other_annotator)
+    places.draw_in(second.uuid, [pool.pk])
+    second.refresh_from_db()
+    send(second)
+    assert_sound()
     assert places.withdraw_candidates(candidates(batch, 1)) == Withdrawn(n_items=3, n_hits_emptied=1, n_judgments=2)
-    assert {item: reason_of(work, item) for item in work.layout if reason_of(work, item)} == {
-        pool.pk: "withdrawn",
-        source.pk: "withdrawn",
+    assert {item: reason_of(first, item) for item in first.layout if reason_of(first, item)} == {source.pk: "withdrawn"}
+    assert {item: reason_of(second, item) for item in second.layout if reason_of(second, item)} == {
+        pool.pk: "withdrawn"
     }
     assert counters(personal) == (0, 0, 0)
     assert_sound()
