@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 from django.conf import settings
@@ -11,6 +12,7 @@ from playwright.sync_api import Browser, BrowserContext, Page, expect
 
 from projects.models import User
 from tests.browser import chromium
+from tests.browser.watching import Watch
 from tests.conftest import Site
 
 WIDE = {"width": 1440, "height": 900}
@@ -52,6 +54,14 @@ def signed_in(browser: Browser, browser_context_args: dict[str, Any], live_site:
     yield open_page
     for context in opened:
         context.close()
+
+
+@pytest.fixture
+def watch(live_site: Site) -> Iterator[Watch]:
+    """`watch.over(page)` listens; at the end nothing wrong was heard."""
+    watch = Watch(urlsplit(live_site.url).netloc)
+    yield watch
+    assert watch.wrong == []
 
 
 def session_of(user: User) -> str:

@@ -1,65 +1,20 @@
 """The whole main job in a real browser: from a file on a manager's disk to a row in a researcher's file."""
 
 import csv
-from collections.abc import Iterator
 from pathlib import Path
-from urllib.parse import urlsplit
 
 import pytest
-from playwright.sync_api import ConsoleMessage, Page, Response, expect
+from playwright.sync_api import Page, expect
 
 from annotate.models import Assignment, Judgment
 from projects.models import Membership, Project
 from tests.browser.conftest import SignedIn
 from tests.browser.rating import wait_for_keys
-from tests.conftest import Site
+from tests.browser.watching import Watch
 
 PASSWORD = "a bridge of many small stones"
 CANDIDATES = ("Its people, by hand.", "A company from the coast.", "The mayor's brother.", "Nobody knows.")
 VALUES = dict(zip(CANDIDATES, "5214", strict=True))
-LOST = ("ERR_INTERNET_DISCONNECTED", "ERR_NETWORK_CHANGED")
-"""What the browser itself says of requests while the network is away."""
-
-
-class Watch:
-    """What must not happen on any page: a complaint in the console, a request elsewhere, a page without a policy."""
-
-    def __init__(self, host: str) -> None:
-        self.host = host
-        self.wrong: list[str] = []
-        self.n_pages = 0
-
-    def over(self, page: Page) -> Page:
-        page.context.on("console", self._heard)
-        page.context.on("weberror", lambda error: self.wrong.append(str(error.error)))
-        page.context.on("response", self._answered)
-        page.context.on("request", lambda request: self._asked(request.url))
-        return page
-
-    def _heard(self, message: ConsoleMessage) -> None:
-        if message.type in ("error", "warning") and not any(lost in message.text for lost in LOST):
-            self.wrong.append(f"{message.page.url if message.page else ''}: {message.text}")
-
-    def _asked(self, url: str) -> None:
-        parts = urlsplit(url)
-        if parts.scheme not in ("data", "blob") and parts.netloc != self.host:
-            self.wrong.append(f"asked {url}")
-
-    def _answered(self, response: Response) -> None:
-        if response.status >= 400:
-            self.wrong.append(f"{response.status} {response.url}")
-        if response.headers.get("content-type", "").startswith("text/html") and response.status < 300:
-            self.n_pages += 1
-            policy = response.headers.get("content-security-policy", "")
-            if "default-src 'none'" not in policy or "unsafe" in policy:
-                self.wrong.append(f"{response.url} has the policy “{policy}”")
-
-
-@pytest.fixture
-def watch(live_site: Site) -> Iterator[Watch]:
-    watch = Watch(urlsplit(live_site.url).netloc)
-    yield watch
-    assert watch.wrong == []
 
 
 @pytest.fixture
