@@ -11,32 +11,45 @@ from projects.models import LogEntry, Project
 
 WORDS = {
     "accept work after all": "accepted after all",
+    "add qualification items": "added items to",
     "adjudicate": "settled on a score for",
     "answer rejection": "answered the rejection of",
-    "approve work": "approved submitted work",
+    "approve work": "approved",
     "change gold rule": "changed the rule for gold scores",
     "count judgment again": "counted again a judgment of",
     "read message": "confirmed reading",
-    "reject work": "rejected submitted work",
+    "reject work": "rejected",
     "set judgment aside": "set aside a judgment of",
     "take back adjudication": "took back the settled score of",
     "adjust pay": "adjusted the pay of",
     "approve pay": "approved pay that belongs to no HIT",
     "change whether annotates": "changed whether HITs are rated by",
     "download payment": "took the file, which names people, of",
+    "edit control": "edited a control of",
+    "fail qualification test": "failed the qualification test by",
+    "find": "raised a finding about",
     "give bonus": "gave a bonus to",
+    "grant qualification": "granted the qualification to",
+    "import candidates": "wrote the candidates of",
+    "import judgments": "wrote the judgments of",
     "create project": "made the project",
     "delete project": "deleted the project",
     "invite": "made",
     "issue reset link": "made a link for a new password for",
     "join": "joined the project as",
+    "pass qualification test": "passed the qualification test by",
     "pin versions": "took the newest rubric and instructions for",
+    "rate for a review": "rated blind, for a review, work of",
     "restore project": "brought back the project",
     "renew demo passwords": "renewed the passwords of the demo",
+    "revoke qualification": "revoked the qualification of",
     "take up remark again": "took up again",
     "want judgments": "asked for another number of judgments of",
 }
 """Where the rule for acts, a verb and its noun, would make no good sentence."""
+
+MANY = {"approve work": "approved submitted work", "reject work": "rejected submitted work"}
+"""The same of acts on many things at once, which name the project."""
 
 PAST = {
     "make": "made",
@@ -63,12 +76,17 @@ PAST = {
     "stop": "stopped",
 }
 PAGES = {
+    "assignment": ("annotate:assignment-show", "uuid"),
     "batch": ("annotate:batch-show", "number"),
     "import": ("annotate:import-show", "number"),
     "membership": ("projects:member-show", "pseudonym"),
+    "overlapplan": ("annotate:plan-show", "number"),
+    "passage": ("annotate:passage-show", "pk"),
     "payment": ("annotate:payment-show", "number"),
 }
 """Objects with a page of their own, and what its address takes."""
+
+LONGEST_ID = 60
 
 
 @dataclass(frozen=True)
@@ -82,14 +100,17 @@ class Named:
 
 def words_of(act: str, of: Named | None) -> str:
     """What was done, up to the object: “opened”, “changed standing of”. The object stands after it."""
+    if of is None and act in MANY:
+        return MANY[act]
     if act in WORDS:
         return WORDS[act]
     verb, _, rest = act.partition(" ")
     said = f"{_past(verb)} {rest}".strip()
     if of is None:
         return said
-    if f" {rest}".endswith(f" {of.kind}"):
-        return said.removesuffix(of.kind).strip().removesuffix(" a").removesuffix(" the")
+    for noun in (of.kind, rest):
+        if noun and f" {rest}".endswith(f" {noun}") and f" {of.kind}".endswith(f" {noun}"):
+            return said.removesuffix(noun).strip().removesuffix(" a").removesuffix(" the")
     return f"{said} of" if rest else said
 
 
@@ -133,13 +154,20 @@ def _fetch(model: type[Model] | None, ids: Iterable[str]) -> dict[str, Model]:
     return {str(row.pk): row for row in model._default_manager.filter(pk__in=numbers)}
 
 
+def _number(row: Model) -> str:
+    """What people call the row by: its id in the data, its number, its version, or its key."""
+    known = (str(getattr(row, field, "")) for field in ("external_id", "number", "version"))
+    text = next(filter(None, known), str(row.pk))
+    return text if len(text) <= LONGEST_ID else f"{text[:LONGEST_ID]}…"
+
+
 def _name(project: Project, kind: str, label: str, pk: str, row: Model | None) -> Named:
     if row is None:
         return Named(label, f"{label} {pk}")
     if kind == "membership":
         name = str(row)
     else:
-        name = f"{label} {getattr(row, 'number', getattr(row, 'version', pk))}"
+        name = f"{label} {_number(row)}"
         if title := getattr(row, "name", ""):
             name = f"{name}, {title}"
     if kind not in PAGES:

@@ -217,14 +217,14 @@ def test_the_log_pages_and_filters_by_url(manager: Membership, owner: Membership
     def body(**query: str) -> str:
         return client.get(url, query).content.decode()
 
-    assert "n: <bdi>54</bdi>" in body()
-    assert "n: <bdi>0</bdi>" not in body()
-    assert "n: <bdi>0</bdi>" in body(page="2")
+    assert "n:</span> <bdi>54</bdi>" in body()
+    assert "n:</span> <bdi>0</bdi>" not in body()
+    assert "n:</span> <bdi>0</bdi>" in body(page="2")
     assert "<script>alert" not in body(act="sweep")
-    assert "n: <bdi>" not in body(actor="system")
-    assert "n: <bdi>" not in body(actor=owner.pseudonym)
+    assert "n:</span> <bdi>" not in body(actor="system")
+    assert "n:</span> <bdi>" not in body(actor=owner.pseudonym)
     assert "Nothing in the log" in body(act="nothing")
-    assert "items: <bdi>54, 55</bdi>" in body()
+    assert "items:</span> <bdi>54, 55</bdi>" in body()
     assert client.get(url, {"act": "x" * 500, "page": "-3"}).status_code == 200
 
 
@@ -241,11 +241,11 @@ def test_the_log_shows_values_in_words(manager: Membership, client_of: SignIn) -
     log.record(manager.project, manager, "make thing", manager, after=after)
     page = client_of(manager).get(reverse("projects:log-list", args=[manager.project.slug])).content.decode()
     for said in (
-        "selection seed: <bdi>7</bdi>",
-        "selection splits: <bdi>dev, test</bdi>",
-        "is annotator: <bdi>yes</bdi>",
-        "expires at: <bdi>22 Nov 2026, 03:31 UTC</bdi>",
-        "why: <bdi>none</bdi>",
+        "selection seed:</span> <bdi>7</bdi>",
+        "selection splits:</span> <bdi>dev, test</bdi>",
+        "is annotator:</span> <bdi>yes</bdi>",
+        "expires at:</span> <bdi>22 Nov 2026, 03:31 UTC</bdi>",
+        "why:</span> <bdi>none</bdi>",
     ):
         assert said in page
     assert "selection sources" not in page

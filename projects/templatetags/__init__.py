@@ -1,0 +1,1 @@
+"""Words of the templates that every app may use."""
