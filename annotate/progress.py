@@ -44,6 +44,15 @@ class Progress:
         """No place is open, but some that are taken are still to be handed in."""
         return self.n_wanted > 0 and not self.n_open and self.n_held > 0
 
+    def __add__(self, other: "Progress") -> "Progress":
+        return Progress(
+            self.n_hits + other.n_hits,
+            self.n_complete + other.n_complete,
+            self.n_wanted + other.n_wanted,
+            self.n_open + other.n_open,
+            self.n_done + other.n_done,
+        )
+
 
 @dataclass(frozen=True)
 class Speed:
@@ -99,17 +108,22 @@ def progress_of(batches: Iterable[Batch]) -> dict[int, Progress]:
 
 def speed_of(batch: Batch, progress: Progress) -> Speed:
     """The pace of the last 24 hours, or of the time since the first assignment where that is less."""
+    return speed_over([batch], progress.n_left)
+
+
+def speed_over(batches: Iterable[Batch], n_left: int) -> Speed:
+    """The pace at which these batches together are worked on, as for one; so many assignments are left of them."""
     with connection.cursor() as cursor:
         cursor.execute(
             """SELECT count(*), extract(epoch FROM now() - min(a.opened_at)) / 3600
                FROM annotate_hit h JOIN annotate_assignment a ON a.hit_id = h.id
-               WHERE h.batch_id = %s AND h.purpose = 'work' AND a.submitted_at > now() - interval '24 hours'
+               WHERE h.batch_id = ANY(%s) AND h.purpose = 'work' AND a.submitted_at > now() - interval '24 hours'
                  AND a.mark IN ('counted', 'late')""",
-            [batch.pk],
+            [[batch.pk for batch in batches]],
         )
         n_recent, hours = cursor.fetchone()
     hours = min(max(float(hours or 0), 1 / 60), 24.0)
-    return Speed(n_recent, hours, progress.n_left / (n_recent / hours) if n_recent and progress.n_left else None)
+    return Speed(n_recent, hours, n_left / (n_recent / hours) if n_recent and n_left else None)
 
 
 _STUCK = f"""

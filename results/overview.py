@@ -8,6 +8,7 @@ from annotate.models import Batch
 from annotate.progress import Progress, progress_of
 from annotate.stages import Stage, default_stage, left_out
 from projects.models import Candidate, Membership, Passage, Project, Question, Reference
+from results.courses import CourseOfWork, follow
 from results.next_step import Course, NextStep, find_next_step
 
 MOST_BATCHES = 10
@@ -67,6 +68,7 @@ class Overview:
     judgments: JudgmentCounts
     batches: tuple[tuple[Batch, Progress], ...]
     n_batches: int
+    course: CourseOfWork
     n_annotators: int
     n_simulated: int
     next_step: NextStep
@@ -84,8 +86,9 @@ class Overview:
 def make_overview(project: Project, *, can_manage: bool) -> Overview:
     """Count what the project holds and say what comes next; managers get the way there."""
     data = count_data(project)
-    batches = list(project.batches.exclude(state=Batch.State.ARCHIVED).order_by("-number"))
-    progress = progress_of(batches)
+    everything = list(project.batches.order_by("-number"))
+    batches = [batch for batch in everything if batch.state != Batch.State.ARCHIVED]
+    progress = progress_of(everything)
     active = Membership.objects.filter(project=project).active().annotators()
     n_annotators = active.people().count()
     course = Course(project, bool(data.candidates), n_annotators, batches, progress)
@@ -93,7 +96,8 @@ def make_overview(project: Project, *, can_manage: bool) -> Overview:
         data=data,
         judgments=count_judgments(project, default_stage(project)),
         batches=tuple((batch, progress[batch.pk]) for batch in batches[:MOST_BATCHES]),
-        n_batches=project.batches.count(),
+        n_batches=len(everything),
+        course=follow(project, everything, progress, can_manage=can_manage),
         n_annotators=n_annotators,
         n_simulated=active.filter(kind=Membership.Kind.SIMULATED).count(),
         next_step=find_next_step(course, can_manage=can_manage),

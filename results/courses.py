@@ -1,0 +1,116 @@
+"""The course of a project, stage by stage: how far each stage is, how fast it goes, and what it pays."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from django.db.models import Count, Q
+
+from annotate import ledgers
+from annotate.models import Attempt, Batch, QualificationItem, QualificationTest
+from annotate.progress import Progress, Speed, speed_over
+from projects.models import Project
+
+KINDS = (Batch.Kind.TRIAL, Batch.Kind.FULL)
+
+
+@dataclass(frozen=True)
+class Taken:
+    """How many people took the qualification test, and how many of them passed."""
+
+    n_people: int
+    n_passed: int
+
+
+@dataclass(frozen=True)
+class Pay:
+    """Cents of a stage: earned so far by how far they are paid, and about how much the places left will pay."""
+
+    sums: ledgers.Sums
+    to_come: int
+
+
+@dataclass(frozen=True)
+class StageLine:
+    """One stage: its test or its places, `speed` while it is worked on, `pay` for who may see the project's money."""
+
+    label: str
+    taken: Taken | None = None
+    progress: Progress | None = None
+    is_live: bool = False
+    speed: Speed | None = None
+    pay: Pay | None = None
+
+
+@dataclass(frozen=True)
+class CourseOfWork:
+    """The stages that were begun, and for managers of a project that pays the money of all of them."""
+
+    stages: tuple[StageLine, ...]
+    money: ledgers.Sums | None = None
+    floor_cents: int | None = None
+
+    @property
+    def to_come(self) -> int:
+        return sum(stage.pay.to_come for stage in self.stages if stage.pay)
+
+    @property
+    def is_under_floor(self) -> bool:
+        return self.money is not None and self.money.hourly.is_under(self.floor_cents)
+
+
+def follow(
+    project: Project, batches: Sequence[Batch], progress: dict[int, Progress], *, can_manage: bool
+) -> CourseOfWork:
+    """The course that the work took so far; the batches are all of the project's, with their progress.
+
+    A stage begins with its first batch that was opened, the qualification with its test.
+    """
+    has_money = can_manage and ledgers.pays_anything(project)
+    sums = {stage.key: stage.sums for stage in ledgers.stages(project)} if has_money else {}
+    stages = [_qualification(project, sums if has_money else None)]
+    for kind in KINDS:
+        begun = [batch for batch in batches if batch.kind == kind and batch.state != Batch.State.DRAFT]
+        stages.append(_collection(kind, begun, progress, sums if has_money else None) if begun else None)
+    return CourseOfWork(
+        stages=tuple(stage for stage in stages if stage is not None),
+        money=sum(sums.values(), ledgers.Sums()) if has_money else None,
+        floor_cents=project.hourly_floor_cents,
+    )
+
+
+def _qualification(project: Project, sums: dict[str, ledgers.Sums] | None) -> StageLine | None:
+    test = QualificationTest.objects.filter(project=project).exclude(state=QualificationTest.State.DRAFT).first()
+    if test is None:
+        return None
+    finished = Attempt.objects.filter(test=test, purpose=QualificationItem.Purpose.TEST, finished_at__isnull=False)
+    taken = finished.aggregate(
+        n_people=Count("annotator", distinct=True),
+        n_passed=Count("annotator", distinct=True, filter=Q(state=Attempt.State.PASSED)),
+    )
+    return StageLine(
+        label=ledgers.STAGES["qualification"],
+        taken=Taken(**taken),
+        is_live=test.state == QualificationTest.State.OPEN,
+        pay=None if sums is None else Pay(sums.get("qualification", ledgers.Sums()), 0),
+    )
+
+
+def _collection(
+    kind: Batch.Kind, batches: list[Batch], progress: dict[int, Progress], sums: dict[str, ledgers.Sums] | None
+) -> StageLine:
+    whole = sum((progress[batch.pk] for batch in batches), Progress())
+    live = [batch for batch in batches if batch.state in (Batch.State.OPEN, Batch.State.PAUSED)]
+    to_come = sum(_to_come(batch, progress[batch.pk]) for batch in live)
+    return StageLine(
+        label=ledgers.STAGES[kind],
+        progress=whole,
+        is_live=bool(live),
+        speed=speed_over(live, sum(progress[batch.pk].n_left for batch in live)) if live else None,
+        pay=None if sums is None else Pay(sums.get(kind, ledgers.Sums()), to_come),
+    )
+
+
+def _to_come(batch: Batch, progress: Progress) -> int:
+    """Cents of the places that are left, by the mean number of items in a HIT."""
+    items = batch.n_items / batch.n_hits if batch.n_hits else 0
+    return round(progress.n_left * (batch.cents_per_hit + batch.cents_per_item * items))
