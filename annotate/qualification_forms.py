@@ -59,6 +59,7 @@ class TestSettingsForm(forms.Form):
         label="After an attempt they see",
         choices=[(value, label.capitalize()) for value, label in QualificationTest.Feedback.choices],
         widget=forms.RadioSelect,
+        help_text="Who has seen the right answers can repeat them: then let an attempt draw from a larger pool.",
     )
     valid_days = forms.IntegerField(
         label="Days that a qualification holds",

@@ -7,7 +7,16 @@ from pathlib import Path
 from typing import Any
 
 from annotate.models import QualificationItem, QualificationTest
-from annotate.qualifying.items import MOST_ITEMS, Fault, ItemSpec, Purpose, add_items, faults_of, quality_criteria
+from annotate.qualifying.items import (
+    MOST_ITEMS,
+    Fault,
+    ItemSpec,
+    Purpose,
+    add_items,
+    faults_of,
+    quality_criteria,
+    sameness,
+)
 from projects.errors import Refused
 from projects.importing.limits import MIB, Limits
 from projects.importing.options import Options
@@ -88,6 +97,7 @@ class _Rows:
         self.notes = notes
         self.values = Values(LIMITS, notes)
         self.criteria = criteria
+        self.lines: dict[tuple[str, ...], int] = {}
         by_name = {re.sub(r"[^0-9a-z]+", "_", column.casefold()).strip("_"): column for column in reader.columns}
         self.columns = {
             part: next((by_name[name] for name in names if name in by_name), "") for part, names in NAMES.items()
@@ -125,6 +135,9 @@ class _Rows:
         if not self._has_faults_at(line):
             for fault in faults_of(spec, self.criteria):
                 self.notes.problem(line, self._column_of(fault), fault.reason)
+        first = self.lines.setdefault(sameness(spec), line)
+        if first != line:
+            self.notes.problem(line, self.columns["answer"], f"is the answer of line {first} again")
         return spec
 
     def _has_faults_at(self, line: int) -> bool:

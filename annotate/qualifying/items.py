@@ -1,19 +1,18 @@
-"""The items of a qualification test: added from candidates with known scores or as specified, edited, retired."""
+"""The items of a qualification test: added as specified, edited, retired."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from decimal import ROUND_HALF_UP, Decimal
 from typing import Any
 
 from django.db import transaction
-from django.db.models import Avg, Count, F, Max, QuerySet, StdDev
+from django.db.models import Max
 from django.utils import timezone
 
-from annotate.models import Attempt, Judgment, QualificationItem, QualificationTest
-from measures.rubric import ScaleKind, check_value, say_number
+from annotate.models import Attempt, QualificationItem, QualificationTest
+from measures.rubric import check_value, say_number
 from projects import log
 from projects.errors import Refused
-from projects.models import Candidate, Criterion, Membership, Passage, Project, Rubric
+from projects.models import Criterion, Membership, Rubric
 from projects.rubrics import CriterionOnPage, criteria_of
 
 Purpose = QualificationItem.Purpose
@@ -86,7 +85,20 @@ def faults_of(spec: ItemSpec, criteria: Sequence[CriterionOnPage]) -> list[Fault
             wrong = f"{say_number(low)} to {say_number(high)} is no range: the smaller number comes first."
         if wrong:
             faults.append(Fault("expected", wrong, criterion.key))
+    if criteria and not faults and all(_takes_all(criterion, spec) for criterion in criteria):
+        part, key = ("tolerance", "") if spec.tolerance else ("expected", criteria[0].key)
+        faults.append(Fault(part, "makes every rating right, so the item tells nothing", key))
     return faults
+
+
+def _takes_all(criterion: CriterionOnPage, spec: ItemSpec) -> bool:
+    low, high = spec.expected[criterion.key]
+    return low - spec.tolerance <= criterion.scale.low and high + spec.tolerance >= criterion.scale.high
+
+
+def sameness(spec: ItemSpec) -> tuple[str, ...]:
+    """What annotators see of an item; two that are the same in this are one."""
+    return (spec.passage_title, spec.passage_text, spec.question, spec.answer)
 
 
 @transaction.atomic
@@ -105,7 +117,9 @@ def add_items(
         raise Refused(wrong[0], details=wrong[1:20])
     if not specs:
         raise Refused("No item was chosen.")
-    n_before = test.items.filter(retired_at=None).count()
+    live = list(test.items.filter(retired_at=None))
+    _check_new(specs, live)
+    n_before = len(live)
     if n_before + len(specs) > MOST_ITEMS:
         raise Refused(f"A test has at most {MOST_ITEMS} items; this one would have {n_before + len(specs)}.")
     last = test.items.aggregate(last=Max("position"))["last"]
@@ -116,6 +130,19 @@ def add_items(
     )
     log.record(test.project, actor, "add qualification items", test, after={"n_items": len(items), "how": how})
     return items
+
+
+def _check_new(specs: Sequence[ItemSpec], live: Iterable[QualificationItem]) -> None:
+    """The same answer twice, perhaps with two right ratings, or in the test and in the practice before it."""
+    known = {sameness(spec_of(item)) for item in live}
+    wrong = []
+    for n, spec in enumerate(specs, start=1):
+        if sameness(spec) in known:
+            named = f"Item {n}: the" if len(specs) > 1 else "The"
+            wrong.append(f"{named} test has this answer to this question already.")
+        known.add(sameness(spec))
+    if wrong:
+        raise Refused(wrong[0], details=wrong[1:20])
 
 
 @transaction.atomic
@@ -133,12 +160,12 @@ def edit_item(*, item: QualificationItem, actor: Membership | None, spec: ItemSp
         raise Refused(wrong[0], details=wrong[1:])
     before = _told(item)
     spec = replace(spec, candidate_id=item.candidate_id)
+    _check_pool(test, without=item, and_with=spec.purpose)
+    _check_new([spec], test.items.filter(retired_at=None).exclude(pk=item.pk))
     if was_shown(item):
-        _check_pool(test, without=item, and_with=spec.purpose)
         QualificationItem.objects.filter(pk=item.pk).update(retired_at=timezone.now())
         item = QualificationItem.objects.create(test=test, position=item.position, **_columns(spec))
     else:
-        _check_pool(test, without=item, and_with=spec.purpose)
         for name, value in _columns(spec).items():
             setattr(item, name, value)
         item.save()
@@ -165,93 +192,6 @@ def lock_test(test: QualificationTest) -> QualificationTest:
         .select_for_update(no_key=True, of=("self",))
         .get(pk=test.pk)
     )
-
-
-def known_scores(project: Project, rubric: Rubric) -> "QuerySet[Any, Any]":
-    """Candidates with counted judgments by the rubric's first criterion for quality: their number, mean and spread."""
-    criteria = quality_criteria(rubric)
-    return (
-        Judgment.objects.filter(
-            candidate__dataset__project=project,
-            candidate__withdrawn_at=None,
-            candidate__question__passage__withdrawn_at=None,
-            criterion__key=criteria[0].key if criteria else "",
-            is_counted=True,
-            value__isnull=False,
-        )
-        .order_by()
-        .values("candidate_id", text=F("candidate__text"), question=F("candidate__question__text"))
-        .annotate(n=Count("pk"), mean=Avg("value"), sd=StdDev("value", sample=True))
-    )
-
-
-def add_candidates(
-    *,
-    test: QualificationTest,
-    actor: Membership | None,
-    candidate_ids: Sequence[int],
-    tolerance: float = 0.0,
-    purpose: str = Purpose.TEST,
-) -> list[QualificationItem]:
-    """Make items of candidates whose score is known: the mean of their counted judgments, on the nearest point.
-
-    Halfway between two points both are right. Raises Refused where a score by one of the criteria is missing.
-    """
-    criteria = quality_criteria(test.rubric)
-    candidates = list(
-        Candidate.objects.of(test.project)
-        .filter(pk__in=candidate_ids)
-        .select_related("question__passage")
-        .prefetch_related("question__references")
-        .order_by("question__passage_id", "question_id", "pk")
-    )
-    means: dict[int, dict[str, float]] = {}
-    rows = Judgment.objects.filter(candidate__in=candidates, is_counted=True, value__isnull=False).order_by()
-    for candidate_id, key, mean in rows.values_list("candidate_id", "criterion__key").annotate(mean=Avg("value")):
-        means.setdefault(candidate_id, {})[key] = mean
-    specs = [
-        _from_candidate(candidate, means.get(candidate.pk, {}), criteria, tolerance, purpose)
-        for candidate in candidates
-    ]
-    return add_items(test=test, actor=actor, specs=specs, how="candidates")
-
-
-def expected_range(criterion: CriterionOnPage, mean: float) -> tuple[float, float]:
-    """The right answers for a known mean: the nearest point, both where it lies halfway; on a slider the mean."""
-    if criterion.scale.kind is ScaleKind.CONTINUOUS:
-        return (round(mean, 2), round(mean, 2))
-    exact = Decimal(repr(round(mean, 9)))
-    up = exact.quantize(Decimal(1), ROUND_HALF_UP)
-    return (float(up - 1), float(up)) if up - exact == Decimal("0.5") else (float(up), float(up))
-
-
-def _from_candidate(
-    candidate: Candidate,
-    means: Mapping[str, float],
-    criteria: Sequence[CriterionOnPage],
-    tolerance: float,
-    purpose: str,
-) -> ItemSpec:
-    missing = [criterion.name for criterion in criteria if criterion.key not in means]
-    if missing:
-        raise Refused(f"“{candidate.external_id}” has no judgment of “{missing[0]}”, so its right value is not known.")
-    passage = candidate.question.passage
-    return ItemSpec(
-        question=candidate.question.text,
-        answer=candidate.text,
-        expected={criterion.key: expected_range(criterion, means[criterion.key]) for criterion in criteria},
-        purpose=purpose,
-        passage_title=passage.title,
-        passage_text=_whole_text(passage),
-        references=[{"text": each.text, "opinion": each.opinion} for each in candidate.question.references.all()],
-        tolerance=tolerance,
-        candidate_id=candidate.pk,
-    )
-
-
-def _whole_text(passage: Passage) -> str:
-    documents = [f"{each.get('title', '')}\n{each.get('text', '')}".strip() for each in passage.documents or []]
-    return "\n\n".join(filter(None, [passage.text, *documents]))
 
 
 def _check_pool(test: QualificationTest, *, without: QualificationItem, and_with: str = "") -> None:

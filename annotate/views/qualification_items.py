@@ -13,7 +13,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from annotate.models import QualificationItem, QualificationTest
 from annotate.qualification_forms import CandidatesForm, FileForm, ItemForm
-from annotate.qualifying import files, items
+from annotate.qualifying import candidates, files, items
 from annotate.views.lists import order_by, page_of, read_sort, read_text
 from annotate.views.qualification import test_or_404
 from annotate.views.rating import filled_from_draft, site_urls
@@ -132,7 +132,7 @@ def items_candidates(request: ProjectRequest, project: Project) -> HttpResponse:
     if request.method == "POST" and form.is_valid():
         chosen = [int(each) for each in request.POST.getlist("candidate") if each.isascii() and each.isdigit()]
         try:
-            made = items.add_candidates(
+            made = candidates.add_candidates(
                 test=test, actor=request.membership, candidate_ids=chosen[: items.MOST_ITEMS], **form.cleaned_data
             )
         except Refused as refusal:
@@ -143,7 +143,7 @@ def items_candidates(request: ProjectRequest, project: Project) -> HttpResponse:
             )
             return redirect("annotate:qualification-test", project.slug)
     sort, asked = read_sort(request, CANDIDATE_COLUMNS, "-n"), read_text(request, "q")
-    rows = items.known_scores(project, test.rubric)
+    rows = candidates.known_scores(project, test.rubric)
     rows = rows.exclude(candidate__in=test.items.filter(retired_at=None, candidate__isnull=False).values("candidate"))
     if asked:
         rows = rows.filter(Q(text__icontains=asked) | Q(question__icontains=asked))

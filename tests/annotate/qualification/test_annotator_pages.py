@@ -7,7 +7,7 @@ from django.test import Client
 from django.utils import timezone
 
 from annotate.models import Attempt
-from annotate.qualifying import attempts, granting
+from annotate.qualifying import attempts, designing, granting
 from annotate.qualifying.sheets import sheets_of
 from projects.models import Membership, Project
 from tests.annotate.qualification.making import SECRET, answer, first_item, make_test, take
@@ -66,6 +66,20 @@ def test_the_start_says_what_to_expect(project: Project, client: Client) -> None
     page = text_of(client, START)
     for words in ("8 of 10 right", "20 minutes", "2 hours between two", "you see the score", "$1.50 once", "Practise"):
         assert words in page
+
+
+def test_a_test_that_closes_lets_an_open_attempt_be_finished(
+    project: Project, annotator: Membership, client: Client
+) -> None:
+    test = make_test(project)
+    designing.close_test(test=test, actor=None)
+    assert "asks nobody for it now" in text_of(client, START)
+    designing.open_test(test=test, actor=None)
+    attempt = attempts.begin(annotator=annotator)
+    designing.close_test(test=test, actor=None)
+    page = text_of(client, START)
+    assert "asks nobody for it now" in page
+    assert f"/attempts/{attempt.uuid}/" in page
 
 
 def test_a_test_that_pays_nothing_shows_no_money(project: Project, client: Client) -> None:

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from annotate.models import QualificationItem
-from annotate.qualifying import attempts, designing, files, items
+from annotate.qualifying import attempts, candidates, designing, files, items
 from projects.errors import Refused
 from projects.importing import FileRefused
 from projects.models import Candidate, LogEntry, Membership, Project
@@ -60,6 +60,7 @@ def test_items_of_a_json_file(project: Project, tmp_path: Path) -> None:
         ("A,,R,,C,4,,,\n", 2, "question", "is empty"),
         ("A,Who?,R,,C,4,,,game\n", 2, "purpose", "it is test or practice"),
         ('A,Who?,R,,C,4,,,\n"B\nb",Who?,R,,C,8,,,\n', 3, "expected", "not on the scale"),
+        ("A,Who?,R,,C,4,,,\nA,Who?,R,,D,4,,,\nA,Who?,S,,C,2,,,\n", 4, "candidate", "is the answer of line 2 again"),
     ],
 )
 def test_a_fault_is_named_with_line_and_column_and_nothing_is_stored(
@@ -84,7 +85,7 @@ def test_a_fault_is_named_with_line_and_column_and_nothing_is_stored(
         ("items.csv", "", "the file is empty"),
         ("items.txt", "x", "which is none of"),
         ("items.json", '{"a": 1}', "no object of objects"),
-        ("items.csv", "question,candidate,expected\n" + "Who?,Ann,4\n" * 501, "more than 500 rows"),
+        ("items.csv", "question,candidate,expected\n" + "".join(f"Who?,{n},4\n" for n in range(501)), "than 500 rows"),
     ],
 )
 def test_a_file_that_is_none(project: Project, tmp_path: Path, name: str, text: str, words: str) -> None:
@@ -112,7 +113,7 @@ def test_a_rubric_of_several_criteria_wants_a_column_for_each(project: Project, 
 )
 def test_a_known_mean_is_the_nearest_point_or_both(project: Project, mean: float, right: tuple[float, float]) -> None:
     rubric = factories.make_rubric(project)
-    assert items.expected_range(criteria_of(rubric)[0], mean) == right
+    assert candidates.expected_range(criteria_of(rubric)[0], mean) == right
 
 
 def test_candidates_with_known_scores_become_items(project: Project, annotator: Membership) -> None:
@@ -122,15 +123,31 @@ def test_candidates_with_known_scores_become_items(project: Project, annotator: 
     ratings = {known: [4.0, 5.0], other: [2.0, 2.0, 3.0]}
     judge(project, {each: dict(zip(raters, values, strict=False)) for each, values in ratings.items()})
     test = designing.make_test(project=project, actor=None)
-    rows = {row["candidate_id"]: (row["n"], row["mean"]) for row in items.known_scores(project, test.rubric)}
+    rows = {row["candidate_id"]: (row["n"], row["mean"]) for row in candidates.known_scores(project, test.rubric)}
     assert rows == {known.pk: (2, 4.5), other.pk: (3, pytest.approx(7 / 3))}
-    made = items.add_candidates(test=test, actor=None, candidate_ids=[other.pk, known.pk], tolerance=1)
+    made = candidates.add_candidates(test=test, actor=None, candidate_ids=[other.pk, known.pk], tolerance=1)
     assert {item.candidate_id: item.expected["correctness"] for item in made} == {known.pk: [4, 5], other.pk: [2, 2]}
     assert {item.passage_text for item in made} == {known.question.passage.text}
     assert made[0].references == [{"text": "On the mat.", "opinion": ""}]
     with pytest.raises(Refused, match="no judgment of “Correctness”"):
-        items.add_candidates(test=test, actor=None, candidate_ids=[unknown.pk, known.pk])
+        candidates.add_candidates(test=test, actor=None, candidate_ids=[unknown.pk, known.pk])
     assert test.items.count() == 2
+
+
+def test_scores_on_another_scale_are_not_known(project: Project) -> None:
+    factories.make_corpus(project, n_candidates=1)
+    known = Candidate.objects.get()
+    judge(project, {known: {factories.make_membership(project): 4.0}})
+    test = designing.make_test(project=project, actor=None)
+    assert candidates.known_scores(project, test.rubric).count() == 1
+    newest = factories.make_rubric(project)
+    designing.move_to_rubric(test=test, actor=None, on_new_rubric="ask")
+    test.refresh_from_db()
+    assert candidates.known_scores(project, test.rubric).count() == 1
+    newest.criteria.update(low=0, high=100)
+    assert not candidates.known_scores(project, test.rubric).exists()
+    with pytest.raises(Refused, match="no judgment of “Correctness”"):
+        candidates.add_candidates(test=test, actor=None, candidate_ids=[known.pk])
 
 
 def test_candidates_of_another_project_are_not_there(project: Project) -> None:
@@ -138,7 +155,7 @@ def test_candidates_of_another_project_are_not_there(project: Project) -> None:
     factories.make_corpus(elsewhere, n_candidates=1)
     test = designing.make_test(project=project, actor=None)
     with pytest.raises(Refused, match="No item was chosen"):
-        items.add_candidates(test=test, actor=None, candidate_ids=[Candidate.objects.get().pk])
+        candidates.add_candidates(test=test, actor=None, candidate_ids=[Candidate.objects.get().pk])
 
 
 @pytest.mark.parametrize(
@@ -149,6 +166,8 @@ def test_candidates_of_another_project_are_not_there(project: Project) -> None:
         ({"expected": {}}, "says nothing of “Correctness”"),
         ({"expected": {"correctness": (0, 4)}}, "not on the scale"),
         ({"references": [{"text": "r"}] * 21}, "more than 20"),
+        ({"expected": {"correctness": (1, 5)}}, "Item 2: expected makes every rating right"),
+        ({"tolerance": 3.0}, "Item 2: tolerance makes every rating right"),
     ],
 )
 def test_an_item_that_cannot_be_is_refused_with_all_the_others(
@@ -158,6 +177,26 @@ def test_an_item_that_cannot_be_is_refused_with_all_the_others(
     with pytest.raises(Refused, match=words):
         items.add_items(test=test, actor=None, specs=[spec(0), spec(1, **over)], how="typed")
     assert not test.items.exists()
+
+
+def test_a_tolerance_may_reach_one_end_of_the_scale(project: Project) -> None:
+    test = designing.make_test(project=project, actor=None)
+    (item,) = items.add_items(test=test, actor=None, specs=[spec(0, tolerance=2.0)], how="typed")
+    assert item.tolerance == 2.0
+
+
+def test_the_same_answer_is_in_a_test_once(project: Project) -> None:
+    test = designing.make_test(project=project, actor=None)
+    with pytest.raises(Refused, match="Item 2: the test has this answer to this question already"):
+        items.add_items(test=test, actor=None, specs=[spec(1), spec(1, expected={"correctness": (2, 2)})], how="typed")
+    first, second = items.add_items(test=test, actor=None, specs=[spec(1), spec(2)], how="typed")
+    with pytest.raises(Refused, match="The test has this answer"):
+        items.add_items(test=test, actor=None, specs=[spec(1, purpose="practice")], how="typed")
+    with pytest.raises(Refused, match="The test has this answer"):
+        items.edit_item(item=second, actor=None, spec=spec(1))
+    items.edit_item(item=first, actor=None, spec=spec(1, tolerance=1.0))
+    items.retire_item(item=first, actor=None)
+    items.add_items(test=test, actor=None, specs=[spec(1)], how="typed")
 
 
 def test_an_item_that_was_shown_is_never_changed(project: Project, annotator: Membership) -> None:

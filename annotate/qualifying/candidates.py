@@ -1,0 +1,109 @@
+"""Items made of candidates whose score is known: from judgments that count, imported ones too."""
+
+from collections.abc import Mapping, Sequence
+from decimal import ROUND_HALF_UP, Decimal
+from typing import Any
+
+from django.db.models import Avg, Count, F, Q, QuerySet, StdDev
+
+from annotate.models import Judgment, QualificationItem, QualificationTest
+from annotate.qualifying.items import ItemSpec, Purpose, add_items, quality_criteria
+from measures.rubric import ScaleKind
+from projects.errors import Refused
+from projects.models import Candidate, Membership, Passage, Project, Rubric
+from projects.rubrics import CriterionOnPage
+
+
+def known_scores(project: Project, rubric: Rubric) -> "QuerySet[Any, Any]":
+    """Candidates with counted judgments by the rubric's first criterion for quality: their number, mean and spread."""
+    return (
+        Judgment.objects.filter(
+            _is_of(quality_criteria(rubric)[:1]),
+            candidate__dataset__project=project,
+            candidate__withdrawn_at=None,
+            candidate__question__passage__withdrawn_at=None,
+            is_counted=True,
+            value__isnull=False,
+        )
+        .order_by()
+        .values("candidate_id", text=F("candidate__text"), question=F("candidate__question__text"))
+        .annotate(n=Count("pk"), mean=Avg("value"), sd=StdDev("value", sample=True))
+    )
+
+
+def add_candidates(
+    *,
+    test: QualificationTest,
+    actor: Membership | None,
+    candidate_ids: Sequence[int],
+    tolerance: float = 0.0,
+    purpose: str = Purpose.TEST,
+) -> list[QualificationItem]:
+    """Make items of candidates whose score is known: the mean of their counted judgments, on the nearest point.
+
+    Halfway between two points both are right. Raises Refused where a score by one of the criteria is missing.
+    """
+    criteria = quality_criteria(test.rubric)
+    candidates = list(
+        Candidate.objects.of(test.project)
+        .filter(pk__in=candidate_ids)
+        .select_related("question__passage")
+        .prefetch_related("question__references")
+        .order_by("question__passage_id", "question_id", "pk")
+    )
+    means: dict[int, dict[str, float]] = {}
+    rows = Judgment.objects.filter(_is_of(criteria), candidate__in=candidates, is_counted=True, value__isnull=False)
+    rows = rows.order_by()
+    for candidate_id, key, mean in rows.values_list("candidate_id", "criterion__key").annotate(mean=Avg("value")):
+        means.setdefault(candidate_id, {})[key] = mean
+    specs = [
+        _from_candidate(candidate, means.get(candidate.pk, {}), criteria, tolerance, purpose)
+        for candidate in candidates
+    ]
+    return add_items(test=test, actor=actor, specs=specs, how="candidates")
+
+
+def expected_range(criterion: CriterionOnPage, mean: float) -> tuple[float, float]:
+    """The right answers for a known mean: the nearest point, both where it lies halfway; on a slider the mean."""
+    if criterion.scale.kind is ScaleKind.CONTINUOUS:
+        return (round(mean, 2), round(mean, 2))
+    exact = Decimal(repr(round(mean, 9)))
+    up = exact.quantize(Decimal(1), ROUND_HALF_UP)
+    return (float(up - 1), float(up)) if up - exact == Decimal("0.5") else (float(up), float(up))
+
+
+def _is_of(criteria: Sequence[CriterionOnPage]) -> Q:
+    """Whether a judgment is by one of these criteria, under whatever version of the rubric, on the same scale."""
+    found = Q(pk__in=[])
+    for each in criteria:
+        found |= Q(criterion__key=each.key, criterion__low=each.scale.low, criterion__high=each.scale.high)
+    return found
+
+
+def _from_candidate(
+    candidate: Candidate,
+    means: Mapping[str, float],
+    criteria: Sequence[CriterionOnPage],
+    tolerance: float,
+    purpose: str,
+) -> ItemSpec:
+    missing = [criterion.name for criterion in criteria if criterion.key not in means]
+    if missing:
+        raise Refused(f"“{candidate.external_id}” has no judgment of “{missing[0]}”, so its right value is not known.")
+    passage = candidate.question.passage
+    return ItemSpec(
+        question=candidate.question.text,
+        answer=candidate.text,
+        expected={criterion.key: expected_range(criterion, means[criterion.key]) for criterion in criteria},
+        purpose=purpose,
+        passage_title=passage.title,
+        passage_text=_whole_text(passage),
+        references=[{"text": each.text, "opinion": each.opinion} for each in candidate.question.references.all()],
+        tolerance=tolerance,
+        candidate_id=candidate.pk,
+    )
+
+
+def _whole_text(passage: Passage) -> str:
+    documents = [f"{each.get('title', '')}\n{each.get('text', '')}".strip() for each in passage.documents or []]
+    return "\n\n".join(filter(None, [passage.text, *documents]))
