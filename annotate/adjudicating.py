@@ -105,8 +105,10 @@ def adjudicate(
     """Settle on a score, on the criterion's scale as annotators see it; a later one replaces an earlier.
 
     Raises Refused for a value off the scale, or for a candidate that is withdrawn or that nobody has rated.
+    Locks the actor, then the candidate: of two who settle at the same time the later sees what the first did.
     """
     people.lock_actor(actor)
+    candidate = _lock(candidate)
     scale = Scale(kind=ScaleKind(criterion.kind), low=criterion.low, high=criterion.high)
     if wrong := check_value(scale, value):
         raise Refused(wrong)
@@ -136,6 +138,7 @@ def adjudicate(
 def take_back(*, project: Project, actor: Membership, candidate: Candidate, criterion: CriterionInUse) -> bool:
     """Remove an adjudicated score; the annotators' own stand again. False where there was none."""
     people.lock_actor(actor)
+    candidate = _lock(candidate)
     found = adjudications_of([candidate.pk], criterion).get(candidate.pk)
     if found is None:
         return False
@@ -143,6 +146,11 @@ def take_back(*, project: Project, actor: Membership, candidate: Candidate, crit
     found.delete()
     log.record(project, actor, "take back adjudication", candidate, before=before)
     return True
+
+
+def _lock(candidate: Candidate) -> Candidate:
+    rows = Candidate.objects.select_for_update(no_key=True, of=("self",)).select_related("question__passage")
+    return rows.get(pk=candidate.pk)
 
 
 @transaction.atomic

@@ -11,9 +11,9 @@ from django.db.models import Model, QuerySet, Sum
 from django.db.models.functions import Now
 
 from annotate import notices, paying, places, steering
-from annotate.models import Assignment, Batch, Hit, Item, Judgment, LedgerEntry, Notice
+from annotate.models import Assignment, Batch, Item, Judgment, LedgerEntry, Notice
 from annotate.places import Restored
-from annotate.submitted import WorkFilter
+from annotate.submitted import WorkFilter, opens_a_place
 from projects import log, people
 from projects.errors import Refused
 from projects.models import Membership, Project
@@ -166,7 +166,7 @@ def set_aside(
 def approve_due(project: Project, *, after_days: int) -> int:
     """Approve what was submitted longer ago than this, in portions, each its own transaction; how many."""
     n_approved = 0
-    why = f"Submitted more than {after_days} day{'' if after_days == 1 else 's'} ago."
+    why = f"Submitted more than {after_days} day{'' if after_days == 1 else 's'} ago." if after_days else ""
     while True:
         due = Assignment.objects.filter(
             hit__batch__project=project, state=State.SUBMITTED, submitted_at__lt=Now() - timedelta(days=after_days)
@@ -186,7 +186,7 @@ def approve_all_due() -> int:
 
 def _plan(work: QuerySet[Assignment], *, opens: bool) -> Decision:
     judgments = Judgment.objects.filter(assignment__in=work, is_counted=True, candidate__isnull=False)
-    holding = work.filter(holds_place=True, hit__purpose=Hit.Purpose.WORK) if opens else work.none()
+    holding = work.filter(opens_a_place(), holds_place=True) if opens else work.none()
     closed = Batch.objects.filter(state=Batch.State.CLOSED, hits__assignments__in=holding).distinct()
     return Decision(
         n_assignments=work.count(),

@@ -5,12 +5,13 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from django.db import transaction
-from django.db.models import Count, Q, QuerySet, TextChoices
+from django.db.models import Count, QuerySet, TextChoices
 
 from annotate import notices, places, steering
 from annotate.locking import lock_assignment
 from annotate.models import Assignment, Batch, Hit, Judgment, Notice
 from annotate.places import Restored
+from annotate.submitted import opens_a_place
 from projects import log, people
 from projects.errors import Refused
 from projects.models import Membership
@@ -88,11 +89,18 @@ class RemovalPlan:
 
 @transaction.atomic
 def warn(*, target: Membership, actor: Membership | None, text: str) -> None:
-    """Put a warning on the annotator's desk, which they confirm to have read. Raises Refused without a text."""
-    if actor is not None:
-        people.lock_actor(actor)
+    """Put a warning on the annotator's desk, which they confirm to have read.
+
+    Raises Refused without a text, for somebody who cannot open their desk, and for a text that stands there unread:
+    that is the same form sent twice. Locks both memberships.
+    """
+    target = _lock_members(target, actor)
     if target.kind != Membership.Kind.PERSON:
         raise Refused("Nobody signs in with this place, so nobody would read it.")
+    if target.standing == Standing.REMOVED:
+        raise Refused(f"{target.pseudonym} is removed and cannot open the desk, so nobody would read it.")
+    if Notice.objects.filter(annotator=target, text=text.strip(), read_at=None).exists():
+        raise Refused("This very message stands on their desk already. They have not confirmed it yet.")
     notices.send(annotators=[target.pk], text=text, kind=Notice.Kind.WARNING, actor=actor)
     log.record(target.project, actor, "warn", target, why=text.strip())
 
@@ -114,7 +122,9 @@ def suspend(*, target: Membership, actor: Membership | None, why: str, text: str
 def plan_removal(*, target: Membership, exclusion: Exclusion) -> RemovalPlan:
     """Say what removing would do now."""
     chosen = exclusion.of(target)
-    rows = chosen.order_by().values_list("hit__batch").annotate(n=Count("pk"), n_work=Count("pk", _work()))
+    rows = (
+        chosen.order_by().values_list("hit__batch").annotate(n=Count("pk"), n_work=Count("pk", filter=opens_a_place()))
+    )
     counts = {batch: (n, n_work) for batch, n, n_work in rows}
     judgments = Judgment.objects.filter(assignment__in=chosen, is_counted=True, candidate__isnull=False).order_by()
     n_judgments = dict(judgments.values_list("assignment__hit__batch").annotate(n=Count("pk")))
@@ -208,6 +218,16 @@ def restore(*, target: Membership, actor: Membership | None, why: str, with_work
     return restored
 
 
+def _lock_members(target: Membership, actor: Membership | None) -> Membership:
+    """Both rows in the order of their ids; the actor's right and the target's standing are read anew."""
+    pks = {target.pk, actor.pk if actor else target.pk}
+    locked = Membership.objects.select_for_update(no_key=True, of=("self",)).select_related("project")
+    fresh = {member.pk: member for member in locked.filter(pk__in=pks).order_by("pk")}
+    if actor is not None:
+        people.lock_actor(actor)
+    return fresh[target.pk]
+
+
 def _reason(why: str, what: str) -> str:
     if not why.strip():
         raise Refused(f"Say why somebody {what}; the reason is kept in the log.")
@@ -216,10 +236,6 @@ def _reason(why: str, what: str) -> str:
 
 def _excluded(target: Membership) -> QuerySet[Assignment]:
     return Assignment.objects.filter(annotator=target, state__in=(State.SUBMITTED, State.APPROVED), mark=Mark.EXCLUDED)
-
-
-def _work() -> Q:
-    return Q(hit__purpose=Hit.Purpose.WORK)
 
 
 def _opens_again(batch: Batch) -> bool:

@@ -75,6 +75,50 @@ def test_a_wrong_scope_is_wrong_use(batch: Batch, annotator: Membership, wrong: 
         run("standing", annotator.pseudonym, "remove", "--why", "Poor.", "--exclude", wrong)
 
 
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("warn", "--exclude", "all"), "--exclude goes with remove, not with warn"),
+        (("suspend", "--reopen"), "--reopen goes with remove"),
+        (("restore", "--reopen-batches"), "--reopen-batches goes with remove"),
+        (("remove", "--without-work"), "--without-work goes with restore"),
+        (("remove", "--reopen"), "--reopen needs --exclude"),
+        (("remove", "--exclude", "none", "--reopen"), "--reopen needs --exclude"),
+        (("remove", "--exclude", "all", "--reopen-batches"), "--reopen-batches goes with --reopen"),
+        (("dismiss",), "invalid choice"),
+    ],
+)
+def test_what_would_be_passed_over_is_wrong_use(
+    batch: Batch, annotator: Membership, arguments: tuple[str, ...], said: str
+) -> None:
+    rate(annotator)
+    with pytest.raises(CommandError, match=said) as caught:
+        run("standing", annotator.pseudonym, *arguments, "--why", "Poor.")
+    assert caught.value.returncode in (1, 2)
+    annotator.refresh_from_db()
+    assert (annotator.standing, LogEntry.objects.count()) == ("active", 0)
+
+
+def test_the_access_alone_can_be_restored_by_command(batch: Batch, annotator: Membership) -> None:
+    rate(annotator)
+    run("standing", annotator.pseudonym, "remove", "--why", "Poor.", "--exclude", "all", "--reopen")
+    alone = ("standing", annotator.pseudonym, "restore", "--why", "A mistake.", "--without-work")
+    for options in (("--dry-run",), ()):
+        done = run(*alone, *options)
+        assert (done["assignments_counted"], done["assignments_surplus"]) == (0, 0)
+    annotator.refresh_from_db()
+    assert annotator.standing == "active"
+    assert Assignment.objects.get().mark == "excluded"
+
+
+@pytest.mark.parametrize("act", ["warn", "suspend", "remove", "restore"])
+@pytest.mark.parametrize("why", ["", "   "])
+def test_no_act_goes_without_a_reason(batch: Batch, annotator: Membership, act: str, why: str) -> None:
+    with pytest.raises(CommandError):
+        run("standing", annotator.pseudonym, act, "--why", why)
+    assert LogEntry.objects.count() == 0
+
+
 def test_whoever_is_not_there_is_refused(batch: Batch, annotator: Membership) -> None:
     with pytest.raises(CommandError, match="Nobody"):
         run("standing", "a-nobody22", "remove", "--why", "Poor.")
@@ -90,8 +134,18 @@ def test_work_is_approved_by_command(batch: Batch, annotator: Membership) -> Non
     new.refresh_from_db()
     assert new.state == "submitted"
     assert run("approve") == {"assignments_approved": 1}
-    with pytest.raises(CommandError, match="number of days"):
-        run("approve", "--older-than", "-1")
+    lines = LogEntry.objects.filter(act="approve work").order_by("pk")
+    assert list(lines.values_list("actor", "why")) == [(None, "Submitted more than 7 days ago."), (None, "")]
+
+
+@pytest.mark.parametrize("days", ["-1", "36501", "99999999999999999999"])
+def test_a_number_of_days_that_is_none_approves_nothing(batch: Batch, annotator: Membership, days: str) -> None:
+    (work,) = rate(annotator)
+    for options in ((), ("--dry-run",)):
+        with pytest.raises(CommandError, match="number of days"):
+            run("approve", "--older-than", days, *options)
+    work.refresh_from_db()
+    assert work.state == "submitted"
 
 
 def test_a_batch_lists_what_it_will_not_get_by_itself(

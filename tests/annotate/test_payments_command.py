@@ -66,6 +66,9 @@ def test_a_payment_writes_its_file(manager: Membership, annotator: Membership, t
         (("--pay", "--by", "nobody", "--output", "x.csv"), 1),
         (("--pay", "--by", "anna", "--output", "x.csv"), 1),
         (("--pay", "--by", "mara", "--output", "no/such/folder/x.csv"), 1),
+        (("--pay", "--by", "mara", "--output", "."), 1),
+        (("--pay", "--by", "mara", "--output", ""), 2),
+        (("--note", "bank transfer"), 2),
     ],
 )
 def test_wrong_use_pays_nothing(

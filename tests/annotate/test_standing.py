@@ -8,7 +8,7 @@ import pytest
 from django.utils import timezone
 
 from annotate import judging, notices, places, serving, standing, steering
-from annotate.models import Assignment, Batch, Hit, Judgment, Notice
+from annotate.models import Assignment, Batch, Hit, Item, Judgment, Notice
 from annotate.places import Restored
 from annotate.standing import Exclusion, Scope
 from projects.errors import Refused
@@ -40,6 +40,10 @@ def restore(target: Membership, actor: Membership | None, **over: bool) -> Resto
     return standing.restore(target=target, actor=actor, why="A mistake of ours.", **over)
 
 
+def n_open() -> int:
+    return sum(Hit.objects.values_list("places_open", flat=True))
+
+
 def newest() -> LogEntry:
     return LogEntry.objects.latest("pk")
 
@@ -60,6 +64,19 @@ def test_a_warning_stands_on_the_desk_until_it_is_read(annotator: Membership, ma
     assert not notices.confirm(notice=notice, annotator=annotator)
     assert notices.unread_of([annotator]) == {}
     assert LogEntry.objects.filter(act="read message").count() == 1
+
+
+def test_a_warning_that_nobody_would_read_is_not_sent(annotator: Membership, manager: Membership) -> None:
+    """The same form sent twice is one message; a removed annotator has no desk."""
+    standing.warn(target=annotator, actor=manager, text="Please read.")
+    with pytest.raises(Refused, match="already"):
+        standing.warn(target=annotator, actor=manager, text=" Please read. ")
+    assert notices.confirm(notice=Notice.objects.get(), annotator=annotator)
+    standing.warn(target=annotator, actor=manager, text="Please read.")
+    remove(annotator, manager)
+    with pytest.raises(Refused, match="is removed"):
+        standing.warn(target=annotator, actor=manager, text="One more thing.")
+    assert Notice.objects.count() == 2
 
 
 @pytest.mark.parametrize("text", ["", "  ", "x" * 2001])
@@ -200,6 +217,19 @@ def test_an_archived_batch_keeps_its_places(batch: Batch, annotator: Membership,
     plan = remove(annotator, manager, reopen_batches=True)
     assert (plan.n_assignments, plan.n_places, plan.closed_batches) == (1, 0, [])
     assert (fresh(work).mark, fresh(work).holds_place) == ("excluded", True)
+    assert_sound()
+
+
+def test_a_place_on_an_empty_hit_is_not_said_to_open(batch: Batch, annotator: Membership, manager: Membership) -> None:
+    first, _ = rate(annotator, 2)
+    shown = Item.objects.filter(pk__in=first.layout).values_list("candidate_id", flat=True)
+    places.withdraw_candidates(list(shown))
+    plan = standing.plan_removal(target=annotator, exclusion=ALL)
+    assert (plan.n_assignments, plan.n_places, plan.n_judgments) == (2, 1, 3)
+    before = n_open()
+    assert remove(annotator, manager) == plan
+    assert n_open() - before == 1
+    assert said()["places_opened"] == 1
     assert_sound()
 
 

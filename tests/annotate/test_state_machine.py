@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule, run_state_machine_as_test
 
 from annotate import deciding, judging, serving, standing, steering, verifying, withdrawing
-from annotate.models import Assignment, Batch, Item, Judgment
+from annotate.models import Assignment, Batch, Hit, Item, Judgment
 from annotate.standing import Exclusion, Scope
 from annotate.submitted import WorkFilter
 from projects.errors import Refused
@@ -97,7 +97,8 @@ class Places(RuleBasedStateMachine):
     @rule(n=WORK, is_unpaid=st.booleans(), opens=st.booleans())
     def reject(self, n: int, is_unpaid: bool, opens: bool) -> None:
         if work := self.of(n, "submitted", "approved"):
-            deciding.reject(
+            n_open = n_open_places(work.annotator)
+            done = deciding.reject(
                 project=self.project,
                 actor=self.manager,
                 chosen=only(work),
@@ -105,6 +106,7 @@ class Places(RuleBasedStateMachine):
                 is_unpaid=is_unpaid,
                 reopen_batches=opens,
             )
+            assert n_open_places(work.annotator) - n_open == done.n_places
 
     @rule(n=WORK)
     def accept_after_all(self, n: int) -> None:
@@ -116,10 +118,12 @@ class Places(RuleBasedStateMachine):
         exclusion = Exclusion(scope=scope, batch=self.batch if scope == Scope.BATCH else None, reopens=reopens)
         with suppress(Refused):
             planned = standing.plan_removal(target=self.people[who], exclusion=exclusion)
+            n_open = n_open_places(self.people[who])
             done = standing.remove(
                 target=self.people[who], actor=self.manager, why="Poor.", exclusion=exclusion, reopen_batches=reopens
             )
             assert done == planned
+            assert n_open_places(self.people[who]) - n_open in (done.n_places, done.n_places + done.has_open_one)
 
     @rule(who=PEOPLE, with_work=st.booleans())
     def restore(self, who: int, with_work: bool) -> None:
@@ -192,6 +196,12 @@ class Places(RuleBasedStateMachine):
         judged = Judgment.objects.filter(candidate__isnull=False, item__control=Item.Control.NONE)
         pairs = Counter(judged.values_list("annotator", "candidate"))
         assert not [pair for pair, n in pairs.items() if n > 1]
+
+
+def n_open_places(of: Membership) -> int:
+    """Places that anybody may take; those made for one annotator are counted apart."""
+    work = Hit.objects.filter(batch__project=of.project, purpose=Hit.Purpose.WORK)
+    return sum(work.values_list("places_open", flat=True))
 
 
 def only(work: Assignment) -> WorkFilter:

@@ -85,6 +85,8 @@ def _pay(project: Project, options: dict[str, Any]) -> dict[str, Any]:
     if actor is None:
         raise Refused(f"“{options['by']}” is no member of this project.")
     path = Path(options["output"])
+    if path.is_dir():
+        raise Refused(f"{path} is a folder. Name the file. Nothing was paid.")
     try:
         handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}-")
     except OSError as error:

@@ -3,16 +3,21 @@
 from datetime import UTC, datetime
 from typing import Any
 
-from django.core.management.base import CommandParser
+from django.core.management.base import CommandError, CommandParser
 
 from annotate import standing
 from annotate.models import Batch
+from annotate.places import Restored
 from annotate.standing import Exclusion, Scope
 from projects.commands import ProjectCommand, reader
 from projects.errors import Refused
 from projects.models import Membership, Project
 
 ACTS = ("warn", "suspend", "remove", "restore")
+GOES_WITH = {"exclude": "remove", "reopen": "remove", "reopen_batches": "remove", "without_work": "restore"}
+"""Options that say something about one act only."""
+NOTHING = Restored(n_counted=0, n_surplus=0)
+NONE = (Scope.NONE.value, "")
 
 
 class Command(ProjectCommand):
@@ -26,7 +31,6 @@ class Command(ProjectCommand):
         parser.add_argument(
             "--exclude",
             type=reader(read_scope),
-            default=("none", ""),
             metavar="none|all|since:DATE|batch:N",
             help="which submitted work a removal leaves out of the results",
         )
@@ -36,12 +40,26 @@ class Command(ProjectCommand):
         parser.add_argument("--dry-run", action="store_true", help="say what it would do, and do nothing")
 
     def handle(self, *args: Any, **options: Any) -> None:
+        _check_use(options)
         project = self.project(options)
         member = project.memberships.select_related("project").filter(pseudonym=options["pseudonym"]).first()
         if member is None:
             raise Refused(f"Nobody in this project goes by “{options['pseudonym']}”.")
         answer: dict[str, Any] = {"annotator": member.pseudonym, "act": options["act"]}
         self.answer({**answer, **_do(member, _exclusion(project, options), options)})
+
+
+def _check_use(options: dict[str, Any]) -> None:
+    """What would be passed over in silence is wrong use."""
+    for option, act in GOES_WITH.items():
+        if options[option] and options["act"] != act:
+            raise CommandError(
+                f"--{option.replace('_', '-')} goes with {act}, not with {options['act']}.", returncode=2
+            )
+    if options["reopen"] and (options["exclude"] or NONE) == NONE:
+        raise CommandError("--reopen needs --exclude: with nothing left out no place comes free.", returncode=2)
+    if options["reopen_batches"] and not options["reopen"]:
+        raise CommandError("--reopen-batches goes with --reopen.", returncode=2)
 
 
 def read_scope(text: str) -> tuple[str, str]:
@@ -60,7 +78,7 @@ def read_scope(text: str) -> tuple[str, str]:
 
 
 def _exclusion(project: Project, options: dict[str, Any]) -> Exclusion:
-    name, value = options["exclude"]
+    name, value = options["exclude"] or NONE
     since = batch = None
     if name == Scope.SINCE:
         since = datetime.fromisoformat(value)
@@ -87,7 +105,7 @@ def _do(member: Membership, exclusion: Exclusion, options: dict[str, Any]) -> di
             "closed_batches": [batch.number for batch in plan.closed_batches],
         }
     if act == "restore":
-        done = standing.plan_restoring(target=member)
+        done = NOTHING if options["without_work"] else standing.plan_restoring(target=member)
         if not is_dry:
             done = standing.restore(target=member, actor=None, why=why, with_work=not options["without_work"])
         return {"assignments_counted": done.n_counted, "assignments_surplus": done.n_surplus}
