@@ -135,7 +135,7 @@ def test_work_is_approved_by_command(batch: Batch, annotator: Membership) -> Non
     assert new.state == "submitted"
     assert run("approve") == {"assignments_approved": 1}
     lines = LogEntry.objects.filter(act="approve work").order_by("pk")
-    assert list(lines.values_list("actor", "why")) == [(None, "Submitted more than 7 days ago."), (None, "")]
+    assert [(line.actor, line.why) for line in lines] == [(None, "Submitted more than 7 days ago."), (None, "")]
 
 
 @pytest.mark.parametrize("days", ["-1", "36501", "99999999999999999999"])

@@ -174,7 +174,7 @@ def test_of_two_who_settle_at_once_the_later_sees_what_the_first_did(
         all_at_once(lambda who: settle(scene, who) and None, [owner, manager])
         first, second = LogEntry.objects.order_by("pk")[n_lines:]
         assert (first.before, second.before) == (None, first.after)
-        assert [Adjudication.objects.get().value] == [second.after["value"]]
+        assert second.after == {"criterion": "correctness", "value": Adjudication.objects.get().value}
         take_back(scene, owner)
 
 
