@@ -1,0 +1,492 @@
+"""The whole procedure on the demo corpus: from the test that keeps people out to the payment of those who worked."""
+
+import csv
+import json
+import re
+import time
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+from django.core.management import call_command
+from django.db import connection
+from playwright.sync_api import Locator, Page, expect
+
+from annotate import tasks
+from annotate.models import Assignment, Attempt, Batch, Finding, Hit, Item, Judgment, LedgerEntry, Payment, Review
+from demo import corpus
+from demo.annotators import SimulatedAnnotator
+from projects.models import Membership, Project
+from tests.annotate.work import assert_equation
+from tests.browser import crew as people
+from tests.browser.conftest import SignedIn
+from tests.browser.rating import wait_for_keys
+from tests.browser.watching import Watch
+
+PLANNED = {
+    ("generative", "train"): 1,
+    ("generative", "dev"): 3,
+    ("generative", "test"): 3,
+    ("span", "train"): 1,
+    ("span", "dev"): 2,
+    ("span", "test"): 2,
+}
+TEST_CENTS = 50
+
+
+@dataclass(frozen=True)
+class Size:
+    """How often the corpus is copied, and how many candidates the trial takes."""
+
+    n_copies: int
+    n_in_trial: int
+    n_judgments: int = 5
+
+
+IN_SUITE, IN_FULL = Size(1, 40), Size(2, 200)
+
+
+@dataclass
+class Walk:
+    """Who walks: the manager at the desk, an annotator at the page, and a crew that needs no browser."""
+
+    project: Project
+    annotator: Membership
+    desk: Page
+    page: Page
+    size: Size
+    folder: Path
+    crew: list[SimulatedAnnotator] = field(default_factory=list)
+
+    @property
+    def bad_one(self) -> Membership:
+        return self.crew[len(people.GOOD)].membership
+
+
+@pytest.mark.soak
+def test_the_whole_procedure_of_a_study(
+    signed_in: SignedIn,
+    celery_worker: None,
+    project: Project,
+    manager: Membership,
+    annotator: Membership,
+    watch: Watch,
+    tmp_path: Path,
+    scale: int,
+) -> None:
+    walk = Walk(
+        project=project,
+        annotator=annotator,
+        desk=watch.over(signed_in(manager.user)),
+        page=watch.over(signed_in(annotator.user)),
+        size=IN_SUITE if scale == 1 else IN_FULL,
+        folder=tmp_path,
+    )
+    for step in STEPS:
+        started = time.monotonic()
+        step(walk)
+        print(f"{step.__name__}: {time.monotonic() - started:.1f} s")
+    assert watch.n_pages > 60
+
+
+def import_corpus(walk: Walk) -> None:
+    desk, path = walk.desk, walk.folder / "corpus.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in copied_rows(walk.size.n_copies)), encoding="utf-8")
+    desk.goto(f"/p/{walk.project.slug}/")
+    desk.get_by_role("link", name="Import a file").click()
+    desk.get_by_label("File", exact=True).set_input_files(path)
+    desk.get_by_role("button", name="Look at the file").click()
+    desk.get_by_role("button", name="Check every row").click()
+    desk.get_by_role("button", name="Import it").click()
+    desk.get_by_role("link", name="See the data").click()
+
+
+def copied_rows(n_copies: int) -> list[dict[str, object]]:
+    """The corpus, and copies of it as further datasets, with ids of their own."""
+    rows = []
+    for n in range(n_copies):
+        for row in corpus.rows():
+            new = {name: f"{row[name]}{people.COPY}{n}" for name in ("passage_id", "question_id", "candidate_id")}
+            rows.append({**row, **new, "dataset": f"{row['dataset']}{people.COPY}{n}"})
+    return rows
+
+
+def make_the_test(walk: Walk) -> None:
+    desk = walk.desk
+    tab(desk, "Qualification")
+    desk.get_by_role("button", name="Make a test").click()
+    desk.get_by_role("link", name="From a file").click()
+    desk.get_by_label("File").set_input_files(write_items(walk.folder / "test.csv"))
+    desk.get_by_role("button", name="Add the items").click()
+    desk.get_by_role("link", name="Change the settings").click()
+    desk.get_by_label("The score, each answer and its explanation").check()
+    desk.get_by_label("US cents for taking it").fill(str(TEST_CENTS))
+    desk.get_by_role("button", name="Save").click()
+    expect(stat(desk, "To pass")).to_have_text("8")
+    desk.get_by_role("button", name="Open the test").click()
+    expect(desk.get_by_role("button", name="Close the test")).to_be_visible()
+
+
+def write_items(path: Path) -> Path:
+    with path.open("w", encoding="utf-8", newline="") as stream:
+        writer = csv.writer(stream)
+        writer.writerow(
+            ["passage_title", "passage", "question", "reference", "answer", "expected", "tolerance", "explanation"]
+        )
+        for passage in corpus.qualification()["passages"]:
+            for question in passage["questions"]:
+                for item in question["items"]:
+                    about = [passage["title"], passage["passage"], question["text"], question["references"][0]["text"]]
+                    known = [item[name] for name in ("candidate", "expected", "tolerance", "explanation")]
+                    writer.writerow([*about, *known])
+    return path
+
+
+def fail_once_then_pass(walk: Walk) -> None:
+    page = walk.page
+    page.goto("/desk/")
+    page.get_by_role("link", name="Take the test").click()
+    page.get_by_role("button", name="Begin the test").click()
+    answer_the_test(page, people.wrong_in_test)
+    expect(page.get_by_role("heading", name="Not passed this time")).to_be_visible()
+    expect(page.get_by_text("0 of 10 right; 8 are needed.")).to_be_visible()
+    expect(page.get_by_text(corpus.qualification_answers()[0].explanation)).to_be_visible()
+    page.get_by_role("link", name="Back to the test").click()
+    page.get_by_role("button", name="Begin the test").click()
+    answer_the_test(page, people.right_in_test)
+    expect(page.get_by_role("heading", name="You have passed")).to_be_visible()
+    found = Attempt.objects.filter(annotator=walk.annotator).order_by("n")
+    assert list(found.values_list("state", "n_right")) == [("failed", 0), ("passed", 10)]
+    walk.crew = people.hire_crew(walk.project)
+
+
+def answer_the_test(page: Page, value_of: Callable[[str, str], int]) -> None:
+    for _ in corpus.qualification()["passages"]:
+        address = page.url
+        rate_by_keys(page, value_of)
+        page.keyboard.press("Control+Enter")
+        expect(page).not_to_have_url(address)
+
+
+def run_the_trial(walk: Walk) -> None:
+    desk = walk.desk
+    tab(desk, "Batches")
+    desk.get_by_role("link", name="New trial").click()
+    expect(desk.get_by_label("Only a sample of so many candidates")).to_have_value("200")
+    expect(desk.get_by_label("Judgments for each candidate")).to_have_value("5")
+    desk.get_by_label("Only a sample of so many candidates").fill(str(walk.size.n_in_trial))
+    desk.get_by_role("button", name="Look at the plan").click()
+    desk.get_by_role("button", name="Make the batch").click()
+    desk.get_by_role("button", name="Open the batch").click()
+    rate_one_and_return_the_next(walk)
+    people.work_until_done(walk.crew)
+    tasks.check()
+    tab(desk, "Batches")
+    expect(desk.locator("tbody tr").first).to_contain_text("complete")
+    desk.locator("tbody th a").first.click()
+    close(desk)
+    desk.get_by_role("link", name="Results", exact=True).click()
+    expect(desk.get_by_role("heading", name="Where annotators differ most")).to_be_visible()
+    n_items = Item.objects.filter(hit__batch__kind=Batch.Kind.TRIAL).count()
+    assert abs(n_items - walk.size.n_in_trial) <= 13
+    expect(stat(desk, "Items")).to_have_text(str(n_items))
+    alpha = desk.get_by_role("region", name="Alpha per criterion").locator("tbody td")
+    assert 0 < float(alpha.nth(0).inner_text()) < 1
+    assert re.search(r"0\.\d+.*0\.\d+", alpha.nth(1).inner_text())
+    assert desk.locator(".disclosure").count() > 3
+
+
+def rate_one_and_return_the_next(walk: Walk) -> None:
+    """By keyboard; the next HIT comes by itself and is given back."""
+    page, before = walk.page, Assignment.objects.submitted().filter(annotator=walk.annotator).count()
+    page.goto("/desk/")
+    page.get_by_role("button", name="Start rating").click()
+    address = page.url
+    rate_by_keys(page, people.score_of)
+    expect(page.locator("[data-saved]")).to_have_text("Saved")
+    page.keyboard.press("Control+Enter")
+    expect(page).not_to_have_url(address)
+    assert Assignment.objects.submitted().filter(annotator=walk.annotator).count() == before + 1
+    page.get_by_text("Return this HIT without finishing it").click()
+    page.get_by_role("button", name="Return this HIT").click()
+    page.get_by_role("button", name="Return it").click()
+    page.wait_for_url("**/desk/")
+
+
+def rate_by_keys(page: Page, value_of: Callable[[str, str], int]) -> None:
+    wait_for_keys(page)
+    for _ in range(page.locator(".item").count()):
+        current = page.locator(".item.is-current")
+        place = current.get_attribute("data-place")
+        question = page.locator(".question", has=current).locator("h2").inner_text()
+        page.keyboard.press(str(value_of(question, current.locator(".candidate").inner_text())))
+        expect(page.locator(f"#item{place} input:checked")).to_have_count(1)
+
+
+def start_the_plan(walk: Walk) -> None:
+    desk = walk.desk
+    tab(desk, "Batches")
+    desk.get_by_role("link", name="Overlap plans").click()
+    desk.get_by_role("link", name="Make a plan").click()
+    desk.get_by_role("link", name="Fill in MOCHA's numbers").click()
+    desk.get_by_role("button", name="Look at the plan").click()
+    wanted = sum(planned_of_all(walk.project).values()) - in_trial() * walk.size.n_judgments
+    expect(stat(desk, "Judgments")).to_have_text(f"{wanted:,}")
+    expect(stat(desk, "Money")).to_contain_text("$")
+    desk.get_by_role("button", name="Start the plan").click()
+    expect(desk.get_by_text("3 batches made.")).to_be_visible()
+    expect(desk.get_by_text("Nothing is missing")).to_be_visible()
+
+
+def hide_controls_and_open(walk: Walk) -> None:
+    desk = walk.desk
+    for each in ("3 judgments each", "2 judgments each", "1 judgment each"):
+        tab(desk, "Batches")
+        desk.get_by_role("link", name=f"Overlap plan: {each}").click()
+        address = desk.url
+        desk.get_by_role("link", name="Controls").click()
+        desk.get_by_label("Known answers in a HIT").fill("1")
+        desk.get_by_label("Degraded answers in a HIT").fill("0.5")
+        desk.get_by_role("button", name="Keep the plan").click()
+        desk.get_by_role("button", name="Make the controls").click()
+        accept = desk.get_by_role("button", name=re.compile("^Accept the [0-9]+ shown"))
+        while accept.is_visible():
+            accept.click()
+        desk.locator(".crumbs a").last.click()
+        expect(desk).to_have_url(address)
+        desk.get_by_role("button", name="Open the batch").click()
+        expect(desk.locator(".page-head .status")).to_have_text("open")
+
+
+def collect(walk: Walk) -> None:
+    desk = walk.desk
+    tab(desk, "Quality")
+    desk.get_by_role("link", name="Rules").click()
+    desk.get_by_label("Share of each annotator’s submitted HITs").fill("0.1")
+    desk.get_by_label("At least so many of each annotator").fill("1")
+    desk.get_by_role("button", name="Save").click()
+    rate_one_and_return_the_next(walk)
+    people.work_until_done(walk.crew, after_each_round=tasks.check)
+    tasks.check()
+    shown = Judgment.objects.exclude(item__control=Item.Control.NONE)
+    assert set(shown.values_list("item__control", flat=True)) >= {"known_answer", "degraded"}
+    found = Finding.objects.filter(state=Finding.State.OPEN, evidence__is_serious=True)
+    assert walk.bad_one.pk in found.values_list("annotator", flat=True)
+
+
+def review_a_spot_check(walk: Walk) -> None:
+    desk, bad = walk.desk, walk.bad_one
+    review = Review.objects.filter(assignment__annotator=bad, state=Review.State.WAITING).first()
+    assert review is not None
+    tab(desk, "Overview")
+    desk.get_by_role("link", name=re.compile("reviews? *$")).click()
+    desk.locator(f'a[href$="/reviews/{review.pk}/"]').click()
+    items = desk.locator(".item")
+    for place in range(items.count()):
+        items.nth(place).get_by_role("radio").nth(4).check()
+    desk.get_by_role("button", name="Store my ratings").first.click()
+    expect(desk.get_by_role("heading", name="Fine or poor?")).to_be_visible()
+    verdicts = desk.locator(".verdict")
+    for place in range(verdicts.count()):
+        verdicts.nth(place).get_by_label("Poor").check()
+    desk.get_by_role("button", name="Finish", exact=True).click()
+    review.refresh_from_db()
+    assert review.state == Review.State.DONE
+    assert review.verdicts.filter(is_poor=True).count() == len(review.assignment.layout)
+    tasks.check()
+
+
+def remove_a_bad_one(walk: Walk) -> None:
+    desk, bad = walk.desk, walk.bad_one
+    n_done = Assignment.objects.submitted().filter(annotator=bad).count()
+    tab(desk, "Overview")
+    desk.get_by_role("link", name=re.compile("open findings?")).click()
+    desk.get_by_role("row").filter(has_text="speaks against the work").filter(has_text=bad.pseudonym).get_by_role(
+        "link", name=bad.pseudonym
+    ).first.click()
+    expect(desk.get_by_text("speaks against the work").first).to_be_visible()
+    desk.get_by_role("link", name="Remove").click()
+    desk.get_by_label("all of it").check()
+    desk.get_by_role("button", name="What would that do?").click()
+    expect(stat(desk, "Left out")).to_have_text(str(n_done))
+    desk.get_by_label("Open the closed batches again").check()
+    desk.get_by_label("Reason").fill("The controls and the review speak against it.")
+    desk.get_by_role("button", name=f"Remove {bad.pseudonym}").click()
+    expect(desk.get_by_text(f"{bad.pseudonym} is removed. {n_done} assignments are left out")).to_be_visible()
+    assert not Judgment.objects.filter(annotator=bad, is_counted=True).exists()
+
+
+def collect_again(walk: Walk) -> None:
+    desk = walk.desk
+    tab(desk, "Overview")
+    expect(desk.get_by_text("Annotators are at work")).to_be_visible()
+    assert people.work_until_done([each for each in walk.crew if each.membership != walk.bad_one]) > 0
+    desk.reload()
+    for number in (1, 2, 3, 4):
+        desk.goto(f"/p/{walk.project.slug}/batches/{number}/")
+        expect(desk.locator(".page-head")).to_contain_text("complete")
+        close(desk)
+
+
+def restore_with_surplus(walk: Walk) -> None:
+    desk, bad = walk.desk, walk.bad_one
+    left_out = Assignment.objects.filter(annotator=bad, mark=Assignment.Mark.EXCLUDED)
+    n_surplus = left_out.filter(hit__purpose=Hit.Purpose.WORK).count()
+    n_free = left_out.exclude(hit__purpose=Hit.Purpose.WORK).count()
+    """What was made for them alone nobody else has taken: controls, which are in no result."""
+    tab(desk, "People")
+    desk.get_by_role("row").filter(has_text=bad.pseudonym).get_by_role("link").first.click()
+    desk.get_by_role("link", name="Restore").click()
+    expect(stat(desk, "Count again")).to_have_text(str(n_free))
+    expect(stat(desk, "Surplus")).to_have_text(str(n_surplus))
+    desk.get_by_label("Reason").fill("Our mistake.")
+    desk.get_by_role("button", name="Restore").click()
+    expect(desk.get_by_text(f"{n_free} assignments count again, {n_surplus} are surplus.")).to_be_visible()
+    tab(desk, "Submitted")
+    desk.get_by_label("Counts").select_option("surplus")
+    desk.get_by_role("button", name="Filter").click()
+    expect(desk.get_by_text(f"all {n_surplus} of this list")).to_be_visible()
+
+
+def find_surplus_in_the_export(walk: Walk) -> None:
+    desk = walk.desk
+    tab(desk, "Export")
+    desk.get_by_label("Stage").select_option(label="both together")
+    with desk.expect_download() as download:
+        desk.get_by_role("button", name="Download long CSV").click()
+    rows = read_csv(download.value.path())
+    theirs = [row for row in rows if row["annotator"] == walk.bad_one.pseudonym]
+    assert {(row["is_counted"], row["not_counted_reason"]) for row in theirs} == {("no", "surplus")}
+    n_items = Judgment.objects.filter(annotator=walk.bad_one, candidate__isnull=False).count()
+    assert len(theirs) == n_items > 0
+    counted = Counter(row["candidate_id"] for row in rows if row["is_counted"] == "yes")
+    assert counted == planned_by_external_id(walk.project)
+
+
+def pay(walk: Walk) -> None:
+    desk = walk.desk
+    tab(desk, "Submitted")
+    desk.get_by_label(re.compile("all [0-9]+ of this list")).check()
+    desk.get_by_role("button", name="Approve …").click()
+    desk.get_by_role("button", name=re.compile("^Approve [0-9]+ assignments")).click()
+    tab(desk, "Payments")
+    desk.get_by_role("button", name="Approve them").click()
+    old = desk.context.new_page()
+    old.goto(desk.url)
+    make_payment(desk)
+    payment = Payment.objects.get()
+    with desk.expect_download() as download:
+        desk.get_by_role("button", name="Take the file (CSV)").click()
+    rows = read_csv(download.value.path())
+    entries = LedgerEntry.objects.filter(project=walk.project)
+    assert not entries.filter(payment=None).exists()
+    assert sum(int(row["cents"]) for row in rows) == payment.cents == sum(entries.values_list("cents", flat=True))
+    assert {row["annotator"] for row in rows} == {
+        *(each.membership.pseudonym for each in walk.crew),
+        walk.annotator.pseudonym,
+    }
+    make_payment(old)
+    expect(old.locator(".message--error")).to_be_visible()
+    assert Payment.objects.count() == 1
+    tab(desk, "Payments")
+    expect(desk.get_by_text("Nothing is approved and not yet paid.")).to_be_visible()
+    walk.page.goto("/desk/")
+    walk.page.get_by_role("link", name="What you earned").click()
+    expect(stat(walk.page, "Paid")).to_have_text(f"${(2 * walk.project.cents_per_hit + TEST_CENTS) / 100:.2f}")
+
+
+def make_payment(page: Page) -> None:
+    page.get_by_role("button", name="Make the payment").click()
+    page.get_by_role("dialog").get_by_role("button", name="Make the payment").click()
+
+
+def assert_exactly_as_planned(walk: Walk) -> None:
+    """Every place is done, every HIT's sums hold, every candidate has its judgments, nobody judged one twice."""
+    assert_equation()
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT count(*) FROM annotate_hit WHERE purpose = 'work' AND places_done <> places_wanted")
+        assert cursor.fetchone() == (0,)
+        cursor.execute(
+            """SELECT candidate_id, count(*), count(DISTINCT annotator_id) FROM annotate_judgment
+               WHERE is_counted AND candidate_id IS NOT NULL GROUP BY 1"""
+        )
+        counts = cursor.fetchall()
+        assert {candidate: n for candidate, n, _ in counts} == planned_of_all(walk.project)
+        assert all(n == n_annotators for _, n, n_annotators in counts)
+        cursor.execute(
+            """SELECT count(*) FROM (SELECT 1 FROM annotate_judgment WHERE candidate_id IS NOT NULL
+               GROUP BY annotator_id, candidate_id, criterion_id HAVING count(*) > 1) twice"""
+        )
+        assert cursor.fetchone() == (0,)
+    call_command("verify")
+
+
+def planned_of_all(project: Project) -> dict[int, int]:
+    """The judgments that each candidate is to have: five in the trial, else what MOCHA's plan asks for."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """SELECT c.id, d.kind, p.split, EXISTS (
+                   SELECT 1 FROM annotate_item i JOIN annotate_hit h ON h.id = i.hit_id
+                   JOIN annotate_batch b ON b.id = h.batch_id WHERE i.candidate_id = c.id AND b.kind = 'trial')
+               FROM projects_candidate c JOIN projects_question q ON q.id = c.question_id
+               JOIN projects_passage p ON p.id = q.passage_id JOIN projects_dataset d ON d.id = c.dataset_id
+               WHERE d.project_id = %s""",
+            [project.pk],
+        )
+        return {pk: 5 if is_in_trial else PLANNED[kind, split] for pk, kind, split, is_in_trial in cursor.fetchall()}
+
+
+def planned_by_external_id(project: Project) -> dict[str, int]:
+    by_id = planned_of_all(project)
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT id, external_id FROM projects_candidate WHERE id = ANY(%s)", [list(by_id)])
+        return {external_id: by_id[pk] for pk, external_id in cursor.fetchall()}
+
+
+def in_trial() -> int:
+    return Item.objects.filter(hit__batch__kind=Batch.Kind.TRIAL, candidate__isnull=False).count()
+
+
+def close(page: Page) -> None:
+    page.get_by_role("button", name="Close", exact=True).click()
+    page.get_by_role("button", name="Close the batch").click()
+    expect(page.locator(".page-head .status")).to_have_text("closed")
+
+
+def stat(page: Page, label: str) -> Locator:
+    return (
+        page.locator(".stat")
+        .filter(has=page.locator(".stat-label", has_text=re.compile(f"^{label}$")))
+        .locator(".stat-value")
+    )
+
+
+def tab(page: Page, name: str) -> None:
+    page.get_by_role("navigation", name="Project").get_by_role("link", name=name, exact=True).click()
+
+
+def read_csv(path: str | Path) -> list[dict[str, str]]:
+    with Path(path).open(encoding="utf-8-sig", newline="") as stream:
+        return list(csv.DictReader(stream))
+
+
+STEPS: tuple[Callable[[Walk], None], ...] = (
+    import_corpus,
+    make_the_test,
+    fail_once_then_pass,
+    run_the_trial,
+    start_the_plan,
+    hide_controls_and_open,
+    collect,
+    review_a_spot_check,
+    remove_a_bad_one,
+    collect_again,
+    assert_exactly_as_planned,
+    restore_with_surplus,
+    assert_exactly_as_planned,
+    find_surplus_in_the_export,
+    pay,
+    assert_exactly_as_planned,
+)
