@@ -173,6 +173,7 @@ stuck AS (
                 WHEN places_open <= asked - served_asked THEN 'unqualified'
                 WHEN asked = 0 THEN 'named gone'
                 WHEN places_open <= active - served_active THEN 'named'
+                WHEN active > served_active THEN 'few'
                 ELSE 'served' END AS reason
     FROM counted WHERE places_open > able - served_able)
 SELECT reason, sum(n), count(*), (array_agg(number ORDER BY number))[1:%(shown)s],
@@ -188,6 +189,7 @@ _REASONS = {
     "named gone": "Only named annotators may take them, and none of those is active.",
     "named": "Only named annotators may take them, and every one who is active has been given them before.",
     "served": "Every active annotator has been given them before. More annotators are needed, or fewer judgments.",
+    "few": "They want more people than there are active annotators who have not been given them before.",
     "unqualified": "Annotators who could still take them have not passed the qualification test.",
     "caps": "Annotators who could still take them have reached this batch's cap on HITs.",
 }

@@ -175,6 +175,15 @@ def test_the_list_filters_sorts_and_escapes(
     body(client, url("batch-list"), sort="judgments; drop", state="'", page="-1")
 
 
+def test_a_batch_that_nobody_has_worked_on_says_so(
+    batch: Batch, annotator: Membership, manager: Membership, client_of: SignIn
+) -> None:
+    page = body(client_of(manager), url("batch-show", 1))
+    assert "nothing has come in yet" in page
+    assert "They want more people than there are active annotators" in page
+    assert "Invite more people" in page
+
+
 def test_the_batch_page_shows_counts_stuck_places_and_who_has_what(
     batch: Batch, remark: Remark, annotator: Membership, researcher: Membership, client_of: SignIn
 ) -> None:

@@ -267,7 +267,7 @@ def test_places_are_stuck_when_everybody_was_served(open_batch: Batch, project: 
     steering.change_wanted(batch=open_batch, actor=None, judgments=4, hit_numbers=[2])
     assert reasons(open_batch) == [("Every active annotator has been gi", 2, [2])]
     make_membership(project)
-    assert stuck_places(open_batch).n_places == 1
+    assert reasons(open_batch) == [("They want more people than there a", 1, [2])]
 
 
 def test_a_candidate_served_in_another_batch_counts_as_served(open_batch: Batch, annotator: Membership) -> None:
