@@ -76,6 +76,14 @@ def test_nothing_is_left_in_any_table_and_no_table_is_left(answer: dict[str, Any
     assert Project.objects.get() == project
 
 
+@pytest.mark.parametrize(
+    ("world", "name"), [("unseen", UNSEEN[3].name), ("tuned", TUNED[0].name), ("rougher", "rougher")]
+)
+def test_a_seed_takes_its_turn_among_the_worlds(world: str, name: str) -> None:
+    arguments = ("--seed", "3", "--annotators", "5", "--hits", "1", "--overlap", "1", "--controls", "0")
+    assert run_json(*arguments, "--world", world)["world"] == name
+
+
 def test_at_overlap_one_there_is_no_alpha_and_the_reason_is_given() -> None:
     answer = run_json(*SMALL, "--overlap", "1", "--controls", "0")
     assert answer["alpha_before"] is None
@@ -93,6 +101,10 @@ def test_at_overlap_one_there_is_no_alpha_and_the_reason_is_given() -> None:
         (["--seed", "1", "--controls", "3"], "Controls"),
         (["--seed", "-1"], "seed"),
         (["--seed", "1", "--overlap", "many"], "whole numbers"),
+        (["--seed", "1", "--overlap", ""], "whole numbers"),
+        (["--seed", "one"], "seed"),
+        (["--seed", str(2**31)], "seed"),
+        (["--seed", "1", "--world", "mars"], "world"),
         ([], "--seed"),
     ],
 )

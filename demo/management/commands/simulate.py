@@ -7,10 +7,11 @@ from django.core.management.base import CommandParser
 
 from demo.simulating import simulate
 from demo.simulating.reporting import as_json, as_text
-from demo.simulating.worlds import TUNED, UNSEEN
+from demo.simulating.worlds import TUNED, UNSEEN, World, world_of
 from projects.commands import ReportingCommand
 
 WORLDS = {world.name.replace(" ", "-"): world for world in (*TUNED, *UNSEEN)}
+BY_TURNS = {"tuned": TUNED, "unseen": UNSEEN}
 
 
 class Command(ReportingCommand):
@@ -26,7 +27,12 @@ class Command(ReportingCommand):
         parser.add_argument("--hits", type=int, default=10, help="HITs that each of them does (default 10)")
         parser.add_argument("--overlap", type=_numbers, default=[3, 1], help="judgments of each answer (default 3,1)")
         parser.add_argument("--controls", type=_numbers, default=[0, 1, 2], help="controls per HIT (default 0,1,2)")
-        parser.add_argument("--world", choices=sorted(WORLDS), default="usual", help="what people and texts are like")
+        parser.add_argument(
+            "--world",
+            choices=[*sorted(WORLDS), *BY_TURNS],
+            default="usual",
+            help="what people and texts are like; tuned and unseen take several by turns, seed by seed",
+        )
 
     def handle(
         self,
@@ -39,17 +45,22 @@ class Command(ReportingCommand):
         world: str,
         **options: Any,
     ) -> None:
+        chosen = _world(world, seed)
         outcomes = simulate(
             seed=seed,
-            world=WORLDS[world],
+            world=chosen,
             n_annotators=annotators,
             n_hits=hits,
             overlaps=overlap,
             controls=controls,
             on_progress=self.progress,
         )
-        name = WORLDS[world].name
-        self.answer(as_json(outcomes, seed=seed, world=name), as_text(outcomes, seed=seed, world=name))
+        self.answer(as_json(outcomes, seed=seed, world=chosen.name), as_text(outcomes, seed=seed, world=chosen.name))
+
+
+def _world(name: str, seed: int) -> World:
+    """The world of this name, or the seed's turn among those that the thresholds were set with, or were not."""
+    return world_of(seed, BY_TURNS[name]) if name in BY_TURNS else WORLDS[name]
 
 
 def _numbers(text: str) -> list[int]:
