@@ -63,6 +63,11 @@ class Places(RuleBasedStateMachine):
         if isinstance(found, UUID):
             self.send(Assignment.objects.get(uuid=found), value)
 
+    @rule(who=PEOPLE)
+    def rate_all(self, who: int) -> None:
+        while isinstance(found := serving.claim(self.people[who]), UUID):
+            self.send(Assignment.objects.get(uuid=found), 4)
+
     @rule(n=WORK)
     def submit_late(self, n: int) -> None:
         if work := self.of(n, "expired", "withdrawn", "returned"):
@@ -125,11 +130,37 @@ class Places(RuleBasedStateMachine):
             assert done == planned
             assert n_open_places(self.people[who]) - n_open in (done.n_places, done.n_places + done.has_open_one)
 
+    @rule(who=PEOPLE, comes_back=st.booleans())
+    def collect_anew(self, who: int, comes_back: bool) -> None:
+        """Somebody is removed with all their work, the others rate what came free, and perhaps it was a mistake."""
+        self.rate_all(who=who)
+        self.remove(who=who, scope=Scope.ALL, reopens=True)
+        self.all_rate(but=who)
+        if comes_back:
+            self.bring_back(self.people[who], with_work=True)
+
+    @rule(who=PEOPLE)
+    def come_too_late(self, who: int) -> None:
+        found = serving.claim(self.people[who])
+        if isinstance(found, UUID):
+            work = Assignment.objects.get(uuid=found)
+            expire(work)
+            self.all_rate(but=who)
+            self.send(work, 2)
+
+    def all_rate(self, but: int | None = None) -> None:
+        for other in {*range(4)} - {but}:
+            self.rate_all(who=other)
+
     @rule(who=PEOPLE, with_work=st.booleans())
     def restore(self, who: int, with_work: bool) -> None:
+        gone = Membership.objects.filter(pk__in=[person.pk for person in self.people]).exclude(standing="active")
+        self.bring_back(gone.order_by("pk")[who % len(gone)] if gone else self.people[who], with_work=with_work)
+
+    def bring_back(self, target: Membership, *, with_work: bool) -> None:
         with suppress(Refused):
-            planned = standing.plan_restoring(target=self.people[who])
-            done = standing.restore(target=self.people[who], actor=self.manager, why="Ours.", with_work=with_work)
+            planned = standing.plan_restoring(target=target)
+            done = standing.restore(target=target, actor=self.manager, why="Ours.", with_work=with_work)
             assert not with_work or done == planned
 
     @rule(who=PEOPLE)
