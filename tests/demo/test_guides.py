@@ -10,7 +10,7 @@ from django.core.management import get_commands, load_command_class
 ROOT = Path(__file__).resolve().parents[2]
 GUIDES = (
     "README.md",
-    *(f"docs/{name}.md" for name in ("annotators", "managers", "researchers", "importing", "operations")),
+    *(f"docs/{name}.md" for name in ("annotators", "managers", "quality", "researchers", "importing", "operations")),
 )
 LINKING = (*GUIDES, "CHANGELOG.md", "SECURITY.md", "benchmarks/README.md", "docs/architecture.md")
 
