@@ -1,12 +1,15 @@
 """The form of an overlap plan: a number of judgments for each kind of dataset in each split."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from django import forms
 from django.db.models import Count
 
+from annotate.control_forms import PresentationForm
 from annotate.models import Batch
 from annotate.overlaps import MAX_JUDGMENTS, Rule, judgments_for
+from annotate.showing import Showing
 from projects.models import Candidate, Dataset, Project
 
 ORDER = {"train": 0, "dev": 1, "validation": 2, "test": 3}
@@ -47,6 +50,34 @@ class PlanForm(forms.Form):
             Rule(kind, split, self.cleaned_data[name])
             for name, (kind, split) in self.places.items()
             if self.cleaned_data[name] is not None
+        )
+
+
+class ShowingForm(PresentationForm):
+    """How the new batches show their items; what is not sent stays as it is."""
+
+    hit_size = forms.IntegerField(
+        label="HIT size",
+        required=False,
+        min_value=1,
+        max_value=100,
+        help_text="Items on a page, at most, controls included.",
+    )
+
+    def __init__(self, showing: Showing, sent: Mapping[str, str]) -> None:
+        self.usual = {
+            "hit_size": showing.hit_size,
+            "presentation": showing.presentation,
+            **self.initial_of_plan(showing.controls),
+        }
+        super().__init__({**self.usual, **{name: sent[name] for name in self.base_fields if name in sent}})
+
+    def showing(self) -> Showing:
+        cleaned = self.cleaned_data
+        return Showing(
+            hit_size=cleaned["hit_size"] or self.usual["hit_size"],
+            presentation=cleaned["presentation"] or self.usual["presentation"],
+            controls=self.plan(),
         )
 
 

@@ -14,6 +14,7 @@ from annotate.choosing import Row, Selection
 from annotate.costs import Cost, cost_of, seconds_per_item
 from annotate.models import Batch, Hit, OverlapPlan
 from annotate.overlaps import LiveHit, Part, Reckoning, Rule, Stand, TopUp, read_rules, reckon, write_rules
+from annotate.showing import Showing, showing_of
 from annotate.stages import IS_KEPT_APART
 from projects import log
 from projects.errors import Refused
@@ -116,14 +117,18 @@ def use_of(plan: OverlapPlan | None, project: Project, asked: str = "") -> Trial
     return TrialUse(trial, asked or Use.LEAVE_OUT) if trial is not None else TrialUse()
 
 
-def figure(project: Project, rules: Sequence[Rule], use: TrialUse) -> Figures:
-    """Reckon what is missing now, and its cost. Raises Refused without a rubric, or for a trial that cannot count."""
+def figure(project: Project, rules: Sequence[Rule], use: TrialUse, showing: Showing) -> Figures:
+    """Reckon what is missing now, and its cost.
+
+    Raises Refused without a rubric, for a trial that cannot count, or for controls that have no room.
+    """
+    showing.check()
     rubric = current_rubric(project)
     if rubric is None:
         raise Refused("This project has no rubric yet. Choose one in the settings, then plan.")
     trials.check_use(project, kind=Batch.Kind.FULL, trial=use.trial, use=use.use, rubric=rubric)
     reckoning = reckon(
-        _stands(project, rubric, use), _live_hits(project, rubric), rules, partial(cut, hit_size=project.hit_size)
+        _stands(project, rubric, use), _live_hits(project, rubric), rules, partial(cut, hit_size=showing.n_ordinary)
     )
     pace = seconds_per_item(project)
     parts = [
@@ -154,7 +159,13 @@ def figure(project: Project, rules: Sequence[Rule], use: TrialUse) -> Figures:
 
 @transaction.atomic
 def start_plan(
-    *, plan: OverlapPlan, actor: Membership | None, asked: str = "", opens: bool = False, why: str = ""
+    *,
+    plan: OverlapPlan,
+    actor: Membership | None,
+    asked: str = "",
+    opens: bool = False,
+    why: str = "",
+    showing: Showing | None = None,
 ) -> Started:
     """Make what is missing: places on open HITs where they fit exactly, and a draft batch for each number missing.
 
@@ -164,9 +175,10 @@ def start_plan(
     project = Project.objects.select_for_update(no_key=True).get(pk=plan.project_id)
     list(Batch.objects.filter(project=project).order_by("pk").select_for_update(no_key=True).values_list("pk"))
     plan.refresh_from_db()
-    figures = figure(project, read_rules(plan.rules), use_of(plan, project, asked))
+    showing = showing or showing_of(plan, project)
+    figures = figure(project, read_rules(plan.rules), use_of(plan, project, asked), showing)
     n_places = sum(_raise(each, plan, actor) for each in figures.top_ups)
-    batches = [_make(project, plan, actor, each.part, figures.use) for each in figures.parts]
+    batches = [_make(plan, actor, each.part, figures.use, showing) for each in figures.parts]
     if plan.started_at is None:
         OverlapPlan.objects.filter(pk=plan.pk).update(started_at=Now())
         plan.refresh_from_db(fields=["started_at"])
@@ -183,7 +195,7 @@ def start_plan(
     return Started(batches, n_places, len(figures.top_ups))
 
 
-def _make(project: Project, plan: OverlapPlan, actor: Membership | None, part: Part, use: TrialUse) -> Batch:
+def _make(plan: OverlapPlan, actor: Membership | None, part: Part, use: TrialUse, showing: Showing) -> Batch:
     each = "1 judgment each" if part.judgments == 1 else f"{part.judgments} judgments each"
     terms = Terms(
         name=f"{plan.name[:90]}: {each}",
@@ -191,12 +203,15 @@ def _make(project: Project, plan: OverlapPlan, actor: Membership | None, part: P
         trial=use.trial,
         use_of_trial=use.use,
         plan=plan,
+        hit_size=showing.hit_size,
+        presentation=Batch.Presentation(showing.presentation),
+        controls=showing.controls,
     )
     return create_batch(
-        project=project,
+        project=plan.project,
         actor=actor,
         selection=Selection(seed=plan.number),
-        terms=check_terms(project, terms),
+        terms=check_terms(plan.project, terms),
         rows=part.rows,
     )
 

@@ -76,11 +76,16 @@ def hits_by_counted(batch: Batch, hit_ids: Collection[int] | None = None) -> Map
     return groups
 
 
+def find_unfinished(project: Project) -> Batch | None:
+    """The newest trial that is not closed: the full collection follows it."""
+    return trials_of(project).filter(state__in=(State.DRAFT, State.OPEN, State.PAUSED)).first()
+
+
 def why_not_yet(batch: Batch) -> str:
     """Why this draft of a full collection should not open yet; empty where no trial is in its way."""
     if batch.kind != Kind.FULL or batch.state != State.DRAFT:
         return ""
-    unfinished = trials_of(batch.project).filter(state__in=(State.DRAFT, State.OPEN, State.PAUSED)).first()
+    unfinished = find_unfinished(batch.project)
     if unfinished is None:
         return ""
     remedy = "Open and close it, or delete it" if unfinished.state == State.DRAFT else "Close it first"

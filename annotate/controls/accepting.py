@@ -117,6 +117,13 @@ def count_pool(batch: Batch) -> dict[str, dict[str, int]]:
     return counts
 
 
+def lacks_controls(batch: Batch) -> bool:
+    """Whether the batch is to show controls that somebody has to accept, and none of them is accepted."""
+    plan = ControlPlan.read(batch.control_plan)
+    is_asked = bool(plan.known_per_hit or plan.known_hit_every or plan.degraded_per_hit)
+    return is_asked and not pool_of(batch).filter(accepted_at__isnull=False, retired_at=None).exists()
+
+
 def _has_equal_hits(batch: Batch) -> bool:
     """Whether every HIT wants the batch's number of judgments, so that nothing is lost by cutting anew."""
     return not Hit.objects.filter(batch=batch).exclude(places_wanted=batch.judgments).exists()

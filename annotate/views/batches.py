@@ -13,6 +13,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from annotate import steering, trials
 from annotate.batch_forms import CapsForm, NewBatchForm, StateForm, WantedForm
 from annotate.batching import create_batch, plan
+from annotate.controls.accepting import lacks_controls
 from annotate.models import Assignment, Batch, Hit, Item, QualificationTest
 from annotate.progress import progress_of, speed_of, stuck_places
 from annotate.shortfalls import shortfall_of
@@ -137,6 +138,7 @@ def batch_show(request: ProjectRequest, project: Project, number: int) -> HttpRe
         "named": batch.named_annotators.select_related("annotator") if batch.has_named_annotators else [],
         "held": _held(batch),
         "shortfall": shortfall_of(batch),
+        "lacks_controls": (is_live or batch.state == Batch.State.DRAFT) and lacks_controls(batch),
         "has_newer_versions": batch.state == Batch.State.DRAFT and _has_newer(project, batch, newest),
         **_hit_table(request, batch),
     }

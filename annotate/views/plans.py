@@ -1,15 +1,19 @@
 """Overlap plans: the list, a new one, its rules, what it comes to, and its start."""
 
+from typing import Any
+
 from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
+from annotate import trials
 from annotate.models import Batch, OverlapPlan
 from annotate.overlaps import MOCHA, Rule, read_rules
-from annotate.plan_forms import PlanForm, StartForm
+from annotate.plan_forms import PlanForm, ShowingForm, StartForm
 from annotate.planning import Started, change_plan, create_plan, figure, start_plan, use_of
 from annotate.progress import progress_of
+from annotate.showing import showing_of
 from annotate.views.lists import page_of, read_word
 from projects.access import ProjectRequest, Right, requires
 from projects.errors import Refused
@@ -75,17 +79,23 @@ def plan_show(request: ProjectRequest, project: Project, plan_number: int) -> Ht
     use = use_of(plan, project, asked)
     batches = list(plan.batches.order_by("number"))
     progress = progress_of(batches)
-    context = {
+    form = ShowingForm(showing_of(plan, project), request.GET)
+    context: dict[str, Any] = {
         "plan": plan,
         "use": use,
         "uses": Batch.UseOfTrial.choices,
         "is_use_settled": any(batch.trial_id for batch in batches),
         "rows": [(batch, progress[batch.pk]) for batch in batches],
+        "n_drafts": sum(batch.state == Batch.State.DRAFT for batch in batches),
+        "has_unfinished_trial": trials.find_unfinished(project) is not None,
+        "form": form,
         "can_manage": request.membership.can_manage,
     }
     try:
         rules: tuple[Rule, ...] = read_rules(plan.rules)
-        context["figures"] = figure(project, rules, use)
+        if form.is_valid():
+            context["showing"] = form.showing()
+            context["figures"] = figure(project, rules, use, context["showing"])
     except Refused as refusal:
         context["refusal"] = refusal.message
     return render(request, "annotate/plan_show.html", context)
@@ -95,9 +105,9 @@ def plan_show(request: ProjectRequest, project: Project, plan_number: int) -> Ht
 @require_POST
 def plan_start(request: ProjectRequest, project: Project, plan_number: int) -> HttpResponse:
     plan = _plan(project, plan_number)
-    form = StartForm(request.POST)
-    if not form.is_valid():
-        messages.error(request, "That is nothing that can become of a trial.")
+    form, shown = StartForm(request.POST), ShowingForm(showing_of(plan, project), request.POST)
+    if not form.is_valid() or not shown.is_valid():
+        messages.error(request, "The form came incomplete, so nothing was made. Try again from this page.")
         return redirect("annotate:plan-show", project.slug, plan.number)
     try:
         started = start_plan(
@@ -106,19 +116,22 @@ def plan_start(request: ProjectRequest, project: Project, plan_number: int) -> H
             asked=form.cleaned_data["use_of_trial"],
             opens=form.cleaned_data["opens"],
             why=form.cleaned_data["why"],
+            showing=shown.showing(),
         )
     except Refused as refusal:
         messages.error(request, refusal.message)
     else:
-        messages.success(request, _say(started))
+        messages.success(request, _say(started, opened=form.cleaned_data["opens"]))
     return redirect("annotate:plan-show", project.slug, plan.number)
 
 
-def _say(started: Started) -> str:
+def _say(started: Started, *, opened: bool) -> str:
     said = []
     if started.batches:
         n = len(started.batches)
         said.append(f"{n} batch{'' if n == 1 else 'es'} made.")
+        if not opened:
+            said.append("Look at each and open it: nobody is served from a draft.")
     if started.n_places:
         said.append(
             f"{started.n_places:,} place{'' if started.n_places == 1 else 's'} added to batches that there were."

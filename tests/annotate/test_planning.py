@@ -20,6 +20,7 @@ from tests.annotate.work import answered, assert_equation
 from tests.crowds import all_at_once
 from tests.factories import make_batch, make_corpus, make_membership, make_plan
 from tests.people import SignIn
+from tests.screens import read
 
 RULES = (Rule("generative", "train", 1), Rule("span", "*", 2), Rule("generative", "*", 3))
 
@@ -101,6 +102,33 @@ def test_a_plan_goes_on_with_new_data_and_with_raised_numbers(project: Project) 
     started = start(plan)
     assert (started.batches, started.n_places) == ([], 1 + 2 + 1)
     assert sorted(Batch.objects.values_list("judgments", flat=True)) == [4, 4, 4]
+
+
+@pytest.mark.django_db
+def test_the_batches_show_the_controls_that_were_reckoned_with(
+    project: Project, manager: Membership, client_of: SignIn
+) -> None:
+    fill(project)
+    plan, client = plan_of(project), client_of(manager)
+    page = reverse("annotate:plan-show", args=[project.slug, plan.number])
+    asked = {"hit_size": "5", "presentation": "page", "known_per_hit": "1", "degraded_per_hit": "1.5"}
+    without, wanted = read(client.get(page).content.decode()), read(client.get(page, asked).content.decode())
+    assert (without.number("HITs"), wanted.number("HITs")) == (2, 4)
+    none_fits = client.get(page, {**asked, "known_per_hit": "4"}).content.decode()
+    assert "leave no room for work in a HIT of 5" in none_fits
+    assert "Start the plan" not in none_fits
+    assert client.get(page, {**asked, "hit_size": "x"}).status_code == 200
+    client.post(reverse("annotate:plan-start", args=[project.slug, plan.number]), asked)
+    made = Batch.objects.order_by("number")
+    assert [(batch.hit_size, batch.control_plan["known_per_hit"], batch.n_hits) for batch in made] == [(5, 1, 2)] * 2
+    plan_page = client.get(page).content.decode()
+    assert "make and accept their controls" in plan_page
+    assert (
+        "none is accepted yet"
+        in client.get(reverse("annotate:batch-show", args=[project.slug, made[0].number])).content.decode()
+    )
+    Passage.objects.filter(dataset=make_corpus(project, name="late", n_candidates=2)).update(split="dev")
+    assert [batch.control_plan["known_per_hit"] for batch in start(plan).batches] == [1]
 
 
 @pytest.mark.django_db

@@ -7,6 +7,7 @@ from django.core.management.base import CommandParser
 from annotate.models import Batch, OverlapPlan
 from annotate.overlaps import MOCHA, Rule, read_rules
 from annotate.planning import Figures, change_plan, create_plan, figure, start_plan, use_of
+from annotate.showing import showing_of
 from projects.commands import ProjectCommand
 from projects.errors import Refused
 from projects.models import Project
@@ -42,7 +43,7 @@ class Command(ProjectCommand):
         answer = {
             "plan": plan.number if plan else None,
             "trial": {"number": use.trial.number, "use": use.use} if use.trial else None,
-            **describe(figure(project, rules, use)),
+            **describe(figure(project, rules, use, showing_of(plan, project))),
         }
         if not options["start"]:
             self.answer(answer)

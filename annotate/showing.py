@@ -1,0 +1,48 @@
+"""Showing: how the batches of an overlap plan show their items: how large HITs are, and which controls they hide."""
+
+from dataclasses import dataclass, field
+
+from annotate.controls.plans import QASCORE, QASCORE_HIT_SIZE, ControlPlan, check_plan
+from annotate.models import Batch, OverlapPlan
+from projects.models import Project
+from projects.rubrics import current_rubric
+
+
+@dataclass(frozen=True, kw_only=True)
+class Showing:
+    """What an annotator of a batch gets to see at once."""
+
+    hit_size: int
+    presentation: str = Batch.Presentation.PAGE
+    controls: ControlPlan = field(default_factory=ControlPlan)
+
+    @property
+    def n_ordinary(self) -> int:
+        """How many candidates a HIT holds beside its controls."""
+        return self.hit_size - self.controls.room
+
+    @property
+    def makes_personal_hits(self) -> bool:
+        """Whether HITs for one annotator come on top of those that are planned."""
+        controls = self.controls
+        is_page = self.presentation == Batch.Presentation.PAGE
+        return bool(controls.known_hit_every or controls.repeats or (controls.degraded_per_hit and is_page))
+
+    def check(self) -> None:
+        """Raise Refused for controls that cannot stand in such HITs."""
+        check_plan(self.controls, presentation=self.presentation, hit_size=self.hit_size)
+
+
+def showing_of(plan: OverlapPlan | None, project: Project) -> Showing:
+    """As the plan's newest batch shows its items, else as suits the rubric."""
+    newest = plan.batches.order_by("-number").first() if plan is not None else None
+    if newest is not None:
+        return Showing(
+            hit_size=newest.hit_size,
+            presentation=newest.presentation,
+            controls=ControlPlan.read(newest.control_plan),
+        )
+    rubric = current_rubric(project)
+    if rubric is not None and rubric.preset == "qascore":
+        return Showing(hit_size=QASCORE_HIT_SIZE, presentation=Batch.Presentation.ONE, controls=QASCORE)
+    return Showing(hit_size=project.hit_size)
