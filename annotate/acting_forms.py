@@ -86,6 +86,7 @@ class ExclusionForm(forms.Form):
 class RemoveForm(forms.Form):
     why = forms.CharField(label="Reason", help_text="Kept in the log. Name no person there.", **WHY)
     reopen_batches = forms.BooleanField(label="Open the closed batches again", required=False)
+    settles = forms.BooleanField(label="Settle the open findings about them as acted on", required=False, initial=True)
 
 
 class DecisionForm(forms.Form):

@@ -5,6 +5,8 @@ from typing import Any
 
 from django import forms
 from django.contrib import messages
+from django.db import transaction
+from django.db.models import QuerySet
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.cache import never_cache
@@ -12,7 +14,8 @@ from django.views.decorators.http import require_http_methods, require_POST
 
 from annotate import notices, standing
 from annotate.acting_forms import ExclusionForm, RemoveForm, RestoreForm, SuspendForm, WarnForm
-from annotate.models import Notice
+from annotate.checking import settling
+from annotate.models import Finding, Notice
 from annotate.standing import RemovalPlan
 from projects import people
 from projects.access import ProjectRequest, Right, requires
@@ -74,13 +77,10 @@ def member_remove(request: ProjectRequest, project: Project, pseudonym: str) -> 
         plan = standing.plan_removal(target=member, exclusion=choice.exclusion())
         if request.method == "POST" and form.is_valid():
             try:
-                done = standing.remove(
-                    target=member, actor=request.membership, exclusion=choice.exclusion(), **form.cleaned_data
-                )
+                messages.success(request, _remove(request.membership, member, choice, **form.cleaned_data))
             except Refused as refusal:
                 form.add_error(None, refusal.message)
             else:
-                messages.success(request, _said(pseudonym, done, reopened=form.cleaned_data["reopen_batches"]))
                 return redirect("projects:member-show", project.slug, pseudonym)
     context = {
         "member": member,
@@ -88,6 +88,7 @@ def member_remove(request: ProjectRequest, project: Project, pseudonym: str) -> 
         "choice": choice,
         "form": form,
         "plan": plan,
+        "n_findings": _open_findings(member).count(),
         "is_wrong": bool(choice.errors or form.errors),
     }
     status = UNPROCESSABLE if context["is_wrong"] else 200
@@ -126,6 +127,25 @@ def _ask(
     why_not = people.why_not_change_standing(target=member, actor=request.membership)
     context = {"member": member, "form": form, "why_not": why_not, **context}
     return render(request, template, context, status=UNPROCESSABLE if form.errors else 200)
+
+
+@transaction.atomic
+def _remove(
+    actor: Membership, member: Membership, choice: ExclusionForm, *, why: str, reopen_batches: bool, settles: bool
+) -> str:
+    done = standing.remove(
+        target=member, actor=actor, why=why, exclusion=choice.exclusion(), reopen_batches=reopen_batches
+    )
+    said = _said(member.pseudonym, done, reopened=reopen_batches)
+    if not settles:
+        return said
+    findings = list(_open_findings(member).values_list("pk", flat=True))
+    n = settling.settle(project=member.project, findings=findings, actor=actor, state=Finding.State.ACTED, note=why)
+    return f"{said} {n:,} finding{'' if n == 1 else 's'} about them {'is' if n == 1 else 'are'} settled." if n else said
+
+
+def _open_findings(member: Membership) -> QuerySet[Finding]:
+    return Finding.objects.filter(annotator=member, state=Finding.State.OPEN)
 
 
 def _said(pseudonym: str, done: RemovalPlan, *, reopened: bool) -> str:

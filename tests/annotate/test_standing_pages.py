@@ -4,7 +4,7 @@ import pytest
 from django.urls import reverse
 
 from annotate import standing, steering
-from annotate.models import Assignment, Batch, Notice
+from annotate.models import Assignment, Batch, Finding, Notice
 from annotate.standing import Exclusion, Scope
 from projects.models import Membership, Project
 from tests.annotate.settled import assert_sound, claim, rate
@@ -71,10 +71,16 @@ def test_a_removal_is_looked_at_by_its_address_and_then_done(
     assert screen.rows("By batch")[0]["Batch"] == batch.name
     assert "Open the closed batches again" in shown
     assert Assignment.objects.filter(mark="excluded").count() == 0
-    wanted = {"scope": "all", "reopens": "True", "reopen_batches": "on"}
+    assert "Settle the open findings" not in shown
+    finding = Finding.objects.create(annotator=annotator, kind="same_score", evidence={"n": 9})
+    assert "Settle the open findings" in client.get(page, {"scope": "all"}).content.decode()
+    wanted = {"scope": "all", "reopens": "True", "reopen_batches": "on", "settles": "on"}
     assert client.post(page, {**wanted, "why": ""}).status_code == 422
     done = client.post(page, {**wanted, "why": "Straight lines."}, follow=True).content.decode()
     assert f"2 assignments are left out, 2 places are open again. Opened again: {batch.name}." in done
+    assert "1 finding about them is settled." in done
+    finding.refresh_from_db()
+    assert (finding.state, finding.settled_by, finding.note) == ("acted", manager, "Straight lines.")
     annotator.refresh_from_db()
     batch.refresh_from_db()
     assert (annotator.standing, batch.state) == ("removed", "open")
