@@ -43,15 +43,22 @@ class Course:
     def draft(self) -> Batch | None:
         return next((batch for batch in self.collecting if batch.state == State.DRAFT), None)
 
+    @property
+    def newest_trial(self) -> Batch | None:
+        return next((batch for batch in self.collecting if batch.kind == Batch.Kind.TRIAL), None)
+
     def n_left(self, batches: list[Batch]) -> int:
         return sum(self.progress[batch.pk].n_left for batch in batches)
 
 
 def find_next_step(course: Course, *, can_manage: bool) -> NextStep:
     """What managers have to do, else what everybody waits for; only managers are shown the way to their own part."""
-    to_do = _import(course) or _open_draft(course) or _make_batch(course) or _invite(course)
+    to_do = _import(course) or _make_batch(course) or _invite(course)
+    if to_do is None and (waits := _wait(course)) is not None:
+        return waits
+    to_do = to_do or _end_trial(course) or _open_draft(course) or _plan_collection(course)
     if to_do is None:
-        return _wait(course) or _read_agreement(course)
+        return _read_agreement(course)
     return to_do if can_manage else NextStep(to_do.title, "A manager of the project does this.")
 
 
@@ -66,8 +73,32 @@ def _import(course: Course) -> NextStep | None:
     )
 
 
+def _end_trial(course: Course) -> NextStep | None:
+    trial = course.newest_trial
+    if trial is None or trial not in course.live:
+        return None
+    return NextStep(
+        f"Close “{trial.name}”",
+        "The trial has all its judgments. Close it and read its results, then the full collection can open.",
+        reverse("annotate:batch-show", args=[course.project.slug, trial.number]),
+        "Look at the trial",
+    )
+
+
+def _plan_collection(course: Course) -> NextStep | None:
+    trial = course.newest_trial
+    if trial is None or any(batch.kind == Batch.Kind.FULL for batch in course.batches):
+        return None
+    return NextStep(
+        "Read the trial’s results",
+        "Where annotators differ, say more in the instructions. Then plan the full collection.",
+        reverse("results:batch-results", args=[course.project.slug, trial.number]),
+        "Read the results",
+    )
+
+
 def _open_draft(course: Course) -> NextStep | None:
-    if course.draft is None or course.live:
+    if course.draft is None:
         return None
     return NextStep(
         f"Open “{course.draft.name}”",

@@ -5,6 +5,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from annotate import steering
+from annotate.models import Batch
 from projects.models import Membership, Project
 from results.next_step import NextStep
 from results.overview import make_overview
@@ -51,6 +52,28 @@ def test_a_draft_waits_while_another_batch_is_worked_on(project: Project, annota
     at_work = open_batch(project)
     assert next_step(project).title == "Annotators are at work"
     assert next_step(project).url.endswith(f"/batches/{at_work.number}/")
+
+
+def test_a_trial_leads_to_the_full_collection(project: Project, annotator: Membership) -> None:
+    make_corpus(project, n_candidates=3)
+    trial = make_batch(project, kind=Batch.Kind.TRIAL, name="Pilot")
+    assert next_step(project).title == "Annotators are at work"
+    submit(annotator)
+    assert next_step(project).title == "Close “Pilot”"
+    assert next_step(project, can_manage=False).text == "A manager of the project does this."
+    trial.refresh_from_db()
+    steering.close(batch=trial, actor=None)
+    assert next_step(project).title == "Read the trial’s results"
+    assert next_step(project).url.endswith("/batches/1/results/")
+    full = [make_batch(project, is_open=False, name=name) for name in ("One", "Two")]
+    assert next_step(project).title == "Open “Two”"
+    steering.open_batch(batch=full[1], actor=None)
+    assert next_step(project).title == "Annotators are at work"
+    submit(make_membership(project))
+    assert next_step(project).title == "Open “One”"
+    steering.open_batch(batch=full[0], actor=None)
+    submit(make_membership(project))
+    assert next_step(project).title == "Read the agreement"
 
 
 def test_researchers_are_told_what_managers_do_and_are_led_to_no_page_of_theirs(project: Project) -> None:
