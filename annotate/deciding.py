@@ -56,7 +56,7 @@ def approve(*, project: Project, actor: Membership | None, chosen: WorkFilter, w
     ids = places.approve(list(work.values_list("pk", flat=True)), by=_pk(actor))
     if ids:
         paying.approve_entries(assignment_ids=ids, actor=actor)
-        after = {"n": len(ids), **chosen.as_json()}
+        after = {"assignments": len(ids), **chosen.as_json()}
         log.record(project, actor, "approve work", _object(project, ids), after=after, why=why)
     return len(ids)
 
@@ -97,7 +97,8 @@ def reject(
     else:
         paying.approve_entries(assignment_ids=ids, actor=actor)
     _tell(whose, reason, actor)
-    after = {"n": len(ids), "unpaid": is_unpaid, "places_opened": decision.n_places, **chosen.as_json()}
+    after = {"assignments": len(ids), "places_opened": decision.n_places, **chosen.as_json()}
+    after |= {"unpaid": True} if is_unpaid else {}
     log.record(project, actor, "reject work", _object(project, ids), after=after, why=reason)
     if reopen_batches:
         for batch in decision.closed_batches:
@@ -219,7 +220,7 @@ def _tell(whose: Counter[int], reason: str, actor: Membership | None) -> None:
 def _object(project: Project, ids: Iterable[int]) -> Model:
     """What the log names: the assignment where it is one, else the project."""
     found = list(ids)
-    return Assignment(pk=found[0]) if len(found) == 1 else project
+    return Assignment.objects.get(pk=found[0]) if len(found) == 1 else project
 
 
 def _pk(actor: Membership | None) -> int | None:

@@ -55,6 +55,5 @@ class WorkFilter:
             "state": self.state,
             "mark": self.mark,
             "answered": self.is_answered,
-            "chosen": len(self.uuids),
         }
         return {name: value for name, value in said.items() if value}

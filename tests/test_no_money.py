@@ -8,10 +8,14 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
+from annotate import deciding, standing
 from annotate.models import Batch
+from annotate.standing import Exclusion, Scope
+from annotate.submitted import WorkFilter
 from projects import inviting
 from projects.models import Membership, Project, User
 from tests import counting
+from tests.annotate.settled import rate
 from tests.factories import make_batch, make_corpus
 from tests.pages import addresses, samples_of
 from tests.people import SignIn
@@ -105,3 +109,39 @@ def test_the_plan_of_an_unpaid_batch_has_no_money(unpaid: Project, owner: Member
     assert words_of_money(wanted.content.decode()) == []
     log = client.get(reverse("projects:log-list", args=[unpaid.slug]))
     assert words_of_money(log.content.decode()) == []
+
+
+def test_acting_in_an_unpaid_project_names_no_money(
+    unpaid: Project, owner: Membership, annotator: Membership, other_annotator: Membership, client_of: SignIn
+) -> None:
+    """The previews of decisions and of removals, what the annotator reads of them, and the log of it all."""
+    make_batch(unpaid, datasets=("more",), name="More", judgments=2)
+    work = rate(annotator, 2)[0]
+    rate(other_annotator, 2)
+    only = WorkFilter(uuids=(str(work.uuid),))
+    deciding.reject(project=unpaid, actor=owner, chosen=only, reason="Straight lines.")
+    home = f"/p/{unpaid.slug}/"
+    wanted = {
+        owner: [
+            f"{home}submitted/decide/?act=approve&all=on",
+            f"{home}submitted/decide/?act=reject&all=on",
+            f"{home}submitted/{work.uuid}/",
+            f"{home}people/{annotator.pseudonym}/remove/?scope=all&reopens=on",
+            f"{home}people/{annotator.pseudonym}/restore/",
+            reverse("annotate:annotator-show", args=[unpaid.slug, annotator.pseudonym]),
+            f"{home}people/?sort=-standing",
+            f"{home}log/",
+        ],
+        annotator: ["/desk/", f"{home}desk/", f"{home}history/", f"{home}history/?state=rejected"],
+    }
+    for act in ("", "removed", "restored"):
+        if act == "removed":
+            standing.remove(target=other_annotator, actor=owner, why="Poor.", exclusion=Exclusion(scope=Scope.ALL))
+        if act == "restored":
+            standing.restore(target=other_annotator, actor=owner, why="Ours.")
+            deciding.accept(project=unpaid, actor=owner, assignment=work, why="Well explained.")
+        for member, paths in wanted.items():
+            for path in paths:
+                page = client_of(member).get(path)
+                assert page.status_code == 200, path
+                assert words_of_money(page.content.decode()) == [], path

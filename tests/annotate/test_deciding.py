@@ -59,7 +59,7 @@ def test_approving_one_approves_its_pay(
     assert approve(project, manager, only(first)) == 1
     assert (fresh(first).state, fresh(first).decided_by, fresh(second).state) == ("approved", manager, "submitted")
     assert (cents(first), cents(second)) == ([(40, True)], [(40, False)])
-    assert newest() == ("approve work", {"n": 1, "chosen": 1}, "")
+    assert newest() == ("approve work", {"assignments": 1}, "")
     assert LogEntry.objects.latest("pk").object_id == str(first.pk)
     assert approve(project, manager, only(first)) == 0
     assert LogEntry.objects.count() == 1
@@ -75,7 +75,7 @@ def test_many_are_approved_by_a_filter(
     plan = deciding.plan_approval(chosen.of(project))
     assert (plan.n_assignments, plan.n_annotators, plan.cents, plan.n_places) == (2, 1, 80, 0)
     assert approve(project, manager, chosen) == 2
-    assert newest()[1] == {"n": 2, "annotator": annotator.pseudonym}
+    assert newest()[1] == {"assignments": 2, "annotator": annotator.pseudonym}
     assert Assignment.objects.filter(state="approved").count() == 2
 
 
@@ -114,7 +114,7 @@ def test_a_rejection_is_told_reopens_the_place_and_leaves_the_pay(
     assert notice.text.startswith("A HIT that you submitted was rejected. The reason: You rated all alike.")
     assert newest() == (
         "reject work",
-        {"n": 1, "unpaid": False, "places_opened": 1, "chosen": 1},
+        {"assignments": 1, "places_opened": 1},
         "You rated all alike.",
     )
     assert work.hit_id in {each.hit_id for each in rate(other_annotator, 4)}

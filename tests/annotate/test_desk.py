@@ -140,4 +140,4 @@ def test_whoever_rates_no_more_still_sees_what_they_did(project: Project, client
     judging.submit(annotator=member, assignment_uuid=claim(member), sent=answered())
     Membership.objects.filter(pk=member.pk).update(is_annotator=False)
     page = read(text_of(client_of(member), "/p/bridges/history/"))
-    assert (page.number("Submitted"), page.said["Earned"]) == (1, "$0.50 for all of them together")
+    assert (page.number("Submitted"), page.said["Earned"]) == (1, "$0.50 HITs, tests, bonuses and adjustments together")
