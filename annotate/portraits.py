@@ -5,6 +5,7 @@ from datetime import datetime
 from typing import Any
 
 from django.db import connection
+from django.utils.formats import date_format
 
 from annotate.checking.work import Yardstick
 from annotate.models import Assignment
@@ -62,20 +63,22 @@ def sittings_of(annotator: Membership, yardstick: Yardstick) -> list[Sat]:
 
 
 def counts_of(annotator: Membership) -> dict[str, Any]:
-    """How many assignments are in which state, and when the first and the last was handed in."""
+    """How many assignments are in which state, how many were handed in of late, and when the last one was."""
     with connection.cursor() as cursor:
         cursor.execute(
-            """SELECT state, count(*), min(submitted_at), max(submitted_at) FROM annotate_assignment
-               WHERE annotator_id = %s GROUP BY state""",
+            """SELECT state, count(*), max(submitted_at),
+                      count(*) FILTER (WHERE submitted_at > now() - interval '7 days')
+               FROM annotate_assignment WHERE annotator_id = %s GROUP BY state""",
             [annotator.pk],
         )
         rows = cursor.fetchall()
     words = dict(Assignment.State.choices)
-    firsts, lasts = [row[2] for row in rows if row[2]], [row[3] for row in rows if row[3]]
+    last_at = max((row[2] for row in rows if row[2]), default=None)
     return {
         "states": [(words[state], n) for state, n, _, _ in sorted(rows)],
-        "first_at": min(firsts, default=None),
-        "last_at": max(lasts, default=None),
+        "n_week": sum(row[3] for row in rows),
+        "last_at": last_at,
+        "last_said": date_format(last_at, "j M Y") if last_at else "",
     }
 
 

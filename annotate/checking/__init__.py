@@ -35,30 +35,46 @@ class Refreshed:
     n_passed: int = 0
 
 
-_WAITING = """
+TELLING_ACTS = [
+    *("reject work", "accept work after all", "remove", "restore", "set judgment aside", "count judgment again"),
+    *("withdraw candidate", "withdraw passage", "change quality rules"),
+]
+"""Acts in the log that change which judgments count, or what is looked for: everybody is compared anew."""
+
+_DECIDED = """
+SELECT project_id, max(at) + interval '10 seconds' AS at FROM projects_logentry WHERE act = ANY(%(acts)s) {only}
+GROUP BY project_id
+"""
+"""When that was last done in each project; ten seconds for acts that took their time."""
+
+_WAITING = f"""
+WITH decided AS MATERIALIZED ({_DECIDED.format(only="")})
 SELECT DISTINCT m.project_id
 FROM projects_membership m
 JOIN projects_project p ON p.id = m.project_id AND p.deleted_at IS NULL
 LEFT JOIN annotate_annotatorfigures f ON f.annotator_id = m.id
+LEFT JOIN decided ON decided.project_id = m.project_id
 JOIN LATERAL (
     SELECT count(*) AS n FROM annotate_assignment a
     WHERE a.annotator_id = m.id AND a.state IN ('submitted', 'approved', 'rejected', 'returned')) worked ON worked.n > 0
 WHERE m.kind <> 'unknown' AND m.standing <> 'removed'
-  AND (worked.n IS DISTINCT FROM f.n_submitted
+  AND (worked.n IS DISTINCT FROM f.n_submitted OR f.computed_at < decided.at
        OR EXISTS (SELECT 1 FROM annotate_review r JOIN annotate_assignment a ON a.id = r.assignment_id
                   WHERE a.annotator_id = m.id AND r.done_at > f.computed_at))
 ORDER BY 1
 """
 
-_STALE = """
+_STALE = f"""
+WITH decided AS MATERIALIZED ({_DECIDED.format(only="AND project_id = %(project)s")})
 SELECT m.id
 FROM projects_membership m
 LEFT JOIN annotate_annotatorfigures f ON f.annotator_id = m.id
+LEFT JOIN decided ON decided.project_id = m.project_id
 JOIN LATERAL (
     SELECT count(*) AS n FROM annotate_assignment a
     WHERE a.annotator_id = m.id AND a.state IN ('submitted', 'approved', 'rejected', 'returned')) worked ON worked.n > 0
 WHERE m.project_id = %(project)s AND m.kind <> 'unknown' AND m.standing <> 'removed'
-  AND (worked.n IS DISTINCT FROM f.n_submitted
+  AND (worked.n IS DISTINCT FROM f.n_submitted OR f.computed_at < decided.at
        OR EXISTS (SELECT 1 FROM annotate_review r JOIN annotate_assignment a ON a.id = r.assignment_id
                   WHERE a.annotator_id = m.id AND r.done_at > f.computed_at - interval '1 minute')
        OR EXISTS (SELECT 1 FROM annotate_assignment mine
@@ -67,13 +83,14 @@ WHERE m.project_id = %(project)s AND m.kind <> 'unknown' AND m.standing <> 'remo
                     AND theirs.submitted_at > f.computed_at - interval '1 minute'))
 ORDER BY m.id
 """
-"""Whose own work, or whose HITs' other work, is newer than the figures; a minute for submits that took their time."""
+"""Whose own work, whose HITs' other work, or any decision on work is newer than the figures; a minute for submits
+that took their time."""
 
 
 def waiting() -> list[Project]:
-    """The projects where somebody has handed in or given back work since their figures were computed."""
+    """The projects where somebody handed in or gave back work, or work was decided on, since figures were computed."""
     with connection.cursor() as cursor:
-        cursor.execute(_WAITING)
+        cursor.execute(_WAITING, {"acts": TELLING_ACTS})
         return list(Project.objects.filter(pk__in=[row[0] for row in cursor.fetchall()]).order_by("pk"))
 
 
@@ -115,7 +132,7 @@ def _compute(annotators: Collection[Membership], yardstick: Yardstick, threshold
 
 def _stale(project: Project) -> list[Membership]:
     with connection.cursor() as cursor:
-        cursor.execute(_STALE, {"project": project.pk})
+        cursor.execute(_STALE, {"project": project.pk, "acts": TELLING_ACTS})
         return list(Membership.objects.filter(pk__in=[row[0] for row in cursor.fetchall()]).order_by("pk"))
 
 

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from django.db.models import Count, Q, QuerySet
+from django.db.models import Case, Count, Q, QuerySet, When
 from django.http import Http404, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.cache import never_cache
@@ -36,8 +36,9 @@ def annotator_show(request: ProjectRequest, project: Project, pseudonym: str) ->
         .exclude(annotator=annotator)
         .values_list("annotator_id", "figures")
     )
-    yardstick = yardstick_of(project)
-    findings = Finding.objects.filter(annotator=annotator).select_related("settled_by").order_by("state", "-pk")
+    yardstick, pay = yardstick_of(project), _pay(project, annotator)
+    findings = Finding.objects.filter(annotator=annotator).select_related("settled_by")
+    findings = findings.order_by(Case(When(state=Finding.State.OPEN, then=0), default=1), "-pk")
     context = {
         "annotator": annotator,
         "stored": stored,
@@ -45,7 +46,8 @@ def annotator_show(request: ProjectRequest, project: Project, pseudonym: str) ->
         "findings": show_findings(findings[:MOST_SHOWN]),
         "reviews": _reviews(annotator),
         "work": portraits.counts_of(annotator),
-        "pay": _pay(project, annotator),
+        "pay": pay,
+        "is_under_floor": pay is not None and pay.hourly.is_under(project.hourly_floor_cents),
         "entries": _log_of(project, annotator),
         "is_own": annotator.pk == request.membership.pk,
         **(_charts(annotator, yardstick, stored, list(everybody.values())) if yardstick else {}),

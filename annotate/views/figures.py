@@ -70,14 +70,21 @@ def _percent(value: float) -> str:
     return f"{value:.0%}".replace("%", " %")
 
 
+def _decimals(value: float, n: int, *, sign: str = "") -> str:
+    """A number with so many decimals; what rounds to 0 has no sign."""
+    text = f"{value:{sign}.{n}f}"
+    return f"{0:.{n}f}" if not float(text) else text.replace("-", "−")
+
+
 _FORMS: dict[str, Callable[[float], str]] = {
     "count": lambda value: f"{value:,.0f}",
     "share": _percent,
-    "number": lambda value: f"{value:.2f}".replace("-", "−"),
-    "signed": lambda value: f"{value:+.2f}".replace("-", "−"),
-    "fine": lambda value: f"{value:+.3f}".replace("-", "−"),
+    "number": lambda value: _decimals(value, 2),
+    "signed": lambda value: _decimals(value, 2, sign="+"),
+    "fine": lambda value: _decimals(value, 3, sign="+"),
     "p": lambda value: "<0.001" if value < 0.001 else f"{value:.3f}",
     "seconds": lambda value: f"{value:.1f} s",
+    "brief": lambda value: f"{value:.2f} s",
 }
 
 KINDS = (
@@ -93,6 +100,14 @@ KINDS = (
     FigureKind(
         *("repeats", "Repeats, mean difference", "Repeats", ("repeats", "mean_difference"), "number"),
         "How far the second score of the same item lies from the first, in points.",
+    ),
+    FigureKind(
+        *("equal", "Repeats equal", "Equal", ("repeats", "exact_share"), "share"),
+        "Share of repeats with the same score as the first time.",
+    ),
+    FigureKind(
+        *("near", "Repeats within a point", "±1", ("repeats", "within_one_share"), "share"),
+        "Share of repeats at most one point from the first time; on a slider a tenth of it.",
     ),
     FigureKind(
         *("agreement", "Correlation with the others", "Correlation", ("others", "r"), "number"),
@@ -121,6 +136,14 @@ KINDS = (
     FigureKind(
         *("seconds", "Time on an item", "Time", ("pace", "seconds_per_item"), "seconds"),
         "Median of the active time.",
+    ),
+    FigureKind(
+        *("reading", "Time for a word to read", "A word", ("pace", "seconds_per_word"), "brief"),
+        "Median of the active time over the words of answer, references, question and a share of the passage.",
+    ),
+    FigureKind(
+        *("fast", "Faster than can be read", "Too fast", ("pace", "fast_share"), "share"),
+        "Share of items answered in less time than it takes to read the answer alone.",
     ),
     FigureKind(
         *("overlap", "Follows the references", "References", ("overlap", "rho"), "number"),
@@ -216,16 +239,14 @@ def _details(key: str, figures: Mapping[str, Any]) -> str:
         pairs = f"over {around['n_used']} of {around['n']} pairs, {around['n_lower']} lower"
         return f"{test} {pairs}; mean {around['mean_degraded']:.2f} against {around['mean_source']:.2f}"
     if key == "repeats":
-        exact, near = _percent(around["exact_share"]), _percent(around["within_one_share"])
-        r = around["r"]
-        return f"{exact} equal, {near} within a point" + (f", r {r:.2f}" if isinstance(r, float) else "")
+        return f"correlation {_decimals(around['r'], 2)}" if isinstance(around["r"], float) else ""
     if key == "bias" and around.get("bias_low") is not None:
-        return f"95 % from {around['bias_low']:+.2f} to {around['bias_high']:+.2f}".replace("-", "−")
+        low, high = (_decimals(around[end], 2, sign="+") for end in ("bias_low", "bias_high"))
+        return f"95 % from {low} to {high}"
     if key == "alpha":
         return f"{around['without_them']:.3f} without, {around['with_them']:.3f} with"
     if key == "entropy":
         return f"the most used point has {_percent(around['most_used_share'])}"
-    if key == "seconds":
-        words = f"{around['seconds_per_word']:.2f} s for a word to read"
-        return f"{words}; {_percent(around['fast_share'])} faster than can be read"
+    if key == "fast":
+        return f"{around['n_fast']} of {around['n']} items"
     return ""

@@ -77,7 +77,7 @@ def quality_rules(request: ProjectRequest, project: Project) -> HttpResponse:
             least=form.cleaned_data["spot_check_floor"],
             thresholds=thresholds,
         )
-        messages.success(request, "The rules are saved. They hold from the next check on.")
+        messages.success(request, "The rules are saved. Everybody is checked by them within a minute.")
         return redirect("annotate:quality-rules", project.slug)
     context = {"form": form, "seed": rules.seed, "alerts": alerts_of(project)}
     return render(request, "annotate/quality_rules.html", context, status=UNPROCESSABLE if form.is_bound else 200)

@@ -5,13 +5,15 @@ from pathlib import Path
 import pytest
 from django.utils import timezone
 
-from annotate import checking, judging, serving
+from annotate import checking, deciding, judging, reviewing, serving
 from annotate.checking import PASSED
 from annotate.models import AnnotatorFigures, Assignment, Batch, Finding, Item, Judgment, QualityRules
+from annotate.submitted import WorkFilter
 from annotate.tasks import check
 from measures.outcome import Undefined
 from measures.quality.figures import Figures, unpack
 from projects.importing import Kind
+from projects.log import record
 from projects.models import Candidate, LogEntry, Membership, Project
 from tests.annotate.checking_work import CONTRARY, GOOD, SAME, crew, noisy, work
 from tests.annotate.work import open_batch
@@ -76,6 +78,49 @@ def test_only_newer_work_is_computed_again(project: Project, people: list[Member
     work(people[0], GOOD)
     assert [found.pk for found in checking.waiting()] == [project.pk]
     assert checking.refresh(project=project).n_annotators == 1
+
+
+@pytest.mark.parametrize("act", checking.TELLING_ACTS)
+def test_decisions_on_work_bring_new_figures_for_everybody(
+    project: Project, people: list[Membership], manager: Membership, act: str
+) -> None:
+    checking.refresh(project=project)
+    AnnotatorFigures.objects.update(computed_at=timezone.now() + timedelta(hours=1))
+    assert checking.waiting() == []
+    AnnotatorFigures.objects.update(computed_at=timezone.now() - timedelta(hours=1))
+    record(project, manager, act, project)
+    assert [found.pk for found in checking.waiting()] == [project.pk]
+    assert checking.refresh(project=project).n_annotators == 6
+
+
+def test_what_a_manager_rejects_leaves_the_figures(
+    project: Project, people: list[Membership], manager: Membership
+) -> None:
+    checking.refresh(project=project)
+    first = Assignment.objects.filter(annotator=people[0]).order_by("pk").first()
+    assert first is not None
+    AnnotatorFigures.objects.update(computed_at=timezone.now() - timedelta(hours=1))
+    deciding.reject(project=project, actor=manager, chosen=WorkFilter(uuids=(str(first.uuid),)), reason="careless")
+    check()
+    assert figures_of(people[0]).n_judged == 40 - len(first.layout)
+
+
+def test_new_rules_are_held_against_work_that_is_in(
+    project: Project, people: list[Membership], manager: Membership
+) -> None:
+    checking.refresh(project=project)
+    assert "straight_line" in kinds_of(people[-1])
+    AnnotatorFigures.objects.update(computed_at=timezone.now() - timedelta(hours=1))
+    reviewing.set_rules(project=project, actor=manager, share=0, least=0, thresholds={"least_items": 1_000})
+    check()
+    assert "straight_line" not in kinds_of(people[-1])
+
+
+def test_every_telling_act_is_one_that_is_done() -> None:
+    code = "".join(path.read_text() for path in Path(checking.__file__).parents[1].rglob("*.py"))
+    acts = set(checking.TELLING_ACTS) - {"withdraw candidate", "withdraw passage"}
+    assert all(code.count(f'"{act}"') > 1 for act in acts)
+    assert 'f"withdraw {row._meta.model_name}"' in code
 
 
 def test_twice_changes_nothing(project: Project, people: list[Membership]) -> None:

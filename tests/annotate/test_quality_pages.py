@@ -7,7 +7,7 @@ from django.utils import timezone
 
 from annotate import checking, reviewing
 from annotate.models import AnnotatorFigures, Finding, Judgment, QualityRules, Review, ReviewVerdict
-from annotate.views.figures import FINDINGS, KINDS
+from annotate.views.figures import BY_KEY, FINDINGS, KINDS
 from measures.quality.figures import Figures, pack
 from projects.models import LogEntry, Membership, Project
 from tests.annotate.checking_work import CONTRARY, GOOD, SAME, crew, noisy, work
@@ -137,10 +137,10 @@ def test_settling_goes_nowhere_else(office: Client, people: list[Membership], pr
 def test_the_rules_are_kept_and_wrong_ones_shown_again(office: Client, project: Project) -> None:
     form = office.get(f"{BASE}rules/").context["form"]
     sent = {name: form[name].value() for name in form.fields}
-    assert office.post(f"{BASE}rules/", sent | {"spot_check_share": "0.1", "chance": "0.02"}).status_code == 302
+    assert office.post(f"{BASE}rules/", sent | {"spot_check_share": "0.1", "chance": "0.03"}).status_code == 302
     rules = QualityRules.objects.get()
-    assert (rules.spot_check_share, rules.thresholds) == (0.1, {"chance": 0.02})
-    assert checking.thresholds_of(project).chance == 0.02
+    assert (rules.spot_check_share, rules.thresholds) == (0.1, {"chance": 0.03})
+    assert checking.thresholds_of(project).chance == 0.03
     wrong = office.post(f"{BASE}rules/", sent | {"spot_check_share": "7", "known_poor": "0.95"})
     assert wrong.status_code == 422
     assert "must lie below" in wrong.content.decode()
@@ -153,7 +153,8 @@ def test_one_annotator_on_one_screen(office: Client, people: list[Membership]) -
     figures = screen.rows("Figures")
     assert len(figures) == len(KINDS)
     undefined = next(row for row in figures if row["Figure"].startswith("Known answers"))
-    assert undefined["More"] == "Undefined: no known-answer item rated yet."
+    assert undefined["Figure"].endswith("Undefined: no known-answer item rated yet.")
+    assert screen.number("Handed in this week") == 5
     assert FINDINGS["disagrees_with_others"] in shown
     assert len(screen.rows("Scores over time")) == 5
     assert [row["This annotator"] for row in screen.rows("Use of the scale")] == ["8"] * 5
@@ -161,6 +162,24 @@ def test_one_annotator_on_one_screen(office: Client, people: list[Membership]) -
     assert people[3].user is not None
     assert people[3].user.username in shown
     assert "Earned" in shown
+
+
+def test_what_rounds_to_nothing_has_no_sign() -> None:
+    assert [BY_KEY[key].write(-0.0004) for key in ("bias", "alpha", "agreement")] == ["0.00", "0.000", "0.00"]
+    assert [BY_KEY[key].write(-0.25) for key in ("bias", "alpha", "agreement")] == ["−0.25", "−0.250", "−0.25"]
+    assert BY_KEY["bias"].write(0.25) == "+0.25"
+
+
+def test_open_findings_come_before_settled_ones(
+    office: Client, people: list[Membership], manager: Membership, project: Project
+) -> None:
+    Finding.objects.filter(annotator=people[3]).delete()
+    now = timezone.now()
+    first = Finding.objects.create(annotator=people[3], kind="biased", evidence={"says": "higher"})
+    for _ in range(25):
+        Finding.objects.create(annotator=people[3], kind="too_fast", state="acted", settled_at=now, settled_by=manager)
+    shown = office.get(f"{BASE}{people[3].pseudonym}/").context["findings"]
+    assert [shown[0].finding.pk, shown[1].finding.state] == [first.pk, "acted"]
 
 
 def test_an_annotator_without_work_has_a_page(office: Client, annotator: Membership, project: Project) -> None:
