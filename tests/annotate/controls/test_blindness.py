@@ -2,98 +2,142 @@
 
 import re
 from collections.abc import Iterator
+from random import Random
+from time import perf_counter
 from typing import Any
 
 import pytest
 from django.db import connection
+from django.test import Client
 from django.urls import reverse
+from scipy.stats import ks_2samp
 
+from annotate import reviewing
 from annotate.controls.plans import ControlPlan
-from annotate.models import Assignment, Batch, Draft, Hit, Item, Judgment
+from annotate.models import Adjudication, Assignment, Batch, Draft, Finding, Hit, Item, Judgment, Remark, Review
 from annotate.places.taking import SHOWN_ORDER
-from projects.models import Candidate, Membership, Passage, Project, Question
+from annotate.reviewing import Verdict
+from projects.models import Membership, Project
 from tests.annotate.controls.crowd import hand_in, items_of, make_controlled, make_places, take, work
+from tests.annotate.controls.planting import SEED, leaks_of, plant
+from tests.annotate.controls.test_one import hand_in_by_steps
 from tests.factories import make_batch, make_membership
 from tests.people import SignIn
 
 pytestmark = pytest.mark.django_db
-MARK = "zqzmarker"
-WORDS = re.compile(
-    rf"{MARK}|known.?answer|degraded|personal|gold\b|reserved|made.?from|expected|recipe|pool|control_|is_control",
-    re.IGNORECASE,
-)
-PLAN = ControlPlan(
-    known_per_hit=1, known_hit_every=3, degraded_per_hit=1, repeats=2, repeats_every=3, distance=1, seed=918273645
-)
-HARMLESS = re.compile(r"cache-control|personal-data", re.IGNORECASE)
+IN_PAGE = {"known_per_hit": 1, "known_hit_every": 3, "degraded_per_hit": 1, "repeats": 2, "repeats_every": 3}
+IN_ONE = {"known_per_hit": 1, "known_hit_every": 3, "degraded_per_hit": 1, "repeats_per_hit": 1, "item_distance": 2}
+PLAN = ControlPlan(**IN_PAGE, distance=1, seed=SEED)
+N_PAIRS = 1_000
+LEAST_P = 0.01
 
 
 @pytest.fixture
-def batch(project: Project) -> Batch:
-    """Work with every kind of control, and a marker in everything that annotators are not to see."""
+def known(project: Project) -> None:
+    """Judged candidates, for whole HITs of known scores."""
     make_places(project, n_passages=6, name="known")
     make_batch(project, datasets=("known",), judgments=2)
-    work(make_membership(project, pseudonym=f"{MARK}-rater-1"), answer=lambda item: 2)
-    work(make_membership(project, pseudonym=f"{MARK}-rater-2"), answer=lambda item: 4)
-    make_places(project, n_passages=8, n_questions=2, n_candidates=4, name=f"{MARK}-dataset")
-    batch = make_controlled(project, PLAN, datasets=(f"{MARK}-dataset",), judgments=3, hit_size=8)
-    Candidate.objects.filter(dataset__project=project).update(
-        source=f"{MARK}-source", metadata={f"{MARK}_key": f"{MARK}-value"}, opinion=f"{MARK}-opinion"
+    work(make_membership(project), answer=lambda item: 2)
+    work(make_membership(project), answer=lambda item: 4)
+
+
+@pytest.fixture
+def batch(project: Project, known: None) -> Batch:
+    """Work with every kind of control."""
+    make_places(project, n_passages=8, n_questions=2, n_candidates=4, name="new")
+    return make_controlled(project, PLAN, datasets=("new",), judgments=3, hit_size=8)
+
+
+@pytest.fixture
+def one(project: Project, known: None) -> Batch:
+    """The same with items one at a time."""
+    make_places(project, n_passages=4, n_questions=2, n_candidates=3, name="new")
+    plan = ControlPlan(**IN_ONE, distance=1, seed=SEED)
+    over: dict[str, Any] = {"judgments": 3, "hit_size": 9, "presentation": Batch.Presentation.ONE}
+    return make_controlled(project, plan, datasets=("new",), **over)
+
+
+def make_secrets(project: Project, annotator: Membership, manager: Membership) -> None:
+    """Rows of everything that managers know of the work and its annotators."""
+    other = make_membership(project)
+    hand_in_any(other)
+    assignment = Assignment.objects.filter(annotator=other).select_related("hit").get()
+    item = Item.objects.filter(hit=assignment.hit, candidate__isnull=False).first()
+    assert item is not None
+    assert item.candidate is not None
+    Remark.objects.create(assignment=assignment, item=item, comment="not for you")
+    criterion = assignment.hit.batch.rubric.criteria.get()
+    Adjudication.objects.create(
+        candidate=item.candidate, criterion=criterion, adjudicator=manager, value=2, note="settled"
     )
-    for model in (Candidate, Question, Passage):
-        for row in model.objects.all():
-            model.objects.filter(pk=row.pk).update(external_id=f"{MARK}-{row.external_id}")
-    for item in Item.objects.filter(pool_of=batch):
-        item.expected = {**(item.expected or {}), f"{MARK}_expected": [1, 1]}
-        item.save(update_fields=["expected"])
-    return batch
+    reviewing.set_rules(project=project, actor=manager, share=1, least=1, thresholds={})
+    reviewing.draw(project=project)
+    review = Review.objects.filter(assignment__annotator=other).get()
+    Review.objects.filter(pk=review.pk).update(state="rated", reviewer=manager, answers={"1": {"correctness": 2}})
+    verdicts = {place: Verdict(is_poor=True, note="careless") for place in range(len(assignment.layout))}
+    reviewing.judge(review=review, reviewer=manager, verdicts=verdicts)
+    for person in (annotator, other):
+        Finding.objects.create(annotator=person, kind="straight_line", evidence={"says": "one score for all"})
 
 
-def leaks(value: Any, path: str = "") -> Iterator[str]:
-    """Every hidden word in a text, or in the keys and values of what was read from JSON."""
-    if isinstance(value, dict):
-        for key, inner in value.items():
-            yield from leaks(str(key), f"{path} key")
-            yield from leaks(inner, f"{path}.{key}")
-    elif isinstance(value, list):
-        for place, inner in enumerate(value):
-            yield from leaks(inner, f"{path}[{place}]")
+def hand_in_any(person: Membership) -> None:
+    assignment = take(person)
+    assert assignment is not None
+    if assignment.hit.batch.presentation == Batch.Presentation.PAGE:
+        hand_in(person, assignment)
     else:
-        yield from (f"{path}: {found[0]}" for found in WORDS.finditer(HARMLESS.sub("", str(value))))
+        hand_in_by_steps(person, assignment)
 
 
-def leaks_of(response: Any) -> list[str]:
-    found = [*leaks(dict(response.headers), "headers"), *leaks(response.cookies.output(), "cookies")]
-    if "json" in response.headers.get("Content-Type", ""):
-        return [*found, *leaks(response.json(), "json")]
-    return [*found, *leaks(response.content.decode(), response.request["PATH_INFO"])]
-
-
-def test_nothing_of_a_whole_session_tells_a_control(
-    client_of: SignIn, annotator: Membership, project: Project, batch: Batch
-) -> None:
-    client = client_of(annotator)
-    start = reverse("annotate:work-start", args=[project.slug])
-    found: list[str] = []
+def work_through(client: Client, annotator: Membership, start: str) -> Iterator[Any]:
+    """Every response of a whole session: pages, drafts, forms refused and taken, until nothing is left."""
     response = client.post(start)
-    purposes, controls = set(), set()
     while "/work/" in response["Location"]:
-        found += leaks_of(response)
+        yield response
         url = response["Location"]
-        assignment = Assignment.objects.select_related("hit").get(annotator=annotator, state="open")
-        purposes.add(assignment.hit.purpose)
-        controls |= {item.control for item in items_of(assignment)}
-        n = len(assignment.layout)
-        found += leaks_of(client.get(url))
-        draft = {"answers": {str(place): {"correctness": [4, 1]} for place in range(n)}, "comments": {"0": ["x", 1]}}
-        found += leaks_of(client.post(f"{url}draft/", draft, content_type="application/json"))
-        found += leaks_of(client.post(url, {"a0-correctness": "4"}))
-        response = client.post(url, {f"a{place}-correctness": "4" for place in range(n)})
-    for name in ("annotate:project-desk", "annotate:history", "annotate:instructions"):
+        assignment = Assignment.objects.select_related("hit__batch").get(annotator=annotator, state="open")
+        places = range(len(assignment.layout))
+        is_page = assignment.hit.batch.presentation == Batch.Presentation.PAGE
+        for step in [places] if is_page else [range(place, place + 1) for place in places]:
+            place = {} if is_page else {"place": str(step[0])}
+            yield client.get(url)
+            draft = {"answers": {str(n): {"correctness": [4, 1]} for n in step}, "comments": {str(step[0]): ["x", 1]}}
+            yield client.post(f"{url}draft/", draft, content_type="application/json")
+            yield client.post(url, place)
+            response = client.post(url, {**place, **{f"a{n}-correctness": "4" for n in step}})
+            yield response
+
+
+@pytest.mark.parametrize("presentation", ["batch", "one"])
+def test_nothing_of_a_whole_session_tells_a_control(
+    client_of: SignIn,
+    annotator: Membership,
+    manager: Membership,
+    project: Project,
+    presentation: str,
+    request: pytest.FixtureRequest,
+) -> None:
+    request.getfixturevalue(presentation)
+    make_secrets(project, annotator, manager)
+    planted = plant(annotator)
+    assert planted >= {
+        *("Candidate.source", "Candidate.metadata", "Candidate.external_id", "Candidate.opinion", "Dataset.name"),
+        *("Passage.external_id", "Question.external_id", "Item.expected", "Batch.control_plan", "Remark.comment"),
+        *("Finding.evidence", "Review.answers", "ReviewVerdict.note", "Adjudication.note", "QualityRules.thresholds"),
+        *("User.username", "Batch.selection"),
+    }
+    client = client_of(annotator)
+    found: list[str] = []
+    for response in work_through(client, annotator, reverse("annotate:work-start", args=[project.slug])):
+        found += leaks_of(response)
+    for name in ("annotate:project-desk", "annotate:history", "annotate:instructions", "annotate:earnings"):
         found += leaks_of(client.get(reverse(name, args=[project.slug])))
     found += leaks_of(client.get(reverse("annotate:desk")))
-    assert purposes == {Hit.Purpose.WORK, Hit.Purpose.GOLD, Hit.Purpose.PERSONAL}
+    done = Assignment.objects.filter(annotator=annotator).select_related("hit")
+    controls = {item.control for assignment in done for item in items_of(assignment)}
     assert controls >= {"none", "known_answer", "degraded", "repeat"}
+    assert {assignment.hit.purpose for assignment in done} >= {Hit.Purpose.WORK, Hit.Purpose.GOLD}
+    assert (presentation == "one") != ("personal" in {assignment.hit.purpose for assignment in done})
     assert found == []
 
 
@@ -115,6 +159,34 @@ def test_a_draft_of_a_control_is_answered_as_any_other(
         hand_in(annotator, assignment)
     assert answers[True] == answers[False]
     assert len(answers[True]) == 1
+
+
+def test_a_draft_of_a_control_takes_as_long_as_any_other(
+    client_of: SignIn, annotator: Membership, project: Project, batch: Batch
+) -> None:
+    """Kolmogorov-Smirnov over 1,000 pairs; a p below 0.01 by chance, one time in a hundred, is measured once more."""
+    client = client_of(annotator)
+    assert any(_p_of_times(client, annotator, project) > LEAST_P for _ in range(2))
+
+
+def _p_of_times(client: Client, annotator: Membership, project: Project) -> float:
+    assignment = take(annotator)
+    assert assignment is not None
+    url = reverse("annotate:work-draft", args=[project.slug, assignment.uuid])
+    sides: dict[bool, list[int]] = {False: [], True: []}
+    for place, item in enumerate(items_of(assignment)):
+        sides[item.control != Item.Control.NONE].append(place)
+    rng = Random(1)
+    times: dict[bool, list[float]] = {False: [], True: []}
+    for n in range(N_PAIRS):
+        for is_control in rng.sample([False, True], 2):
+            place = rng.choice(sides[is_control])
+            sent = {"answers": {str(place): {"correctness": [1 + n % 5, 1_700_000_000_000 + n]}}}
+            begun = perf_counter()
+            response = client.post(url, sent, content_type="application/json")
+            times[is_control].append(perf_counter() - begun)
+            assert response.status_code == 200
+    return float(ks_2samp(times[False], times[True]).pvalue)
 
 
 def shape(page: str) -> set[tuple[Any, ...]]:
@@ -184,7 +256,8 @@ def test_a_reload_shows_the_same_order_and_the_uuid_gives_it_again(
 
 def test_a_control_stands_before_an_item_as_often_as_after(batch: Batch) -> None:
     """Ten thousand orders of two items of one question: within three standard deviations of a half."""
-    control = Item.objects.filter(pool_of=batch, control="known_answer").first()
+    pool = Item.objects.filter(pool_of=batch, control="known_answer").exclude(recipe="candidate")
+    control = pool.order_by("pk").first()
     assert control is not None
     item = Item.objects.filter(hit__batch=batch, question=control.question).first()
     assert item is not None

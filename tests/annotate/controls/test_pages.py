@@ -118,7 +118,8 @@ def test_a_degraded_answer_and_its_shown_reference_go_together(project: Project,
 def test_a_waiting_reference_can_be_edited_and_an_accepted_one_not(project: Project, manager: Membership) -> None:
     make_places(project)
     batch = make_controlled(project, ControlPlan(known_per_hit=2), is_accepted=False)
-    item = Item.objects.filter(pool_of=batch, recipe="reference").first()
+    recipes = (Item.Recipe.REFERENCE, Item.Recipe.EDITED_REFERENCE)
+    item = Item.objects.filter(pool_of=batch, control="known_answer", recipe__in=recipes).order_by("pk").first()
     assert item is not None
     assert reword(batch=batch, actor=manager, item_id=item.pk, text=" Another way ").shown_text == "Another way"
     accept(batch=batch, actor=manager)
