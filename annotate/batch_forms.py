@@ -246,7 +246,12 @@ class WantedForm(forms.Form):
         help_text="Numbers such as 1-5, 9. Left empty, the whole batch.",
     )
     reopen = forms.BooleanField(label="Open the batch again", required=False)
-    why = forms.CharField(label="Reason", required=False, max_length=500, help_text="Kept in the log.")
+    why = forms.CharField(
+        label="Reason",
+        required=False,
+        max_length=500,
+        help_text="Kept in the log. Needed where the batch is opened again.",
+    )
 
     def clean_hits(self) -> list[int] | None:
         text: str = self.cleaned_data["hits"].strip()

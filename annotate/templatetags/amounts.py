@@ -27,7 +27,7 @@ def hours(value: float | None) -> str:
     if value is None:
         return "–"
     if value < 1:
-        minutes = max(1, round(value * 60))
+        minutes = max(1 if value > 0 else 0, round(value * 60))
         return f"{minutes} minute{'' if minutes == 1 else 's'}"
     if value < 48:
         return f"{value:,.1f} hours"

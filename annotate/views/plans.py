@@ -87,6 +87,7 @@ def plan_show(request: ProjectRequest, project: Project, plan_number: int) -> Ht
         "is_use_settled": any(batch.trial_id for batch in batches),
         "rows": [(batch, progress[batch.pk]) for batch in batches],
         "n_drafts": sum(batch.state == Batch.State.DRAFT for batch in batches),
+        "put_down": _put_down(project),
         "has_unfinished_trial": trials.find_unfinished(project) is not None,
         "form": form,
         "can_manage": request.membership.can_manage,
@@ -142,6 +143,13 @@ def _say(started: Started, *, opened: bool) -> str:
 def _render_form(request: ProjectRequest, form: PlanForm, plan: OverlapPlan | None) -> HttpResponse:
     status = UNPROCESSABLE if form.is_bound and form.errors else 200
     return render(request, "annotate/plan_edit.html", {"form": form, "plan": plan}, status=status)
+
+
+def _put_down(project: Project) -> list[tuple[Batch, int]]:
+    """Full batches that were closed before their end, with their open places: a plan collects these anew."""
+    closed = list(Batch.objects.filter(project=project, kind=Batch.Kind.FULL, state=Batch.State.CLOSED))
+    progress = progress_of(closed)
+    return [(batch, progress[batch.pk].n_open) for batch in closed if progress[batch.pk].n_open]
 
 
 def _plan(project: Project, number: int) -> OverlapPlan:

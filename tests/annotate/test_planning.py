@@ -132,6 +132,21 @@ def test_the_batches_show_the_controls_that_were_reckoned_with(
 
 
 @pytest.mark.django_db
+def test_places_on_a_closed_batch_are_named_beside_what_is_missing(
+    project: Project, manager: Membership, client_of: SignIn
+) -> None:
+    fill(project)
+    plan, client = plan_of(project), client_of(manager)
+    page = reverse("annotate:plan-show", args=[project.slug, plan.number])
+    batch = start(plan).batches[0]
+    assert "is closed with" not in client.get(page).content.decode()
+    steering.close(batch=batch, actor=None)
+    assert "is closed with 3 open places." in client.get(page).content.decode()
+    steering.reopen(batch=batch, actor=None, why="Not finished")
+    assert "is closed with" not in client.get(page).content.decode()
+
+
+@pytest.mark.django_db
 def test_a_deleted_draft_is_made_again(project: Project) -> None:
     fill(project)
     plan = plan_of(project)
