@@ -9,7 +9,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import pytest
 from django.core.management import call_command
 from django.db import connection
 from playwright.sync_api import Locator, Page, expect
@@ -33,19 +32,10 @@ PLANNED = {
     ("span", "dev"): 2,
     ("span", "test"): 2,
 }
+N_COPIES = 2
+"""The corpus has 175 candidates: with a trial of 200 the full collection needs it twice."""
+N_IN_TRIAL, N_TRIAL_JUDGMENTS = 200, 5
 TEST_CENTS = 50
-
-
-@dataclass(frozen=True)
-class Size:
-    """How often the corpus is copied, and how many candidates the trial takes."""
-
-    n_copies: int
-    n_in_trial: int
-    n_judgments: int = 5
-
-
-IN_SUITE, IN_FULL = Size(1, 40), Size(2, 200)
 
 
 @dataclass
@@ -56,7 +46,6 @@ class Walk:
     annotator: Membership
     desk: Page
     page: Page
-    size: Size
     folder: Path
     crew: list[SimulatedAnnotator] = field(default_factory=list)
 
@@ -65,7 +54,6 @@ class Walk:
         return self.crew[len(people.GOOD)].membership
 
 
-@pytest.mark.soak
 def test_the_whole_procedure_of_a_study(
     signed_in: SignedIn,
     celery_worker: None,
@@ -74,14 +62,12 @@ def test_the_whole_procedure_of_a_study(
     annotator: Membership,
     watch: Watch,
     tmp_path: Path,
-    scale: int,
 ) -> None:
     walk = Walk(
         project=project,
         annotator=annotator,
         desk=watch.over(signed_in(manager.user)),
         page=watch.over(signed_in(annotator.user)),
-        size=IN_SUITE if scale == 1 else IN_FULL,
         folder=tmp_path,
     )
     for step in STEPS:
@@ -93,7 +79,7 @@ def test_the_whole_procedure_of_a_study(
 
 def import_corpus(walk: Walk) -> None:
     desk, path = walk.desk, walk.folder / "corpus.jsonl"
-    path.write_text("".join(json.dumps(row) + "\n" for row in copied_rows(walk.size.n_copies)), encoding="utf-8")
+    path.write_text("".join(json.dumps(row) + "\n" for row in copied_rows(N_COPIES)), encoding="utf-8")
     desk.goto(f"/p/{walk.project.slug}/")
     desk.get_by_role("link", name="Import a file").click()
     desk.get_by_label("File", exact=True).set_input_files(path)
@@ -174,23 +160,23 @@ def run_the_trial(walk: Walk) -> None:
     desk = walk.desk
     tab(desk, "Batches")
     desk.get_by_role("link", name="New trial").click()
-    expect(desk.get_by_label("Only a sample of so many candidates")).to_have_value("200")
-    expect(desk.get_by_label("Judgments for each candidate")).to_have_value("5")
-    desk.get_by_label("Only a sample of so many candidates").fill(str(walk.size.n_in_trial))
+    expect(desk.get_by_label("Only a sample of so many candidates")).to_have_value(str(N_IN_TRIAL))
+    expect(desk.get_by_label("Judgments for each candidate")).to_have_value(str(N_TRIAL_JUDGMENTS))
     desk.get_by_role("button", name="Look at the plan").click()
     desk.get_by_role("button", name="Make the batch").click()
     desk.get_by_role("button", name="Open the batch").click()
     rate_one_and_return_the_next(walk)
     people.work_until_done(walk.crew)
     tasks.check()
-    tab(desk, "Batches")
-    expect(desk.locator("tbody tr").first).to_contain_text("complete")
-    desk.locator("tbody th a").first.click()
+    tab(desk, "Overview")
+    desk.get_by_role("link", name="Look at the trial").click()
+    expect(desk.locator(".page-head")).to_contain_text("complete")
     close(desk)
-    desk.get_by_role("link", name="Results", exact=True).click()
+    tab(desk, "Overview")
+    desk.get_by_role("link", name="Read the results").click()
     expect(desk.get_by_role("heading", name="Where annotators differ most")).to_be_visible()
     n_items = Item.objects.filter(hit__batch__kind=Batch.Kind.TRIAL).count()
-    assert abs(n_items - walk.size.n_in_trial) <= 13
+    assert abs(n_items - N_IN_TRIAL) <= 13
     expect(stat(desk, "Items")).to_have_text(str(n_items))
     alpha = desk.get_by_role("region", name="Alpha per criterion").locator("tbody td")
     assert 0 < float(alpha.nth(0).inner_text()) < 1
@@ -227,35 +213,41 @@ def rate_by_keys(page: Page, value_of: Callable[[str, str], int]) -> None:
 
 def start_the_plan(walk: Walk) -> None:
     desk = walk.desk
-    tab(desk, "Batches")
-    desk.get_by_role("link", name="Overlap plans").click()
+    desk.get_by_role("link", name="Plan the full collection").click()
     desk.get_by_role("link", name="Make a plan").click()
     desk.get_by_role("link", name="Fill in MOCHA's numbers").click()
     desk.get_by_role("button", name="Look at the plan").click()
-    wanted = sum(planned_of_all(walk.project).values()) - in_trial() * walk.size.n_judgments
+    wanted = sum(planned_of_all(walk.project).values()) - in_trial() * N_TRIAL_JUDGMENTS
     expect(stat(desk, "Judgments")).to_have_text(f"{wanted:,}")
     expect(stat(desk, "Money")).to_contain_text("$")
+    desk.get_by_text("controls hidden among the items").click()
+    desk.get_by_label("Known answers in a HIT").fill("1")
+    desk.get_by_label("Degraded answers in a HIT").fill("0.5")
+    desk.get_by_role("button", name="Reckon again").click()
+    expect(desk.get_by_label("Known answers in a HIT")).to_have_value("1")
+    n_hits = int(stat(desk, "HITs").inner_text())
     desk.get_by_role("button", name="Start the plan").click()
     expect(desk.get_by_text("3 batches made.")).to_be_visible()
+    assert sum(Batch.objects.filter(kind=Batch.Kind.FULL).values_list("n_hits", flat=True)) == n_hits
     expect(desk.get_by_text("Nothing is missing")).to_be_visible()
 
 
-def hide_controls_and_open(walk: Walk) -> None:
+def accept_controls_and_open(walk: Walk) -> None:
     desk = walk.desk
+    plan = desk.url
     for each in ("3 judgments each", "2 judgments each", "1 judgment each"):
-        tab(desk, "Batches")
+        desk.goto(plan)
+        expect(desk.get_by_text("nobody is served from")).to_be_visible()
         desk.get_by_role("link", name=f"Overlap plan: {each}").click()
         address = desk.url
-        desk.get_by_role("link", name="Controls").click()
-        desk.get_by_label("Known answers in a HIT").fill("1")
-        desk.get_by_label("Degraded answers in a HIT").fill("0.5")
-        desk.get_by_role("button", name="Keep the plan").click()
+        desk.get_by_role("link", name="To its controls").click()
         desk.get_by_role("button", name="Make the controls").click()
         accept = desk.get_by_role("button", name=re.compile("^Accept the [0-9]+ shown"))
         while accept.is_visible():
             accept.click()
         desk.locator(".crumbs a").last.click()
         expect(desk).to_have_url(address)
+        expect(desk.get_by_text("none is accepted yet")).to_have_count(0)
         desk.get_by_role("button", name="Open the batch").click()
         expect(desk.locator(".page-head .status")).to_have_text("open")
 
@@ -313,9 +305,11 @@ def remove_a_bad_one(walk: Walk) -> None:
     expect(stat(desk, "Left out")).to_have_text(str(n_done))
     desk.get_by_label("Open the closed batches again").check()
     desk.get_by_label("Reason").fill("The controls and the review speak against it.")
+    expect(desk.get_by_label("Settle the open findings about them as acted on")).to_be_checked()
     desk.get_by_role("button", name=f"Remove {bad.pseudonym}").click()
     expect(desk.get_by_text(f"{bad.pseudonym} is removed. {n_done} assignments are left out")).to_be_visible()
     assert not Judgment.objects.filter(annotator=bad, is_counted=True).exists()
+    assert not Finding.objects.filter(annotator=bad, state=Finding.State.OPEN).exists()
 
 
 def collect_again(walk: Walk) -> None:
@@ -376,6 +370,7 @@ def pay(walk: Walk) -> None:
     old = desk.context.new_page()
     old.goto(desk.url)
     make_payment(desk)
+    expect(desk.get_by_role("heading", name="Payment 1", exact=True)).to_be_visible()
     payment = Payment.objects.get()
     with desk.expect_download() as download:
         desk.get_by_role("button", name="Take the file (CSV)").click()
@@ -435,7 +430,10 @@ def planned_of_all(project: Project) -> dict[int, int]:
                WHERE d.project_id = %s""",
             [project.pk],
         )
-        return {pk: 5 if is_in_trial else PLANNED[kind, split] for pk, kind, split, is_in_trial in cursor.fetchall()}
+        return {
+            pk: N_TRIAL_JUDGMENTS if is_in_trial else PLANNED[kind, split]
+            for pk, kind, split, is_in_trial in cursor.fetchall()
+        }
 
 
 def planned_by_external_id(project: Project) -> dict[str, int]:
@@ -478,7 +476,7 @@ STEPS: tuple[Callable[[Walk], None], ...] = (
     fail_once_then_pass,
     run_the_trial,
     start_the_plan,
-    hide_controls_and_open,
+    accept_controls_and_open,
     collect,
     review_a_spot_check,
     remove_a_bad_one,
