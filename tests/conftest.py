@@ -101,8 +101,9 @@ def live_site(_gunicorn: Site, transactional_db: None) -> Site:
     return _gunicorn
 
 
-@pytest.fixture(scope="session")
-def _worker(django_db_setup: None) -> Iterator[None]:
+@pytest.fixture
+def celery_worker(transactional_db: None) -> Iterator[None]:
+    """A real worker process on the test's database and broker; it ends with the test, so that no other test has one."""
     from config.celery import app
 
     app.control.purge()
@@ -111,8 +112,3 @@ def _worker(django_db_setup: None) -> Iterator[None]:
     with ground.process(*program, *options) as child:
         ground.wait_for_worker(app, child)
         yield
-
-
-@pytest.fixture
-def celery_worker(_worker: None, transactional_db: None) -> None:
-    """A real worker process on the test's database and broker."""

@@ -9,6 +9,7 @@ from measures.rubric import Level
 from projects.access import ProjectRequest, Right, requires
 from projects.errors import Refused
 from projects.models import Project
+from projects.snapshots import snapshot
 from results.agreeing import CONFIDENCE, RESAMPLES, SEED, measure_agreement
 from results.excluded import count_entering
 from results.forms import AgreementForm
@@ -17,6 +18,7 @@ from results.scoping import choose_criterion
 
 @requires(Right.READ)
 @require_safe
+@snapshot()
 def agreement(request: ProjectRequest, project: Project) -> HttpResponse:
     form = AgreementForm(project, request.GET or None)
     context = {"form": form, "n_resamples": RESAMPLES, "seed": SEED, "confidence": CONFIDENCE}

@@ -35,6 +35,7 @@ def page(signed_in: SignedIn, annotator: Membership) -> Page:
 
 
 def stopped(opened: Page, annotator: Membership) -> Page:
+    opened.emulate_media(reduced_motion="reduce")
     opened.clock.install(time=timezone.now())
     start(opened, annotator.project)
     wait_for_keys(opened)
@@ -47,6 +48,7 @@ def rate(page: Page) -> list[float]:
     page.keyboard.press("4")
     page.clock.run_for(500)
     expect(page.locator("[data-saved]")).to_have_text("Saved")
+    page.screenshot()  # a frame: going on to the next item scrolls, which is a sign of life that must not come later
     sent: list[float] = Draft.objects.get().answers["seconds"]
     return sent
 
