@@ -5,15 +5,17 @@ from dataclasses import dataclass
 
 from django.db.models import Count
 
-from annotate.ledgers import sums_of
+from annotate.ledgers import Sums, sums_of
 from annotate.models import Assignment, Batch, Notice
 from annotate.notices import unread_of
 from annotate.openings import openings_for
 from annotate.qualifying.admissions import Admission, admissions_for
 from projects.access import Right, why_refused
-from projects.models import Membership, Project
+from projects.models import Membership, Project, User
 
 State = Assignment.State
+
+MOST_LEFT = 20
 
 
 @dataclass(frozen=True)
@@ -81,6 +83,30 @@ def desks_of(memberships: Sequence[Membership]) -> list[Desk]:
             )
         )
     return desks
+
+
+@dataclass(frozen=True)
+class Left:
+    """A project that somebody was removed from: what they did and earned there is still theirs to know."""
+
+    project: Project
+    said: str
+    n_submitted: int
+    sums: Sums
+
+
+def left_by(user: User) -> list[Left]:
+    """The projects that a user was removed from, the newest first: as many queries however many there are."""
+    memberships = list(
+        Membership.objects.select_related("project")
+        .filter(user=user, project__deleted_at=None, standing=Membership.Standing.REMOVED)
+        .order_by("-pk")[:MOST_LEFT]
+    )
+    earned, sums = earned_by(memberships), sums_of(memberships)
+    return [
+        Left(each.project, why_refused(each, Right.MEMBER), earned[each.pk].n_submitted, sums[each.pk])
+        for each in memberships
+    ]
 
 
 def earned_by(annotators: Sequence[Membership]) -> dict[int, Earned]:

@@ -9,7 +9,7 @@ from django.urls import reverse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
-from annotate.desks import desks_of, earned_by
+from annotate.desks import desks_of, earned_by, left_by
 from annotate.models import Assignment, Batch, LedgerEntry
 from annotate.views.lists import page_of
 from projects.access import ProjectRequest, Right, SignedInRequest, public, requires, signed_in, why_refused
@@ -38,7 +38,8 @@ def desk(request: SignedInRequest) -> HttpResponse:
         .order_by("project__name", "pk")
     )
     page = page_of(request, memberships, PROJECTS_ON_A_PAGE)
-    return render(request, "annotate/desk_show.html", {"desks": desks_of(list(page)), "page": page})
+    context = {"desks": desks_of(list(page)), "page": page, "left": left_by(request.user) if page.number == 1 else []}
+    return render(request, "annotate/desk_show.html", context)
 
 
 @requires(Right.WORK)

@@ -100,10 +100,10 @@ def _next(request: ProjectRequest, project: Project) -> HttpResponse:
 def _draft_at_farewell(
     request: SignedInRequest, membership: Membership, reason: str, *, assignment_uuid: uuid.UUID
 ) -> HttpResponse | None:
-    """The holder's answers are kept even where the right to send them has gone; the page says so at submit."""
+    """The holder's answers are kept even where the right to send them has gone, and the open page says so."""
     if not Assignment.objects.filter(uuid=assignment_uuid, annotator=membership.pk).exists():
         return None
-    return _save_draft(request, membership, assignment_uuid)
+    return _save_draft(request, membership, assignment_uuid, ended=reason)
 
 
 @requires(Right.WORK, answers_json=True, farewell=_draft_at_farewell)
@@ -113,7 +113,9 @@ def work_draft(request: ProjectRequest, project: Project, assignment_uuid: uuid.
     return _save_draft(request, request.membership, assignment_uuid)
 
 
-def _save_draft(request: SignedInRequest, annotator: Membership, assignment_uuid: uuid.UUID) -> JsonResponse:
+def _save_draft(
+    request: SignedInRequest, annotator: Membership, assignment_uuid: uuid.UUID, *, ended: str = ""
+) -> JsonResponse:
     if int(request.META.get("CONTENT_LENGTH") or 0) > drafts.MAX_BYTES:
         return JsonResponse({"message": "This draft is too large to keep."}, status=413)
     try:
@@ -129,7 +131,8 @@ def _save_draft(request: SignedInRequest, annotator: Membership, assignment_uuid
         return JsonResponse({"state": refusal.state, "message": refusal.message}, status=409)
     except Refused as refusal:
         return JsonResponse({"message": refusal.message}, status=400)
-    return JsonResponse({**merged, "saved_at": saved_at.isoformat()})
+    farewell = {"ended": ended} if ended else {}
+    return JsonResponse({**merged, **farewell, "saved_at": saved_at.isoformat()})
 
 
 @requires(Right.WORK)

@@ -41,7 +41,7 @@ const STATES = {
   "signed-out": "You are signed out. Your answers are kept here.",
   closed: "This HIT takes no more answers.",
 };
-const TROUBLE = ["kept", "signed-out", "closed"];
+const TROUBLE = ["kept", "signed-out", "closed", "ended"];
 
 function showState(state, message = "") {
   const place = root.querySelector("[data-saved]");

@@ -84,7 +84,16 @@ def test_a_draft_of_the_holder_is_still_kept(assignment: Assignment, url: str, c
     sent = {"answers": {"0": {"correctness": [5, 1]}}}
     answer = client.post(url + "draft/", json.dumps(sent), content_type="application/json")
     assert answer.status_code == 200
+    assert REASONS[how] in answer.json()["ended"], "the open page says so at once"
     assert Draft.objects.get().answers["answers"] == {"0": {"correctness": [5, 1]}}
+
+
+def test_the_draft_of_somebody_who_works_on_says_nothing_of_an_end(
+    assignment: Assignment, url: str, client_of: SignIn
+) -> None:
+    sent = {"answers": {"0": {"correctness": [5, 1]}}}
+    answer = client_of(assignment.annotator).post(url + "draft/", json.dumps(sent), content_type="application/json")
+    assert "ended" not in answer.json()
 
 
 @pytest.mark.parametrize("how", REASONS)

@@ -4,12 +4,14 @@ from datetime import timedelta
 
 import pytest
 from django.db import connection, transaction
+from django.db.models.functions import Now
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
 
-from annotate import judging, places, serving, steering
+from annotate import judging, paying, places, serving, steering
+from annotate.deciding import approve_due
 from annotate.models import Assignment, Batch
 from projects.models import Membership, Project, User
 from tests.annotate.work import answered, open_batch
@@ -126,7 +128,26 @@ def test_why_there_is_nothing_is_said(project: Project, annotator: Membership, c
     Membership.objects.update(standing=Membership.Standing.SUSPENDED)
     assert "on hold" in text_of(client)
     Membership.objects.update(standing=Membership.Standing.REMOVED)
-    assert "You are not in a project yet" in text_of(client)
+    assert "Your membership in this project has ended. Your work so far is kept." in text_of(client)
+    assert "You are not in a project yet" not in text_of(client)
+
+
+def test_whoever_was_removed_sees_what_they_did_and_what_is_not_yet_paid(
+    project: Project, annotator: Membership, manager: Membership, client_of: SignIn
+) -> None:
+    open_batch(project, cents_per_hit=50)
+    judging.submit(annotator=annotator, assignment_uuid=claim(annotator), sent=answered())
+    Membership.objects.filter(pk=annotator.pk).update(standing=Membership.Standing.REMOVED)
+    shown = text_of(client_of(annotator))
+    assert "Projects that you were in" in shown
+    assert shown.count("$0.50") == 2
+    approve_due(project, after_days=0)
+    paying.make_payment(project=project, actor=manager)
+    shown = text_of(client_of(annotator))
+    assert (shown.count("$0.50"), shown.count("$0.00")) == (1, 1)
+    assert "Projects that you were in" not in text_of(client_of(manager))
+    Project.objects.update(deleted_at=Now())
+    assert "You are not in a project yet" in text_of(client_of(annotator))
 
 
 def test_an_imported_batch_is_no_work(project: Project, annotator: Membership, client_of: SignIn) -> None:

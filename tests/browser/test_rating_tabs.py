@@ -3,7 +3,9 @@
 import pytest
 from playwright.sync_api import Page, expect
 
+from annotate import standing
 from annotate.models import Assignment, Draft, Judgment
+from annotate.standing import Exclusion
 from projects.models import Membership
 from tests.annotate.work import open_batch
 from tests.browser.conftest import PHONE, WIDE, SignedIn
@@ -108,3 +110,27 @@ def test_two_projects_in_two_tabs_keep_apart(signed_in: SignedIn, annotator: Mem
     submit(one)
     assert values_of(Assignment.objects.get(annotator=annotator)) == [5, 4, 3]
     assert values_of(Assignment.objects.get(annotator=elsewhere)) == [1, 2, 2]
+
+
+def test_an_open_page_tells_somebody_who_was_removed_at_their_next_answer(
+    signed_in: SignedIn, annotator: Membership, manager: Membership
+) -> None:
+    """It is kept all the same, and so it still is when the page comes back into view."""
+    open_batch(annotator.project, n_hits=1, n_items=3)
+    page = signed_in(annotator.user)
+    start(page, annotator.project)
+    page.keyboard.press("4")
+    bar = expect(page.locator("[data-saved]"))
+    bar.to_have_text("Saved")
+    standing.remove(target=annotator, actor=manager, why="Poor.", exclusion=Exclusion())
+    page.keyboard.press("2")
+    bar.to_contain_text("Your membership in this project has ended. Your work so far is kept.")
+    expect(page.locator("[data-said]")).to_contain_text("has ended")
+    assert len(Draft.objects.get().answers["answers"]) == 2
+    page.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
+    page.keyboard.press("3")
+    bar.to_contain_text("has ended")
+    page.keyboard.press("Control+Enter")
+    expect(page.get_by_role("heading", name="These answers were not submitted")).to_be_visible()
+    page.get_by_role("link", name="Go to your desk").click()
+    expect(page.get_by_role("heading", name="Projects that you were in")).to_be_visible()

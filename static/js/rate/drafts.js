@@ -61,6 +61,7 @@ export class Drafts {
     this.sending = null;
     this.isClosed = false;
     this.isSignedOut = false;
+    this.ended = "";
   }
 
   get hasUnsent() {
@@ -151,8 +152,15 @@ export class Drafts {
       if (!get(this.unsent, part, place, key)) this.onAnswer(part, place, value, key);
     }
     if (this.hasUnsent) this.schedule(WAIT_MS);
-    this.onState(this.hasUnsent ? "saving" : "saved");
+    this.ended = merged.ended ?? "";
+    this.sayKept();
     return !this.hasUnsent;
+  }
+
+  // Kept as a draft also for somebody whose work here has ended; they are told at once, not when they submit.
+  sayKept() {
+    if (this.ended) this.onState("ended", this.ended);
+    else this.onState(this.hasUnsent ? "saving" : "saved");
   }
 
   failed(message = "") {
@@ -211,7 +219,7 @@ export class Drafts {
       return;
     }
     if (this.hasUnsent) await this.flush();
-    else if (this.nFailed === 0 && this.lastGoodAt) this.onState("saved");
+    else if (this.nFailed === 0 && this.lastGoodAt) this.sayKept();
   }
 
   // Before the form itself is sent: everything saved, still signed in, a token that is good.
