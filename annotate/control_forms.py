@@ -36,7 +36,7 @@ class PlanForm(forms.Form):
     repeats_per_hit = _number("Repeats in a HIT", "Only where items are shown one at a time.")
     distance = _number("Distance, in HITs", "From a candidate to its control, at least.", low=1, high=MOST)
     item_distance = _number("Distance, in items", "Within a HIT shown one at a time.")
-    jitter = _number("Earlier or later by", "HITs at most, by chance.", high=MOST)
+    jitter = _number("Earlier or later by", "HITs at most, by chance.", low=1, high=MOST)
     control_seed = _number("Seed of the controls", "The same seed makes the same pool.", high=2**31 - 1)
 
     def plan(self) -> ControlPlan:

@@ -34,6 +34,8 @@ def set_plan(*, batch: Batch, actor: Membership | None, plan: ControlPlan) -> bo
     if batch.kind == Batch.Kind.IMPORTED or batch.state in (Batch.State.CLOSED, Batch.State.ARCHIVED):
         raise Refused("Controls are planned for a batch that is still worked on.")
     check_plan(plan, presentation=batch.presentation, hit_size=batch.hit_size)
+    if plan.jitter == 0 and max(plan.known_hit_every, plan.repeats_every) > 1:
+        raise Refused("The jitter is at least 1 HIT: what comes at a fixed interval is soon learnt.")
     before = ControlPlan.read(batch.control_plan)
     batch.control_plan = plan.as_json()
     batch.save(update_fields=["control_plan"])

@@ -158,7 +158,7 @@ def draw(
         if drawn.chosen:
             places.draw_in(assignment_uuid, [control.id for control in drawn.chosen])
         return
-    pairs = _draw_for_one(drawn, fresh, n_degraded)
+    pairs = _draw_for_one(drawn, fresh, n_degraded, n_repeats=plan.repeats_per_hit)
     repeats = _repeats(batch_id, shown, pool, plan, taken={source for source, _ in pairs}, drawn=drawn)
     ids = [item.id for item in shown] + [control.id for control in drawn.chosen] + [control for _, control in repeats]
     places.lay_out(assignment_uuid, _spread(ids, [*pairs, *repeats], plan.item_distance, rng))
@@ -173,18 +173,22 @@ def _draw_for_page(drawn: Draw, fresh: Sequence[Pooled], plan: ControlPlan, n_de
     drawn.take(sources, ceil(plan.degraded_per_hit) - n_to_come)
 
 
-def _draw_for_one(drawn: Draw, fresh: Sequence[Pooled], n_degraded: int) -> list[tuple[int, int]]:
-    """Degraded answers whose source is in this HIT, drawn into it with them, or rated before; the pairs within."""
+def _draw_for_one(drawn: Draw, fresh: Sequence[Pooled], n_degraded: int, *, n_repeats: int) -> list[tuple[int, int]]:
+    """Degraded answers of items of this HIT, else of a reference drawn into it with them or rated before; the pairs.
+
+    A reference takes a place of its own, and none that a repeat is to have.
+    """
     sources = {c.id: c for c in fresh if c.control == Control.SOURCE}
     pairs: list[tuple[int, int]] = []
-    for control in (c for c in fresh if c.control == Control.DEGRADED):
+    degraded = [c for c in fresh if c.control == Control.DEGRADED]
+    for control in sorted(degraded, key=lambda c: not c.is_beside):
         source = sources.get(control.made_from or 0)
         n_chosen = len(drawn.chosen)
         if n_degraded <= 0:
             break
         if control.is_beside:
             drawn.take([control], 1)
-        elif source is not None and drawn.room >= 2 and not _is_on_page(drawn, source, control):
+        elif source is not None and drawn.room >= 2 + n_repeats and not _is_on_page(drawn, source, control):
             drawn.take([source, control], 2)
         elif control.is_rated:
             drawn.take([control], 1)

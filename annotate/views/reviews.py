@@ -40,10 +40,12 @@ def review_list(request: ProjectRequest, project: Project) -> HttpResponse:
     reviews = _reviews(project).annotate(
         n_poor=Count("verdicts", filter=Q(verdicts__is_poor=True)), n_verdicts=Count("verdicts")
     )
+    text = read_text(request, "q")
+    if text:  # whose work it is shows once a review is done, so only those can be looked for by annotator
+        state = Review.State.DONE
+        reviews = reviews.filter(assignment__annotator__pseudonym__icontains=text)
     if state != "all":
         reviews = reviews.filter(state__in=(state,) if state else TO_DO)
-    if text := read_text(request, "q"):
-        reviews = reviews.filter(assignment__annotator__pseudonym__icontains=text)
     page = page_of(request, reviews.order_by("pk"))
     context = {
         "page": page,

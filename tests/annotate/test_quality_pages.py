@@ -244,6 +244,17 @@ def test_the_own_work_is_refused(client_of: SignIn, project: Project, manager: M
     assert review.state == Review.State.WAITING
 
 
+def test_the_queue_does_not_say_whose_work_waits(office: Client, review: Review, annotator: Membership) -> None:
+    listed = f"{BASE}reviews/?q={annotator.pseudonym}&state="
+    for state in ("", "waiting", "all"):
+        assert f"reviews/{review.pk}/" not in office.get(listed + state).content.decode()
+    office.post(f"{BASE}reviews/{review.pk}/", rated(review))
+    assert f"reviews/{review.pk}/" not in office.get(listed + "all").content.decode()
+    verdicts = {f"v{place}": "fine" for place in range(len(review.assignment.layout))}
+    office.post(f"{BASE}reviews/{review.pk}/verdicts/", verdicts)
+    assert f"reviews/{review.pk}/" in office.get(listed).content.decode()
+
+
 def test_a_second_reviewer_is_turned_away(client_of: SignIn, office: Client, owner: Membership, review: Review) -> None:
     office.post(f"{BASE}reviews/{review.pk}/", rated(review))
     answer = client_of(owner).get(f"{BASE}reviews/{review.pk}/", follow=True).content.decode()

@@ -67,6 +67,21 @@ def test_a_plan_that_cannot_be_is_shown_again(client_of: SignIn, manager: Member
     assert batch.control_plan == {}
 
 
+@pytest.mark.parametrize("over", [{"known_hit_every": 4}, {"repeats": 2, "repeats_every": 3}])
+def test_nothing_comes_at_a_fixed_interval(
+    client_of: SignIn, manager: Membership, project: Project, over: dict[str, int]
+) -> None:
+    make_places(project)
+    batch = make_batch(project, is_open=False)
+    with pytest.raises(Refused, match="fixed interval"):
+        set_plan(batch=batch, actor=manager, plan=ControlPlan(**over, jitter=0))
+    sent = {**NUMBERS, **over, "jitter": "0"}
+    url = url_of(batch, "control-plan")
+    assert client_of(manager).post(url, sent).status_code == 422
+    assert set_plan(batch=batch, actor=manager, plan=ControlPlan(**over)) is False
+    assert set_plan(batch=batch, actor=manager, plan=ControlPlan(known_hit_every=1, jitter=0)) is False
+
+
 def test_a_draft_is_cut_anew_and_an_opened_batch_is_not(project: Project) -> None:
     make_places(project, n_passages=2, n_questions=2, n_candidates=4)
     batch = make_batch(project, is_open=False, hit_size=8)

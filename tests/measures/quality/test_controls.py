@@ -1,6 +1,6 @@
 """Known answers, repeats and degraded texts: known values, and each test computed a second time."""
 
-from itertools import product
+from itertools import combinations, product
 
 import numpy as np
 import pytest
@@ -135,6 +135,33 @@ def test_unpaired_tests_take_all_ordinary_scores() -> None:
         stats.ranksums(degraded, known, alternative="less").pvalue
     )
     assert run(degraded[:3], source[:3], "ranksum", ordinary=ordinary).verdict is Verdict.TOO_FEW
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_mann_whitney_by_counting_every_division(seed: int) -> None:
+    """Without ties: of all ways to take four of nine scores, the share with as low a sum of ranks."""
+    scores = np.random.default_rng(seed).permutation(9).astype(float)
+    degraded, ordinary = scores[:4], scores[4:]
+    sums = [sum(each) for each in combinations(sorted(scores), 4)]
+    expected = np.mean([each <= degraded.sum() for each in sums])
+    found = run(list(degraded), list(degraded + 1), "mannwhitney", ordinary=ordinary)
+    assert found.p == pytest.approx(expected, abs=1e-12)
+
+
+def test_unpaired_tests_with_ties_by_their_formulas() -> None:
+    rng = np.random.default_rng(8)
+    degraded, ordinary = rng.integers(1, 5, 12).astype(float), rng.integers(1, 6, 30).astype(float)
+    n, m = len(degraded), len(ordinary)
+    ranks = stats.rankdata(np.concatenate([degraded, ordinary]))
+    below = ranks[:n].sum() - n * (n + 1) / 2
+    _, ties = np.unique(ranks, return_counts=True)
+    whole = n + m
+    spread = np.sqrt(n * m / 12 * (whole + 1 - (ties**3 - ties).sum() / (whole * (whole - 1))))
+    mann = run(list(degraded), list(degraded), "mannwhitney", ordinary=ordinary)
+    assert mann.p == pytest.approx(stats.norm.cdf((below - n * m / 2 + 0.5) / spread), abs=1e-12)
+    rank_sum = run(list(degraded), list(degraded), "ranksum", ordinary=ordinary)
+    plain = np.sqrt(n * m * (whole + 1) / 12)
+    assert rank_sum.p == pytest.approx(stats.norm.cdf((below - n * m / 2) / plain), abs=1e-12)
 
 
 def test_repeats_known_values() -> None:
