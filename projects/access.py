@@ -8,12 +8,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
 from functools import wraps
+from http import HTTPStatus
 from typing import Any, cast, overload
 
 from django.conf import settings
 from django.contrib.auth.views import redirect_to_login
 from django.core.exceptions import ImproperlyConfigured, PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
+from django.shortcuts import render
 
 from projects.models import Membership, Project, User
 
@@ -41,6 +43,7 @@ class Policy:
     name: str
     right: Right | None = None
     answers_json: bool = False
+    has_farewell: bool = False
 
 
 class SignedInRequest(HttpRequest):
@@ -104,7 +107,7 @@ def requires(right: Right, *, answers_json: bool = False, farewell: Farewell | N
             request.project = request.membership.project
             return view(request, request.project, **kwargs)
 
-        return _declare(wrapped, Policy(right.value, right, answers_json))
+        return _declare(wrapped, Policy(right.value, right, answers_json, has_farewell=farewell is not None))
 
     return decorate
 
@@ -189,10 +192,20 @@ class SignInMiddleware:
         if not request.user.is_authenticated:
             if policy.answers_json:
                 return JsonResponse({"message": "You are not signed in."}, status=401)
+            if policy.has_farewell and request.POST:
+                return hold_form(request)
             return redirect_to_login(request.get_full_path())
         if policy.name == "staff" and not request.user.is_staff:
             raise Http404
         return None
+
+
+def hold_form(request: HttpRequest) -> HttpResponse:
+    """What somebody sent after their session had ended waits on a page, to be sent again once they are signed in."""
+    fields = [
+        (name, value) for name, values in request.POST.lists() if name != "csrfmiddlewaretoken" for value in values
+    ]
+    return render(request, "signed_out.html", {"fields": fields}, status=HTTPStatus.UNAUTHORIZED)
 
 
 def policy_of(view: View, app_names: list[str]) -> Policy | None:

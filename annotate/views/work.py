@@ -19,7 +19,7 @@ from annotate.models import Assignment
 from annotate.views import attempts
 from annotate.views.not_stored import keep_as_draft, keep_at_farewell, render_closed, render_conflict, show_at_farewell
 from annotate.views.rating import render_assignment
-from projects.access import ProjectRequest, Right, SignedInRequest, requires, signed_in
+from projects.access import ProjectRequest, Right, SignedInRequest, hold_form, requires, signed_in
 from projects.errors import Refused
 from projects.models import Membership, Project
 
@@ -191,7 +191,9 @@ def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
     except Resolver404:
         match = None
     pages = ("annotate:work-show", "annotate:attempt-show")
-    if match is None or match.view_name not in pages or not request.user.is_authenticated:
+    if match is not None and match.view_name in pages and not request.user.is_authenticated:
+        return hold_form(request)
+    if match is None or match.view_name not in pages:
         return render(request, "403_csrf.html", {"reason": reason}, status=HTTPStatus.FORBIDDEN)
     if match.view_name == "annotate:attempt-show":
         return cast("HttpResponse", attempts.show_again(request, **match.kwargs))
