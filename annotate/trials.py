@@ -95,6 +95,13 @@ def why_not_yet(batch: Batch) -> str:
     )
 
 
+def counted_by(trial: Batch) -> Batch | None:
+    """The newest full batch that counts the judgments of this closed trial: more of them come on top of its number."""
+    if trial.kind != Kind.TRIAL or trial.state != State.CLOSED:
+        return None
+    return trial.full_batches.filter(use_of_trial=Use.COUNT).order_by("-number").first()
+
+
 def _check_countable(trial: Batch, rubric: Rubric | None) -> None:
     if rubric is not None and trial.rubric_id != rubric.pk:
         raise Refused("The rubric has changed since the trial, so its judgments cannot be counted.")

@@ -133,6 +133,7 @@ def batch_show(request: ProjectRequest, project: Project, number: int) -> HttpRe
         "stuck": stuck_places(batch) if is_live or batch.state == Batch.State.DRAFT else None,
         "moves": steering.moves_of(batch),
         "not_yet": trials.why_not_yet(batch),
+        "counted_by": trials.counted_by(batch),
         "has_test": QualificationTest.objects.filter(project=project).exists(),
         "can_manage": request.membership.can_manage,
         "named": batch.named_annotators.select_related("annotator") if batch.has_named_annotators else [],
