@@ -28,7 +28,44 @@ class TrialField(forms.ModelChoiceField[Batch]):
         return f"{obj.number} · {obj.name} ({obj.get_state_display()})"
 
 
-class NewBatchForm(PresentationForm):
+class CapsForm(forms.Form):
+    """What one annotator may rate of a batch, at most; an empty field sets no cap."""
+
+    max_hits_per_annotator = forms.IntegerField(
+        label="HITs for one annotator, at most", required=False, min_value=1, max_value=2**31 - 1
+    )
+    max_hits_per_day = forms.IntegerField(
+        label="HITs for one annotator a day, at most", required=False, min_value=1, max_value=2**31 - 1
+    )
+    max_share_percent = forms.DecimalField(
+        label="Largest part of the HITs for one annotator, in per cent",
+        required=False,
+        min_value=Decimal("0.01"),
+        max_value=Decimal(100),
+        max_digits=5,
+        decimal_places=2,
+    )
+
+    @staticmethod
+    def caps_of(batch: Batch) -> dict[str, Any]:
+        share = batch.max_share
+        return {
+            "max_hits_per_annotator": batch.max_hits_per_annotator,
+            "max_hits_per_day": batch.max_hits_per_day,
+            "max_share_percent": None if share is None else f"{(Decimal(str(share)) * 100).normalize():f}",
+        }
+
+    def caps(self) -> dict[str, Any]:
+        """The caps as the batch stores them: the share from 0 to 1."""
+        share = self.cleaned_data["max_share_percent"]
+        return {
+            "max_hits_per_annotator": self.cleaned_data["max_hits_per_annotator"],
+            "max_hits_per_day": self.cleaned_data["max_hits_per_day"],
+            "max_share": None if share is None else float(share / 100),
+        }
+
+
+class NewBatchForm(PresentationForm, CapsForm):
     """What a batch takes and how it is worked on."""
 
     name = forms.CharField(required=False, max_length=120, help_text="Left empty, it is called by its number.")
@@ -102,20 +139,6 @@ class NewBatchForm(PresentationForm):
     )
     priority = forms.IntegerField(
         initial=0, min_value=-100, max_value=100, help_text="Of several open batches the greatest is served first."
-    )
-    max_hits_per_annotator = forms.IntegerField(
-        label="HITs for one annotator, at most", required=False, min_value=1, max_value=2**31 - 1
-    )
-    max_hits_per_day = forms.IntegerField(
-        label="HITs for one annotator a day, at most", required=False, min_value=1, max_value=2**31 - 1
-    )
-    max_share_percent = forms.DecimalField(
-        label="Largest part of the HITs for one annotator, in per cent",
-        required=False,
-        min_value=Decimal("0.01"),
-        max_value=Decimal(100),
-        max_digits=5,
-        decimal_places=2,
     )
 
     def __init__(self, project: Project, *args: Any, **kwargs: Any) -> None:
@@ -211,7 +234,6 @@ class NewBatchForm(PresentationForm):
 
     def terms(self) -> Terms:
         cleaned = self.cleaned_data
-        share = cleaned["max_share_percent"]
         return Terms(
             name=cleaned["name"],
             kind=Batch.Kind(cleaned["kind"]),
@@ -227,9 +249,7 @@ class NewBatchForm(PresentationForm):
             time_limit_minutes=cleaned["time_limit_minutes"],
             order=Batch.Order(cleaned["order"]),
             priority=cleaned["priority"],
-            max_hits_per_annotator=cleaned["max_hits_per_annotator"],
-            max_hits_per_day=cleaned["max_hits_per_day"],
-            max_share=None if share is None else float(share / 100),
+            **self.caps(),
             presentation=Batch.Presentation(cleaned["presentation"] or Batch.Presentation.PAGE),
             controls=self.plan(),
         )
@@ -259,34 +279,6 @@ class WantedForm(forms.Form):
             return read_numbers(text) if text else None
         except Refused as refusal:
             raise ValidationError(refusal.message) from refusal
-
-
-class CapsForm(forms.Form):
-    """What one annotator may rate of a batch, at most; an empty field sets no cap."""
-
-    per_annotator = forms.IntegerField(
-        label="HITs for one annotator, at most", required=False, min_value=1, max_value=2**31 - 1
-    )
-    per_day = forms.IntegerField(
-        label="HITs for one annotator a day, at most", required=False, min_value=1, max_value=2**31 - 1
-    )
-    share_percent = forms.DecimalField(
-        label="Largest part of the HITs for one annotator, in per cent",
-        required=False,
-        min_value=Decimal("0.01"),
-        max_value=Decimal(100),
-        max_digits=5,
-        decimal_places=2,
-    )
-
-    @staticmethod
-    def initial_of(batch: Batch) -> dict[str, Any]:
-        share = batch.max_share
-        return {
-            "per_annotator": batch.max_hits_per_annotator,
-            "per_day": batch.max_hits_per_day,
-            "share_percent": None if share is None else f"{(Decimal(str(share)) * 100).normalize():f}",
-        }
 
 
 class StateForm(forms.Form):

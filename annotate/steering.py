@@ -195,26 +195,29 @@ def _count_change(batch: Batch, new: int, hit_ids: list[int] | None) -> list[int
 
 @transaction.atomic
 def change_caps(
-    *, batch: Batch, actor: Membership | None, per_annotator: int | None, per_day: int | None, share: float | None
+    *,
+    batch: Batch,
+    actor: Membership | None,
+    max_hits_per_annotator: int | None,
+    max_hits_per_day: int | None,
+    max_share: float | None,
 ) -> None:
     """Set what one annotator may rate of the batch at most; None sets no cap. Raises Refused where none can be."""
     locked = Batch.objects.select_for_update(no_key=True).get(pk=batch.pk)
     if locked.kind == Batch.Kind.IMPORTED or locked.state == State.ARCHIVED:
         raise Refused("Nobody works on this batch, so there is nothing to cap.")
-    if locked.has_named_annotators and (per_annotator is not None or share is not None):
+    if locked.has_named_annotators and (max_hits_per_annotator is not None or max_share is not None):
         raise Refused("Each named annotator rates everything, so no cap on their HITs can be set.")
-    before = _caps(locked)
-    batch.max_hits_per_annotator, batch.max_hits_per_day, batch.max_share = per_annotator, per_day, share
-    batch.save(update_fields=["max_hits_per_annotator", "max_hits_per_day", "max_share"])
-    log.record(batch.project, actor, "change caps", batch, before=before, after=_caps(batch))
-
-
-def _caps(batch: Batch) -> dict[str, float | None]:
-    return {
-        "per_annotator": batch.max_hits_per_annotator,
-        "per_day": batch.max_hits_per_day,
-        "share": batch.max_share,
+    caps = {
+        "max_hits_per_annotator": max_hits_per_annotator,
+        "max_hits_per_day": max_hits_per_day,
+        "max_share": max_share,
     }
+    before = {name: getattr(locked, name) for name in caps}
+    for name, value in caps.items():
+        setattr(batch, name, value)
+    batch.save(update_fields=list(caps))
+    log.record(batch.project, actor, "change caps", batch, before=before, after=caps)
 
 
 def batch_cost(batch: Batch, n_assignments: int, n_items: int, pace: Pace) -> Cost:

@@ -206,17 +206,10 @@ def batch_wanted(request: ProjectRequest, project: Project, number: int) -> Http
 @require_http_methods(["GET", "HEAD", "POST"])
 def batch_caps(request: ProjectRequest, project: Project, number: int) -> HttpResponse:
     batch = _batch(project, number)
-    form = CapsForm(request.POST or None, initial=CapsForm.initial_of(batch))
+    form = CapsForm(request.POST or None, initial=CapsForm.caps_of(batch))
     if request.method == "POST" and form.is_valid():
-        share = form.cleaned_data["share_percent"]
         try:
-            steering.change_caps(
-                batch=batch,
-                actor=request.membership,
-                per_annotator=form.cleaned_data["per_annotator"],
-                per_day=form.cleaned_data["per_day"],
-                share=None if share is None else float(share / 100),
-            )
+            steering.change_caps(batch=batch, actor=request.membership, **form.caps())
         except Refused as refusal:
             form.add_error(None, refusal.message)
         else:

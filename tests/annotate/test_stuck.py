@@ -55,7 +55,7 @@ def test_raising_the_caps_frees_the_places(
     batch: Batch, annotator: Membership, manager: Membership, client_of: SignIn
 ) -> None:
     client = client_of(manager)
-    sent = {"per_annotator": "1", "per_day": "", "share_percent": ""}
+    sent = {"max_hits_per_annotator": "1", "max_hits_per_day": "", "max_share_percent": ""}
     assert client.post(caps_url(batch), sent).status_code == 302
     work = serving.claim(annotator)
     assert not isinstance(work, serving.Nothing)
@@ -63,22 +63,30 @@ def test_raising_the_caps_frees_the_places(
     assert isinstance(serving.claim(annotator), serving.Nothing)
     assert kinds(batch) == [("caps", 2)]
     assert "Raise the caps" in client.get(reverse("annotate:batch-show", args=[batch.project.slug, 1])).content.decode()
-    client.post(caps_url(batch), {**sent, "per_annotator": "", "per_day": "10", "share_percent": "66.67"})
+    client.post(
+        caps_url(batch), {**sent, "max_hits_per_annotator": "", "max_hits_per_day": "10", "max_share_percent": "66.67"}
+    )
     batch.refresh_from_db()
     assert (batch.max_hits_per_annotator, batch.max_hits_per_day, batch.max_share) == (None, 10, 0.6667)
     assert 'value="66.67"' in client.get(caps_url(batch)).content.decode()
     entry = LogEntry.objects.filter(act="change caps").latest("pk")
-    assert entry.before == {"per_annotator": 1, "per_day": None, "share": None}
-    assert entry.after == {"per_annotator": None, "per_day": 10, "share": 0.6667}
+    assert entry.before == {"max_hits_per_annotator": 1, "max_hits_per_day": None, "max_share": None}
+    assert entry.after == {"max_hits_per_annotator": None, "max_hits_per_day": 10, "max_share": 0.6667}
 
 
 @pytest.mark.parametrize(
-    "over", [{"per_annotator": "0"}, {"per_day": "-1"}, {"share_percent": "101"}, {"share_percent": "NaN"}]
+    "over",
+    [
+        {"max_hits_per_annotator": "0"},
+        {"max_hits_per_day": "-1"},
+        {"max_share_percent": "101"},
+        {"max_share_percent": "NaN"},
+    ],
 )
 def test_impossible_caps_are_refused(
     batch: Batch, manager: Membership, client_of: SignIn, over: dict[str, str]
 ) -> None:
-    sent = {"per_annotator": "", "per_day": "", "share_percent": "", **over}
+    sent = {"max_hits_per_annotator": "", "max_hits_per_day": "", "max_share_percent": "", **over}
     assert client_of(manager).post(caps_url(batch), sent).status_code == 422
     assert not LogEntry.objects.filter(act="change caps").exists()
 
@@ -89,7 +97,7 @@ def test_named_annotators_and_archives_take_no_caps(
     make_corpus(project, n_passages=1, n_candidates=2)
     named = create_batch(project=project, actor=manager, terms=Terms(annotators=(annotator,)))
     client = client_of(manager)
-    sent = {"per_annotator": "1", "per_day": "", "share_percent": ""}
+    sent = {"max_hits_per_annotator": "1", "max_hits_per_day": "", "max_share_percent": ""}
     response = client.post(caps_url(named), sent)
     assert response.status_code == 422
     assert "Each named annotator rates everything" in response.content.decode()
