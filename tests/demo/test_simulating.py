@@ -2,6 +2,7 @@
 
 import json
 from io import StringIO
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,11 @@ from django.core.management.base import CommandError
 from django.db import connection
 
 from demo.annotators import Seen
+from demo.management.commands.simulate import Command
+from demo.simulating.arrangements import Arrangement
+from demo.simulating.reporting import SHIPPED
 from demo.simulating.texts import Mix, rows, write_texts
+from demo.simulating.working import moments_of
 from demo.simulating.worlds import BAD_WAYS, TUNED, UNSEEN, recruit
 from projects.models import Project
 
@@ -111,6 +116,13 @@ def test_at_overlap_one_there_is_no_alpha_and_the_reason_is_given() -> None:
 def test_nonsense_is_refused(arguments: list[str], says: str) -> None:
     with pytest.raises(CommandError, match=says):
         run(*arguments)
+
+
+def test_by_default_the_whole_table_is_made() -> None:
+    chosen = Command().create_parser("manage.py", "simulate").parse_args(["--seed", "7"])
+    assert moments_of(chosen.hits) == (3, 5, 10)
+    assert SHIPPED in {Arrangement(*each) for each in product(chosen.overlap, chosen.controls)}
+    assert (set(chosen.overlap), set(chosen.controls)) == ({1, 3}, {0, 1, 2})
 
 
 def test_a_fifth_of_a_crew_is_bad_in_all_ways() -> None:
