@@ -243,6 +243,9 @@ def _details(key: str, figures: Mapping[str, Any]) -> str:
     if key == "bias" and around.get("bias_low") is not None:
         low, high = (_decimals(around[end], 2, sign="+") for end in ("bias_low", "bias_high"))
         return f"95 % from {low} to {high}"
+    if key == "reviewers":
+        bias = f"bias {_decimals(around['bias'], 2, sign='+')}"
+        return f"correlation {_decimals(around['r'], 2)}, {bias}" if isinstance(around["r"], float) else bias
     if key == "alpha":
         return f"{around['without_them']:.3f} without, {around['with_them']:.3f} with"
     if key == "entropy":

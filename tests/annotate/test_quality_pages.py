@@ -1,14 +1,16 @@
 from collections.abc import Callable
 from datetime import timedelta
 
+import numpy as np
 import pytest
 from django.test import Client
 from django.utils import timezone
 
 from annotate import checking, reviewing
 from annotate.models import AnnotatorFigures, Finding, Judgment, QualityRules, Review, ReviewVerdict
-from annotate.views.figures import BY_KEY, FINDINGS, KINDS
+from annotate.views.figures import BY_KEY, FINDINGS, KINDS, show_figures
 from measures.quality.figures import Figures, pack
+from measures.quality.others import against_others
 from projects.models import LogEntry, Membership, Project
 from tests.annotate.checking_work import CONTRARY, GOOD, SAME, crew, noisy, work
 from tests.annotate.work import assert_equation, open_batch
@@ -168,6 +170,17 @@ def test_what_rounds_to_nothing_has_no_sign() -> None:
     assert [BY_KEY[key].write(-0.0004) for key in ("bias", "alpha", "agreement")] == ["0.00", "0.000", "0.00"]
     assert [BY_KEY[key].write(-0.25) for key in ("bias", "alpha", "agreement")] == ["−0.25", "−0.250", "−0.25"]
     assert BY_KEY["bias"].write(0.25) == "+0.25"
+
+
+def test_agreement_with_the_reviewers_is_written_out() -> None:
+    scores = np.array([1.0, 2, 3, 4])
+    said = {row.kind.key: row for row in show_figures(pack(Figures(reviewers=against_others(scores, scores - 1))))}
+    assert (said["reviewers"].text, said["reviewers"].details, said["reviewers"].n) == (
+        *("1.00", "correlation 1.00, bias +1.00"),
+        4,
+    )
+    few = show_figures(pack(Figures(reviewers=against_others(scores[:2], scores[:2]))))
+    assert next(row.details for row in few if row.kind.key == "reviewers") == "bias 0.00"
 
 
 def test_open_findings_come_before_settled_ones(
