@@ -12,9 +12,14 @@ from projects.models import Membership, Project
 from tests.browser.conftest import PHONE, WIDE, SignedIn
 from tests.factories import make_corpus, make_membership
 
+PLANNED = (
+    "judgments=2&hit_size=10&time_limit_minutes=60&seed=0&order=breadth&priority=0&kind=full"
+    "&cents_per_hit=40&cents_per_item=0&fee_percent=0&presentation=page"
+)
 PAGES = [
     "batches/",
     "batches/new/",
+    f"batches/new/?{PLANNED}",
     "batches/1/",
     "batches/2/",
     "batches/1/judgments/?judgments=5",
@@ -72,8 +77,9 @@ def test_a_manager_makes_opens_and_closes_a_batch(
     page.get_by_role("link", name="Make the first batch").click()
     page.get_by_label("one (33)").check()
     page.get_by_label("Judgments for each candidate").fill("2")
-    page.get_by_label("Name optional").fill("Pilot")
     page.get_by_role("button", name="Look at the plan").click()
+    page.get_by_label("Name optional").fill("Pilot")
+    page.get_by_role("button", name="Look at the plan again").click()
     expect(page.get_by_role("heading", name="The plan")).to_be_visible()
     expect(page.locator(".stat", has_text="HITs").locator(".stat-value")).to_have_text("6")
     expect(page.locator(".stat", has_text="Money").locator(".stat-value")).to_have_text("$4.80")
