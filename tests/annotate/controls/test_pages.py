@@ -51,6 +51,17 @@ def test_a_manager_plans_makes_and_accepts(client_of: SignIn, manager: Membershi
         assert client.get(url_of(batch), {"state": state, "yield": "1"}).status_code == 200
 
 
+def test_nothing_is_to_be_accepted_twice(client_of: SignIn, manager: Membership, project: Project) -> None:
+    make_places(project)
+    batch = make_controlled(project, ControlPlan(known_per_hit=1), is_accepted=False)
+    page = f"{url_of(batch)}?state=all"
+    assert "Accept the" in client_of(manager).get(page).content.decode()
+    accept(batch=batch, actor=manager)
+    shown = client_of(manager).get(page).content.decode()
+    assert "Accept" not in shown
+    assert "Retire the ticked" in shown
+
+
 def test_a_plan_that_cannot_be_is_shown_again(client_of: SignIn, manager: Membership, project: Project) -> None:
     make_places(project)
     batch = make_batch(project, is_open=False)
