@@ -88,9 +88,11 @@ def why_not_yet(batch: Batch) -> str:
     unfinished = find_unfinished(batch.project)
     if unfinished is None:
         return ""
-    remedy = "Open and close it, or delete it" if unfinished.state == State.DRAFT else "Close it first"
+    is_draft = unfinished.state == State.DRAFT
+    remedy = "Open and close it, or delete it" if is_draft else "Close it first"
+    state = "a draft" if is_draft else unfinished.get_state_display()
     return (
-        f"The trial “{unfinished}” is {unfinished.get_state_display()}, and the full collection follows the trial. "
+        f"The trial “{unfinished}” is {state}, and the full collection follows the trial. "
         f"{remedy}, or give a reason for starting all the same."
     )
 
