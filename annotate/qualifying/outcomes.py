@@ -52,8 +52,12 @@ class Brief:
         return least_right(self.n_items, self.attempt.test.pass_share)
 
     @property
-    def is_of_old_rubric(self) -> bool:
-        return self.attempt.rubric_id != self.attempt.test.rubric_id
+    def was_ended(self) -> bool:
+        """Ended by a new version of the rubric, in time and not by the clock."""
+        attempt = self.attempt
+        is_of_old_rubric = attempt.rubric_id != attempt.test.rubric_id
+        is_in_time = attempt.finished_at is None or not is_over(attempt, attempt.finished_at)
+        return attempt.state == State.EXPIRED and is_of_old_rubric and is_in_time
 
     @property
     def state(self) -> str:
@@ -61,6 +65,8 @@ class Brief:
             return "open"
         if self.is_practice:
             return "done" if self.attempt.state == State.PASSED else "ended"
+        if self.was_ended:
+            return "ended"
         return "time ran out" if self.attempt.state == State.OPEN else str(self.attempt.get_state_display())
 
 

@@ -10,6 +10,7 @@ from annotate.models import Attempt
 from annotate.qualifying import attempts, designing, granting
 from annotate.qualifying.sheets import sheets_of
 from projects.models import Membership, Project
+from tests import factories
 from tests.annotate.qualification.making import SECRET, answer, first_item, make_test, take
 from tests.annotate.work import open_batch
 from tests.people import SignIn
@@ -174,6 +175,25 @@ def test_after_the_time_the_attempt_says_so(project: Project, client: Client) ->
     assert sorted(attempt.draft) == ["1", "2"]
     late = client.post(f"{address}pages/1/", "{}", content_type="application/json")
     assert (late.status_code, late.json()["message"]) == (409, "This attempt is over.")
+
+
+@pytest.mark.parametrize(
+    ("is_late", "heading", "state"), [(False, "The test has changed", "ended"), (True, "The time ran out", "expired")]
+)
+def test_a_new_rubric_in_the_middle_of_an_attempt_says_so(
+    project: Project, client: Client, is_late: bool, heading: str, state: str
+) -> None:
+    test = make_test(project, time_limit_minutes=10)
+    address = begin(client)
+    client.post(address, form(1, 2))
+    if is_late:
+        Attempt.objects.update(due_at=timezone.now() - timedelta(minutes=5))
+    factories.make_rubric(project)
+    designing.move_to_rubric(test=test, actor=None, on_new_rubric="ask")
+    page = text_of(client, f"{address}result/")
+    assert heading in page
+    assert ("does not count against you" in page) is not is_late
+    assert f">{state}</span>" in text_of(client, START)
 
 
 @pytest.mark.parametrize("standing", ["suspended", "removed"])
