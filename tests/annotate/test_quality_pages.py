@@ -3,7 +3,9 @@ from datetime import timedelta
 
 import numpy as np
 import pytest
+from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from annotate import checking, reviewing
@@ -280,6 +282,29 @@ def test_lists_ask_few_queries(
     for path in ("", "findings/?state=all", "reviews/", f"{people[3].pseudonym}/", "rules/"):
         with django_assert_max_num_queries(20):  # type: ignore[attr-defined]
             office.get(BASE + path)
+
+
+def test_many_annotators_ask_no_more_queries_than_few(office: Client, people: list[Membership]) -> None:
+    pages = ("", "?sort=-alpha&figure=bias&from=-9", "findings/", "findings/settle/?all=1", f"{people[3].pseudonym}/")
+    few = [n_queries(office, BASE + page) for page in (*pages, "../")]
+    now = timezone.now()
+    crowd = Membership.objects.bulk_create(
+        Membership(project=people[0].project, kind="simulated", is_annotator=True, imported_name=f"{n:x>200}")
+        for n in range(120)
+    )
+    figures = [pack(Figures()), AnnotatorFigures.objects.get(pk=people[0].pk).figures]
+    AnnotatorFigures.objects.bulk_create(
+        AnnotatorFigures(annotator=each, figures=figures[n % 2], computed_at=now) for n, each in enumerate(crowd)
+    )
+    Finding.objects.bulk_create(Finding(annotator=each, kind="biased", evidence={"says": "higher"}) for each in crowd)
+    assert [n_queries(office, BASE + page) for page in (*pages, "../")] == few
+    assert max(few) <= 20
+
+
+def n_queries(client: Client, page: str) -> int:
+    with CaptureQueriesContext(connection) as asked:
+        assert client.get(page.replace("quality/../", "")).status_code == 200
+    return len(asked)
 
 
 def test_the_overview_says_what_waits(office: Client, people: list[Membership], client_of: SignIn) -> None:
