@@ -20,7 +20,8 @@ def open_batch(project: Project, *, n_hits: int = 2, n_items: int = 3, judgments
     rubric = rubrics.current_rubric(project)
     assert rubric is not None
     rubrics.freeze(rubric)
-    number = next(_numbers)
+    taken = set(project.batches.values_list("number", flat=True))
+    number = next(number for number in _numbers if number not in taken)
     batch = Batch.objects.create(
         project=project,
         number=number,
