@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import pytest
@@ -13,6 +14,7 @@ from django.core.files.uploadedfile import TemporaryUploadedFile
 from django.db import connection, transaction
 from django.http import FileResponse, HttpResponse
 from django.test import Client
+from django.test.client import ClientHandler
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from pytest_django import DjangoDbBlocker
@@ -182,9 +184,16 @@ def _session(user: User) -> str:
     return client.cookies["session"].value
 
 
+@cache
+def _handler(csrf: bool) -> ClientHandler:
+    """One for all requests: to set up the middleware takes longer than to answer."""
+    return ClientHandler(enforce_csrf_checks=csrf)
+
+
 def send(world: World, who: str, method: str, path: str, route: Route, *, csrf: bool = False) -> Any:
     """One request in a transaction of its own that is undone, so that no request sees another's traces."""
-    client = Client(enforce_csrf_checks=csrf, raise_request_exception=False)
+    client = Client(raise_request_exception=False)
+    client.handler = _handler(csrf)
     response: Any
     if who != "anonymous":
         client.cookies["session"] = world.sessions[who]
