@@ -299,6 +299,7 @@ def remove_a_bad_one(walk: Walk) -> None:
         "link", name=bad.pseudonym
     ).first.click()
     expect(desk.get_by_text("speaks against the work").first).to_be_visible()
+    expect(desk.get_by_role("link", name="Warn")).to_have_count(0)  # nobody signs in with a simulated place
     desk.get_by_role("link", name="Remove").click()
     desk.get_by_label("all of it").check()
     desk.get_by_role("button", name="What would that do?").click()
