@@ -80,7 +80,7 @@ class Overview:
 
     @property
     def annotators_note(self) -> str:
-        note = "people who may work now"
+        note = f"{'person' if self.n_annotators == 1 else 'people'} who may work now"
         return f"{note}; and {self.n_simulated} simulated" if self.n_simulated else note
 
 
