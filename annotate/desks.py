@@ -5,10 +5,10 @@ from dataclasses import dataclass
 
 from django.db.models import Count
 
-from annotate.ledgers import Sums, sums_of
+from annotate.acting.notices import unread_of
 from annotate.models import Assignment, Batch, Notice
-from annotate.notices import unread_of
 from annotate.openings import openings_for
+from annotate.pay.ledgers import Sums, sums_of
 from annotate.qualifying.admissions import Admission, admissions_for
 from projects.access import Right, why_refused
 from projects.models import Membership, Project, User

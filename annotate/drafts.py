@@ -13,7 +13,7 @@ from typing import Any
 from django.db import transaction
 from django.utils import timezone
 
-from annotate.forms import MAX_COMMENT, Sent, clean_seconds
+from annotate.forms.rating import MAX_COMMENT, Sent, clean_seconds
 from annotate.judging import Gone
 from annotate.locking import lock_assignment
 from annotate.models import Assignment, Draft

@@ -9,7 +9,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from annotate import places
-from annotate.forms import Sent
+from annotate.forms.rating import Sent
 from annotate.locking import LockedAssignment, lock_annotator, lock_assignment
 from annotate.models import Assignment, Batch, Remark
 from annotate.places import Answer

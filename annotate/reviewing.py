@@ -14,7 +14,7 @@ from django.db import connection, transaction
 from django.utils import timezone
 
 from annotate import judging
-from annotate.forms import Sent
+from annotate.forms.rating import Sent
 from annotate.models import QualityRules, Review, ReviewVerdict
 from projects import log
 from projects.errors import Refused

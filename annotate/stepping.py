@@ -8,7 +8,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from annotate.drafts import PASSED, content_of, stamped
-from annotate.forms import Sent
+from annotate.forms.rating import Sent
 from annotate.judging import SETTLED, Incomplete, Submitted, check, refuse_unless_open, submit
 from annotate.locking import lock_annotator, lock_assignment
 from annotate.models import Batch, Draft

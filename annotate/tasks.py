@@ -5,7 +5,8 @@ import logging
 from celery import shared_task
 from django.db import transaction
 
-from annotate import checking, deciding, places, reviewing, uploading, verifying
+from annotate import checking, places, reviewing, uploading, verifying
+from annotate.acting import deciding
 from annotate.models import Import
 from projects import running
 

@@ -8,7 +8,7 @@ from django.http import HttpRequest
 from django.urls import reverse
 from django.utils.functional import SimpleLazyObject
 
-from annotate.ledgers import pays_anything
+from annotate.pay.ledgers import pays_anything
 from projects.access import Right, has_right
 from projects.models import Membership, Project
 

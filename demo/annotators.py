@@ -17,7 +17,7 @@ from django.db.models import F, Prefetch
 from django.utils import timezone
 
 from annotate import drafts, judging, serving
-from annotate.forms import Sent
+from annotate.forms.rating import Sent
 from annotate.models import Assignment, Item
 from annotate.serving import Nothing
 from measures.rubric import Scale, ScaleKind

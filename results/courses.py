@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 from django.db.models import Count, Q
 
-from annotate import ledgers
 from annotate.models import Attempt, Batch, QualificationItem, QualificationTest
+from annotate.pay import ledgers
 from annotate.progress import Progress, Speed, speed_over
 from projects.models import Project
 

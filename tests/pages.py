@@ -5,8 +5,8 @@ from typing import Any, NamedTuple
 
 from django.test import Client
 
-from annotate import paying
 from annotate.models import Assignment, Remark
+from annotate.pay import paying
 from projects import passwords
 from projects.access import Right
 from projects.models import Membership, Passage, Project, User

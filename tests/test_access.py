@@ -19,9 +19,10 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from pytest_django import DjangoDbBlocker
 
-from annotate import judging, paying, serving, uploading
-from annotate.forms import Sent
+from annotate import judging, serving, uploading
+from annotate.forms.rating import Sent
 from annotate.models import Assignment, Remark
+from annotate.pay import paying
 from projects import inviting, passwords
 from projects.access import Policy, Right
 from projects.importing import Kind

@@ -8,10 +8,10 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from annotate import deciding, standing
+from annotate.acting import deciding, standing
+from annotate.acting.standing import Exclusion, Scope
+from annotate.acting.submitted import WorkFilter
 from annotate.models import Batch
-from annotate.standing import Exclusion, Scope
-from annotate.submitted import WorkFilter
 from projects import inviting
 from projects.models import Membership, Project, User
 from tests import counting

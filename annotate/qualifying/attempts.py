@@ -9,7 +9,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from annotate import drafts
-from annotate.forms import Sent
+from annotate.forms.rating import Sent
 from annotate.judging import Gone, Incomplete
 from annotate.locking import lock_annotator
 from annotate.models import (

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from annotate.forms import Sent
+from annotate.forms.rating import Sent
 from annotate.models import Attempt, QualificationItem, QualificationTest
 from measures.rubric import check_value
 from projects.rubrics import CriterionOnPage

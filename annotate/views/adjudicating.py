@@ -7,9 +7,9 @@ from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
-from annotate import adjudicating
-from annotate.acting_forms import AdjudicationForm
-from annotate.adjudicating import Differences
+from annotate.acting import adjudicating
+from annotate.acting.adjudicating import Differences
+from annotate.forms.acting import AdjudicationForm
 from annotate.frames import criteria_in_use
 from annotate.models import Batch
 from annotate.views.lists import page_of, read_text, read_word

@@ -8,9 +8,10 @@ from django.shortcuts import render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
-from annotate import ledgers, portraits
+from annotate import portraits
 from annotate.checking.work import Yardstick, yardstick_of
 from annotate.models import AnnotatorFigures, Finding, Review
+from annotate.pay import ledgers
 from annotate.views import charts
 from annotate.views.figures import show_figures, show_findings
 from measures.quality.habits import BINS

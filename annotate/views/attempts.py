@@ -14,7 +14,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from annotate import drafts
-from annotate.forms import read_rating
+from annotate.forms.rating import read_rating
 from annotate.judging import Gone, Incomplete
 from annotate.models import Attempt, LedgerEntry, QualificationItem, QualificationTest
 from annotate.qualifying import attempts, outcomes

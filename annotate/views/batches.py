@@ -11,12 +11,12 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from annotate import steering, trials
-from annotate.batch_forms import CapsForm, NewBatchForm, StateForm, WantedForm
+from annotate.acting.shortfalls import shortfall_of
 from annotate.batching import create_batch, plan
 from annotate.controls.accepting import lacks_controls
+from annotate.forms.batches import CapsForm, NewBatchForm, StateForm, WantedForm
 from annotate.models import Assignment, Batch, Hit, Item, QualificationTest
 from annotate.progress import progress_of, speed_of, stuck_places
-from annotate.shortfalls import shortfall_of
 from annotate.views.lists import order_by, page_of, read_sort, read_text, read_word
 from projects.access import ProjectRequest, Right, requires
 from projects.errors import Refused

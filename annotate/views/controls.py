@@ -8,10 +8,10 @@ from django.http import HttpResponse, HttpResponseRedirect
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
-from annotate.control_forms import ControlActForm, PlanForm
 from annotate.controls import accepting
 from annotate.controls.making import make_pool, yield_report
 from annotate.controls.plans import ControlPlan
+from annotate.forms.controls import ControlActForm, PlanForm
 from annotate.models import Batch, Item
 from annotate.views.lists import page_of, read_word
 from measures.outcome import Undefined

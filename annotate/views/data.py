@@ -10,7 +10,7 @@ from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_http_methods, require_safe
 
-from annotate.import_forms import SplitForm
+from annotate.forms.imports import SplitForm
 from annotate.tabulating import data_table
 from annotate.views.lists import order_by, page_of, read_sort, read_text, read_word
 from projects.access import ProjectRequest, Right, requires

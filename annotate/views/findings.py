@@ -10,8 +10,8 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from annotate.checking import settling
 from annotate.checking.alerts import alerts_of
+from annotate.forms.quality import SettleForm
 from annotate.models import Finding
-from annotate.quality_forms import SettleForm
 from annotate.views.figures import FINDINGS, show_findings
 from annotate.views.lists import page_of, read_text, read_word
 from annotate.views.quality import UNPROCESSABLE

@@ -7,7 +7,7 @@ from typing import Any
 import orjson
 
 from annotate import uploading
-from annotate.import_forms import (
+from annotate.forms.imports import (
     CRITERION,
     CandidatesForm,
     JudgmentsForm,

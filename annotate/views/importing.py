@@ -13,7 +13,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from annotate import uploading
-from annotate.import_forms import DELIMITERS, UploadForm
+from annotate.forms.imports import DELIMITERS, UploadForm
 from annotate.models import Import
 from annotate.views.import_look import Look, look_at, preview_of
 from projects import jobs

@@ -10,7 +10,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 
 from annotate import drafts, judging
-from annotate.forms import Sent, read_rating
+from annotate.forms.rating import Sent, read_rating
 from annotate.models import Assignment, Judgment, Remark
 from annotate.views.rating import ShownItem, shown_items
 from measures.rubric import say_number

@@ -10,10 +10,11 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from annotate import ledgers, paying, payment_files
-from annotate.ledgers import Balance, Sums, dollars
+from annotate.forms.payments import EntryForm, PaymentForm
 from annotate.models import LedgerEntry, Payment
-from annotate.payment_forms import EntryForm, PaymentForm
+from annotate.pay import files as payment_files
+from annotate.pay import ledgers, paying
+from annotate.pay.ledgers import Balance, Sums, dollars
 from annotate.views.lists import page_of, read_sort, read_text, read_word
 from projects.access import ProjectRequest, Right, requires
 from projects.errors import Refused

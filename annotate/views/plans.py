@@ -8,12 +8,12 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from annotate import trials
+from annotate.forms.plans import PlanForm, ShowingForm, StartForm
 from annotate.models import Batch, OverlapPlan
-from annotate.overlaps import MOCHA, Rule, read_rules
-from annotate.plan_forms import PlanForm, ShowingForm, StartForm
 from annotate.planning import Started, change_plan, create_plan, figure, start_plan, use_of
+from annotate.planning.overlaps import MOCHA, Rule, read_rules
+from annotate.planning.showing import showing_of
 from annotate.progress import progress_of
-from annotate.showing import showing_of
 from annotate.views.lists import page_of, read_word
 from projects.access import ProjectRequest, Right, requires
 from projects.errors import Refused

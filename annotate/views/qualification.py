@@ -11,8 +11,8 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
+from annotate.forms.qualification import GrantForm, TestSettingsForm
 from annotate.models import Attempt, Grant, Qualification, QualificationItem, QualificationTest
-from annotate.qualification_forms import GrantForm, TestSettingsForm
 from annotate.qualifying import designing, granting, outcomes
 from annotate.qualifying.admissions import admission_for
 from annotate.qualifying.statistics import figures_of

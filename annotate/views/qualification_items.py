@@ -11,8 +11,8 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
+from annotate.forms.qualification import CandidatesForm, FileForm, ItemForm
 from annotate.models import QualificationItem, QualificationTest
-from annotate.qualification_forms import CandidatesForm, FileForm, ItemForm
 from annotate.qualifying import candidates, files, items
 from annotate.views.lists import order_by, page_of, read_sort, read_text
 from annotate.views.qualification import test_or_404

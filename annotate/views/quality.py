@@ -12,8 +12,8 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from annotate import checking, reviewing
 from annotate.checking.alerts import alerts_of
+from annotate.forms.quality import RulesForm
 from annotate.models import AnnotatorFigures, Finding, QualityRules
-from annotate.quality_forms import RulesForm
 from annotate.views.figures import BY_KEY, KINDS
 from annotate.views.lists import page_of, read_sort, read_text, read_word
 from measures.quality.findings import Thresholds

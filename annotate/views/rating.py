@@ -14,7 +14,7 @@ from django.utils import timezone
 from django.utils.safestring import SafeString
 
 from annotate.drafts import PASSED
-from annotate.forms import Sent
+from annotate.forms.rating import Sent
 from annotate.models import Assignment, Batch, Draft, Hit
 from annotate.prepared import prepared
 from projects.models import Passage, Project

@@ -13,9 +13,9 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from annotate import judging, reviewing
 from annotate.checking.alerts import alerts_of
-from annotate.forms import Sent, read_rating
+from annotate.forms.quality import read_verdicts
+from annotate.forms.rating import Sent, read_rating
 from annotate.models import Judgment, Remark, Review
-from annotate.quality_forms import read_verdicts
 from annotate.reviewing import Verdict
 from annotate.views.lists import page_of, read_text, read_word
 from annotate.views.quality import UNPROCESSABLE

@@ -10,7 +10,7 @@ from django.shortcuts import render
 from django.urls import reverse
 from django.utils import timezone
 
-from annotate.forms import Sent
+from annotate.forms.rating import Sent
 from annotate.models import Attempt, QualificationItem
 from annotate.qualifying.sheets import Sheet, sheets_of
 from annotate.views.rating import filled_from_draft, filled_from_sent, item_on_page, milliseconds, site_urls

@@ -12,11 +12,11 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 
-from annotate import notices, standing
-from annotate.acting_forms import ExclusionForm, RemoveForm, RestoreForm, SuspendForm, WarnForm
+from annotate.acting import notices, standing
+from annotate.acting.standing import RemovalPlan
 from annotate.checking import settling
+from annotate.forms.acting import ExclusionForm, RemoveForm, RestoreForm, SuspendForm, WarnForm
 from annotate.models import Finding, Notice
-from annotate.standing import RemovalPlan
 from projects import people
 from projects.access import ProjectRequest, Right, requires
 from projects.errors import Refused

@@ -11,10 +11,11 @@ from django.utils import timezone
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from annotate import deciding, ledgers
-from annotate.acting_forms import DecisionForm, RejectForm, ReplyForm, SetAsideForm, WhyForm
+from annotate.acting import deciding
+from annotate.acting.submitted import STATES, WorkFilter
+from annotate.forms.acting import DecisionForm, RejectForm, ReplyForm, SetAsideForm, WhyForm
 from annotate.models import Assignment, Batch, LedgerEntry
-from annotate.submitted import STATES, WorkFilter
+from annotate.pay import ledgers
 from annotate.views.assignment_page import items_of
 from annotate.views.lists import order_by, page_of, read_sort, read_text, read_word
 from projects.access import ProjectRequest, Right, requires

@@ -9,8 +9,8 @@ from django.urls import reverse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
-from annotate import withdrawing
-from annotate.acting_forms import WhyForm
+from annotate.acting import withdrawing
+from annotate.forms.acting import WhyForm
 from annotate.places import Withdrawn
 from projects.access import ProjectRequest, Right, requires
 from projects.errors import Refused

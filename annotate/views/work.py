@@ -14,7 +14,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from annotate import drafts, judging, serving, stepping
-from annotate.forms import ReturnForm, read_place, read_rating
+from annotate.forms.rating import ReturnForm, read_place, read_rating
 from annotate.models import Assignment
 from annotate.views import attempts
 from annotate.views.not_stored import keep_as_draft, keep_at_farewell, render_closed, render_conflict, show_at_farewell

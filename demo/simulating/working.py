@@ -11,14 +11,15 @@ import orjson
 from django.db.models import QuerySet
 from django.utils import timezone
 
-from annotate import batching, checking, importing, standing, steering
+from annotate import batching, checking, importing, steering
+from annotate.acting import standing
+from annotate.acting.standing import Exclusion
 from annotate.batching import Terms
 from annotate.choosing import Selection
 from annotate.controls.accepting import accept
 from annotate.controls.making import make_pool
 from annotate.frames import Scope, criteria_in_use, fetch_ratings
 from annotate.models import Assignment, Batch, Finding, Hit, Item
-from annotate.standing import Exclusion
 from demo.annotators import SimulatedAnnotator, Worth, hire
 from demo.simulating.arrangements import HIT_SIZE, MOMENTS, Arrangement
 from demo.simulating.ground import throw_away_tables

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from functools import cached_property
 
-from annotate.adjudicating import does_win
+from annotate.acting.adjudicating import does_win
 from annotate.models import Batch
 from annotate.stages import Stage, left_out
 from projects.models import Project

@@ -6,7 +6,7 @@ from collections.abc import Callable
 import numpy as np
 
 from annotate import judging, serving
-from annotate.forms import Sent
+from annotate.forms.rating import Sent
 from annotate.models import Assignment, Batch, Item, Review
 from projects.models import Membership, Project
 from tests.annotate.work import open_batch

@@ -9,10 +9,10 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.utils import timezone
 
-from annotate import deciding, standing, withdrawing
+from annotate.acting import deciding, standing, withdrawing
+from annotate.acting.shortfalls import shortfall_of
+from annotate.acting.standing import Exclusion, Scope
 from annotate.models import Assignment, Batch, Notice
-from annotate.shortfalls import shortfall_of
-from annotate.standing import Exclusion, Scope
 from projects.models import Candidate, LogEntry, Membership, Project
 from tests.annotate.settled import assert_sound, rate
 from tests.annotate.work import open_batch

@@ -6,11 +6,13 @@ from dataclasses import dataclass
 import pytest
 from django.db import connection
 
-from annotate import adjudicating, deciding, paying, standing, steering, withdrawing
+from annotate import steering
+from annotate.acting import adjudicating, deciding, standing, withdrawing
+from annotate.acting.standing import Exclusion, Scope
+from annotate.acting.submitted import WorkFilter
 from annotate.frames import criteria_in_use
 from annotate.models import Adjudication, Assignment, Batch, Notice
-from annotate.standing import Exclusion, Scope
-from annotate.submitted import WorkFilter
+from annotate.pay import paying
 from projects import log
 from projects.errors import Refused
 from projects.models import Candidate, LogEntry, Membership, Passage, Project

@@ -6,9 +6,10 @@ from typing import Any
 
 import pytest
 
-from annotate import adjudicating, judging
-from annotate.adjudicating import Differences
-from annotate.forms import Sent
+from annotate import judging
+from annotate.acting import adjudicating
+from annotate.acting.adjudicating import Differences
+from annotate.forms.rating import Sent
 from annotate.frames import CriterionInUse, Scope, criteria_in_use
 from annotate.models import Adjudication, Batch, Item, QualityRules
 from measures.rubric import Level

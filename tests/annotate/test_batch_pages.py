@@ -6,7 +6,7 @@ from django.urls import reverse
 
 from annotate import judging, serving, steering
 from annotate.batching import Terms, create_batch
-from annotate.forms import Sent
+from annotate.forms.rating import Sent
 from annotate.models import Assignment, Batch, Draft, Hit, Remark
 from projects.models import LogEntry, Membership, Project, User
 from tests.factories import make_corpus, make_membership, make_project

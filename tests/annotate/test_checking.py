@@ -5,10 +5,11 @@ from pathlib import Path
 import pytest
 from django.utils import timezone
 
-from annotate import checking, deciding, judging, reviewing, serving
+from annotate import checking, judging, reviewing, serving
+from annotate.acting import deciding
+from annotate.acting.submitted import WorkFilter
 from annotate.checking import PASSED
 from annotate.models import AnnotatorFigures, Assignment, Batch, Finding, Item, Judgment, QualityRules
-from annotate.submitted import WorkFilter
 from annotate.tasks import check
 from measures.outcome import Undefined
 from measures.quality.figures import Figures, unpack

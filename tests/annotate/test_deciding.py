@@ -6,10 +6,11 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from annotate import deciding, notices, serving, steering, tasks
+from annotate import serving, steering, tasks
+from annotate.acting import deciding, notices
+from annotate.acting.submitted import WorkFilter
 from annotate.models import Assignment, Batch, LedgerEntry
 from annotate.places import Restored
-from annotate.submitted import WorkFilter
 from projects.errors import Refused
 from projects.models import LogEntry, Membership, Project
 from tests.annotate.settled import assert_sound, claim, counters, rate, reasons

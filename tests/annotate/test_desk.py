@@ -10,9 +10,10 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
 
-from annotate import judging, paying, places, serving, steering
-from annotate.deciding import approve_due
+from annotate import judging, places, serving, steering
+from annotate.acting.deciding import approve_due
 from annotate.models import Assignment, Batch
+from annotate.pay import paying
 from projects.models import Membership, Project, User
 from tests.annotate.work import answered, open_batch
 from tests.counting import claim, submit

@@ -8,7 +8,7 @@ import pytest
 from annotate.batching import cut
 from annotate.choosing import Row
 from annotate.costs import Pace, cost_of
-from annotate.overlaps import MOCHA, LiveHit, Reckoning, Rule, Stand, read_rules, reckon, write_rules
+from annotate.planning.overlaps import MOCHA, LiveHit, Reckoning, Rule, Stand, read_rules, reckon, write_rules
 from projects.errors import Refused
 
 SPLITS = ("train", "dev", "test")

@@ -6,8 +6,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from annotate import judging, ledgers, paying, serving, verifying
+from annotate import judging, serving, verifying
 from annotate.models import Assignment, LedgerEntry, Payment
+from annotate.pay import ledgers, paying
 from annotate.rules import LEDGER
 from projects.errors import Refused
 from projects.models import LogEntry, Membership, Project

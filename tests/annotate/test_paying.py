@@ -8,8 +8,9 @@ from uuid import uuid4
 import pytest
 from django.db import transaction
 
-from annotate import ledgers, paying, payment_files
 from annotate.models import LedgerEntry, Payment
+from annotate.pay import files as payment_files
+from annotate.pay import ledgers, paying
 from projects.errors import Refused
 from projects.models import LogEntry, Membership, Project
 from tests.annotate.money import earn, paid_batch, submitted

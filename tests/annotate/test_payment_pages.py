@@ -10,8 +10,8 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from annotate import ledgers, paying
 from annotate.models import LedgerEntry, Payment
+from annotate.pay import ledgers, paying
 from projects.models import LogEntry, Membership, Project
 from tests.annotate.money import earn, paid_batch, submitted
 from tests.factories import make_membership

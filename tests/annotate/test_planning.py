@@ -10,8 +10,8 @@ from django.urls import reverse
 
 from annotate import judging, serving, steering
 from annotate.models import Assignment, Batch, Judgment, OverlapPlan
-from annotate.overlaps import Rule
 from annotate.planning import Started, change_plan, create_plan, start_plan
+from annotate.planning.overlaps import Rule
 from annotate.verifying import verify
 from projects.errors import Refused
 from projects.models import LogEntry, Membership, Passage, Project

@@ -7,7 +7,7 @@ import pytest
 from django.core.validators import MaxValueValidator
 from django.test import RequestFactory
 
-from annotate.forms import read_rating
+from annotate.forms.rating import read_rating
 from projects.forms.rubrics import MOST_CRITERIA
 from projects.models import Project
 

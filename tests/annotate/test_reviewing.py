@@ -3,7 +3,7 @@ import uuid
 import pytest
 
 from annotate import checking, judging, reviewing
-from annotate.forms import Sent
+from annotate.forms.rating import Sent
 from annotate.models import AnnotatorFigures, Assignment, Judgment, QualityRules, Review, ReviewVerdict
 from annotate.reviewing import Submitted, Verdict, choose
 from annotate.tasks import check

@@ -7,10 +7,11 @@ from uuid import UUID
 import pytest
 from django.utils import timezone
 
-from annotate import judging, notices, places, serving, standing, steering
+from annotate import judging, places, serving, steering
+from annotate.acting import notices, standing
+from annotate.acting.standing import Exclusion, Scope
 from annotate.models import Assignment, Batch, Hit, Item, Judgment, Notice
 from annotate.places import Restored
-from annotate.standing import Exclusion, Scope
 from projects.errors import Refused
 from projects.models import LogEntry, Membership, Project
 from tests.annotate.settled import assert_sound, claim, counters, make_reserved, rate, reasons, send

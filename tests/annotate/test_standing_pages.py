@@ -3,9 +3,10 @@
 import pytest
 from django.urls import reverse
 
-from annotate import standing, steering
+from annotate import steering
+from annotate.acting import standing
+from annotate.acting.standing import Exclusion, Scope
 from annotate.models import Assignment, Batch, Finding, Notice
-from annotate.standing import Exclusion, Scope
 from projects.models import Membership, Project
 from tests.annotate.settled import assert_sound, claim, rate
 from tests.annotate.work import open_batch

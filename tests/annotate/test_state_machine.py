@@ -12,10 +12,11 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule, run_state_machine_as_test
 
-from annotate import deciding, judging, serving, standing, steering, verifying, withdrawing
+from annotate import judging, serving, steering, verifying
+from annotate.acting import deciding, standing, withdrawing
+from annotate.acting.standing import Exclusion, Scope
+from annotate.acting.submitted import WorkFilter
 from annotate.models import Assignment, Batch, Hit, Item, Judgment
-from annotate.standing import Exclusion, Scope
-from annotate.submitted import WorkFilter
 from projects.errors import Refused
 from projects.models import Candidate, Membership, Project
 from tests.annotate.settled import expire, make_reserved

@@ -3,7 +3,7 @@ from typing import Any
 import pytest
 
 from annotate import drafts, judging, serving, stepping
-from annotate.forms import Sent
+from annotate.forms.rating import Sent
 from annotate.models import Assignment, Batch, Draft, Judgment, Remark
 from projects.errors import Refused
 from projects.models import Membership, Project

@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from annotate import deciding
+from annotate.acting import deciding
+from annotate.acting.submitted import WorkFilter
 from annotate.models import Assignment, Batch, Item
-from annotate.submitted import WorkFilter
 from projects.models import Membership, Project, User
 from tests.annotate.settled import assert_sound, claim, make_reserved, rate, send
 from tests.annotate.work import open_batch

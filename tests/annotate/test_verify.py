@@ -13,7 +13,7 @@ from django.utils import timezone
 
 from annotate import judging, serving, steering, tasks, verifying
 from annotate.batching import Terms, create_batch
-from annotate.forms import Sent
+from annotate.forms.rating import Sent
 from annotate.models import Assignment, Batch, DailyCount, Hit, Item, Judgment
 from projects.models import Criterion, Membership, Project
 from tests.annotate.work import answered

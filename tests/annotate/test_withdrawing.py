@@ -2,7 +2,7 @@
 
 import pytest
 
-from annotate import withdrawing
+from annotate.acting import withdrawing
 from annotate.choosing import Selection, choose
 from annotate.models import Batch, Hit, Item, Judgment, Remark
 from projects.errors import Refused

@@ -5,7 +5,7 @@ from typing import Any
 
 from django.db import connection
 
-from annotate.forms import Sent
+from annotate.forms.rating import Sent
 from annotate.models import Assignment, Batch, Hit, Item
 from annotate.models.batch import ROUND
 from projects import rubrics

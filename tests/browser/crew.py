@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from annotate.forms import Sent
+from annotate.forms.rating import Sent
 from annotate.models import Attempt, Item
 from annotate.qualifying import attempts
 from annotate.qualifying.sheets import sheets_of

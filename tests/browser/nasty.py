@@ -10,9 +10,10 @@ from django.core.files.uploadedfile import TemporaryUploadedFile
 from django.db import models
 from django.db.models.functions import Now
 
-from annotate import judging, paying, serving, uploading
-from annotate.forms import Sent
+from annotate import judging, serving, uploading
+from annotate.forms.rating import Sent
 from annotate.models import Import
+from annotate.pay import paying
 from projects import inviting, log
 from projects.importing import Kind
 from projects.models import Criterion, Instructions, Membership, Passage, Project, User

@@ -15,7 +15,7 @@ from django.urls import reverse
 from playwright.sync_api import Page
 
 from annotate import checking, reviewing, serving
-from annotate.forms import Sent
+from annotate.forms.rating import Sent
 from annotate.models import Judgment, Review
 from config import env
 from projects import inviting

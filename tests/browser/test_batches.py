@@ -6,7 +6,7 @@ from playwright.sync_api import Page, expect
 
 from annotate import judging, serving, steering
 from annotate.batching import Terms, create_batch
-from annotate.forms import Sent
+from annotate.forms.rating import Sent
 from annotate.models import Batch
 from projects.models import Membership, Project
 from tests.browser.conftest import PHONE, WIDE, SignedIn

@@ -3,9 +3,9 @@
 import pytest
 from playwright.sync_api import Page, expect
 
-from annotate import standing
+from annotate.acting import standing
+from annotate.acting.standing import Exclusion
 from annotate.models import Assignment, Draft, Judgment
-from annotate.standing import Exclusion
 from projects.models import Membership
 from tests.annotate.work import open_batch
 from tests.browser.conftest import PHONE, WIDE, SignedIn

@@ -2,11 +2,11 @@
 
 import pytest
 
-from annotate import deciding, standing, withdrawing
+from annotate.acting import deciding, standing, withdrawing
+from annotate.acting.standing import Exclusion
+from annotate.acting.submitted import WorkFilter
 from annotate.frames import Scope, criteria_in_use, fetch_ratings
 from annotate.models import Judgment
-from annotate.standing import Exclusion
-from annotate.submitted import WorkFilter
 from projects.models import Candidate, Membership, Project
 from results.excluded import WORDS, count_entering
 from tests.annotate.settled import claim, rate, send

@@ -6,8 +6,8 @@ from typing import Any
 from django.core.management.base import CommandParser
 from django.utils import timezone
 
-from annotate import deciding
-from annotate.submitted import WorkFilter
+from annotate.acting import deciding
+from annotate.acting.submitted import WorkFilter
 from projects.commands import ProjectCommand
 from projects.errors import Refused
 

@@ -8,8 +8,9 @@ from typing import Any
 from django.core.management.base import CommandError, CommandParser
 from django.db import transaction
 
-from annotate import ledgers, paying, payment_files
-from annotate.ledgers import Balance, Sums, dollars
+from annotate.pay import files as payment_files
+from annotate.pay import ledgers, paying
+from annotate.pay.ledgers import Balance, Sums, dollars
 from projects.commands import ProjectCommand
 from projects.errors import Refused
 from projects.models import Membership, Project

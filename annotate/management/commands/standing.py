@@ -5,10 +5,10 @@ from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
 
-from annotate import standing
+from annotate.acting import standing
+from annotate.acting.standing import Exclusion, Scope
 from annotate.models import Batch
 from annotate.places import Restored
-from annotate.standing import Exclusion, Scope
 from projects.commands import ProjectCommand, reader
 from projects.errors import Refused
 from projects.models import Membership, Project

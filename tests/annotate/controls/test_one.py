@@ -4,7 +4,7 @@ import pytest
 
 from annotate import stepping
 from annotate.controls.plans import ControlPlan
-from annotate.forms import Sent
+from annotate.forms.rating import Sent
 from annotate.models import Assignment, Batch, Item, Judgment
 from projects.models import Membership, Project
 from tests.annotate.controls.crowd import items_of, make_controlled, make_places, take

@@ -6,7 +6,7 @@ import pytest
 
 from annotate import stepping
 from annotate.controls.plans import QASCORE, QASCORE_HIT_SIZE
-from annotate.forms import Sent
+from annotate.forms.rating import Sent
 from annotate.models import Batch, Item, Judgment
 from annotate.verifying import verify
 from projects.models import Membership, Project

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from annotate.forms import Sent
+from annotate.forms.rating import Sent
 from annotate.models import Attempt, QualificationItem, QualificationTest
 from annotate.qualifying import attempts, designing, items
 from annotate.qualifying.items import ItemSpec

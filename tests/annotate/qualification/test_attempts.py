@@ -4,7 +4,7 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from annotate.forms import Sent
+from annotate.forms.rating import Sent
 from annotate.judging import Gone, Incomplete
 from annotate.models import Attempt, LedgerEntry, Qualification, QualificationTest
 from annotate.qualifying import attempts, designing, granting

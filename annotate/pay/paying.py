@@ -12,8 +12,8 @@ from django.db import connection, transaction
 from django.db.models.functions import Now
 from django.utils.dateformat import format as date_format
 
-from annotate.ledgers import dollars
 from annotate.models import LedgerEntry, Payment
+from annotate.pay.ledgers import dollars
 from projects import log, people
 from projects.errors import Refused
 from projects.models import Membership, Project

@@ -6,7 +6,7 @@ from typing import Any
 from django import forms
 
 from annotate.models import LedgerEntry
-from annotate.paying import MOST_CENTS
+from annotate.pay.paying import MOST_CENTS
 
 Kind = LedgerEntry.Kind
 

@@ -8,8 +8,8 @@ from typing import Any
 from django import forms
 from django.core.exceptions import ValidationError
 
-from annotate.ledgers import pays_anything
 from annotate.models import Grant, QualificationItem, QualificationTest
+from annotate.pay.ledgers import pays_anything
 from annotate.qualifying.files import read_range
 from annotate.qualifying.items import ItemSpec, faults_of, spec_of
 from annotate.qualifying.outcomes import say_range

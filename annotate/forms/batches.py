@@ -10,10 +10,10 @@ from django.db.models import Count, Q
 from annotate import trials
 from annotate.batching import MAX_JUDGMENTS, Terms
 from annotate.choosing import Selection
-from annotate.control_forms import PresentationForm
-from annotate.ledgers import pays_anything
+from annotate.forms.controls import PresentationForm
 from annotate.models import Batch, QualificationTest
 from annotate.numbers import read_numbers
+from annotate.pay.ledgers import pays_anything
 from projects.errors import Refused
 from projects.models import Candidate, Membership, MinimalPair, Project
 from projects.rubrics import current_rubric

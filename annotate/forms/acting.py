@@ -5,11 +5,11 @@ from typing import Any
 
 from django import forms
 
-from annotate.deciding import LONGEST_REPLY
+from annotate.acting.deciding import LONGEST_REPLY
+from annotate.acting.notices import LONGEST
+from annotate.acting.standing import Exclusion, Scope
+from annotate.acting.submitted import STATES, WorkFilter
 from annotate.models import Assignment, Batch
-from annotate.notices import LONGEST
-from annotate.standing import Exclusion, Scope
-from annotate.submitted import STATES, WorkFilter
 from projects.models import Project
 
 WHY: dict[str, Any] = {"max_length": 500, "widget": forms.Textarea(attrs={"rows": 2})}

@@ -6,10 +6,10 @@ from typing import Any
 from django import forms
 from django.db.models import Count
 
-from annotate.control_forms import PresentationForm
+from annotate.forms.controls import PresentationForm
 from annotate.models import Batch
-from annotate.overlaps import MAX_JUDGMENTS, Rule, judgments_for
-from annotate.showing import Showing
+from annotate.planning.overlaps import MAX_JUDGMENTS, Rule, judgments_for
+from annotate.planning.showing import Showing
 from projects.models import Candidate, Dataset, Project
 
 ORDER = {"train": 0, "dev": 1, "validation": 2, "test": 3}

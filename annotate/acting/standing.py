@@ -7,11 +7,12 @@ from datetime import datetime
 from django.db import transaction
 from django.db.models import Count, QuerySet, TextChoices
 
-from annotate import notices, places, steering
+from annotate import places, steering
+from annotate.acting import notices
+from annotate.acting.submitted import opens_a_place
 from annotate.locking import lock_assignment
 from annotate.models import Assignment, Batch, Hit, Judgment, Notice
 from annotate.places import Restored
-from annotate.submitted import opens_a_place
 from projects import log, people
 from projects.errors import Refused
 from projects.models import Membership

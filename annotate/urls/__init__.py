@@ -2,7 +2,9 @@
 
 from django.urls import path
 
-from annotate import acting_urls, qualification_urls, quality_urls
+from annotate.urls import acting as acting_urls
+from annotate.urls import qualification as qualification_urls
+from annotate.urls import quality as quality_urls
 from annotate.views import batches, controls, data, desk, hits, importing, payments, plans, remarks, work
 
 app_name = "annotate"

@@ -10,10 +10,12 @@ from django.db import transaction
 from django.db.models import Model, QuerySet, Sum
 from django.db.models.functions import Now
 
-from annotate import notices, paying, places, steering
+from annotate import places, steering
+from annotate.acting import notices
+from annotate.acting.submitted import WorkFilter, opens_a_place
 from annotate.models import Assignment, Batch, Item, Judgment, LedgerEntry, Notice
+from annotate.pay import paying
 from annotate.places import Restored
-from annotate.submitted import WorkFilter, opens_a_place
 from projects import log, people
 from projects.errors import Refused
 from projects.models import Membership, Project

@@ -13,8 +13,8 @@ from annotate.batching import Terms, check_terms, create_batch, cut
 from annotate.choosing import Row, Selection
 from annotate.costs import Cost, cost_of, seconds_per_item
 from annotate.models import Batch, Hit, OverlapPlan
-from annotate.overlaps import LiveHit, Part, Reckoning, Rule, Stand, TopUp, read_rules, reckon, write_rules
-from annotate.showing import Showing, showing_of
+from annotate.planning.overlaps import LiveHit, Part, Reckoning, Rule, Stand, TopUp, read_rules, reckon, write_rules
+from annotate.planning.showing import Showing, showing_of
 from annotate.stages import IS_KEPT_APART
 from projects import log
 from projects.errors import Refused

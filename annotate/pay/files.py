@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from django.db import connection, transaction
 
-from annotate.ledgers import dollars
 from annotate.models import Payment
+from annotate.pay.ledgers import dollars
 from projects import log, people
 from projects.models import Membership
 from projects.spreadsheets import guarded_text
