@@ -66,6 +66,7 @@ class Plan:
     n_assignments: int
     n_judgments: int
     n_values: int
+    has_personal_hits: bool
     cost: Cost
 
 
@@ -92,6 +93,7 @@ def plan(*, project: Project, selection: Selection, terms: Terms) -> Plan:
         n_assignments=n_assignments,
         n_judgments=n_judgments,
         n_values=n_judgments * (rubric.criteria.count() if rubric else 1),
+        has_personal_hits=terms.controls.makes_personal_hits(terms.presentation),
         cost=cost_of(
             n_assignments=n_assignments,
             n_items=n_judgments,

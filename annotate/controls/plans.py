@@ -48,6 +48,11 @@ class ControlPlan:
         """Places that cutting leaves free in every HIT, so that with its controls it is no larger than its size."""
         return self.known_per_hit + math.ceil(self.degraded_per_hit) + self.repeats_per_hit
 
+    def makes_personal_hits(self, presentation: str) -> bool:
+        """Whether HITs for one annotator come on top of those that are cut."""
+        is_page = presentation == Batch.Presentation.PAGE
+        return bool(self.known_hit_every or self.repeats or (self.degraded_per_hit and is_page))
+
     @classmethod
     def read(cls, stored: dict[str, Any]) -> "ControlPlan":
         """The plan that a batch has stored; a number that it does not name is the usual one."""

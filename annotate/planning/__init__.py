@@ -4,21 +4,21 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from django.db import connection, transaction
+from django.db import transaction
 from django.db.models import Max
 from django.db.models.functions import Now
 
 from annotate import places, steering, trials
 from annotate.batching import Terms, check_terms, create_batch, cut
-from annotate.choosing import Row, Selection
+from annotate.choosing import Selection
 from annotate.costs import Cost, cost_of, seconds_per_item
 from annotate.models import Batch, Hit, OverlapPlan
-from annotate.planning.overlaps import LiveHit, Part, Reckoning, Rule, Stand, TopUp, read_rules, reckon, write_rules
+from annotate.planning.overlaps import Part, Reckoning, Rule, TopUp, read_rules, reckon, write_rules
 from annotate.planning.showing import Showing, showing_of
-from annotate.stages import IS_KEPT_APART
+from annotate.planning.stands import live_hits, stands
 from projects import log
 from projects.errors import Refused
-from projects.models import Membership, Project, Rubric
+from projects.models import Membership, Project
 from projects.rubrics import current_rubric
 
 Use = Batch.UseOfTrial
@@ -128,7 +128,15 @@ def figure(project: Project, rules: Sequence[Rule], use: TrialUse, showing: Show
         raise Refused("This project has no rubric yet. Choose one in the settings, then plan.")
     trials.check_use(project, kind=Batch.Kind.FULL, trial=use.trial, use=use.use, rubric=rubric)
     reckoning = reckon(
-        _stands(project, rubric, use), _live_hits(project, rubric), rules, partial(cut, hit_size=showing.n_ordinary)
+        stands(
+            project,
+            rubric,
+            counted_trial=use.trial if use.use == Use.COUNT else None,
+            left_out_trial=use.trial if use.use == Use.LEAVE_OUT else None,
+        ),
+        live_hits(project, rubric),
+        rules,
+        partial(cut, hit_size=showing.n_ordinary),
     )
     pace = seconds_per_item(project)
     parts = [
@@ -235,75 +243,6 @@ def _raise(priced: PricedTopUp, plan: OverlapPlan, actor: Membership | None) -> 
         after={"judgments": batch.judgments, "added": added, "removed": 0, "plan": plan.number},
     )
     return added
-
-
-_FITTING = """fitting AS (
-    SELECT cr.id, cr.rubric_id FROM projects_criterion cr JOIN projects_rubric r ON r.id = cr.rubric_id
-    WHERE r.project_id = %(project)s AND (cr.key, cr.low, cr.high) IN (
-        SELECT now.key, now.low, now.high FROM projects_criterion now WHERE now.rubric_id = %(rubric)s))"""
-"""SQL: the criteria that ask what the current rubric asks, on the same scale."""
-
-_STANDS = f"""
-WITH {_FITTING},
-had AS (
-    SELECT j.candidate_id, count(DISTINCT j.annotator_id) AS n
-    FROM annotate_batch b JOIN annotate_hit h ON h.batch_id = b.id
-    JOIN annotate_assignment a ON a.hit_id = h.id JOIN annotate_judgment j ON j.assignment_id = a.id
-    WHERE b.project_id = %(project)s AND j.is_counted AND j.candidate_id IS NOT NULL
-      AND j.criterion_id IN (SELECT id FROM fitting)
-      AND (NOT {IS_KEPT_APART} OR b.id = %(counted_trial)s) GROUP BY 1),
-coming AS (
-    SELECT i.candidate_id, sum(h.places_wanted - h.places_done
-        - CASE WHEN b.state IN ('draft', 'open', 'paused') THEN 0 ELSE h.places_open END) AS n
-    FROM annotate_batch b JOIN annotate_hit h ON h.batch_id = b.id JOIN annotate_item i ON i.hit_id = h.id
-    WHERE b.project_id = %(project)s AND b.kind = 'full' AND h.purpose = 'work' AND i.control = 'none'
-      AND i.retired_at IS NULL AND b.rubric_id IN (SELECT rubric_id FROM fitting) GROUP BY 1)
-SELECT c.id, c.question_id, q.passage_id, d.name, p.text <> '' OR p.documents IS NOT NULL, d.kind, p.split,
-       coalesce(had.n, 0), coalesce(coming.n, 0),
-       EXISTS (SELECT 1 FROM annotate_item i JOIN annotate_hit h ON h.id = i.hit_id
-               WHERE i.candidate_id = c.id AND h.batch_id = %(left_out_trial)s)
-FROM projects_candidate c
-JOIN projects_question q ON q.id = c.question_id
-JOIN projects_passage p ON p.id = q.passage_id
-JOIN projects_dataset d ON d.id = c.dataset_id
-LEFT JOIN had ON had.candidate_id = c.id
-LEFT JOIN coming ON coming.candidate_id = c.id
-WHERE d.project_id = %(project)s AND c.withdrawn_at IS NULL AND p.withdrawn_at IS NULL
-  AND NOT EXISTS (SELECT 1 FROM projects_minimalpair mp WHERE c.id IN (mp.candidate_1_id, mp.candidate_2_id)
-                  AND mp.question_id = c.question_id)
-ORDER BY q.passage_id, c.question_id, c.id
-"""
-
-_LIVE_HITS = """
-SELECT h.id, b.id, h.places_wanted, array_agg(i.candidate_id)
-FROM annotate_batch b JOIN annotate_hit h ON h.batch_id = b.id JOIN annotate_item i ON i.hit_id = h.id
-WHERE b.project_id = %s AND b.kind = 'full' AND b.state IN ('draft', 'open', 'paused') AND NOT b.has_named_annotators
-  AND b.rubric_id = %s AND h.purpose = 'work' AND i.control = 'none' AND i.retired_at IS NULL
-GROUP BY h.id, b.id ORDER BY b.number DESC, h.number
-"""
-
-
-def _stands(project: Project, rubric: Rubric, use: TrialUse) -> list[Stand]:
-    """Every judgeable candidate with what it has had and what is under way, all of one moment."""
-    trial = use.trial.pk if use.trial is not None else None
-    parameters = {
-        "project": project.pk,
-        "rubric": rubric.pk,
-        "counted_trial": trial if use.use == Use.COUNT else None,
-        "left_out_trial": trial if use.use == Use.LEAVE_OUT else None,
-    }
-    with connection.cursor() as cursor:
-        cursor.execute(_STANDS, parameters)
-        return [
-            Stand(Row(*row[:5]), kind=row[5], split=row[6], n_had=row[7], n_coming=int(row[8]), is_left_out=row[9])
-            for row in cursor.fetchall()
-        ]
-
-
-def _live_hits(project: Project, rubric: Rubric) -> list[LiveHit]:
-    with connection.cursor() as cursor:
-        cursor.execute(_LIVE_HITS, [project.pk, rubric.pk])
-        return [LiveHit(hit, batch, wanted, tuple(found)) for hit, batch, wanted, found in cursor.fetchall()]
 
 
 def _check(name: str, rules: Sequence[Rule]) -> None:

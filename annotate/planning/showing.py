@@ -24,9 +24,7 @@ class Showing:
     @property
     def makes_personal_hits(self) -> bool:
         """Whether HITs for one annotator come on top of those that are planned."""
-        controls = self.controls
-        is_page = self.presentation == Batch.Presentation.PAGE
-        return bool(controls.known_hit_every or controls.repeats or (controls.degraded_per_hit and is_page))
+        return self.controls.makes_personal_hits(self.presentation)
 
     def check(self) -> None:
         """Raise Refused for controls that cannot stand in such HITs."""

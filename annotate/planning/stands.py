@@ -1,0 +1,78 @@
+"""What there is: how often each candidate was judged or soon will be, and the HITs that can take more judgments."""
+
+from django.db import connection
+
+from annotate.choosing import Row
+from annotate.models import Batch
+from annotate.planning.overlaps import LiveHit, Stand
+from annotate.stages import IS_KEPT_APART
+from projects.models import Project, Rubric
+
+_FITTING = """fitting AS (
+    SELECT cr.id, cr.rubric_id FROM projects_criterion cr JOIN projects_rubric r ON r.id = cr.rubric_id
+    WHERE r.project_id = %(project)s AND (cr.key, cr.low, cr.high) IN (
+        SELECT now.key, now.low, now.high FROM projects_criterion now WHERE now.rubric_id = %(rubric)s))"""
+"""SQL: the criteria that ask what the current rubric asks, on the same scale."""
+
+_STANDS = f"""
+WITH {_FITTING},
+had AS (
+    SELECT j.candidate_id, count(DISTINCT j.annotator_id) AS n
+    FROM annotate_batch b JOIN annotate_hit h ON h.batch_id = b.id
+    JOIN annotate_assignment a ON a.hit_id = h.id JOIN annotate_judgment j ON j.assignment_id = a.id
+    WHERE b.project_id = %(project)s AND j.is_counted AND j.candidate_id IS NOT NULL
+      AND j.criterion_id IN (SELECT id FROM fitting)
+      AND (NOT {IS_KEPT_APART} OR b.id = %(counted_trial)s) GROUP BY 1),
+coming AS (
+    SELECT i.candidate_id, sum(h.places_wanted - h.places_done
+        - CASE WHEN b.state IN ('draft', 'open', 'paused') THEN 0 ELSE h.places_open END) AS n
+    FROM annotate_batch b JOIN annotate_hit h ON h.batch_id = b.id JOIN annotate_item i ON i.hit_id = h.id
+    WHERE b.project_id = %(project)s AND b.kind = 'full' AND h.purpose = 'work' AND i.control = 'none'
+      AND i.retired_at IS NULL AND b.rubric_id IN (SELECT rubric_id FROM fitting) GROUP BY 1)
+SELECT c.id, c.question_id, q.passage_id, d.name, p.text <> '' OR p.documents IS NOT NULL, d.kind, p.split,
+       coalesce(had.n, 0), coalesce(coming.n, 0),
+       EXISTS (SELECT 1 FROM annotate_item i JOIN annotate_hit h ON h.id = i.hit_id
+               WHERE i.candidate_id = c.id AND h.batch_id = %(left_out_trial)s)
+FROM projects_candidate c
+JOIN projects_question q ON q.id = c.question_id
+JOIN projects_passage p ON p.id = q.passage_id
+JOIN projects_dataset d ON d.id = c.dataset_id
+LEFT JOIN had ON had.candidate_id = c.id
+LEFT JOIN coming ON coming.candidate_id = c.id
+WHERE d.project_id = %(project)s AND c.withdrawn_at IS NULL AND p.withdrawn_at IS NULL
+  AND NOT EXISTS (SELECT 1 FROM projects_minimalpair mp WHERE c.id IN (mp.candidate_1_id, mp.candidate_2_id)
+                  AND mp.question_id = c.question_id)
+ORDER BY q.passage_id, c.question_id, c.id
+"""
+
+_LIVE_HITS = """
+SELECT h.id, b.id, h.places_wanted, array_agg(i.candidate_id)
+FROM annotate_batch b JOIN annotate_hit h ON h.batch_id = b.id JOIN annotate_item i ON i.hit_id = h.id
+WHERE b.project_id = %s AND b.kind = 'full' AND b.state IN ('draft', 'open', 'paused') AND NOT b.has_named_annotators
+  AND b.rubric_id = %s AND h.purpose = 'work' AND i.control = 'none' AND i.retired_at IS NULL
+GROUP BY h.id, b.id ORDER BY b.number DESC, h.number
+"""
+
+
+def stands(
+    project: Project, rubric: Rubric, *, counted_trial: Batch | None, left_out_trial: Batch | None
+) -> list[Stand]:
+    """Every judgeable candidate with what it has had and what is under way, all of one moment."""
+    parameters = {
+        "project": project.pk,
+        "rubric": rubric.pk,
+        "counted_trial": counted_trial.pk if counted_trial else None,
+        "left_out_trial": left_out_trial.pk if left_out_trial else None,
+    }
+    with connection.cursor() as cursor:
+        cursor.execute(_STANDS, parameters)
+        return [
+            Stand(Row(*row[:5]), kind=row[5], split=row[6], n_had=row[7], n_coming=int(row[8]), is_left_out=row[9])
+            for row in cursor.fetchall()
+        ]
+
+
+def live_hits(project: Project, rubric: Rubric) -> list[LiveHit]:
+    with connection.cursor() as cursor:
+        cursor.execute(_LIVE_HITS, [project.pk, rubric.pk])
+        return [LiveHit(hit, batch, wanted, tuple(found)) for hit, batch, wanted, found in cursor.fetchall()]
