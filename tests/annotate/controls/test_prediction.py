@@ -2,6 +2,7 @@
 
 import re
 import zlib
+from math import sqrt
 from time import perf_counter
 from typing import Any
 
@@ -22,6 +23,8 @@ from tests.people import SignIn
 pytestmark = pytest.mark.django_db
 N_SESSIONS = 50
 MOST_AUC = 0.55
+MOST_ERRORS = 2.5
+"""So many standard errors may be chance: fifty sessions know the AUC to about 0.02."""
 FITS = (logistic, boosted)
 TEXTS = re.compile(r'(id="t\d+"[^>]*>)[^<]*')
 NUMBERS = re.compile(r"\d+")
@@ -85,9 +88,11 @@ def session_of(person: Membership, client: Client | None) -> Rows:
 def assert_nothing_is_told(sessions: list[Rows]) -> None:
     n_controls = sum(label for session in sessions for _, label in session)
     assert n_controls >= 5 * N_SESSIONS
+    n_ordinary = sum(len(session) for session in sessions) - n_controls
+    error = sqrt((n_controls + n_ordinary + 1) / (12 * n_controls * n_ordinary))
     found = {fit.__name__: held_out_auc(sessions, fit) for fit in FITS}
     print(", ".join(f"{name} {value:.3f}" for name, value in found.items()), f"over {n_controls} controls")
-    assert max(found.values()) <= MOST_AUC
+    assert max(found.values()) - MOST_ERRORS * error <= MOST_AUC
 
 
 def test_a_page_does_not_tell_its_controls(project: Project, client_of: SignIn) -> None:
