@@ -34,7 +34,7 @@ class PlanForm(forms.Form):
             field = f"judgments{len(self.places)}"
             self.places[field] = (kind, split)
             self.fields[field] = forms.IntegerField(
-                label=f"{Dataset.Kind(kind).label.capitalize()}, {split or 'no split'}",
+                label=split or "no split",
                 help_text=f"{n:,} candidate{'' if n == 1 else 's'}",
                 required=False,
                 min_value=0,
@@ -42,8 +42,12 @@ class PlanForm(forms.Form):
                 initial=judgments_for(rules, kind, split),
             )
 
-    def parts(self) -> list[forms.BoundField]:
-        return [self[name] for name in self.places]
+    def parts_by_kind(self) -> list[tuple[str, list[forms.BoundField]]]:
+        """The fields of each kind of dataset, in the order of the splits."""
+        found: dict[str, list[forms.BoundField]] = {}
+        for name, (kind, _) in self.places.items():
+            found.setdefault(Dataset.Kind(kind).label.capitalize(), []).append(self[name])
+        return list(found.items())
 
     def rules(self) -> tuple[Rule, ...]:
         return tuple(

@@ -207,7 +207,8 @@ def test_managers_make_look_at_and_start_a_plan(project: Project, manager: Membe
     client = client_of(manager)
     address = reverse("annotate:plan-new", args=[project.slug])
     form = client.get(address, {"preset": "mocha"}).context["form"]
-    assert {field.label: field.value() for field in form.parts()} == {"Generative, dev": 3, "Span, test": 2}
+    filled = {kind: {field.label: field.value() for field in fields} for kind, fields in form.parts_by_kind()}
+    assert filled == {"Generative": {"dev": 3}, "Span": {"test": 2}}
     assert client.post(address, {"name": "Ours"}).status_code == 422
     assert client.post(address, {"name": "Ours", "judgments0": "-1"}).status_code == 422
     made = client.post(address, {"name": "Ours", "judgments0": "3", "judgments1": "2"})

@@ -40,6 +40,10 @@ IN_THE_DOCS = {
     "agreement": "results:agreement",
     "export": "results:export-list",
     "people": "projects:people-list",
+    "quality": "annotate:quality-list",
+    "annotator": "annotate:annotator-show",
+    "qualification": "annotate:qualification-test",
+    "plan": "annotate:plan-new",
 }
 PLAN = (
     "batches/new/?kind=full&seed=0&judgments=2&hit_size=10&cents_per_hit=40&cents_per_item=0&fee_percent=20"
@@ -72,9 +76,15 @@ def watch(project: Project) -> None:
 
 def test_pictures_of_the_docs(signed_in: SignedIn, demo: Project) -> None:
     page = signed_in(user("demo-manager"), **look("wide", "light"))
-    numbers = {"annotate:import-show": [1], "annotate:batch-show": [BATCH]}
+    found = demo.memberships.get(pseudonym="simulated-7")
+    further: dict[str, list[Any]] = {
+        "annotate:import-show": [1],
+        "annotate:batch-show": [BATCH],
+        "annotate:annotator-show": [found.pseudonym],
+    }
     for name, route in IN_THE_DOCS.items():
-        take(page, reverse(route, args=[demo.slug, *numbers.get(route, [])]), DOCS / f"{name}.png")
+        query = "?preset=mocha" if name == "plan" else ""
+        take(page, reverse(route, args=[demo.slug, *further.get(route, [])]) + query, DOCS / f"{name}.png")
     rate(signed_in(user("demo-annotator-1"), **look("wide", "light")), demo, "rating-page")
     rate(signed_in(user("demo-annotator-1"), **look("wide", "dark")), demo, "rating-page-dark")
     rate(signed_in(user("demo-annotator-2"), **look("phone", "light")), demo, "rating-page-phone")
