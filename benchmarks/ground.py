@@ -136,6 +136,7 @@ class Tally:
     seconds: list[float] = field(default_factory=list)
     n_judgments: int = 0
     n_errors: int = 0
+    is_dry: bool = False
 
     def quantile(self, share: float) -> float:
         ordered = sorted(self.seconds)
@@ -222,6 +223,7 @@ def crowd(annotators: list[Annotator], seconds: float) -> Tally:
                 tally.seconds.append(took)
                 tally.n_judgments += 10
             if not has_more:
+                tally.is_dry = True
                 return
 
     threads = [threading.Thread(target=work, args=(annotator,)) for annotator in annotators]

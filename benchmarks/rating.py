@@ -43,7 +43,7 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=8)
     parser.add_argument("--rounds", type=int, default=2)
     parser.add_argument("--loads", default="1,8,32")
-    parser.add_argument("--hits", type=int, default=4000)
+    parser.add_argument("--hits", type=int, default=12_000)
     parser.add_argument("--growth", action="store_true", help="also: the next HIT as the batch and the store grow")
     parser.add_argument("--storm", action="store_true", help="also: 32 annotators who click twice, until all is rated")
     options = parser.parse_args()
@@ -89,6 +89,8 @@ class Figures:
     def add(self, annotators: list[ground.Annotator], site: ground.Site, seconds: float) -> None:
         server, database = site.cpu_seconds(), ground.tree_cpu_seconds(self.postmaster)
         tally = ground.crowd(annotators, seconds)
+        if tally.is_dry:
+            sys.exit("There are no HITs left, so nothing can be compared: ask for more with --hits.")
         self.server += site.cpu_seconds() - server
         self.database += ground.tree_cpu_seconds(self.postmaster) - database
         self.elapsed += seconds
