@@ -18,10 +18,17 @@ from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase, Js
 from django.shortcuts import render
 
 from projects.models import Membership, Project, User
+from projects.prepared import Columns, fetch_one
 
 View = Callable[..., HttpResponseBase]
 Farewell = Callable[..., HttpResponse | None]
 """Called with request, membership, the reason and what the path names; None where it knows nothing of theirs."""
+
+_MEMBER, _PROJECT = Columns(Membership, "m"), Columns(Project, "p")
+_MEMBERSHIP = f"""
+SELECT {_MEMBER.sql}, {_PROJECT.sql} FROM projects_membership m JOIN projects_project p ON p.id = m.project_id
+WHERE m.user_id = %(user)s::bigint AND p.slug = %(slug)s::text AND p.deleted_at IS NULL
+"""
 
 CLOSED = "This project was closed. Your work so far is kept. Thank you for it."
 
@@ -117,13 +124,11 @@ def fetch_membership(user: User, slug: str, right: Right) -> Membership:
 
     Raises Http404 to a stranger and PermissionDenied, with the reason, to a member with too little right.
     """
-    membership = (
-        Membership.objects.select_related("project")
-        .filter(user=user, project__slug=slug, project__deleted_at=None)
-        .first()
-    )
-    if membership is None:
+    values = fetch_one(_MEMBERSHIP, {"user": user.pk, "slug": slug})
+    if values is None:
         raise Http404("No such project.")
+    membership = _MEMBER.take(values)
+    membership.project = _PROJECT.take(values)
     reason = why_refused(membership, right)
     if reason:
         raise PermissionDenied(reason)

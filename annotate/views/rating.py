@@ -16,8 +16,8 @@ from django.utils.safestring import SafeString
 from annotate.drafts import PASSED
 from annotate.forms.rating import Sent
 from annotate.models import Assignment, Batch, Draft, Hit
-from annotate.prepared import prepared
 from projects.models import Passage, Project
+from projects.prepared import prepared
 from projects.rubrics import CriterionOnPage, criteria_of, frozen_criteria
 
 NAME = "name-of-the-field"

@@ -15,29 +15,30 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from annotate import drafts, judging, serving, stepping
 from annotate.forms.rating import ReturnForm, read_place, read_rating
-from annotate.models import Assignment
+from annotate.models import Assignment, Batch, Draft, Hit
 from annotate.views import attempts
 from annotate.views.not_stored import keep_as_draft, keep_at_farewell, render_closed, render_conflict, show_at_farewell
 from annotate.views.rating import render_assignment
 from projects.access import ProjectRequest, Right, SignedInRequest, hold_form, requires, signed_in
 from projects.errors import Refused
-from projects.models import Membership, Project
+from projects.models import Membership, Passage, Project
+from projects.prepared import Columns, fetch_one
 
-_SHOWN = (
-    *(
-        "uuid",
-        "state",
-        "layout",
-        "due_at",
-        "extended_at",
-        "hit__batch__rubric_id",
-        "hit__batch__presentation",
-        "draft__answers",
-    ),
-    *("hit__batch__cents_per_hit", "hit__batch__cents_per_item"),
-    *("hit__passage__title", "hit__passage__text", "hit__passage__documents"),
-)
-"""What the rating page reads of an assignment and what hangs on it."""
+_ASSIGNMENT = Columns(Assignment, "a", ("uuid", "state", "layout", "due_at", "extended_at", "hit_id"))
+_HIT = Columns(Hit, "h", ("batch_id", "passage_id"))
+_BATCH = Columns(Batch, "b", ("rubric_id", "presentation", "cents_per_hit", "cents_per_item"))
+_PASSAGE = Columns(Passage, "p", ("title", "text", "documents"))
+_DRAFT = Columns(Draft, "d", ("answers",))
+_SHOWN = f"""
+SELECT {_ASSIGNMENT.sql}, {_HIT.sql}, {_BATCH.sql}, {_PASSAGE.sql}, {_DRAFT.sql}
+FROM annotate_assignment a
+JOIN annotate_hit h ON h.id = a.hit_id
+JOIN annotate_batch b ON b.id = h.batch_id
+JOIN projects_passage p ON p.id = h.passage_id
+LEFT JOIN annotate_draft d ON d.assignment_id = a.id
+WHERE a.uuid = %(uuid)s::uuid AND a.annotator_id = %(annotator)s::bigint
+"""
+"""SQL: what the rating page reads of an assignment and what hangs on it."""
 
 
 @requires(Right.WORK)
@@ -219,14 +220,14 @@ _show_again_from_elsewhere = requires(Right.WORK, farewell=show_at_farewell)(_fi
 
 def _assignment(annotator: Membership, assignment_uuid: uuid.UUID) -> Assignment:
     """The annotator's own assignment with all that its page shows; anybody else's is not found."""
-    try:
-        return (
-            Assignment.objects.select_related("hit__batch", "hit__passage", "draft")
-            .only(*_SHOWN)
-            .get(uuid=assignment_uuid, annotator=annotator.pk)
-        )
-    except Assignment.DoesNotExist as error:
-        raise Http404("No such HIT.") from error
+    values = fetch_one(_SHOWN, {"uuid": assignment_uuid, "annotator": annotator.pk})
+    if values is None:
+        raise Http404("No such HIT.")
+    assignment, hit = _ASSIGNMENT.take(values), _HIT.take(values)
+    hit.batch, hit.passage = _BATCH.take(values), _PASSAGE.take(values)
+    assignment.hit, assignment.annotator = hit, annotator
+    assignment._state.fields_cache["draft"] = None if values[0] is None else _DRAFT.take(values)
+    return assignment
 
 
 def _see_other(url: str) -> HttpResponseRedirect:

@@ -47,12 +47,11 @@ def test_the_page_tells_nothing_of_where_an_answer_comes_from(
 ) -> None:
     """Sources, ids, splits and metadata are planted, and none is found in the page or its headers."""
     Candidate.objects.update(source="planted-source", metadata={"planted-key": "planted"}, opinion="planted-opinion")
+    for n, candidate in enumerate(Candidate.objects.all()):
+        Candidate.objects.filter(pk=candidate.pk).update(external_id=f"planted-{n}")
     Passage.objects.update(split="planted-split")
     page = client_of(assignment.annotator).get(url)
     assert "planted" not in page.content.decode() + str(page.headers)
-    for item in assignment.hit.items.select_related("candidate"):
-        assert item.candidate is not None
-        assert item.candidate.external_id not in page.content.decode()
 
 
 def test_submitting_leads_to_the_next_hit(assignment: Assignment, url: str, client_of: SignIn) -> None:
