@@ -9,13 +9,15 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from functools import cache
 from typing import Any, Generic, TypeVar
-from weakref import WeakSet
+from weakref import WeakKeyDictionary
 
 from django.db import DEFAULT_DB_ALIAS, connection
 from django.db.backends.utils import CursorWrapper
 from django.db.models import Model
 
 Row = TypeVar("Row", bound=Model)
+_KNOWN: WeakKeyDictionary[Any, set[str]] = WeakKeyDictionary()
+"""The names of the statements that a connection knows; each connection belongs to one thread."""
 _PARAMETER = re.compile(r"%\((\w+)\)s")
 
 
@@ -28,12 +30,12 @@ class Prepared:
         self.sql = _PARAMETER.sub(lambda found: numbers[found[1]], sql)
         self.name = "concord_" + hashlib.sha256(sql.encode()).hexdigest()[:16]
         self._call = f"EXECUTE {self.name} ({', '.join(['%s'] * len(self.names))})"
-        self._known: WeakSet[Any] = WeakSet()
 
     def execute(self, cursor: CursorWrapper, parameters: Mapping[str, Any]) -> None:
-        if cursor.connection not in self._known:
+        known = _KNOWN.setdefault(cursor.connection, set())
+        if self.name not in known:
             cursor.execute(f"PREPARE {self.name} AS {self.sql}")  # outlives the transaction, even one rolled back
-            self._known.add(cursor.connection)
+            known.add(self.name)
         cursor.execute(self._call, [parameters[name] for name in self.names])
 
 
