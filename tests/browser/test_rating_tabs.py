@@ -18,6 +18,7 @@ SAVED = "Saved"
 
 def rate_all(page: Page, digits: str) -> None:
     """One digit an item, from the first."""
+    wait_for_keys(page)
     for place, digit in enumerate(digits):
         page.locator(f"#item{place}").focus()
         page.keyboard.press(digit)
