@@ -8,7 +8,6 @@ slider, where the page leaves them out until they are asked for).
 """
 
 import argparse
-import os
 import time
 from typing import Any
 
@@ -19,19 +18,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--scale", type=int, nargs="+", default=[100_000, 1_000_000])
     options = parser.parse_args()
-    with ground.fresh_database("bench_agreement") as url:
-        environment = ground.site_environment("config.settings", url)
-        os.environ.update(environment)
-        ground.manage(environment, "migrate", "--verbosity", "0")
-        import django
-
-        django.setup()
-        from django.db import connections
-
+    with ground.concord("bench_agreement"):
         print(f"{'judgments':>12} {'scale':>8} {'sql':>7} {'alpha':>7} {'together':>9} {'page':>7}  seconds")
         for number, n in enumerate(options.scale, start=1):
             _measure(n, number)
-        connections.close_all()
 
 
 def _measure(n: int, number: int) -> None:

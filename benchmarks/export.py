@@ -52,10 +52,7 @@ def main() -> None:
     if options.one:
         print(json.dumps(_measure_one(*options.one)))
         return
-    with ground.fresh_database("bench_export") as url:
-        environment = ground.site_environment("config.settings", url)
-        os.environ.update(environment)
-        ground.manage(environment, "migrate", "--verbosity", "0")
+    with ground.concord("bench_export"):
         _fill(options.scale)
         print(f"{'judgments':>12} {'way':>12} {'seconds':>8} {'rows/s':>10} {'peak MB':>8} {'MB':>7}")
         for n in options.scale:
@@ -63,16 +60,10 @@ def main() -> None:
 
 
 def _fill(scales: list[int]) -> None:
-    import django
-
-    django.setup()
-    from django.db import connections
-
     from benchmarks.filling import fill_project
 
     for number, n in enumerate(scales, start=1):
         fill_project(f"bench-{n}", n, base=number * 10_000_000)
-    connections.close_all()
 
 
 def _compare(n: int) -> None:

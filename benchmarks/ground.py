@@ -56,6 +56,23 @@ def fresh_database(name: str) -> Iterator[str]:
         connection.close()
 
 
+@contextmanager
+def concord(name: str) -> Iterator[None]:
+    """Concord in this process, and in those it starts, on an empty database of its own."""
+    with fresh_database(name) as url:
+        os.environ.update(site_environment("config.settings", url))
+        manage(dict(os.environ), "migrate", "--verbosity", "0")
+        import django
+
+        django.setup()
+        from django.db import connections
+
+        try:
+            yield
+        finally:
+            connections.close_all()
+
+
 def site_environment(module: str, database_url: str) -> dict[str, str]:
     """The environment of one of the two sites."""
     return {

@@ -7,7 +7,6 @@ costs after a single annotator's HIT, `quiet` what the worker asks every half mi
 """
 
 import argparse
-import os
 import resource
 import time
 
@@ -18,19 +17,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--scale", type=int, nargs="+", default=[100_000])
     options = parser.parse_args()
-    with ground.fresh_database("bench_quality") as url:
-        environment = ground.site_environment("config.settings", url)
-        os.environ.update(environment)
-        ground.manage(environment, "migrate", "--verbosity", "0")
-        import django
-
-        django.setup()
-        from django.db import connections
-
+    with ground.concord("bench_quality"):
         print(f"{'judgments':>12} {'annotators':>11} {'all':>7} {'one':>7} {'quiet':>7}  seconds   peak MB")
         for number, n in enumerate(options.scale, start=1):
             _measure(n, number)
-        connections.close_all()
 
 
 def _measure(n: int, number: int) -> None:
