@@ -25,6 +25,12 @@ SETTINGS = (
     "time_limit_minutes",
     "approve_after_days",
     "hourly_floor_cents",
+    "language",
+    "shows_question_type",
+    "shows_entities",
+    "shows_reference_opinion",
+    "shows_candidate_opinion",
+    "revision_minutes",
 )
 INSTRUCTIONS = Path(__file__).parent / "texts" / "instructions.md"
 

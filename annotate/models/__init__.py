@@ -1,6 +1,6 @@
 """Judging: batches cut into HITs, assignments, judgments, imports; qualification, quality and pay."""
 
-from annotate.models.assignment import Assignment, Draft, Judgment, Remark
+from annotate.models.assignment import Assignment, Draft, Judgment, JudgmentRevision, Remark, RemarkRevision
 from annotate.models.batch import Batch, BatchAnnotator, DailyCount, Hit, Item
 from annotate.models.imports import Import
 from annotate.models.payment import LedgerEntry, Payment
@@ -31,6 +31,7 @@ __all__ = [
     "Import",
     "Item",
     "Judgment",
+    "JudgmentRevision",
     "LedgerEntry",
     "Notice",
     "OverlapPlan",
@@ -40,6 +41,7 @@ __all__ = [
     "QualificationTest",
     "QualityRules",
     "Remark",
+    "RemarkRevision",
     "Review",
     "ReviewVerdict",
 ]

@@ -1,4 +1,4 @@
-"""Assignments, drafts, judgments and remarks.
+"""Assignments, drafts, judgments, remarks and their revisions.
 
 Only `annotate/places/` writes an assignment's state and hold, a judgment's count, or a HIT's counters.
 """
@@ -176,3 +176,40 @@ class Remark(models.Model):
 
     def __str__(self) -> str:
         return self.comment or "flag"
+
+
+class JudgmentRevision(models.Model):
+    """A version of a judgment that its annotator changed: the first is number 0."""
+
+    judgment = models.ForeignKey(Judgment, on_delete=models.PROTECT, related_name="revisions", db_index=False)
+    n = models.PositiveSmallIntegerField()
+    value = models.FloatField(null=True, blank=True)
+    revised_at = models.DateTimeField()
+
+    class Meta:
+        ordering = ("judgment", "n")
+        constraints = [models.UniqueConstraint(fields=["judgment", "n"], name="judgment_revision_number")]
+
+    def __str__(self) -> str:
+        return f"version {self.n} of {self.judgment_id}"
+
+
+class RemarkRevision(models.Model):
+    """A version of what an annotator wrote about an item and then changed: the first is number 0."""
+
+    assignment = models.ForeignKey(
+        Assignment, on_delete=models.PROTECT, related_name="remark_revisions", db_index=False
+    )
+    item = models.ForeignKey(Item, on_delete=models.PROTECT, related_name="+")
+    n = models.PositiveSmallIntegerField()
+    is_flagged = models.BooleanField(default=False)
+    comment = models.TextField(blank=True)
+    cannot_judge_reason = models.TextField(blank=True)
+    revised_at = models.DateTimeField()
+
+    class Meta:
+        ordering = ("assignment", "item", "n")
+        constraints = [models.UniqueConstraint(fields=["assignment", "item", "n"], name="remark_revision_number")]
+
+    def __str__(self) -> str:
+        return f"version {self.n} of the remark on {self.item_id}"

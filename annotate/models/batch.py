@@ -6,7 +6,7 @@ from django.db.models import F, Q
 from django.db.models.functions import Now
 
 from annotate.models.plan import OverlapPlan
-from projects.models import Candidate, Instructions, Membership, Passage, Project, Question, Rubric
+from projects.models import Candidate, Consent, Instructions, Membership, Passage, Project, Question, Rubric
 
 ROUND = 2**32
 """Taking a place moves a HIT's queue key on by one round, so that every HIT is served once before any twice."""
@@ -73,6 +73,7 @@ class Batch(models.Model):
     instructions = models.ForeignKey(
         Instructions, on_delete=models.PROTECT, null=True, blank=True, related_name="batches"
     )
+    consent = models.ForeignKey(Consent, on_delete=models.PROTECT, null=True, blank=True, related_name="batches")
     has_named_annotators = models.BooleanField(default=False)
     requires_qualification = models.BooleanField(db_default=True, default=True)
     trial = models.ForeignKey("self", on_delete=models.PROTECT, null=True, blank=True, related_name="full_batches")

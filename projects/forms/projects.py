@@ -4,6 +4,7 @@ from decimal import Decimal
 from typing import Any, cast
 
 from django import forms
+from django.conf import settings
 from django.core.exceptions import ValidationError
 from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db.models import Field
@@ -19,8 +20,11 @@ NUMBERS = (
     "cents_per_item",
     "approve_after_days",
     "hourly_floor_cents",
+    "revision_minutes",
 )
 """Settings whose limits are those of the stored value."""
+SHOWN = ("shows_question_type", "shows_entities", "shows_reference_opinion", "shows_candidate_opinion")
+"""What the rating page shows beside passage, question, references and candidates, where the project asks for it."""
 
 
 class NewProjectForm(forms.Form):
@@ -72,15 +76,33 @@ class SettingsForm(forms.Form):
         required=False,
         help_text="Where the measured time gives less, managers are warned. Leave it empty for no warning.",
     )
+    revision_minutes = forms.IntegerField(
+        label="Minutes in which a submitted HIT can be changed",
+        help_text="Both versions are kept, the newest counts. 0: what is submitted stays as it is.",
+    )
+    language = forms.ChoiceField(
+        label="Language of the annotators' pages",
+        choices=settings.LANGUAGES,
+        help_text="Annotators can choose another one for themselves.",
+    )
+    shows_question_type = forms.BooleanField(label="The type of the question", required=False)
+    shows_entities = forms.BooleanField(label="The entities that a right answer names", required=False)
+    shows_reference_opinion = forms.BooleanField(label="The opinion of each reference (yes, no, …)", required=False)
+    shows_candidate_opinion = forms.BooleanField(
+        label="The opinion that each candidate was predicted to have", required=False
+    )
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         for name in NUMBERS:
             _take_limits(self.fields[name], name)
 
+    def shown(self) -> list[forms.BoundField]:
+        return [self[name] for name in SHOWN]
+
     @staticmethod
     def initial_of(project: Project) -> dict[str, Any]:
-        names = ("name", "description", *NUMBERS)
+        names = ("name", "description", "language", *NUMBERS, *SHOWN)
         percent = Decimal(str(project.fee_share)) * 100
         return {**{name: getattr(project, name) for name in names}, "fee_percent": f"{percent.normalize():f}"}
 

@@ -5,14 +5,24 @@ from projects.models.guesses import Guesses
 from projects.models.log import LogEntry
 from projects.models.people import Invitation, Membership, Project, User
 from projects.models.pulse import Pulse
-from projects.models.rubric import Criterion, Instructions, Rubric
+from projects.models.rubric import (
+    Consent,
+    ConsentAcceptance,
+    Criterion,
+    Instructions,
+    InstructionsReading,
+    Rubric,
+)
 
 __all__ = [
     "Candidate",
+    "Consent",
+    "ConsentAcceptance",
     "Criterion",
     "Dataset",
     "Guesses",
     "Instructions",
+    "InstructionsReading",
     "Invitation",
     "LogEntry",
     "Membership",

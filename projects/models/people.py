@@ -25,6 +25,7 @@ class User(AbstractUser):
     """A person who can sign in. What they may do in a project is their membership."""
 
     can_create_projects = models.BooleanField(default=False)
+    language = models.CharField(max_length=10, blank=True, db_default="", default="")
 
 
 class ProjectQuerySet(models.QuerySet["Project"]):
@@ -55,6 +56,14 @@ class Project(models.Model):
         default=7, null=True, blank=True, validators=[MaxValueValidator(365)]
     )
     hourly_floor_cents = models.PositiveIntegerField(null=True, blank=True, validators=[MaxValueValidator(1_000_000)])
+    language = models.CharField(max_length=10, db_default="en", default="en")
+    shows_question_type = models.BooleanField(db_default=False, default=False)
+    shows_entities = models.BooleanField(db_default=False, default=False)
+    shows_reference_opinion = models.BooleanField(db_default=False, default=False)
+    shows_candidate_opinion = models.BooleanField(db_default=False, default=False)
+    revision_minutes = models.PositiveIntegerField(
+        db_default=0, default=0, validators=[MaxValueValidator(60 * 24 * 14)]
+    )
     created_at = models.DateTimeField(db_default=Now())
     deleted_at = models.DateTimeField(null=True, blank=True)
 

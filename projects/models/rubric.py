@@ -1,10 +1,10 @@
-"""Rubrics, their criteria and the instructions: versioned, frozen once work starts."""
+"""Rubrics, their criteria, the instructions and the consent: versioned, frozen once work starts."""
 
 from django.db import models
 from django.db.models import F, Q
 from django.db.models.functions import Now
 
-from projects.models.people import Project
+from projects.models.people import Membership, Project
 
 
 class Rubric(models.Model):
@@ -78,6 +78,7 @@ class Instructions(models.Model):
     project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="instructions")
     version = models.PositiveIntegerField()
     text = models.TextField()
+    examples = models.JSONField(db_default=models.Value([], models.JSONField()), default=list, blank=True)
     created_at = models.DateTimeField(db_default=Now())
 
     class Meta:
@@ -87,3 +88,63 @@ class Instructions(models.Model):
 
     def __str__(self) -> str:
         return f"version {self.version}"
+
+
+class InstructionsReading(models.Model):
+    """An annotator has said that they read a version of the instructions."""
+
+    membership = models.ForeignKey(
+        Membership, on_delete=models.PROTECT, related_name="instructions_readings", db_index=False
+    )
+    instructions = models.ForeignKey(Instructions, on_delete=models.PROTECT, related_name="readings")
+    confirmed_at = models.DateTimeField(db_default=Now())
+
+    class Meta:
+        ordering = ("id",)
+        constraints = [models.UniqueConstraint(fields=["membership", "instructions"], name="instructions_reading_once")]
+
+    def __str__(self) -> str:
+        return f"{self.membership_id} has read {self.instructions_id}"
+
+
+class Consent(models.Model):
+    """One version of what annotators agree to before any work, in Markdown."""
+
+    project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="consents", db_index=False)
+    version = models.PositiveIntegerField()
+    text = models.TextField()
+    created_at = models.DateTimeField(db_default=Now())
+
+    class Meta:
+        ordering = ("-version",)
+        constraints = [models.UniqueConstraint(fields=["project", "version"], name="consent_version")]
+
+    def __str__(self) -> str:
+        return f"version {self.version}"
+
+
+class ConsentAcceptance(models.Model):
+    """An annotator has agreed to a version of the consent, until they withdraw."""
+
+    membership = models.ForeignKey(
+        Membership, on_delete=models.PROTECT, related_name="consent_acceptances", db_index=False
+    )
+    consent = models.ForeignKey(Consent, on_delete=models.PROTECT, related_name="acceptances")
+    accepted_at = models.DateTimeField(db_default=Now())
+    withdrawn_at = models.DateTimeField(null=True, blank=True)
+    is_taken_out = models.BooleanField(db_default=False, default=False)
+
+    class Meta:
+        ordering = ("id",)
+        constraints = [
+            models.UniqueConstraint(
+                fields=["membership", "consent"], condition=Q(withdrawn_at=None), name="consent_accepted_once"
+            ),
+            models.CheckConstraint(
+                condition=Q(is_taken_out=False) | Q(withdrawn_at__isnull=False), name="consent_taken_out_when_withdrawn"
+            ),
+        ]
+        indexes = [models.Index(fields=["membership", "consent"], name="consent_of_membership")]
+
+    def __str__(self) -> str:
+        return f"{self.membership_id} agrees to {self.consent_id}"

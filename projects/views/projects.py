@@ -1,5 +1,6 @@
 """A project's own pages: making one, its settings, deleting it."""
 
+from django.conf import settings
 from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
@@ -8,10 +9,17 @@ from django.views.decorators.http import require_http_methods, require_safe
 from projects import founding
 from projects.access import ProjectRequest, Right, SignedInRequest, creates_projects, requires
 from projects.errors import Refused
-from projects.forms.projects import DeleteForm, NewProjectForm, SettingsForm
+from projects.forms.projects import SHOWN, DeleteForm, NewProjectForm, SettingsForm
 from projects.models import Project
 from projects.revising import current_instructions
 from projects.rubrics import current_rubric
+
+_SHOWN = {
+    "shows_question_type": "question type",
+    "shows_entities": "entities",
+    "shows_reference_opinion": "opinion of the references",
+    "shows_candidate_opinion": "opinion of the candidates",
+}
 
 
 @creates_projects
@@ -35,6 +43,8 @@ def project_settings(request: ProjectRequest, project: Project) -> HttpResponse:
     context = {
         "rubric": current_rubric(project),
         "instructions": current_instructions(project),
+        "language": dict(settings.LANGUAGES).get(project.language, project.language),
+        "shown": [_SHOWN[name] for name in SHOWN if getattr(project, name)],
         "fee_percent": SettingsForm.initial_of(project)["fee_percent"],
     }
     return render(request, "projects/settings_show.html", context)

@@ -32,6 +32,8 @@ def settings_form(**over: str) -> dict[str, str]:
         "fee_percent": "0",
         "approve_after_days": "7",
         "hourly_floor_cents": "",
+        "revision_minutes": "0",
+        "language": "en",
         **over,
     }
 
