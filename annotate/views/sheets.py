@@ -45,6 +45,7 @@ def render_sheet(
         "preview": False,
         "due_at_ms": milliseconds(attempt.due_at),
         "due_over": "The time is over. Hand in what you have.",
+        "due_after": "After that you can still hand in what you have.",
         "server_now_ms": milliseconds(timezone.now()),
         "errors": errors or {},
         "urls": {

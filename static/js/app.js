@@ -1,7 +1,8 @@
-// What every page has: the appearance switch, menus that close, questions before acts that cannot be undone, a safe sign-out.
+// What every page has: the appearance switch, menus that close, questions before acts that cannot be undone, times of the reader's own zone, a safe sign-out.
 import { startTheme } from "./theme.js";
 import { startConfirm } from "./confirm.js";
 import { startSignOut } from "./signout.js";
+import { startTimes } from "./times.js";
 import { wipeOthers } from "./keep.js";
 
 function startMenus() {
@@ -30,6 +31,7 @@ function showCurrentTab() {
 
 if (document.body.dataset.user) wipeOthers(document.body.dataset.user);
 startTheme();
+startTimes();
 showCurrentTab();
 startMenus();
 startConfirm();

@@ -9,7 +9,7 @@ from playwright.sync_api import Page, expect
 from annotate.models import Assignment, Draft
 from projects.models import Membership
 from tests.annotate.work import open_batch
-from tests.browser.conftest import SignedIn
+from tests.browser.conftest import PHONE, SignedIn
 from tests.browser.rating import start, wait_for_keys
 
 MINUTE_MS = 60_000
@@ -122,15 +122,17 @@ LEFT = (
     (48.01 * 60, "2 days left", False),
     (47.95 * 60, "47 h left", False),
     (2 * 60 + 0.2, "2 h left", False),
-    (119.2, "119 min left", False),
-    (5.2, "5 min left", False),
-    (4.2, "4 min left", True),
-    (1.2, "1 min left", True),
-    (0.2, "Less than a minute left", True),
+    (119.2, "110 min left", False),
+    (29.9, "20 min left", False),
+    (19.9, "15 min left", False),
+    (10.2, "10 min left", False),
+    (9.8, "5 min left", True),
+    (4.8, "A few minutes left", True),
+    (0.2, "A few minutes left", True),
     (-0.8, "Time is up. You can still submit.", True),
     (-90, "Time is up. You can still submit.", True),
 )
-"""Minutes left, what the page says of them, and whether it says it in the colour of haste."""
+"""Minutes left, what the page says of them, and whether it says it in bold."""
 
 
 def test_the_time_left_is_said_at_each_threshold(signed_in: SignedIn, annotator: Membership) -> None:
@@ -141,10 +143,57 @@ def test_the_time_left_is_said_at_each_threshold(signed_in: SignedIn, annotator:
         left = page.evaluate(LEFT_MS)
         page.clock.fast_forward(int(left - minutes * MINUTE_MS))
         expect(shown).to_have_text(words)
-        (expect(shown).to_contain_class if is_short else expect(shown).not_to_contain_class)("is-short")
+        whole = expect(page.locator(".rate-due"))
+        (whole.to_contain_class if is_short else whole.not_to_contain_class)("is-short")
     for digit in "543":
         page.keyboard.press(digit)
     page.clock.resume()
     page.keyboard.press("Control+Enter")
     page.wait_for_url("**/desk/")
     assert Assignment.objects.submitted().count() == 1
+
+
+def test_the_time_left_does_not_tick(signed_in: SignedIn, annotator: Membership) -> None:
+    """In an hour what is said of it changes eight times, without a number of seconds and without a live region."""
+    open_batch(annotator.project, n_hits=1, time_limit_minutes=60)
+    page = stopped(signed_in(annotator.user), annotator)
+    shown = page.locator("[data-due-text]")
+    said = []
+    for _ in range(240):
+        page.clock.run_for(15_000)
+        said.append(shown.inner_text())
+    changes = [words for words, before in zip(said[1:], said, strict=False) if words != before]
+    assert changes == [
+        *(f"{n} min left" for n in (40, 30, 20, 15, 10, 5)),
+        "A few minutes left",
+        "Time is up. You can still submit.",
+    ]
+    assert shown.evaluate("each => each.closest('[aria-live], [role=status], [role=alert], [role=timer]')") is None
+
+
+@pytest.mark.parametrize(("zone", "shift"), [("UTC", 0), ("Asia/Kathmandu", 5 * 60 + 45)])
+def test_the_time_is_said_in_the_readers_own_zone_and_in_utc(
+    signed_in: SignedIn, annotator: Membership, zone: str, shift: int
+) -> None:
+    open_batch(annotator.project, n_hits=1)
+    page = signed_in(annotator.user, timezone_id=zone)
+    start(page, annotator.project)
+    page.locator(".rate-due summary").click()
+    due_at = Assignment.objects.get().due_at
+    assert due_at is not None
+    said = page.locator(".rate-due-more")
+    expect(said).to_contain_text(f"{due_at:%H:%M} UTC")
+    expect(said).to_contain_text(f"{due_at + timedelta(minutes=shift):%H:%M}")
+
+
+def test_more_time_is_asked_for_at_the_time_once(signed_in: SignedIn, annotator: Membership) -> None:
+    open_batch(annotator.project, n_hits=1)
+    page = signed_in(annotator.user, viewport=PHONE)
+    start(page, annotator.project)
+    page.locator(".rate-due summary").click()
+    expect(page.locator(".rate-due-more")).to_contain_text("After that you can still submit.")
+    page.get_by_role("button", name="Give me the whole time again").click()
+    expect(page.locator(".message")).to_contain_text("You have the whole time again.")
+    page.locator(".rate-due summary").click()
+    expect(page.locator(".rate-due-more")).to_contain_text("You have had the extra time.")
+    assert Assignment.objects.get().extended_at is not None

@@ -1,6 +1,13 @@
 // Time: the server's clock by this page, active seconds per item, and what is left of the time limit.
 const IDLE_MS = 60_000;
 const TICK_MS = 1000;
+const WORDS = {
+  over: "Time is up. You can still submit.",
+  few: "A few minutes left",
+  minutes: (n) => `${n} min left`,
+  hours: (n) => `${n} h left`,
+  days: (n) => `${n} days left`,
+};
 
 export function serverClock(serverNow) {
   const origin = performance.now();
@@ -53,19 +60,21 @@ function isInView() {
   return document.visibilityState === "visible";
 }
 
-export function startDue(element, dueAt, now, over = "Time is up. You can still submit.") {
+// Said in coarse steps and rounded down: nothing ticks, and nobody has less time than it says.
+export function startDue(element, dueAt, now, over = WORDS.over) {
   const show = () => {
     const minutes = Math.floor((dueAt - now()) / 60_000);
-    element.classList.toggle("is-short", minutes < 5);
-    element.textContent = minutes < 0 ? over : sayLeft(minutes);
+    const said = minutes < 0 ? over : sayLeft(minutes);
+    element.closest(".rate-due").classList.toggle("is-short", minutes < 10);
+    if (element.textContent !== said) element.textContent = said;
   };
   show();
   setInterval(show, 10_000);
 }
 
 function sayLeft(minutes) {
-  if (minutes < 1) return "Less than a minute left";
-  if (minutes < 120) return `${minutes} min left`;
-  if (minutes < 2880) return `${Math.floor(minutes / 60)} h left`;
-  return `${Math.floor(minutes / 1440)} days left`;
+  if (minutes < 5) return WORDS.few;
+  if (minutes < 120) return WORDS.minutes(minutes - (minutes % (minutes < 20 ? 5 : 10)));
+  if (minutes < 2880) return WORDS.hours(Math.floor(minutes / 60));
+  return WORDS.days(Math.floor(minutes / 1440));
 }

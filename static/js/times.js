@@ -1,0 +1,22 @@
+// Times in the reader's own time zone, with what the server said (UTC) behind them.
+const { lang } = document.documentElement;
+const HERE = new Intl.DateTimeFormat(!lang || lang === "en" ? "en-GB" : lang, {
+  day: "numeric",
+  month: "short",
+  hour: "2-digit",
+  minute: "2-digit",
+  hourCycle: "h23",
+});
+
+export function startTimes() {
+  for (const time of document.querySelectorAll("time[data-local]")) {
+    const at = new Date(time.dateTime);
+    if (Number.isNaN(at.getTime()) || at.getTimezoneOffset() === 0) continue;
+    time.textContent = `${HERE.format(at)} (${sayUtc(at, time.textContent)})`;
+  }
+}
+
+// The hour is enough where it is the same day here and there.
+function sayUtc(at, said) {
+  return at.getDate() === at.getUTCDate() ? `${at.toISOString().slice(11, 16)} UTC` : said;
+}
