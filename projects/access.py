@@ -17,6 +17,7 @@ from django.core.exceptions import ImproperlyConfigured, PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
 from django.shortcuts import render
 
+from projects import languages
 from projects.models import Membership, Project, User
 from projects.prepared import Columns, fetch_one
 
@@ -51,6 +52,11 @@ class Policy:
     right: Right | None = None
     answers_json: bool = False
     has_farewell: bool = False
+
+    @property
+    def is_translated(self) -> bool:
+        """Whether annotators come here: their pages are given in their language."""
+        return self.name in ("public", "signed in") or self.right in (Right.MEMBER, Right.WORK)
 
 
 class SignedInRequest(HttpRequest):
@@ -101,6 +107,8 @@ def requires(right: Right, *, answers_json: bool = False, farewell: Farewell | N
     typed while they still had it must not be lost. Where it has nothing to say the door is closed as ever.
     """
 
+    policy = Policy(right.value, right, answers_json, has_farewell=farewell is not None)
+
     def decorate(view: View) -> View:
         @wraps(view)
         def wrapped(request: ProjectRequest, slug: str, **kwargs: Any) -> HttpResponseBase:
@@ -112,9 +120,11 @@ def requires(right: Right, *, answers_json: bool = False, farewell: Farewell | N
                     raise
                 return answer
             request.project = request.membership.project
+            if policy.is_translated:
+                languages.speak(request.membership)
             return view(request, request.project, **kwargs)
 
-        return _declare(wrapped, Policy(right.value, right, answers_json, has_farewell=farewell is not None))
+        return _declare(wrapped, policy)
 
     return decorate
 
@@ -128,7 +138,7 @@ def fetch_membership(user: User, slug: str, right: Right) -> Membership:
     if values is None:
         raise Http404("No such project.")
     membership = _MEMBER.take(values)
-    membership.project = _PROJECT.take(values)
+    membership.project, membership.user = _PROJECT.take(values), user
     reason = why_refused(membership, right)
     if reason:
         raise PermissionDenied(reason)

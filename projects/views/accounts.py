@@ -5,13 +5,14 @@ from typing import Any
 from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth import login, logout, update_session_auth_hash
+from django.core.exceptions import BadRequest
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render, resolve_url
 from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods, require_POST
 
-from projects import passwords
+from projects import languages, passwords
 from projects.access import SignedInRequest, client_address, public, signed_in
 from projects.errors import Refused
 from projects.forms.accounts import AccountForm, ChangePasswordForm, NewPasswordForm, SignInForm
@@ -65,6 +66,19 @@ def account(request: SignedInRequest) -> HttpResponse:
         return redirect("projects:account")
     memberships = user.memberships.filter(project__deleted_at=None).select_related("project")
     return render(request, "projects/account_show.html", {"form": form, "memberships": memberships})
+
+
+@public
+@require_POST
+def language_choose(request: HttpRequest) -> HttpResponse:
+    language = request.POST.get("language", "")
+    if not languages.is_known(language):
+        raise BadRequest("There is no such language here.")
+    if request.user.is_authenticated:
+        User.objects.filter(pk=request.user.pk).update(language=language)
+    response = redirect(safe_next(request, resolve_url(settings.LOGIN_REDIRECT_URL)))
+    languages.remember(response, language)
+    return response
 
 
 @signed_in

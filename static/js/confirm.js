@@ -1,7 +1,8 @@
 // A question before an act that cannot be undone: <form data-confirm="…"> or <button data-confirm="…">.
 // Without JavaScript the form is simply sent.
+import { say } from "./words.js";
 
-export function ask({ title, text, yes = "Go on", no = "Cancel", danger = false }) {
+export function ask({ title, text, yes = say("go_on"), no = say("cancel"), danger = false }) {
   const dialog = document.createElement("dialog");
   const form = document.createElement("form");
   form.method = "dialog";
@@ -50,7 +51,7 @@ export function startConfirm() {
     const yes = await ask({
       title: source.dataset.confirm,
       text: source.dataset.confirmText,
-      yes: source.dataset.confirmLabel ?? submitter?.textContent.trim() ?? "Go on",
+      yes: source.dataset.confirmLabel ?? submitter?.textContent.trim() ?? say("go_on"),
       danger: source.dataset.confirmDanger !== undefined || submitter?.classList.contains("button--danger"),
     });
     if (!yes) return;

@@ -1,6 +1,7 @@
 // Signing out sends what is still only on this device first, asks if that fails, and then wipes it.
 import { ask } from "./confirm.js";
 import { kept, wipeAll } from "./keep.js";
+import { say } from "./words.js";
 
 async function sendKept() {
   let lost = 0;
@@ -25,10 +26,10 @@ export function startSignOut() {
       const yes =
         lost === 0 ||
         (await ask({
-          title: "Some answers are only on this device",
-          text: "They could not be sent just now. If you sign out, they are removed from this device.",
-          yes: "Sign out all the same",
-          no: "Stay signed in",
+          title: say("sign_out_title"),
+          text: say("sign_out_text"),
+          yes: say("sign_out_yes"),
+          no: say("sign_out_no"),
           danger: true,
         }));
       if (!yes) return;

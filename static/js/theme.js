@@ -1,5 +1,7 @@
 // The appearance: as the device says, light, or dark. A cookie, so that the server draws the page right at once.
-const NAMES = { "": "as device", light: "light", dark: "dark" };
+import { say } from "./words.js";
+
+const NAMES = { "": "theme", light: "theme_light", dark: "theme_dark" };
 const ORDER = ["", "light", "dark"];
 
 function current() {
@@ -9,7 +11,7 @@ function current() {
 
 function show(button) {
   const name = button.querySelector("[data-theme-name]");
-  if (name) name.textContent = NAMES[current()];
+  if (name) name.textContent = say(NAMES[current()]);
 }
 
 function choose(value) {

@@ -1,0 +1,138 @@
+"""Catalogues: every sentence of the interface that can be said in another language, read from templates and code.
+
+Babel reads, merges and compiles; nothing is asked of the system. The compiled catalogues are kept beside their sources,
+so that a site needs no step of its own to speak.
+"""
+
+import io
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+
+from babel.messages import Catalog, Message, mofile, pofile
+from babel.messages.extract import extract
+from django.conf import settings
+from django.utils.translation.template import templatize
+
+KEYWORDS = {
+    **dict.fromkeys(("_", "gettext", "gettext_lazy", "gettext_noop"), None),
+    **dict.fromkeys(("ngettext", "ngettext_lazy", "counted"), (1, 2)),
+    **dict.fromkeys(("pgettext", "pgettext_lazy"), ((1, "c"), 2)),
+    **dict.fromkeys(("npgettext", "npgettext_lazy"), ((1, "c"), 2, 3)),
+}
+APPS = ("annotate", "config", "demo", "measures", "projects", "results")
+EPOCH = datetime(2026, 1, 1, tzinfo=UTC)
+"""A catalogue bears no time of its making: the same sentences are the same bytes."""
+
+
+def read_sources() -> Catalog:
+    """Every sentence of templates and code, with the files that it stands in."""
+    catalog = _new_catalog()
+    for path in _source_files():
+        source = path.read_text(encoding="utf-8")
+        if path.suffix == ".html":
+            source = "\n".join(line.strip() for line in templatize(source, origin=str(path)).splitlines())
+        where = str(path.relative_to(settings.BASE_DIR))
+        for _, message, comments, context in extract("python", io.BytesIO(source.encode()), KEYWORDS, ["Translators:"]):
+            catalog.add(message, None, [(where, None)], auto_comments=comments, context=context)  # type: ignore[list-item]
+    return catalog
+
+
+def read_catalogue(language: str) -> Catalog:
+    path = _folder(language) / "django.po"
+    if not path.exists():
+        return _new_catalog(language)
+    with path.open("rb") as file:
+        return pofile.read_po(file, locale=language, abort_invalid=True)
+
+
+def merged(language: str, sources: Catalog) -> Catalog:
+    """The sentences of the sources, each with its translation; no guess is made of what a new sentence means."""
+    known, catalog = read_catalogue(language), _new_catalog(language)
+    for message in sources:
+        if not message.id:
+            continue
+        said = known.get(message.id, message.context)
+        forms = said.string if said is not None and is_said(said, catalog.num_plurals) else None
+        catalog.add(
+            message.id,
+            forms or (("",) * catalog.num_plurals if message.pluralizable else ""),
+            message.locations,
+            message.flags,
+            message.auto_comments,
+            said.user_comments if said is not None else (),
+            context=message.context,
+        )
+    return catalog
+
+
+def as_po(catalog: Catalog) -> bytes:
+    written = io.BytesIO()
+    pofile.write_po(written, catalog, width=120, sort_by_file=False, sort_output=True, include_lineno=False)
+    return written.getvalue()
+
+
+def as_mo(catalog: Catalog) -> bytes:
+    written = io.BytesIO()
+    mofile.write_mo(written, catalog)
+    return written.getvalue()
+
+
+def write(language: str, catalog: Catalog) -> None:
+    folder = _folder(language)
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "django.po").write_bytes(as_po(catalog))
+    (folder / "django.mo").write_bytes(as_mo(catalog))
+
+
+def is_up_to_date(language: str, sources: Catalog) -> bool:
+    """Whether both files are what the sources and the translations make."""
+    folder, catalog = _folder(language), merged(language, sources)
+    return _read(folder / "django.po") == as_po(catalog) and _read(folder / "django.mo") == as_mo(catalog)
+
+
+def translated_languages() -> list[str]:
+    return [code for code, _ in settings.LANGUAGES if code != settings.LANGUAGE_CODE]
+
+
+def missing(catalog: Catalog) -> list[str]:
+    """The sentences that have no translation, or lack one of the language's forms."""
+    return [str(message.id) for message in catalog if message.id and not is_said(message, catalog.num_plurals)]
+
+
+def is_said(message: Message, n_forms: int) -> bool:
+    if not message.pluralizable:
+        return bool(message.string)
+    forms = message.string or ()
+    return len(forms) == n_forms and all(forms)
+
+
+def _new_catalog(language: str | None = None) -> Catalog:
+    """An empty catalogue, with none of the headings that name people and times."""
+    return Catalog(
+        locale=language,
+        project="Concord",
+        version="1",
+        header_comment="# The sentences of Concord's interface.",
+        last_translator="Concord",
+        language_team="Concord",
+        msgid_bugs_address="-",
+        creation_date=EPOCH,
+        revision_date=EPOCH,
+        fuzzy=False,
+    )
+
+
+def _source_files() -> Iterator[Path]:
+    base: Path = settings.BASE_DIR
+    yield from sorted((base / "templates").rglob("*.html"))
+    for app in APPS:
+        yield from sorted(path for path in (base / app).rglob("*.py") if "migrations" not in path.parts)
+
+
+def _folder(language: str) -> Path:
+    return Path(settings.LOCALE_PATHS[0]) / language / "LC_MESSAGES"
+
+
+def _read(path: Path) -> bytes:
+    return path.read_bytes() if path.exists() else b""

@@ -1,0 +1,22 @@
+"""The words that scripts say, and the languages that there are."""
+
+from django import template
+from django.conf import settings
+from django.utils.html import json_script
+from django.utils.safestring import SafeString
+
+from projects import words
+
+register = template.Library()
+
+
+@register.simple_tag
+def site_words() -> SafeString:
+    """What the scripts of every page say, in the language of the page."""
+    return json_script(words.of_site(), "site-words")
+
+
+@register.simple_tag
+def languages() -> list[tuple[str, str]]:
+    """Each language by its code, with the name that it gives itself."""
+    return list(settings.LANGUAGES)

@@ -1,0 +1,30 @@
+"""The words that the scripts of every page say: they come with the page, in its language."""
+
+from functools import lru_cache
+
+from django.utils.translation import gettext as _
+from django.utils.translation import pgettext
+
+from projects.languages import spoken
+
+Words = dict[str, str | dict[str, str]]
+"""A sentence by its key, or its forms by the number that it speaks of. What stands in {braces} is put in."""
+
+
+def of_site() -> Words:
+    return _of_site(spoken())
+
+
+@lru_cache(maxsize=16)
+def _of_site(language: str) -> Words:
+    return {
+        "go_on": _("Go on"),
+        "cancel": _("Cancel"),
+        "theme": pgettext("appearance", "as device"),
+        "theme_light": pgettext("appearance", "light"),
+        "theme_dark": pgettext("appearance", "dark"),
+        "sign_out_title": _("Some answers are only on this device"),
+        "sign_out_text": _("They could not be sent just now. If you sign out, they are removed from this device."),
+        "sign_out_yes": _("Sign out all the same"),
+        "sign_out_no": _("Stay signed in"),
+    }

@@ -1,0 +1,97 @@
+"""The language that a page is given in: what somebody chose, the project's, or what the browser asks for."""
+
+import json
+import re
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+from django.utils import translation
+
+from projects import languages, words
+from projects.models import Membership, User
+from tests.people import SignIn
+
+pytestmark = pytest.mark.django_db
+
+
+def language_of(client: Client, path: str, **headers: str) -> tuple[str, str]:
+    """The language of a page by its first tag, and its direction."""
+    response = client.get(path, headers=headers)
+    assert response.status_code == 200
+    found = re.search(r'<html lang="([a-z-]+)"(?: dir="(rtl)")?', response.content.decode())
+    assert found is not None
+    assert response["Content-Language"] == found[1]
+    return found[1], found[2] or "ltr"
+
+
+def choose(client: Client, language: str, **data: str) -> int:
+    return client.post(reverse("projects:language"), {"language": language, **data}).status_code
+
+
+def test_without_a_choice_the_browser_is_asked(client: Client) -> None:
+    sign_in = reverse("projects:sign-in")
+    assert language_of(client, sign_in) == ("en", "ltr")
+    assert language_of(client, sign_in, accept_language="de-AT,de;q=0.9") == ("de", "ltr")
+    assert language_of(client, sign_in, accept_language="ar") == ("ar", "rtl")
+    assert language_of(client, sign_in, accept_language="fr, tlh;q=0.5") == ("en", "ltr")
+
+
+def test_a_project_has_a_language_and_an_annotator_chooses_another(annotator: Membership, client_of: SignIn) -> None:
+    client, project = client_of(annotator), annotator.project
+    desk = reverse("annotate:project-desk", args=[project.slug])
+    assert language_of(client, desk, accept_language="de") == ("en", "ltr")
+    project.language = "ar"
+    project.save(update_fields=["language"])
+    assert language_of(client, desk) == ("ar", "rtl")
+    assert choose(client, "de") == 302
+    assert language_of(client, desk) == ("de", "ltr")
+    assert User.objects.get(memberships=annotator).language == "de"
+
+
+def test_the_choice_stays_on_the_device_after_signing_out(annotator: Membership, client_of: SignIn) -> None:
+    client = client_of(annotator)
+    choose(client, "ar")
+    client.post(reverse("projects:sign-out"))
+    assert language_of(client, reverse("projects:sign-in")) == ("ar", "rtl")
+
+
+def test_pages_of_researchers_and_managers_are_in_english(owner: Membership, client_of: SignIn) -> None:
+    client = client_of(owner)
+    choose(client, "ar")
+    slug = owner.project.slug
+    assert language_of(client, reverse("projects:project-settings", args=[slug])) == ("en", "ltr")
+    assert language_of(client, reverse("annotate:desk")) == ("ar", "rtl")
+    assert language_of(client, reverse("projects:project-settings", args=[slug])) == ("en", "ltr")
+
+
+@pytest.mark.parametrize("wrong", ["", "fr", "de-DE", "../de", "x" * 10_000])
+def test_a_language_that_is_not_offered_is_refused(annotator: Membership, client_of: SignIn, wrong: str) -> None:
+    assert choose(client_of(annotator), wrong) == 400
+    assert User.objects.get(memberships=annotator).language == ""
+
+
+@pytest.mark.parametrize("target", ["//evil.example", "https://evil.example/", "\\evil", "/%0d%0aevil"])
+def test_the_way_back_stays_on_this_site(client: Client, target: str) -> None:
+    response = client.post(reverse("projects:language"), {"language": "de", "next": target})
+    assert response.headers["Location"] == reverse("annotate:desk")
+
+
+def test_one_request_leaves_no_language_to_the_next(client: Client) -> None:
+    before = translation.get_language()
+    client.get(reverse("projects:sign-in"), headers={"accept-language": "ar"})
+    assert translation.get_language() == before
+
+
+def test_a_sentence_with_a_number_comes_in_each_form_of_the_language() -> None:
+    with translation.override("en"):
+        assert languages.counted("One HIT", "{n} HITs") == {"one": "One HIT", "other": "{n} HITs"}
+    with translation.override("ar"):
+        assert set(languages.counted("One HIT", "{n} HITs")) == {"zero", "one", "two", "few", "many", "other"}
+
+
+def test_every_page_brings_the_words_of_its_scripts(client: Client) -> None:
+    page = client.get(reverse("projects:sign-in")).content.decode()
+    found = re.search(r'<script id="site-words" type="application/json">(.+?)</script>', page)
+    assert found is not None
+    assert json.loads(found[1]) == words.of_site()
