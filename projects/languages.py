@@ -42,14 +42,21 @@ class LanguageMiddleware:
             translation.activate(settings.LANGUAGE_CODE)
             return
         request.offers_languages = True  # type: ignore[attr-defined]
-        if policy.name != "public" and isinstance(request.user, User) and request.user.language:
-            translation.activate(request.user.language)
+        if policy.name != "public" and isinstance(request.user, User):
+            _turn_to(request.user.language)
 
 
 def speak(membership: Membership) -> None:
     """Turn to the language that a member reads the project's pages in."""
-    chosen = membership.user.language if membership.user else ""
-    translation.activate(chosen or membership.project.language)
+    _turn_to(membership.project.language)
+    if membership.user:
+        _turn_to(membership.user.language)
+
+
+def _turn_to(language: str) -> None:
+    """Speak a language that is offered; one that no longer is changes nothing."""
+    if is_known(language):
+        translation.activate(language)
 
 
 def spoken() -> str:

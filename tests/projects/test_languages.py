@@ -9,7 +9,7 @@ from django.urls import reverse
 from django.utils import translation
 
 from projects import languages, words
-from projects.models import Membership, User
+from projects.models import Membership, Project, User
 from tests.people import SignIn
 
 pytestmark = pytest.mark.django_db
@@ -95,3 +95,12 @@ def test_every_page_brings_the_words_of_its_scripts(client: Client) -> None:
     found = re.search(r'<script id="site-words" type="application/json">(.+?)</script>', page)
     assert found is not None
     assert json.loads(found[1]) == words.of_site()
+
+
+def test_a_language_that_is_no_longer_offered_is_passed_over(annotator: Membership, client_of: SignIn) -> None:
+    User.objects.filter(memberships=annotator).update(language="tlh")
+    Project.objects.filter(pk=annotator.project_id).update(language="de")
+    desk = reverse("annotate:project-desk", args=[annotator.project.slug])
+    assert language_of(client_of(annotator), desk) == ("de", "ltr")
+    Project.objects.filter(pk=annotator.project_id).update(language="tlh")
+    assert language_of(client_of(annotator), desk) == ("en", "ltr")
