@@ -12,7 +12,7 @@ from django.shortcuts import render
 from annotate import drafts, judging
 from annotate.forms.rating import Sent, read_rating
 from annotate.models import Assignment, Judgment, Remark
-from annotate.views.rating import ShownItem, shown_items
+from annotate.views.reading import ShownItem, shown_items
 from measures.rubric import say_number
 from projects.access import SignedInRequest
 from projects.errors import Refused

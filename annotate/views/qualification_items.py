@@ -91,7 +91,7 @@ def item_preview(request: ProjectRequest, project: Project, pk: int) -> HttpResp
         "due_at_ms": None,
         "errors": {},
         "urls": {**site_urls(project.slug), "desk": reverse("annotate:qualification-test", args=[project.slug])},
-        **shown_sheet([item], criteria_of(item.test.rubric), filled_from_draft({})),
+        **shown_sheet(project, [item], criteria_of(item.test.rubric), filled_from_draft({})),
     }
     return render(request, "annotate/hit_rate.html", context)
 
@@ -192,4 +192,4 @@ def _preview(test: QualificationTest, form: ItemForm, item: QualificationItem | 
         passage_title=typed.get("passage_title", ""),
         passage_text=typed.get("passage_text", ""),
     )
-    return shown_sheet([shown], criteria_of(test.rubric), filled_from_draft({}))  # type: ignore[list-item]
+    return shown_sheet(test.project, [shown], criteria_of(test.rubric), filled_from_draft({}))  # type: ignore[list-item]

@@ -3,9 +3,8 @@
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from itertools import groupby
-from typing import Any, NamedTuple
+from typing import Any
 
-from django.db import connection
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.template.loader import render_to_string
@@ -16,37 +15,12 @@ from django.utils.safestring import SafeString
 from annotate.drafts import PASSED
 from annotate.forms.rating import Sent
 from annotate.models import Assignment, Batch, Draft, Hit
+from annotate.views.reading import question_on_page, references_of, say_opinion, shown_items
 from projects.models import Passage, Project
-from projects.prepared import prepared
 from projects.rubrics import CriterionOnPage, criteria_of, frozen_criteria
 
 NAME = "name-of-the-field"
 """Stands for a field's name in a row of buttons until its item is known."""
-
-
-_ITEMS = """
-SELECT i.id, i.question_id, q.text, q.span, coalesce(i.shown_text, c.text)
-FROM unnest(%(layout)s::bigint[]) WITH ORDINALITY AS shown (id, place)
-JOIN annotate_item i ON i.id = shown.id
-JOIN projects_question q ON q.id = i.question_id
-LEFT JOIN projects_candidate c ON c.id = i.candidate_id
-ORDER BY shown.place
-"""
-
-_REFERENCES = """
-SELECT question_id, text, opinion FROM projects_reference WHERE question_id = ANY(%(questions)s::bigint[])
-ORDER BY question_id, position
-"""
-
-
-class ShownItem(NamedTuple):
-    """An item as the page shows it."""
-
-    id: int
-    question_id: int
-    question: str
-    span: str
-    text: str
 
 
 def render_assignment(
@@ -78,6 +52,7 @@ def render_assignment(
             "instructions": f"{site_urls(project.slug)['instructions']}?hit={assignment.uuid}",
         },
         **_shown(
+            project,
             assignment.hit.passage,
             assignment.layout,
             frozen_criteria(batch.rubric_id),
@@ -106,7 +81,7 @@ def render_preview(request: HttpRequest, project: Project, hit: Hit) -> HttpResp
             **site_urls(project.slug),
             "desk": reverse("annotate:hit-show", args=[project.slug, batch.number, hit.number]),
         },
-        **_shown(hit.passage, layout, criteria_of(batch.rubric), filled_from_draft({}), {}),
+        **_shown(project, hit.passage, layout, criteria_of(batch.rubric), filled_from_draft({}), {}),
     }
     return render(request, "annotate/hit_rate.html", context)
 
@@ -119,23 +94,8 @@ def _place_alone(assignment: Assignment, draft: Draft | None) -> int | None:
     return min(passed, len(assignment.layout) - 1)
 
 
-def shown_items(layout: Sequence[int]) -> list[ShownItem]:
-    """The items of a layout in shown order: question and text, nothing that tells where the text comes from."""
-    with connection.cursor() as cursor:
-        prepared(_ITEMS).execute(cursor, {"layout": list(layout)})
-        return [ShownItem(*row) for row in cursor.fetchall()]
-
-
-def _references(question_ids: set[int]) -> dict[int, list[dict[str, str]]]:
-    references: dict[int, list[dict[str, str]]] = {}
-    with connection.cursor() as cursor:
-        prepared(_REFERENCES).execute(cursor, {"questions": list(question_ids)})
-        for question_id, text, opinion in cursor.fetchall():
-            references.setdefault(question_id, []).append({"text": text, "opinion": opinion})
-    return references
-
-
 def _shown(
+    project: Project,
     passage: Passage,
     layout: Sequence[int],
     criteria: Sequence[CriterionOnPage],
@@ -145,17 +105,21 @@ def _shown(
     alone: int | None = None,
 ) -> dict[str, Any]:
     """The passage with its items by question, or with the one item that is shown alone."""
-    items = shown_items(layout if alone is None else layout[alone : alone + 1])
-    references = _references({item.question_id for item in items})
+    here = layout if alone is None else layout[alone : alone + 1]
+    items = shown_items(here, with_opinions=project.shows_candidate_opinion)
+    references = references_of({item.question_id for item in items}, project)
     groups = []
     for question_id, run in groupby(enumerate(items, alone or 0), key=lambda pair: pair[1].question_id):
         pairs = list(run)
         first = pairs[0][1]
         groups.append(
             {
-                "question": {"text": first.question, "span": first.span},
+                "question": question_on_page(first, passage, project),
                 "references": references.get(question_id, []),
-                "items": [item_on_page(place, item.text, criteria, filled, errors) for place, item in pairs],
+                "items": [
+                    item_on_page(place, item.text, criteria, filled, errors, say_opinion(item.opinion))
+                    for place, item in pairs
+                ],
             }
         )
     n_answered = sum(
@@ -180,6 +144,7 @@ def item_on_page(
     criteria: Sequence[CriterionOnPage],
     filled: dict[str, dict[int, Any]],
     errors: Mapping[int, str],
+    opinion: str = "",
 ) -> dict[str, Any]:
     values = filled["answers"].get(place, {})
     comment, cannot = filled["comments"].get(place, ""), filled["cannot"].get(place, "")
@@ -188,6 +153,7 @@ def item_on_page(
         "place": SafeString(place),  # as text: the template would format a number each of ten times
         "number": SafeString(place + 1),
         "candidate_text": text,
+        "opinion": opinion,
         "answers": [_answer(place, criterion, values.get(criterion.key, "")) for criterion in criteria],
         "cannot_judge": cannot,
         "foot": _foot(place, comment, cannot, flag) if comment or cannot or flag else _empty_foot(place),

@@ -19,11 +19,11 @@ from annotate.models import Judgment, Remark, Review
 from annotate.reviewing import Verdict
 from annotate.views.lists import page_of, read_text, read_word
 from annotate.views.quality import UNPROCESSABLE
-from annotate.views.rating import ShownItem, shown_items
+from annotate.views.reading import question_on_page, references_of, say_opinion, shown_items
 from measures.rubric import say_number
 from projects.access import ProjectRequest, Right, requires
 from projects.errors import Refused
-from projects.models import Project, Reference
+from projects.models import Project
 from projects.rubrics import frozen_criteria
 from projects.snapshots import snapshot
 
@@ -70,8 +70,8 @@ def review_show(request: ProjectRequest, project: Project, pk: int) -> HttpRespo
     if request.method == "POST":
         return _rate(request, project, review)
     if review.state == Review.State.WAITING:
-        return _render_blind(request, review, Sent(values={}), {})
-    return _render_sides(request, review, {})
+        return _render_blind(request, project, review, Sent(values={}), {})
+    return _render_sides(request, project, review, {})
 
 
 def _rate(request: ProjectRequest, project: Project, review: Review) -> HttpResponse:
@@ -79,7 +79,7 @@ def _rate(request: ProjectRequest, project: Project, review: Review) -> HttpResp
     try:
         reviewing.rate(review=review, reviewer=request.membership, sent=sent)
     except judging.Incomplete as refusal:
-        return _render_blind(request, review, sent, refusal.errors)
+        return _render_blind(request, project, review, sent, refusal.errors)
     except Refused as refusal:
         messages.error(request, refusal.message)
     return redirect("annotate:review-show", project.slug, review.pk)
@@ -97,7 +97,7 @@ def review_judge(request: ProjectRequest, project: Project, pk: int) -> HttpResp
         if review.state != Review.State.RATED or reviewing.why_not_review(review, request.membership):
             messages.error(request, refusal.message)
             return redirect("annotate:review-list", project.slug)
-        return _render_sides(request, review, verdicts, error=refusal.message)
+        return _render_sides(request, project, review, verdicts, error=refusal.message)
     messages.success(request, "The review is stored. It enters the annotator’s figures at the next check.")
     following = _reviews(project).filter(state=Review.State.WAITING).exclude(assignment__annotator=request.membership)
     if "next" in request.POST and (found := following.order_by("pk").first()):
@@ -112,10 +112,13 @@ def _reviews(project: Project) -> Any:
     )
 
 
-def _render_blind(request: ProjectRequest, review: Review, sent: Sent, errors: Mapping[int, str]) -> HttpResponse:
-    items = shown_items(review.assignment.layout)
+def _render_blind(
+    request: ProjectRequest, project: Project, review: Review, sent: Sent, errors: Mapping[int, str]
+) -> HttpResponse:
+    items = shown_items(review.assignment.layout, with_opinions=project.shows_candidate_opinion)
+    passage = review.assignment.hit.passage
     criteria = frozen_criteria(review.assignment.hit.batch.rubric_id)
-    references = _references(items)
+    references = references_of({item.question_id for item in items}, project)
     groups = []
     for question_id, run in groupby(enumerate(items), key=lambda pair: pair[1].question_id):
         pairs = list(run)
@@ -123,6 +126,7 @@ def _render_blind(request: ProjectRequest, review: Review, sent: Sent, errors: M
             {
                 "place": place,
                 "text": item.text,
+                "opinion": say_opinion(item.opinion),
                 "error": errors.get(place, ""),
                 "cannot": sent.cannot.get(place, ""),
                 "answers": [
@@ -132,12 +136,11 @@ def _render_blind(request: ProjectRequest, review: Review, sent: Sent, errors: M
             }
             for place, item in pairs
         ]
-        question = pairs[0][1]
-        shown = {"text": question.question, "span": question.span, "references": references.get(question_id, [])}
-        groups.append({**shown, "items": rows})
+        question = question_on_page(pairs[0][1], passage, project)
+        groups.append({"question": question, "references": references.get(question_id, []), "items": rows})
     context = {
         "review": review,
-        "passage": review.assignment.hit.passage,
+        "passage": passage,
         "groups": groups,
         "criteria": criteria,
         "n_items": len(items),
@@ -147,12 +150,13 @@ def _render_blind(request: ProjectRequest, review: Review, sent: Sent, errors: M
 
 
 def _render_sides(
-    request: ProjectRequest, review: Review, verdicts: Mapping[int, Verdict], *, error: str = ""
+    request: ProjectRequest, project: Project, review: Review, verdicts: Mapping[int, Verdict], *, error: str = ""
 ) -> HttpResponse:
-    items = shown_items(review.assignment.layout)
+    items = shown_items(review.assignment.layout, with_opinions=project.shows_candidate_opinion)
+    passage = review.assignment.hit.passage
     given = {verdict.item_id: Verdict(verdict.is_poor, verdict.note) for verdict in review.verdicts.all()}
     own, remarks = _answers_of(review), _remarks_of(review)
-    references = _references(items)
+    references = references_of({item.question_id for item in items}, project)
     rows = []
     for place, item in enumerate(items):
         theirs = (review.answers or {}).get(str(item.id), {})
@@ -160,6 +164,8 @@ def _render_sides(
             {
                 "place": place,
                 "item": item,
+                "question": question_on_page(item, passage, project),
+                "opinion": say_opinion(item.opinion),
                 "references": references.get(item.question_id, []),
                 "remark": remarks.get(item.id),
                 "verdict": given.get(item.id) or verdicts.get(place),
@@ -172,7 +178,7 @@ def _render_sides(
     context = {
         "review": review,
         "rows": rows,
-        "passage": review.assignment.hit.passage,
+        "passage": passage,
         "error": error,
         "is_done": review.state == Review.State.DONE,
         "n_poor": sum(verdict.is_poor for verdict in given.values()),
@@ -187,14 +193,6 @@ def _answers_of(review: Review) -> dict[tuple[int, int], float | None]:
 
 def _remarks_of(review: Review) -> dict[int, Remark]:
     return {remark.item_id: remark for remark in Remark.objects.filter(assignment=review.assignment)}
-
-
-def _references(items: list[ShownItem]) -> dict[int, list[str]]:
-    references: dict[int, list[str]] = {}
-    found = Reference.objects.filter(question__in={item.question_id for item in items}).order_by("question", "position")
-    for question, text in found.values_list("question", "text"):
-        references.setdefault(question, []).append(text)
-    return references
 
 
 def _pair(own: float | None, theirs: float | None) -> tuple[str, str, bool]:

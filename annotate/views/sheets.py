@@ -14,7 +14,8 @@ from annotate.forms.rating import Sent
 from annotate.models import Attempt, QualificationItem
 from annotate.qualifying.sheets import Sheet, sheets_of
 from annotate.views.rating import filled_from_draft, filled_from_sent, item_on_page, milliseconds, site_urls
-from projects.models import Project
+from annotate.views.reading import kind_on_page, reference_on_page, say_opinion
+from projects.models import Candidate, Project
 from projects.rubrics import CriterionOnPage, frozen_criteria
 
 
@@ -54,13 +55,16 @@ def render_sheet(
             "draft": reverse("annotate:attempt-draft", args=[project.slug, attempt.uuid, sheet.number]),
             "previous": f"{show}?page={sheet.number - 1}" if sheet.number > 1 else "",
         },
-        **shown_sheet(sheet.items, criteria, filled_from_sent(sent) if sent else filled_from_draft(stored), errors),
+        **shown_sheet(
+            project, sheet.items, criteria, filled_from_sent(sent) if sent else filled_from_draft(stored), errors
+        ),
     }
     status = status or (HTTPStatus.UNPROCESSABLE_ENTITY if errors else HTTPStatus.OK)
     return render(request, "annotate/qualification_attempt.html", context, status=status)
 
 
 def shown_sheet(
+    project: Project,
     items: Sequence[QualificationItem],
     criteria: Sequence[CriterionOnPage],
     filled: dict[str, dict[int, Any]],
@@ -68,10 +72,16 @@ def shown_sheet(
 ) -> dict[str, Any]:
     """The items of one passage as the rating page's parts show them; nothing of what is known to be right."""
     groups: list[dict[str, Any]] = []
+    candidates = _candidates_of(items, project)
     for place, item in enumerate(items):
+        candidate = candidates.get(getattr(item, "candidate_id", None))
         if not groups or groups[-1]["question"]["text"] != item.question:
-            groups.append({"question": {"text": item.question}, "references": item.references, "items": []})
-        groups[-1]["items"].append(item_on_page(place, item.answer, criteria, filled, errors or {}))
+            references = [reference_on_page(each["text"], each.get("opinion", ""), project) for each in item.references]
+            question = {"text": item.question, **_kind_of(item, candidate, project)}
+            groups.append({"question": question, "references": references, "items": []})
+        opinion = candidate.opinion if candidate and candidate.text == item.answer else ""
+        opinion = say_opinion(opinion) if project.shows_candidate_opinion else ""
+        groups[-1]["items"].append(item_on_page(place, item.answer, criteria, filled, errors or {}, opinion))
     n_answered = sum(
         bool(filled["cannot"].get(place)) or len(filled["answers"].get(place, {})) == len(criteria)
         for place in range(len(items))
@@ -84,6 +94,20 @@ def shown_sheet(
         "n_items": len(items),
         "n_answered": n_answered,
     }
+
+
+def _candidates_of(items: Sequence[QualificationItem], project: Project) -> dict[int | None, Candidate]:
+    """The candidates that items were made of, where something of them is shown beside their texts."""
+    if not (project.shows_question_type or project.shows_entities or project.shows_candidate_opinion):
+        return {}
+    ids: set[int] = {getattr(item, "candidate_id", None) or 0 for item in items} - {0}
+    return {each.pk: each for each in Candidate.objects.filter(pk__in=ids).select_related("question")} if ids else {}
+
+
+def _kind_of(item: QualificationItem, candidate: Candidate | None, project: Project) -> dict[str, Any]:
+    if candidate is None or candidate.question.text != item.question:
+        return {}
+    return kind_on_page(candidate.question.type, candidate.question.entities, project)
 
 
 def render_closed(

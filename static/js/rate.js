@@ -3,12 +3,12 @@ import { keyOf } from "./keep.js";
 import { ActiveTime, serverClock, startDue } from "./rate/clock.js";
 import { Drafts } from "./rate/drafts.js";
 import { startKeys } from "./rate/keys.js";
-import { lightSpan, startPassage } from "./rate/passage.js";
+import { startPassage } from "./rate/passage.js";
 import { Sheet, radioFor, show, showMissing, valueOf } from "./rate/sheet.js";
 
 const root = document.getElementById("rate");
 const form = document.getElementById("rating");
-const passage = root.querySelector("[data-passage]");
+const passage = startPassage(root);
 const data = root.dataset;
 const isPreview = "preview" in data;
 const isAlone = "alone" in data; // one item at a time, no looking back
@@ -87,7 +87,7 @@ function makeCurrent(slot) {
   slot.element.classList.add("is-current");
   time.moveTo(slot.item.place);
   const question = slot.item.element.closest(".question");
-  if (question !== before) lightSpan(passage, question.dataset.span);
+  if (question !== before) passage.lightSpan(question.dataset.span);
 }
 
 function goTo(slot) {
@@ -207,7 +207,6 @@ async function send() {
 // --- starting
 
 function start() {
-  startPassage(passage);
   for (const box of root.querySelectorAll(".candidate, .question-head")) {
     if (box.scrollHeight > box.clientHeight + 1) box.tabIndex = 0;
   }
@@ -252,6 +251,8 @@ function startKeysHere() {
       comment: () => open("comment"),
       cannot: () => open("cannot"),
       flag: () => current.item.flag.click(),
+      find: () => passage.find(),
+      toSpan: () => passage.toSpan(),
     },
   });
 }

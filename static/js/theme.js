@@ -14,11 +14,16 @@ function show(button) {
   if (name) name.textContent = say(NAMES[current()]);
 }
 
+// For a year, on this device; an empty value forgets.
+export function remember(name, value) {
+  const secure = location.protocol === "https:" ? "; Secure" : "";
+  document.cookie = `${name}=${value}; Path=/; SameSite=Lax; Max-Age=${value ? 31536000 : 0}${secure}`;
+}
+
 function choose(value) {
   if (value) document.documentElement.dataset.theme = value;
   else delete document.documentElement.dataset.theme;
-  const secure = location.protocol === "https:" ? "; Secure" : "";
-  document.cookie = `theme=${value}; Path=/; SameSite=Lax; Max-Age=${value ? 31536000 : 0}${secure}`;
+  remember("theme", value);
 }
 
 export function startTheme() {

@@ -14,3 +14,13 @@ def start(page: Page, project: Project) -> None:
 def wait_for_keys(page: Page) -> None:
     """The page's script has begun: one item is current."""
     expect(page.locator(".item.is-current")).to_have_count(1)
+
+
+def lit(page: Page, name: str) -> list[str]:
+    """The words of the passage that are highlighted under this name."""
+    found: list[str] = page.evaluate(
+        """(name) => [...(CSS.highlights.get(name) ?? [])]
+          .map((each) => each.startContainer.data.slice(each.startOffset, each.endOffset))""",
+        name,
+    )
+    return found

@@ -10,7 +10,7 @@ from projects.models import Membership, Project
 from projects.rubrics import create_rubric
 from tests.annotate.work import add_hit, open_batch
 from tests.browser.conftest import PHONE, WIDE, SignedIn
-from tests.browser.rating import start, wait_for_keys
+from tests.browser.rating import lit, start, wait_for_keys
 from tests.factories import make_candidates, make_dataset, make_passage, make_question
 
 ZALGO = "Z" + "\u0334\u0335\u0336\u0348\u0353\u030e\u0344" * 28 + "algo"
@@ -174,7 +174,7 @@ def test_the_marked_span_of_the_current_question_is_lit_in_the_passage(
     page = signed_in(annotator.user)
     start(page, annotator.project)
     wait_for_keys(page)
-    assert page.evaluate("[...CSS.highlights.get('span')].map(String)") == ["the marked words"]
+    assert lit(page, "span") == ["the marked words"]
     assert page.evaluate("document.querySelector('.passage-body').scrollTop") > 500
     expect(page.locator(".marked mark")).to_have_text("the marked words")
 

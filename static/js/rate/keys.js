@@ -1,4 +1,4 @@
-// The keyboard: 1–5 rate and move on, arrows or j/k move, c comments, f flags, x cannot be judged, ? shows the keys.
+// The keyboard: 1–5 rate and move on, arrows or j/k move, c comments, f flags, x cannot be judged, / finds, m marked words, ? shows the keys.
 
 function isText(element) {
   return element.matches?.("textarea, input:not([type]), input[type=text], input[type=search], select");
@@ -56,6 +56,10 @@ function actOf(event, target, acts) {
       return acts.flag;
     case "x":
       return acts.cannot;
+    case "/":
+      return acts.find;
+    case "m":
+      return acts.toSpan;
     case "?":
       return acts.showKeys;
     default:

@@ -1,39 +1,203 @@
-// The passage: folded on a phone, open beside the answers on a wide screen; the marked span of the current question is lit.
+// The passage: beside the answers, or folded on a phone and back where it was; its documents, and the marked words.
+import { light, sayPlace, startFind } from "./find.js";
+import { startLook } from "./look.js";
+import { Words, boxOf, firstInView } from "./text.js";
+
 const wide = matchMedia("(min-width: 64rem)");
+const REST_MS = 120;
 
-export function startPassage(details) {
-  const fit = () => {
-    details.open = wide.matches;
-  };
-  fit();
-  wide.addEventListener("change", fit);
+// For pages with a passage and for those without one: then nothing happens.
+export function startPassage(root) {
+  const details = root.querySelector("[data-passage]");
+  return details ? new Passage(root, details) : { lightSpan() {}, toSpan() {}, find() {} };
 }
 
-export function lightSpan(details, span) {
-  if (!("highlights" in CSS)) return; // the question shows the marked words as well
-  CSS.highlights.delete("span");
-  if (!span) return;
-  const ranges = [...details.querySelectorAll(".passage-text")].flatMap((text) => rangesOf(text.firstChild, span));
-  if (!ranges.length) return;
-  CSS.highlights.set("span", new Highlight(...ranges));
-  if (details.open) bringIntoView(details.querySelector(".passage-body"), ranges[0]);
-}
-
-function rangesOf(node, span) {
-  const found = [];
-  if (!node || node.nodeType !== Node.TEXT_NODE) return found;
-  for (let at = node.data.indexOf(span); at >= 0 && found.length < 50; at = node.data.indexOf(span, at + span.length)) {
-    const range = new Range();
-    range.setStart(node, at);
-    range.setEnd(node, at + span.length);
-    found.push(range);
+class Passage {
+  constructor(root, details) {
+    this.root = root;
+    this.details = details;
+    this.body = details.querySelector(".passage-body");
+    this.words = new Words([...this.body.querySelectorAll("h2, h3, .passage-text")]);
+    this.spans = [];
+    this.span = null; // what was lit last
+    this.reached = null; // which of its places was last gone to
+    this.place = null; // what stands at the top
+    const say = (text) => this.say(text);
+    startLook({ details, columns: root.querySelector(".rate-columns"), edge: root.querySelector("[data-edge]"), say });
+    this.finding = startFind({
+      details,
+      words: this.words,
+      reveal: (place) => this.reveal(place),
+      whereNow: () => this.top()?.place,
+      say,
+    });
+    this.startFolding();
+    this.keepPlace();
+    this.startSpans();
+    this.startDocuments();
+    details.classList.add("is-ready");
   }
-  return found;
+
+  say(text) {
+    this.details.querySelector("[data-passage-said]").textContent = text;
+  }
+
+  find() {
+    this.open();
+    this.finding.open();
+  }
+
+  // --- folding
+
+  startFolding() {
+    const fit = () => {
+      this.details.open = wide.matches;
+      if (wide.matches) this.restorePlace();
+    };
+    fit();
+    wide.addEventListener("change", fit);
+    this.details.querySelector(":scope > summary").addEventListener("click", (event) => {
+      event.preventDefault(); // the toggle would come too late to hold the page still
+      if (this.details.open) this.close();
+      else this.open();
+    });
+  }
+
+  open() {
+    if (this.details.open) return;
+    const held = this.inView();
+    const isStuck = this.details.getBoundingClientRect().top > this.details.parentElement.getBoundingClientRect().top + 1;
+    this.details.open = true;
+    if (isStuck) hold(held);
+    this.leftAt = { ...held, scrollY };
+    if (this.spanIsNew) this.toSpan();
+    else this.restorePlace();
+  }
+
+  close() {
+    const isWhereItWas = this.leftAt && Math.abs(scrollY - this.leftAt.scrollY) < 2;
+    const held = isWhereItWas ? null : this.inView();
+    this.details.open = false;
+    hold(held ?? this.leftAt);
+  }
+
+  // The first answer that can be seen below the passage, and where it stands.
+  inView() {
+    const { bottom } = this.details.getBoundingClientRect();
+    const all = [...this.root.querySelectorAll(".item, .question-head")];
+    const element = all.find((each) => each.getBoundingClientRect().bottom > bottom + 1) ?? all.at(-1);
+    return element && { element, top: element.getBoundingClientRect().top };
+  }
+
+  // --- the place in the text
+
+  keepPlace() {
+    let rest = 0;
+    const keep = () => {
+      if (this.details.open && this.body.clientHeight) this.place = this.top();
+    };
+    this.body.addEventListener(
+      "scroll",
+      () => {
+        clearTimeout(rest);
+        rest = setTimeout(keep, REST_MS);
+      },
+      { passive: true },
+    );
+    let width = this.body.clientWidth;
+    new ResizeObserver(() => {
+      if (!this.body.clientWidth || this.body.clientWidth === width) return;
+      width = this.body.clientWidth;
+      this.restorePlace();
+    }).observe(this.body);
+    this.details.addEventListener("resized", () => this.restorePlace());
+  }
+
+  top() {
+    return firstInView(this.words.nodes, this.body.getBoundingClientRect());
+  }
+
+  restorePlace() {
+    if (!this.place || !this.details.open) return;
+    this.body.scrollTop += boxOf(this.place.place).top - this.body.getBoundingClientRect().top - this.place.below;
+  }
+
+  reveal(place) {
+    const box = boxOf(place);
+    const frame = this.body.getBoundingClientRect();
+    if (box.top >= frame.top && box.bottom <= frame.bottom) return;
+    this.body.scrollTop += box.top - frame.top - frame.height / 3;
+  }
+
+  // --- the marked words of the current question
+
+  lightSpan(span) {
+    if (span === this.span) return;
+    this.span = span;
+    this.spans = span ? this.words.findExactly(span) : [];
+    this.reached = null;
+    this.spanIsNew = this.spans.length > 0;
+    light("span", this.spans);
+    if (this.spanIsNew && this.details.open) this.toSpan();
+  }
+
+  // Back to the marked words; where they stand in several places, on to the next.
+  toSpan() {
+    if (!this.spans.length) return;
+    if (!this.details.open) {
+      this.spanIsNew = true;
+      this.open();
+      return;
+    }
+    this.spanIsNew = false;
+    const isHere = this.reached !== null && this.isInView(this.spans[this.reached]);
+    this.reached = this.reached === null ? 0 : (this.reached + (isHere ? 1 : 0)) % this.spans.length;
+    this.reveal(this.spans[this.reached]);
+    if (this.spans.length > 1) this.say(sayPlace(this.details, this.reached + 1, this.spans.length));
+  }
+
+  isInView(place) {
+    const box = boxOf(place);
+    const frame = this.body.getBoundingClientRect();
+    return box.bottom > frame.top && box.top < frame.bottom;
+  }
+
+  startSpans() {
+    this.root.addEventListener("click", (event) => {
+      const span = event.target.closest("[data-to-span]")?.closest(".question").dataset.span;
+      if (!span) return;
+      const isNew = span !== this.span;
+      this.lightSpan(span);
+      if (!isNew || !this.details.open) this.toSpan();
+    });
+  }
+
+  // --- documents
+
+  startDocuments() {
+    const menu = this.details.querySelector(".documents");
+    menu?.addEventListener("click", (event) => {
+      const link = event.target.closest("a");
+      if (!link) return;
+      event.preventDefault();
+      menu.open = false;
+      const article = this.body.querySelector(link.hash);
+      this.body.scrollTop += article.getBoundingClientRect().top - this.body.getBoundingClientRect().top;
+      (article.querySelector("h3") ?? this.body).focus({ preventScroll: true });
+    });
+    menu?.addEventListener("toggle", () => {
+      const line = this.body.getBoundingClientRect().top + this.body.clientHeight / 3;
+      const articles = [...this.body.querySelectorAll(".document")];
+      const here = articles.findLast((article) => article.getBoundingClientRect().top <= line) ?? articles[0];
+      for (const link of menu.querySelectorAll("a")) {
+        if (link.hash === `#${here.id}`) link.setAttribute("aria-current", "true");
+        else link.removeAttribute("aria-current");
+      }
+    });
+  }
 }
 
-function bringIntoView(box, range) {
-  const place = range.getBoundingClientRect();
-  const frame = box.getBoundingClientRect();
-  if (place.top >= frame.top && place.bottom <= frame.bottom) return;
-  box.scrollTop += place.top - frame.top - frame.height / 3;
+// Keeps an element where it was while what stands before it grows or shrinks.
+function hold(held) {
+  if (held?.element) scrollBy({ top: held.element.getBoundingClientRect().top - held.top, behavior: "instant" });
 }

@@ -1,0 +1,131 @@
+"""What is read on the rating page and those like it: questions, references, candidates, what else the project shows.
+
+Nothing here tells where a text comes from or which item is a control.
+"""
+
+from collections.abc import Collection, Sequence
+from typing import Any, NamedTuple
+
+from django.db import connection
+from django.utils.functional import Promise
+from django.utils.translation import gettext_lazy as _
+
+from projects.models import Passage, Project, Question
+from projects.prepared import prepared
+
+_SHOWN = """
+SELECT i.id, i.question_id, q.text, q.span, q.type, q.entities, coalesce(i.shown_text, c.text), {opinion}
+FROM unnest(%(layout)s::bigint[]) WITH ORDINALITY AS shown (id, place)
+JOIN annotate_item i ON i.id = shown.id
+JOIN projects_question q ON q.id = i.question_id
+LEFT JOIN projects_candidate c ON c.id = i.candidate_id{joins}
+ORDER BY shown.place
+"""
+
+_ITEMS = _SHOWN.format(opinion="''", joins="")
+
+_ITEMS_WITH_OPINIONS = _SHOWN.format(
+    opinion="coalesce(c.opinion, own.opinion, likely.opinion, '')",
+    joins="""
+LEFT JOIN annotate_item source ON source.id = i.made_from_id
+LEFT JOIN projects_candidate own ON own.id = source.candidate_id
+LEFT JOIN LATERAL (
+    WITH beside AS (
+        SELECT b.opinion, md5(coalesce(source.id, i.id) || '-' || b.id) AS lot
+        FROM projects_candidate b JOIN annotate_item o ON o.candidate_id = b.id AND o.control = 'none'
+        JOIN annotate_hit h ON h.id = o.hit_id AND h.batch_id = i.pool_of_id
+        WHERE b.question_id = i.question_id),
+    right_ones AS (
+        SELECT r.opinion, r.position, r.text = coalesce(source.shown_text, i.shown_text) AS is_it
+        FROM projects_reference r WHERE r.question_id = i.question_id AND r.opinion <> '')
+    SELECT CASE
+        WHEN (SELECT opinion FROM beside ORDER BY lot LIMIT 1) = '' THEN ''
+        WHEN coalesce(source.recipe, i.recipe) = 'other' THEN (
+            SELECT opinion FROM beside WHERE opinion <> ''
+            ORDER BY lower(opinion) IN (SELECT lower(opinion) FROM right_ones), lot LIMIT 1)
+        ELSE coalesce(
+            (SELECT opinion FROM right_ones ORDER BY is_it DESC, position LIMIT 1),
+            (SELECT opinion FROM beside ORDER BY lot LIMIT 1)) END AS opinion
+) likely ON c.id IS NULL AND own.id IS NULL""",
+)
+"""SQL: a control shows an opinion as often as the candidates beside it do (docs/decisions/0009)."""
+
+_REFERENCES = """
+SELECT question_id, text, opinion FROM projects_reference WHERE question_id = ANY(%(questions)s::bigint[])
+ORDER BY question_id, position
+"""
+
+TYPES: dict[str, str | Promise] = {
+    Question.Type.YES_NO: _("yes-no question"),
+    Question.Type.ENTITY: _("entity question"),
+    Question.Type.DESCRIPTION: _("description question"),
+    Question.Type.OTHER: _("other question"),
+}
+
+
+class ShownItem(NamedTuple):
+    """An item as the page shows it."""
+
+    id: int
+    question_id: int
+    question: str
+    span: str
+    type: str
+    entities: list[str]
+    text: str
+    opinion: str
+
+
+def shown_items(layout: Sequence[int], *, with_opinions: bool = False) -> list[ShownItem]:
+    """The items of a layout in shown order: question and text, nothing that tells where the text comes from."""
+    statement = _ITEMS_WITH_OPINIONS if with_opinions else _ITEMS
+    with connection.cursor() as cursor:
+        prepared(statement).execute(cursor, {"layout": list(layout)})
+        return [ShownItem(*row) for row in cursor.fetchall()]
+
+
+def references_of(question_ids: Collection[int], project: Project) -> dict[int, list[dict[str, str]]]:
+    """The references of questions, with their opinions where the project shows them."""
+    references: dict[int, list[dict[str, str]]] = {}
+    with connection.cursor() as cursor:
+        prepared(_REFERENCES).execute(cursor, {"questions": list(question_ids)})
+        for question_id, text, opinion in cursor.fetchall():
+            references.setdefault(question_id, []).append(reference_on_page(text, opinion, project))
+    return references
+
+
+def reference_on_page(text: str, opinion: str, project: Project) -> dict[str, str]:
+    return {"text": text, "opinion": say_opinion(opinion) if project.shows_reference_opinion else ""}
+
+
+def question_on_page(item: ShownItem, passage: Passage, project: Project) -> dict[str, Any]:
+    return {
+        "text": item.question,
+        "span": item.span,
+        "is_span_missing": bool(item.span) and not _has_words(passage, item.span),
+        **kind_on_page(item.type, item.entities, project),
+    }
+
+
+def kind_on_page(type_: str, entities: Sequence[str], project: Project) -> dict[str, Any]:
+    """The question's type and right entities, where the project shows them."""
+    return {
+        "type": TYPES.get(type_, "") if project.shows_question_type else "",
+        "entities": entities if project.shows_entities else [],
+    }
+
+
+def say_opinion(opinion: str) -> str:
+    """One way of writing, whoever wrote it: `YES` of a file and `yes` of a model would tell them apart."""
+    return opinion.capitalize() if opinion.isalpha() else opinion
+
+
+def _has_words(passage: Passage, words: str) -> bool:
+    """Whether the words stand in the passage, as they are or with other spacing; the page finds them the same way."""
+    texts = [passage.title, passage.text]
+    for document in passage.documents or []:
+        texts += [document.get("title", ""), document.get("text", "")]
+    if any(words in text for text in texts):
+        return True
+    spaced = " ".join(words.split())
+    return bool(spaced) and any(spaced in " ".join(text.split()) for text in texts)

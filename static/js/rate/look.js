@@ -1,0 +1,83 @@
+// How the passage is set: its width beside the answers and the size of its text, remembered for the server to draw.
+import { remember } from "../theme.js";
+
+const WIDTH = { least: 24, most: 70, usual: 44, step: 2 }; // in percent, as reading.css knows them
+const SIZE = { most: 5, usual: 2 };
+
+export function startLook({ details, columns, edge, say }) {
+  startSize(details, say);
+  if (edge) startWidth(edge, columns);
+}
+
+function startSize(details, say) {
+  const words = details.querySelector("[data-size-words]").dataset.sizeWords;
+  const buttons = [...details.querySelectorAll("[data-by]")];
+  let size = within(1, Number(details.dataset.size) || SIZE.usual, SIZE.most);
+  const show = () => {
+    for (const button of buttons) {
+      const isEnd = size === (button.dataset.by < 0 ? 1 : SIZE.most);
+      button.setAttribute("aria-disabled", String(isEnd));
+    }
+  };
+  for (const button of buttons) {
+    button.addEventListener("click", () => {
+      size = within(1, size + Number(button.dataset.by), SIZE.most);
+      details.dataset.size = size;
+      remember("passage_size", size === SIZE.usual ? "" : size);
+      details.dispatchEvent(new CustomEvent("resized"));
+      say(words.replace("{n}", size).replace("{total}", SIZE.most));
+      show();
+    });
+  }
+  show();
+}
+
+function startWidth(edge, columns) {
+  let width = within(WIDTH.least, Number(columns.dataset.width) || WIDTH.usual, WIDTH.most);
+  const set = (to) => {
+    width = within(WIDTH.least, Math.round(to / WIDTH.step) * WIDTH.step, WIDTH.most);
+    columns.style.removeProperty("--passage-width");
+    columns.dataset.width = width;
+    edge.setAttribute("aria-valuenow", width);
+    remember("passage_width", width === WIDTH.usual ? "" : width);
+  };
+  const percentAt = (x) => {
+    const box = columns.getBoundingClientRect();
+    return ((isMirrored(columns) ? box.right - x : x - box.left) / box.width) * 100;
+  };
+  edge.setAttribute("aria-valuenow", width);
+  edge.addEventListener("pointerdown", (event) => {
+    if (event.button !== 0) return;
+    event.preventDefault(); // selects nothing
+    edge.setPointerCapture(event.pointerId);
+    edge.focus({ preventScroll: true });
+  });
+  edge.addEventListener("pointermove", (event) => {
+    if (!edge.hasPointerCapture(event.pointerId)) return;
+    width = within(WIDTH.least, percentAt(event.clientX), WIDTH.most);
+    columns.style.setProperty("--passage-width", `${width}%`);
+  });
+  edge.addEventListener("lostpointercapture", () => set(width));
+  edge.addEventListener("dblclick", () => set(WIDTH.usual));
+  edge.addEventListener("keydown", (event) => {
+    const to = widthBy(event.key, width, isMirrored(columns));
+    if (to === null || event.ctrlKey || event.metaKey || event.altKey) return;
+    event.preventDefault();
+    set(to);
+  });
+}
+
+function widthBy(key, width, isMirrored) {
+  const wider = isMirrored ? "ArrowLeft" : "ArrowRight";
+  const narrower = isMirrored ? "ArrowRight" : "ArrowLeft";
+  const steps = { [wider]: width + WIDTH.step, [narrower]: width - WIDTH.step, PageUp: width + 10, PageDown: width - 10 };
+  return { ...steps, Home: WIDTH.least, End: WIDTH.most, Enter: WIDTH.usual }[key] ?? null;
+}
+
+function isMirrored(element) {
+  return getComputedStyle(element).direction === "rtl";
+}
+
+function within(low, value, high) {
+  return Math.min(high, Math.max(low, value));
+}

@@ -1,0 +1,104 @@
+// Words in a text, found whatever their case, accents, spacing and invisible marks; and places in it.
+const UNSEEN = /\p{M}|[\u00AD\u0640\u200B-\u200F\u202A-\u202E\u2060-\u2069\uFEFF]/gu;
+const SPACE = /\s/u;
+
+// The text as it is compared, and for each of its units where in the text it comes from.
+function fold(text) {
+  const at = [];
+  let folded = "";
+  let offset = 0;
+  for (const char of text) {
+    const plain = plainOf(char);
+    if (plain !== " " || !folded.endsWith(" ")) {
+      for (let n = 0; n < plain.length; n += 1) at.push(offset);
+      folded += plain;
+    }
+    offset += char.length;
+  }
+  at.push(offset);
+  return { folded, at };
+}
+
+function plainOf(char) {
+  if (SPACE.test(char)) return " ";
+  if (char < "\u0080") return char.toLowerCase();
+  return char.toLowerCase().normalize("NFKD").replace(UNSEEN, "");
+}
+
+export class Words {
+  constructor(elements) {
+    this.nodes = elements.map((element) => element.firstChild).filter((node) => node?.nodeType === Node.TEXT_NODE);
+  }
+
+  // Every place where the words stand, as ranges that cost little.
+  find(words) {
+    const wanted = fold(words).folded.trim();
+    if (!wanted) return [];
+    this.folded ??= this.nodes.map((node) => fold(node.data));
+    return this.nodes.flatMap((node, n) => placesOf(node, this.folded[n], wanted));
+  }
+
+  isFrom(place, start) {
+    if (!start || place.startContainer === start.startContainer) return !start || place.startOffset >= start.startOffset;
+    return this.nodes.indexOf(place.startContainer) > this.nodes.indexOf(start.startContainer);
+  }
+
+  // The words as they are, or with other spacing.
+  findExactly(words) {
+    const found = this.nodes.flatMap((node) => matchesOf(node, words));
+    if (found.length || !words.trim()) return found;
+    const spaced = words.trim().split(/\s+/u).map(escape).join("\\s+");
+    return this.nodes.flatMap((node) =>
+      [...node.data.matchAll(new RegExp(spaced, "gu"))].map((match) => rangeOf(node, match.index, match.index + match[0].length)),
+    );
+  }
+}
+
+function escape(text) {
+  return text.replace(/[\\^$.*+?()[\]{}|/]/g, "\\$&");
+}
+
+function matchesOf(node, words) {
+  const found = [];
+  for (let at = node.data.indexOf(words); at >= 0; at = node.data.indexOf(words, at + words.length)) {
+    found.push(rangeOf(node, at, at + words.length));
+  }
+  return found;
+}
+
+function placesOf(node, { folded, at }, wanted) {
+  const found = [];
+  for (let start = folded.indexOf(wanted); start >= 0; start = folded.indexOf(wanted, start + wanted.length)) {
+    let end = start + wanted.length;
+    while (at[end] === at[end - 1]) end += 1; // not half of a letter
+    found.push(rangeOf(node, at[start], at[end]));
+  }
+  return found;
+}
+
+function rangeOf(node, start, end) {
+  return new StaticRange({ startContainer: node, startOffset: start, endContainer: node, endOffset: end });
+}
+
+export function boxOf({ startContainer, startOffset, endContainer, endOffset }) {
+  const range = new Range();
+  range.setStart(startContainer, startOffset);
+  range.setEnd(endContainer, endOffset);
+  return range.getBoundingClientRect();
+}
+
+// The first place of the text that is in view in its frame: lines follow each other whatever way they run.
+export function firstInView(nodes, frame) {
+  for (const node of nodes) {
+    if (node.parentElement.getBoundingClientRect().bottom <= frame.top) continue;
+    let [low, high] = [0, Math.max(0, node.length - 1)];
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (boxOf(rangeOf(node, middle, middle + 1)).bottom <= frame.top + 1) low = middle + 1;
+      else high = middle;
+    }
+    const place = rangeOf(node, low, Math.min(node.length, low + 1));
+    return { place, below: boxOf(place).top - frame.top };
+  }
+  return null;
+}

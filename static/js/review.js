@@ -1,0 +1,20 @@
+// The page of a blind review: the passage with its tools, as annotators have it.
+import { startKeys } from "./rate/keys.js";
+import { startPassage } from "./rate/passage.js";
+
+const root = document.getElementById("review");
+const passage = startPassage(root);
+const nothing = () => null;
+
+startKeys({
+  root,
+  acts: { find: () => passage.find(), toSpan: () => passage.toSpan(), rate: nothing, leaveText: (target) => target.blur(), submit() {} },
+});
+root.addEventListener("focusin", (event) => {
+  const question = event.target.closest(".question");
+  if (question) passage.lightSpan(question.dataset.span);
+});
+for (const box of root.querySelectorAll(".candidate")) {
+  if (box.scrollHeight > box.clientHeight + 1) box.tabIndex = 0;
+}
+passage.lightSpan(root.querySelector(".question")?.dataset.span);
