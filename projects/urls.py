@@ -9,6 +9,7 @@ app_name = "projects"
 urlpatterns = [
     path("sign-in/", accounts.sign_in, name="sign-in"),
     path("sign-out/", accounts.sign_out, name="sign-out"),
+    path("accessibility/", accounts.accessibility, name="accessibility"),
     path("language/", accounts.language_choose, name="language"),
     path("account/", accounts.account, name="account"),
     path("account/password/", accounts.password_change, name="password-change"),

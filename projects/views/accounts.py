@@ -10,7 +10,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render, resolve_url
 from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
-from django.views.decorators.http import require_http_methods, require_POST
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from projects import languages, passwords
 from projects.access import SignedInRequest, client_address, public, signed_in
@@ -66,6 +66,12 @@ def account(request: SignedInRequest) -> HttpResponse:
         return redirect("projects:account")
     memberships = user.memberships.filter(project__deleted_at=None).select_related("project")
     return render(request, "projects/account_show.html", {"form": form, "memberships": memberships})
+
+
+@public
+@require_safe
+def accessibility(request: HttpRequest) -> HttpResponse:
+    return render(request, "accessibility.html")
 
 
 @public

@@ -1,4 +1,4 @@
-"""Every page, with nasty text in every column: it answers, runs nothing, fits, and axe finds nothing serious."""
+"""Every page, with nasty text in every column: it answers, runs nothing, fits, and axe finds nothing."""
 
 import os
 
@@ -56,8 +56,4 @@ def faults(page: Page, path: str, width: int) -> list[str]:
     if (broad := page.evaluate("document.documentElement.scrollWidth")) > width:
         found.append(f"{broad} pixels wide")
     violations = Axe().run(page).response["violations"]
-    return found + [
-        f"{each['id']}: {each['nodes'][0]['html'][:200]}"
-        for each in violations
-        if each["impact"] in ("serious", "critical")
-    ]
+    return found + [f"{each['id']}: {each['nodes'][0]['html'][:200]}" for each in violations]
