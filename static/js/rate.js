@@ -1,5 +1,6 @@
 // The rating page: which answer is current, what is saved, and sending the HIT once.
 import { keyOf } from "./keep.js";
+import { startBoxes } from "./rate/boxes.js";
 import { ActiveTime, serverClock, startDue } from "./rate/clock.js";
 import { Drafts } from "./rate/drafts.js";
 import { startKeys } from "./rate/keys.js";
@@ -207,9 +208,7 @@ async function send() {
 // --- starting
 
 function start() {
-  for (const box of root.querySelectorAll(".candidate, .question-head")) {
-    if (box.scrollHeight > box.clientHeight + 1) box.tabIndex = 0;
-  }
+  startBoxes(root);
   form.addEventListener("input", (event) => changed(event.target));
   form.addEventListener("focusin", (event) => {
     const slot = sheet.slotOf(event.target);

@@ -1,4 +1,5 @@
 // The page of a blind review: the passage with its tools, as annotators have it.
+import { startBoxes } from "./rate/boxes.js";
 import { startKeys } from "./rate/keys.js";
 import { startPassage } from "./rate/passage.js";
 
@@ -14,7 +15,5 @@ root.addEventListener("focusin", (event) => {
   const question = event.target.closest(".question");
   if (question) passage.lightSpan(question.dataset.span);
 });
-for (const box of root.querySelectorAll(".candidate")) {
-  if (box.scrollHeight > box.clientHeight + 1) box.tabIndex = 0;
-}
+startBoxes(root);
 passage.lightSpan(root.querySelector(".question")?.dataset.span);
