@@ -18,7 +18,8 @@ from annotate.models.plan import OverlapPlan
 from annotate.places import NewHit
 from projects import log
 from projects.errors import Refused
-from projects.models import Instructions, Membership, Project
+from projects.models import Membership, Project
+from projects.revising import current_consent, current_instructions
 from projects.rubrics import current_rubric
 
 MAX_JUDGMENTS = 1_000
@@ -114,7 +115,7 @@ def create_batch(
     terms: Terms | None = None,
     rows: Sequence[Row] | None = None,
 ) -> Batch:
-    """Make a draft batch and cut it into HITs, under the current rubric and instructions.
+    """Make a draft batch and cut it into HITs, under the current rubric, instructions and consent.
 
     An overlap plan has chosen the `rows` itself; then the selection only holds the seed.
     Raises Refused for terms that cannot be, without a rubric, or where no candidate is chosen. Locks the project.
@@ -146,7 +147,8 @@ def create_batch(
         fee_share=terms.fee_share or 0.0,
         time_limit_minutes=_asserted(terms.time_limit_minutes),
         rubric=rubric,
-        instructions=Instructions.objects.filter(project=project).order_by("-version").first(),
+        instructions=current_instructions(project),
+        consent=current_consent(project),
         has_named_annotators=bool(terms.annotators),
         requires_qualification=terms.requires_qualification,
         trial=terms.trial,

@@ -1,15 +1,18 @@
 """Desks: what somebody can work on in each of their projects, and what they have done and earned there."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from django.db.models import Count
 
 from annotate.acting.notices import unread_of
+from annotate.consenting import Standing as Consent
+from annotate.consenting import standings_of
 from annotate.models import Assignment, Batch, Notice
 from annotate.openings import openings_for
 from annotate.pay.ledgers import Sums, sums_of
 from annotate.qualifying.admissions import Admission, admissions_for
+from annotate.qualifying.practice import Practice, practices_for
 from projects.access import Right, why_refused
 from projects.models import Membership, Project, User
 
@@ -37,6 +40,8 @@ class Desk:
     earned: Earned
     admission: Admission | None
     notices: Sequence[Notice] = ()
+    consent: Consent = field(default_factory=Consent)
+    practice: Practice | None = None
 
     @property
     def project(self) -> Project:
@@ -49,7 +54,13 @@ class Desk:
     @property
     def asks_for_test(self) -> bool:
         """Whether they are to take the qualification test, or to read why they cannot."""
-        return self.admission is not None and bool(self.admission.why_not) and self.membership.is_active
+        is_closed = self.admission is not None and bool(self.admission.why_not)
+        return is_closed and self.membership.is_active and not self.consent.has_withdrawn
+
+    @property
+    def is_new(self) -> bool:
+        """Whether they have handed in nothing yet, so that practice is a help."""
+        return not self.earned.n_submitted
 
 
 def desks_of(memberships: Sequence[Membership]) -> list[Desk]:
@@ -60,6 +71,7 @@ def desks_of(memberships: Sequence[Membership]) -> list[Desk]:
     earned = earned_by(annotators)
     admissions = admissions_for(annotators)
     waiting = unread_of(memberships)
+    consents, practices = standings_of(annotators), practices_for(annotators)
     desks = []
     for membership in memberships:
         pk = membership.pk
@@ -69,7 +81,11 @@ def desks_of(memberships: Sequence[Membership]) -> list[Desk]:
             has_work = open_one is not None or openings[pk].is_open_to_them
             admission = admissions.get(pk)
             closed = admission.why_not if admission else ""
-            why_not = why_refused(membership, Right.WORK) or ("" if has_work else closed or openings[pk].why_nothing)
+            why_not = (
+                why_refused(membership, Right.WORK)
+                or consents[pk].why_not
+                or ("" if has_work else closed or openings[pk].why_nothing)
+            )
         expired = held.get((pk, State.EXPIRED))
         desks.append(
             Desk(
@@ -80,6 +96,8 @@ def desks_of(memberships: Sequence[Membership]) -> list[Desk]:
                 earned.get(pk, Earned()),
                 admissions.get(pk),
                 waiting.get(pk, ()),
+                consents.get(pk, Consent()),
+                practices.get(pk),
             )
         )
     return desks

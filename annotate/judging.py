@@ -9,6 +9,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from annotate import places
+from annotate.consenting import why_withdrawn
 from annotate.forms.rating import Sent
 from annotate.locking import LockedAssignment, lock_annotator, lock_assignment
 from annotate.models import Assignment, Batch, Remark
@@ -96,7 +97,8 @@ def refuse_unless_open(annotator: Membership, assignment: LockedAssignment) -> N
     if refusal:
         raise Gone(refusal, "suspended")
     if assignment.state == Assignment.State.WITHDRAWN:
-        raise Gone("This HIT was taken back by the project. Your draft is kept.", assignment.state)
+        said = why_withdrawn(annotator) or "This HIT was taken back by the project."
+        raise Gone(f"{said} Your draft is kept.", assignment.state)
 
 
 def check(sent: Sent, layout: list[int], criteria: tuple[CriterionOnPage, ...]) -> list[Answer]:

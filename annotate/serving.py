@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import orjson
 from django.db import connection, transaction
+from django.utils.translation import gettext as _
 
 from annotate import places
 from annotate.controls.drawing import dealt_to, draw
@@ -22,7 +23,15 @@ from projects.prepared import prepared
 
 _OPEN_TO = f"""
 SELECT b.id, b.time_limit_minutes, b.order, b.max_hits_per_annotator, b.max_hits_per_day, b.max_share * b.n_hits,
-       b.presentation, b.hit_size, nullif(b.control_plan, '{{}}'::jsonb)::text
+       b.presentation, b.hit_size, nullif(b.control_plan, '{{}}'::jsonb)::text,
+       CASE WHEN b.consent_id IS NULL THEN
+           EXISTS (SELECT 1 FROM projects_consentacceptance c WHERE c.membership_id = %(me)s::bigint)
+       ELSE true END AND NOT EXISTS (
+           SELECT 1 FROM projects_consentacceptance c WHERE c.membership_id = %(me)s::bigint
+             AND c.withdrawn_at IS NULL AND (b.consent_id IS NULL OR c.consent_id >= b.consent_id)),
+       (SELECT i.version FROM projects_instructions i WHERE i.id = b.instructions_id AND NOT EXISTS (
+           SELECT 1 FROM projects_instructionsreading r
+           WHERE r.membership_id = %(me)s::bigint AND r.instructions_id = i.id))
 FROM annotate_batch b
 WHERE b.project_id = %(project)s::bigint AND b.state = 'open'
   AND {gate(batch="b", annotator="%(me)s::bigint")}
@@ -31,6 +40,8 @@ WHERE b.project_id = %(project)s::bigint AND b.state = 'open'
       SELECT 1 FROM annotate_batchannotator n WHERE n.batch_id = b.id AND n.annotator_id = %(me)s::bigint))
 ORDER BY b.priority DESC, b.number
 """
+"""SQL: the batches open to an annotator. Whoever agreed to a newer text of the consent need not agree to an older one
+(their ids rise with the versions); whoever has withdrawn is asked by a batch without one, too."""
 
 _WORKED = """
 SELECT count(*),
@@ -52,6 +63,12 @@ class Offer(NamedTuple):
     presentation: str
     hit_size: int
     control_plan: str | None
+    lacks_consent: bool
+    unread_version: int | None
+
+    @property
+    def is_confirmed(self) -> bool:
+        return not self.lacks_consent and self.unread_version is None
 
 
 @dataclass(frozen=True)
@@ -61,8 +78,17 @@ class Nothing:
     reason: str
 
 
+@dataclass(frozen=True)
+class ToConfirm(Nothing):
+    """None yet: there is one, in a batch that asks first to agree to the consent, or to read the instructions."""
+
+    batch_id: int
+    lacks_consent: bool
+    unread_version: int | None
+
+
 def claim(annotator: Membership) -> uuid.UUID | Nothing:
-    """The annotator's open assignment, or a place on the next HIT.
+    """The annotator's open assignment, or a place on the next HIT; ToConfirm where something comes before it.
 
     Locks the membership, then the HIT. Asking again, or at the same time from another tab, gives the same
     assignment. Where nothing is free, what has expired is swept and the queue is asked once more, waiting for
@@ -91,12 +117,28 @@ def _attempt(annotator: Membership, *, wait: bool) -> uuid.UUID | Nothing:
     for offer in offers:
         if not _is_within_caps(annotator.pk, offer):
             continue
-        taken = (
-            _take(annotator, offer, wait) if offer.control_plan is None else _take_controlled(annotator, offer, wait)
-        )
-        if taken is not None:
+        if not offer.is_confirmed:
+            if _has_one(annotator, offer, wait):
+                return ToConfirm(_what_first(offer), offer.batch_id, offer.lacks_consent, offer.unread_version)
+        elif (taken := _serve(annotator, offer, wait)) is not None:
             return taken
     return Nothing(why_nothing(annotator))
+
+
+def _has_one(annotator: Membership, offer: Offer, wait: bool) -> bool:
+    """Whether there is a HIT to take, found by taking it and putting it back: nobody is to confirm for nothing."""
+    with transaction.atomic():
+        taken = _serve(annotator, offer, wait)
+        transaction.set_rollback(True)
+    return taken is not None
+
+
+def _what_first(offer: Offer) -> str:
+    return _("Agree to take part first.") if offer.lacks_consent else _("Read the instructions first.")
+
+
+def _serve(annotator: Membership, offer: Offer, wait: bool) -> uuid.UUID | None:
+    return _take(annotator, offer, wait) if offer.control_plan is None else _take_controlled(annotator, offer, wait)
 
 
 def _take(annotator: Membership, offer: Offer, wait: bool) -> uuid.UUID | None:

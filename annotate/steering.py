@@ -13,7 +13,8 @@ from annotate.costs import Cost, Pace, cost_of, seconds_per_item
 from annotate.models import Assignment, Batch, BatchAnnotator, Hit
 from projects import log, rubrics
 from projects.errors import Refused
-from projects.models import Instructions, Membership
+from projects.models import Consent, Instructions, Membership
+from projects.revising import current_consent, current_instructions
 
 State = Batch.State
 
@@ -124,14 +125,16 @@ def delete_draft(*, batch: Batch, actor: Membership | None) -> None:
 
 @transaction.atomic
 def pin_newest(*, batch: Batch, actor: Membership | None) -> None:
-    """Let a draft use the project's newest rubric and instructions. Raises Refused once it was opened."""
+    """Let a draft use the project's newest rubric, instructions and consent. Raises Refused once it was opened."""
     rubric = rubrics.current_rubric(batch.project)
-    instructions = Instructions.objects.filter(project=batch.project).order_by("-version").first()
+    instructions, consent = current_instructions(batch.project), current_consent(batch.project)
     if rubric is None:
         raise Refused("This project has no rubric yet.")
     if batch.trial is not None and batch.use_of_trial == Batch.UseOfTrial.COUNT and batch.trial.rubric_id != rubric.pk:
         raise Refused("This batch counts the judgments of a trial under the older rubric. Make a new batch instead.")
-    changed = Batch.objects.filter(pk=batch.pk, state=State.DRAFT).update(rubric=rubric, instructions=instructions)
+    changed = Batch.objects.filter(pk=batch.pk, state=State.DRAFT).update(
+        rubric=rubric, instructions=instructions, consent=consent
+    )
     if not changed:
         raise Refused("Only a draft can change its rubric: what was rated under one version stays under it.")
     log.record(
@@ -139,8 +142,8 @@ def pin_newest(*, batch: Batch, actor: Membership | None) -> None:
         actor,
         "pin versions",
         batch,
-        before=_versions(batch.rubric.version, batch.instructions),
-        after=_versions(rubric.version, instructions),
+        before=_versions(batch.rubric.version, batch.instructions, batch.consent),
+        after=_versions(rubric.version, instructions, consent),
     )
 
 
@@ -317,5 +320,9 @@ def _check_wanted(batch: Batch, judgments: int, hit_numbers: Sequence[int] | Non
     return sorted(hits.values())
 
 
-def _versions(rubric: int, instructions: Instructions | None) -> dict[str, int | None]:
-    return {"rubric": rubric, "instructions": instructions.version if instructions else None}
+def _versions(rubric: int, instructions: Instructions | None, consent: Consent | None) -> dict[str, int | None]:
+    return {
+        "rubric": rubric,
+        "instructions": instructions.version if instructions else None,
+        "consent": consent.version if consent else None,
+    }

@@ -20,8 +20,10 @@ class Tab:
     is_current: bool
 
 
+DESK_FOLDERS = ("history/", "instructions/", "earned/", "qualification/", "consent/")
+
 TABS = [
-    ("Desk", "annotate:project-desk", Right.WORK, ("history/", "instructions/", "earned/", "qualification/")),
+    ("Desk", "annotate:project-desk", Right.WORK, DESK_FOLDERS),
     ("Overview", "results:project-overview", Right.READ, ()),
     ("Data", "annotate:data-overview", Right.READ, ()),
     ("Qualification", "annotate:qualification-test", Right.READ, ()),
@@ -34,7 +36,7 @@ TABS = [
     ("People", "projects:people-list", Right.MANAGE, ()),
     ("Payments", "annotate:payment-list", Right.MANAGE, ()),
     ("Log", "projects:log-list", Right.MANAGE, ()),
-    ("Settings", "projects:project-settings", Right.READ, ("rubric/", "instructions/edit/")),
+    ("Settings", "projects:project-settings", Right.READ, ("rubric/", "instructions/edit/", "consent/edit/")),
 ]
 """Label, page, right, and further folders of the project that stand under the tab."""
 

@@ -16,12 +16,13 @@ import numpy as np
 from django.db.models import F, Prefetch
 from django.utils import timezone
 
-from annotate import drafts, judging, serving
+from annotate import consenting, drafts, instructing, judging, serving
 from annotate.forms.rating import Sent
 from annotate.models import Assignment, Item
-from annotate.serving import Nothing
+from annotate.serving import Nothing, ToConfirm
 from measures.rubric import Scale, ScaleKind
 from projects.models import Membership, Project, Reference
+from projects.revising import current_consent
 from projects.rubrics import CriterionOnPage, frozen_criteria
 
 Worth = Callable[[Item], float]
@@ -133,8 +134,8 @@ class SimulatedAnnotator:
 
     def work_once(self) -> bool:
         """Claim a HIT and submit it, or give it back; False when there is nothing to claim."""
-        claimed = serving.claim(self.membership)
-        if isinstance(claimed, Nothing):
+        claimed = self._claim()
+        if claimed is None:
             return False
         if self.rng.random() < self.temperament.return_share:
             reason = str(self.rng.choice(_RETURN_REASONS))
@@ -153,8 +154,8 @@ class SimulatedAnnotator:
 
     def begin(self, share: float) -> bool:
         """Claim a HIT, answer this share of it and leave it open with the draft saved."""
-        claimed = serving.claim(self.membership)
-        if isinstance(claimed, Nothing):
+        claimed = self._claim()
+        if claimed is None:
             return False
         sent = self._rate(claimed)
         n_answered = max(1, round(share * len(sent.values)))
@@ -165,6 +166,14 @@ class SimulatedAnnotator:
         }
         drafts.save(annotator=self.membership, assignment_uuid=claimed, sent={"answers": answers})
         return True
+
+    def _claim(self) -> uuid.UUID | None:
+        """The next HIT, after agreeing to and reading what it asks for; None when there is none."""
+        claimed = serving.claim(self.membership)
+        if isinstance(claimed, ToConfirm):
+            confirm_all(self.membership)
+            claimed = serving.claim(self.membership)
+        return None if isinstance(claimed, Nothing) else claimed
 
     def _rate(self, assignment_uuid: uuid.UUID) -> Sent:
         assignment = Assignment.objects.select_related("hit__batch", "hit__passage").get(uuid=assignment_uuid)
@@ -240,9 +249,19 @@ def hire(project: Project, temperaments: Sequence[Temperament], *, worth: Worth,
                 "pseudonym": f"simulated-{number}",
             },
         )
+        confirm_all(membership)
         rng = np.random.default_rng([seed, number])
         annotators.append(SimulatedAnnotator(membership, temperament, worth, rng))
     return annotators
+
+
+def confirm_all(membership: Membership) -> None:
+    """Agree to the project's consent and read every version of its instructions, by the acts of people's pages."""
+    project = membership.project
+    if (consent := current_consent(project)) is not None:
+        consenting.agree(annotator=membership, version=consent.version)
+    for version in project.instructions.order_by("version"):
+        instructing.confirm(annotator=membership, instructions=version)
 
 
 def _look(assignment: Assignment, worth: Worth) -> Iterator[tuple[Item, Seen]]:

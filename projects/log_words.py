@@ -38,12 +38,13 @@ WORDS = {
     "issue reset link": "made a link for a new password for",
     "join": "joined the project as",
     "pass qualification test": "passed the qualification test by",
-    "pin versions": "took the newest rubric and instructions for",
+    "pin versions": "took the newest rubric, instructions and consent for",
     "rate for a review": "rated blind, for a review, work of",
     "restore project": "brought back the project",
     "renew demo passwords": "renewed the passwords of the demo",
     "revoke qualification": "revoked the qualification of",
     "take up remark again": "took up again",
+    "withdraw consent": "withdrew the consent of",
     "want judgments": "asked for another number of judgments of",
 }
 """Where the rule for acts, a verb and its noun, would make no good sentence."""
@@ -78,7 +79,9 @@ PAST = {
 PAGES = {
     "assignment": ("annotate:assignment-show", "uuid"),
     "batch": ("annotate:batch-show", "number"),
+    "consent": ("projects:consent-version", "version"),
     "import": ("annotate:import-show", "number"),
+    "instructions": ("projects:instructions-version", "version"),
     "membership": ("projects:member-show", "pseudonym"),
     "overlapplan": ("annotate:plan-show", "number"),
     "passage": ("annotate:passage-show", "pk"),

@@ -1,4 +1,4 @@
-"""New versions of a project's rubric and instructions; versions in use never change."""
+"""New versions of a project's rubric, instructions and consent; versions in use never change."""
 
 from collections.abc import Collection, Sequence
 
@@ -7,7 +7,8 @@ from django.db import transaction
 from measures.rubric import PRESETS, CriterionSpec
 from projects import log, rubrics
 from projects.errors import Refused
-from projects.models import Instructions, Membership, Project, Rubric
+from projects.examples import MOST_EXAMPLES, Example, faults_of
+from projects.models import Consent, Instructions, Membership, Project, Rubric
 
 MOST_CHARACTERS = 30_000
 
@@ -43,28 +44,66 @@ def revise_rubric(
 
 
 @transaction.atomic
-def revise_instructions(*, project: Project, actor: Membership, text: str, based_on: int) -> Instructions:
-    """Make the text the next version.
+def revise_instructions(
+    *, project: Project, actor: Membership, text: str, based_on: int, examples: Sequence[Example] | None = None
+) -> Instructions:
+    """Make the text the next version, with these worked examples; None keeps those of the version before.
 
-    Raises Refused if nothing has changed, or if somebody saved another version since `based_on`.
+    Raises Refused if nothing has changed, if an example does not fit the rubric, or if somebody saved another
+    version since `based_on`.
     """
     Project.objects.select_for_update(no_key=True).get(pk=project.pk)
     current = current_instructions(project)
+    stored = current.examples if current is not None else []
+    written = stored if examples is None else [example.as_json() for example in examples]
+    if examples is not None:
+        _check_examples(project, examples)
+    _refuse_unless_new(current, based_on, is_same=current is not None and (current.text, stored) == (text, written))
+    made = Instructions.objects.create(project=project, version=based_on + 1, text=text, examples=written)
+    after = {"version": made.version, "examples": len(written)}
+    log.record(project, actor, "change instructions", made, after=after)
+    return made
+
+
+@transaction.atomic
+def revise_consent(*, project: Project, actor: Membership, text: str, based_on: int) -> Consent:
+    """Make the text of the consent the next version. Raises Refused as `revise_instructions` does."""
+    Project.objects.select_for_update(no_key=True).get(pk=project.pk)
+    current = current_consent(project)
+    _refuse_unless_new(current, based_on, is_same=current is not None and current.text == text)
+    made = Consent.objects.create(project=project, version=based_on + 1, text=text)
+    log.record(project, actor, "change consent", made, after={"version": made.version})
+    return made
+
+
+def current_consent(project: Project) -> Consent | None:
+    return project.consents.order_by("-version").first()
+
+
+def current_instructions(project: Project) -> Instructions | None:
+    return project.instructions.order_by("-version").first()
+
+
+def _refuse_unless_new(current: Instructions | Consent | None, based_on: int, *, is_same: bool) -> None:
     newest = current.version if current is not None else 0
-    if current is not None and current.text == text:
+    if is_same:
         raise Refused("The text is the same as before, so there is no new version.")
     if newest != based_on:
         raise Refused(
             f"Version {newest} was saved while you were writing. Your text is still here; "
             f"compare the two, and save again to make yours version {newest + 1}."
         )
-    instructions = Instructions.objects.create(project=project, version=newest + 1, text=text)
-    log.record(project, actor, "change instructions", instructions, after={"version": instructions.version})
-    return instructions
 
 
-def current_instructions(project: Project) -> Instructions | None:
-    return project.instructions.order_by("-version").first()
+def _check_examples(project: Project, examples: Sequence[Example]) -> None:
+    if len(examples) > MOST_EXAMPLES:
+        raise Refused(f"The instructions hold at most {MOST_EXAMPLES} worked examples.")
+    rubric = rubrics.current_rubric(project)
+    criteria = rubrics.criteria_of(rubric) if rubric is not None else ()
+    for number, example in enumerate(examples, start=1):
+        if faults := faults_of(example, criteria):
+            where, wrong = next(iter(faults.items()))
+            raise Refused(f"Example {number}, {where}: {wrong}")
 
 
 def _record(rubric: Rubric, actor: Membership) -> None:

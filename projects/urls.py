@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from projects.views import accounts, log, people, projects, rubrics
+from projects.views import accounts, log, people, projects, rubrics, texts
 
 app_name = "projects"
 
@@ -24,8 +24,10 @@ urlpatterns = [
     path("p/<slug:slug>/rubric/<int:version>/", rubrics.rubric_show, name="rubric-version"),
     path("p/<slug:slug>/rubric/new/", rubrics.rubric_new, name="rubric-new"),
     path("p/<slug:slug>/rubric/preset/", rubrics.rubric_preset, name="rubric-preset"),
-    path("p/<slug:slug>/instructions/edit/", rubrics.instructions_edit, name="instructions-edit"),
-    path("p/<slug:slug>/instructions/<int:version>/", rubrics.instructions_show, name="instructions-version"),
+    path("p/<slug:slug>/instructions/edit/", texts.instructions_edit, name="instructions-edit"),
+    path("p/<slug:slug>/instructions/<int:version>/", texts.instructions_show, name="instructions-version"),
+    path("p/<slug:slug>/consent/edit/", texts.consent_edit, name="consent-edit"),
+    path("p/<slug:slug>/consent/<int:version>/", texts.consent_show, name="consent-version"),
     path("p/<slug:slug>/people/", people.people_list, name="people-list"),
     path("p/<slug:slug>/people/invitations/", people.invitation_list, name="invitation-list"),
     path("p/<slug:slug>/people/invitations/new/", people.invitation_new, name="invitation-new"),

@@ -11,8 +11,10 @@ from measures.rubric import DEFAULT_PRESET
 from projects import rubrics
 from projects.models import (
     Candidate,
+    Consent,
     Dataset,
     Instructions,
+    InstructionsReading,
     Membership,
     Passage,
     Project,
@@ -47,12 +49,16 @@ def make_project(slug: str = "", **over: Any) -> Project:
 
 
 def make_membership(project: Project, user: User | None = None, **over: Any) -> Membership:
-    """An annotator, unless `role` says otherwise."""
+    """An annotator, unless `role` says otherwise, who has read the instructions that there are."""
     role = over.setdefault("role", Membership.Role.ANNOTATOR)
     over.setdefault("is_annotator", role == Membership.Role.ANNOTATOR)
     if over.get("kind", Membership.Kind.PERSON) == Membership.Kind.PERSON:
         user = user or make_user()
-    return Membership.objects.create(project=project, user=user, **over)
+    membership = Membership.objects.create(project=project, user=user, **over)
+    InstructionsReading.objects.bulk_create(
+        InstructionsReading(membership=membership, instructions=version) for version in project.instructions.all()
+    )
+    return membership
 
 
 def make_rubric(project: Project, preset: str = DEFAULT_PRESET) -> Rubric:
@@ -60,7 +66,17 @@ def make_rubric(project: Project, preset: str = DEFAULT_PRESET) -> Rubric:
 
 
 def make_instructions(project: Project, text: str = "# How to rate\n\nRead, then rate.") -> Instructions:
-    return Instructions.objects.create(project=project, version=project.instructions.count() + 1, text=text)
+    """A version that every member has read."""
+    version = Instructions.objects.create(project=project, version=project.instructions.count() + 1, text=text)
+    InstructionsReading.objects.bulk_create(
+        InstructionsReading(membership=member, instructions=version) for member in project.memberships.all()
+    )
+    return version
+
+
+def make_consent(project: Project, text: str = "# Taking part\n\nYou may stop at any time.") -> Consent:
+    """A version that nobody has agreed to yet."""
+    return Consent.objects.create(project=project, version=project.consents.count() + 1, text=text)
 
 
 def make_dataset(project: Project, name: str = "", **over: Any) -> Dataset:

@@ -70,6 +70,8 @@ def samples_of(annotator: Membership, *, batch: int, token: str, is_paid: bool =
     project = annotator.project
     hit = project.batches.get(number=batch).hits.earliest("number")
     payment = _payment_of(project) if is_paid else 1
+    if not project.consents.exists():
+        factories.make_consent(project)
     *_, uidb64, reset_token, _ = passwords.link_path(factories.make_user()).split("/")
     return {
         "slug": project.slug,

@@ -161,7 +161,10 @@ def _children(
     for name in ("payment-show", "payment-file"):
         samples[f"annotate:{name} number"] = n_before + 1
     samples["annotate:import-file number"] = _import(project, manager)  # no walk cancels this one
-    return samples | path_samples(annotator) | quality_samples(project) | acting_samples(annotator)
+    samples |= path_samples(annotator) | quality_samples(project) | acting_samples(annotator)
+    for _ in range(1 if n_before == 0 else 3):  # after the work: what was begun without a consent goes on without
+        factories.make_consent(project)
+    return samples
 
 
 def _import(project: Project, manager: Membership) -> int:

@@ -1,16 +1,14 @@
 """Standing: annotators warned, suspended, removed with or without their work, and restored."""
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 
 from django.db import transaction
-from django.db.models import Count, QuerySet, TextChoices
+from django.db.models import Count, Exists, OuterRef, QuerySet, TextChoices
 
 from annotate import places, steering
-from annotate.acting import notices
+from annotate.acting import leaving, notices
 from annotate.acting.submitted import opens_a_place
-from annotate.locking import lock_assignment
 from annotate.models import Assignment, Batch, Hit, Judgment, Notice
 from annotate.places import Restored
 from projects import log, people
@@ -136,7 +134,7 @@ def plan_removal(*, target: Membership, exclusion: Exclusion) -> RemovalPlan:
                 batch,
                 counts[batch.pk][0],
                 n_judgments.get(batch.pk, 0),
-                counts[batch.pk][1] if exclusion.reopens and _opens_again(batch) else 0,
+                counts[batch.pk][1] if exclusion.reopens and leaving.opens_again(batch) else 0,
                 batch.state == Batch.State.CLOSED,
             )
             for batch in batches
@@ -159,20 +157,13 @@ def remove(
     """
     why = _reason(why, "is removed")
     target, before = people.set_standing(target=target, standing=Standing.REMOVED, actor=actor)
-    batches = _lock_batches(exclusion.of(target).values_list("hit__batch", flat=True))
-    open_one = Assignment.objects.open().filter(annotator=target).first()
-    held = list(exclusion.of(target).values_list("pk", flat=True))
-    places.hold([*held, open_one.pk] if open_one else held, reserved_for=target.pk)
+    held = leaving.hold(target, exclusion.of(target))
     plan = plan_removal(target=target, exclusion=exclusion)
     if before == Standing.REMOVED and not plan.n_assignments:
         raise Refused(f"{target.pseudonym} is removed already, and there is nothing more of this to leave out.")
-    chosen = list(exclusion.of(target).values_list("pk", "hit__batch"))
-    if open_one is not None and (locked := lock_assignment(target, open_one.uuid)).state == State.OPEN:
-        places.withdraw(locked)
-    n_reserved = places.withdraw_reserved([target.pk])
-    again = [pk for pk, batch in chosen if exclusion.reopens and _opens_again(batches[batch])]
-    kept = [pk for pk, batch in chosen if not (exclusion.reopens and _opens_again(batches[batch]))]
-    places.exclude(again, reason=why, reopens=True)
+    again, kept = leaving.parted(held, exclusion.of(target))
+    n_withdrawn = leaving.give_up(held)
+    places.exclude(again, reason=why, reopens=exclusion.reopens)
     places.exclude(kept, reason=why, reopens=False)
     log.record(
         target.project,
@@ -187,7 +178,7 @@ def remove(
             "since": exclusion.since.isoformat() if exclusion.since else None,
             "excluded": plan.n_assignments,
             "places_opened": plan.n_places,
-            "withdrawn": n_reserved + bool(open_one),
+            "withdrawn": n_withdrawn,
         },
         why=why,
     )
@@ -236,15 +227,7 @@ def _reason(why: str, what: str) -> str:
 
 
 def _excluded(target: Membership) -> QuerySet[Assignment]:
-    return Assignment.objects.filter(annotator=target, state__in=(State.SUBMITTED, State.APPROVED), mark=Mark.EXCLUDED)
-
-
-def _opens_again(batch: Batch) -> bool:
-    """An archived batch is settled, and what was imported is rated nowhere."""
-    return batch.kind != Batch.Kind.IMPORTED and batch.state != Batch.State.ARCHIVED
-
-
-def _lock_batches(pks: Iterable[int]) -> dict[int, Batch]:
-    """Their states stay as they are until the transaction ends; batches come before assignments."""
-    locked = Batch.objects.select_for_update(no_key=True, of=("self",)).select_related("project")
-    return {batch.pk: batch for batch in locked.filter(pk__in=set(pks)).order_by("pk")}
+    """What was left out by managers: work that its annotator has taken out stays out."""
+    work = Assignment.objects.filter(annotator=target, state__in=(State.SUBMITTED, State.APPROVED), mark=Mark.EXCLUDED)
+    taken_out = Judgment.objects.filter(assignment=OuterRef("pk"), not_counted_reason=places.TAKEN_OUT)
+    return work.exclude(Exists(taken_out))

@@ -12,7 +12,7 @@ expects to run inside the caller's transaction.
 
 import psycopg2.extras
 
-from annotate.places.ending import GRACE, IS_TAKEN_UP, Answer, finish, give_back, sweep, withdraw
+from annotate.places.ending import GRACE, IS_TAKEN_UP, Answer, finish, give_back, sweep, withdraw, withdraw_expired
 from annotate.places.holding import hold
 from annotate.places.making import (
     NewHit,
@@ -25,6 +25,7 @@ from annotate.places.making import (
 )
 from annotate.places.retiring import Withdrawn, set_aside, withdraw_candidates
 from annotate.places.settling import (
+    TAKEN_OUT,
     Restored,
     accept,
     approve,
@@ -33,6 +34,7 @@ from annotate.places.settling import (
     exclude,
     reject,
     restore,
+    take_out,
 )
 from annotate.places.taking import draw_in, extend, lay_out, reopen, take, take_reserved
 
@@ -41,6 +43,7 @@ psycopg2.extras.register_uuid()  # type: ignore[no-untyped-call]
 __all__ = [
     "GRACE",
     "IS_TAKEN_UP",
+    "TAKEN_OUT",
     "Answer",
     "NewHit",
     "ReservedItem",
@@ -67,8 +70,10 @@ __all__ = [
     "set_wanted",
     "sweep",
     "take",
+    "take_out",
     "take_reserved",
     "withdraw",
     "withdraw_candidates",
+    "withdraw_expired",
     "withdraw_reserved",
 ]

@@ -112,6 +112,15 @@ def withdraw(assignment: LockedAssignment) -> None:
     _end(assignment, Assignment.State.WITHDRAWN)
 
 
+def withdraw_expired(assignment_ids: Iterable[int]) -> None:
+    """End assignments whose time is over for good, so that they cannot be sent late; they hold no place."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "UPDATE annotate_assignment SET state = 'withdrawn' WHERE id = ANY(%s) AND state = 'expired'",
+            [list(assignment_ids)],
+        )
+
+
 def _end(assignment: LockedAssignment, state: Assignment.State) -> None:
     with connection.cursor() as cursor:
         cursor.execute(

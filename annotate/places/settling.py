@@ -14,6 +14,9 @@ from annotate.models.batch import ROUND
 from annotate.places.ending import IS_TAKEN_UP
 from annotate.places.holding import lock_assignments, lock_hits
 
+TAKEN_OUT = "consent withdrawn"
+"""Why a judgment that its annotator took out is not counted; nothing counts it again."""
+
 
 @dataclass(frozen=True)
 class Restored:
@@ -78,13 +81,40 @@ def exclude(assignment_ids: Sequence[int], *, reason: str, reopens: bool) -> lis
     return ids
 
 
+def take_out(assignment_ids: Sequence[int], *, reopens: bool) -> list[int]:
+    """Leave submitted work out for good, whatever had become of it: its annotator withdraws the consent to its use.
+
+    The ids of those left out. With `reopens` the places that they held are open again.
+    """
+    with connection.cursor() as cursor:
+        lock_assignments(cursor, assignment_ids)
+        cursor.execute(
+            """UPDATE annotate_assignment a SET mark = 'excluded', mark_reason = %s,
+                      holds_place = a.holds_place AND NOT %s
+               FROM (SELECT id, holds_place FROM annotate_assignment WHERE id = ANY(%s)) before
+               WHERE a.id = before.id AND a.state IN ('submitted', 'approved', 'rejected')
+               RETURNING a.id, a.hit_id, before.holds_place""",
+            [TAKEN_OUT, reopens, list(assignment_ids)],
+        )
+        rows = cursor.fetchall()
+        if reopens:
+            _give_up(cursor, [hit for _, hit, held in rows if held])
+        ids = sorted(row[0] for row in rows)
+        cursor.execute(
+            "UPDATE annotate_judgment SET is_counted = false, not_counted_reason = %s WHERE assignment_id = ANY(%s)",
+            [TAKEN_OUT, ids],
+        )
+    return ids
+
+
 _THEIRS = "a.holds_place OR h.purpose <> 'work'"
 """Whether a place is still the annotator's: they hold it, or the HIT was made for them alone."""
 
 _RESTORABLE = f"""
 SELECT a.id, a.hit_id, {_THEIRS} AS is_theirs, a.holds_place
 FROM annotate_assignment a JOIN annotate_hit h ON h.id = a.hit_id
-WHERE a.id = ANY(%s) AND a.state IN ('submitted', 'approved') AND a.mark = 'excluded'
+WHERE a.id = ANY(%s) AND a.state IN ('submitted', 'approved') AND a.mark = 'excluded' AND NOT EXISTS (
+    SELECT 1 FROM annotate_judgment j WHERE j.assignment_id = a.id AND j.not_counted_reason = '{TAKEN_OUT}')
 """
 
 _ACCEPTABLE = f"""

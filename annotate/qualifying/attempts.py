@@ -9,6 +9,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from annotate import drafts
+from annotate.consenting import refuse_without, why_withdrawn
 from annotate.forms.rating import Sent
 from annotate.judging import Gone, Incomplete
 from annotate.locking import lock_annotator
@@ -24,7 +25,7 @@ from annotate.qualifying.admissions import admission_for, is_over
 from annotate.qualifying.items import quality_criteria
 from annotate.qualifying.sheets import Said, Sheet, draw, page_of_form, said_in, sheets_of, wrong_values
 from measures.grading import Expected, Grade, grade, reaches
-from projects import log
+from projects import log, rubrics
 from projects.access import Right, why_refused
 from projects.errors import Refused
 from projects.models import Membership
@@ -48,14 +49,15 @@ class NoSuchPage(Refused):
 def begin(*, annotator: Membership, purpose: str = Purpose.TEST) -> Attempt:
     """The annotator's open attempt, or a new one; asking from two tabs at once gives one and the same.
 
-    Raises Refused, with the reason, for whoever may not begin now. Locks the membership.
+    Practice needs no open test. Raises Refused, with the reason, for whoever may not begin now, and ConsentFirst.
+    Locks the membership.
     """
     lock_annotator(annotator)
     refusal = why_refused(annotator, Right.WORK)
     if refusal:
         raise Refused(refusal)
     test = QualificationTest.objects.filter(project=annotator.project_id).first()
-    if test is None or test.state != QualificationTest.State.OPEN:
+    if test is None or (test.state != QualificationTest.State.OPEN and purpose != Purpose.PRACTICE):
         raise Refused("There is no qualification test to take in this project now.")
     now = timezone.now()
     open_one = Attempt.objects.filter(annotator=annotator, state=State.OPEN).first()
@@ -69,6 +71,7 @@ def begin(*, annotator: Membership, purpose: str = Purpose.TEST) -> Attempt:
         open_one = None
     if open_one is not None:
         return open_one
+    refuse_without(annotator)
     return _begin_anew(test, annotator, purpose, now)
 
 
@@ -120,7 +123,7 @@ def hand_in(*, annotator: Membership, attempt_uuid: uuid.UUID) -> Attempt:
     attempt = _lock(annotator, attempt_uuid)
     if attempt.state != State.OPEN:
         return attempt
-    refusal = why_refused(annotator, Right.WORK)
+    refusal = why_refused(annotator, Right.WORK) or why_withdrawn(annotator)
     if refusal:
         raise Gone(refusal, "suspended")
     now = timezone.now()
@@ -162,6 +165,7 @@ def _begin_anew(test: QualificationTest, annotator: Membership, purpose: str, no
     pool = list(test.items.filter(purpose=purpose, retired_at=None).order_by("position", "pk"))
     if not pool:
         raise Refused("There is nothing to practise on." if purpose == Purpose.PRACTICE else "The test has no items.")
+    rubrics.freeze(test.rubric)
     last = Attempt.objects.filter(test=test, annotator=annotator, purpose=purpose).order_by("-n").first()
     n = last.n + 1 if last else 1
     is_timed = purpose == Purpose.TEST and test.time_limit_minutes

@@ -5,7 +5,7 @@ from django.urls import path
 from annotate.urls import acting as acting_urls
 from annotate.urls import qualification as qualification_urls
 from annotate.urls import quality as quality_urls
-from annotate.views import batches, controls, data, desk, hits, importing, payments, plans, remarks, work
+from annotate.views import batches, controls, data, desk, guides, hits, importing, payments, plans, remarks, work
 
 app_name = "annotate"
 
@@ -14,7 +14,10 @@ urlpatterns = [
     path("desk/", desk.desk, name="desk"),
     path("session/", work.session, name="session"),
     path("p/<slug:slug>/desk/", desk.project_desk, name="project-desk"),
-    path("p/<slug:slug>/instructions/", desk.instructions, name="instructions"),
+    path("p/<slug:slug>/consent/", guides.consent, name="consent"),
+    path("p/<slug:slug>/consent/withdraw/", guides.consent_withdraw, name="consent-withdraw"),
+    path("p/<slug:slug>/instructions/", guides.instructions, name="instructions"),
+    path("p/<slug:slug>/instructions/<int:version>/read/", guides.instructions_read, name="instructions-read"),
     path("p/<slug:slug>/history/", desk.history, name="history"),
     path("p/<slug:slug>/earned/", payments.earnings, name="earnings"),
     path("p/<slug:slug>/work/", work.work_start, name="work-start"),

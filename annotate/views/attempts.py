@@ -14,11 +14,13 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from annotate import drafts
+from annotate.consenting import ConsentFirst, why_withdrawn
 from annotate.forms.rating import read_rating
 from annotate.judging import Gone, Incomplete
 from annotate.models import Attempt, LedgerEntry, QualificationItem, QualificationTest
 from annotate.qualifying import attempts, outcomes
 from annotate.qualifying.admissions import admission_for, is_over
+from annotate.qualifying.practice import practice_for
 from annotate.qualifying.sheets import Sheet, said_in, sheets_of
 from annotate.views.sheets import render_closed, render_sheet
 from measures.grading import least_right
@@ -38,8 +40,9 @@ State = Attempt.State
 @snapshot()
 def qualification(request: ProjectRequest, project: Project) -> HttpResponse:
     admission = admission_for(request.membership)
+    practice = practice_for(request.membership)
     if admission is None or admission.test.state == QualificationTest.State.DRAFT:
-        return render(request, "annotate/qualification_none.html")
+        return render(request, "annotate/qualification_none.html", {"practice": practice})
     test = admission.test
     kinds = test.items.filter(retired_at=None).values_list("purpose", flat=True)
     n_items = test.n_items or sum(kind == Purpose.TEST for kind in kinds)
@@ -49,8 +52,7 @@ def qualification(request: ProjectRequest, project: Project) -> HttpResponse:
         "test": test,
         "n_items": n_items,
         "n_needed": least_right(n_items, test.pass_share),
-        "n_practice": sum(kind == Purpose.PRACTICE for kind in kinds),
-        "practice": mine.filter(purpose=Purpose.PRACTICE, state=State.OPEN).first(),
+        "practice": practice,
         "attempts": [outcomes.brief(each, timezone.now()) for each in mine.filter(purpose=Purpose.TEST).order_by("-n")],
         "is_paid": LedgerEntry.objects.filter(key=f"qualification:{request.membership.pk}").exists(),
     }
@@ -63,6 +65,8 @@ def attempt_begin(request: ProjectRequest, project: Project) -> HttpResponse:
     purpose = Purpose.PRACTICE if request.POST.get("purpose") == Purpose.PRACTICE else Purpose.TEST
     try:
         attempt = attempts.begin(annotator=request.membership, purpose=purpose)
+    except ConsentFirst:
+        return _see_other(f"{reverse('annotate:consent', args=[project.slug])}?next=test")
     except Refused as refusal:
         messages.error(request, refusal.message)
         return redirect("annotate:qualification", project.slug)
@@ -94,6 +98,8 @@ def attempt_show(request: ProjectRequest, project: Project, attempt_uuid: uuid.U
         return _take_page(request, project, attempt)
     if attempt.state != State.OPEN or is_over(attempt, timezone.now()):
         return redirect(_url("result", project, attempt.uuid))
+    if why_withdrawn(request.membership):
+        return redirect(f"{reverse('annotate:consent', args=[project.slug])}?next=test")
     sheets = sheets_of(attempt)
     asked = request.GET.get("page", "")
     number = int(asked) if asked.isascii() and asked.isdigit() and len(asked) < 5 else 0

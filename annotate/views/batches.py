@@ -21,6 +21,7 @@ from annotate.views.lists import order_by, page_of, read_sort, read_text, read_w
 from projects.access import ProjectRequest, Right, requires
 from projects.errors import Refused
 from projects.models import Project
+from projects.revising import current_consent, current_instructions
 from projects.rubrics import current_rubric
 from projects.snapshots import snapshot
 
@@ -114,7 +115,8 @@ def _render_new(request: ProjectRequest, project: Project, form: NewBatchForm, s
             form.add_error(None, refusal.message)
     if form.is_bound and not form.is_valid():
         status = UNPROCESSABLE
-    context["instructions"] = project.instructions.order_by("-version").first()
+    context["instructions"] = current_instructions(project)
+    context["consent"] = current_consent(project)
     return render(request, "annotate/batch_new.html", context, status=status)
 
 
@@ -178,7 +180,7 @@ def _act(batch: Batch, request: ProjectRequest, act: str, why: str) -> str:
         "close": (steering.close, "The batch is closed. What is open can still be finished."),
         "archive": (steering.archive, "The batch is archived. Its judgments stay in every figure."),
         "delete": (steering.delete_draft, "The draft is deleted."),
-        "pin": (steering.pin_newest, "The batch now goes by the newest rubric and instructions."),
+        "pin": (steering.pin_newest, "The batch now goes by the newest rubric, instructions and consent."),
     }
     run, said = acts[act]
     run(batch=batch, actor=actor)
@@ -254,13 +256,14 @@ def _render_wanted(request: ProjectRequest, batch: Batch, form: WantedForm) -> H
 
 
 def _batch(project: Project, number: int) -> Batch:
-    batches = Batch.objects.select_related("project", "rubric", "instructions", "created_by", "trial", "plan")
+    pinned = ("rubric", "instructions", "consent", "trial", "plan")
+    batches = Batch.objects.select_related("project", "created_by", *pinned)
     return get_object_or_404(batches, project=project, number=number)
 
 
 def _has_newer(project: Project, batch: Batch, rubric: Any) -> bool:
-    instructions = project.instructions.order_by("-version").first()
-    return (rubric is not None and rubric != batch.rubric) or instructions != batch.instructions
+    newest = (current_instructions(project), current_consent(project))
+    return (rubric is not None and rubric != batch.rubric) or newest != (batch.instructions, batch.consent)
 
 
 def _held(batch: Batch) -> QuerySet[Assignment]:

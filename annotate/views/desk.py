@@ -1,20 +1,16 @@
-"""The annotator's own pages: desk, instructions, history."""
-
-import uuid
+"""The annotator's own pages: desk, history."""
 
 from django.db.models import Count, Q, Sum
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
-from django.urls import reverse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
 from annotate.desks import desks_of, earned_by, left_by
-from annotate.models import Assignment, Batch, LedgerEntry
+from annotate.models import Assignment, LedgerEntry
 from annotate.views.lists import page_of
-from projects.access import ProjectRequest, Right, SignedInRequest, public, requires, signed_in, why_refused
-from projects.markdown import render as render_markdown
-from projects.models import Instructions, Membership, Project
+from projects.access import ProjectRequest, Right, SignedInRequest, public, requires, signed_in
+from projects.models import Membership, Project
 from projects.snapshots import snapshot
 
 PROJECTS_ON_A_PAGE = 20
@@ -48,36 +44,6 @@ def desk(request: SignedInRequest) -> HttpResponse:
 @snapshot()
 def project_desk(request: ProjectRequest, project: Project) -> HttpResponse:
     return render(request, "annotate/desk_show.html", {"desks": desks_of([request.membership]), "is_one": True})
-
-
-@requires(Right.MEMBER)
-@require_safe
-def instructions(request: ProjectRequest, project: Project) -> HttpResponse:
-    shown = _instructions_for(request.membership, request.GET.get("hit", ""))
-    context = {
-        "instructions": shown,
-        "html": render_markdown(shown.text) if shown else "",
-        "can_start": not why_refused(request.membership, Right.WORK),
-        "urls": {
-            "start": reverse("annotate:work-start", args=[project.slug]),
-            "desk": reverse("annotate:project-desk", args=[project.slug]),
-        },
-    }
-    return render(request, "annotate/instructions_show.html", context)
-
-
-def _instructions_for(membership: Membership, hit: str) -> Instructions | None:
-    """The version pinned by the batch of the reader's own HIT, or by the work that is open, or the newest."""
-    versions = membership.project.instructions.order_by("-version")
-    try:
-        own = Assignment.objects.filter(uuid=uuid.UUID(hit), annotator=membership)
-    except ValueError:
-        own = Assignment.objects.none()
-    return (
-        versions.filter(batches__hits__assignments__in=own).first()
-        or versions.filter(batches__state=Batch.State.OPEN).first()
-        or versions.first()
-    )
 
 
 @requires(Right.MEMBER)

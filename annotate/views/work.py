@@ -44,7 +44,7 @@ WHERE a.uuid = %(uuid)s::uuid AND a.annotator_id = %(annotator)s::bigint
 @requires(Right.WORK)
 @require_POST
 def work_start(request: ProjectRequest, project: Project) -> HttpResponse:
-    return _next(request, project)
+    return next_hit(request, project)
 
 
 @requires(Right.WORK, farewell=keep_at_farewell)
@@ -87,11 +87,16 @@ def _submit(request: ProjectRequest, project: Project, assignment_uuid: uuid.UUI
         messages.info(request, "Those answers were already saved.")
     elif submitted.mark == Assignment.Mark.SURPLUS:
         messages.info(request, "Saved. Others had finished this HIT in the meantime; your work is kept all the same.")
-    return _next(request, project)
+    return next_hit(request, project)
 
 
-def _next(request: ProjectRequest, project: Project) -> HttpResponse:
+def next_hit(request: ProjectRequest, project: Project) -> HttpResponse:
+    """To the next HIT, or to what is to be confirmed before it, or to the desk with the reason why there is none."""
     found = serving.claim(request.membership)
+    if isinstance(found, serving.ToConfirm):
+        name = "annotate:consent" if found.lacks_consent else "annotate:instructions-read"
+        version = [] if found.lacks_consent else [found.unread_version]
+        return _see_other(f"{reverse(name, args=[project.slug, *version])}?next=work")
     if isinstance(found, serving.Nothing):
         messages.info(request, found.reason)
         return _see_other(reverse("annotate:project-desk", args=[project.slug]))

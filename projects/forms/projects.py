@@ -11,7 +11,6 @@ from django.db.models import Field
 
 from projects.founding import SLUG_RULE, why_not_slug
 from projects.models import Project
-from projects.revising import MOST_CHARACTERS
 
 NUMBERS = (
     "hit_size",
@@ -117,22 +116,6 @@ class DeleteForm(forms.Form):
         label="Type the project's address",
         widget=forms.TextInput(attrs={"autocomplete": "off", "autocapitalize": "none"}),
     )
-
-
-class InstructionsForm(forms.Form):
-    text = forms.CharField(
-        label="Instructions, in Markdown",
-        max_length=MOST_CHARACTERS,
-        strip=False,
-        widget=forms.Textarea(attrs={"rows": 24, "dir": "auto", "spellcheck": "true"}),
-    )
-    based_on = forms.IntegerField(widget=forms.HiddenInput, min_value=0, max_value=2**31 - 1)
-
-    def clean_text(self) -> str:
-        text: str = self.cleaned_data["text"].replace("\r\n", "\n")
-        if not text.strip():
-            raise ValidationError("Write something that tells annotators how to rate.")
-        return text
 
 
 def _take_limits(field: forms.Field, name: str) -> None:

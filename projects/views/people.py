@@ -25,6 +25,7 @@ from projects.forms.people import (
 )
 from projects.links import absolute_url
 from projects.models import Guesses, Membership, Project
+from projects.revising import current_consent
 
 PEOPLE_ON_A_PAGE = 50
 
@@ -200,6 +201,8 @@ def _welcome(request: HttpRequest, membership: Membership) -> HttpResponse:
     messages.success(request, f"Welcome to {membership.project.name}.")
     if membership.can_read:
         return redirect(membership.project)
+    if current_consent(membership.project) is not None:
+        return redirect("annotate:consent", membership.project.slug)
     return redirect("annotate:project-desk", membership.project.slug)
 
 

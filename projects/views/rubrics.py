@@ -1,4 +1,4 @@
-"""The rubric and the instructions: what they are, and new versions of them."""
+"""The rubric: what it is, and new versions of it."""
 
 from typing import Any
 
@@ -8,10 +8,9 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from measures.rubric import PRESETS
-from projects import markdown, revising, rubrics
+from projects import revising, rubrics
 from projects.access import ProjectRequest, Right, requires
 from projects.errors import Refused
-from projects.forms.projects import InstructionsForm
 from projects.forms.rubrics import MOST_CRITERIA, BaseCriterionFormSet, CriterionForm, CriterionFormSet, RubricForm
 from projects.models import Project, Rubric
 
@@ -71,41 +70,6 @@ def rubric_preset(request: ProjectRequest, project: Project) -> HttpResponse:
     else:
         messages.success(request, f"{rubric.name} is the current rubric, as version {rubric.version}.")
     return redirect("projects:rubric-show", project.slug)
-
-
-@requires(Right.MANAGE)
-@require_http_methods(["GET", "HEAD", "POST"])
-def instructions_edit(request: ProjectRequest, project: Project) -> HttpResponse:
-    current = revising.current_instructions(project)
-    newest = current.version if current is not None else 0
-    start = {"text": current.text if current is not None else "", "based_on": newest}
-    form = InstructionsForm(request.POST if request.method == "POST" else None, initial=start)
-    preview = None
-    if request.method == "POST" and form.is_valid():
-        text = form.cleaned_data["text"]
-        if "preview" in request.POST:
-            preview = markdown.render(text)
-        else:
-            try:
-                made = revising.revise_instructions(
-                    project=project, actor=request.membership, text=text, based_on=form.cleaned_data["based_on"]
-                )
-            except Refused as refusal:
-                form = InstructionsForm({"text": text, "based_on": newest})
-                form.add_error(None, refusal.message)
-            else:
-                messages.success(request, f"Version {made.version} is saved. Batches made from now on show it.")
-                return redirect("projects:instructions-edit", project.slug)
-    context = {"form": form, "preview": preview, "current": current, "versions": project.instructions.all()}
-    return render(request, "projects/instructions_edit.html", context)
-
-
-@requires(Right.READ)
-@require_safe
-def instructions_show(request: ProjectRequest, project: Project, version: int) -> HttpResponse:
-    instructions = get_object_or_404(project.instructions, version=version)
-    context = {"instructions": instructions, "html": markdown.render(instructions.text)}
-    return render(request, "projects/instructions_show.html", context)
 
 
 def _start_from(current: Rubric | None) -> tuple[RubricForm, BaseCriterionFormSet]:

@@ -81,7 +81,7 @@ SAID = {
     "open qualification test": ("qualification test 3", "opened qualification test 3"),
     "pass qualification test": ("attempt 3", "passed the qualification test by attempt 3"),
     "pause batch": ("batch 3", "paused batch 3"),
-    "pin versions": ("batch 3", "took the newest rubric and instructions for batch 3"),
+    "pin versions": ("batch 3", "took the newest rubric, instructions and consent for batch 3"),
     "plan controls": ("batch 3", "planned controls of batch 3"),
     "rate for a review": ("membership a-x", "rated blind, for a review, work of membership a-x"),
     "read message": ("notice 3", "confirmed reading notice 3"),
@@ -105,6 +105,10 @@ SAID = {
     "want judgments": ("batch 3", "asked for another number of judgments of batch 3"),
     "warn": ("membership a-x", "warned membership a-x"),
     "withdraw candidate": ("candidate 3", "withdrew candidate 3"),
+    "agree to consent": ("consent 3", "agreed to consent 3"),
+    "change consent": ("consent 3", "changed consent 3"),
+    "read instructions": ("instructions 3", "read instructions 3"),
+    "withdraw consent": ("membership a-x", "withdrew the consent of membership a-x"),
     "withdraw passage": ("passage 3", "withdrew passage 3"),
 }
 """Each act, what it is done to, and how it reads after the name of whoever did it."""

@@ -1,0 +1,70 @@
+"""Instructions as annotators meet them: the version that their work goes by, what changed in it, confirmed as read."""
+
+import uuid
+from dataclasses import dataclass
+
+from django.db import transaction
+from django.db.models import QuerySet
+
+from annotate.models import Assignment, Batch
+from projects import log, rubrics
+from projects.examples import Example
+from projects.models import Instructions, InstructionsReading, Membership, Rubric
+from projects.rubrics import CriterionOnPage
+
+
+@dataclass(frozen=True)
+class Guide:
+    """A version of the instructions with the rubric that it goes with, and whether its reader has confirmed it."""
+
+    instructions: Instructions | None
+    rubric: Rubric | None
+    is_read: bool
+
+    @property
+    def criteria(self) -> tuple[CriterionOnPage, ...]:
+        return rubrics.criteria_of(self.rubric) if self.rubric is not None else ()
+
+    @property
+    def examples(self) -> list[Example]:
+        return Example.read_all(self.instructions.examples) if self.instructions is not None else []
+
+
+def guide_for(membership: Membership, *, hit: str = "", version: int | None = None) -> Guide:
+    """What a batch of the reader's own HIT has pinned, or the work that is open, or a version; else the newest."""
+    batches = Batch.objects.filter(project=membership.project_id, instructions__isnull=False)
+    batches = batches.select_related("instructions", "rubric").order_by("-priority", "number")
+    if version is not None:
+        pinned = batches.filter(instructions__version=version)
+        batch = pinned.filter(state=Batch.State.OPEN).first() or pinned.last()
+        found = membership.project.instructions.filter(version=version).first()
+    else:
+        batch = batches.filter(hits__assignments__in=_own(membership, hit)).first()
+        batch = batch or batches.filter(state=Batch.State.OPEN).order_by("-instructions__version").first()
+        found = batch.instructions if batch else membership.project.instructions.order_by("-version").first()
+    rubric = batch.rubric if batch else rubrics.current_rubric(membership.project)
+    is_read = InstructionsReading.objects.filter(membership=membership, instructions=found).exists()
+    return Guide(found, rubric, is_read)
+
+
+def read_before(membership: Membership, instructions: Instructions) -> Instructions | None:
+    """The version that the reader confirmed last, other than this one: what has changed is told against it."""
+    readings = InstructionsReading.objects.filter(membership=membership).exclude(instructions=instructions)
+    reading = readings.select_related("instructions").order_by("-confirmed_at", "-pk").first()
+    return reading.instructions if reading is not None else None
+
+
+@transaction.atomic
+def confirm(*, annotator: Membership, instructions: Instructions) -> bool:
+    """Store that the annotator has read a version; doing it again changes nothing and returns False."""
+    _reading, is_new = InstructionsReading.objects.get_or_create(membership=annotator, instructions=instructions)
+    if is_new:
+        log.record(annotator.project, annotator, "read instructions", instructions)
+    return is_new
+
+
+def _own(membership: Membership, hit: str) -> QuerySet[Assignment]:
+    try:
+        return Assignment.objects.filter(uuid=uuid.UUID(hit), annotator=membership)
+    except ValueError:
+        return Assignment.objects.none()

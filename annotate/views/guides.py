@@ -1,0 +1,157 @@
+"""What annotators read before they work: the consent, agreed to or withdrawn; the instructions with their rubric."""
+
+from http import HTTPStatus
+from typing import Any
+
+from django.contrib import messages
+from django.http import Http404, HttpResponse
+from django.shortcuts import redirect, render
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods, require_safe
+
+from annotate import consenting, instructing
+from annotate.forms.consent import WithdrawForm, read_version
+from annotate.instructing import Guide
+from annotate.qualifying.practice import Practice, practice_for
+from annotate.views.work import next_hit
+from projects import differences, markdown
+from projects.access import ProjectRequest, Right, requires, why_refused
+from projects.errors import Refused
+from projects.examples import Example
+from projects.models import Instructions, Project
+from projects.revising import current_consent
+
+ONWARD = ("work", "test")
+"""Where a page of these may lead on to, besides the next step of a newcomer: the next HIT, the test."""
+
+
+@requires(Right.WORK)
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+def consent(request: ProjectRequest, project: Project) -> HttpResponse:
+    if request.method != "POST":
+        return _show_consent(request, project)
+    if request.POST.get("act") != "agree":
+        messages.info(request, _("You have not agreed, so there is no new work for you here. You may at any time."))
+        return redirect("annotate:project-desk", project.slug)
+    try:
+        consenting.agree(annotator=request.membership, version=read_version(request.POST.get("version", "")))
+    except consenting.OldVersion as refusal:
+        messages.warning(request, refusal.message)
+        return _show_consent(request, project, status=HTTPStatus.CONFLICT)
+    except Refused as refusal:
+        messages.error(request, refusal.message)
+        return redirect("annotate:project-desk", project.slug)
+    return _go_on(request, project, request.POST.get("next", ""))
+
+
+@requires(Right.WORK)
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+def consent_withdraw(request: ProjectRequest, project: Project) -> HttpResponse:
+    form = WithdrawForm(request.POST if request.method == "POST" else None)
+    if request.method == "POST" and form.is_valid():
+        try:
+            done = consenting.withdraw(annotator=request.membership, takes_out=form.takes_out)
+        except Refused as refusal:
+            messages.error(request, refusal.message)
+        else:
+            messages.success(request, _said(done, form.takes_out))
+        return redirect("annotate:project-desk", project.slug)
+    context = {
+        "form": form,
+        "standing": consenting.standing_of(request.membership),
+        "plan": consenting.plan_withdrawal(request.membership),
+    }
+    return render(request, "annotate/consent_withdraw.html", context, status=422 if form.errors else 200)
+
+
+@requires(Right.MEMBER)
+@never_cache
+@require_safe
+def instructions(request: ProjectRequest, project: Project) -> HttpResponse:
+    guide = instructing.guide_for(request.membership, hit=request.GET.get("hit", ""))
+    return _show_guide(request, guide, can_start=not why_refused(request.membership, Right.WORK))
+
+
+@requires(Right.WORK)
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+def instructions_read(request: ProjectRequest, project: Project, version: int) -> HttpResponse:
+    """A version to be read before the next HIT: what is new in it, and the button that says so."""
+    guide = instructing.guide_for(request.membership, version=version)
+    if guide.instructions is None:
+        raise Http404("There is no such version.")
+    if request.method == "POST":
+        instructing.confirm(annotator=request.membership, instructions=guide.instructions)
+        return _go_on(request, project, request.POST.get("next", ""))
+    return _show_guide(request, guide, can_start=True, onward=_onward(request), is_asked=True)
+
+
+def _go_on(request: ProjectRequest, project: Project, onward: str) -> HttpResponse:
+    """To what was asked for when a page came between; a newcomer goes on to the instructions, then to the desk."""
+    if onward == "work":
+        return next_hit(request, project)
+    if onward == "test":
+        return redirect("annotate:qualification", project.slug)
+    guide = instructing.guide_for(request.membership)
+    if guide.instructions is not None and not guide.is_read:
+        return redirect("annotate:instructions-read", project.slug, guide.instructions.version)
+    return redirect("annotate:project-desk", project.slug)
+
+
+def _show_consent(request: ProjectRequest, project: Project, *, status: int = HTTPStatus.OK) -> HttpResponse:
+    text = current_consent(project)
+    context = {
+        "text": text,
+        "html": markdown.render(text.text) if text else "",
+        "standing": consenting.standing_of(request.membership),
+        "onward": _onward(request),
+    }
+    return render(request, "annotate/consent_show.html", context, status=status)
+
+
+def _show_guide(
+    request: ProjectRequest, guide: Guide, *, can_start: bool, onward: str = "work", is_asked: bool = False
+) -> HttpResponse:
+    me, shown = request.membership, guide.instructions
+    before = instructing.read_before(me, shown) if shown is not None and is_asked and not guide.is_read else None
+    practice: Practice | None = practice_for(me) if can_start else None
+    context: dict[str, Any] = {
+        "instructions": shown,
+        "html": markdown.render(shown.text) if shown else "",
+        "criteria": guide.criteria,
+        "shown_examples": [(example, example.rated(guide.criteria)) for example in guide.examples],
+        "is_read": guide.is_read,
+        "is_asked": is_asked,
+        "can_start": can_start,
+        "onward": onward,
+        "before": before,
+        "changes": differences.compare(_lines(before), _lines(shown)) if before and shown else [],
+        "practice": practice,
+    }
+    return render(request, "annotate/instructions_show.html", context)
+
+
+def _lines(version: Instructions) -> list[str]:
+    """A version in lines: the text, then the worked examples."""
+    examples = Example.read_all(version.examples)
+    told = [line for number, example in enumerate(examples, start=1) for line in example.lines(number)]
+    return [*version.text.splitlines(), *told]
+
+
+def _onward(request: ProjectRequest) -> str:
+    asked = (request.POST if request.method == "POST" else request.GET).get("next", "")
+    return asked if asked in ONWARD else ""
+
+
+def _said(done: consenting.Withdrawal, takes_out: bool) -> str:
+    if not takes_out:
+        return _("You have withdrawn your consent. What you gave stays under your pseudonym. Thank you for it.")
+    return ngettext(
+        "You have withdrawn your consent. %(n)d HIT of yours is taken out and counts nowhere any more.",
+        "You have withdrawn your consent. %(n)d HITs of yours are taken out and count nowhere any more.",
+        done.n_hits,
+    ) % {"n": done.n_hits}

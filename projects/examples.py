@@ -1,0 +1,72 @@
+"""Worked examples: answers with their right ratings and why, which stand beside the rubric in the instructions."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from measures.rubric import check_value, say_number
+from projects.rubrics import CriterionOnPage
+
+MOST_EXAMPLES = 12
+LONGEST = {"passage": 2_000, "question": 500, "reference": 500, "candidate": 1_000, "why": 1_000}
+"""Characters that each text may have."""
+NEEDED = ("question", "reference", "candidate", "why")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Example:
+    """One answer, how it is rightly rated on each criterion, and why; a piece of the passage where it takes one."""
+
+    question: str
+    reference: str
+    candidate: str
+    ratings: Mapping[str, float]
+    why: str
+    passage: str = ""
+
+    @classmethod
+    def read_all(cls, stored: Sequence[Mapping[str, Any]]) -> "list[Example]":
+        return [cls(**each) for each in stored]
+
+    def as_json(self) -> dict[str, Any]:
+        return {**asdict(self), "ratings": dict(self.ratings)}
+
+    def rated(self, criteria: Sequence[CriterionOnPage]) -> list[tuple[CriterionOnPage, str, str]]:
+        """The criteria that it is rated on, each with the value and the short name of that point, as the page says it.
+
+        The rubric may have changed since the example was written: what is on none of its scales is left out.
+        """
+        return [
+            (criterion, say_number(value), _label(criterion, value))
+            for criterion in criteria
+            if (value := self.ratings.get(criterion.key)) is not None and not check_value(criterion.scale, value)
+        ]
+
+    def lines(self, number: int) -> list[str]:
+        """The example in lines of text, by which two versions are compared."""
+        ratings = ", ".join(f"{key} {say_number(value)}" for key, value in sorted(self.ratings.items()))
+        texts = (self.passage, self.question, self.reference, self.candidate, ratings, self.why)
+        return [f"({number}) {line}" for text in texts for line in text.splitlines() if line.strip()]
+
+
+def faults_of(example: Example, criteria: Sequence[CriterionOnPage]) -> dict[str, str]:
+    """What is wrong with an example, by the name of the text or the key of the criterion."""
+    faults = {}
+    for name, most in LONGEST.items():
+        text = getattr(example, name)
+        if name in NEEDED and not text.strip():
+            faults[name] = "Write something here, or remove the example."
+        elif len(text) > most:
+            faults[name] = f"At most {most:,} characters."
+    for criterion in criteria:
+        value = example.ratings.get(criterion.key)
+        wrong = "Give the right rating." if value is None else check_value(criterion.scale, value)
+        if wrong:
+            faults[criterion.key] = wrong
+    if unknown := sorted(example.ratings.keys() - {criterion.key for criterion in criteria}):
+        faults[unknown[0]] = "The rubric has no such criterion."
+    return faults
+
+
+def _label(criterion: CriterionOnPage, value: float) -> str:
+    return next((str(point["label"]) for point in criterion.points if point["value"] == value), "")
