@@ -4,13 +4,14 @@ from annotate import serving
 from annotate.models import Batch
 from projects.models import Instructions, Membership, Project
 from tests.annotate.work import open_batch
+from tests.factories import make_instructions
 from tests.people import SignIn
 
 pytestmark = pytest.mark.django_db
 
 
 def version(project: Project, number: int) -> Instructions:
-    return Instructions.objects.create(project=project, version=number, text=f"The words of version {number}.")
+    return make_instructions(project, f"The words of version {number}.")
 
 
 def test_annotators_read_the_version_that_their_work_is_done_under(

@@ -111,7 +111,7 @@ def sign_up(page: Page, link: str) -> None:
 def read_instructions_and_start(page: Page) -> None:
     page.get_by_role("link", name="Instructions").first.click()
     expect(page.get_by_role("heading", name="How to rate")).to_be_visible()
-    page.get_by_role("button", name="Start rating").focus()
+    page.get_by_role("button", name="I have read this").focus()
     page.keyboard.press("Enter")
     wait_for_keys(page)
 

@@ -14,8 +14,9 @@ from pytest_django import DjangoDbBlocker
 
 from annotate import verifying
 from annotate.models import Assignment, Batch, Hit, Judgment, Remark
-from annotate.serving import Nothing, claim
+from annotate.serving import Nothing, ToConfirm, claim
 from demo import corpus
+from demo.annotators import confirm_all
 from projects.models import Candidate, Instructions, LogEntry, Membership, Project, User
 
 pytestmark = pytest.mark.django_db
@@ -96,6 +97,9 @@ def test_the_collection_is_about_seven_tenths_done_and_leaves_work_for_people(de
     wanted, done = places(full)
     assert 0.65 <= done / wanted <= 0.75
     for annotator in demo.memberships.filter(role="annotator", kind=Membership.Kind.PERSON):
+        first = claim(annotator)
+        assert isinstance(first, ToConfirm), "There is a HIT, once they have read the instructions."
+        confirm_all(annotator)
         assert not isinstance(claim(annotator), Nothing)
 
 
