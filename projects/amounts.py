@@ -1,0 +1,81 @@
+"""Numbers, money, spans, days and moments as people write them, in the language that is spoken."""
+
+from datetime import date, datetime
+
+from babel.dates import format_skeleton
+from babel.numbers import format_currency, format_decimal, format_percent
+from django.utils import dateformat
+from django.utils.translation import gettext, ngettext
+
+from projects.languages import locale, spoken
+
+CURRENCY = "USD"
+
+
+def say_number(value: float) -> str:
+    """12480 as 12,480; a fraction keeps one decimal."""
+    is_whole = value == int(value)
+    if spoken() == "en":
+        return f"{value:,.0f}" if is_whole else f"{value:,.1f}"
+    return str(format_decimal(value, "#,##0" if is_whole else "#,##0.0", locale()))
+
+
+def say_money(cents: int) -> str:
+    """US cents as dollars: 655 as $6.55."""
+    if spoken() == "en":
+        return f"{'-' if cents < 0 else ''}${abs(cents) / 100:,.2f}"
+    return str(format_currency(cents / 100, CURRENCY, locale=locale()))
+
+
+def say_hours(value: float) -> str:
+    """Hours as people say them: minutes, hours or days."""
+    if value < 1:
+        minutes = max(1 if value > 0 else 0, round(value * 60))
+        return ngettext("{n} minute", "{n} minutes", minutes).format(n=minutes)
+    if value < 48:
+        return gettext("{n} hours").format(n=_tenths(value))
+    return gettext("{n} days").format(n=_tenths(value / 24))
+
+
+def say_percent(share: float) -> str:
+    """A share as per cent, never rounded up to 100 nor down to 0."""
+    rounded = round(share * 100)
+    if rounded == 100 and share < 1:
+        rounded = 99
+    least = rounded == 0 and share > 0
+    if spoken() == "en":
+        return "<1 %" if least else f"{rounded} %"
+    said = format_percent(0.01 if least else rounded / 100, locale=locale())
+    return f"<{said}" if least else said
+
+
+def say_day(at: date) -> str:
+    """21 Nov 2026."""
+    return _said(at, "j M Y", "yMMMd")
+
+
+def say_moment(at: datetime) -> str:
+    """21 Nov 2026, 14:05."""
+    return _said_with_time(at, "j M Y, H:i", "yMMMd")
+
+
+def say_near_moment(at: datetime) -> str:
+    """21 Nov, 14:05: of this year, or not far from now."""
+    return _said_with_time(at, "j M, H:i", "MMMd")
+
+
+def _said(at: date, english: str, skeleton: str) -> str:
+    if spoken() == "en":
+        return dateformat.format(at, english)
+    return str(format_skeleton(skeleton, at, locale=locale()))
+
+
+def _said_with_time(at: datetime, english: str, skeleton: str) -> str:
+    if spoken() == "en":
+        return dateformat.format(at, english)
+    both = str(locale().datetime_formats["medium"])
+    return both.replace("{1}", _said(at, english, skeleton)).replace("{0}", f"{at:%H:%M}")
+
+
+def _tenths(value: float) -> str:
+    return f"{value:,.1f}" if spoken() == "en" else str(format_decimal(value, "#,##0.0", locale()))
