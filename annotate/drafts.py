@@ -12,6 +12,7 @@ from typing import Any
 
 from django.db import transaction
 from django.utils import timezone
+from django.utils.translation import gettext, gettext_lazy
 
 from annotate.forms.rating import MAX_COMMENT, Sent, clean_seconds
 from annotate.judging import Gone
@@ -20,17 +21,17 @@ from annotate.models import Assignment, Draft
 from measures.rubric import check_value
 from projects.errors import Refused
 from projects.models import Membership
-from projects.rubrics import CriterionOnPage, frozen_criteria
+from projects.rubrics import CriterionOnPage, frozen_criteria, why_wrong
 
 MAX_BYTES = 256 * 1024
 PASSED = "passed"
 """How many items are fixed, where they are shown one at a time: what comes for those changes nothing any more."""
 
 _CLOSED = {
-    Assignment.State.SUBMITTED: "This HIT is already submitted.",
-    Assignment.State.APPROVED: "This HIT is already submitted.",
-    Assignment.State.REJECTED: "This HIT is already submitted.",
-    Assignment.State.RETURNED: "You returned this HIT.",
+    Assignment.State.SUBMITTED: gettext_lazy("This HIT is already submitted."),
+    Assignment.State.APPROVED: gettext_lazy("This HIT is already submitted."),
+    Assignment.State.REJECTED: gettext_lazy("This HIT is already submitted."),
+    Assignment.State.RETURNED: gettext_lazy("You returned this HIT."),
 }
 
 
@@ -115,13 +116,13 @@ def merge(
     passed = stored.get(PASSED, 0)
     for place, answers in _entries(sent, "answers", n_items, passed):
         if not isinstance(answers, dict):
-            raise Refused("A draft's answers are given by criterion.")
+            raise Refused(gettext("A draft's answers are given by criterion."))
         kept = dict(merged["answers"].get(place, {}))
         for key, entry in answers.items():
             if key not in criteria:
-                raise Refused(f"There is no criterion “{str(key)[:40]}”.")
+                raise Refused(gettext("There is no criterion “{key}”.").format(key=str(key)[:40]))
             value, stamp = _stamped(entry, latest)
-            wrong = value is not None and check_value(criteria[key].scale, value)
+            wrong = value is not None and why_wrong(criteria[key].scale, value)
             if wrong:
                 raise Refused(wrong)
             _keep(kept, key, value, stamp)
@@ -130,7 +131,7 @@ def merge(
         for place, entry in _entries(sent, part, n_items, passed):
             value, stamp = _stamped(entry, latest)
             if value is not None and not is_valid(value):
-                raise Refused(f"That is nothing for “{part}” in a draft.")
+                raise Refused(gettext("That is nothing for “{part}” in a draft.").format(part=part))
             _keep(merged[part], place, value, stamp)
     seconds, _ = clean_seconds(sent["seconds"]) if "seconds" in sent else (None, False)
     before = stored.get("seconds")
@@ -152,19 +153,19 @@ def _copied(stored: dict[str, Any]) -> dict[str, Any]:
 def _entries(sent: dict[str, Any], part: str, n_items: int, passed: int) -> list[tuple[str, Any]]:
     entries = sent.get(part, {})
     if not isinstance(entries, dict):
-        raise Refused(f"“{part}” in a draft is given by place.")
+        raise Refused(gettext("“{part}” in a draft is given by place.").format(part=part))
     for place in entries:
         if not (place.isascii() and place.isdigit() and len(place) < 4 and int(place) < n_items):
-            raise Refused("That place is not in this HIT.")
+            raise Refused(gettext("That place is not in this HIT."))
     return [(str(int(place)), entry) for place, entry in entries.items() if int(place) >= passed]
 
 
 def _stamped(entry: Any, latest: float) -> tuple[Any, float]:
     if not isinstance(entry, list) or len(entry) != 2:
-        raise Refused("Every entry of a draft is a value and a stamp.")
+        raise Refused(gettext("Every entry of a draft is a value and a stamp."))
     value, stamp = entry
     if isinstance(stamp, bool) or not isinstance(stamp, int | float) or not math.isfinite(stamp):
-        raise Refused("A stamp is a number of milliseconds.")
+        raise Refused(gettext("A stamp is a number of milliseconds."))
     return value, min(float(stamp), latest)
 
 

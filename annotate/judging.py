@@ -7,6 +7,9 @@ from dataclasses import dataclass
 import orjson
 from django.db import transaction
 from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+from django_stubs_ext import StrOrPromise
 
 from annotate import places
 from annotate.consenting import why_withdrawn
@@ -14,18 +17,18 @@ from annotate.forms.rating import Sent
 from annotate.locking import LockedAssignment, lock_annotator, lock_assignment
 from annotate.models import Assignment, Batch, Remark
 from annotate.places import Answer
-from measures.rubric import check_value
 from projects.access import Right, why_refused
 from projects.errors import Refused
 from projects.models import Membership
-from projects.rubrics import CriterionOnPage, frozen_criteria
+from projects.rubrics import CriterionOnPage, frozen_criteria, why_wrong
 
 
 class Incomplete(Refused):
     """Some items lack an answer or have a wrong one; `errors` says which, by place."""
 
     def __init__(self, errors: dict[int, str]) -> None:
-        super().__init__("Some items still need an answer." if len(errors) > 1 else "One item still needs an answer.")
+        n = len(errors)
+        super().__init__(ngettext("One item still needs an answer.", "Some items still need an answer.", n))
         self.errors = errors
 
 
@@ -36,7 +39,7 @@ class Conflict(Refused):
 class Gone(Refused):
     """The assignment takes no answers any more; `state` says why."""
 
-    def __init__(self, message: str, state: str) -> None:
+    def __init__(self, message: StrOrPromise, state: str) -> None:
         super().__init__(message)
         self.state = state
 
@@ -70,11 +73,11 @@ def submit(*, annotator: Membership, assignment_uuid: uuid.UUID, sent: Sent, is_
     sha256 = content_sha256(sent)
     if assignment.state in SETTLED:
         if assignment.answers_sha256 != sha256:
-            raise Conflict("This HIT was submitted before, with other answers. The first ones are kept.")
+            raise Conflict(_("This HIT was submitted before, with other answers. The first ones are kept."))
         return Submitted(was_stored=True, mark=assignment.mark)
     refuse_unless_open(annotator, assignment)
     if assignment.presentation == Batch.Presentation.ONE and not is_stepped:
-        raise OneAtATime("The items of this HIT are rated one at a time.")
+        raise OneAtATime(_("The items of this HIT are rated one at a time."))
     answers = check(sent, assignment.layout, criteria)
     seconds = sent.seconds if sent.seconds and len(sent.seconds) == len(assignment.layout) else None
     mark = places.finish(
@@ -92,13 +95,13 @@ def submit(*, annotator: Membership, assignment_uuid: uuid.UUID, sent: Sent, is_
 def refuse_unless_open(annotator: Membership, assignment: LockedAssignment) -> None:
     """Raise Gone for an assignment that takes no answers any more, or from somebody who may not work; both locked."""
     if assignment.state == Assignment.State.RETURNED:
-        raise Gone("You returned this HIT, so it takes no answers any more.", assignment.state)
+        raise Gone(_("You returned this HIT, so it takes no answers any more."), assignment.state)
     refusal = why_refused(annotator, Right.WORK)
     if refusal:
         raise Gone(refusal, "suspended")
     if assignment.state == Assignment.State.WITHDRAWN:
-        said = why_withdrawn(annotator) or "This HIT was taken back by the project."
-        raise Gone(f"{said} Your draft is kept.", assignment.state)
+        said = why_withdrawn(annotator) or _("This HIT was taken back by the project.")
+        raise Gone(f"{said} {_('Your draft is kept.')}", assignment.state)
 
 
 def check(sent: Sent, layout: list[int], criteria: tuple[CriterionOnPage, ...]) -> list[Answer]:
@@ -112,9 +115,13 @@ def check(sent: Sent, layout: list[int], criteria: tuple[CriterionOnPage, ...]) 
         for criterion in criteria:
             value = values.get(criterion.key)
             if value is None:
-                errors[place] = "Not rated yet." if len(criteria) == 1 else f"“{criterion.name}” is not rated yet."
+                errors[place] = (
+                    _("Not rated yet.")
+                    if len(criteria) == 1
+                    else _("“{criterion}” is not rated yet.").format(criterion=criterion.name)
+                )
                 break
-            wrong = check_value(criterion.scale, value)
+            wrong = why_wrong(criterion.scale, value)
             if wrong:
                 errors[place] = wrong
                 break
@@ -164,7 +171,7 @@ def give_back(*, annotator: Membership, assignment_uuid: uuid.UUID, reason: str)
     if assignment.state == Assignment.State.RETURNED:
         return
     if assignment.state != Assignment.State.OPEN:
-        raise Gone("This HIT is not open any more, so it cannot be returned.", assignment.state)
+        raise Gone(_("This HIT is not open any more, so it cannot be returned."), assignment.state)
     places.give_back(assignment, reason=reason)
 
 
@@ -182,13 +189,13 @@ def reopen(*, annotator: Membership, assignment_uuid: uuid.UUID) -> None:
     if assignment.state == Assignment.State.OPEN:
         return
     if assignment.state != Assignment.State.EXPIRED:
-        raise Gone("This HIT cannot be taken up again.", assignment.state)
+        raise Gone(_("This HIT cannot be taken up again."), assignment.state)
     if Assignment.objects.open().filter(annotator=annotator.pk).exists():
-        raise Refused("You have another HIT open. Finish or return that one first.")
+        raise Refused(_("You have another HIT open. Finish or return that one first."))
     if assignment.batch_state != Batch.State.OPEN:
-        raise Refused("This batch is not open at the moment.")
+        raise Refused(_("This batch is not open at the moment."))
     if not places.reopen(assignment, minutes=assignment.time_limit_minutes, not_blind=not annotator.is_blind):
-        raise Refused("Others have rated this HIT in the meantime. You can still send the answers you have.")
+        raise Refused(_("Others have rated this HIT in the meantime. You can still send the answers you have."))
 
 
 @transaction.atomic
@@ -197,7 +204,7 @@ def extend(*, annotator: Membership, assignment_uuid: uuid.UUID) -> None:
     lock_annotator(annotator)
     assignment = lock_assignment(annotator, assignment_uuid)
     if assignment.state != Assignment.State.OPEN:
-        raise Gone("This HIT is not open any more.", assignment.state)
+        raise Gone(_("This HIT is not open any more."), assignment.state)
     if assignment.extended_at is not None:
-        raise Refused("This HIT has had its extra time already.")
+        raise Refused(_("This HIT has had its extra time already."))
     places.extend(assignment, minutes=assignment.time_limit_minutes)

@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from django.db import connection
+from django.utils.translation import gettext as _
 
 from annotate.qualifying.admissions import admission_for, gate
 from projects.models import Membership
@@ -22,14 +23,16 @@ class Opening:
     def why_nothing(self) -> str:
         """Why there is no HIT at this moment, in words that tell nothing of others' work."""
         if self.is_open_to_them:
-            return "There is nothing left for you to rate at the moment. Thank you! New work may come; look in again."
+            return _(
+                "There is nothing left for you to rate at the moment. Thank you! New work may come; look in again."
+            )
         if self.is_gated:
-            return "Work in this project is for those who have passed its qualification test."
+            return _("Work in this project is for those who have passed its qualification test.")
         if self.is_open:
-            return "The work that is open now is for other annotators."
+            return _("The work that is open now is for other annotators.")
         if self.is_paused:
-            return "The work is paused. What you have open you can finish; look in again later for more."
-        return "No work is open in this project at the moment."
+            return _("The work is paused. What you have open you can finish; look in again later for more.")
+        return _("No work is open in this project at the moment.")
 
 
 def openings_for(annotators: Iterable[Membership]) -> dict[int, Opening]:

@@ -6,6 +6,7 @@ from typing import Any
 
 from django.db import transaction
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from annotate.drafts import PASSED, content_of, stamped
 from annotate.forms.rating import Sent
@@ -34,16 +35,16 @@ def answer_item(*, annotator: Membership, assignment_uuid: uuid.UUID, place: int
         return Submitted(was_stored=True, mark=assignment.mark)
     refuse_unless_open(annotator, assignment)
     if assignment.presentation != Batch.Presentation.ONE:
-        raise Refused("The items of this HIT are rated on one page.")
+        raise Refused(_("The items of this HIT are rated on one page."))
     draft = Draft.objects.filter(pk=assignment.id).first() or Draft(pk=assignment.id)
     passed = draft.answers.get(PASSED, 0)
     here = _only(sent, place)
     if place < passed:
         if _only(content_of(draft.answers), place) != replace(here, seconds=None, has_odd_times=False):
-            raise AlreadyAnswered(f"Your first answer to item {place + 1} stays as it was.")
+            raise AlreadyAnswered(_("Your first answer to item {number} stays as it was.").format(number=place + 1))
         return None
     if place != passed or place >= len(assignment.layout):
-        raise Refused("That item is not open yet. This is the next one.")
+        raise Refused(_("That item is not open yet. This is the next one."))
     _check(here, place, assignment.layout, assignment.rubric_id)
     draft.answers = _fixed(draft.answers, here, place, len(assignment.layout))
     draft.updated_at = timezone.now()

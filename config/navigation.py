@@ -7,6 +7,7 @@ from typing import Any
 from django.http import HttpRequest
 from django.urls import reverse
 from django.utils.functional import SimpleLazyObject
+from django.utils.translation import gettext_lazy as _
 
 from annotate.pay.ledgers import pays_anything
 from projects.access import Right, has_right
@@ -23,20 +24,20 @@ class Tab:
 DESK_FOLDERS = ("history/", "instructions/", "earned/", "qualification/", "consent/")
 
 TABS = [
-    ("Desk", "annotate:project-desk", Right.WORK, DESK_FOLDERS),
-    ("Overview", "results:project-overview", Right.READ, ()),
-    ("Data", "annotate:data-overview", Right.READ, ()),
-    ("Qualification", "annotate:qualification-test", Right.READ, ()),
-    ("Batches", "annotate:batch-list", Right.READ, ("plans/",)),
-    ("Submitted", "annotate:submitted-list", Right.MANAGE, ()),
-    ("Remarks", "annotate:remark-list", Right.READ, ()),
-    ("Quality", "annotate:quality-list", Right.MANAGE, ()),
-    ("Agreement", "results:agreement", Right.READ, ("adjudication/",)),
-    ("Export", "results:export-list", Right.READ, ()),
-    ("People", "projects:people-list", Right.MANAGE, ()),
-    ("Payments", "annotate:payment-list", Right.MANAGE, ()),
-    ("Log", "projects:log-list", Right.MANAGE, ()),
-    ("Settings", "projects:project-settings", Right.READ, ("rubric/", "instructions/edit/", "consent/edit/")),
+    (_("Desk"), "annotate:project-desk", Right.WORK, DESK_FOLDERS),
+    (_("Overview"), "results:project-overview", Right.READ, ()),
+    (_("Data"), "annotate:data-overview", Right.READ, ()),
+    (_("Qualification"), "annotate:qualification-test", Right.READ, ()),
+    (_("Batches"), "annotate:batch-list", Right.READ, ("plans/",)),
+    (_("Submitted"), "annotate:submitted-list", Right.MANAGE, ()),
+    (_("Remarks"), "annotate:remark-list", Right.READ, ()),
+    (_("Quality"), "annotate:quality-list", Right.MANAGE, ()),
+    (_("Agreement"), "results:agreement", Right.READ, ("adjudication/",)),
+    (_("Export"), "results:export-list", Right.READ, ()),
+    (_("People"), "projects:people-list", Right.MANAGE, ()),
+    (_("Payments"), "annotate:payment-list", Right.MANAGE, ()),
+    (_("Log"), "projects:log-list", Right.MANAGE, ()),
+    (_("Settings"), "projects:project-settings", Right.READ, ("rubric/", "instructions/edit/", "consent/edit/")),
 ]
 """Label, page, right, and further folders of the project that stand under the tab."""
 
@@ -61,7 +62,7 @@ def _tabs(project: Project, membership: Membership, path: str) -> list[Tab]:
     """The tabs that the membership gives; the current one is that with the longest folder around the path."""
     overview = project.get_absolute_url()
     shown = [
-        (label, reverse(name, args=[project.slug]), [overview + folder for folder in further])
+        (str(label), reverse(name, args=[project.slug]), [overview + folder for folder in further])
         for label, name, right, further in TABS
         if has_right(membership, right) and (name not in ONLY_IF or ONLY_IF[name](project))
     ]
@@ -70,7 +71,7 @@ def _tabs(project: Project, membership: Membership, path: str) -> list[Tab]:
         for label, url, further in shown
     }
     longest = max(around.values(), default=0)
-    return [Tab(label, url, around[label] == longest > 0) for label, url, _ in shown]
+    return [Tab(label, url, around[label] == longest > 0) for label, url, _further in shown]
 
 
 def _is_in(path: str, folder: str, overview: str) -> bool:

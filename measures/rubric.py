@@ -4,7 +4,7 @@ An answer is an `int` or a `float`; it is checked here and nowhere else.
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from numbers import Real
@@ -115,7 +115,7 @@ class RubricPreset:
     criteria: tuple[CriterionSpec, ...]
 
 
-def check_value(scale: Scale, value: object) -> str | None:
+def check_value(scale: Scale, value: object, *, gettext: Callable[[str], str] = str) -> str | None:
     """Say what is wrong with an answer, or nothing if it is valid.
 
     Parameters
@@ -124,6 +124,8 @@ def check_value(scale: Scale, value: object) -> str | None:
         The scale that the answer is to lie on.
     value : object
         The answer as a number. Text, booleans and missing values are no answers; ``4.0`` is the point 4.
+    gettext : Callable[[str], str]
+        Says a sentence in another language, with its {places} left as they are.
 
     Returns
     -------
@@ -140,15 +142,15 @@ def check_value(scale: Scale, value: object) -> str | None:
     '2.5 is not a whole number: answers are whole numbers from 1 to 5.'
     """
     if not _is_number(value):
-        return f"{value!r} is not a number."
+        return gettext("{value} is not a number.").format(value=repr(value))
     number = float(value)  # type: ignore[arg-type]
     if not math.isfinite(number):
-        return f"{value!r} is not a finite number."
-    ends = f"from {say_number(scale.low)} to {say_number(scale.high)}"
+        return gettext("{value} is not a finite number.").format(value=repr(value))
+    said = {"value": say_number(number), "low": say_number(scale.low), "high": say_number(scale.high)}
     if scale.kind is ScaleKind.ORDINAL and number != int(number):
-        return f"{say_number(number)} is not a whole number: answers are whole numbers {ends}."
+        return gettext("{value} is not a whole number: answers are whole numbers from {low} to {high}.").format(**said)
     if not scale.low <= number <= scale.high:
-        return f"{say_number(number)} is not on the scale: answers go {ends}."
+        return gettext("{value} is not on the scale: answers go from {low} to {high}.").format(**said)
     return None
 
 

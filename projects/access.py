@@ -16,6 +16,8 @@ from django.contrib.auth.views import redirect_to_login
 from django.core.exceptions import ImproperlyConfigured, PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
 from django.shortcuts import render
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from projects import languages
 from projects.models import Membership, Project, User
@@ -31,7 +33,7 @@ SELECT {_MEMBER.sql}, {_PROJECT.sql} FROM projects_membership m JOIN projects_pr
 WHERE m.user_id = %(user)s::bigint AND p.slug = %(slug)s::text AND p.deleted_at IS NULL
 """
 
-CLOSED = "This project was closed. Your work so far is kept. Thank you for it."
+CLOSED = gettext_lazy("This project was closed. Your work so far is kept. Thank you for it.")
 
 
 class Right(Enum):
@@ -94,7 +96,7 @@ def creates_projects(view: View) -> View:
     @wraps(view)
     def wrapped(request: SignedInRequest, **kwargs: Any) -> HttpResponseBase:
         if not request.user.can_create_projects:
-            raise PermissionDenied("Your account may not make projects. Ask whoever runs this site.")
+            raise PermissionDenied(_("Your account may not make projects. Ask whoever runs this site."))
         return view(request, **kwargs)
 
     return _declare(wrapped, Policy("creates projects"))
@@ -154,7 +156,7 @@ def _say_farewell(
     if membership is None:
         return None
     is_deleted = membership.project.deleted_at is not None
-    reason = CLOSED if is_deleted else why_refused(membership, right)
+    reason = str(CLOSED) if is_deleted else why_refused(membership, right)
     return farewell(request, membership, reason, **kwargs)
 
 
@@ -165,25 +167,25 @@ def has_right(membership: Membership, right: Right) -> bool:
 def why_refused(membership: Membership, right: Right) -> str:
     """The sentence for somebody who lacks the right; empty when they have it."""
     if membership.standing == Membership.Standing.REMOVED:
-        return "Your membership in this project has ended. Your work so far is kept. Thank you for it."
+        return _("Your membership in this project has ended. Your work so far is kept. Thank you for it.")
     if right is Right.MEMBER:
         return ""
     if membership.standing == Membership.Standing.SUSPENDED:
-        return "Your work in this project is on hold. A manager of the project can tell you why."
+        return _("Your work in this project is on hold. A manager of the project can tell you why.")
     allowed = {
         Right.WORK: membership.is_annotator,
         Right.READ: membership.can_read,
         Right.MANAGE: membership.can_manage,
         Right.OWN: membership.is_owner,
     }[right]
-    return "" if allowed else _LACKING[right]
+    return "" if allowed else str(_LACKING[right])
 
 
 _LACKING = {
-    Right.WORK: "Only the project's annotators rate HITs.",
-    Right.READ: "Only the project's researchers and managers see this page.",
-    Right.MANAGE: "Only the project's managers may do this.",
-    Right.OWN: "Only the project's owner may do this.",
+    Right.WORK: gettext_lazy("Only the project's annotators rate HITs."),
+    Right.READ: gettext_lazy("Only the project's researchers and managers see this page."),
+    Right.MANAGE: gettext_lazy("Only the project's managers may do this."),
+    Right.OWN: gettext_lazy("Only the project's owner may do this."),
 }
 
 
@@ -206,7 +208,7 @@ class SignInMiddleware:
             return None
         if not request.user.is_authenticated:
             if policy.answers_json:
-                return JsonResponse({"message": "You are not signed in."}, status=401)
+                return JsonResponse({"message": _("You are not signed in.")}, status=401)
             if policy.has_farewell and request.POST:
                 return hold_form(request)
             return redirect_to_login(request.get_full_path())

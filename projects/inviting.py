@@ -8,6 +8,8 @@ from django.contrib.auth.hashers import make_password
 from django.db import IntegrityError, transaction
 from django.db.models import F
 from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from projects import log
 from projects.errors import Refused
@@ -18,14 +20,16 @@ TOKEN_BYTES = 32
 DEFAULT_DAYS = 14
 MOST_DAYS = 365
 
-OVER = "This invitation has ended: it was used up, revoked, or is too old. Ask whoever sent it for a new one."
+OVER = gettext_lazy(
+    "This invitation has ended: it was used up, revoked, or is too old. Ask whoever sent it for a new one."
+)
 
 
 class AlreadyMember(Refused):
     """The person is, or was, a member; the link changes nothing."""
 
     def __init__(self, membership: Membership) -> None:
-        super().__init__("You have a place in this project already, so the link changes nothing.")
+        super().__init__(_("You have a place in this project already, so the link changes nothing."))
         self.membership = membership
 
 
@@ -93,7 +97,7 @@ def sign_up(*, token: str, username: str, password: str) -> Membership:
         with transaction.atomic():
             return join(token=token, user=User.objects.create(username=username, password=hashed))
     except IntegrityError as taken:
-        raise Refused("This username is taken.") from taken
+        raise Refused(_("This username is taken.")) from taken
 
 
 @transaction.atomic

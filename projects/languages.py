@@ -59,6 +59,12 @@ def _turn_to(language: str) -> None:
         translation.activate(language)
 
 
+def chosen_by(membership: Membership) -> str:
+    """The language that a member reads the project in, also while somebody else's page is made."""
+    chosen = (membership.user.language if membership.user else "", membership.project.language)
+    return next((language for language in chosen if is_known(language)), settings.LANGUAGE_CODE)
+
+
 def spoken() -> str:
     return translation.get_language() or settings.LANGUAGE_CODE
 

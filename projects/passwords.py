@@ -6,13 +6,14 @@ from django.db import transaction
 from django.urls import reverse
 from django.utils.encoding import force_bytes
 from django.utils.http import urlsafe_base64_decode, urlsafe_base64_encode
+from django.utils.translation import gettext_lazy
 
 from projects import log
 from projects.errors import Refused
 from projects.models import Membership, User
 from projects.people import lock_actor
 
-OVER = "This link has been used, or it is older than an hour. Ask for a new one."
+OVER = gettext_lazy("This link has been used, or it is older than an hour. Ask for a new one.")
 
 
 @transaction.atomic

@@ -8,8 +8,9 @@ from functools import lru_cache
 from django.db import transaction
 from django.db.models import Max
 from django.utils import timezone
+from django.utils.translation import gettext
 
-from measures.rubric import PRESETS, CriterionSpec, Level, Scale, ScaleKind
+from measures.rubric import PRESETS, CriterionSpec, Level, Scale, ScaleKind, check_value
 from projects.errors import Refused
 from projects.models import Criterion, Project, Rubric
 
@@ -49,6 +50,11 @@ def criteria_of(rubric: Rubric) -> tuple[CriterionOnPage, ...]:
 def frozen_criteria(rubric_id: int) -> tuple[CriterionOnPage, ...]:
     """The criteria of a rubric that the caller knows to be frozen, as every batch's past its draft is."""
     return _read(rubric_id)
+
+
+def why_wrong(scale: Scale, value: object) -> str | None:
+    """What is wrong with an answer, in the reader's language; nothing if it is valid."""
+    return check_value(scale, value, gettext=gettext)
 
 
 def scale_of(criterion: Criterion) -> Scale:

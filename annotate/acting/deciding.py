@@ -9,6 +9,9 @@ from datetime import timedelta
 from django.db import transaction
 from django.db.models import Model, QuerySet, Sum
 from django.db.models.functions import Now
+from django.utils import translation
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from annotate import places, steering
 from annotate.acting import notices
@@ -16,7 +19,8 @@ from annotate.acting.submitted import WorkFilter, opens_a_place
 from annotate.models import Assignment, Batch, Item, Judgment, LedgerEntry, Notice
 from annotate.pay import paying
 from annotate.places import Restored
-from projects import log, people
+from projects import languages, log, people
+from projects.amounts import say_number
 from projects.errors import Refused
 from projects.models import Membership, Project
 
@@ -133,13 +137,13 @@ def reply(*, annotator: Membership, assignment_uuid: uuid.UUID, text: str) -> No
     text = text.strip()
     assignment = Assignment.objects.get(uuid=assignment_uuid, annotator=annotator)
     if not text or len(text) > LONGEST_REPLY:
-        raise Refused(f"Write an answer of at most {LONGEST_REPLY:,} characters.")
+        raise Refused(_("Write an answer of at most {n} characters.").format(n=say_number(LONGEST_REPLY)))
     mine = Assignment.objects.filter(pk=assignment.pk, state=State.REJECTED, replied_at=None)
     if not mine.update(reply=text, replied_at=Now()):
         raise Refused(
-            "You have answered already; a rejection can be answered once."
+            _("You have answered already; a rejection can be answered once.")
             if assignment.replied_at
-            else "This HIT is not rejected, so there is nothing to answer."
+            else _("This HIT is not rejected, so there is nothing to answer.")
         )
     log.record(annotator.project, annotator, "answer rejection", assignment)
 
@@ -209,13 +213,15 @@ def _lock_batches(work: QuerySet[Assignment]) -> None:
 
 
 def _tell(whose: Counter[int], reason: str, actor: Membership | None) -> None:
-    """One message to each annotator, however many of their HITs were rejected."""
-    by_number: dict[int, list[int]] = {}
-    for annotator, n in whose.items():
-        by_number.setdefault(n, []).append(annotator)
-    for n, annotators in sorted(by_number.items()):
-        what = "A HIT that you submitted was rejected." if n == 1 else f"{n} HITs that you submitted were rejected."
-        text = f"{what} The reason: {reason}\n\nYou can answer once, under “What you have done”."
+    """One message to each annotator, in their language, however many of their HITs were rejected."""
+    same: dict[tuple[str, int], list[int]] = {}
+    for annotator in Membership.objects.select_related("user", "project").filter(pk__in=whose):
+        same.setdefault((languages.chosen_by(annotator), whose[annotator.pk]), []).append(annotator.pk)
+    for (language, n), annotators in sorted(same.items()):
+        with translation.override(language):
+            what = ngettext("A HIT that you submitted was rejected.", "{n} HITs that you submitted were rejected.", n)
+            why = _("The reason: {reason}").format(reason=reason)
+            text = f"{what.format(n=n)} {why}\n\n{_('You can answer once, under “What you have done”.')}"
         notices.send(annotators=annotators, text=text, kind=Notice.Kind.DECISION, actor=actor)
 
 

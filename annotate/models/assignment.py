@@ -9,6 +9,7 @@ from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Now
+from django.utils.translation import pgettext_lazy
 
 from annotate.models.batch import Hit, Item
 from projects.models import Candidate, Criterion, Membership
@@ -26,19 +27,19 @@ class Assignment(models.Model):
     """One annotator's work on one HIT: there is one row for the two, for ever."""
 
     class State(models.TextChoices):
-        OPEN = "open", "open"
-        SUBMITTED = "submitted", "submitted"
-        APPROVED = "approved", "approved"
-        REJECTED = "rejected", "rejected"
-        RETURNED = "returned", "returned"
-        EXPIRED = "expired", "expired"
-        WITHDRAWN = "withdrawn", "withdrawn"
+        OPEN = "open", pgettext_lazy("HIT", "open")
+        SUBMITTED = "submitted", pgettext_lazy("HIT", "submitted")
+        APPROVED = "approved", pgettext_lazy("HIT", "approved")
+        REJECTED = "rejected", pgettext_lazy("HIT", "rejected")
+        RETURNED = "returned", pgettext_lazy("HIT", "returned")
+        EXPIRED = "expired", pgettext_lazy("HIT", "expired")
+        WITHDRAWN = "withdrawn", pgettext_lazy("HIT", "withdrawn")
 
     class Mark(models.TextChoices):
-        COUNTED = "counted", "counted"
-        LATE = "late", "late, counted"
-        SURPLUS = "surplus", "surplus, not counted"
-        EXCLUDED = "excluded", "excluded"
+        COUNTED = "counted", pgettext_lazy("HIT", "counted")
+        LATE = "late", pgettext_lazy("HIT", "late, counted")
+        SURPLUS = "surplus", pgettext_lazy("HIT", "surplus, not counted")
+        EXCLUDED = "excluded", pgettext_lazy("HIT", "excluded")
 
     uuid = models.UUIDField(default=uuid.uuid4, unique=True)
     hit = models.ForeignKey(Hit, on_delete=models.PROTECT, related_name="assignments", db_index=False)

@@ -7,6 +7,7 @@ from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Now
+from django.utils.translation import gettext_lazy, pgettext_lazy
 
 from projects.models import Candidate, Instructions, Membership, Project, Rubric
 
@@ -20,9 +21,9 @@ class QualificationTest(models.Model):
         CLOSED = "closed", "closed"
 
     class Feedback(models.TextChoices):
-        NONE = "none", "only whether it was passed"
-        SCORE = "score", "the score"
-        FULL = "full", "the score, each answer and its explanation"
+        NONE = "none", gettext_lazy("only whether it was passed")
+        SCORE = "score", gettext_lazy("the score")
+        FULL = "full", gettext_lazy("the score, each answer and its explanation")
 
     class OnNewRubric(models.TextChoices):
         ASK = "ask", "everybody takes the test again"
@@ -95,10 +96,10 @@ class Attempt(models.Model):
     """One annotator's go at the test, or at the practice before it."""
 
     class State(models.TextChoices):
-        OPEN = "open", "open"
-        PASSED = "passed", "passed"
-        FAILED = "failed", "failed"
-        EXPIRED = "expired", "expired"
+        OPEN = "open", pgettext_lazy("attempt", "open")
+        PASSED = "passed", pgettext_lazy("attempt", "passed")
+        FAILED = "failed", pgettext_lazy("attempt", "failed")
+        EXPIRED = "expired", pgettext_lazy("attempt", "expired")
 
     uuid = models.UUIDField(default=uuid.uuid4, unique=True)
     test = models.ForeignKey(QualificationTest, on_delete=models.PROTECT, related_name="attempts", db_index=False)

@@ -5,8 +5,10 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from django.utils import timezone
+from django.utils.translation import gettext, ngettext
 
 from annotate.models import Attempt, Grant, Qualification, QualificationItem, QualificationTest
+from projects.amounts import say_near_moment
 from projects.models import Membership
 
 Purpose = QualificationItem.Purpose
@@ -93,22 +95,25 @@ class Admission:
         if not self.is_asked or self.is_qualified:
             return ""
         if self.revoked is not None:
-            return "A manager of the project has ended your qualification. Ask them what to do next."
+            return gettext("A manager of the project has ended your qualification. Ask them what to do next.")
         if self.open_attempt is not None:
-            return "You have begun the qualification test. Finish it: the work opens to you when you pass."
+            return gettext("You have begun the qualification test. Finish it: the work opens to you when you pass.")
         if not self.n_left:
-            return "You have used every attempt at the qualification test. A manager of the project can let you in."
-        left = f"You have {self.n_left} attempt{'' if self.n_left == 1 else 's'} left."
+            return gettext(
+                "You have used every attempt at the qualification test. A manager of the project can let you in."
+            )
+        left = ngettext("You have {n} attempt left.", "You have {n} attempts left.", self.n_left).format(n=self.n_left)
+        not_yet = gettext("You have not passed the qualification test yet.")
         if self.again_at is not None:
-            again = f"{self.again_at:%d %B, %H:%M} UTC".removeprefix("0")
-            return f"You have not passed the qualification test yet. You may try again from {again}. {left}"
+            again = gettext("You may try again from {moment} UTC.").format(moment=say_near_moment(self.again_at))
+            return f"{not_yet} {again} {left}"
         if self.n_used:
-            return f"You have not passed the qualification test yet. {left}"
+            return f"{not_yet} {left}"
         if self.is_of_old_rubric:
-            return "The rubric has changed since you qualified, so the test is asked again."
+            return gettext("The rubric has changed since you qualified, so the test is asked again.")
         if self.has_run_out:
-            return "Your qualification has run out. Take the test again to go on."
-        return "Work in this project is for those who have passed its qualification test."
+            return gettext("Your qualification has run out. Take the test again to go on.")
+        return gettext("Work in this project is for those who have passed its qualification test.")
 
 
 def admissions_for(annotators: Iterable[Membership]) -> dict[int, Admission]:

@@ -7,6 +7,8 @@ from typing import Any
 
 from django.db import transaction
 from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from annotate import drafts
 from annotate.consenting import refuse_without, why_withdrawn
@@ -35,9 +37,9 @@ State = Attempt.State
 Purpose = QualificationItem.Purpose
 
 _ENDED = {
-    State.PASSED: "This attempt is handed in already.",
-    State.FAILED: "This attempt is handed in already.",
-    State.EXPIRED: "This attempt is over.",
+    State.PASSED: gettext_lazy("This attempt is handed in already."),
+    State.FAILED: gettext_lazy("This attempt is handed in already."),
+    State.EXPIRED: gettext_lazy("This attempt is over."),
 }
 
 
@@ -58,7 +60,7 @@ def begin(*, annotator: Membership, purpose: str = Purpose.TEST) -> Attempt:
         raise Refused(refusal)
     test = QualificationTest.objects.filter(project=annotator.project_id).first()
     if test is None or (test.state != QualificationTest.State.OPEN and purpose != Purpose.PRACTICE):
-        raise Refused("There is no qualification test to take in this project now.")
+        raise Refused(_("There is no qualification test to take in this project now."))
     now = timezone.now()
     open_one = Attempt.objects.filter(annotator=annotator, state=State.OPEN).first()
     if open_one is not None and (is_over(open_one, now) or open_one.rubric_id != test.rubric_id):
@@ -66,7 +68,7 @@ def begin(*, annotator: Membership, purpose: str = Purpose.TEST) -> Attempt:
         open_one = None
     if open_one is not None and open_one.purpose != purpose:
         if open_one.purpose == Purpose.TEST:
-            raise Refused("You have an attempt at the test open. Finish that first.")
+            raise Refused(_("You have an attempt at the test open. Finish that first."))
         _expire(open_one, now)
         open_one = None
     if open_one is not None:
@@ -134,7 +136,7 @@ def hand_in(*, annotator: Membership, attempt_uuid: uuid.UUID) -> Attempt:
     sheets = sheets_of(attempt)
     said = said_in(attempt.draft, sheets)
     criteria = frozen_criteria(attempt.rubric_id)
-    missing = {place: "Not rated yet." for place, each in enumerate(said) if not each.is_complete(criteria)}
+    missing = {place: _("Not rated yet.") for place, each in enumerate(said) if not each.is_complete(criteria)}
     if missing and (attempt.due_at is None or now <= attempt.due_at):
         raise Incomplete(missing)
     _finish(attempt, sheets, said, now)
@@ -143,7 +145,7 @@ def hand_in(*, annotator: Membership, attempt_uuid: uuid.UUID) -> Attempt:
 
 def sheet_numbered(sheets: Sequence[Sheet], number: int) -> Sheet:
     if not 1 <= number <= len(sheets):
-        raise NoSuchPage("This attempt has no such page.")
+        raise NoSuchPage(_("This attempt has no such page."))
     return sheets[number - 1]
 
 
@@ -159,12 +161,14 @@ def _begin_anew(test: QualificationTest, annotator: Membership, purpose: str, no
     if purpose == Purpose.TEST:
         admission = admission_for(annotator)
         if admission is None or admission.is_qualified:
-            raise Refused("You are qualified for this project already.")
+            raise Refused(_("You are qualified for this project already."))
         if not admission.can_begin:
             raise Refused(admission.why_not)
     pool = list(test.items.filter(purpose=purpose, retired_at=None).order_by("position", "pk"))
     if not pool:
-        raise Refused("There is nothing to practise on." if purpose == Purpose.PRACTICE else "The test has no items.")
+        raise Refused(
+            _("There is nothing to practise on.") if purpose == Purpose.PRACTICE else _("The test has no items.")
+        )
     rubrics.freeze(test.rubric)
     last = Attempt.objects.filter(test=test, annotator=annotator, purpose=purpose).order_by("-n").first()
     n = last.n + 1 if last else 1

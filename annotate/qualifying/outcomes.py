@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from django.utils.translation import gettext, pgettext
+
 from annotate.models import Attempt, QualificationItem, QualificationTest
 from annotate.qualifying.admissions import is_over
 from annotate.qualifying.items import quality_criteria
@@ -62,12 +64,14 @@ class Brief:
     @property
     def state(self) -> str:
         if self.is_open:
-            return "open"
+            return pgettext("attempt", "open")
         if self.is_practice:
-            return "done" if self.attempt.state == State.PASSED else "ended"
+            return pgettext("attempt", "done") if self.attempt.state == State.PASSED else pgettext("attempt", "ended")
         if self.was_ended:
-            return "ended"
-        return "time ran out" if self.attempt.state == State.OPEN else str(self.attempt.get_state_display())
+            return pgettext("attempt", "ended")
+        if self.attempt.state == State.OPEN:
+            return pgettext("attempt", "time ran out")
+        return str(self.attempt.get_state_display())
 
 
 @dataclass(frozen=True)
@@ -133,8 +137,12 @@ def told(attempt: Attempt) -> list[ToldSheet]:
 def say_range(ends: Sequence[float], tolerance: float = 0.0) -> str:
     """`4`, `4 to 5`, and with a tolerance `4, give or take 1`."""
     low, high = ends
-    said = say_number(low) if low == high else f"{say_number(low)} to {say_number(high)}"
-    return f"{said}, give or take {say_number(tolerance)}" if tolerance else said
+    said = say_number(low)
+    if low != high:
+        said = gettext("{low} to {high}").format(low=said, high=say_number(high))
+    if tolerance:
+        said = gettext("{range}, give or take {tolerance}").format(range=said, tolerance=say_number(tolerance))
+    return said
 
 
 def _told_answer(criterion: CriterionOnPage, said: Said, item: QualificationItem, checked: set[str]) -> ToldAnswer:

@@ -10,7 +10,7 @@ import numpy as np
 from annotate.forms.rating import Sent
 from annotate.models import Attempt, QualificationItem, QualificationTest
 from measures.rubric import check_value
-from projects.rubrics import CriterionOnPage
+from projects.rubrics import CriterionOnPage, why_wrong
 
 
 @dataclass(frozen=True)
@@ -107,7 +107,7 @@ def wrong_values(sent: Sent, n_items: int, criteria: Sequence[CriterionOnPage]) 
     for place in range(n_items):
         for criterion in criteria:
             value = sent.values.get(place, {}).get(criterion.key)
-            fault = None if value is None or place in sent.cannot else check_value(criterion.scale, value)
+            fault = None if value is None or place in sent.cannot else why_wrong(criterion.scale, value)
             if fault:
                 wrong.setdefault(place, fault)
     return wrong

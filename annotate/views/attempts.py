@@ -10,6 +10,7 @@ from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
@@ -152,14 +153,14 @@ def attempt_draft(request: ProjectRequest, project: Project, attempt_uuid: uuid.
 
 def _save_draft(request: SignedInRequest, annotator: Membership, attempt_uuid: uuid.UUID, page: int) -> JsonResponse:
     if int(request.META.get("CONTENT_LENGTH") or 0) > drafts.MAX_BYTES:
-        return JsonResponse({"message": "This draft is too large to keep."}, status=413)
+        return JsonResponse({"message": _("This draft is too large to keep.")}, status=413)
     try:
         sent = orjson.loads(request.body)
         if not isinstance(sent, dict):
-            raise Refused("A draft is one JSON object.")
+            raise Refused(_("A draft is one JSON object."))
         merged, saved_at = attempts.save_draft(annotator=annotator, attempt_uuid=attempt_uuid, page=page, sent=sent)
     except (orjson.JSONDecodeError, RawPostDataException):
-        return JsonResponse({"message": "That is no JSON."}, status=400)
+        return JsonResponse({"message": _("That is no JSON.")}, status=400)
     except Attempt.DoesNotExist as error:
         raise Http404("No such attempt.") from error
     except Gone as refusal:
@@ -197,7 +198,7 @@ def fill_in_again(request: ProjectRequest, project: Project, attempt_uuid: uuid.
     attempt = _attempt(request.membership, attempt_uuid)
     sheets = sheets_of(attempt)
     number = min(_page_of(request), len(sheets))
-    messages.warning(request, "Your sign-in had changed since this page was opened. Please send it once more.")
+    messages.warning(request, _("Your sign-in had changed since this page was opened. Please send it once more."))
     sent = read_rating(request.POST)
     return render_sheet(request, project, attempt, sheets, sheets[number - 1], sent=sent, status=HTTPStatus.FORBIDDEN)
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
+from django.utils.translation import gettext as _
 
 from annotate import drafts, judging
 from annotate.forms.rating import Sent, read_rating
@@ -119,9 +120,9 @@ def _pair(row: dict[str, Any], criteria: tuple[CriterionOnPage, ...], stored: Sa
         for criterion, mine, theirs in zip(criteria, stored.values, sent.values, strict=True)
     ]
     lines += [
-        ("Cannot be judged", stored.cannot, sent.cannot),
-        ("Problem", "flagged" * stored.is_flagged, "flagged" * sent.is_flagged),
-        ("Comment", stored.comment, sent.comment),
+        (_("Cannot be judged"), stored.cannot, sent.cannot),
+        (_("Problem"), _("flagged") * stored.is_flagged, _("flagged") * sent.is_flagged),
+        (_("Comment"), stored.comment, sent.comment),
     ]
     shown = [
         {"name": name, "stored": mine, "sent": theirs, "differs": mine != theirs}

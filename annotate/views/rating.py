@@ -16,6 +16,7 @@ from annotate.drafts import PASSED
 from annotate.forms.rating import Sent
 from annotate.models import Assignment, Batch, Draft, Hit
 from annotate.views.reading import question_on_page, references_of, say_opinion, shown_items
+from projects.languages import spoken
 from projects.models import Passage, Project
 from projects.rubrics import CriterionOnPage, criteria_of, frozen_criteria
 
@@ -156,14 +157,14 @@ def item_on_page(
         "opinion": opinion,
         "answers": [_answer(place, criterion, values.get(criterion.key, "")) for criterion in criteria],
         "cannot_judge": cannot,
-        "foot": _foot(place, comment, cannot, flag) if comment or cannot or flag else _empty_foot(place),
+        "foot": _foot(place, comment, cannot, flag) if comment or cannot or flag else _empty_foot(place, spoken()),
         "error": errors.get(place, ""),
     }
 
 
 def _answer(place: int, criterion: CriterionOnPage, value: Any) -> tuple[CriterionOnPage, str, Any, SafeString]:
     name = f"a{place}-{criterion.key}"
-    buttons = _buttons(criterion).replace(NAME, name)
+    buttons = _buttons(criterion, spoken()).replace(NAME, name)
     if value in criterion.scale.points:
         buttons = buttons.replace(f'value="{value}"', f'value="{value}" checked', 1)
     return criterion, name, value, SafeString(buttons)
@@ -176,13 +177,13 @@ def _foot(place: int, comment: str, cannot: str, flag: bool) -> SafeString:
 
 
 @lru_cache(maxsize=1024)
-def _empty_foot(place: int) -> SafeString:
+def _empty_foot(place: int, language: str) -> SafeString:
     return _foot(place, "", "", flag=False)
 
 
 @lru_cache(maxsize=512)
-def _buttons(criterion: CriterionOnPage) -> str:
-    """A criterion's row of buttons, drawn once: on a page it stands ten times, with other names."""
+def _buttons(criterion: CriterionOnPage, language: str) -> str:
+    """A criterion's row of buttons, drawn once for each language: on a page it stands ten times, with other names."""
     return render_to_string("annotate/_points.html", {"criterion": criterion, "name": NAME})
 
 

@@ -9,6 +9,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from annotate.forms.rating import Sent
 from annotate.models import Attempt, QualificationItem
@@ -45,8 +46,8 @@ def render_sheet(
         "is_practice": attempt.purpose == QualificationItem.Purpose.PRACTICE,
         "preview": False,
         "due_at_ms": milliseconds(attempt.due_at),
-        "due_over": "The time is over. Hand in what you have.",
-        "due_after": "After that you can still hand in what you have.",
+        "due_over": _("The time is over. Hand in what you have."),
+        "due_after": _("After that you can still hand in what you have."),
         "server_now_ms": milliseconds(timezone.now()),
         "errors": errors or {},
         "urls": {

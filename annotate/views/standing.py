@@ -9,6 +9,7 @@ from django.db import transaction
 from django.db.models import QuerySet
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
+from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 
@@ -100,7 +101,7 @@ def member_remove(request: ProjectRequest, project: Project, pseudonym: str) -> 
 def notice_read(request: ProjectRequest, project: Project, pk: int) -> HttpResponse:
     notice = get_object_or_404(Notice, pk=pk, annotator=request.membership)
     if notices.confirm(notice=notice, annotator=request.membership):
-        messages.success(request, "Thank you. The message is off your desk.")
+        messages.success(request, _("Thank you. The message is off your desk."))
     return redirect("annotate:desk")
 
 

@@ -10,6 +10,7 @@ from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.middleware.csrf import REASON_BAD_ORIGIN, get_token
 from django.shortcuts import redirect, render
 from django.urls import Resolver404, resolve, reverse
+from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
@@ -56,7 +57,7 @@ def work_show(request: ProjectRequest, project: Project, assignment_uuid: uuid.U
     assignment = _assignment(request.membership, assignment_uuid)
     if assignment.state in (Assignment.State.OPEN, Assignment.State.EXPIRED):
         return render_assignment(request, project, assignment)
-    messages.info(request, f"That HIT is {assignment.get_state_display()}.")
+    messages.info(request, _("That HIT is {state}.").format(state=assignment.get_state_display()))
     return redirect("annotate:project-desk", project.slug)
 
 
@@ -84,9 +85,11 @@ def _submit(request: ProjectRequest, project: Project, assignment_uuid: uuid.UUI
     if submitted is None:
         return _see_other(reverse("annotate:work-show", args=[project.slug, assignment_uuid]))
     if submitted.was_stored:
-        messages.info(request, "Those answers were already saved.")
+        messages.info(request, _("Those answers were already saved."))
     elif submitted.mark == Assignment.Mark.SURPLUS:
-        messages.info(request, "Saved. Others had finished this HIT in the meantime; your work is kept all the same.")
+        messages.info(
+            request, _("Saved. Others had finished this HIT in the meantime; your work is kept all the same.")
+        )
     return next_hit(request, project)
 
 
@@ -123,14 +126,14 @@ def _save_draft(
     request: SignedInRequest, annotator: Membership, assignment_uuid: uuid.UUID, *, ended: str = ""
 ) -> JsonResponse:
     if int(request.META.get("CONTENT_LENGTH") or 0) > drafts.MAX_BYTES:
-        return JsonResponse({"message": "This draft is too large to keep."}, status=413)
+        return JsonResponse({"message": _("This draft is too large to keep.")}, status=413)
     try:
         sent = orjson.loads(request.body)
         if not isinstance(sent, dict):
-            raise Refused("A draft is one JSON object.")
+            raise Refused(_("A draft is one JSON object."))
         merged, saved_at = drafts.save(annotator=annotator, assignment_uuid=assignment_uuid, sent=sent)
     except (orjson.JSONDecodeError, RawPostDataException):
-        return JsonResponse({"message": "That is no JSON."}, status=400)
+        return JsonResponse({"message": _("That is no JSON.")}, status=400)
     except Assignment.DoesNotExist as error:
         raise Http404("No such HIT.") from error
     except judging.Gone as refusal:
@@ -153,20 +156,20 @@ def work_return(request: ProjectRequest, project: Project, assignment_uuid: uuid
     except Refused as refusal:
         messages.error(request, refusal.message)
     else:
-        messages.success(request, "Returned. You will not be given that HIT again.")
+        messages.success(request, _("Returned. You will not be given that HIT again."))
     return _see_other(reverse("annotate:project-desk", args=[project.slug]))
 
 
 @requires(Right.WORK)
 @require_POST
 def work_reopen(request: ProjectRequest, project: Project, assignment_uuid: uuid.UUID) -> HttpResponse:
-    return _act_on_page(request, project, assignment_uuid, judging.reopen, "You have the HIT again.")
+    return _act_on_page(request, project, assignment_uuid, judging.reopen, _("You have the HIT again."))
 
 
 @requires(Right.WORK)
 @require_POST
 def work_extend(request: ProjectRequest, project: Project, assignment_uuid: uuid.UUID) -> HttpResponse:
-    return _act_on_page(request, project, assignment_uuid, judging.extend, "You have the whole time again.")
+    return _act_on_page(request, project, assignment_uuid, judging.extend, _("You have the whole time again."))
 
 
 def _act_on_page(
@@ -214,7 +217,7 @@ def _is_of_this_site(request: HttpRequest, reason: str) -> bool:
 
 def _fill_in_again(request: ProjectRequest, project: Project, assignment_uuid: uuid.UUID) -> HttpResponse:
     assignment = _assignment(request.membership, assignment_uuid)
-    messages.warning(request, "Your sign-in had changed since this page was opened. Please submit once more.")
+    messages.warning(request, _("Your sign-in had changed since this page was opened. Please submit once more."))
     sent = read_rating(request.POST)
     return render_assignment(request, project, assignment, sent=sent, status=HTTPStatus.FORBIDDEN)
 

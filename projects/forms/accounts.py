@@ -7,6 +7,8 @@ from django.contrib.auth import password_validation
 from django.contrib.auth.forms import AuthenticationForm, UsernameField
 from django.contrib.auth.validators import UnicodeUsernameValidator
 from django.core.exceptions import ValidationError
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 
 from projects.models import User
 
@@ -14,7 +16,7 @@ from projects.models import User
 class SignInForm(AuthenticationForm):
     error_messages = {
         **AuthenticationForm.error_messages,
-        "invalid_login": "This username and password do not go together. Both are case-sensitive.",
+        "invalid_login": _("This username and password do not go together. Both are case-sensitive."),
     }
 
 
@@ -22,14 +24,14 @@ class NewPasswordForm(forms.Form):
     """A new password, written twice, for a user who may not be stored yet."""
 
     new_password1 = forms.CharField(
-        label="New password",
+        label=_("New password"),
         strip=False,
         max_length=1000,
-        help_text="At least 12 characters. A few words in a row are easy to remember.",
+        help_text=_("At least 12 characters. A few words in a row are easy to remember."),
         widget=forms.PasswordInput(attrs={"autocomplete": "new-password"}),
     )
     new_password2 = forms.CharField(
-        label="The same again",
+        label=_("The same again"),
         strip=False,
         max_length=1000,
         widget=forms.PasswordInput(attrs={"autocomplete": "new-password"}),
@@ -43,7 +45,7 @@ class NewPasswordForm(forms.Form):
         cleaned = super().clean() or {}
         first, second = cleaned.get("new_password1"), cleaned.get("new_password2")
         if first and second and first != second:
-            self.add_error("new_password2", "The two passwords are not the same.")
+            self.add_error("new_password2", gettext("The two passwords are not the same."))
         elif first:
             try:
                 password_validation.validate_password(first, self.user)
@@ -54,7 +56,7 @@ class NewPasswordForm(forms.Form):
 
 class ChangePasswordForm(NewPasswordForm):
     old_password = forms.CharField(
-        label="Present password",
+        label=_("Present password"),
         strip=False,
         max_length=1000,
         widget=forms.PasswordInput(attrs={"autocomplete": "current-password"}),
@@ -65,15 +67,16 @@ class ChangePasswordForm(NewPasswordForm):
     def clean_old_password(self) -> str:
         old: str = self.cleaned_data["old_password"]
         if not self.user.check_password(old):
-            raise ValidationError("This is not your present password.")
+            raise ValidationError(gettext("This is not your present password."))
         return old
 
 
 class SignUpForm(NewPasswordForm):
     username = UsernameField(
+        label=_("Username"),
         max_length=150,
         validators=[UnicodeUsernameValidator()],
-        help_text="Letters, digits and @ . + - _. The project's managers see it; results show a random pseudonym.",
+        help_text=_("Letters, digits and @ . + - _. The project's managers see it; results show a random pseudonym."),
         widget=forms.TextInput(attrs={"autocomplete": "username", "autocapitalize": "none"}),
     )
 
@@ -81,17 +84,19 @@ class SignUpForm(NewPasswordForm):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(User(), *args, **kwargs)
-        self.fields["new_password1"].label = "Password"
+        self.fields["new_password1"].label = _("Password")
 
     def clean_username(self) -> str:
         username: str = self.cleaned_data["username"]
         if User.objects.filter(username__iexact=username).exists():
-            raise ValidationError("This username is taken.")
+            raise ValidationError(gettext("This username is taken."))
         self.user.username = username
         return username
 
 
 class AccountForm(forms.Form):
-    first_name = forms.CharField(max_length=150, required=False)
-    last_name = forms.CharField(max_length=150, required=False)
-    email = forms.EmailField(required=False, help_text="Only the managers of your projects see your name and address.")
+    first_name = forms.CharField(label=_("First name"), max_length=150, required=False)
+    last_name = forms.CharField(label=_("Last name"), max_length=150, required=False)
+    email = forms.EmailField(
+        label=_("Email"), required=False, help_text=_("Only the managers of your projects see your name and address.")
+    )

@@ -9,6 +9,7 @@ from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Now
 from django.urls import reverse
+from django.utils.translation import pgettext_lazy
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -109,15 +110,15 @@ class Membership(models.Model):
         SIMULATED = "simulated", "simulated annotator"
 
     class Role(models.TextChoices):
-        OWNER = "owner", "owner"
-        MANAGER = "manager", "manager"
-        RESEARCHER = "researcher", "researcher"
-        ANNOTATOR = "annotator", "annotator"
+        OWNER = "owner", pgettext_lazy("role", "owner")
+        MANAGER = "manager", pgettext_lazy("role", "manager")
+        RESEARCHER = "researcher", pgettext_lazy("role", "researcher")
+        ANNOTATOR = "annotator", pgettext_lazy("role", "annotator")
 
     class Standing(models.TextChoices):
-        ACTIVE = "active", "active"
-        SUSPENDED = "suspended", "suspended"
-        REMOVED = "removed", "removed"
+        ACTIVE = "active", pgettext_lazy("standing", "active")
+        SUSPENDED = "suspended", pgettext_lazy("standing", "suspended")
+        REMOVED = "removed", pgettext_lazy("standing", "removed")
 
     project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="memberships")
     user = models.ForeignKey(User, on_delete=models.SET_NULL, null=True, blank=True, related_name="memberships")

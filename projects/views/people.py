@@ -9,6 +9,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
@@ -198,7 +199,7 @@ def _already(request: HttpRequest, membership: Membership) -> HttpResponse:
 
 
 def _welcome(request: HttpRequest, membership: Membership) -> HttpResponse:
-    messages.success(request, f"Welcome to {membership.project.name}.")
+    messages.success(request, _("Welcome to {project}.").format(project=membership.project.name))
     if membership.can_read:
         return redirect(membership.project)
     if current_consent(membership.project) is not None:

@@ -140,7 +140,7 @@ def test_missing_answers_are_shown_on_their_page(project: Project, client: Clien
     assert response.status_code == 422
     page = response.content.decode()
     assert "Text 1 of 2" in page
-    assert page.count("Not rated yet.") == 1
+    assert page.count(">Not rated yet.<") == 1
     wrong = client.post(address, form(1, 2, value=9))
     assert wrong.status_code == 422
     assert "9 is not on the scale" in wrong.content.decode()
