@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from django.db import transaction
-from django.db.models import Count, DateTimeField, Exists, Func, OuterRef, Q, QuerySet
+from django.db.models import DateTimeField, Exists, Func, OuterRef, QuerySet
 from django.utils.translation import gettext as _
 
 from annotate import places
@@ -14,7 +14,7 @@ from annotate.models import Assignment, Judgment, Notice
 from projects import log
 from projects.access import Right, why_refused
 from projects.errors import Refused
-from projects.models import Consent, ConsentAcceptance, Membership, Project
+from projects.models import Consent, ConsentAcceptance, Membership
 from projects.revising import current_consent
 
 State = Assignment.State
@@ -148,26 +148,6 @@ def withdraw(*, annotator: Membership, takes_out: bool) -> Withdrawal:
     log.record(annotator.project, annotator, "withdraw consent", annotator, after=after)
     _tell_managers(annotator, n_out if takes_out else None)
     return plan
-
-
-def counts_of(project: Project) -> dict[str, int]:
-    """How many people have agreed to the newest text, to an earlier one only, and how many have withdrawn."""
-    newest = current_consent(project)
-    rows = (
-        ConsentAcceptance.objects.filter(consent__project=project)
-        .values("membership")
-        .annotate(
-            n_newest=Count("pk", filter=Q(withdrawn_at=None, consent=newest)),
-            n_holding=Count("pk", filter=Q(withdrawn_at=None)),
-        )
-        .values_list("n_newest", "n_holding")
-    )
-    people = list(rows)
-    return {
-        "n_agreed": sum(bool(n) for n, _holding in people),
-        "n_earlier": sum(not n and bool(holding) for n, holding in people),
-        "n_withdrawn": sum(not holding for _n, holding in people),
-    }
 
 
 _CLOCK = Func(function="clock_timestamp", output_field=DateTimeField())

@@ -1,6 +1,8 @@
-"""Rules that must hold of the stored rows: what one is, and those of the ledger."""
+"""Rules that must hold of the stored rows: what one is, and those of consent and of the ledger."""
 
 from dataclasses import dataclass
+
+from annotate.places import TAKEN_OUT
 
 
 @dataclass(frozen=True)
@@ -15,6 +17,36 @@ class Rule:
     of: str
     query: str
 
+
+CONSENT = (
+    Rule(
+        "work_under_consent",
+        "Nobody is served a batch that pins a consent without having agreed to it, or to a newer version.",
+        "assignment",
+        """SELECT a.id FROM annotate_batch b JOIN annotate_hit h ON h.batch_id = b.id
+           JOIN annotate_assignment a ON a.hit_id = h.id
+           WHERE b.consent_id IS NOT NULL AND NOT EXISTS (
+               SELECT 1 FROM projects_consentacceptance c
+               WHERE c.membership_id = a.annotator_id AND c.consent_id >= b.consent_id)""",
+    ),
+    Rule(
+        "taken_out_stays_out",
+        "What an annotator had submitted when they took their judgments out is not counted, for that reason.",
+        "judgment",
+        f"""SELECT j.id FROM projects_consentacceptance c
+           JOIN annotate_assignment a ON a.annotator_id = c.membership_id AND a.submitted_at <= c.withdrawn_at
+           JOIN annotate_judgment j ON j.assignment_id = a.id
+           WHERE c.is_taken_out AND (j.is_counted OR j.not_counted_reason <> '{TAKEN_OUT}')""",
+    ),
+    Rule(
+        "taken_out_by_its_annotator",
+        "A judgment is taken out only where its annotator withdrew the consent and said so.",
+        "judgment",
+        f"""SELECT j.id FROM annotate_judgment j
+           WHERE j.not_counted_reason = '{TAKEN_OUT}' AND NOT EXISTS (
+               SELECT 1 FROM projects_consentacceptance c WHERE c.membership_id = j.annotator_id AND c.is_taken_out)""",
+    ),
+)
 
 LEDGER = (
     Rule(

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from django.db import connection, transaction
 
 from annotate.controls.rules import CONTROLS
-from annotate.rules import LEDGER, Rule
+from annotate.rules import CONSENT, LEDGER, Rule
 from projects.snapshots import snapshot
 
 N_IDS_SHOWN = 20
@@ -262,6 +262,7 @@ RULES = (
                SELECT count(*) FROM projects_membership m JOIN annotate_judgment j ON j.annotator_id = m.id
                WHERE m.project_id = d.project_id)""",
     ),
+    *CONSENT,
     *LEDGER,
     *CONTROLS,
 )

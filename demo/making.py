@@ -24,6 +24,7 @@ from demo import corpus
 from demo.annotators import BIASED, CAREFUL, HASTY, NOISY, SimulatedAnnotator, hire
 from projects import founding, inviting, log, revising
 from projects.errors import Refused
+from projects.examples import Example
 from projects.importing import Options
 from projects.models import Membership, Project, User
 
@@ -35,6 +36,7 @@ DESCRIPTION = (
     "of anything."
 )
 INSTRUCTIONS = Path(__file__).parent / "instructions.md"
+EXAMPLES = Path(__file__).parent / "examples.json"
 CREW = (CAREFUL, CAREFUL, CAREFUL, NOISY, NOISY, BIASED, HASTY)
 DONE_SHARE = 0.7
 TRIAL_AGO, FULL_AGO = timedelta(hours=30), timedelta(hours=10)
@@ -152,6 +154,7 @@ def _write_instructions(manager: Membership) -> None:
         actor=manager,
         text=INSTRUCTIONS.read_text(encoding="utf-8"),
         based_on=current.version if current else 0,
+        examples=Example.read_all(orjson.loads(EXAMPLES.read_bytes())),
     )
 
 

@@ -4,6 +4,7 @@ import re
 from pathlib import Path
 from typing import Any
 
+import orjson
 from django.core.exceptions import ValidationError
 from django.db import IntegrityError, transaction
 from django.utils import timezone
@@ -33,6 +34,8 @@ SETTINGS = (
     "revision_minutes",
 )
 INSTRUCTIONS = Path(__file__).parent / "texts" / "instructions.md"
+EXAMPLES = Path(__file__).parent / "texts" / "examples.json"
+"""Worked examples for the default rubric."""
 
 
 def why_not_slug(slug: str) -> str:
@@ -55,7 +58,12 @@ def create_project(*, slug: str, name: str, owner: User, description: str = "") 
             project = Project.objects.create(slug=slug, name=name, description=description)
             membership = Membership.objects.create(project=project, user=owner, role=Membership.Role.OWNER)
             rubrics.create_from_preset(project, DEFAULT_PRESET)
-            Instructions.objects.create(project=project, version=1, text=INSTRUCTIONS.read_text(encoding="utf-8"))
+            Instructions.objects.create(
+                project=project,
+                version=1,
+                text=INSTRUCTIONS.read_text(encoding="utf-8"),
+                examples=orjson.loads(EXAMPLES.read_bytes()),
+            )
             log.record(project, membership, "create project", project, after={"slug": slug, "name": name})
     except IntegrityError as error:  # made by somebody else at the same moment
         raise Refused(taken) from error

@@ -12,6 +12,7 @@ WORDS = {
     "rejected": "rejected work",
     "surplus": "others had taken the place",
     "set aside": "set aside by a manager",
+    "consent withdrawn": "the annotator withdrew the consent and took the work out",
     "withdrawn": "the candidate is withdrawn",
     "cannot be judged": "the annotator could not judge it",
     "not blind": "by somebody who sees the sources",

@@ -37,7 +37,7 @@ class Refreshed:
 
 TELLING_ACTS = [
     *("reject work", "accept work after all", "remove", "restore", "set judgment aside", "count judgment again"),
-    *("withdraw candidate", "withdraw passage", "change quality rules"),
+    *("withdraw candidate", "withdraw passage", "withdraw consent", "change quality rules"),
 ]
 """Acts in the log that change which judgments count, or what is looked for: everybody is compared anew."""
 

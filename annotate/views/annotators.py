@@ -51,6 +51,7 @@ def annotator_show(request: ProjectRequest, project: Project, pseudonym: str) ->
         "is_under_floor": pay is not None and pay.hourly.is_under(project.hourly_floor_cents),
         "entries": _log_of(project, annotator),
         "is_own": annotator.pk == request.membership.pk,
+        "consents": annotator.consent_acceptances.select_related("consent").order_by("-pk")[:MOST_SHOWN],
         **(_charts(annotator, yardstick, stored, list(everybody.values())) if yardstick else {}),
     }
     return render(request, "annotate/annotator_show.html", context)

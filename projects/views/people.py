@@ -190,6 +190,7 @@ def _member_page(request: ProjectRequest, member: Membership) -> HttpResponse:
         "why_no_link": passwords.why_not_issue(target=member, actor=actor),
         "role_form": RoleForm(actor, initial={"role": member.role}),
         "entries": entries[:20],
+        "consents": member.consent_acceptances.select_related("consent").order_by("-pk"),
     }
     return render(request, "projects/member_show.html", context)
 

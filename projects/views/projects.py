@@ -6,12 +6,12 @@ from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_safe
 
-from projects import founding
+from projects import consents, founding
 from projects.access import ProjectRequest, Right, SignedInRequest, creates_projects, requires
 from projects.errors import Refused
 from projects.forms.projects import SHOWN, DeleteForm, NewProjectForm, SettingsForm
 from projects.models import Project
-from projects.revising import current_instructions
+from projects.revising import current_consent, current_instructions
 from projects.rubrics import current_rubric
 
 _SHOWN = {
@@ -43,6 +43,8 @@ def project_settings(request: ProjectRequest, project: Project) -> HttpResponse:
     context = {
         "rubric": current_rubric(project),
         "instructions": current_instructions(project),
+        "consent": current_consent(project),
+        "consents": consents.counts_of(project),
         "language": dict(settings.LANGUAGES).get(project.language, project.language),
         "shown": [_SHOWN[name] for name in SHOWN if getattr(project, name)],
         "fee_percent": SettingsForm.initial_of(project)["fee_percent"],

@@ -1,0 +1,316 @@
+"""Withdrawing the consent: no more work, and what was given kept or taken out for good."""
+
+import threading
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.db.models import Sum
+
+from annotate import consenting, judging, places, serving, steering, verifying
+from annotate.acting import standing
+from annotate.acting.standing import Exclusion, Scope
+from annotate.models import Assignment, Batch, Draft, Hit, Judgment, LedgerEntry, Notice
+from annotate.serving import ToConfirm
+from projects.errors import Refused
+from projects.models import ConsentAcceptance, LogEntry, Membership, Project
+from tests.annotate.qualification.making import make_test
+from tests.annotate.settled import claim, expire, make_reserved, rate, reasons
+from tests.annotate.work import answered, assert_equation, fetch, open_batch
+from tests.factories import make_consent
+from tests.ground import wait_until
+from tests.people import SignIn
+
+pytestmark = pytest.mark.django_db
+URL = "/p/bridges/consent/withdraw/"
+OUT = {"work": "out", "is_meant": "on"}
+KEEP = {"work": "keep", "is_meant": "on"}
+
+
+@pytest.fixture
+def batch(project: Project, annotator: Membership, other_annotator: Membership) -> Batch:
+    """An open batch under a consent that both have agreed to."""
+    batch = open_batch(project, n_hits=6, judgments=2, consent=make_consent(project), cents_per_hit=50)
+    for person in (annotator, other_annotator):
+        consenting.agree(annotator=person, version=1)
+    return batch
+
+
+def places_of(batch: Batch) -> dict[str, int]:
+    names = ("places_wanted", "places_open", "places_done")
+    return Hit.objects.filter(batch=batch).aggregate(**{name: Sum(name) for name in names})
+
+
+def sound() -> None:
+    assert verifying.verify() == []
+    assert_equation()
+
+
+def test_what_is_taken_out_counts_nowhere_and_its_places_are_open_again(
+    batch: Batch, annotator: Membership, other_annotator: Membership
+) -> None:
+    work, theirs = rate(annotator, 2), rate(other_annotator)
+    open_one = claim(annotator)
+    before = places_of(batch)
+    done = consenting.withdraw(annotator=annotator, takes_out=True)
+    assert (done.n_hits, done.n_judgments, done.has_open_one) == (2, 6, True)
+    assert reasons(*work) == {"consent withdrawn"}
+    assert not Judgment.objects.filter(annotator=annotator, is_counted=True).exists()
+    assert reasons(*theirs) == {""}, "others' work stays as it is"
+    after = places_of(batch)
+    assert after["places_open"] == before["places_open"] + 3
+    assert (after["places_done"], after["places_wanted"]) == (before["places_done"] - 2, before["places_wanted"])
+    open_one.refresh_from_db()
+    assert (open_one.state, open_one.holds_place) == ("withdrawn", False)
+    assert ConsentAcceptance.objects.get(membership=annotator).is_taken_out
+    assert LedgerEntry.objects.filter(annotator=annotator).aggregate(sum=Sum("cents"))["sum"] == 100
+    sound()
+
+
+def test_what_is_kept_goes_on_counting(batch: Batch, annotator: Membership) -> None:
+    work = rate(annotator, 2)
+    before = places_of(batch)
+    consenting.withdraw(annotator=annotator, takes_out=False)
+    assert reasons(*work) == {""}
+    assert places_of(batch) == before
+    assert not ConsentAcceptance.objects.get(membership=annotator).is_taken_out
+    found = serving.claim(annotator)
+    assert isinstance(found, ToConfirm)
+    assert found.lacks_consent
+    sound()
+
+
+def test_whatever_had_become_of_the_work_it_stays_out(batch: Batch, annotator: Membership, manager: Membership) -> None:
+    """Rejected, left out by a manager and surplus work too: no later act counts any of it."""
+    rejected, excluded, counted = rate(annotator, 3)
+    places.reject([rejected.pk], by=manager.pk, reason="Too fast", is_unpaid=False)
+    places.exclude([excluded.pk], reason="Looked at random", reopens=False)
+    consenting.withdraw(annotator=annotator, takes_out=True)
+    assert reasons(rejected, excluded, counted) == {"consent withdrawn"}
+    sound()
+    places.accept([rejected.pk], by=manager.pk)
+    assert standing.plan_restoring(target=annotator).n_counted == 0
+    places.restore([excluded.pk, counted.pk])
+    places.set_aside(assignment_id=counted.pk, item_id=counted.layout[0], is_counted=True)
+    assert reasons(rejected, excluded, counted) == {"consent withdrawn"}
+    sound()
+
+
+def test_a_manager_who_removes_and_restores_counts_nothing_of_it_again(
+    batch: Batch, annotator: Membership, manager: Membership
+) -> None:
+    work = rate(annotator, 2)
+    standing.remove(target=annotator, actor=manager, why="Rated at random", exclusion=Exclusion(scope=Scope.ALL))
+    annotator.refresh_from_db()
+    standing.restore(target=annotator, actor=manager, why="A mistake", with_work=False)
+    annotator.refresh_from_db()
+    consenting.withdraw(annotator=annotator, takes_out=True)
+    with pytest.raises(Refused, match="none of their work is left out"):
+        standing.restore(target=annotator, actor=manager, why="Once more")
+    assert reasons(*work) == {"consent withdrawn"}
+    sound()
+
+
+def test_archived_work_is_taken_out_and_opens_no_place(batch: Batch, annotator: Membership) -> None:
+    (work,) = rate(annotator)
+    steering.close(batch=batch, actor=None)
+    steering.archive(batch=batch, actor=None)
+    before = places_of(batch)
+    consenting.withdraw(annotator=annotator, takes_out=True)
+    assert (reasons(work), places_of(batch)) == ({"consent withdrawn"}, before)
+    sound()
+
+
+def test_what_had_expired_cannot_be_sent_late(batch: Batch, annotator: Membership) -> None:
+    slow = claim(annotator)
+    expire(slow)
+    consenting.withdraw(annotator=annotator, takes_out=False)
+    with pytest.raises(judging.Gone, match="withdrawn your consent"):
+        judging.submit(annotator=annotator, assignment_uuid=slow.uuid, sent=answered())
+    with pytest.raises(judging.Gone):
+        judging.reopen(annotator=annotator, assignment_uuid=slow.uuid)
+    sound()
+
+
+def test_what_was_made_for_them_alone_is_taken_back(batch: Batch, annotator: Membership) -> None:
+    hit = make_reserved(batch, annotator, is_taken=False)
+    consenting.withdraw(annotator=annotator, takes_out=True)
+    hit.refresh_from_db()
+    assert isinstance(hit, Hit)
+    assert (hit.places_wanted, hit.places_open) == (0, 0)
+
+
+def test_after_agreeing_again_there_is_new_work_and_the_old_stays_out(batch: Batch, annotator: Membership) -> None:
+    (first,) = rate(annotator)
+    consenting.withdraw(annotator=annotator, takes_out=True)
+    with pytest.raises(Refused, match="already"):
+        consenting.withdraw(annotator=annotator, takes_out=True)
+    consenting.agree(annotator=annotator, version=1)
+    (second,) = rate(annotator)
+    assert (reasons(first), reasons(second)) == ({"consent withdrawn"}, {""})
+    assert first.hit_id != second.hit_id
+    sound()
+    consenting.withdraw(annotator=annotator, takes_out=True)
+    assert reasons(first, second) == {"consent withdrawn"}
+    assert ConsentAcceptance.objects.filter(membership=annotator).count() == 2
+    sound()
+
+
+def test_a_batch_without_a_consent_serves_nobody_who_has_withdrawn(project: Project, annotator: Membership) -> None:
+    make_consent(project)
+    consenting.agree(annotator=annotator, version=1)
+    open_batch(project)
+    consenting.withdraw(annotator=annotator, takes_out=False)
+    assert isinstance(serving.claim(annotator), ToConfirm)
+    consenting.agree(annotator=annotator, version=1)
+    assert not isinstance(serving.claim(annotator), ToConfirm)
+
+
+def test_the_managers_are_told_and_the_log_keeps_it(
+    batch: Batch, annotator: Membership, manager: Membership, researcher: Membership
+) -> None:
+    rate(annotator, 2)
+    consenting.withdraw(annotator=annotator, takes_out=True)
+    (notice,) = Notice.objects.all()
+    assert notice.annotator == manager
+    assert annotator.pseudonym in notice.text
+    assert "2 submitted HITs" in notice.text
+    entry = LogEntry.objects.get(act="withdraw consent")
+    assert (entry.actor, (entry.after or {})["is_taken_out"], (entry.after or {})["taken_out"]) == (annotator, True, 2)
+
+
+# --- the rules
+
+
+def test_verify_finds_a_judgment_that_counts_again(batch: Batch, annotator: Membership) -> None:
+    (work,) = rate(annotator)
+    consenting.withdraw(annotator=annotator, takes_out=True)
+    Judgment.objects.filter(assignment=work).update(is_counted=True, not_counted_reason="")
+    assert "taken_out_stays_out" in {breach.rule for breach in verifying.verify()}
+
+
+def test_verify_finds_a_reason_that_nobody_gave(batch: Batch, annotator: Membership) -> None:
+    (work,) = rate(annotator)
+    Judgment.objects.filter(assignment=work).update(is_counted=False, not_counted_reason="consent withdrawn")
+    assert "taken_out_by_its_annotator" in {breach.rule for breach in verifying.verify()}
+
+
+def test_verify_finds_work_without_consent(batch: Batch, annotator: Membership) -> None:
+    rate(annotator)
+    ConsentAcceptance.objects.filter(membership=annotator).delete()
+    assert "work_under_consent" in {breach.rule for breach in verifying.verify()}
+
+
+# --- the pages
+
+
+def test_the_page_says_what_happens_and_asks_to_mean_it(batch: Batch, annotator: Membership, client_of: SignIn) -> None:
+    rate(annotator, 2)
+    claim(annotator)
+    client = client_of(annotator)
+    page = client.get(URL).content.decode()
+    for said in ("2 HITs", "goes to somebody else", "What you have earned stays yours", "cannot be put back"):
+        assert said in page
+    for sent in ({}, {"work": "out"}, {"is_meant": "on"}, {"work": "both", "is_meant": "on"}):
+        assert client.post(URL, sent).status_code == 422
+    assert Assignment.objects.open().exists()
+    answer = client.post(URL, OUT, follow=True)
+    assert "2 HITs of yours are taken out" in answer.content.decode()
+    assert "You have withdrawn your consent, so there is no work" in answer.content.decode()
+    again = client.post(URL, OUT, follow=True)
+    assert "already" in again.content.decode()
+
+
+def test_somebody_else_is_not_touched(
+    batch: Batch, annotator: Membership, other_annotator: Membership, client_of: SignIn
+) -> None:
+    work = rate(annotator)
+    client_of(other_annotator).post(URL, OUT)
+    assert reasons(*work) == {""}
+
+
+def test_withdrawn_in_another_tab_while_rating_keeps_the_answers(
+    batch: Batch, annotator: Membership, client_of: SignIn
+) -> None:
+    work, client = claim(annotator), client_of(annotator)
+    client.post(URL, KEEP)
+    answer = client.post(f"/p/bridges/work/{work.uuid}/", {"a0-correctness": "4", "comment1": "half right"})
+    text = answer.content.decode()
+    assert answer.status_code == 409
+    assert "You have withdrawn your consent" in text
+    assert "half right" in text
+    assert Draft.objects.get(assignment=work).answers["answers"]["0"]["correctness"][0] == 4
+    assert not Judgment.objects.exists()
+    sound()
+
+
+def test_an_attempt_at_the_test_cannot_be_begun_or_handed_in(
+    project: Project, annotator: Membership, client_of: SignIn
+) -> None:
+    make_test(project)
+    make_consent(project)
+    client = client_of(annotator)
+    begin = client.post("/p/bridges/qualification/attempts/", {"purpose": "test"})
+    assert begin["Location"] == "/p/bridges/consent/?next=test"
+    onward = client.post("/p/bridges/consent/", {"act": "agree", "version": "1", "next": "test"})
+    assert onward["Location"] == "/p/bridges/qualification/"
+    attempt = client.post("/p/bridges/qualification/attempts/", {"purpose": "test"})["Location"]
+    client.post(URL, KEEP)
+    assert client.get(attempt)["Location"] == "/p/bridges/consent/?next=test"
+
+
+# --- at once
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.xdist_group("races")
+def test_a_hit_sent_while_its_annotator_withdraws_is_taken_out_or_refused(batch: Batch, annotator: Membership) -> None:
+    """Never stored and counted: it came before, and is taken out, or after, and is a draft."""
+    work, ended = claim(annotator), []
+
+    def run(act: Any) -> None:
+        try:
+            act()
+        except judging.Gone as gone:
+            ended.append(gone)
+        finally:
+            connection.close()
+
+    def fresh() -> Membership:
+        return Membership.objects.select_related("project").get(pk=annotator.pk)
+
+    acts = (
+        lambda: judging.submit(annotator=fresh(), assignment_uuid=work.uuid, sent=answered()),
+        lambda: consenting.withdraw(annotator=fresh(), takes_out=True),
+    )
+    threads = [threading.Thread(target=run, args=(act,)) for act in acts]
+    for thread in threads:
+        thread.start()
+    wait_until(lambda: not any(thread.is_alive() for thread in threads))
+    assert not Judgment.objects.filter(annotator=annotator, is_counted=True).exists()
+    assert fetch(work.uuid).state == ("withdrawn" if ended else "submitted")
+    sound()
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.xdist_group("races")
+def test_withdrawing_twice_at_once_happens_once(batch: Batch, annotator: Membership) -> None:
+    rate(annotator, 2)
+    refused = []
+
+    def withdraw() -> None:
+        try:
+            me = Membership.objects.select_related("project").get(pk=annotator.pk)
+            consenting.withdraw(annotator=me, takes_out=True)
+        except Refused as refusal:
+            refused.append(refusal)
+        finally:
+            connection.close()
+
+    threads = [threading.Thread(target=withdraw) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    wait_until(lambda: not any(thread.is_alive() for thread in threads))
+    assert len(refused) == 2
+    assert LogEntry.objects.filter(act="withdraw consent").count() == 1
+    sound()
