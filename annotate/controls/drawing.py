@@ -32,7 +32,9 @@ WHERE a.annotator_id = %(me)s::bigint AND h.batch_id = %(batch)s::bigint
 
 _POOL = """
 WITH here AS (
-    SELECT a.id, a.hit_id, h.passage_id FROM annotate_assignment a JOIN annotate_hit h ON h.id = a.hit_id
+    SELECT a.id, a.hit_id, h.passage_id, pr.shows_candidate_opinion AS shows_opinions
+    FROM annotate_assignment a JOIN annotate_hit h ON h.id = a.hit_id
+    JOIN annotate_batch b ON b.id = h.batch_id JOIN projects_project pr ON pr.id = b.project_id
     WHERE a.uuid = %(uuid)s::uuid),
 seen AS MATERIALIZED (
     SELECT i.id, i.control, i.made_from_id,
@@ -54,6 +56,13 @@ JOIN projects_question q ON q.passage_id = here.passage_id
 JOIN annotate_item p ON p.pool_of_id = %(batch)s::bigint AND p.question_id = q.id
 LEFT JOIN annotate_item source ON source.id = p.made_from_id
 WHERE p.retired_at IS NULL AND p.recipe <> 'candidate' AND (p.accepted_at IS NOT NULL OR p.control = 'repeat')
+  AND NOT (here.shows_opinions AND p.recipe IN ('reference', 'edited')
+      AND EXISTS (
+          SELECT 1 FROM projects_candidate c JOIN annotate_item o ON o.candidate_id = c.id AND o.control = 'none'
+          JOIN annotate_hit h ON h.id = o.hit_id AND h.batch_id = %(batch)s::bigint
+          WHERE c.question_id = p.question_id AND c.opinion <> '')
+      AND NOT EXISTS (
+          SELECT 1 FROM projects_reference r WHERE r.question_id = p.question_id AND r.opinion <> ''))
 ORDER BY p.id
 """
 
@@ -137,7 +146,8 @@ def draw(
 
     A degraded answer is shown only where the annotator rated its source `distance` HITs ago or more, or, with items
     one at a time, where its source stands in the same HIT. Only questions that the HIT asks anyway get controls: an
-    item that stood alone under a question would be told at once.
+    item that stood alone under a question would be told at once. Where the project shows opinions, a reference that
+    has none stands for no right answer beside candidates that have one (docs/decisions/0009).
     """
     with connection.cursor() as cursor:
         parameters = {"uuid": assignment_uuid, "me": annotator_id, "batch": batch_id, "distance": plan.distance}

@@ -33,13 +33,13 @@ LEFT JOIN LATERAL (
     WITH beside AS (
         SELECT b.opinion, md5(coalesce(source.id, i.id) || '-' || b.id) AS lot
         FROM projects_candidate b JOIN annotate_item o ON o.candidate_id = b.id AND o.control = 'none'
-        JOIN annotate_hit h ON h.id = o.hit_id AND h.batch_id = i.pool_of_id
+        JOIN annotate_hit h ON h.id = o.hit_id AND h.batch_id = coalesce(source.pool_of_id, i.pool_of_id)
         WHERE b.question_id = i.question_id),
     right_ones AS (
         SELECT r.opinion, r.position, r.text = coalesce(source.shown_text, i.shown_text) AS is_it
         FROM projects_reference r WHERE r.question_id = i.question_id AND r.opinion <> '')
     SELECT CASE
-        WHEN (SELECT opinion FROM beside ORDER BY lot LIMIT 1) = '' THEN ''
+        WHEN coalesce((SELECT opinion FROM beside ORDER BY lot LIMIT 1), '') = '' THEN ''
         WHEN coalesce(source.recipe, i.recipe) = 'other' THEN (
             SELECT opinion FROM beside WHERE opinion <> ''
             ORDER BY lower(opinion) IN (SELECT lower(opinion) FROM right_ones), lot LIMIT 1)

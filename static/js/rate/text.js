@@ -1,5 +1,6 @@
 // Words in a text, found whatever their case, accents, spacing and invisible marks; and places in it.
 const UNSEEN = /\p{M}|[\u00AD\u0640\u200B-\u200F\u202A-\u202E\u2060-\u2069\uFEFF]/gu;
+const CONTROL = /[\u200B-\u200F\u202A-\u202E\u2060-\u2069\uFEFF]/;
 const SPACE = /\s/u;
 
 // The text as it is compared, and for each of its units where in the text it comes from.
@@ -71,7 +72,9 @@ function placesOf(node, { folded, at }, wanted) {
   for (let start = folded.indexOf(wanted); start >= 0; start = folded.indexOf(wanted, start + wanted.length)) {
     let end = start + wanted.length;
     while (at[end] === at[end - 1]) end += 1; // not half of a letter
-    found.push(rangeOf(node, at[start], at[end]));
+    let last = at[end];
+    while (CONTROL.test(node.data[last - 1])) last -= 1;
+    found.push(rangeOf(node, at[start], last));
   }
   return found;
 }
