@@ -101,7 +101,8 @@ def refuse_unless_open(annotator: Membership, assignment: LockedAssignment) -> N
         raise Gone(refusal, "suspended")
     if assignment.state == Assignment.State.WITHDRAWN:
         said = why_withdrawn(annotator) or _("This HIT was taken back by the project.")
-        raise Gone(f"{said} {_('Your draft is kept.')}", assignment.state)
+        kept = _("Your draft is kept.")
+        raise Gone(f"{said} {kept}", assignment.state)
 
 
 def check(sent: Sent, layout: list[int], criteria: tuple[CriterionOnPage, ...]) -> list[Answer]:

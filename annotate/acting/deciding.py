@@ -221,7 +221,8 @@ def _tell(whose: Counter[int], reason: str, actor: Membership | None) -> None:
         with translation.override(language):
             what = ngettext("A HIT that you submitted was rejected.", "{n} HITs that you submitted were rejected.", n)
             why = _("The reason: {reason}").format(reason=reason)
-            text = f"{what.format(n=n)} {why}\n\n{_('You can answer once, under “What you have done”.')}"
+            answer = _("You can answer once, under “What you have done”.")
+            text = f"{what.format(n=n)} {why}\n\n{answer}"
         notices.send(annotators=annotators, text=text, kind=Notice.Kind.DECISION, actor=actor)
 
 
