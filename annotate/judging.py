@@ -17,6 +17,7 @@ from annotate.forms.rating import Sent
 from annotate.locking import LockedAssignment, lock_annotator, lock_assignment
 from annotate.models import Assignment, Batch, Remark
 from annotate.places import Answer
+from annotate.versions import plain, record_of
 from projects.access import Right, why_refused
 from projects.errors import Refused
 from projects.models import Membership
@@ -63,7 +64,8 @@ class Submitted:
 def submit(*, annotator: Membership, assignment_uuid: uuid.UUID, sent: Sent, is_stepped: bool = False) -> Submitted:
     """Store a HIT's answers, once.
 
-    The same content again changes nothing and says so; other content raises Conflict. An expired assignment
+    The same content again changes nothing and says so, also where the annotator has revised it since; other content
+    raises Conflict. An expired assignment
     counts if its place is still free and is surplus if not. Raises Incomplete, Conflict, Gone, OneAtATime, or
     Assignment.DoesNotExist. Locks the membership, the assignment, then the HIT.
     """
@@ -72,7 +74,7 @@ def submit(*, annotator: Membership, assignment_uuid: uuid.UUID, sent: Sent, is_
     criteria = frozen_criteria(assignment.rubric_id)
     sha256 = content_sha256(sent)
     if assignment.state in SETTLED:
-        if assignment.answers_sha256 != sha256:
+        if assignment.answers_sha256 != sha256 and not _was_said_before(assignment, sent):
             raise Conflict(_("This HIT was submitted before, with other answers. The first ones are kept."))
         return Submitted(was_stored=True, mark=assignment.mark)
     refuse_unless_open(annotator, assignment)
@@ -141,6 +143,17 @@ def content_sha256(sent: Sent) -> str:
         "comments": {str(place): comment for place, comment in sent.comments.items()},
     }
     return hashlib.sha256(orjson.dumps(content, option=orjson.OPT_SORT_KEYS)).hexdigest()
+
+
+def _was_said_before(assignment: LockedAssignment, sent: Sent) -> bool:
+    """Whether this is an earlier version of the HIT: a submit that is retried does not undo a later revision."""
+    submitted_at = Assignment.objects.values_list("submitted_at", flat=True).get(pk=assignment.id)
+    if submitted_at is None:
+        return False
+    record = record_of(
+        assignment.id, layout=assignment.layout, rubric_id=assignment.rubric_id, submitted_at=submitted_at
+    )
+    return content_sha256(plain(sent)) in map(content_sha256, record.all_said())
 
 
 def _is_longer_than_open(seconds: list[float] | None, assignment: LockedAssignment) -> bool:

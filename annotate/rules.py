@@ -1,4 +1,4 @@
-"""Rules that must hold of the stored rows: what one is, and those of consent and of the ledger."""
+"""Rules that must hold of the stored rows: what one is, and those of consent, of the ledger and of revisions."""
 
 from dataclasses import dataclass
 
@@ -100,5 +100,53 @@ LEDGER = (
                             WHERE payment_id IS NOT NULL GROUP BY 1, 2) part GROUP BY payment_id) e
              ON e.payment_id = p.id
            WHERE p.cents <> coalesce(e.cents, 0) OR p.n_annotators <> coalesce(e.n, 0) OR e.least < 0""",
+    ),
+)
+
+_NEWEST = """(SELECT DISTINCT ON ({key}) * FROM {table} ORDER BY {key}, n DESC)"""
+_FIRST = """(SELECT * FROM {table} WHERE n = 0)"""
+_OF_JUDGMENTS = {"table": "annotate_judgmentrevision", "key": "judgment_id"}
+_OF_REMARKS = {"table": "annotate_remarkrevision", "key": "assignment_id, item_id"}
+
+REVISIONS = (
+    Rule(
+        "versions_without_gaps",
+        "The versions of a judgment and of a remark are numbered from 0 without gaps, each later than the one before.",
+        "assignment",
+        """SELECT DISTINCT assignment_id FROM (
+               SELECT j.assignment_id, v.n, v.revised_at,
+                      row_number() OVER w - 1 AS place, lag(v.revised_at) OVER w AS before,
+                      count(*) OVER p AS n_versions
+               FROM annotate_judgmentrevision v JOIN annotate_judgment j ON j.id = v.judgment_id
+               WINDOW w AS (PARTITION BY v.judgment_id ORDER BY v.n), p AS (PARTITION BY v.judgment_id)
+               UNION ALL
+               SELECT v.assignment_id, v.n, v.revised_at,
+                      row_number() OVER w - 1, lag(v.revised_at) OVER w, count(*) OVER p
+               FROM annotate_remarkrevision v
+               WINDOW w AS (PARTITION BY v.assignment_id, v.item_id ORDER BY v.n),
+                      p AS (PARTITION BY v.assignment_id, v.item_id)) version
+           WHERE n <> place OR revised_at <= before OR n_versions < 2""",
+    ),
+    Rule(
+        "judgment_is_its_version",
+        "A judgment of a candidate has the value of its newest version, one of a control that of its first.",
+        "judgment",
+        f"""SELECT j.id FROM annotate_judgment j
+            JOIN {_NEWEST.format(**_OF_JUDGMENTS)} newest ON newest.judgment_id = j.id
+            JOIN {_FIRST.format(**_OF_JUDGMENTS)} first ON first.judgment_id = j.id
+            WHERE j.value IS DISTINCT FROM CASE WHEN j.candidate_id IS NULL THEN first.value ELSE newest.value END""",
+    ),
+    Rule(
+        "remark_is_its_version",
+        "A remark is its newest version, save that of a control the reason why it cannot be judged stays the first.",
+        "assignment",
+        f"""SELECT newest.assignment_id FROM {_NEWEST.format(**_OF_REMARKS)} newest
+            JOIN {_FIRST.format(**_OF_REMARKS)} first
+              ON (first.assignment_id, first.item_id) = (newest.assignment_id, newest.item_id)
+            JOIN annotate_item i ON i.id = newest.item_id
+            LEFT JOIN annotate_remark r ON (r.assignment_id, r.item_id) = (newest.assignment_id, newest.item_id)
+            WHERE (coalesce(r.is_flagged, false), coalesce(r.comment, ''), coalesce(r.cannot_judge_reason, ''))
+               <> (newest.is_flagged, newest.comment,
+                   CASE WHEN i.control = 'none' THEN newest.cannot_judge_reason ELSE first.cannot_judge_reason END)""",
     ),
 )

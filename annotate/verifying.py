@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from django.db import connection, transaction
 
 from annotate.controls.rules import CONTROLS
-from annotate.rules import CONSENT, LEDGER, Rule
+from annotate.rules import CONSENT, LEDGER, REVISIONS, Rule
 from projects.snapshots import snapshot
 
 N_IDS_SHOWN = 20
@@ -265,6 +265,7 @@ RULES = (
     *CONSENT,
     *LEDGER,
     *CONTROLS,
+    *REVISIONS,
 )
 
 

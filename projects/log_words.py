@@ -42,6 +42,7 @@ WORDS = {
     "rate for a review": "rated blind, for a review, work of",
     "restore project": "brought back the project",
     "renew demo passwords": "renewed the passwords of the demo",
+    "revise work": "changed answers in",
     "revoke qualification": "revoked the qualification of",
     "take up remark again": "took up again",
     "withdraw consent": "withdrew the consent of",

@@ -171,12 +171,16 @@ def set_aside(
 
 
 def approve_due(project: Project, *, after_days: int) -> int:
-    """Approve what was submitted longer ago than this, in portions, each its own transaction; how many."""
+    """Approve what was submitted longer ago than this, in portions, each its own transaction; how many.
+
+    Nothing is approved by itself while its annotator may still change it.
+    """
     n_approved = 0
     why = f"Submitted more than {after_days} day{'' if after_days == 1 else 's'} ago." if after_days else ""
+    waits = max(timedelta(days=after_days), timedelta(minutes=project.revision_minutes))
     while True:
         due = Assignment.objects.filter(
-            hit__batch__project=project, state=State.SUBMITTED, submitted_at__lt=Now() - timedelta(days=after_days)
+            hit__batch__project=project, state=State.SUBMITTED, submitted_at__lt=Now() - waits
         ).exclude(hit__batch__kind=Batch.Kind.IMPORTED)
         uuids = tuple(str(each) for each in due.order_by("pk").values_list("uuid", flat=True)[:PORTION])
         n = approve(project=project, actor=None, chosen=WorkFilter(uuids=uuids), why=why) if uuids else 0

@@ -47,25 +47,34 @@ GROUP BY project_id
 """
 """When that was last done in each project; ten seconds for acts that took their time."""
 
+_REVISED = """
+SELECT actor_id, object_id::bigint AS assignment_id, at + interval '10 seconds' AS at FROM projects_logentry
+WHERE act = 'revise work' {only}
+"""
+"""What annotators changed after they had submitted it, and when; the same ten seconds."""
+
 _WAITING = f"""
-WITH decided AS MATERIALIZED ({_DECIDED.format(only="")})
+WITH decided AS MATERIALIZED ({_DECIDED.format(only="")}),
+revised AS MATERIALIZED (SELECT actor_id, max(at) AS at FROM ({_REVISED.format(only="")}) each GROUP BY actor_id)
 SELECT DISTINCT m.project_id
 FROM projects_membership m
 JOIN projects_project p ON p.id = m.project_id AND p.deleted_at IS NULL
 LEFT JOIN annotate_annotatorfigures f ON f.annotator_id = m.id
 LEFT JOIN decided ON decided.project_id = m.project_id
+LEFT JOIN revised ON revised.actor_id = m.id
 JOIN LATERAL (
     SELECT count(*) AS n FROM annotate_assignment a
     WHERE a.annotator_id = m.id AND a.state IN ('submitted', 'approved', 'rejected', 'returned')) worked ON worked.n > 0
 WHERE m.kind <> 'unknown' AND m.standing <> 'removed'
-  AND (worked.n IS DISTINCT FROM f.n_submitted OR f.computed_at < decided.at
+  AND (worked.n IS DISTINCT FROM f.n_submitted OR f.computed_at < decided.at OR f.computed_at < revised.at
        OR EXISTS (SELECT 1 FROM annotate_review r JOIN annotate_assignment a ON a.id = r.assignment_id
                   WHERE a.annotator_id = m.id AND r.done_at > f.computed_at))
 ORDER BY 1
 """
 
 _STALE = f"""
-WITH decided AS MATERIALIZED ({_DECIDED.format(only="AND project_id = %(project)s")})
+WITH decided AS MATERIALIZED ({_DECIDED.format(only="AND project_id = %(project)s")}),
+revised AS MATERIALIZED ({_REVISED.format(only="AND project_id = %(project)s")})
 SELECT m.id
 FROM projects_membership m
 LEFT JOIN annotate_annotatorfigures f ON f.annotator_id = m.id
@@ -80,11 +89,14 @@ WHERE m.project_id = %(project)s AND m.kind <> 'unknown' AND m.standing <> 'remo
        OR EXISTS (SELECT 1 FROM annotate_assignment mine
                   JOIN annotate_assignment theirs ON theirs.hit_id = mine.hit_id
                   WHERE mine.annotator_id = m.id AND mine.submitted_at IS NOT NULL
-                    AND theirs.submitted_at > f.computed_at - interval '1 minute'))
+                    AND theirs.submitted_at > f.computed_at - interval '1 minute')
+       OR EXISTS (SELECT 1 FROM revised JOIN annotate_assignment theirs ON theirs.id = revised.assignment_id
+                  JOIN annotate_assignment mine ON mine.hit_id = theirs.hit_id AND mine.annotator_id = m.id
+                  WHERE revised.at > f.computed_at AND mine.submitted_at IS NOT NULL))
 ORDER BY m.id
 """
-"""Whose own work, whose HITs' other work, or any decision on work is newer than the figures; a minute for submits
-that took their time."""
+"""Whose own work, whose HITs' other work, or any decision on work is newer than the figures, revisions included; a
+minute for submits that took their time."""
 
 
 def waiting() -> list[Project]:

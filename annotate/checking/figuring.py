@@ -1,6 +1,6 @@
 """From what was read to the figures of each annotator, by the pure functions of `measures.quality`."""
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 
 import numpy as np
 import pandas as pd
@@ -62,7 +62,7 @@ def figures_of(
     own = scores.score[rows]
     candidates = scores.candidates[scores.unit[rows]]
     looks = [look_at(texts[int(pk)].candidate, texts[int(pk)].references) for pk in candidates]
-    by_candidate = dict(zip(candidates.tolist(), own.tolist(), strict=True))
+    by_candidate = dict(zip(candidates.tolist(), own.tolist(), strict=True)) | effort.first_scores
     taken = effort.n_submitted + effort.n_returned
     return Figures(
         n_judged=len(rows),
@@ -106,7 +106,7 @@ def _is_right(control: Control, keys: Collection[str]) -> bool:
     return grade([control.answers], [Expected(ranges=ranges)], list(ranges)).is_right[0]
 
 
-def _pairs(controls: Iterable[Control], kind: str, by_candidate: dict[int, float]) -> tuple[Floats, Floats]:
+def _pairs(controls: Iterable[Control], kind: str, by_candidate: Mapping[int, float | None]) -> tuple[Floats, Floats]:
     """Scores of the controls of a kind, and this annotator's scores of what each was made from."""
     everything = list(controls)
     by_item = {each.item_id: each.score for each in everything if each.score is not None}
@@ -123,13 +123,15 @@ def _pairs(controls: Iterable[Control], kind: str, by_candidate: dict[int, float
     return table[:, 0], table[:, 1]
 
 
-def _repeats(controls: list[Control], by_candidate: dict[int, float], yardstick: Yardstick) -> Repeats | Undefined:
+def _repeats(
+    controls: list[Control], by_candidate: Mapping[int, float | None], yardstick: Yardstick
+) -> Repeats | Undefined:
     again, first = _pairs(controls, Item.Control.REPEAT, by_candidate)
     return repeats(first, again, point=yardstick.span / POINT_PARTS if yardstick.is_slider else 1.0)
 
 
 def _degraded(
-    controls: list[Control], by_candidate: dict[int, float], own: Floats, thresholds: Thresholds
+    controls: list[Control], by_candidate: Mapping[int, float | None], own: Floats, thresholds: Thresholds
 ) -> Degraded | Undefined:
     degraded, source = _pairs(controls, Item.Control.DEGRADED, by_candidate)
     return degraded_test(degraded, source, test=thresholds.degraded_test, ordinary=own, level=thresholds.degraded_level)

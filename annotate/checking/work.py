@@ -84,12 +84,13 @@ class Text:
 
 @dataclass
 class Effort:
-    """What one annotator did beside the scores."""
+    """What one annotator did beside the scores; first scores are those of candidates that they revised later."""
 
     sittings: list[Sitting] = field(default_factory=list)
     n_submitted: int = 0
     n_returned: int = 0
     controls: list[Control] = field(default_factory=list)
+    first_scores: dict[int, float | None] = field(default_factory=dict)
     verdicts: list[bool] = field(default_factory=list)
     reviewed: list[tuple[float, float]] = field(default_factory=list)
 
@@ -169,6 +170,18 @@ GROUP BY j.annotator_id, j.assignment_id, i.id, source.candidate_id
 ORDER BY j.annotator_id, j.assignment_id, i.id
 """
 
+_FIRST = f"""
+SELECT j.annotator_id, j.candidate_id, avg({_SHARE.replace("j.value", "first.value")})
+FROM annotate_judgment j
+JOIN projects_criterion cr ON cr.id = j.criterion_id
+LEFT JOIN annotate_judgmentrevision v ON v.judgment_id = j.id AND v.n = 0
+CROSS JOIN LATERAL (SELECT CASE WHEN v.id IS NULL THEN j.value ELSE v.value END AS value) first
+WHERE j.annotator_id = ANY(%(annotators)s) AND j.candidate_id IS NOT NULL AND j.is_counted
+  AND j.criterion_id = ANY(%(criteria)s)
+GROUP BY j.annotator_id, j.candidate_id HAVING count(v.id) > 0
+"""
+"""A control is held against what was said of its source at first: no revision of the source makes a check pass."""
+
 _REVIEWS = f"""
 SELECT a.annotator_id, v.is_poor, own.score, (
     SELECT avg((CASE WHEN cr.is_reversed THEN cr.high - said.value::float8 ELSE said.value::float8 - cr.low END)
@@ -204,6 +217,9 @@ def fetch_efforts(annotators: Sequence[Membership], yardstick: Yardstick) -> dic
         for annotator, kind, item, share, answers, expected, source, candidate in cursor:
             control = Control(kind, item, _score(share, yardstick), _json(answers), _json(expected), source, candidate)
             efforts[annotator].controls.append(control)
+        cursor.execute(_FIRST, bound)
+        for annotator, candidate, share in cursor:
+            efforts[annotator].first_scores[candidate] = _score(share, yardstick)
         cursor.execute(_REVIEWS, bound)
         for annotator, is_poor, own, reviewer in cursor:
             efforts[annotator].verdicts.append(is_poor)

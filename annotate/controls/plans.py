@@ -5,7 +5,9 @@ import math
 from dataclasses import asdict, dataclass, fields
 from typing import Any
 
-from annotate.models import Batch
+from django.db.models import Q
+
+from annotate.models import Batch, Item
 from projects.errors import Refused
 
 MOST_A_HIT = 50
@@ -74,6 +76,15 @@ class ControlPlan:
         """A number from 0 to 1 that follows from the seed and these parts alone."""
         digest = hashlib.sha256(repr((self.seed, *parts)).encode()).digest()
         return int.from_bytes(digest[:7], "big") / 2**56
+
+
+def shows_repeats(batch: Batch) -> bool:
+    """Whether a batch asks again what its annotators have answered, or did: they may not look their answers up."""
+    plan = ControlPlan.read(batch.control_plan)
+    if plan.repeats or plan.repeats_per_hit:
+        return True
+    of_batch = Q(pool_of=batch) | Q(hit__batch=batch)
+    return Item.objects.filter(of_batch, control=Item.Control.REPEAT).exists()
 
 
 _NAMES = {field.name for field in fields(ControlPlan)}

@@ -1,7 +1,6 @@
 """The pages that show what an annotator sent and the server did not store: nothing typed is lost."""
 
 import uuid
-from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from http import HTTPStatus
 from typing import Any
@@ -10,9 +9,9 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils.translation import gettext as _
 
-from annotate import drafts, judging
+from annotate import drafts, judging, revising
 from annotate.forms.rating import Sent, read_rating
-from annotate.models import Assignment, Judgment, Remark
+from annotate.models import Assignment
 from annotate.views.reading import ShownItem, shown_items
 from measures.rubric import say_number
 from projects.access import SignedInRequest
@@ -80,7 +79,7 @@ def render_closed(
     """What was sent, and why it was not submitted."""
     criteria = frozen_criteria(assignment.hit.batch.rubric_id)
     rows = [
-        {**_named(place, item), **asdict(_sent(place, sent, criteria))}
+        {**_named(place, item), **asdict(_said(place, sent, criteria))}
         for place, item in enumerate(shown_items(assignment.layout))
     ]
     context = {"reason": reason, "was_stored": was_stored, "is_kept": is_kept, "criteria": criteria, "rows": rows}
@@ -89,19 +88,14 @@ def render_closed(
 
 def render_conflict(request: HttpRequest, assignment: Assignment, sent: Sent, message: str) -> HttpResponse:
     """What is stored beside what was sent; the stored answers stay."""
-    values: dict[int, dict[str, Any]] = {}
-    for item_id, key, value in Judgment.objects.filter(assignment=assignment).values_list(
-        "item_id", "criterion__key", "value"
-    ):
-        values.setdefault(item_id, {})[key] = value
-    remarks = {remark.item_id: remark for remark in Remark.objects.filter(assignment=assignment)}
+    stored = revising.said_now(Assignment.objects.select_related("hit__batch").get(pk=assignment.pk))
     criteria = frozen_criteria(assignment.hit.batch.rubric_id)
     rows = [
         _pair(
             _named(place, item),
             criteria,
-            _stored(values.get(item.id, {}), remarks.get(item.id), criteria),
-            _sent(place, sent, criteria),
+            _said(place, stored, criteria),
+            _said(place, sent, criteria),
         )
         for place, item in enumerate(shown_items(assignment.layout))
     ]
@@ -132,16 +126,7 @@ def _pair(row: dict[str, Any], criteria: tuple[CriterionOnPage, ...], stored: Sa
     return {**row, "lines": shown, "differs": stored != sent}
 
 
-def _stored(values: Mapping[str, float | None], remark: Remark | None, criteria: tuple[CriterionOnPage, ...]) -> Said:
-    return Said(
-        values=[_written(values.get(criterion.key)) for criterion in criteria],
-        cannot=remark.cannot_judge_reason if remark else "",
-        is_flagged=bool(remark and remark.is_flagged),
-        comment=remark.comment if remark else "",
-    )
-
-
-def _sent(place: int, sent: Sent, criteria: tuple[CriterionOnPage, ...]) -> Said:
+def _said(place: int, sent: Sent, criteria: tuple[CriterionOnPage, ...]) -> Said:
     """As it would be stored: an item that cannot be judged has no values."""
     cannot = sent.cannot.get(place, "")
     values = {} if cannot else sent.values.get(place, {})

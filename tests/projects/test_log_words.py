@@ -94,6 +94,7 @@ SAID = {
     "restore project": ("", "brought back the project"),
     "retire controls": ("batch 3", "retired controls of batch 3"),
     "retire qualification item": ("qualification item 3", "retired qualification item 3"),
+    "revise work": ("assignment 3", "changed answers in assignment 3"),
     "revoke invitation": ("invitation 3", "revoked invitation 3"),
     "revoke qualification": ("membership a-x", "revoked the qualification of membership a-x"),
     "set judgment aside": ("assignment 3", "set aside a judgment of assignment 3"),

@@ -1,0 +1,294 @@
+"""Revising: a submitted HIT changed by its annotator while the project's window is open; every version is kept.
+
+What is changed gets a revision: number 0 is what was submitted, each later number what was said then. A judgment of a
+candidate says the newest; one of a control says the first for ever, so that nobody answers a control twice. Marks,
+places, pay and the measured time stay as they were at the submit.
+
+Unsent changes are a draft too, so that a crash or an hour offline loses none of them. It is kept apart from work that
+was never submitted by its address and by the version that it changes: the draft of an open page is refused after the
+submit as ever (409), and a draft of a version that is no longer the newest is refused the same way. Nothing of it is
+stored as a revision before the annotator sends it, and a revision deletes it.
+"""
+
+import uuid
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from itertools import pairwise
+from typing import Any
+
+from django.db import connection, transaction
+from django.db.models import Case, FloatField, Value, When
+from django.db.models.functions import Cast
+from django.utils import timezone
+
+from annotate.controls.plans import shows_repeats
+from annotate.drafts import content_of, merge, stamped
+from annotate.forms.rating import Sent
+from annotate.judging import Conflict, Gone, check, content_sha256
+from annotate.locking import LockedAssignment, lock_annotator, lock_assignment
+from annotate.models import Assignment, Batch, Draft, Judgment, JudgmentRevision, Remark, RemarkRevision
+from annotate.places import Answer
+from annotate.versions import Record, Told, plain, record_of
+from projects import log
+from projects.access import Right, why_refused
+from projects.errors import Refused
+from projects.models import Membership
+from projects.rubrics import frozen_criteria
+
+OF = "of"
+"""Names, in a draft, the version that it changes."""
+
+
+@dataclass(frozen=True)
+class Window:
+    """Whether a submitted HIT may be changed, until when, or the sentence that says why not."""
+
+    until: datetime | None = None
+    why_not: str = ""
+
+    @property
+    def is_open(self) -> bool:
+        return not self.why_not
+
+
+@dataclass(frozen=True)
+class Revised:
+    """How a revision ended: how many judgments and remarks it changed, and whether it was stored before."""
+
+    n_changed: int
+    was_stored: bool = False
+
+
+def window_of(assignment: Assignment, now: datetime | None = None) -> Window:
+    """Whether an assignment may be changed now; its HIT, batch and annotator with the project are fetched."""
+    batch = assignment.hit.batch
+    minutes = assignment.annotator.project.revision_minutes
+    return _window(assignment.state, assignment.mark, assignment.submitted_at, batch, minutes, now or timezone.now())
+
+
+def key_of(said: Sent) -> str:
+    """Names a version by its content, for the form that changes it."""
+    return content_sha256(said)[:16]
+
+
+@transaction.atomic
+def revise(*, annotator: Membership, assignment_uuid: uuid.UUID, sent: Sent, of: str) -> Revised:
+    """Store a new version of a submitted HIT; `of` names the version that the form was filled with.
+
+    The same content as the newest version changes nothing. Raises Conflict where another page has changed the HIT
+    since, Gone once it may not be changed any more, Incomplete, or Assignment.DoesNotExist. Locks the membership,
+    the batch, the assignment, then its judgments.
+    """
+    lock_annotator(annotator)
+    batch, minutes = _hold_batch(annotator, assignment_uuid)
+    assignment = lock_assignment(annotator, assignment_uuid)
+    submitted_at, now = _times(assignment)
+    criteria = frozen_criteria(assignment.rubric_id)
+    if submitted_at is None:
+        raise Gone("This HIT was never submitted.", assignment.state)
+    record = record_of(
+        assignment.id, layout=assignment.layout, rubric_id=assignment.rubric_id, submitted_at=submitted_at, lock=True
+    )
+    versions = [key_of(said) for said in record.all_said()]
+    said = _known(sent, len(assignment.layout), {criterion.key for criterion in criteria})
+    key = key_of(said)
+    if key == versions[-1] or (of, key) in pairwise(versions):
+        _drop(assignment)
+        return Revised(0, was_stored=True)
+    _refuse_unless_open(annotator, _window(assignment.state, assignment.mark, submitted_at, batch, minutes, now))
+    if of != versions[-1]:
+        raise Conflict("This HIT was changed on another page since you opened this one. What is stored stays.")
+    answers = check(said, assignment.layout, criteria)
+    at = max(now, record.times[-1] + timedelta(microseconds=1))
+    n_changed = _write_judgments(record, answers, at) + _write_remarks(assignment, record, said, at)
+    Assignment.objects.filter(pk=assignment.id).update(answers_sha256=content_sha256(said))
+    _drop(assignment)
+    of_it = Assignment.objects.get(pk=assignment.id)
+    log.record(annotator.project, annotator, "revise work", of_it, after={"changes": n_changed})
+    return Revised(n_changed)
+
+
+@transaction.atomic
+def save_draft(
+    *, annotator: Membership, assignment_uuid: uuid.UUID, sent: dict[str, Any], of: str
+) -> tuple[dict[str, Any], datetime]:
+    """Merge unsent changes into the draft of a revision; the whole draft and when it was saved.
+
+    Raises Gone where the HIT may not be changed any more, or was changed on another page; Refused for no draft.
+    """
+    assignment = lock_assignment(annotator, assignment_uuid)
+    newest = _newest(annotator, assignment_uuid)
+    if newest is None or key_of(newest) != of:
+        raise Gone("This HIT was changed on another page. You can still send what you see here.", assignment.state)
+    now = timezone.now()
+    criteria = {criterion.key: criterion for criterion in frozen_criteria(assignment.rubric_id)}
+    draft = Draft.objects.filter(pk=assignment.id).first() or Draft(pk=assignment.id)
+    stored = draft.answers if draft.answers.get(OF) == of else {}
+    merged = merge(stored, sent, n_items=len(assignment.layout), criteria=criteria, now=now)
+    draft.answers, draft.updated_at = {**merged, OF: of}, now
+    draft.save()
+    return merged, now
+
+
+@transaction.atomic
+def drop_draft(*, annotator: Membership, assignment_uuid: uuid.UUID) -> None:
+    """Forget unsent changes; what was submitted stays. Raises Assignment.DoesNotExist."""
+    assignment = lock_assignment(annotator, assignment_uuid)
+    if assignment.state == Assignment.State.SUBMITTED:
+        _drop(assignment)
+
+
+def said_now(assignment: Assignment) -> Sent:
+    """The newest version of a submitted assignment, as its annotator knows it."""
+    return _record(assignment).said()
+
+
+def filled(assignment: Assignment, newest: Sent) -> Sent:
+    """What the page that changes a HIT starts with: the newest version, with unsent changes to it put over."""
+    draft = Draft.objects.filter(pk=assignment.pk).first()
+    unsent = draft.answers if draft is not None and draft.answers.get(OF) == key_of(newest) else {}
+    criteria = {criterion.key: criterion for criterion in frozen_criteria(assignment.hit.batch.rubric_id)}
+    n_items = len(assignment.layout)
+    return content_of(merge(stamped(newest, 0), unsent, n_items=n_items, criteria=criteria, now=timezone.now()))
+
+
+def _record(assignment: Assignment) -> Record:
+    if assignment.submitted_at is None:
+        raise Refused("This HIT was never submitted.")
+    rubric = assignment.hit.batch.rubric_id
+    return record_of(assignment.pk, layout=assignment.layout, rubric_id=rubric, submitted_at=assignment.submitted_at)
+
+
+def _newest(annotator: Membership, assignment_uuid: uuid.UUID) -> Sent | None:
+    """The newest version where the HIT may still be changed, else Gone."""
+    assignment = Assignment.objects.select_related("hit__batch", "annotator__project").get(
+        uuid=assignment_uuid, annotator=annotator
+    )
+    _refuse_unless_open(assignment.annotator, window_of(assignment))
+    return said_now(assignment)
+
+
+def _window(state: str, mark: str, submitted_at: datetime | None, batch: Batch, minutes: int, now: datetime) -> Window:
+    if submitted_at is None or state != Assignment.State.SUBMITTED or mark == Assignment.Mark.EXCLUDED:
+        return Window(why_not="This HIT takes no changes any more.")
+    if not minutes:
+        return Window(why_not="In this project a HIT stays as it was submitted.")
+    if batch.presentation == Batch.Presentation.ONE:
+        return Window(why_not="The items of this HIT were answered one at a time, so the first answers stay.")
+    if batch.state == Batch.State.ARCHIVED or shows_repeats(batch):
+        return Window(why_not="The HITs of this batch stay as they were submitted.")
+    until = submitted_at + timedelta(minutes=minutes)
+    return Window(until, "" if now < until else "The time to change this HIT is over.")
+
+
+def _refuse_unless_open(annotator: Membership, window: Window) -> None:
+    if window.why_not:
+        raise Gone(window.why_not, "closed")
+    if refusal := why_refused(annotator, Right.WORK):
+        raise Gone(refusal, "suspended")
+
+
+_BATCH = """
+SELECT b.id, p.revision_minutes
+FROM annotate_assignment a JOIN annotate_hit h ON h.id = a.hit_id JOIN annotate_batch b ON b.id = h.batch_id
+JOIN projects_project p ON p.id = b.project_id
+WHERE a.uuid = %s AND a.annotator_id = %s FOR SHARE OF b
+"""
+
+
+def _hold_batch(annotator: Membership, assignment_uuid: uuid.UUID) -> tuple[Batch, int]:
+    """The batch, which nobody archives until this is done, and how many minutes the project gives."""
+    with connection.cursor() as cursor:
+        cursor.execute(_BATCH, [assignment_uuid, annotator.pk])
+        row = cursor.fetchone()
+    if row is None:
+        raise Assignment.DoesNotExist
+    return Batch.objects.get(pk=row[0]), row[1]
+
+
+def _times(assignment: LockedAssignment) -> tuple[datetime | None, datetime]:
+    """When the locked assignment was submitted, and what time it is after the locks."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT submitted_at, clock_timestamp() FROM annotate_assignment WHERE id = %s", [assignment.id])
+        submitted_at, now = cursor.fetchone()
+    return submitted_at, now
+
+
+def _known(sent: Sent, n_items: int, keys: Iterable[str]) -> Sent:
+    """What of a form can be stored: its own places and criteria, and no value of what cannot be judged."""
+    known = set(keys)
+    values = {
+        place: {key: value for key, value in entries.items() if key in known}
+        for place, entries in sent.values.items()
+        if place < n_items and place not in sent.cannot
+    }
+    kept = replace(
+        sent,
+        values={place: entries for place, entries in values.items() if entries},
+        cannot={place: reason for place, reason in sent.cannot.items() if place < n_items},
+        flags=frozenset(place for place in sent.flags if place < n_items),
+        comments={place: comment for place, comment in sent.comments.items() if place < n_items},
+    )
+    return plain(kept)
+
+
+def _write_judgments(record: Record, answers: list[Answer], at: datetime) -> int:
+    """Add the versions that differ; a judgment of a candidate says the newest, one of a control the first."""
+    said = {(answer.item_id, answer.criterion_id): answer.value for answer in answers}
+    revisions: list[JudgmentRevision] = []
+    newest: dict[int, float | None] = {}
+    for judgment in record.judgments:
+        value, kept = said[judgment.item_id, judgment.criterion_id], record.values[judgment.pk]
+        if value == kept[-1][1]:
+            continue
+        if not _has_revisions(kept):
+            revisions.append(JudgmentRevision(judgment=judgment, n=0, value=kept[0][1], revised_at=kept[0][0]))
+        revisions.append(JudgmentRevision(judgment=judgment, n=len(kept), value=value, revised_at=at))
+        newest[judgment.pk] = value
+    JudgmentRevision.objects.bulk_create(revisions)
+    of_candidates = [judgment.pk for judgment in record.judgments if judgment.candidate_id is not None]
+    updated = {pk: newest[pk] for pk in of_candidates if pk in newest}
+    if updated:
+        cases = [When(pk=pk, then=Value(value)) for pk, value in updated.items()]
+        Judgment.objects.filter(pk__in=updated).update(value=Cast(Case(*cases), FloatField()))
+    return len(newest)
+
+
+def _has_revisions(kept: list[Any]) -> bool:
+    return len(kept) > 1
+
+
+def _write_remarks(assignment: LockedAssignment, record: Record, said: Sent, at: datetime) -> int:
+    """The same of what was written. Of a control the reason why it cannot be judged stays the first, as its value."""
+    of_controls = {judgment.item_id for judgment in record.judgments if judgment.candidate_id is None}
+    n_changed = 0
+    for place, item_id in enumerate(assignment.layout):
+        told = Told(place in said.flags, said.comments.get(place, ""), said.cannot.get(place, ""))
+        kept = record.told.get(item_id) or [(record.times[0], Told())]
+        if told == kept[-1][1]:
+            continue
+        n_changed += 1
+        versions = [*([] if _has_revisions(kept) else [(0, *kept[0])]), (len(kept), at, told)]
+        RemarkRevision.objects.bulk_create(
+            RemarkRevision(assignment_id=assignment.id, item_id=item_id, n=n, revised_at=when, **each._asdict())
+            for n, when, each in versions
+        )
+        if item_id in of_controls:
+            told = told._replace(cannot_judge_reason=kept[0][1].cannot_judge_reason)
+        _put_remark(assignment.id, item_id, told)
+    return n_changed
+
+
+def _put_remark(assignment_id: int, item_id: int, told: Told) -> None:
+    """The remark that managers read; they look at it anew, and it is gone where nothing is written any more."""
+    if not any(told):
+        Remark.objects.filter(assignment=assignment_id, item=item_id).delete()
+        return
+    Remark.objects.update_or_create(
+        assignment_id=assignment_id, item_id=item_id, defaults={**told._asdict(), "resolved_at": None}
+    )
+
+
+def _drop(assignment: LockedAssignment) -> None:
+    Draft.objects.filter(pk=assignment.id).delete()
