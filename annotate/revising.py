@@ -21,6 +21,7 @@ from django.db import connection, transaction
 from django.db.models import Case, FloatField, Value, When
 from django.db.models.functions import Cast
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from annotate.controls.plans import shows_repeats
 from annotate.drafts import content_of, merge, stamped
@@ -86,7 +87,7 @@ def revise(*, annotator: Membership, assignment_uuid: uuid.UUID, sent: Sent, of:
     submitted_at, now = _times(assignment)
     criteria = frozen_criteria(assignment.rubric_id)
     if submitted_at is None:
-        raise Gone("This HIT was never submitted.", assignment.state)
+        raise Gone(_("This HIT was never submitted."), assignment.state)
     record = record_of(
         assignment.id, layout=assignment.layout, rubric_id=assignment.rubric_id, submitted_at=submitted_at, lock=True
     )
@@ -98,7 +99,7 @@ def revise(*, annotator: Membership, assignment_uuid: uuid.UUID, sent: Sent, of:
         return Revised(0, was_stored=True)
     _refuse_unless_open(annotator, _window(assignment.state, assignment.mark, submitted_at, batch, minutes, now))
     if of != versions[-1]:
-        raise Conflict("This HIT was changed on another page since you opened this one. What is stored stays.")
+        raise Conflict(_("This HIT was changed on another page since you opened this one. What is stored stays."))
     answers = check(said, assignment.layout, criteria)
     at = max(now, record.times[-1] + timedelta(microseconds=1))
     n_changed = _write_judgments(record, answers, at) + _write_remarks(assignment, record, said, at)
@@ -120,7 +121,7 @@ def save_draft(
     assignment = lock_assignment(annotator, assignment_uuid)
     newest = _newest(annotator, assignment_uuid)
     if newest is None or key_of(newest) != of:
-        raise Gone("This HIT was changed on another page. You can still send what you see here.", assignment.state)
+        raise Gone(_("This HIT was changed on another page. You can still send what you see here."), assignment.state)
     now = timezone.now()
     criteria = {criterion.key: criterion for criterion in frozen_criteria(assignment.rubric_id)}
     draft = Draft.objects.filter(pk=assignment.id).first() or Draft(pk=assignment.id)
@@ -155,7 +156,7 @@ def filled(assignment: Assignment, newest: Sent) -> Sent:
 
 def _record(assignment: Assignment) -> Record:
     if assignment.submitted_at is None:
-        raise Refused("This HIT was never submitted.")
+        raise Refused(_("This HIT was never submitted."))
     rubric = assignment.hit.batch.rubric_id
     return record_of(assignment.pk, layout=assignment.layout, rubric_id=rubric, submitted_at=assignment.submitted_at)
 
@@ -171,15 +172,15 @@ def _newest(annotator: Membership, assignment_uuid: uuid.UUID) -> Sent | None:
 
 def _window(state: str, mark: str, submitted_at: datetime | None, batch: Batch, minutes: int, now: datetime) -> Window:
     if submitted_at is None or state != Assignment.State.SUBMITTED or mark == Assignment.Mark.EXCLUDED:
-        return Window(why_not="This HIT takes no changes any more.")
+        return Window(why_not=_("This HIT takes no changes any more."))
     if not minutes:
-        return Window(why_not="In this project a HIT stays as it was submitted.")
+        return Window(why_not=_("In this project a HIT stays as it was submitted."))
     if batch.presentation == Batch.Presentation.ONE:
-        return Window(why_not="The items of this HIT were answered one at a time, so the first answers stay.")
+        return Window(why_not=_("The items of this HIT were answered one at a time, so the first answers stay."))
     if batch.state == Batch.State.ARCHIVED or shows_repeats(batch):
-        return Window(why_not="The HITs of this batch stay as they were submitted.")
+        return Window(why_not=_("The HITs of this batch stay as they were submitted."))
     until = submitted_at + timedelta(minutes=minutes)
-    return Window(until, "" if now < until else "The time to change this HIT is over.")
+    return Window(until, "" if now < until else _("The time to change this HIT is over."))
 
 
 def _refuse_unless_open(annotator: Membership, window: Window) -> None:

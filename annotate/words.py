@@ -29,7 +29,7 @@ def _of_rating(language: str) -> Words:
         "sending": _("Sending…"),
         "not_sent": _("Not sent yet. Your answers are kept."),
         "time_up": _("Time is up. You can still submit."),
-        "under_a_minute": _("Less than a minute left"),
+        "few_minutes_left": _("A few minutes left"),
         "minutes_left": counted("{n} min left", "{n} min left"),
         "hours_left": counted("{n} h left", "{n} h left"),
         "days_left": counted("{n} day left", "{n} days left"),

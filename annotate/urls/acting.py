@@ -2,9 +2,10 @@
 
 from django.urls import path
 
-from annotate.views import adjudicating, standing, submitted, withdrawing
+from annotate.views import adjudicating, own_work, standing, submitted, withdrawing
 
 MEMBER = "p/<slug:slug>/people/<slug:pseudonym>/"
+HISTORY = "p/<slug:slug>/history/<uuid:assignment_uuid>/"
 ASSIGNMENT = "p/<slug:slug>/submitted/<uuid:assignment_uuid>/"
 
 urlpatterns = [
@@ -13,7 +14,10 @@ urlpatterns = [
     path(f"{MEMBER}remove/", standing.member_remove, name="member-remove"),
     path(f"{MEMBER}restore/", standing.member_restore, name="member-restore"),
     path("p/<slug:slug>/messages/<int:pk>/", standing.notice_read, name="notice-read"),
-    path("p/<slug:slug>/history/<uuid:assignment_uuid>/reply/", submitted.history_reply, name="history-reply"),
+    path(HISTORY, own_work.history_show, name="history-show"),
+    path(f"{HISTORY}revision/", own_work.revision, name="revision"),
+    path(f"{HISTORY}revision/draft/", own_work.revision_draft, name="revision-draft"),
+    path(f"{HISTORY}reply/", submitted.history_reply, name="history-reply"),
     path("p/<slug:slug>/submitted/", submitted.submitted_list, name="submitted-list"),
     path("p/<slug:slug>/submitted/decide/", submitted.submitted_decide, name="submitted-decide"),
     path(ASSIGNMENT, submitted.assignment_show, name="assignment-show"),

@@ -1,9 +1,11 @@
-"""What a manager sees of one assignment: each item in shown order, what was said of it, and whether it counts."""
+"""What a manager sees of one assignment: each item in shown order, what was said of it and when, whether it counts."""
 
 from typing import Any
 
-from annotate.models import Assignment, Item, Judgment, Remark
+from annotate.models import Assignment, Item, Judgment, JudgmentRevision, Remark, RemarkRevision
+from annotate.versions import record_of
 from measures.rubric import say_number
+from projects.rubrics import frozen_criteria
 
 
 def items_of(assignment: Assignment) -> list[dict[str, Any]]:
@@ -15,6 +17,7 @@ def items_of(assignment: Assignment) -> list[dict[str, Any]]:
     remarks = {remark.item_id: remark for remark in Remark.objects.filter(assignment=assignment)}
     criteria = list(assignment.hit.batch.rubric.criteria.values_list("pk", flat=True))
     seconds = assignment.item_seconds or []
+    versions = _versions(assignment)
     rows = []
     for place, item_id in enumerate(assignment.layout):
         item, judgments = items[item_id], said.get(item_id, {})
@@ -31,12 +34,48 @@ def items_of(assignment: Assignment) -> list[dict[str, Any]]:
                 "values": [_written(judgments.get(pk)) for pk in criteria],
                 "seconds": seconds[place] if place < len(seconds) else None,
                 "remark": remarks.get(item_id),
+                "versions": versions.get(place, []),
                 "reason": next(iter(reasons - {""}), ""),
                 "is_judged": bool(judgments),
                 "is_control": item.control != Item.Control.NONE,
             }
         )
     return rows
+
+
+def _versions(assignment: Assignment) -> dict[int, list[dict[str, Any]]]:
+    """By place, what was said of each item that its annotator changed: every version of it, the first first."""
+    if assignment.submitted_at is None or not _is_revised(assignment):
+        return {}
+    criteria = frozen_criteria(assignment.hit.batch.rubric_id)
+    record = record_of(
+        assignment.pk,
+        layout=assignment.layout,
+        rubric_id=assignment.hit.batch.rubric_id,
+        submitted_at=assignment.submitted_at,
+    )
+    said = [(at, record.said(at)) for at in record.times]
+    found = {}
+    for place in range(len(assignment.layout)):
+        lines: list[dict[str, Any]] = []
+        for at, sent in said:
+            values = sent.values.get(place, {})
+            line = {
+                "values": [say_number(float(values[each.key])) if each.key in values else "–" for each in criteria],
+                "cannot": sent.cannot.get(place, ""),
+                "is_flagged": place in sent.flags,
+                "comment": sent.comments.get(place, ""),
+            }
+            if not lines or {**lines[-1], "at": None} != {**line, "at": None}:
+                lines.append({**line, "at": at})
+        if len(lines) > 1:
+            found[place] = lines
+    return found
+
+
+def _is_revised(assignment: Assignment) -> bool:
+    judged = JudgmentRevision.objects.filter(judgment__assignment=assignment)
+    return judged.exists() or RemarkRevision.objects.filter(assignment=assignment).exists()
 
 
 def _written(judgment: Judgment | None) -> str:

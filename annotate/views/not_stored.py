@@ -86,8 +86,10 @@ def render_closed(
     return render(request, "annotate/hit_closed.html", context, status=status)
 
 
-def render_conflict(request: HttpRequest, assignment: Assignment, sent: Sent, message: str) -> HttpResponse:
-    """What is stored beside what was sent; the stored answers stay."""
+def render_conflict(
+    request: HttpRequest, assignment: Assignment, sent: Sent, message: str, *, again_url: str = ""
+) -> HttpResponse:
+    """What is stored beside what was sent; the stored answers stay, and `again_url` leads to where they can change."""
     stored = revising.said_now(Assignment.objects.select_related("hit__batch").get(pk=assignment.pk))
     criteria = frozen_criteria(assignment.hit.batch.rubric_id)
     rows = [
@@ -99,7 +101,8 @@ def render_conflict(request: HttpRequest, assignment: Assignment, sent: Sent, me
         )
         for place, item in enumerate(shown_items(assignment.layout))
     ]
-    context = {"message": message, "rows": rows, "n_differing": sum(row["differs"] for row in rows)}
+    n_differing = sum(row["differs"] for row in rows)
+    context = {"message": message, "rows": rows, "n_differing": n_differing, "again_url": again_url}
     return render(request, "annotate/hit_conflict.html", context, status=HTTPStatus.CONFLICT)
 
 

@@ -32,8 +32,13 @@ def render_assignment(
     sent: Sent | None = None,
     errors: Mapping[int, str] | None = None,
     status: int = 200,
+    template: str = "annotate/hit_rate.html",
+    over: Mapping[str, Any] | None = None,
 ) -> HttpResponse:
-    """The rating page of an assignment, with the draft's answers or those just sent."""
+    """The rating page of an assignment, with the draft's answers or those just sent.
+
+    A page that differs from it gives a template of its own, and `over` what stands in it instead.
+    """
     batch = assignment.hit.batch
     draft = getattr(assignment, "draft", None)
     filled = filled_from_sent(sent) if sent is not None else filled_from_draft(draft.answers if draft else {})
@@ -61,8 +66,15 @@ def render_assignment(
             errors or {},
             alone=_place_alone(assignment, draft),
         ),
+        **(over or {}),
     }
-    return render(request, "annotate/hit_rate.html", context, status=status)
+    return render(request, template, context, status=status)
+
+
+def read_assignment(assignment: Assignment, said: Sent) -> dict[str, Any]:
+    """A HIT as its annotator rated it, to be read: the same parts in the same order, with what was said."""
+    criteria = frozen_criteria(assignment.hit.batch.rubric_id)
+    return _shown(assignment.hit.passage, assignment.layout, criteria, filled_from_sent(said), {})
 
 
 def render_preview(request: HttpRequest, project: Project, hit: Hit) -> HttpResponse:

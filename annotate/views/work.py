@@ -4,9 +4,8 @@ import uuid
 from http import HTTPStatus
 from typing import Any, cast
 
-import orjson
 from django.contrib import messages
-from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect, JsonResponse, RawPostDataException
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect, JsonResponse
 from django.middleware.csrf import REASON_BAD_ORIGIN, get_token
 from django.shortcuts import redirect, render
 from django.urls import Resolver404, resolve, reverse
@@ -17,7 +16,8 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from annotate import drafts, judging, serving, stepping
 from annotate.forms.rating import ReturnForm, read_place, read_rating
 from annotate.models import Assignment, Batch, Draft, Hit
-from annotate.views import attempts
+from annotate.views import attempts, own_work
+from annotate.views.drafting import save_draft
 from annotate.views.not_stored import keep_as_draft, keep_at_farewell, render_closed, render_conflict, show_at_farewell
 from annotate.views.rating import render_assignment
 from projects.access import ProjectRequest, Right, SignedInRequest, hold_form, requires, signed_in
@@ -125,23 +125,7 @@ def work_draft(request: ProjectRequest, project: Project, assignment_uuid: uuid.
 def _save_draft(
     request: SignedInRequest, annotator: Membership, assignment_uuid: uuid.UUID, *, ended: str = ""
 ) -> JsonResponse:
-    if int(request.META.get("CONTENT_LENGTH") or 0) > drafts.MAX_BYTES:
-        return JsonResponse({"message": _("This draft is too large to keep.")}, status=413)
-    try:
-        sent = orjson.loads(request.body)
-        if not isinstance(sent, dict):
-            raise Refused(_("A draft is one JSON object."))
-        merged, saved_at = drafts.save(annotator=annotator, assignment_uuid=assignment_uuid, sent=sent)
-    except (orjson.JSONDecodeError, RawPostDataException):
-        return JsonResponse({"message": _("That is no JSON.")}, status=400)
-    except Assignment.DoesNotExist as error:
-        raise Http404("No such HIT.") from error
-    except judging.Gone as refusal:
-        return JsonResponse({"state": refusal.state, "message": refusal.message}, status=409)
-    except Refused as refusal:
-        return JsonResponse({"message": refusal.message}, status=400)
-    farewell = {"ended": ended} if ended else {}
-    return JsonResponse({**merged, **farewell, "saved_at": saved_at.isoformat()})
+    return save_draft(request, drafts.save, annotator=annotator, assignment_uuid=assignment_uuid, ended=ended)
 
 
 @requires(Right.WORK)
@@ -199,13 +183,14 @@ def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
         match = resolve(request.path_info)
     except Resolver404:
         match = None
-    pages = ("annotate:work-show", "annotate:attempt-show")
+    pages = ("annotate:work-show", "annotate:attempt-show", "annotate:revision")
     if match is not None and match.view_name in pages and not request.user.is_authenticated:
         return hold_form(request)
     if match is None or match.view_name not in pages:
         return render(request, "403_csrf.html", {"reason": reason}, status=HTTPStatus.FORBIDDEN)
-    if match.view_name == "annotate:attempt-show":
-        return cast("HttpResponse", attempts.show_again(request, **match.kwargs))
+    if match.view_name != "annotate:work-show":
+        show = attempts.show_again if match.view_name == "annotate:attempt-show" else own_work.show_again
+        return cast("HttpResponse", show(request, **match.kwargs))
     show_again = _show_again if _is_of_this_site(request, reason) else _show_again_from_elsewhere
     return cast("HttpResponse", show_again(request, **match.kwargs))
 

@@ -74,14 +74,17 @@ def acting_samples(annotator: Membership) -> dict[str, Any]:
     project = annotator.project
     work = Assignment.objects.submitted().filter(hit__batch__project=project).earliest("pk")
     candidate = Candidate.objects.of(project).earliest("pk")
+    mine = Assignment.objects.filter(annotator=annotator).order_by("submitted_at", "pk").first() or work
     return {
         "place": 0,
         "annotate:notice-read pk": Notice.objects.create(annotator=annotator, text="Please read the passages.").pk,
         **{f"annotate:{name} assignment_uuid": work.uuid for name in SUBMITTED},
+        **{f"annotate:{name} assignment_uuid": mine.uuid for name in OWN},
         "annotate:candidate-withdraw pk": candidate.pk,
         "annotate:passage-withdraw pk": candidate.question.passage_id,
         "annotate:adjudication-settle pk": candidate.pk,
     }
 
 
+OWN = ("history-show", "revision", "revision-draft")
 SUBMITTED = ("assignment-show", "assignment-decide", "assignment-item")

@@ -8,6 +8,7 @@ from annotate import judging, revising, steering, verifying
 from annotate.acting import deciding
 from annotate.acting.submitted import WorkFilter
 from annotate.models import Assignment, Batch, JudgmentRevision
+from projects.errors import Refused
 from projects.models import Membership, Project
 from tests.annotate.test_revising import changed, newest
 from tests.annotate.work import answered, assert_equation, open_batch
@@ -33,7 +34,7 @@ def hand_in(annotator: Membership) -> UUID:
 def revise(annotator: Membership, uuid: UUID, value: int, of: str) -> str:
     try:
         revised = revising.revise(annotator=annotator, assignment_uuid=uuid, sent=changed(value, value, value), of=of)
-    except judging.Refused as refusal:
+    except Refused as refusal:
         return type(refusal).__name__
     return "stored before" if revised.was_stored else "stored"
 
@@ -42,7 +43,11 @@ def test_of_two_pages_one_wins_and_the_other_is_told(batch: Batch, annotator: Me
     for _ in range(4 * scale):
         uuid = hand_in(annotator)
         of = revising.key_of(newest(uuid))
-        outcomes = all_at_once(lambda value, uuid=uuid, of=of: revise(annotator, uuid, value, of), [1, 2])
+
+        def act(value: int, uuid: UUID = uuid, of: str = of) -> str:
+            return revise(annotator, uuid, value, of)
+
+        outcomes = all_at_once(act, [1, 2])
         assert sorted(outcomes) == ["Conflict", "stored"]
         assert JudgmentRevision.objects.filter(judgment__assignment__uuid=uuid).count() == 6
     assert verifying.verify() == []
@@ -52,7 +57,11 @@ def test_the_same_change_sent_twice_is_stored_once(batch: Batch, annotator: Memb
     for _ in range(4 * scale):
         uuid = hand_in(annotator)
         of = revising.key_of(newest(uuid))
-        outcomes = all_at_once(lambda _, uuid=uuid, of=of: revise(annotator, uuid, 1, of), [0, 1, 2])
+
+        def act(_: int, uuid: UUID = uuid, of: str = of) -> str:
+            return revise(annotator, uuid, 1, of)
+
+        outcomes = all_at_once(act, [0, 1, 2])
         assert sorted(outcomes) == ["stored", "stored before", "stored before"]
     assert verifying.verify() == []
 

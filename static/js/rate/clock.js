@@ -1,13 +1,8 @@
 // Time: the server's clock by this page, active seconds per item, and what is left of the time limit.
+import { say } from "../words.js";
+
 const IDLE_MS = 60_000;
 const TICK_MS = 1000;
-const WORDS = {
-  over: "Time is up. You can still submit.",
-  few: "A few minutes left",
-  minutes: (n) => `${n} min left`,
-  hours: (n) => `${n} h left`,
-  days: (n) => `${n} days left`,
-};
 
 export function serverClock(serverNow) {
   const origin = performance.now();
@@ -61,7 +56,7 @@ function isInView() {
 }
 
 // Said in coarse steps and rounded down: nothing ticks, and nobody has less time than it says.
-export function startDue(element, dueAt, now, over = WORDS.over) {
+export function startDue(element, dueAt, now, over = say("time_up")) {
   const show = () => {
     const minutes = Math.floor((dueAt - now()) / 60_000);
     const said = minutes < 0 ? over : sayLeft(minutes);
@@ -73,8 +68,8 @@ export function startDue(element, dueAt, now, over = WORDS.over) {
 }
 
 function sayLeft(minutes) {
-  if (minutes < 5) return WORDS.few;
-  if (minutes < 120) return WORDS.minutes(minutes - (minutes % (minutes < 20 ? 5 : 10)));
-  if (minutes < 2880) return WORDS.hours(Math.floor(minutes / 60));
-  return WORDS.days(Math.floor(minutes / 1440));
+  if (minutes < 5) return say("few_minutes_left");
+  if (minutes < 120) return say("minutes_left", { n: minutes - (minutes % (minutes < 20 ? 5 : 10)) });
+  if (minutes < 2880) return say("hours_left", { n: Math.floor(minutes / 60) });
+  return say("days_left", { n: Math.floor(minutes / 1440) });
 }

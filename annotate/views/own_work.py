@@ -1,0 +1,191 @@
+"""One's own HITs: read again, and changed while the project's window is open."""
+
+import uuid
+from http import HTTPStatus
+from types import SimpleNamespace
+from typing import Any
+
+from django.contrib import messages
+from django.core.exceptions import PermissionDenied
+from django.db.models import Sum
+from django.http import Http404, HttpResponse, JsonResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from annotate import judging, revising
+from annotate.controls.plans import shows_repeats
+from annotate.forms.rating import Sent, read_rating
+from annotate.models import Assignment, Batch
+from annotate.pay.waiting import stand_of
+from annotate.views.drafting import save_draft
+from annotate.views.not_stored import render_closed, render_conflict, show_at_farewell
+from annotate.views.rating import milliseconds, read_assignment, render_assignment, site_urls
+from measures.rubric import say_number
+from projects.access import ProjectRequest, Right, has_right, requires
+from projects.models import Membership, Project
+from projects.rubrics import CriterionOnPage
+from projects.snapshots import snapshot
+
+State = Assignment.State
+UNSENT = (State.RETURNED, State.WITHDRAWN)
+
+
+@requires(Right.MEMBER)
+@never_cache
+@require_safe
+@snapshot()
+def history_show(request: ProjectRequest, project: Project, assignment_uuid: uuid.UUID) -> HttpResponse:
+    assignment = _own(request.membership, assignment_uuid)
+    if assignment.state in (State.OPEN, State.EXPIRED):
+        return redirect("annotate:work-show", project.slug, assignment.uuid)
+    is_hidden = _is_hidden(assignment.hit.batch)
+    has_answers = assignment.state not in UNSENT and not is_hidden
+    said = revising.said_now(assignment) if has_answers else Sent(values={})
+    window = revising.window_of(assignment)
+    context = {
+        "assignment": assignment,
+        **_to_read(read_assignment(assignment, said), said),
+        "is_hidden": is_hidden,
+        "has_answers": has_answers,
+        "window": window if window.is_open and has_right(request.membership, Right.WORK) else None,
+        "stand": stand_of(assignment),
+        "cents": assignment.ledger_entries.aggregate(cents=Sum("cents"))["cents"],
+    }
+    return render(request, "annotate/history_show.html", context)
+
+
+@requires(Right.WORK, farewell=show_at_farewell)
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+def revision(request: ProjectRequest, project: Project, assignment_uuid: uuid.UUID) -> HttpResponse:
+    assignment = _own(request.membership, assignment_uuid)
+    shown = reverse("annotate:history-show", args=[project.slug, assignment.uuid])
+    if request.method == "POST":
+        return _revise(request, assignment, shown)
+    window = revising.window_of(assignment)
+    if not window.is_open:
+        messages.info(request, window.why_not)
+        return redirect(shown)
+    return _render_revision(request, assignment)
+
+
+def _revise(request: ProjectRequest, assignment: Assignment, shown: str) -> HttpResponse:
+    me: dict[str, Any] = {"annotator": request.membership, "assignment_uuid": assignment.uuid}
+    if request.POST.get("act") == "drop":
+        revising.drop_draft(**me)
+        return redirect(shown)
+    sent = read_rating(request.POST)
+    try:
+        revised = revising.revise(**me, sent=sent, of=request.POST.get("of", ""))
+    except judging.Incomplete as refusal:
+        return _render_revision(request, assignment, sent=sent, errors=refusal.errors)
+    except judging.Conflict as refusal:
+        again = reverse("annotate:revision", args=[request.project.slug, assignment.uuid])
+        return render_conflict(request, assignment, sent, refusal.message, again_url=again)
+    except judging.Gone as refusal:
+        return render_closed(request, assignment, sent, refusal.message, is_kept=False)
+    if revised.was_stored:
+        messages.info(request, _("Nothing is different from what was stored."))
+    else:
+        messages.success(request, _("Your changes are stored. What you had submitted is kept beside them."))
+    return redirect(shown)
+
+
+@requires(Right.WORK, answers_json=True)
+@never_cache
+@require_POST
+def revision_draft(request: ProjectRequest, project: Project, assignment_uuid: uuid.UUID) -> JsonResponse:
+    of = request.GET.get("of", "")
+    return save_draft(
+        request, revising.save_draft, annotator=request.membership, assignment_uuid=assignment_uuid, of=of
+    )
+
+
+def _show_again(request: ProjectRequest, project: Project, assignment_uuid: uuid.UUID) -> HttpResponse:
+    """A form whose token is stale comes back filled in, with a fresh token."""
+    assignment = _own(request.membership, assignment_uuid)
+    if assignment.submitted_at is None:
+        raise PermissionDenied(_("This HIT was never submitted."))
+    messages.warning(request, _("Your sign-in had changed since this page was opened. Please send it once more."))
+    sent = read_rating(request.POST)
+    of = request.POST.get("of", "")
+    return _render_revision(request, assignment, sent=sent, of=of, status=HTTPStatus.FORBIDDEN)
+
+
+show_again = requires(Right.WORK, farewell=show_at_farewell)(_show_again)
+
+
+def _render_revision(
+    request: ProjectRequest,
+    assignment: Assignment,
+    *,
+    sent: Sent | None = None,
+    errors: dict[int, str] | None = None,
+    of: str = "",
+    status: int = HTTPStatus.OK,
+) -> HttpResponse:
+    newest, slug = revising.said_now(assignment), request.project.slug
+    key = of or (request.POST.get("of", "") if errors else revising.key_of(newest))
+    until = revising.window_of(assignment).until
+    over = {
+        "assignment": SimpleNamespace(uuid=f"{assignment.uuid}-{key}", due_at=until, draft=None),
+        "submitted_at": assignment.submitted_at,
+        "of": key,
+        "own_words": {"saved": _("Kept until you send it")},
+        "is_expired": False,
+        "due_at_ms": milliseconds(until),
+        "due_over": _("The time to change this HIT is over."),
+        "due_after": _("After that your answers stay as they are stored."),
+        "urls": {
+            **site_urls(slug),
+            "submit": reverse("annotate:revision", args=[slug, assignment.uuid]),
+            "draft": f"{reverse('annotate:revision-draft', args=[slug, assignment.uuid])}?of={key}",
+            "shown": reverse("annotate:history-show", args=[slug, assignment.uuid]),
+        },
+    }
+    return render_assignment(
+        request,
+        request.project,
+        assignment,
+        sent=sent if sent is not None else revising.filled(assignment, newest),
+        errors=errors,
+        status=HTTPStatus.UNPROCESSABLE_ENTITY if errors else status,
+        template="annotate/hit_revise.html",
+        over=over,
+    )
+
+
+def _to_read(parts: dict[str, Any], said: Sent) -> dict[str, Any]:
+    """The page's parts with what was said of each item in words instead of its buttons."""
+    for item in (item for group in parts["groups"] for item in group["items"]):
+        place = int(item["place"])
+        values = said.values.get(place, {})
+        item["said"] = [_say(criterion, values.get(criterion.key)) for criterion in parts["criteria"]]
+        item["comment"], item["is_flagged"] = said.comments.get(place, ""), place in said.flags
+    return parts
+
+
+def _say(criterion: CriterionOnPage, value: float | str | None) -> dict[str, str]:
+    if value is None or isinstance(value, str):
+        return {"name": criterion.name, "value": "", "label": ""}
+    labels = [str(point["label"]) for point in criterion.points if point["value"] == value]
+    return {"name": criterion.name, "value": say_number(value), "label": labels[0] if labels else ""}
+
+
+def _is_hidden(batch: Batch) -> bool:
+    """Whether the answers of a batch can be read only once it is closed: they may be asked for again."""
+    return batch.state not in (Batch.State.CLOSED, Batch.State.ARCHIVED) and shows_repeats(batch)
+
+
+def _own(annotator: Membership, assignment_uuid: uuid.UUID) -> Assignment:
+    """The annotator's own assignment; anybody else's, and imported judgments, are not found."""
+    found = Assignment.objects.filter(uuid=assignment_uuid, annotator=annotator)
+    found = found.exclude(hit__batch__kind=Batch.Kind.IMPORTED).select_related("hit__batch", "hit__passage")
+    assignment = found.first()
+    if assignment is None:
+        raise Http404("No such HIT.")
+    assignment.annotator = annotator
+    return assignment
