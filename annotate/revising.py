@@ -23,6 +23,7 @@ from django.db.models.functions import Cast
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
+from annotate.consenting import why_withdrawn
 from annotate.controls.plans import shows_repeats
 from annotate.drafts import content_of, merge, stamped
 from annotate.forms.rating import Sent
@@ -66,6 +67,12 @@ def window_of(assignment: Assignment, now: datetime | None = None) -> Window:
     batch = assignment.hit.batch
     minutes = assignment.annotator.project.revision_minutes
     return _window(assignment.state, assignment.mark, assignment.submitted_at, batch, minutes, now or timezone.now())
+
+
+def is_open_to(annotator: Membership, assignment: Assignment) -> bool:
+    """Whether somebody may change an assignment of theirs now."""
+    window = window_of(assignment)
+    return window.is_open and not why_refused(annotator, Right.WORK) and not why_withdrawn(annotator)
 
 
 def key_of(said: Sent) -> str:
@@ -186,7 +193,7 @@ def _window(state: str, mark: str, submitted_at: datetime | None, batch: Batch, 
 def _refuse_unless_open(annotator: Membership, window: Window) -> None:
     if window.why_not:
         raise Gone(window.why_not, "closed")
-    if refusal := why_refused(annotator, Right.WORK):
+    if refusal := why_refused(annotator, Right.WORK) or why_withdrawn(annotator):
         raise Gone(refusal, "suspended")
 
 

@@ -24,7 +24,7 @@ from annotate.views.drafting import save_draft
 from annotate.views.not_stored import render_closed, render_conflict, show_at_farewell
 from annotate.views.rating import milliseconds, read_assignment, render_assignment, site_urls
 from measures.rubric import say_number
-from projects.access import ProjectRequest, Right, has_right, requires
+from projects.access import ProjectRequest, Right, requires
 from projects.models import Membership, Project
 from projects.rubrics import CriterionOnPage
 from projects.snapshots import snapshot
@@ -44,13 +44,12 @@ def history_show(request: ProjectRequest, project: Project, assignment_uuid: uui
     is_hidden = _is_hidden(assignment.hit.batch)
     has_answers = assignment.state not in UNSENT and not is_hidden
     said = revising.said_now(assignment) if has_answers else Sent(values={})
-    window = revising.window_of(assignment)
     context = {
         "assignment": assignment,
-        **_to_read(read_assignment(assignment, said), said),
+        **_to_read(read_assignment(project, assignment, said), said),
         "is_hidden": is_hidden,
         "has_answers": has_answers,
-        "window": window if window.is_open and has_right(request.membership, Right.WORK) else None,
+        "window": revising.window_of(assignment) if revising.is_open_to(request.membership, assignment) else None,
         "stand": stand_of(assignment),
         "cents": assignment.ledger_entries.aggregate(cents=Sum("cents"))["cents"],
     }

@@ -71,10 +71,10 @@ def render_assignment(
     return render(request, template, context, status=status)
 
 
-def read_assignment(assignment: Assignment, said: Sent) -> dict[str, Any]:
+def read_assignment(project: Project, assignment: Assignment, said: Sent) -> dict[str, Any]:
     """A HIT as its annotator rated it, to be read: the same parts in the same order, with what was said."""
     criteria = frozen_criteria(assignment.hit.batch.rubric_id)
-    return _shown(assignment.hit.passage, assignment.layout, criteria, filled_from_sent(said), {})
+    return _shown(project, assignment.hit.passage, assignment.layout, criteria, filled_from_sent(said), {})
 
 
 def render_preview(request: HttpRequest, project: Project, hit: Hit) -> HttpResponse:

@@ -1,4 +1,4 @@
-// The page of a blind review: the passage with its tools, as annotators have it.
+// A blind review, or a HIT of one's own read again: the passage with its tools, as the rating page has it.
 import { startBoxes } from "./rate/boxes.js";
 import { startKeys } from "./rate/keys.js";
 import { startPassage } from "./rate/passage.js";

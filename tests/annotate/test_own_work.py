@@ -1,6 +1,7 @@
 """One's own HITs, over HTTP: what the annotator reads and changes there, and what the manager sees of it."""
 
 import json
+import re
 from datetime import timedelta
 from uuid import UUID
 
@@ -82,7 +83,7 @@ def test_a_hit_is_read_with_what_was_said_and_what_became_of_it(client: Client, 
     for text in ("A &lt;b&gt;bold&lt;/b&gt; comment.", "flagged", "No sense", "<b>4</b>", "$0.50", "submitted"):
         assert text in page
     assert "until a manager has looked at it" in page or "approved by itself" in page
-    assert "<input" not in page.split("own-hit")[1]
+    assert "<input" not in page.split('class="items"')[1], "it is there to be read"
 
 
 def test_why_it_waits_or_was_rejected_is_said(
@@ -226,9 +227,7 @@ def test_the_pages_cannot_tell_a_control(client: Client, annotator: Membership, 
     """Of two equal items, one a control, both changed: the pages show the newest of both in the same words."""
     found = claim(annotator)
     layout = fetch(found).layout
-    texts = Item.objects.filter(pk__in=layout).values_list("candidate_id", flat=True)
-    type(Item.objects.first()).objects.filter(pk__in=layout).update(shown_text="The same text.")
-    assert len(set(texts)) == 3
+    Item.objects.filter(pk__in=layout).update(shown_text="The same text.")
     make_control(found, 1)
     judging.submit(annotator=annotator, assignment_uuid=found, sent=changed(2, 2, 2))
     client.post(own(found, "revision/"), form(5, 5, 5, of=of_page(client, found), flag0="on", flag1="on", flag2="on"))
@@ -239,9 +238,7 @@ def test_the_pages_cannot_tell_a_control(client: Client, annotator: Membership, 
         client.post(f"/p/bridges/work/{found}/", form(1, 1, 1)).content.decode(),
     ):
         items = [part.split("</fieldset>")[0].split("</article>")[0] for part in page.split('id="item')[1:4]]
-        first, control, third = (item.replace(str(place), "#") for place, item in enumerate(items))
-        for number in "1234":
-            first, control, third = (item.replace(number, "#") for item in (first, control, third))
+        first, control, third = (re.sub("[0-4]", "#", item) for item in items)
         assert first == control == third
         assert "5" in first
     listed = client.get("/p/bridges/history/").content.decode()
