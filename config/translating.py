@@ -7,6 +7,7 @@ so that a site needs no step of its own to speak.
 import io
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from fnmatch import fnmatch
 from pathlib import Path
 
 from babel.messages import Catalog, Message, mofile, pofile
@@ -21,6 +22,71 @@ KEYWORDS = {
     **dict.fromkeys(("npgettext", "npgettext_lazy"), ((1, "c"), 2, 3)),
 }
 APPS = ("annotate", "config", "demo", "measures", "projects", "results")
+NOT_FOR_ANNOTATORS = (
+    "demo/*",
+    "results/*",
+    "templates/results/*",
+    "templates/_job.html",
+    "templates/projects/consent_edit.html",
+    "templates/projects/instructions_edit.html",
+    "templates/projects/invitation_*",
+    "templates/projects/log_list.html",
+    "templates/projects/member_show.html",
+    "templates/projects/people_list.html",
+    "templates/projects/project_*",
+    "templates/projects/reset_link_show.html",
+    "templates/projects/rubric_*",
+    "templates/projects/settings_*",
+    "templates/projects/text_show.html",
+    "templates/projects/_consents.html",
+    "templates/projects/_text_side.html",
+    "templates/projects/_values.html",
+    "templates/annotate/_act_on.html",
+    "templates/annotate/_attempt_state.html",
+    "templates/annotate/_batch_tabs.html",
+    "templates/annotate/_chart.html",
+    "templates/annotate/_control_fields.html",
+    "templates/annotate/_data_tabs.html",
+    "templates/annotate/_import*",
+    "templates/annotate/_item_preview.html",
+    "templates/annotate/_member_head.html",
+    "templates/annotate/_plan.html",
+    "templates/annotate/_qualification_tabs.html",
+    "templates/annotate/_quality_tabs.html",
+    "templates/annotate/_shortfall.html",
+    "templates/annotate/adjudication_list.html",
+    "templates/annotate/annotator_show.html",
+    "templates/annotate/assignment_show.html",
+    "templates/annotate/batch_*",
+    "templates/annotate/control_list.html",
+    "templates/annotate/data_*",
+    "templates/annotate/finding_*",
+    "templates/annotate/hit_show.html",
+    "templates/annotate/import_*",
+    "templates/annotate/ledger_show.html",
+    "templates/annotate/member_*",
+    "templates/annotate/passage_show.html",
+    "templates/annotate/payment_*",
+    "templates/annotate/plan_*",
+    "templates/annotate/qualification_attempt_show.html",
+    "templates/annotate/qualification_attempts.html",
+    "templates/annotate/qualification_candidates.html",
+    "templates/annotate/qualification_empty.html",
+    "templates/annotate/qualification_file.html",
+    "templates/annotate/qualification_item.html",
+    "templates/annotate/qualification_person.html",
+    "templates/annotate/qualification_settings.html",
+    "templates/annotate/qualification_show.html",
+    "templates/annotate/quality_*",
+    "templates/annotate/remark_list.html",
+    "templates/annotate/review_*",
+    "templates/annotate/submitted_*",
+    "templates/annotate/withdraw.html",
+)
+"""The files that only researchers and managers come to: their sentences are given in English, and need no translation.
+
+Whatever is not named here is an annotator's, so a new file is translated or named.
+"""
 EPOCH = datetime(2026, 1, 1, tzinfo=UTC)
 """A catalogue bears no time of its making: the same sentences are the same bytes."""
 
@@ -96,8 +162,19 @@ def translated_languages() -> list[str]:
 
 
 def missing(catalog: Catalog) -> list[str]:
-    """The sentences that have no translation, or lack one of the language's forms."""
-    return [str(message.id) for message in catalog if message.id and not is_said(message, catalog.num_plurals)]
+    """The sentences for annotators that have no translation, or lack one of the language's forms."""
+    return [str(message.id) for message in annotators_sentences(catalog) if not is_said(message, catalog.num_plurals)]
+
+
+def is_for_annotators(path: str) -> bool:
+    return not any(fnmatch(path, pattern) for pattern in NOT_FOR_ANNOTATORS)
+
+
+def annotators_sentences(catalog: Catalog) -> Iterator[Message]:
+    """What has to be said in every language: the sentences that stand in a file of annotators' pages."""
+    for message in catalog:
+        if message.id and any(is_for_annotators(path) for path, _ in message.locations):
+            yield message
 
 
 def is_said(message: Message, n_forms: int) -> bool:
@@ -123,9 +200,13 @@ def _new_catalog(language: str | None = None) -> Catalog:
     )
 
 
+def templates() -> list[Path]:
+    return sorted((settings.BASE_DIR / "templates").rglob("*.html"))
+
+
 def _source_files() -> Iterator[Path]:
     base: Path = settings.BASE_DIR
-    yield from sorted((base / "templates").rglob("*.html"))
+    yield from templates()
     for app in APPS:
         yield from sorted(path for path in (base / app).rglob("*.py") if "migrations" not in path.parts)
 

@@ -70,6 +70,7 @@ def samples_of(annotator: Membership, *, batch: int, token: str, is_paid: bool =
     project = annotator.project
     hit = project.batches.get(number=batch).hits.earliest("number")
     payment = _payment_of(project) if is_paid else 1
+    of_qualification = path_samples(annotator)  # before there is a consent text, which an attempt asks for
     if not project.consents.exists():
         factories.make_consent(project)
     *_, uidb64, reset_token, _ = passwords.link_path(factories.make_user()).split("/")
@@ -93,7 +94,7 @@ def samples_of(annotator: Membership, *, batch: int, token: str, is_paid: bool =
             if route.name.startswith("annotate:import-")
         },
         **dict.fromkeys(("annotate:payment-show number", "annotate:payment-file number"), payment),
-        **path_samples(annotator),
+        **of_qualification,
         **quality_samples(project),
         **acting_samples(annotator),
     }

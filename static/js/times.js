@@ -6,6 +6,7 @@ const HERE = new Intl.DateTimeFormat(!lang || lang === "en" ? "en-GB" : lang, {
   hour: "2-digit",
   minute: "2-digit",
   hourCycle: "h23",
+  numberingSystem: "latn",
 });
 
 export function startTimes() {

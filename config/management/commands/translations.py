@@ -23,8 +23,7 @@ class Command(BaseCommand):
                 continue
             catalog = translating.merged(language, sources)
             translating.write(language, catalog)
-            self.stdout.write(
-                f"{language}: {len(catalog)} sentences, {len(translating.missing(catalog))} without a translation"
-            )
+            n_missing = len(translating.missing(catalog))
+            self.stdout.write(f"{language}: {len(catalog)} sentences, {n_missing} for annotators without a translation")
         if behind:
             raise CommandError(f"Out of date: {', '.join(behind)}. Run manage.py translations.")
