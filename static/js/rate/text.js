@@ -6,18 +6,20 @@ const SPACE = /\s/u;
 // The text as it is compared, and for each of its units where in the text it comes from.
 function fold(text) {
   const at = [];
-  let folded = "";
+  const parts = [];
   let offset = 0;
+  let isSpace = false;
   for (const char of text) {
     const plain = plainOf(char);
-    if (plain !== " " || !folded.endsWith(" ")) {
+    if (plain !== " " || !isSpace) {
       for (let n = 0; n < plain.length; n += 1) at.push(offset);
-      folded += plain;
+      parts.push(plain);
     }
+    if (plain) isSpace = plain === " ";
     offset += char.length;
   }
   at.push(offset);
-  return { folded, at };
+  return { folded: parts.join(""), at };
 }
 
 function plainOf(char) {
