@@ -3,9 +3,10 @@
 from typing import Any
 
 import pytest
+from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, ViewportSize, expect
 
-from projects.models import Membership, Project
+from projects.models import Candidate, Membership, Project, Question, Reference
 from tests.annotate.work import add_hit, open_batch
 from tests.browser.conftest import PHONE, SignedIn
 from tests.browser.rating import lit, start, wait_for_keys
@@ -255,8 +256,8 @@ def test_a_menu_goes_to_each_of_several_documents(wide: Page, annotator: Members
     expect(menu.locator("[aria-current]")).to_have_text("1 First")
     menu.get_by_role("link", name="العنوان الثالث").click()
     expect(menu).to_be_hidden()
-    expect(wide.locator("#document3 h3")).to_be_focused()
-    expect(wide.locator("#document3 h3")).to_be_in_viewport()
+    expect(wide.locator("#document3 .document-title")).to_be_focused()
+    expect(wide.locator("#document3 .document-title")).to_be_in_viewport()
     assert wide.evaluate("scrollY") == 0
     wide.get_by_text("3 documents").click()
     expect(menu.locator("[aria-current]")).to_have_text("3 العنوان الثالث")
@@ -387,3 +388,36 @@ def test_mixed_scripts_run_each_their_own_way_and_leave_their_neighbours_alone(
     assert label is not None
     assert mark is not None
     assert label["x"] < mark["x"]
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing_in_any_state_of_the_pane(signed_in: SignedIn, annotator: Membership, scheme: str) -> None:
+    project = annotator.project
+    shows = ("question_type", "entities", "reference_opinion", "candidate_opinion")
+    Project.objects.update(**{f"shows_{name}": True for name in shows})
+    documents = [{"title": f"Title {n}", "text": LINES} for n in range(3)]
+    page = signed_in(annotator.user, color_scheme=scheme)
+    show(project, page, text="", documents=documents, spans=("lazy dog", "nowhere"), n_items=2)
+    Question.objects.update(type="yes-no", entities=["a fox", "דג"])
+    Reference.objects.update(opinion="yes")
+    Candidate.objects.update(opinion="no")
+    page.reload()
+    wait_for_keys(page)
+    expect(page.get_by_text("Opinion: No").first).to_be_visible()
+    found = axe(page)
+    page.get_by_text("3 documents").click()
+    found += axe(page)
+    page.keyboard.press("Escape")
+    page.keyboard.press("/")
+    page.keyboard.type("lazy")
+    found += axe(page)
+    page.set_viewport_size(ViewportSize(width=320, height=640))
+    page.locator(".passage > summary").click()
+    found += axe(page)
+    assert page.evaluate("document.documentElement.scrollWidth") <= 320
+    assert not found, "\n".join(found)
+
+
+def axe(page: Page) -> list[str]:
+    violations = Axe().run(page).response["violations"]
+    return [f"{each['id']}: {each['nodes'][0]['html'][:200]}" for each in violations]

@@ -183,7 +183,7 @@ class Passage {
       menu.open = false;
       const article = this.body.querySelector(link.hash);
       this.body.scrollTop += article.getBoundingClientRect().top - this.body.getBoundingClientRect().top;
-      (article.querySelector("h3") ?? this.body).focus({ preventScroll: true });
+      (article.querySelector(".document-title") ?? this.body).focus({ preventScroll: true });
     });
     menu?.addEventListener("toggle", () => {
       const line = this.body.getBoundingClientRect().top + this.body.clientHeight / 3;
