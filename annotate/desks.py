@@ -2,15 +2,20 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from datetime import datetime, timedelta
 
-from django.db.models import Count
+from django.db.models import Count, Exists, OuterRef
+from django.db.models.functions import Now
 
+from annotate import revising
 from annotate.acting.notices import unread_of
 from annotate.consenting import Standing as Consent
 from annotate.consenting import standings_of
-from annotate.models import Assignment, Batch, Notice
+from annotate.models import Assignment, Batch, Hit, Item, Notice
 from annotate.openings import openings_for
-from annotate.pay.ledgers import Sums, sums_of
+from annotate.pay.ledgers import Hourly, Sums, sums_of
+from annotate.pay.prospects import Prospect, prospects_of
+from annotate.pay.waiting import Today, today_of
 from annotate.qualifying.admissions import Admission, admissions_for
 from annotate.qualifying.practice import Practice, practices_for
 from projects.access import Right, why_refused
@@ -27,6 +32,15 @@ class Earned:
 
     n_submitted: int = 0
     cents: int | None = None
+    hourly: Hourly = field(default_factory=Hourly)
+
+
+@dataclass(frozen=True)
+class Changeable:
+    """The HIT submitted last, while its annotator may change it."""
+
+    assignment: Assignment
+    until: datetime
 
 
 @dataclass(frozen=True)
@@ -42,6 +56,15 @@ class Desk:
     notices: Sequence[Notice] = ()
     consent: Consent = field(default_factory=Consent)
     practice: Practice | None = None
+    prospect: Prospect | None = None
+    today: Today | None = None
+    changeable: Changeable | None = None
+
+    @property
+    def open_cents(self) -> int:
+        """What the HIT in hand pays."""
+        batch = self.open_one.hit.batch if self.open_one else None
+        return batch.cents_per_hit + batch.cents_per_item * len(self.open_one.layout) if batch and self.open_one else 0
 
     @property
     def project(self) -> Project:
@@ -72,6 +95,7 @@ def desks_of(memberships: Sequence[Membership]) -> list[Desk]:
     admissions = admissions_for(annotators)
     waiting = unread_of(memberships)
     consents, practices = standings_of(annotators), practices_for(annotators)
+    prospects, today, changeable = prospects_of(annotators), today_of(annotators), changeable_of(annotators)
     desks = []
     for membership in memberships:
         pk = membership.pk
@@ -98,6 +122,9 @@ def desks_of(memberships: Sequence[Membership]) -> list[Desk]:
                 waiting.get(pk, ()),
                 consents.get(pk, Consent()),
                 practices.get(pk),
+                prospects.get(pk),
+                today.get(pk),
+                changeable.get(pk),
             )
         )
     return desks
@@ -141,15 +168,45 @@ def earned_by(annotators: Sequence[Membership]) -> dict[int, Earned]:
         annotator.pk: Earned(
             submitted.get(annotator.pk, 0),
             cents if (cents := sums[annotator.pk].total) or annotator.project.is_paid else None,
+            sums[annotator.pk].hourly,
         )
         for annotator in annotators
     }
+
+
+def changeable_of(annotators: Sequence[Membership]) -> dict[int, Changeable]:
+    """The last submitted HIT of each who may still change it; no query where no project leaves time for it."""
+    giving = {each.pk: each for each in annotators if each.project.revision_minutes and each.is_active}
+    longest = max((each.project.revision_minutes for each in giving.values()), default=0)
+    if not giving:
+        return {}
+    repeats = Item.objects.filter(control=Item.Control.REPEAT)
+    last = (
+        Assignment.objects.filter(annotator__in=giving, state=State.SUBMITTED)
+        .filter(submitted_at__gt=Now() - timedelta(minutes=longest))
+        .select_related("hit__batch")
+        .annotate(
+            has_repeats=Exists(repeats.filter(pool_of=OuterRef("hit__batch")))
+            | Exists(repeats.filter(hit__batch=OuterRef("hit__batch"), hit__purpose=Hit.Purpose.PERSONAL))
+        )
+        .order_by("annotator_id", "-submitted_at")
+        .distinct("annotator_id")
+    )
+    found = {}
+    for assignment in last:
+        assignment.annotator = giving[assignment.annotator_id]
+        has_repeats = bool(vars(assignment)["has_repeats"])
+        window = revising.window_of(assignment, has_repeats=has_repeats)
+        if window.is_open and window.until is not None:
+            found[assignment.annotator_id] = Changeable(assignment, window.until)
+    return found
 
 
 def _held_by(annotators: Sequence[Membership]) -> dict[tuple[int, str], Assignment]:
     """The newest assignment of each annotator that is open, and the newest that has expired."""
     held = (
         Assignment.objects.filter(annotator__in=annotators, state__in=(State.OPEN, State.EXPIRED))
+        .select_related("hit__batch")
         .order_by("annotator_id", "state", "-opened_at")
         .distinct("annotator_id", "state")
     )

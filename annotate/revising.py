@@ -62,11 +62,14 @@ class Revised:
     was_stored: bool = False
 
 
-def window_of(assignment: Assignment, now: datetime | None = None) -> Window:
-    """Whether an assignment may be changed now; its HIT, batch and annotator with the project are fetched."""
-    batch = assignment.hit.batch
-    minutes = assignment.annotator.project.revision_minutes
-    return _window(assignment.state, assignment.mark, assignment.submitted_at, batch, minutes, now or timezone.now())
+def window_of(assignment: Assignment, *, has_repeats: bool | None = None) -> Window:
+    """Whether an assignment may be changed now; its HIT, batch and annotator with the project are fetched.
+
+    Whether its batch has items that are repeats is asked where it is not given.
+    """
+    batch, minutes = assignment.hit.batch, assignment.annotator.project.revision_minutes
+    times = (assignment.submitted_at, timezone.now())
+    return _window(assignment.state, assignment.mark, times, batch, minutes, has_repeats)
 
 
 def is_open_to(annotator: Membership, assignment: Assignment) -> bool:
@@ -104,7 +107,7 @@ def revise(*, annotator: Membership, assignment_uuid: uuid.UUID, sent: Sent, of:
     if key == versions[-1] or (of, key) in pairwise(versions):
         _drop(assignment)
         return Revised(0, was_stored=True)
-    _refuse_unless_open(annotator, _window(assignment.state, assignment.mark, submitted_at, batch, minutes, now))
+    _refuse_unless_open(annotator, _window(assignment.state, assignment.mark, (submitted_at, now), batch, minutes))
     if of != versions[-1]:
         raise Conflict(_("This HIT was changed on another page since you opened this one. What is stored stays."))
     answers = check(said, assignment.layout, criteria)
@@ -177,17 +180,27 @@ def _newest(annotator: Membership, assignment_uuid: uuid.UUID) -> Sent | None:
     return said_now(assignment)
 
 
-def _window(state: str, mark: str, submitted_at: datetime | None, batch: Batch, minutes: int, now: datetime) -> Window:
+def _window(
+    state: str,
+    mark: str,
+    times: tuple[datetime | None, datetime],
+    batch: Batch,
+    minutes: int,
+    has_repeats: bool | None = None,
+) -> Window:
+    submitted_at, now = times
     if submitted_at is None or state != Assignment.State.SUBMITTED or mark == Assignment.Mark.EXCLUDED:
         return Window(why_not=_("This HIT takes no changes any more."))
     if not minutes:
         return Window(why_not=_("In this project a HIT stays as it was submitted."))
     if batch.presentation == Batch.Presentation.ONE:
         return Window(why_not=_("The items of this HIT were answered one at a time, so the first answers stay."))
-    if batch.state == Batch.State.ARCHIVED or shows_repeats(batch):
-        return Window(why_not=_("The HITs of this batch stay as they were submitted."))
     until = submitted_at + timedelta(minutes=minutes)
-    return Window(until, "" if now < until else _("The time to change this HIT is over."))
+    if now >= until:
+        return Window(until, _("The time to change this HIT is over."))
+    if batch.state == Batch.State.ARCHIVED or shows_repeats(batch, has_items=has_repeats):
+        return Window(why_not=_("The HITs of this batch stay as they were submitted."))
+    return Window(until)
 
 
 def _refuse_unless_open(annotator: Membership, window: Window) -> None:

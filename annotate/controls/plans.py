@@ -78,11 +78,14 @@ class ControlPlan:
         return int.from_bytes(digest[:7], "big") / 2**56
 
 
-def shows_repeats(batch: Batch) -> bool:
-    """Whether a batch asks again what its annotators have answered, or did: they may not look their answers up."""
+def shows_repeats(batch: Batch, *, has_items: bool | None = None) -> bool:
+    """Whether a batch asks again what its annotators have answered, or did: they may not look their answers up.
+
+    Whether there are such items, which a plan before may have left, is asked where it is not given.
+    """
     plan = ControlPlan.read(batch.control_plan)
-    if plan.repeats or plan.repeats_per_hit:
-        return True
+    if plan.repeats or plan.repeats_per_hit or has_items is not None:
+        return bool(plan.repeats or plan.repeats_per_hit or has_items)
     of_batch = Q(pool_of=batch) | Q(hit__batch=batch)
     return Item.objects.filter(of_batch, control=Item.Control.REPEAT).exists()
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from django.db import connection
+from django.utils import timezone
 
 from annotate.models import Assignment
 from projects.models import Membership, Project
@@ -37,7 +38,8 @@ def waits_until(submitted_at: datetime, project: Project) -> datetime | None:
     """When a HIT is approved by itself: after the project's days, and never while its annotator may change it."""
     if project.approve_after_days is None:
         return None
-    return submitted_at + max(timedelta(days=project.approve_after_days), timedelta(minutes=project.revision_minutes))
+    waits = max(timedelta(days=project.approve_after_days), timedelta(minutes=project.revision_minutes))
+    return max(submitted_at + waits, timezone.now())
 
 
 def stand_of(assignment: Assignment) -> Stand:

@@ -1,6 +1,7 @@
 """Pay: who has earned what, bonuses and adjustments, payments and their files; and everybody's own earnings."""
 
 from collections.abc import Callable
+from datetime import datetime
 from typing import Any
 
 from django.contrib import messages
@@ -15,6 +16,7 @@ from annotate.models import LedgerEntry, Payment
 from annotate.pay import files as payment_files
 from annotate.pay import ledgers, paying
 from annotate.pay.ledgers import Balance, Sums, dollars
+from annotate.pay.waiting import today_of, waits_until
 from annotate.views.lists import page_of, read_sort, read_text, read_word
 from projects.access import ProjectRequest, Right, requires
 from projects.errors import Refused
@@ -219,15 +221,25 @@ def _entries_page(
     if state:
         entries = entries.filter(STATES[state][1])
     sums = ledgers.sums_of([member])[member.pk]
+    page = page_of(request, entries)
+    for entry in page:
+        entry.waits_until = _waits_until(entry, member.project)
     context = {
         **context,
         "sums": sums,
+        "today": today_of([member])[member.pk],
         "is_under_floor": sums.hourly.is_under(member.project.hourly_floor_cents),
-        "page": page_of(request, entries),
+        "page": page,
         "state": state,
         "states": [(key, label) for key, (label, _) in STATES.items()],
     }
     return render(request, template, context, status=status)
+
+
+def _waits_until(entry: LedgerEntry, project: Project) -> datetime | None:
+    """When the pay of a HIT that waits is approved by itself; None where a manager has to."""
+    submitted_at = entry.assignment.submitted_at if entry.assignment else None
+    return None if submitted_at is None or entry.approved_at else waits_until(submitted_at, project)
 
 
 def _only_where_paid(project: Project) -> None:

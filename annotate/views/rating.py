@@ -1,5 +1,6 @@
 """What the rating page shows: a HIT in its shown order, with no source, no control flag and no id."""
 
+import uuid
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from itertools import groupby
@@ -49,6 +50,7 @@ def render_assignment(
         "is_expired": assignment.state == Assignment.State.EXPIRED,
         "due_at_ms": milliseconds(assignment.due_at),
         "can_extend": assignment.extended_at is None,
+        "before_url": _revision_url(project, request.GET.get("after", "")),
         "errors": errors or {},
         "cents": batch.cents_per_hit + batch.cents_per_item * len(assignment.layout),
         "urls": {
@@ -69,6 +71,16 @@ def render_assignment(
         **(over or {}),
     }
     return render(request, template, context, status=status)
+
+
+def _revision_url(project: Project, before: str) -> str:
+    """Where the HIT submitted before this one can be changed, which the address of the page names."""
+    if not before or not project.revision_minutes:
+        return ""
+    try:
+        return reverse("annotate:revision", args=[project.slug, uuid.UUID(before)])
+    except ValueError:
+        return ""
 
 
 def read_assignment(project: Project, assignment: Assignment, said: Sent) -> dict[str, Any]:

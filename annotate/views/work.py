@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from annotate import drafts, judging, serving, stepping
+from annotate import drafts, judging, revising, serving, stepping
 from annotate.forms.rating import ReturnForm, read_place, read_rating
 from annotate.models import Assignment, Batch, Draft, Hit
 from annotate.views import attempts, own_work
@@ -90,11 +90,23 @@ def _submit(request: ProjectRequest, project: Project, assignment_uuid: uuid.UUI
         messages.info(
             request, _("Saved. Others had finished this HIT in the meantime; your work is kept all the same.")
         )
-    return next_hit(request, project)
+    return next_hit(request, project, after=_changeable(request.membership, assignment_uuid))
 
 
-def next_hit(request: ProjectRequest, project: Project) -> HttpResponse:
-    """To the next HIT, or to what is to be confirmed before it, or to the desk with the reason why there is none."""
+def _changeable(annotator: Membership, assignment_uuid: uuid.UUID) -> uuid.UUID | None:
+    """The HIT just submitted, where its annotator may change it; nothing is asked where the project leaves no time."""
+    if not annotator.project.revision_minutes:
+        return None
+    assignment = Assignment.objects.select_related("hit__batch").get(uuid=assignment_uuid)
+    assignment.annotator = annotator
+    return assignment_uuid if revising.window_of(assignment).is_open else None
+
+
+def next_hit(request: ProjectRequest, project: Project, *, after: uuid.UUID | None = None) -> HttpResponse:
+    """To the next HIT, or to what is to be confirmed before it, or to the desk with the reason why there is none.
+
+    The page of the next HIT offers to change the one `after` which it comes.
+    """
     found = serving.claim(request.membership)
     if isinstance(found, serving.ToConfirm):
         name = "annotate:consent" if found.lacks_consent else "annotate:instructions-read"
@@ -103,7 +115,8 @@ def next_hit(request: ProjectRequest, project: Project) -> HttpResponse:
     if isinstance(found, serving.Nothing):
         messages.info(request, found.reason)
         return _see_other(reverse("annotate:project-desk", args=[project.slug]))
-    return _see_other(reverse("annotate:work-show", args=[project.slug, found]))
+    shown = reverse("annotate:work-show", args=[project.slug, found])
+    return _see_other(f"{shown}?after={after}" if after else shown)
 
 
 def _draft_at_farewell(

@@ -12,7 +12,8 @@ from django.utils import timezone
 
 from annotate import judging, places, serving, steering
 from annotate.acting.deciding import approve_due
-from annotate.models import Assignment, Batch
+from annotate.controls.plans import ControlPlan
+from annotate.models import Assignment, Batch, LedgerEntry
 from annotate.pay import paying
 from projects.models import Membership, Project, User
 from tests.annotate.work import answered, open_batch
@@ -85,7 +86,7 @@ def test_each_project_says_what_is_open_and_what_was_done(client_of: SignIn) -> 
         for state in ("open", "expired"):
             uuid = mine.get(state=state).uuid
             assert reverse("annotate:work-show", args=[member.project.slug, uuid]) in page
-    assert page.count("Go on rating") == page.count("Your draft is still there") == page.count("$0.50") == 2
+    assert page.count("Go on rating") == page.count("Your draft is still there") == page.count("It pays $0.50.") == 2
 
 
 def test_the_newest_of_several_expired_hits_is_offered(
@@ -163,3 +164,82 @@ def test_whoever_rates_no_more_still_sees_what_they_did(project: Project, client
     Membership.objects.filter(pk=member.pk).update(is_annotator=False)
     page = read(text_of(client_of(member), "/p/bridges/history/"))
     assert (page.number("Submitted"), page.said["Earned"]) == (1, "$0.50 HITs, tests, bonuses and adjustments together")
+
+
+def test_the_pay_of_today_what_waits_and_why_and_an_hour_of_work(
+    project: Project, annotator: Membership, other_annotator: Membership, manager: Membership, client_of: SignIn
+) -> None:
+    open_batch(project, n_hits=6, judgments=2, cents_per_hit=50)
+    Project.objects.update(approve_after_days=None)
+    for member in (annotator, other_annotator, other_annotator):
+        submit(member)
+    client = client_of(annotator)
+    said = read(text_of(client)).said
+    assert said["Today, by UTC"] == "$0.50"
+    assert said["Waits for approval"] == "$0.50 A manager has to look at it first."
+    assert said["An hour of work"] == "not known: under 10 minutes are measured"
+    Project.objects.update(approve_after_days=2)
+    submitted_at = Assignment.objects.get(annotator=annotator).submitted_at
+    assert submitted_at is not None
+    assert (
+        f"{submitted_at + timedelta(days=2):%-d %b %Y, %H:%M} UTC" in read(text_of(client)).said["Waits for approval"]
+    )
+    Assignment.objects.filter(annotator=annotator).update(active_seconds=900)
+    LedgerEntry.objects.update(made_at=timezone.now() - timedelta(days=1))
+    approve_due(project, after_days=0)
+    said = read(text_of(client)).said
+    assert said["Today, by UTC"] == "$0.00"
+    assert said["An hour of work"] == "$2.00 by active time"
+    assert "Waits for approval" not in said
+
+
+@pytest.mark.parametrize(
+    ("rates", "said"),
+    [
+        ([{"cents_per_hit": 40}], "The next HIT pays $0.40."),
+        ([{"cents_per_hit": 40}, {"cents_per_hit": 60}], "The next HIT pays $0.40 to $0.60."),
+        ([{"cents_per_item": 5, "hit_size": 10}], "The next HIT pays up to $0.50, by the number of its answers."),
+    ],
+)
+def test_what_the_next_hit_pays_is_said_before_the_start(
+    project: Project, annotator: Membership, client_of: SignIn, rates: list[dict[str, int]], said: str
+) -> None:
+    for rate in rates:
+        open_batch(project, **rate)
+    open_batch(project, state=Batch.State.PAUSED, cents_per_hit=900)
+    assert said in text_of(client_of(annotator))
+
+
+def test_how_long_a_hit_takes_goes_by_ones_own_pace(
+    project: Project, annotator: Membership, other_annotator: Membership, client_of: SignIn
+) -> None:
+    open_batch(project, n_hits=4, judgments=2, hit_size=3)
+    for member in (annotator, other_annotator):
+        submit(member)
+    Assignment.objects.filter(annotator=other_annotator).update(active_seconds=3000)
+    client = client_of(annotator)
+    assert "How long one takes you is not known yet." in text_of(client)
+    Assignment.objects.filter(annotator=annotator).update(active_seconds=240)
+    assert "At your own pace so far one takes about 4 minutes." in text_of(client)
+    Assignment.objects.filter(annotator=annotator).update(has_odd_times=True)
+    assert "How long one takes you is not known yet." in text_of(client)
+
+
+def test_the_hit_submitted_last_can_be_changed_from_the_desk(
+    project: Project, annotator: Membership, client_of: SignIn
+) -> None:
+    open_batch(project, n_hits=3)
+    submit(annotator)
+    client = client_of(annotator)
+    words = "Change the HIT you submitted last"
+    assert words not in text_of(client)
+    Project.objects.update(revision_minutes=20)
+    last = Assignment.objects.get(annotator=annotator)
+    page = text_of(client)
+    assert words in page
+    assert reverse("annotate:revision", args=[project.slug, last.uuid]) in page
+    Batch.objects.update(control_plan=ControlPlan(repeats=2, repeats_every=3).as_json())
+    assert words not in text_of(client)
+    Batch.objects.update(control_plan={})
+    Assignment.objects.update(submitted_at=timezone.now() - timedelta(minutes=21))
+    assert words not in text_of(client)

@@ -82,7 +82,7 @@ def test_a_hit_is_read_with_what_was_said_and_what_became_of_it(client: Client, 
         assert text in page
     for text in ("A &lt;b&gt;bold&lt;/b&gt; comment.", "flagged", "No sense", "<b>4</b>", "$0.50", "submitted"):
         assert text in page
-    assert "until a manager has looked at it" in page or "approved by itself" in page
+    assert "A manager has to look at it first." in page or "approved by itself" in page
     assert "<input" not in page.split('class="items"')[1], "it is there to be read"
 
 
@@ -90,7 +90,7 @@ def test_why_it_waits_or_was_rejected_is_said(
     client: Client, project: Project, manager: Membership, done: UUID
 ) -> None:
     Project.objects.update(approve_after_days=None)
-    assert "until a manager has looked at it" in read(client, done)
+    assert "A manager has to look at it first." in read(client, done)
     Project.objects.update(approve_after_days=3)
     submitted_at = fetch(done).submitted_at
     assert submitted_at is not None
@@ -278,3 +278,30 @@ def test_the_queries_are_as_many_for_thirty_items(
     assert len(queries) <= 35
     assert set(Judgment.objects.values_list("value", flat=True)) == {5}
     assert newest(found) == changed(*[5.0] * n_items)
+
+
+def test_the_page_of_the_next_hit_offers_to_change_the_one_before(
+    project: Project, annotator: Membership, client: Client, batch: Batch
+) -> None:
+    first = claim(annotator)
+    response = client.post(f"/p/bridges/work/{first}/", form(4, 4, 4))
+    assert response["Location"].endswith(f"?after={first}")
+    assert f'href="{own(first, "revision/")}"' in client.get(response["Location"]).content.decode()
+    assert "revision/" not in client.get(response["Location"].replace(str(first), "nonsense")).content.decode()
+    Project.objects.update(revision_minutes=0)
+    assert "revision/" not in client.get(response["Location"]).content.decode()
+    second = claim(annotator)
+    assert "after" not in client.post(f"/p/bridges/work/{second}/", form(4, 4, 4))["Location"]
+
+
+def test_what_was_earned_says_why_it_waits_and_leads_to_the_hit(
+    project: Project, manager: Membership, client: Client, done: UUID
+) -> None:
+    Project.objects.update(approve_after_days=3)
+    page = client.get("/p/bridges/earned/").content.decode()
+    submitted_at = fetch(done).submitted_at
+    assert submitted_at is not None
+    assert page.count(f"{submitted_at + timedelta(days=3):%-d %b %Y, %H:%M} UTC") == 2
+    assert f'href="{own(done)}"' in page
+    deciding.reject(project=project, actor=manager, chosen=WorkFilter(), reason="Too quick.")
+    assert "rejected: <bdi>Too quick.</bdi>" in client.get("/p/bridges/earned/").content.decode()
