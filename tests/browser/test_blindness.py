@@ -61,6 +61,8 @@ def leaks_in(response: Response) -> list[str]:
 def test_nothing_that_the_browser_gets_or_keeps_tells_a_control(
     signed_in: SignedIn, project: Project, annotator: Membership, presentation: Batch.Presentation
 ) -> None:
+    project.revision_minutes = 30
+    project.save()
     make_controls(project, presentation)
     plant(annotator)
     page = signed_in(annotator.user)
@@ -75,7 +77,9 @@ def test_nothing_that_the_browser_gets_or_keeps_tells_a_control(
 
     page.on("requestfinished", look)
     kept = rate_all(page, project)
-    for url in ("desk/", "history/", "instructions/"):
+    own = [f"history/{uuid}/" for uuid in Assignment.objects.filter(annotator=annotator).values_list("uuid", flat=True)]
+    revisions = [f"{url}revision/" for url in own[:2]]
+    for url in ("desk/", "history/", "instructions/", *own, *revisions):
         page.goto(f"/p/{project.slug}/{url}")
         kept.append(page.evaluate(KEPT))
     found += leaks([dict(cookie) for cookie in page.context.cookies()], "cookies")
