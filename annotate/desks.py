@@ -1,10 +1,10 @@
 """Desks: what somebody can work on in each of their projects, and what they have done and earned there."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
-from django.db.models import Count, Exists, OuterRef
+from django.db.models import Count, Exists, OuterRef, Q, Sum
 from django.db.models.functions import Now
 
 from annotate import revising
@@ -12,9 +12,8 @@ from annotate.acting.notices import unread_of
 from annotate.consenting import Standing as Consent
 from annotate.consenting import standings_of
 from annotate.models import Assignment, Batch, Hit, Item, Notice
-from annotate.openings import openings_for
-from annotate.pay.ledgers import Hourly, Sums, sums_of
-from annotate.pay.prospects import Prospect, prospects_of
+from annotate.openings import Opening, openings_for
+from annotate.pay.ledgers import Sums, sums_of
 from annotate.pay.waiting import Today, today_of
 from annotate.qualifying.admissions import Admission, admissions_for
 from annotate.qualifying.practice import Practice, practices_for
@@ -28,11 +27,22 @@ MOST_LEFT = 20
 
 @dataclass(frozen=True)
 class Earned:
-    """HITs that somebody has submitted in a project, and their pay; None where nothing is paid."""
+    """HITs that somebody has submitted in a project, their pay, and their own pace.
+
+    The pay is None where nothing is paid, the pace where no HIT of theirs was measured.
+    """
 
     n_submitted: int = 0
     cents: int | None = None
-    hourly: Hourly = field(default_factory=Hourly)
+    seconds_an_item: float | None = None
+
+
+@dataclass(frozen=True)
+class Prospect:
+    """What the next HIT pays, and how many hours a whole one takes by one's own pace; None where that is not known."""
+
+    opening: Opening
+    hours: float | None
 
 
 @dataclass(frozen=True)
@@ -91,11 +101,12 @@ def desks_of(memberships: Sequence[Membership]) -> list[Desk]:
     annotators = [membership for membership in memberships if membership.is_annotator]
     held = _held_by(annotators)
     openings = openings_for(annotators)
-    earned = earned_by(annotators)
+    today = today_of(annotators)
+    earned = earned_by(annotators, {pk: each.sums for pk, each in today.items()})
     admissions = admissions_for(annotators)
     waiting = unread_of(memberships)
     consents, practices = standings_of(annotators), practices_for(annotators)
-    prospects, today, changeable = prospects_of(annotators), today_of(annotators), changeable_of(annotators)
+    changeable = changeable_of(annotators)
     desks = []
     for membership in memberships:
         pk = membership.pk
@@ -122,7 +133,7 @@ def desks_of(memberships: Sequence[Membership]) -> list[Desk]:
                 waiting.get(pk, ()),
                 consents.get(pk, Consent()),
                 practices.get(pk),
-                prospects.get(pk),
+                _prospect(openings.get(pk), earned.get(pk)),
                 today.get(pk),
                 changeable.get(pk),
             )
@@ -154,24 +165,32 @@ def left_by(user: User) -> list[Left]:
     ]
 
 
-def earned_by(annotators: Sequence[Membership]) -> dict[int, Earned]:
+def _prospect(opening: Opening | None, earned: Earned | None) -> Prospect | None:
+    if opening is None or not opening.is_open_to_them:
+        return None
+    pace = earned.seconds_an_item if earned else None
+    return Prospect(opening, None if pace is None else pace * opening.n_items / 3600)
+
+
+def earned_by(annotators: Sequence[Membership], sums: Mapping[int, Sums] | None = None) -> dict[int, Earned]:
     """What each annotator has submitted in the app and earned by the ledger, by the id of the membership."""
-    submitted = dict(
+    measured = Q(active_seconds__gt=0, has_odd_times=False)
+    rows = (
         Assignment.objects.filter(annotator__in=annotators, state__in=(State.SUBMITTED, State.APPROVED))
         .exclude(hit__batch__kind=Batch.Kind.IMPORTED)
         .order_by()
         .values_list("annotator_id")
         .annotate(n=Count("pk"))
+        .annotate(pace=Sum("active_seconds", filter=measured) / Sum("layout__len", filter=measured))
     )
-    sums = sums_of(annotators)
-    return {
-        annotator.pk: Earned(
-            submitted.get(annotator.pk, 0),
-            cents if (cents := sums[annotator.pk].total) or annotator.project.is_paid else None,
-            sums[annotator.pk].hourly,
-        )
-        for annotator in annotators
-    }
+    submitted = {pk: (n, pace) for pk, n, pace in rows}
+    sums = sums_of(annotators) if sums is None else sums
+    earned = {}
+    for annotator in annotators:
+        n, pace = submitted.get(annotator.pk, (0, None))
+        cents = sums[annotator.pk].total
+        earned[annotator.pk] = Earned(n, cents if cents or annotator.project.is_paid else None, pace)
+    return earned
 
 
 def changeable_of(annotators: Sequence[Membership]) -> dict[int, Changeable]:

@@ -12,12 +12,19 @@ from projects.models import Membership
 
 @dataclass(frozen=True)
 class Opening:
-    """What the states of a project's batches mean to one annotator; gated: open to them once they are qualified."""
+    """What the states of a project's batches mean to one annotator; gated: open to them once they are qualified.
+
+    The cents are what a whole HIT of `n_items` pays in the batches open to them; by answer, where it may have fewer.
+    """
 
     is_open: bool = False
     is_open_to_them: bool = False
     is_paused: bool = False
     is_gated: bool = False
+    low_cents: int = 0
+    high_cents: int = 0
+    is_paid_by_answer: bool = False
+    n_items: int = 0
 
     @property
     def why_nothing(self) -> str:
@@ -57,11 +64,16 @@ def why_nothing(annotator: Membership) -> str:
     return (admission.why_not if admission else "") or opening.why_nothing
 
 
+_THEIRS = "is_open AND is_asked AND is_admitted"
+
 _OPENINGS = f"""
 SELECT id, bool_or(is_open), bool_or(is_open AND is_asked AND is_admitted), bool_or(is_paused),
-       bool_or(is_open AND is_asked AND NOT is_admitted)
+       bool_or(is_open AND is_asked AND NOT is_admitted),
+       coalesce(min(cents) FILTER (WHERE {_THEIRS}), 0), coalesce(max(cents) FILTER (WHERE {_THEIRS}), 0),
+       bool_or({_THEIRS} AND cents_per_item > 0), coalesce(max(hit_size) FILTER (WHERE {_THEIRS}), 0)
 FROM (
-    SELECT m.id, b.state = 'open' AS is_open, b.state = 'paused' AS is_paused,
+    SELECT m.id, b.cents_per_hit + b.cents_per_item * b.hit_size AS cents, b.cents_per_item, b.hit_size,
+           b.state = 'open' AS is_open, b.state = 'paused' AS is_paused,
            NOT b.has_named_annotators OR EXISTS (
                SELECT 1 FROM annotate_batchannotator n WHERE n.batch_id = b.id AND n.annotator_id = m.id) AS is_asked,
            {gate(batch="b", annotator="m.id")} AS is_admitted

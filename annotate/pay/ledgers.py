@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 from django.db import connection
@@ -160,6 +161,31 @@ def sums_of(annotators: Iterable[Membership]) -> dict[int, Sums]:
     )
     found = {row[0]: _sums(row[1:]) for row in rows}
     return {pk: found.get(pk, Sums()) for pk in ids}
+
+
+@dataclass(frozen=True)
+class SumsToday:
+    """One annotator's sums, what of them was earned since midnight UTC, and since when the first HIT waits."""
+
+    sums: Sums = Sums()
+    cents: int = 0
+    first_at: datetime | None = None
+
+
+def sums_today_of(annotators: Iterable[Membership]) -> dict[int, SumsToday]:
+    """The same with what is of today and what waits: one query too."""
+    ids = [annotator.pk for annotator in annotators]
+    rows = _ask(
+        f"""SELECT e.annotator_id, {_SUMS},
+                   coalesce(sum(e.cents) FILTER (
+                       WHERE e.made_at >= date_trunc('day', now() AT TIME ZONE 'UTC') AT TIME ZONE 'UTC'), 0),
+                   min(w.submitted_at) FILTER (WHERE e.approved_at IS NULL AND w.state = 'submitted')
+            {_ENTRIES} LEFT JOIN annotate_assignment w ON w.id = e.assignment_id
+            WHERE e.annotator_id = ANY(%s) GROUP BY e.annotator_id""",
+        [ids],
+    )
+    found = {pk: SumsToday(_sums(tuple(row)), int(cents), first_at) for pk, *row, cents, first_at in rows}
+    return {pk: found.get(pk, SumsToday()) for pk in ids}
 
 
 def payable(found: Iterable[Balance]) -> Payable:

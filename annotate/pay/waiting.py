@@ -1,13 +1,13 @@
-"""Waiting: what of somebody's pay is not approved yet, and why; what they earned today; how long a HIT takes them."""
+"""Waiting: what of somebody's pay is not approved yet, and why; what they earned today."""
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
-from django.db import connection
 from django.utils import timezone
 
 from annotate.models import Assignment
+from annotate.pay.ledgers import Sums, sums_today_of
 from projects.models import Membership, Project
 
 State = Assignment.State
@@ -23,15 +23,11 @@ class Stand:
 
 @dataclass(frozen=True)
 class Today:
-    """One annotator's pay now: earned since midnight UTC, waiting, and when the next of it is approved by itself.
+    """One annotator's pay now: all sums, earned since midnight UTC, and when the next that waits approves itself."""
 
-    `n_by_hand` entries wait for a manager, whatever the day.
-    """
-
+    sums: Sums = field(default_factory=Sums)
     cents: int = 0
-    waiting_cents: int = 0
     next_at: datetime | None = None
-    n_by_hand: int = 0
 
 
 def waits_until(submitted_at: datetime, project: Project) -> datetime | None:
@@ -49,25 +45,11 @@ def stand_of(assignment: Assignment) -> Stand:
     return Stand(True, waits_until(assignment.submitted_at, assignment.annotator.project))
 
 
-_TODAY = """
-SELECT e.annotator_id,
-       coalesce(sum(e.cents) FILTER (
-           WHERE e.made_at >= date_trunc('day', now() AT TIME ZONE 'UTC') AT TIME ZONE 'UTC'), 0),
-       coalesce(sum(e.cents) FILTER (WHERE e.approved_at IS NULL), 0),
-       min(a.submitted_at) FILTER (WHERE e.approved_at IS NULL AND a.state = 'submitted'),
-       count(*) FILTER (WHERE e.approved_at IS NULL AND a.id IS NULL)
-FROM annotate_ledgerentry e LEFT JOIN annotate_assignment a ON a.id = e.assignment_id
-WHERE e.annotator_id = ANY(%s) GROUP BY e.annotator_id
-"""
-
-
-def today_of(annotators: Iterable[Membership]) -> dict[int, Today]:
+def today_of(annotators: Sequence[Membership]) -> dict[int, Today]:
     """What each annotator's pay stands at, by the id of the membership: one query. Their projects are fetched."""
     projects = {annotator.pk: annotator.project for annotator in annotators}
-    with connection.cursor() as cursor:
-        cursor.execute(_TODAY, [list(projects)])
-        found = {
-            pk: Today(int(cents), int(waiting), first and waits_until(first, projects[pk]), n_by_hand)
-            for pk, cents, waiting, first, n_by_hand in cursor.fetchall()
-        }
-    return {pk: found.get(pk, Today()) for pk in projects}
+    found = sums_today_of(annotators)
+    return {
+        pk: Today(found[pk].sums, found[pk].cents, (first := found[pk].first_at) and waits_until(first, project))
+        for pk, project in projects.items()
+    }
