@@ -24,7 +24,7 @@ $(shell rm -f $(INSTALLED) $(INSTALLED_DEV) $(INSTALLED_BROWSER))
 endif
 
 .PHONY: help install run test check soak bench screenshots clean
-.PHONY: check-style check-templates check-layers check-types check-settings check-migrations
+.PHONY: check-style check-templates check-layers check-types check-settings check-migrations check-translations
 
 help: ## list what can be made
 	@grep -E '^[a-z]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 14
@@ -37,7 +37,7 @@ run: $(INSTALLED) ## start the site with its demo project
 test: $(INSTALLED_DEV) $(INSTALLED_BROWSER) ## every test, against real servers and a real browser
 	$(PY) -m pytest -n 2 --dist loadgroup
 
-check: check-style check-templates check-layers check-types check-settings check-migrations ## all that a machine can check (make -k check shows every failure)
+check: check-style check-templates check-layers check-types check-settings check-migrations check-translations ## all that a machine can check (make -k check shows every failure)
 
 check-style: $(INSTALLED_DEV)
 	$(PY) -m ruff check .
@@ -60,6 +60,9 @@ check-settings: $(INSTALLED_DEV)
 
 check-migrations: $(INSTALLED_DEV)
 	$(PY) manage.py makemigrations --check --dry-run
+
+check-translations: $(INSTALLED_DEV)
+	$(PY) manage.py translations --check
 
 soak: $(INSTALLED_DEV) $(INSTALLED_BROWSER) ## the tests with the long and statistical runs at full strength
 	SCALE=10 $(PY) -m pytest -n 2 --dist loadgroup -rP -m "soak or race"

@@ -8,7 +8,6 @@ import orjson
 from django.db import transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
 from django_stubs_ext import StrOrPromise
 
 from annotate import places
@@ -28,8 +27,7 @@ class Incomplete(Refused):
     """Some items lack an answer or have a wrong one; `errors` says which, by place."""
 
     def __init__(self, errors: dict[int, str]) -> None:
-        n = len(errors)
-        super().__init__(ngettext("One item still needs an answer.", "Some items still need an answer.", n))
+        super().__init__(_("Some items still need an answer.") if len(errors) > 1 else _("An item still needs an answer."))
         self.errors = errors
 
 

@@ -3,6 +3,7 @@
 from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Now
+from django.utils.translation import gettext, gettext_noop
 
 from annotate.models.assignment import Assignment
 from annotate.models.batch import Batch
@@ -26,6 +27,10 @@ class Payment(models.Model):
 
     def __str__(self) -> str:
         return f"payment {self.number}"
+
+
+REPAID = gettext_noop("approved after all")
+TAKEN_BACK = gettext_noop("rejected without pay")
 
 
 class LedgerEntry(models.Model):
@@ -72,3 +77,8 @@ class LedgerEntry(models.Model):
 
     def __str__(self) -> str:
         return f"{self.cents} cents for {self.kind}"
+
+    @property
+    def said_note(self) -> str:
+        """The note; what the app itself wrote is said in the reader's language."""
+        return gettext(self.note) if self.note in {REPAID, TAKEN_BACK} else self.note

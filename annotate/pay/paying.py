@@ -13,6 +13,7 @@ from django.db.models.functions import Now
 from django.utils.dateformat import format as date_format
 
 from annotate.models import LedgerEntry, Payment
+from annotate.models.payment import REPAID, TAKEN_BACK
 from annotate.pay.ledgers import dollars
 from projects import log, people
 from projects.errors import Refused
@@ -90,7 +91,7 @@ def approve_entries(*, assignment_ids: Sequence[int], actor: Membership | None =
     What an earlier unpaid rejection took back is given again. Runs in the transaction of the caller, who has locked
     the assignments and writes the line of the log.
     """
-    _balance(assignment_ids, actor, key="repaid", sign=1, note="approved after all")
+    _balance(assignment_ids, actor, key="repaid", sign=1, note=REPAID)
     return _approve("assignment_id = ANY(%s)", [list(assignment_ids)])[0]
 
 
@@ -100,7 +101,7 @@ def void_entries(*, assignment_ids: Sequence[int], actor: Membership | None = No
     The ledger is only added to: each gets a negative entry. Both are approved, so that the next payment settles them;
     what was paid before is set off against later pay. Runs in the transaction of the caller, as `approve_entries`.
     """
-    n = _balance(assignment_ids, actor, key="unpaid", sign=-1, note="rejected without pay")
+    n = _balance(assignment_ids, actor, key="unpaid", sign=-1, note=TAKEN_BACK)
     _approve("assignment_id = ANY(%s)", [list(assignment_ids)])
     return n
 
