@@ -8,6 +8,7 @@ import orjson
 from django.db import transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 from django_stubs_ext import StrOrPromise
 
 from annotate import places
@@ -27,7 +28,9 @@ class Incomplete(Refused):
     """Some items lack an answer or have a wrong one; `errors` says which, by place."""
 
     def __init__(self, errors: dict[int, str]) -> None:
-        super().__init__(_("Some items still need an answer.") if len(errors) > 1 else _("An item still needs an answer."))
+        n = len(errors)
+        said = ngettext("One item still needs an answer.", "{n} items still need an answer.", n)
+        super().__init__(said.format(n=n))
         self.errors = errors
 
 

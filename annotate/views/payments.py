@@ -8,6 +8,7 @@ from django.contrib import messages
 from django.db.models import Count, Q, QuerySet, Sum
 from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
+from django.utils.translation import pgettext_lazy
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
@@ -41,9 +42,9 @@ SHOWN: dict[str, tuple[str, Callable[[Balance, int | None], bool]]] = {
     "under": ("an hour pays too little", lambda balance, floor: balance.sums.hourly.is_under(floor)),
 }
 STATES = {
-    "owed": ("waits for approval", Q(approved_at=None)),
-    "approved": ("approved", Q(approved_at__isnull=False, payment=None)),
-    "paid": ("paid", Q(payment__isnull=False)),
+    "owed": (pgettext_lazy("pay", "waits for approval"), Q(approved_at=None)),
+    "approved": (pgettext_lazy("pay", "approved"), Q(approved_at__isnull=False, payment=None)),
+    "paid": (pgettext_lazy("pay", "paid"), Q(payment__isnull=False)),
 }
 
 
