@@ -116,15 +116,13 @@ def check(sent: Sent, layout: list[int], criteria: tuple[CriterionOnPage, ...]) 
             answers += [Answer(item_id, criterion.id, None) for criterion in criteria]
             continue
         values = sent.values.get(place, {})
+        n_missing = sum(values.get(criterion.key) is None for criterion in criteria)
+        if n_missing:
+            is_part = n_missing < len(criteria)
+            errors[place] = _("Not every criterion is rated yet.") if is_part else _("Not rated yet.")
+            continue
         for criterion in criteria:
-            value = values.get(criterion.key)
-            if value is None:
-                errors[place] = (
-                    _("Not rated yet.")
-                    if len(criteria) == 1
-                    else _("“{criterion}” is not rated yet.").format(criterion=criterion.name)
-                )
-                break
+            value = values[criterion.key]
             wrong = why_wrong(criterion.scale, value)
             if wrong:
                 errors[place] = wrong

@@ -17,7 +17,24 @@ def _of_rating(language: str) -> Words:
     return {
         "saving": _("Saving…"),
         "saved": _("Saved"),
-        "kept": _("Not saved yet – kept on this device"),
+        "saved_again": _("Everything is saved again."),
+        "just_now": _("just now"),
+        "seconds_ago": counted("{n} s ago", "{n} s ago"),
+        "minutes_ago": counted("{n} min ago", "{n} min ago"),
+        "hours_ago": counted("{n} h ago", "{n} h ago"),
+        "offline": _("Offline"),
+        "offline_answers": counted(
+            "Offline: {n} answer kept on this device", "Offline: {n} answers kept on this device"
+        ),
+        "offline_changes": counted(
+            "Offline: {n} change kept on this device", "Offline: {n} changes kept on this device"
+        ),
+        "kept_answers": counted(
+            "Not saved yet: {n} answer kept on this device", "Not saved yet: {n} answers kept on this device"
+        ),
+        "kept_changes": counted(
+            "Not saved yet: {n} change kept on this device", "Not saved yet: {n} changes kept on this device"
+        ),
         "unkept": _("Not saved yet. Keep this page open."),
         "signed_out": _("You are signed out. Your answers are kept here."),
         "closed": _("This HIT takes no more answers."),
@@ -25,7 +42,15 @@ def _of_rating(language: str) -> Words:
         "every_rated": _("Every answer is rated."),
         "still_to_rate": counted("{n} of {all} still to rate.", "{n} of {all} still to rate."),
         "missing": counted("One item still needs an answer.", "{n} items still need an answer."),
+        "item": _("Item {n}"),
         "not_rated": _("Not rated yet."),
+        "not_all_rated": _("Not every criterion is rated yet."),
+        "not_on_scale": _("Answers go from {low} to {high}."),
+        "rated": counted("{n} of {all} rated.", "{n} of {all} rated."),
+        "cleared": _("Answer {n}: cleared."),
+        "undone": _("Undone: answer {n}."),
+        "nothing_to_undo": _("There is nothing to undo."),
+        "instructions_away": _("The instructions come here as soon as there is a connection."),
         "sending": _("Sending…"),
         "not_sent": _("Not sent yet. Your answers are kept."),
         "time_up": _("Time is up. You can still submit."),

@@ -15,6 +15,9 @@ from projects.errors import Refused
 from projects.models import Criterion, Project, Rubric
 
 MOST_KEY_CHARACTERS = 40
+MOST_BUTTONS = 11
+"""A scale of more points is shown as a slider with a number: nobody aims at one of a hundred buttons."""
+
 KEY_RULE = f"A key has up to {MOST_KEY_CHARACTERS} small letters and digits, and single underscores or hyphens between."
 _KEY = re.compile(r"[a-z0-9]+([_-][a-z0-9]+)*")
 
@@ -37,6 +40,29 @@ class CriterionOnPage:
     high: int
     scale: Scale
     points: tuple[dict[str, object], ...]
+    marks: tuple[dict[str, object], ...] = ()
+    """The points of which something is said."""
+
+    @property
+    def has_buttons(self) -> bool:
+        return 0 < len(self.points) <= MOST_BUTTONS
+
+    @property
+    def low_mark(self) -> dict[str, object]:
+        return _mark_at(self.marks, self.low)
+
+    @property
+    def high_mark(self) -> dict[str, object]:
+        return _mark_at(self.marks, self.high)
+
+
+@lru_cache(maxsize=512)
+def share_columns(criteria: tuple[CriterionOnPage, ...]) -> bool:
+    """Whether several criteria have the same buttons with the same words, so that they make one grid."""
+    if len(criteria) < 2 or not all(criterion.has_buttons for criterion in criteria):
+        return False
+    rows = {tuple((point["value"], point["label"]) for point in criterion.points) for criterion in criteria}
+    return len(rows) == 1
 
 
 def criteria_of(rubric: Rubric) -> tuple[CriterionOnPage, ...]:
@@ -139,6 +165,7 @@ def _read(rubric_id: int) -> tuple[CriterionOnPage, ...]:
 def _on_page(criterion: Criterion) -> CriterionOnPage:
     scale = scale_of(criterion)
     texts = {anchor["value"]: anchor["text"] for anchor in criterion.anchors}
+    points = tuple(_point(value, texts.get(value, "")) for value in scale.points)
     return CriterionOnPage(
         id=criterion.pk,
         key=criterion.key,
@@ -148,8 +175,13 @@ def _on_page(criterion: Criterion) -> CriterionOnPage:
         low=criterion.low,
         high=criterion.high,
         scale=scale,
-        points=tuple(_point(value, texts.get(value, "")) for value in scale.points),
+        points=points,
+        marks=tuple(_point(*anchor) for anchor in sorted(texts.items())),
     )
+
+
+def _mark_at(marks: Sequence[dict[str, object]], value: int) -> dict[str, object]:
+    return next((mark for mark in marks if mark["value"] == value), _point(value, ""))
 
 
 def _point(value: int, anchor: str) -> dict[str, object]:

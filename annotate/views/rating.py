@@ -11,15 +11,17 @@ from django.shortcuts import render
 from django.template.loader import render_to_string
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.html import escape
 from django.utils.safestring import SafeString
 
 from annotate.drafts import PASSED
 from annotate.forms.rating import Sent
 from annotate.models import Assignment, Batch, Draft, Hit
 from annotate.views.reading import question_on_page, references_of, say_opinion, shown_items
+from measures.rubric import say_number
 from projects.languages import spoken
 from projects.models import Passage, Project
-from projects.rubrics import CriterionOnPage, criteria_of, frozen_criteria
+from projects.rubrics import CriterionOnPage, criteria_of, frozen_criteria, share_columns, why_wrong
 
 NAME = "name-of-the-field"
 """Stands for a field's name in a row of buttons until its item is known."""
@@ -153,8 +155,7 @@ def _shown(
     )
     return {
         "passage": passage,
-        "groups": groups,
-        "criteria": criteria,
+        **form_parts(groups, criteria, errors),
         "n_items": len(layout),
         "n_answered": n_answered if alone is None else alone,
         "alone": alone,
@@ -186,12 +187,59 @@ def item_on_page(
     }
 
 
+def form_parts(
+    groups: Sequence[Mapping[str, Any]], criteria: Sequence[CriterionOnPage], errors: Mapping[int, str] | None
+) -> dict[str, Any]:
+    """The form of a HIT or of a test: its items by question, how they are answered, and what is missing."""
+    return {
+        "groups": groups,
+        "criteria": criteria,
+        "is_grid": share_columns(tuple(criteria)),
+        "keys": _keys_of(tuple(criteria)),
+        "missing": _missing_of(groups) if errors else [],
+    }
+
+
+def _missing_of(groups: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """A line for each item that lacks an answer, and where it lacks only some of them, which ones and why."""
+    lines = []
+    for item in (item for group in groups for item in group["items"] if item["error"]):
+        wrong = [
+            (name, criterion.name, "" if value == "" else why_wrong(criterion.scale, value))
+            for criterion, name, value, _ in item["answers"]
+        ]
+        missing = [entry for entry in wrong if entry[2] is not None]
+        is_whole = len(missing) == len(wrong)
+        criteria = [(target, "" if is_whole else name, why) for target, name, why in missing]
+        lines.append({"place": item["place"], "number": item["number"], "criteria": criteria})
+    return lines
+
+
 def _answer(place: int, criterion: CriterionOnPage, value: Any) -> tuple[CriterionOnPage, str, Any, SafeString]:
+    """A criterion with the name of its field, the answer so far, and what is pressed or slid."""
     name = f"a{place}-{criterion.key}"
-    buttons = _buttons(criterion, spoken()).replace(NAME, name)
-    if value in criterion.scale.points:
-        buttons = buttons.replace(f'value="{value}"', f'value="{value}" checked', 1)
-    return criterion, name, value, SafeString(buttons)
+    widget = _widget(criterion, spoken()).replace(NAME, name)
+    if not criterion.has_buttons:
+        shown = say_number(value) if isinstance(value, int | float) else escape(value)
+        widget = widget.replace('value=""', f'value="{shown}"', 1)
+    elif value in criterion.scale.points:
+        widget = widget.replace(f'value="{value}"', f'value="{value}" checked', 1)
+    return criterion, name, value, SafeString(widget)
+
+
+@lru_cache(maxsize=512)
+def _keys_of(criteria: tuple[CriterionOnPage, ...]) -> dict[str, Any]:
+    """Which digits rate: the value itself, 0 for 10, or the n-th point where values are no digits."""
+    scales = [criterion.scale.points for criterion in criteria if criterion.has_buttons]
+    keys: dict[str, Any] = {"points": [], "has_sliders": len(scales) < len(criteria)}
+    if not scales:
+        return keys
+    longest = max(scales, key=len)
+    keys["nth"] = longest[0] < 0 or longest[-1] > 10
+    keys["ten"] = not keys["nth"] and longest[0] > 0 and longest[-1] == 10
+    ends = (1, len(longest) % 10) if keys["nth"] else (longest[0], 0 if keys["ten"] else min(longest[-1], 9))
+    keys["points"] = list(ends)
+    return keys
 
 
 def _foot(place: int, comment: str, cannot: str, flag: bool) -> SafeString:
@@ -206,9 +254,10 @@ def _empty_foot(place: int, language: str) -> SafeString:
 
 
 @lru_cache(maxsize=512)
-def _buttons(criterion: CriterionOnPage, language: str) -> str:
-    """A criterion's row of buttons, drawn once for each language: on a page it stands ten times, with other names."""
-    return render_to_string("annotate/_points.html", {"criterion": criterion, "name": NAME})
+def _widget(criterion: CriterionOnPage, language: str) -> str:
+    """A criterion's buttons or slider, drawn once for each language: on a page it stands ten times, with other names."""
+    template = "annotate/_points.html" if criterion.has_buttons else "annotate/_slider.html"
+    return render_to_string(template, {"criterion": criterion, "name": NAME})
 
 
 def filled_from_draft(draft: dict[str, Any]) -> dict[str, dict[int, Any]]:

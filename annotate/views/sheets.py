@@ -14,7 +14,14 @@ from django.utils.translation import gettext as _
 from annotate.forms.rating import Sent
 from annotate.models import Attempt, QualificationItem
 from annotate.qualifying.sheets import Sheet, sheets_of
-from annotate.views.rating import filled_from_draft, filled_from_sent, item_on_page, milliseconds, site_urls
+from annotate.views.rating import (
+    filled_from_draft,
+    filled_from_sent,
+    form_parts,
+    item_on_page,
+    milliseconds,
+    site_urls,
+)
 from annotate.views.reading import kind_on_page, reference_on_page, say_opinion
 from projects.models import Candidate, Project
 from projects.rubrics import CriterionOnPage, frozen_criteria
@@ -90,8 +97,7 @@ def shown_sheet(
     first = items[0]
     return {
         "passage": SimpleNamespace(title=first.passage_title, text=first.passage_text, documents=None),
-        "groups": groups,
-        "criteria": criteria,
+        **form_parts(groups, criteria, errors),
         "n_items": len(items),
         "n_answered": n_answered,
     }

@@ -11,6 +11,7 @@ from django.shortcuts import redirect, render
 from django.urls import Resolver404, resolve, reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
+from django.views.decorators.gzip import gzip_page
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from annotate import drafts, judging, revising, serving, stepping
@@ -50,6 +51,7 @@ def work_start(request: ProjectRequest, project: Project) -> HttpResponse:
 
 @requires(Right.WORK, farewell=keep_at_farewell)
 @never_cache
+@gzip_page
 @require_http_methods(["GET", "HEAD", "POST"])
 def work_show(request: ProjectRequest, project: Project, assignment_uuid: uuid.UUID) -> HttpResponse:
     if request.method == "POST":

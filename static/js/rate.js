@@ -4,8 +4,13 @@ import { startBoxes } from "./rate/boxes.js";
 import { ActiveTime, serverClock, startDue } from "./rate/clock.js";
 import { Drafts } from "./rate/drafts.js";
 import { startKeys } from "./rate/keys.js";
+import { Missing } from "./rate/missing.js";
 import { startPassage } from "./rate/passage.js";
-import { Sheet, radioFor, show, showMissing, valueOf } from "./rate/sheet.js";
+import { Saved } from "./rate/saved.js";
+import { Sheet, hasValue, isAnswered, isOut, putField, radioFor, show } from "./rate/sheet.js";
+import { Undo } from "./rate/undo.js";
+import { Walk } from "./rate/walk.js";
+import { say } from "./words.js";
 
 const root = document.getElementById("rate");
 const form = document.getElementById("rating");
@@ -17,8 +22,25 @@ const sheet = new Sheet(form);
 const now = serverClock(Number(data.now));
 const nItems = isAlone ? Number(data.items) : sheet.items.length;
 const time = new ActiveTime(nItems, data.seconds?.split(","));
-let current = null;
+const undo = new Undo(root.querySelector("[data-undo]"));
+const walk = new Walk({
+  sheet,
+  bars: {
+    top: root.querySelector(".rate-bar"),
+    passage: root.querySelector("[data-passage]"),
+    bottom: root.querySelector(".rate-acts"),
+  },
+  onMove: (slot, isOtherQuestion) => {
+    time.moveTo(slot.place);
+    undo.close();
+    if (isOtherQuestion) passage.lightSpan(slot.item.element.closest(".question").dataset.span);
+  },
+  toEnd: () => form.querySelector(".rate-end [data-submit]")?.focus(),
+});
+const missing = new Missing({ box: form.querySelector("[data-missing]"), sheet, walk });
+const saved = new Saved({ place: root.querySelector("[data-saving]"), signInUrl: data.signInUrl, announce });
 let isSending = false;
+let nSaid = sheet.nAnswered();
 
 const drafts = isPreview
   ? null
@@ -29,133 +51,113 @@ const drafts = isPreview
       csrf: form.elements.csrfmiddlewaretoken.value,
       now,
       seconds: () => time.list(),
-      onState: showState,
-      onAnswer: (part, place, value, key) => sheet.put(part, place, value, key),
+      onState: (state, details) => saved.show(state, details),
+      onAnswer: (part, place, value, key) => {
+        sheet.put(part, place, value, key);
+        showProgress();
+      },
     });
 
-// --- what the bar says
-
-const STATES = {
-  saving: "Saving…",
-  saved: "Saved",
-  kept: "Not saved yet – kept on this device",
-  "signed-out": "You are signed out. Your answers are kept here.",
-  closed: "This HIT takes no more answers.",
-};
-const TROUBLE = ["kept", "signed-out", "closed", "ended"];
-
-function showState(state, message = "") {
-  const place = root.querySelector("[data-saved]");
-  const isNews = place.dataset.state !== state;
-  place.dataset.state = state;
-  const unkept = state === "kept" && drafts && drafts.isKept === false;
-  place.textContent = unkept ? "Not saved yet. Keep this page open." : message || STATES[state];
-  if (state === "signed-out") place.append(" ", signInLink());
-  if (isNews && TROUBLE.includes(state)) say(place.textContent);
-  showProgress();
-}
-
-function signInLink() {
-  const link = document.createElement("a");
-  link.href = data.signInUrl;
-  link.target = "_blank";
-  link.textContent = "Sign in in a new tab";
-  return link;
-}
-
-function say(words) {
-  root.querySelector("[data-said]").textContent = words;
+function announce(sentence) {
+  root.querySelector("[data-said]").textContent = sentence;
 }
 
 function showProgress() {
-  const nAnswered = sheet.nAnswered() + Number(data.alone ?? 0);
-  const n = nItems;
-  root.querySelector("[data-count]").textContent = nAnswered;
-  root.querySelector(".rate-count progress").value = nAnswered;
+  const n = sheet.nAnswered() + Number(data.alone ?? 0);
+  root.querySelector("[data-count]").textContent = n;
+  root.querySelector(".rate-count progress").value = n;
   const left = root.querySelector("[data-left]");
-  if (left) left.textContent = nAnswered === n ? "Every answer is rated." : `${n - nAnswered} of ${n} still to rate.`;
-}
-
-// --- moving
-
-function makeCurrent(slot) {
-  if (slot === current) return;
-  const before = current?.item.element.closest(".question");
-  current?.item.element.classList.remove("is-current");
-  current?.element.classList.remove("is-current");
-  current = slot;
-  slot.item.element.classList.add("is-current");
-  slot.element.classList.add("is-current");
-  time.moveTo(slot.item.place);
-  const question = slot.item.element.closest(".question");
-  if (question !== before) passage.lightSpan(question.dataset.span);
-}
-
-function goTo(slot) {
-  makeCurrent(slot);
-  slot.item.element.focus({ preventScroll: true });
-  reveal(slot);
-}
-
-function reveal(slot) {
-  const isStill = matchMedia("(prefers-reduced-motion: reduce)").matches;
-  slot.item.element.scrollIntoView({ block: "nearest", behavior: isStill ? "instant" : "smooth" });
-}
-
-function step(by) {
-  const at = sheet.slots.indexOf(current) + by;
-  if (at >= 0 && at < sheet.slots.length) goTo(sheet.slots[at]);
-  else if (by > 0) goToEnd();
-}
-
-function goToEnd() {
-  const missing = sheet.unanswered()[0];
-  if (missing) goTo(firstOpen(missing));
-  else form.querySelector(".rate-end [data-submit]")?.focus();
-}
-
-function firstOpen(item) {
-  return item.slots.find((slot) => typeof valueOf(slot) !== "number") ?? item.slots[0];
+  if (left) left.textContent = n === nItems ? say("every_rated") : say("still_to_rate", { n: nItems - n, all: nItems });
+  missing.refresh();
 }
 
 // --- answering
 
-function changed(target) {
-  const [, part, place, key] = /^(a|cannot|flag|comment)(\d+)(?:-(.+))?$/.exec(target.name) ?? [];
-  if (!part) return;
-  const item = sheet.byPlace.get(Number(place));
-  show(item);
+function changed(control) {
+  const field = sheet.fieldOf(control);
+  if (!field) return;
+  const [before, after] = [field.known, field.read() ?? null]; // what is not on the scale is no answer
+  field.known = after;
+  show(field.item);
   showProgress();
-  if (isPreview) return;
-  if (part === "a") {
-    const value = valueOf(item.slots.find((slot) => slot.key === key));
-    if (value !== undefined) drafts.note("answers", place, value, key);
-  } else if (part === "flag") drafts.note("flags", place, target.checked);
-  else drafts.note(part === "cannot" ? "cannot" : "comments", place, target.value);
+  if (before === after) return;
+  const goesOn = control.matches("textarea, input[type=text], input:not([type]), input[type=number]");
+  undo.note(field, before, after, { goesOn });
+  drafts?.note(field.part, field.place, after, field.key, { goesOn });
+  sayCount();
 }
 
+// The count is said at the middle and at the end, not at each answer.
+function sayCount() {
+  const n = sheet.nAnswered();
+  const isMore = n > nSaid;
+  nSaid = n;
+  if (isAlone || !isMore) return;
+  if (n === sheet.items.length) announce(say("every_rated"));
+  else if (n === Math.ceil(sheet.items.length / 2)) announce(say("rated", { n, all: sheet.items.length }));
+}
+
+function choose(slot, value) {
+  slot.write(value);
+  (slot.number ?? slot.radios[0]).dispatchEvent(new Event("input", { bubbles: true }));
+}
+
+// The same point again takes the answer back.
 function rate(digit, isTyping) {
-  if (current.isContinuous) {
-    if (!isTyping) {
-      current.number.focus();
-      current.number.select();
-    }
-    return null; // the digit goes into the number
-  }
-  const radio = radioFor(current, digit);
+  const slot = walk.current;
+  if (slot.number) return isTyping ? null : typeNumber();
+  const radio = radioFor(slot, digit);
   if (!radio) return null;
   return () => {
-    radio.checked = true;
-    radio.dispatchEvent(new Event("input", { bubbles: true }));
-    step(1);
+    if (radio.checked) return clear(slot);
+    choose(slot, Number(radio.value));
+    walk.goOn();
   };
 }
 
+// What is typed goes into the number.
+function typeNumber() {
+  walk.current.number?.focus();
+  walk.current.number?.select();
+  return null;
+}
+
+// The next point to one side, without moving on; from no answer, the nearest end.
+function chooseNext(side, target) {
+  const slot = target.matches?.("input[type=radio]") ? sheet.slotOf(target) : walk.current;
+  if (slot.number) return slot.range?.focus();
+  const by = getComputedStyle(slot.element).direction === "rtl" ? -side : side;
+  const at = slot.radios.findIndex((radio) => radio.checked);
+  const radio = at < 0 ? slot.radios.at(by > 0 ? 0 : -1) : slot.radios[at + by];
+  if (!radio) return;
+  walk.makeCurrent(slot);
+  choose(slot, Number(radio.value));
+  radio.focus({ preventScroll: true });
+  walk.reveal(slot);
+}
+
+function clear(slot) {
+  if (slot.read() === null) return;
+  choose(slot, null);
+  announce(say("cleared", { n: slot.item.number }));
+}
+
+function takeBack() {
+  const act = undo.take();
+  if (!act) return announce(say("nothing_to_undo"));
+  const { field, before } = act;
+  putField(field, before);
+  drafts?.note(field.part, field.place, before, field.key);
+  showProgress();
+  walk.goTo(field.radios ? field : field.item.slots[0]);
+  announce(say("undone", { n: field.item.number }));
+}
+
 function open(name) {
-  const details = current.item.element.querySelector(`[data-extra=${name}]`);
+  const details = walk.current.item.element.querySelector(`[data-extra=${name}]`);
   details.open = true;
   details.querySelector("textarea, input").focus({ preventScroll: true });
-  reveal(current);
+  walk.reveal(walk.current);
 }
 
 function leaveText(target, isDone) {
@@ -163,12 +165,30 @@ function leaveText(target, isDone) {
   if (!slot) return target.blur();
   const details = target.closest("details");
   if (details && !target.value.trim()) details.open = false;
-  makeCurrent(slot);
-  const last = slot.item.slots.at(-1);
-  if (isDone && target.value.trim()) {
-    makeCurrent(last);
-    step(1);
-  } else goTo(slot);
+  undo.close();
+  walk.makeCurrent(slot);
+  if (isDone && target.value.trim()) walk.goOn();
+  else walk.goTo(slot);
+}
+
+// A press on the point that is chosen takes it back; the second press of a double click does not.
+function pressed(event) {
+  const radio = event.target.closest?.("input[type=radio]");
+  if (!radio) return;
+  const slot = sheet.slotOf(radio);
+  const wasChosen = slot.known === Number(radio.value);
+  if (wasChosen && event.detail < 2) clear(slot);
+  else if (!wasChosen && slot.known === null && event.detail > 0) goOnSoon(slot);
+}
+
+// After a press of finger or mouse the next one comes into view, once it cannot be a double click any more.
+function goOnSoon(slot) {
+  setTimeout(() => {
+    const next = hasValue(slot) && walk.current === slot && sheet.nextOpen(slot);
+    if (!next) return;
+    walk.makeCurrent(next);
+    walk.reveal(next);
+  }, 300);
 }
 
 // --- sending
@@ -177,25 +197,19 @@ function lock(isLocked) {
   for (const button of document.querySelectorAll("[data-submit]")) {
     button.dataset.label ??= button.textContent;
     button.disabled = isLocked;
-    button.textContent = isLocked ? "Sending…" : button.dataset.label;
+    button.textContent = isLocked ? say("sending") : button.dataset.label;
   }
   isSending = isLocked;
 }
 
 async function send() {
   if (isSending || isPreview) return;
-  const missing = sheet.unanswered();
-  if (missing.length) {
-    missing.forEach(showMissing);
-    say(missing.length === 1 ? "One item still needs an answer." : `${missing.length} items still need an answer.`);
-    goTo(firstOpen(missing[0]));
-    return;
-  }
+  const nMissing = missing.show();
+  if (nMissing) return announce(say("missing", { n: nMissing }));
   lock(true);
   if (!(await drafts.makeReady())) {
     lock(false);
-    say("Not sent yet. Your answers are kept.");
-    return;
+    return announce(say("not_sent"));
   }
   time.tick();
   form.elements.csrfmiddlewaretoken.value = drafts.csrf;
@@ -210,13 +224,15 @@ async function send() {
 function start() {
   startBoxes(root);
   form.addEventListener("input", (event) => changed(event.target));
+  form.addEventListener("click", pressed);
   form.addEventListener("focusin", (event) => {
     const slot = sheet.slotOf(event.target);
-    if (slot) makeCurrent(event.target === slot.item.element && current?.item === slot.item ? current : slot);
+    if (slot) walk.makeCurrent(event.target === slot.item.element && walk.current?.item === slot.item ? walk.current : slot);
   });
+  form.addEventListener("focusout", () => undo.close());
   form.addEventListener("pointerdown", (event) => {
     const slot = sheet.slotOf(event.target);
-    if (slot && (event.target.closest(".criterion") || current?.item !== slot.item)) makeCurrent(slot);
+    if (slot && (event.target.closest(".criterion") || walk.current?.item !== slot.item)) walk.makeCurrent(slot);
   });
   form.addEventListener("submit", (event) => {
     event.preventDefault();
@@ -224,32 +240,34 @@ function start() {
   });
   startKeysHere();
   if (!isPreview) startSaving();
-  sheet.showAll();
   showProgress();
-  const first = sheet.unanswered()[0];
-  if (!sheet.slots.length) return;
-  makeCurrent(first ? firstOpen(first) : sheet.slots[0]);
-  if (current !== sheet.slots[0]) reveal(current);
+  walk.makeCurrent(sheet.slots.find((slot) => !isOut(slot.item) && !hasValue(slot)) ?? sheet.slots[0]);
 }
 
 function startKeysHere() {
   const dialog = root.querySelector("[data-keys-dialog]");
   const button = root.querySelector("[data-keys]");
-  const showKeys = () => dialog.showModal();
   button.hidden = false;
-  button.addEventListener("click", showKeys);
+  button.addEventListener("click", () => dialog.showModal());
+  root.querySelector("[data-undo]")?.addEventListener("click", takeBack);
   startKeys({
     root,
     acts: {
       rate,
+      typeNumber,
+      chooseLeft: (target) => chooseNext(-1, target),
+      chooseRight: (target) => chooseNext(1, target),
+      clear: (target) => clear(sheet.slotOf(target) ?? walk.current),
+      undo: takeBack,
       leaveText,
-      showKeys,
       submit: send,
-      next: () => step(1),
-      previous: () => step(-1),
+      showKeys: () => dialog.showModal(),
+      showRubric: () => root.querySelector("a[data-rubric]")?.click(),
+      next: (target) => (missing.box.contains(target) ? missing.goToFirst() : walk.step(1)),
+      previous: (target) => (target?.closest?.("[data-submit]") ? walk.goTo(walk.current) : walk.step(-1)),
       comment: () => open("comment"),
       cannot: () => open("cannot"),
-      flag: () => current.item.flag.click(),
+      flag: () => walk.current.item.flag.click(),
       find: () => passage.find(),
       toSpan: () => passage.toSpan(),
     },
@@ -259,14 +277,13 @@ function startKeysHere() {
 function startSaving() {
   const entry = drafts.restore();
   if (entry?.seconds) time.seconds = time.seconds.map((seconds, place) => Math.max(seconds, Number(entry.seconds[place]) || 0));
-  if (drafts.hasUnsent) showState("saving");
-  else if (sheet.nAnswered()) showState("saved");
+  drafts.isOnServer = sheet.items.some(isAnswered);
+  if (drafts.hasUnsent) saved.show("saving");
+  else if (drafts.isOnServer) saved.show("saved");
   time.start();
   if (data.due) startDue(root.querySelector("[data-due-text]"), Number(data.due), now, data.dueOver);
   addEventListener("online", () => drafts.wake());
-  addEventListener("offline", () => {
-    if (drafts.hasUnsent) showState("kept");
-  });
+  addEventListener("offline", () => drafts.offline());
   addEventListener("focus", () => drafts.wake());
   document.addEventListener("visibilitychange", () => {
     if (document.visibilityState === "visible") drafts.wake();
@@ -280,4 +297,14 @@ function startSaving() {
   });
 }
 
+// What one can do without for a moment comes when the page has nothing else to do.
+async function startLater() {
+  const [{ startHints }, { startRubric }] = await Promise.all([import("./rate/hint.js"), import("./rate/rubric.js")]);
+  startHints(root);
+  startRubric({ root, url: root.querySelector("a[data-rubric]")?.href });
+}
+
 start();
+const idle = window.requestIdleCallback ?? ((act) => setTimeout(act, 500));
+if (document.readyState === "complete") idle(startLater);
+else addEventListener("load", () => idle(startLater), { once: true });

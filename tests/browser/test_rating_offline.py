@@ -1,6 +1,7 @@
 """Without a network, for seconds and for minutes, and after the browser was killed: nothing is lost."""
 
 import os
+import re
 import signal
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -22,7 +23,7 @@ from tests.browser.rating import start, wait_for_keys
 from tests.conftest import Site
 from tests.ground import wait_until
 
-NOT_SAVED = "Not saved yet – kept on this device"
+NOT_SAVED = re.compile(r"kept on this device$")
 LONGEST_WAIT_MS = 36_000
 """Of the back-off, with its chance part."""
 STEP_MS = 1_000

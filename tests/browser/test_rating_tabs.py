@@ -120,6 +120,7 @@ def test_an_open_page_tells_somebody_who_was_removed_at_their_next_answer(
     open_batch(annotator.project, n_hits=1, n_items=3)
     page = signed_in(annotator.user)
     start(page, annotator.project)
+    wait_for_keys(page)
     page.keyboard.press("4")
     bar = expect(page.locator("[data-saved]"))
     bar.to_have_text("Saved")

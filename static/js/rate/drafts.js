@@ -1,8 +1,10 @@
-// Saving: every change goes to this device at once and to the server within a second; "saved" is said only after its 2xx.
+// Saving: every change goes to this device and to the server at once; "saved" is said only after its 2xx.
 import { isEmpty, read, wipe, write } from "../keep.js";
 
-const WAIT_MS = 350;
+const TYPING_MS = 350; // what is being typed or slid waits for the next stroke
 const BACK_OFF_MS = [1000, 2000, 4000, 8000, 15000, 30000];
+
+// Changes that are not yet sent: {answers: {place: {key: [value, stamp]}}, cannot, flags, comments: {place: [value, stamp]}}.
 const PARTS = ["answers", "cannot", "flags", "comments"];
 
 function blank() {
@@ -50,8 +52,15 @@ function dropSent(changes, sent) {
   }
 }
 
+// How many answers, and how many other things: flags and comments.
+function countOf(changes) {
+  const parts = [...entriesOf(changes)].map(([part]) => part);
+  const nAnswers = parts.filter((part) => part === "answers" || part === "cannot").length;
+  return { nAnswers, nOthers: parts.length - nAnswers };
+}
+
 export class Drafts {
-  // now: the server's time by this page; seconds: active seconds so far; onState(state, message); onAnswer(part, place, value, key)
+  // now: the server's time by this page; seconds: active seconds so far; onState(state, details); onAnswer(part, place, value, key)
   constructor({ key, user, urls, csrf, now, seconds, onState, onAnswer }) {
     Object.assign(this, { key, user, urls, csrf, now, seconds, onState, onAnswer });
     this.unsent = blank();
@@ -62,6 +71,9 @@ export class Drafts {
     this.isClosed = false;
     this.isSignedOut = false;
     this.ended = "";
+    this.trouble = "";
+    this.isOffline = false;
+    this.isOnServer = false; // whether the server has an answer of this page
   }
 
   get hasUnsent() {
@@ -78,14 +90,19 @@ export class Drafts {
     return entry;
   }
 
-  note(part, place, value, key) {
+  // One answer. While one save is under way the next ones wait and go together.
+  note(part, place, value, key, { goesOn = false } = {}) {
     if (this.isClosed) return;
     set(this.unsent, part, String(place), key, [value, this.now()]);
     this.keep();
-    if (!this.isSignedOut) {
-      this.onState(this.nFailed ? "kept" : "saving");
-      if (!this.nFailed) this.schedule(WAIT_MS);
+    if (this.isSignedOut) return;
+    if (this.nFailed) {
+      this.sayKept();
+      return;
     }
+    this.onState("saving");
+    if (goesOn) this.schedule(TYPING_MS);
+    else if (!this.sending) this.flush();
   }
 
   keep(sent = null) {
@@ -105,7 +122,7 @@ export class Drafts {
   // Send what is unsent; true when nothing is left to send.
   async flush({ keepalive = false } = {}) {
     clearTimeout(this.timer);
-    if (this.sending) await this.sending;
+    while (this.sending) await this.sending;
     if (this.isClosed || !this.hasUnsent) return !this.isSignedOut;
     this.sending = this.send(keepalive);
     try {
@@ -123,11 +140,11 @@ export class Drafts {
       // a stale token, or somebody else has signed in here: ask who, then try once more
       if ([403, 404].includes(response.status) && (await this.refresh())) response = await this.post(sent, keepalive);
     } catch {
-      return this.failed();
+      return this.failed({ isOffline: true });
     }
     if (response.status === 401) return this.signedOut();
     if (response.status === 409) return this.closed(await sayOf(response));
-    if (!response.ok) return this.failed(response.status < 500 ? await sayOf(response) : "");
+    if (!response.ok) return this.failed({ message: response.status < 500 ? await sayOf(response) : "" });
     return this.saved(sent, await response.json().catch(() => ({})));
   }
 
@@ -148,26 +165,29 @@ export class Drafts {
     this.nFailed = 0;
     this.isSignedOut = false;
     this.lastGoodAt = performance.now();
+    this.isOnServer = true;
     for (const [part, place, key, [value]] of entriesOf(merged)) {
       if (!get(this.unsent, part, place, key)) this.onAnswer(part, place, value, key);
     }
-    if (this.hasUnsent) this.schedule(WAIT_MS);
+    if (this.hasUnsent) this.schedule(0);
     this.ended = merged.ended ?? "";
-    this.sayKept();
+    if (this.ended) this.onState("ended", { message: this.ended }); // kept all the same; told now, not at the submit
+    else this.onState(this.hasUnsent ? "saving" : "saved", { isFresh: true });
     return !this.hasUnsent;
   }
 
-  // Kept as a draft also for somebody whose work here has ended; they are told at once, not when they submit.
-  sayKept() {
-    if (this.ended) this.onState("ended", this.ended);
-    else this.onState(this.hasUnsent ? "saving" : "saved");
-  }
-
-  failed(message = "") {
+  failed({ message = "", isOffline = false } = {}) {
     this.schedule(BACK_OFF_MS[Math.min(this.nFailed, BACK_OFF_MS.length - 1)] * (0.8 + 0.4 * Math.random()));
     this.nFailed += 1;
-    this.onState("kept", message);
+    Object.assign(this, { trouble: message, isOffline });
+    this.sayKept();
     return false;
+  }
+
+  // How much is only on this device.
+  sayKept() {
+    const { trouble: message, isOffline, isKept } = this;
+    this.onState("kept", { message, isOffline, isKept, ...countOf(this.unsent) });
   }
 
   signedOut() {
@@ -181,7 +201,7 @@ export class Drafts {
     this.isClosed = true;
     wipe(this.key);
     this.unsent = blank();
-    this.onState("closed", message);
+    this.onState("closed", { message });
     return true;
   }
 
@@ -219,7 +239,14 @@ export class Drafts {
       return;
     }
     if (this.hasUnsent) await this.flush();
-    else if (this.nFailed === 0 && this.lastGoodAt) this.sayKept();
+    else if (this.nFailed === 0 && !this.ended) this.onState(this.isOnServer ? "saved" : "idle");
+  }
+
+  // The browser says that there is no network.
+  offline() {
+    if (this.isClosed || this.isSignedOut) return;
+    this.isOffline = true;
+    this.sayKept();
   }
 
   // Before the form itself is sent: everything saved, still signed in, a token that is good.

@@ -1,4 +1,4 @@
-// The keyboard: 1–5 rate and move on, arrows or j/k move, c comments, f flags, x cannot be judged, / finds, m marked words, ? shows the keys.
+// The keyboard: digits rate and move on, ←/→ choose a point, ↑/↓ or j/k move, Backspace clears, z takes back; ? shows the rest.
 
 function isText(element) {
   return element.matches?.("textarea, input:not([type]), input[type=text], input[type=search], select");
@@ -6,8 +6,8 @@ function isText(element) {
 
 function digitOf(event) {
   if (/^\d$/.test(event.key)) return event.key;
-  // keyboards that write digits with Shift
-  const code = /^Digit(\d)$/.exec(event.code);
+  // keyboards that write digits with Shift, or with digits of another script, also on the number pad
+  const code = event.key.length === 1 && /^(?:Digit|Numpad)(\d)$/.exec(event.code);
   return code && !event.shiftKey ? code[1] : null;
 }
 
@@ -15,54 +15,69 @@ export function startKeys({ root, acts }) {
   document.addEventListener("keydown", (event) => {
     if (event.defaultPrevented || event.isComposing || document.querySelector("dialog[open]")) return;
     const target = event.target;
-    if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) {
-      event.preventDefault();
-      acts.submit();
-      return;
-    }
-    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    const isCommand = event.ctrlKey || event.metaKey;
+    if (isCommand && event.key === "Enter") return run(event, acts.submit);
     if (!root.contains(target) && target !== document.body) return;
-    if (target.closest?.(".give-back")) return;
+    if (target.closest?.("[data-no-keys]")) return;
+    if (isCommand && event.key === "z" && acts.undo && !isTyping(target)) return run(event, acts.undo);
+    if (isCommand || event.altKey) return;
     if (isText(target)) {
       if (event.key === "Escape" || (event.key === "Enter" && target.matches("input"))) {
-        event.preventDefault();
-        acts.leaveText(target, event.key === "Enter");
+        run(event, () => acts.leaveText(target, event.key === "Enter"));
       }
       return;
     }
     const act = actOf(event, target, acts);
-    if (!act) return;
-    event.preventDefault();
-    act();
+    if (act) run(event, act);
   });
 }
 
+function run(event, act) {
+  event.preventDefault();
+  // a key that is held down moves, and does nothing else
+  if (!event.repeat || /^(Arrow|[jk]$)/.test(event.key)) act();
+}
+
+function isTyping(target) {
+  return isText(target) || target.matches?.("input[type=number]");
+}
+
 function actOf(event, target, acts) {
+  const isNumber = target.matches?.("input[type=number]");
   const digit = digitOf(event);
-  if (digit !== null) return acts.rate(digit, target.matches?.("input[type=number]"));
+  if (digit !== null) return target.closest?.("[data-submit]") ? null : acts.rate(digit, isNumber);
   // Enter on an input would send the form
-  if (event.key === "Enter") return target.matches?.("input") ? acts.next : null;
+  if (event.key === "Enter") return target.matches?.("input") ? () => acts.next(target) : null;
+  if (event.key === " ") return target.matches?.("input[type=radio]:checked") ? () => acts.clear(target) : null;
   if (target.closest?.(".passage-body") && event.key.startsWith("Arrow")) return null; // scrolls the passage
-  switch (event.key) {
-    case "ArrowDown":
-    case "j":
-      return acts.next;
-    case "ArrowUp":
-    case "k":
-      return acts.previous;
-    case "c":
-      return acts.comment;
-    case "f":
-      return acts.flag;
-    case "x":
-      return acts.cannot;
-    case "/":
-      return acts.find;
-    case "m":
-      return acts.toSpan;
-    case "?":
-      return acts.showKeys;
-    default:
-      return null;
-  }
+  if (isNumber && /^[-.,]$|^Backspace$|^Delete$|^Arrow(Left|Right)$/.test(event.key)) return null;
+  if (isNumber && /^[e+]$/i.test(event.key)) return () => {}; // 1e1 is nothing that people mean
+  if (/^[-.,]$/.test(event.key)) return acts.typeNumber?.();
+  if (/^Arrow(Left|Right)$/.test(event.key) && target.matches?.("input[type=range], button, a, summary")) return null;
+  return actNamed(event.key, target, acts);
+}
+
+const ACTS = {
+  ArrowDown: "next",
+  j: "next",
+  ArrowUp: "previous",
+  k: "previous",
+  ArrowLeft: "chooseLeft",
+  ArrowRight: "chooseRight",
+  Backspace: "clear",
+  Delete: "clear",
+  c: "comment",
+  f: "flag",
+  x: "cannot",
+  z: "undo",
+  r: "showRubric",
+  "/": "find",
+  m: "toSpan",
+  "?": "showKeys",
+};
+
+// Not every page has every act.
+function actNamed(key, target, acts) {
+  const act = acts[ACTS[key]];
+  return act ? () => act(target) : null;
 }

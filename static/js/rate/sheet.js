@@ -1,11 +1,15 @@
 // The form of a HIT as items and slots: a slot is one criterion of one item, in the order of the page.
+// Slots and remarks are fields: {part, place, key, known, read(), write(value)}; `known` is the last value that was dealt with.
+import { say } from "../words.js";
 
 export class Sheet {
   constructor(form) {
-    this.form = form;
     this.items = [...form.querySelectorAll(".item")].map(readItem);
     this.slots = this.items.flatMap((item) => item.slots);
+    this.fields = this.items.flatMap((item) => [...item.slots, ...item.remarks]);
     this.byPlace = new Map(this.items.map((item) => [item.place, item]));
+    this.byName = new Map(this.fields.map((field) => [field.name, field]));
+    this.items.forEach(show);
   }
 
   slotOf(element) {
@@ -14,6 +18,16 @@ export class Sheet {
     const criterion = element.closest(".criterion");
     const slots = this.byPlace.get(Number(item.dataset.place)).slots;
     return slots.find((slot) => slot.element === criterion) ?? slots[0];
+  }
+
+  fieldOf(control) {
+    return this.byName.get(control.name);
+  }
+
+  // The next slot without an answer after this one, else the first on the page.
+  nextOpen(slot) {
+    const at = this.slots.indexOf(slot);
+    return this.slots.slice(at + 1).find(isOpen) ?? this.slots.find(isOpen);
   }
 
   unanswered() {
@@ -26,117 +40,139 @@ export class Sheet {
 
   // Show an answer that came from elsewhere: this device's store, or another tab by way of the server.
   put(part, place, value, key) {
-    const item = this.byPlace.get(Number(place));
-    if (!item) return;
-    if (part === "answers") {
-      const slot = item.slots.find((candidate) => candidate.key === key);
-      if (slot) putValue(slot, value);
-    } else if (part === "flags") {
-      item.flag.checked = Boolean(value);
-    } else {
-      const field = part === "cannot" ? item.cannot : item.comment;
-      field.value = value ?? "";
-      if (value) field.closest("details").open = true;
-    }
-    show(item);
+    const field = this.fields.find((each) => each.part === part && each.place === Number(place) && each.key === key);
+    if (field) putField(field, value);
   }
+}
 
-  showAll() {
-    this.items.forEach(show);
-  }
+export function putField(field, value) {
+  field.write(value);
+  field.known = field.read();
+  show(field.item);
 }
 
 function readItem(element) {
-  const item = {
-    element,
-    place: Number(element.dataset.place),
-    flag: element.querySelector("input[name^=flag]"),
-    comment: element.querySelector("[name^=comment]"),
-    cannot: element.querySelector("[name^=cannot]"),
-  };
-  item.slots = [...element.querySelectorAll(".criterion")].map((criterion) => ({
-    item,
-    element: criterion,
-    key: criterion.dataset.key,
-    isContinuous: criterion.dataset.kind === "continuous",
-    radios: [...criterion.querySelectorAll("input[type=radio]")],
-    range: criterion.querySelector("input[type=range]"),
-    number: criterion.querySelector("input[type=number]"),
-  }));
-  for (const slot of item.slots) if (slot.range) startSlider(slot);
+  const place = Number(element.dataset.place);
+  const item = { element, place, number: place + 1 };
+  item.flag = element.querySelector("input[name^=flag]");
+  item.cannot = element.querySelector("[name^=cannot]");
+  item.slots = [...element.querySelectorAll(".criterion")].map((criterion) => readSlot(item, criterion));
+  item.remarks = [
+    remark(item, "flags", item.flag, { read: () => item.flag.checked, write: (value) => (item.flag.checked = Boolean(value)) }),
+    remark(item, "cannot", item.cannot, text(item.cannot)),
+    remark(item, "comments", element.querySelector("[name^=comment]"), text(element.querySelector("[name^=comment]"))),
+  ];
   return item;
 }
 
-function startSlider(slot) {
-  const { range, number } = slot;
-  range.hidden = false;
-  range.step = (Number(range.max) - Number(range.min)) / 100;
-  followNumber(slot);
-  range.addEventListener("input", () => {
-    number.value = String(Math.round(Number(range.value) * 100) / 100);
-    range.classList.remove("is-unset");
-    number.dispatchEvent(new Event("input", { bubbles: true }));
-  });
-  // a click on the thumb where it rests is an answer too
-  range.addEventListener("pointerup", () => {
-    if (number.value === "") range.dispatchEvent(new Event("input"));
-  });
-  number.addEventListener("input", () => followNumber(slot));
+function readSlot(item, element) {
+  const radios = [...element.querySelectorAll("input[type=radio]")];
+  const number = element.querySelector("input[type=number]");
+  const range = element.querySelector("input[type=range]");
+  const { key, name: label } = element.dataset;
+  const slot = { item, element, place: item.place, part: "answers", key, label, radios, number, range };
+  slot.name = (number ?? radios[0]).name;
+  slot.read = () => (number ? readNumber(slot) : readPoint(slot));
+  slot.write = (value) => (number ? writeNumber(slot, value) : writePoint(slot, value));
+  if (range) startSlider(slot);
+  slot.known = slot.read();
+  return slot;
 }
 
-function followNumber({ range, number }) {
-  const isSet = number.value !== "";
-  range.classList.toggle("is-unset", !isSet);
-  range.setAttribute("aria-valuetext", isSet ? number.value : "no answer yet");
-  range.value = isSet ? number.value : String((Number(range.min) + Number(range.max)) / 2);
+function remark(item, part, control, { read, write }) {
+  return { item, place: item.place, part, name: control.name, control, read, write, known: read() };
 }
 
-// A number, null for "no answer yet", undefined for what is no answer on this scale.
-export function valueOf(slot) {
-  if (slot.isContinuous) {
-    if (slot.number.validity.badInput) return undefined;
-    if (slot.number.value === "") return null;
-    const value = slot.number.valueAsNumber;
-    return value >= Number(slot.number.min) && value <= Number(slot.number.max) ? value : undefined;
-  }
+function text(control) {
+  return {
+    read: () => control.value,
+    write: (value) => {
+      control.value = value ?? "";
+      control.closest("details").open = control.value !== "";
+    },
+  };
+}
+
+function readPoint(slot) {
   const checked = slot.radios.find((radio) => radio.checked);
   return checked ? Number(checked.value) : null;
 }
 
-function putValue(slot, value) {
-  if (slot.isContinuous) {
-    slot.number.value = value ?? "";
-    followNumber(slot);
-  } else {
-    for (const radio of slot.radios) radio.checked = value !== null && Number(radio.value) === Number(value);
-  }
+function writePoint(slot, value) {
+  for (const radio of slot.radios) radio.checked = value !== null && Number(radio.value) === Number(value);
+}
+
+// A slider with its number has no thumb until it was touched, because an untouched one is no answer.
+function startSlider(slot) {
+  const { range, number } = slot;
+  range.hidden = false;
+  if (range.step === "any") range.step = (Number(range.max) - Number(range.min)) / 100;
+  follow(slot);
+  range.addEventListener("input", () => take(slot));
+  // a press where the thumb would rest is an answer too
+  range.addEventListener("pointerup", () => {
+    if (number.value === "") take(slot);
+  });
+  number.addEventListener("input", () => follow(slot));
+  // 1e1 is 10 here, and no number to the server
+  number.addEventListener("change", () => {
+    if (/[e+]/i.test(number.value)) number.value = String(number.valueAsNumber);
+  });
+}
+
+// A number, null for "no answer yet", undefined for what is no answer on this scale.
+function readNumber({ number }) {
+  if (number.validity.badInput) return undefined;
+  if (number.value === "") return null;
+  const { stepMismatch, rangeOverflow, rangeUnderflow } = number.validity;
+  return stepMismatch || rangeOverflow || rangeUnderflow ? undefined : number.valueAsNumber;
+}
+
+function writeNumber(slot, value) {
+  slot.number.value = value ?? "";
+  follow(slot);
+}
+
+function take({ range, number }) {
+  number.value = String(Math.round(Number(range.value) * 100) / 100);
+  number.dispatchEvent(new Event("input", { bubbles: true }));
+}
+
+function follow(slot) {
+  const { range, number } = slot;
+  const isSet = typeof readNumber(slot) === "number";
+  range.classList.toggle("is-unset", !isSet);
+  range.setAttribute("aria-valuetext", isSet ? number.value : say("no_answer_yet"));
+  range.value = isSet ? number.value : String((Number(range.min) + Number(range.max)) / 2);
 }
 
 export function isAnswered(item) {
-  if (item.cannot.value.trim()) return true;
-  return item.slots.every((slot) => typeof valueOf(slot) === "number");
+  return isOut(item) || item.slots.every(hasValue);
+}
+
+export function isOut(item) {
+  return item.cannot.value.trim() !== "";
+}
+
+export function hasValue(slot) {
+  return typeof slot.read() === "number";
+}
+
+export function isOpen(slot) {
+  return !isOut(slot.item) && !hasValue(slot);
 }
 
 export function show(item) {
-  item.element.classList.toggle("is-out", item.cannot.value.trim() !== "");
+  item.element.classList.toggle("is-out", isOut(item));
   item.element.classList.toggle("is-done", isAnswered(item));
-  for (const slot of item.slots) {
-    if (slot.number) slot.number.toggleAttribute("aria-invalid", valueOf(slot) === undefined);
-  }
+  for (const slot of item.slots) if (slot.number) slot.number.toggleAttribute("aria-invalid", slot.read() === undefined);
   if (isAnswered(item)) item.element.querySelector(":scope > .errorlist")?.remove();
 }
 
-export function showMissing(item) {
-  if (item.element.querySelector(":scope > .errorlist")) return;
-  const words = document.createElement("p");
-  words.className = "errorlist";
-  words.textContent = "Not rated yet.";
-  item.element.querySelector(".candidate").after(words);
-}
-
-// The point of an ordinal scale that a digit means: the value itself, or on other scales the n-th point (0 is the tenth).
+// The point that a digit means: the value itself (0 is 10 where there is no 0), or the n-th point where values are no digits.
 export function radioFor(slot, digit) {
-  const isOfDigits = slot.radios.every((radio) => /^\d$/.test(radio.value));
-  if (isOfDigits) return slot.radios.find((radio) => radio.value === digit);
-  return slot.radios[digit === "0" ? 9 : Number(digit) - 1];
+  const values = slot.radios.map((radio) => Number(radio.value));
+  const wanted = digit === "0" && !values.includes(0) ? 10 : Number(digit);
+  const isOfDigits = values.every((value) => value >= 0 && value <= 10);
+  return slot.radios[isOfDigits ? values.indexOf(wanted) : wanted - 1];
 }

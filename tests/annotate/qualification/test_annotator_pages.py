@@ -115,7 +115,7 @@ def test_what_was_answered_is_there_after_a_reload(project: Project, client: Cli
     address = begin(client)
     client.post(address, form(1, 2, comment0="Hm.", flag1="on"))
     page = text_of(client, f"{address}?page=1")
-    assert page.count(" checked>") == 3
+    assert page.count(" checked") == 3
     assert "Hm." in page
     assert "Text 2 of 2" in text_of(client, address), "it goes on where answers are missing"
 

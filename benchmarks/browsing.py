@@ -1,0 +1,62 @@
+"""What the benchmarks of the rating page share: a site with its demo texts, and a browser with somebody signed in."""
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+
+from benchmarks import ground
+from tests.browser import chromium
+
+PHONE = {"width": 390, "height": 844}
+
+
+@dataclass(frozen=True)
+class Annotating:
+    """A running site, a browser, and the keys of sessions of annotators who have not begun."""
+
+    url: str
+    browser: Browser
+    sessions: list[str]
+
+    def context(self, session: str, **options: Any) -> BrowserContext:
+        context = self.browser.new_context(base_url=self.url, **options)
+        context.add_cookies([{"name": "session", "value": session, "url": self.url, "httpOnly": True}])
+        return context
+
+    def hit(self, context: BrowserContext) -> Page:
+        """The rating page of the next HIT."""
+        page = context.new_page()
+        page.goto("/p/bench/desk/")
+        page.get_by_role("button", name="Start rating").click()
+        page.locator(".item.is-current").wait_for()
+        return page
+
+
+@contextmanager
+def annotating(n_annotators: int) -> Iterator[Annotating]:
+    """HITs of ten items on a database of its own, under gunicorn as `manage.py serve` runs it."""
+    with ground.fresh_database("bench_browser") as url:
+        environment = ground.site_environment("config.settings", url)
+        ground.manage(environment, "migrate", "-v", "0")
+        ground.manage(environment, "collectstatic", "--noinput", "-v", "0")
+        command = [sys.executable, "-m", "benchmarks.seeds", "concord", "40", str(n_annotators)]
+        seeded = subprocess.run(command, env=environment, cwd=ground.ROOT, check=True, stdout=subprocess.PIPE)
+        found = chromium.find()
+        if found is None:
+            sys.exit("No Chromium was found: `make test` brings one, or name one in CHROMIUM.")
+        with ground.gunicorn(environment, "config.wsgi:application") as site, sync_playwright() as playwright:
+            browser = playwright.chromium.launch(executable_path=Path(found), args=chromium.flags())
+            yield Annotating(f"http://127.0.0.1:{site.port}", browser, json.loads(seeded.stdout))
+            browser.close()
+
+
+def quantile(values: list[float], share: float) -> float:
+    ordered = sorted(values)
+    return ordered[min(len(ordered) - 1, int(share * len(ordered)))] if ordered else float("nan")

@@ -1,0 +1,88 @@
+// What a point of the scale means, said in a line while it is pointed at, focused, or held under a finger.
+const HOVER_MS = 250;
+const HOLD_MS = 450;
+
+export function startHints(root) {
+  const hint = document.createElement("div");
+  hint.className = "hint";
+  hint.setAttribute("aria-hidden", "true"); // the button itself is described by the same words
+  let timer = 0;
+  let point = null;
+  let isHeld = false;
+
+  const hide = () => {
+    clearTimeout(timer);
+    hint.remove();
+    point = null;
+  };
+  const show = (which) => {
+    clearTimeout(timer);
+    if (which === point && hint.isConnected) return;
+    const meaning = meaningOf(which);
+    if (!meaning) return hide();
+    point = which;
+    hint.replaceChildren(...meaning);
+    placeFor(which).append(hint);
+  };
+  const later = (act, wait) => {
+    clearTimeout(timer);
+    timer = setTimeout(act, wait);
+  };
+
+  root.addEventListener("pointerover", (event) => {
+    if (event.pointerType === "touch") return;
+    const over = pointAt(event.target);
+    if (over) later(() => show(over), hint.isConnected ? 0 : HOVER_MS);
+    else if (hint.contains(event.target)) clearTimeout(timer);
+    else later(hide, 150); // time to go over to the line itself
+  });
+  root.addEventListener("focusin", (event) => {
+    const focused = pointAt(event.target);
+    if (focused && event.target.matches(":focus-visible")) show(focused);
+    else hide();
+  });
+  root.addEventListener("pointerdown", (event) => {
+    hide();
+    isHeld = false;
+    const held = event.pointerType === "touch" && pointAt(event.target);
+    if (!held) return;
+    later(() => {
+      isHeld = true;
+      show(held);
+    }, HOLD_MS);
+  });
+  for (const name of ["pointerup", "pointercancel"]) {
+    root.addEventListener(name, () => {
+      if (!isHeld) clearTimeout(timer);
+      else setTimeout(() => (isHeld = false), 100); // after the click that this makes
+    });
+  }
+  root.addEventListener("contextmenu", (event) => isHeld && pointAt(event.target) && event.preventDefault());
+  // a finger that stayed to read does not rate
+  root.addEventListener("click", (event) => isHeld && pointAt(event.target) && stop(event), true);
+  document.addEventListener("keydown", (event) => event.key === "Escape" && hint.isConnected && (stop(event), hide()), true);
+}
+
+function pointAt(target) {
+  return target.closest?.(".point");
+}
+
+function stop(event) {
+  event.preventDefault();
+  event.stopPropagation();
+}
+
+function meaningOf(point) {
+  const radio = point.querySelector("input");
+  const description = document.getElementById(radio.getAttribute("aria-describedby"))?.textContent;
+  const label = point.querySelector("span").textContent;
+  const isLabelSeen = point.querySelector("span").offsetWidth > 1;
+  if (!description && (isLabelSeen || !label)) return null;
+  const value = document.createElement("b");
+  value.textContent = [radio.value, isLabelSeen ? "" : label].filter(Boolean).join(" ");
+  return [value, " ", description ?? ""];
+}
+
+function placeFor(point) {
+  return point.closest(".criterion").querySelector(".criterion-name") ?? point.closest(".item").querySelector(".item-foot");
+}

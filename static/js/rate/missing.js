@@ -1,0 +1,80 @@
+// What is still missing when somebody submits: a list at the top, each line a link to its place; the server draws the same.
+import { hasValue, isOpen } from "./sheet.js";
+import { say } from "../words.js";
+
+export class Missing {
+  constructor({ box, sheet, walk }) {
+    Object.assign(this, { box, sheet, walk });
+    box.addEventListener("click", (event) => this.follow(event));
+  }
+
+  get isShown() {
+    return !this.box.hidden;
+  }
+
+  // Draws the list and goes to it; how many items lack something.
+  show() {
+    const items = this.sheet.unanswered();
+    this.draw(items);
+    items.forEach(mark);
+    if (items.length) {
+      this.box.focus({ preventScroll: true });
+      this.box.scrollIntoView({ block: "center" });
+    }
+    return items.length;
+  }
+
+  // An answer came or went while the list was shown.
+  refresh() {
+    if (this.isShown) this.draw(this.sheet.unanswered());
+  }
+
+  draw(items) {
+    this.box.hidden = items.length === 0;
+    if (items.length === 0) return;
+    this.box.querySelector("[data-missing-count]").textContent = say("missing", { n: items.length });
+    this.box.querySelector("ul").replaceChildren(...items.map(lineOf));
+  }
+
+  goToFirst() {
+    const slot = this.sheet.slots.find(isOpen);
+    if (slot) this.walk.goTo(slot);
+  }
+
+  follow(event) {
+    const place = /^#(?:item(\d+)|a(\d+)-(.+))$/.exec(event.target.closest("a")?.getAttribute("href") ?? "");
+    if (!place) return;
+    const { slots } = this.sheet.byPlace.get(Number(place[1] ?? place[2]));
+    event.preventDefault();
+    this.walk.goTo(slots.find((slot) => slot.key === place[3]) ?? slots[0]);
+  }
+}
+
+// The item, and where only some of its criteria are missing, each of these.
+function lineOf(item) {
+  const line = document.createElement("li");
+  line.append(linkTo(`#item${item.place}`, say("item", { n: item.number })));
+  const open = item.slots.filter((slot) => !hasValue(slot));
+  const isPart = open.length < item.slots.length;
+  for (const slot of open) {
+    const why = slot.number && slot.read() !== null ? say("not_on_scale", { low: slot.number.min, high: slot.number.max }) : "";
+    if (isPart) line.append(" ", linkTo(`#a${slot.place}-${slot.key}`, slot.label));
+    if (why) line.append(" ", why);
+  }
+  return line;
+}
+
+function linkTo(href, words) {
+  const link = document.createElement("a");
+  link.href = href;
+  link.textContent = words;
+  return link;
+}
+
+function mark(item) {
+  item.element.querySelector(":scope > .errorlist")?.remove();
+  const said = document.createElement("p");
+  said.className = "errorlist";
+  said.textContent = say(item.slots.some(hasValue) ? "not_all_rated" : "not_rated");
+  item.element.querySelector(".candidate").after(said);
+}

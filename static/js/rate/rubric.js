@@ -1,0 +1,69 @@
+// The scale, the instructions and the examples over the page: fetched when nothing else is to be done, so also there offline.
+import { say } from "../words.js";
+
+export function startRubric({ root, url }) {
+  const dialog = root.querySelector("[data-rubric-dialog]");
+  const body = dialog.querySelector("[data-rubric-body]");
+  let isThere = false;
+
+  body.append(copyOf(root.querySelector("[data-scale] .scale-body")));
+  const note = document.createElement("p");
+  note.className = "muted";
+  note.textContent = say("instructions_away");
+  if (url) body.append(note);
+
+  const load = async () => {
+    if (isThere || !url) return;
+    try {
+      const response = await fetch(url, { headers: { Accept: "text/html" }, redirect: "error" });
+      if (!response.ok) return;
+      const page = new DOMParser().parseFromString(await response.text(), "text/html");
+      const guide = page.querySelector(".guide");
+      if (!guide || isThere) return;
+      isThere = true;
+      borrowStyles(page);
+      guide.querySelectorAll("[id]").forEach((element) => element.removeAttribute("id"));
+      body.replaceChildren(guide);
+    } catch {
+      // asked for once more when it is opened
+    }
+  };
+  const open = () => {
+    load();
+    if (!dialog.open) dialog.showModal();
+    body.scrollTop = 0;
+  };
+
+  load();
+  for (const link of root.querySelectorAll("[data-rubric]")) {
+    link.addEventListener("click", (event) => {
+      if (event.ctrlKey || event.metaKey || event.shiftKey) return; // the link leads to the page of its own
+      event.preventDefault();
+      open();
+    });
+  }
+  dialog.addEventListener("keydown", (event) => {
+    if (event.key === "r" && !event.ctrlKey && !event.metaKey && !event.altKey) dialog.close();
+  });
+  dialog.addEventListener("click", (event) => event.target === dialog && dialog.close());
+  return open;
+}
+
+function copyOf(element) {
+  const copy = element.cloneNode(true);
+  copy.querySelectorAll("[id]").forEach((each) => each.removeAttribute("id"));
+  return copy;
+}
+
+// What the page of the instructions is drawn with and this one lacks.
+function borrowStyles(page) {
+  const here = new Set([...document.styleSheets].map((sheet) => sheet.href));
+  for (const link of page.querySelectorAll("link[rel=stylesheet]")) {
+    const href = new URL(link.getAttribute("href"), location.href).href;
+    if (here.has(href)) continue;
+    const own = document.createElement("link");
+    own.rel = "stylesheet";
+    own.href = href;
+    document.head.append(own);
+  }
+}

@@ -1,0 +1,63 @@
+// What the page says of saving: the state, how long ago, and how much is only on this device.
+import { say } from "../words.js";
+
+const TROUBLE = ["kept", "signed-out", "closed", "ended"];
+
+export class Saved {
+  // place: the line in the bar; announce(sentence) for people who hear the page
+  constructor({ place, signInUrl, announce }) {
+    this.place = place;
+    this.text = place.querySelector("[data-saved]");
+    this.ago = place.querySelector("[data-ago]");
+    Object.assign(this, { signInUrl, announce });
+    this.savedAt = null;
+    setInterval(() => this.showAgo(), 1000);
+  }
+
+  show(state, { message = "", nAnswers = 0, nOthers = 0, isOffline = false, isKept = true, isFresh = false } = {}) {
+    const before = this.place.dataset.state;
+    this.place.dataset.state = state;
+    if (isFresh) this.savedAt = performance.now();
+    const sentence = message || this.sentence(state, nAnswers, nOthers, isOffline, isKept);
+    if (this.text.textContent !== sentence) this.text.textContent = sentence;
+    if (state === "signed-out") this.text.append(" ", this.signInLink());
+    if (before !== state && TROUBLE.includes(state)) this.announce(sentence);
+    if (state === "saved" && before === "kept") this.announce(say("saved_again"));
+    this.showAgo();
+  }
+
+  sentence(state, nAnswers, nOthers, isOffline, isKept) {
+    if (state === "idle") return "";
+    if (state === "saving") return say("saving");
+    if (state === "saved") return say("saved");
+    if (state === "signed-out") return say("signed_out");
+    if (state === "closed") return say("closed");
+    if (!isKept) return say("unkept");
+    const n = nAnswers + nOthers;
+    if (n === 0) return say("offline");
+    if (isOffline) return say(nOthers ? "offline_changes" : "offline_answers", { n });
+    return say(nOthers ? "kept_changes" : "kept_answers", { n });
+  }
+
+  showAgo() {
+    const isSaved = this.place.dataset.state === "saved" && this.savedAt !== null;
+    const text = isSaved ? sayAgo((performance.now() - this.savedAt) / 1000) : "";
+    if (this.ago.textContent !== text) this.ago.textContent = text;
+  }
+
+  signInLink() {
+    const link = document.createElement("a");
+    link.href = this.signInUrl;
+    link.target = "_blank";
+    link.textContent = say("sign_in");
+    return link;
+  }
+}
+
+function sayAgo(seconds) {
+  if (seconds < 2) return say("just_now");
+  if (seconds < 10) return say("seconds_ago", { n: Math.floor(seconds) });
+  if (seconds < 60) return say("seconds_ago", { n: Math.floor(seconds / 10) * 10 });
+  if (seconds < 3600) return say("minutes_ago", { n: Math.floor(seconds / 60) });
+  return say("hours_ago", { n: Math.floor(seconds / 3600) });
+}

@@ -1,0 +1,287 @@
+"""What the page says of saving, what a point means, the rubric over the page, and what is missing at a submit."""
+
+import re
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from django.utils import timezone
+from playwright.sync_api import Page, expect
+
+from annotate.models import Assignment, Batch, Draft, Judgment, Remark
+from projects.models import Instructions, Membership
+from tests.annotate.work import open_batch
+from tests.browser.conftest import PHONE, WIDE, SignedIn
+from tests.browser.rating import start, wait_for_keys
+from tests.browser.test_rating_keys import scales
+from tests.browser.test_rating_look import several_scales
+from tests.ground import wait_until
+
+OFFLINE = "Offline: {} kept on this device"
+
+
+def said_of_saving(page: Page) -> Any:
+    return expect(page.locator("[data-saving]"))
+
+
+def opened(page: Page, annotator: Membership) -> Page:
+    start(page, annotator.project)
+    wait_for_keys(page)
+    return page
+
+
+def wait_for_the_rest(page: Page) -> None:
+    """What the page can do without for a moment has come."""
+    expect(page.locator("[data-rubric-body] > *").first).to_be_attached()
+
+
+@pytest.fixture
+def page(signed_in: SignedIn, annotator: Membership) -> Page:
+    open_batch(annotator.project, n_hits=2, n_items=4)
+    return opened(signed_in(annotator.user), annotator)
+
+
+def test_how_long_ago_it_was_saved_is_said_and_not_read_out(signed_in: SignedIn, annotator: Membership) -> None:
+    open_batch(annotator.project, n_hits=1)
+    page = signed_in(annotator.user)
+    page.clock.install(time=timezone.now())
+    opened(page, annotator)
+    page.clock.pause_at(timezone.now() + timedelta(minutes=2))
+    page.keyboard.press("5")
+    said_of_saving(page).to_have_text("Saved just now")
+    for milliseconds, words in ((2_100, "2 s ago"), (5_000, "7 s ago"), (20_000, "20 s ago"), (60_000, "1 min ago")):
+        page.clock.run_for(milliseconds)
+        said_of_saving(page).to_have_text(f"Saved {words}")
+    page.clock.fast_forward(7_200_000)
+    said_of_saving(page).to_have_text("Saved 2 h ago")
+    assert page.locator("[data-said]").text_content() == ""
+    assert page.locator("[data-saving]").evaluate("(line) => line.closest('[aria-live], [role=status]')") is None
+    page.keyboard.press("4")
+    said_of_saving(page).to_have_text("Saved just now")
+
+
+def test_offline_says_how_many_answers_are_only_here(page: Page) -> None:
+    page.context.set_offline(True)
+    said_of_saving(page).to_have_text("Offline ")
+    page.keyboard.press("5")
+    said_of_saving(page).to_contain_text(OFFLINE.format("1 answer"))
+    for digit in "432":
+        page.keyboard.press(digit)
+    said_of_saving(page).to_contain_text(OFFLINE.format("4 answers"))
+    page.keyboard.press("z")  # what is taken back is one answer less on the page, and still a change to be sent
+    said_of_saving(page).to_contain_text(OFFLINE.format("4 answers"))
+    page.keyboard.press("f")
+    said_of_saving(page).to_contain_text(OFFLINE.format("5 changes"))
+    assert page.locator("[data-said]").text_content() != ""
+    page.context.set_offline(False)
+    said_of_saving(page).to_have_text("Saved just now")
+    expect(page.locator("[data-said]")).to_have_text("Everything is saved again.")
+    assert {place: entry["correctness"][0] for place, entry in Draft.objects.get().answers["answers"].items()} == {
+        "0": 5,
+        "1": 4,
+        "2": 3,
+        "3": None,
+    }
+
+
+def test_answers_that_come_while_one_is_being_saved_go_together(page: Page) -> None:
+    sent: list[str] = []
+    held: list[Any] = []
+    page.on("request", lambda request: sent.append(request.url) if request.url.endswith("/draft/") else None)
+    page.route("**/draft/", held.append, times=1)
+    for digit in "5432":
+        page.keyboard.press(digit)
+    wait_until(lambda: len(held) == 1)
+    assert len(sent) == 1
+    held[0].continue_()
+    said_of_saving(page).to_have_text("Saved just now")
+    assert len(sent) == 2
+    assert len(Draft.objects.get().answers["answers"]) == 4
+
+
+# --- what a point means
+
+
+def test_a_point_says_what_it_means_where_it_is_and_moves_nothing(page: Page) -> None:
+    hint = page.locator(".hint")
+    tall = "document.documentElement.scrollHeight"
+    before = page.evaluate(tall)
+    point = page.locator("#item0 .point").nth(4)
+    wait_for_the_rest(page)
+    point.hover()
+    expect(hint).to_have_text("5 says what the reference says; extra words are allowed")
+    assert page.evaluate(tall) == before
+    hint.hover()
+    page.wait_for_timeout(400)
+    expect(hint).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(hint).to_be_hidden()
+    page.locator("#item1").focus()
+    page.keyboard.press("Tab")
+    expect(hint).to_contain_text("1 ")
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("ArrowRight")
+    expect(hint).to_contain_text("2 ")
+    described = page.locator("#item1 input:checked")
+    expect(described).to_have_accessible_description(hint.inner_text().removeprefix("2 "))
+    page.keyboard.press("Tab")
+    expect(hint).to_be_hidden()
+
+
+def test_a_finger_that_stays_reads_and_does_not_rate(signed_in: SignedIn, annotator: Membership) -> None:
+    open_batch(annotator.project, n_hits=1)
+    page = opened(signed_in(annotator.user, viewport=PHONE, has_touch=True), annotator)
+    wait_for_the_rest(page)
+    point = page.locator("#item0 .point").nth(1)
+    assert hold(page, point) == 1
+    expect(page.locator(".hint")).to_contain_text("2 only a little of the right answer is in it")
+    expect(page.locator("[data-count]")).to_have_text("0")
+    page.wait_for_timeout(200)
+    point.tap()
+    expect(page.locator("[data-count]")).to_have_text("1")
+    expect(page.locator(".hint")).to_be_hidden()
+
+
+def hold(page: Page, point: Any) -> int:
+    """Put a finger down for a second; how many lines say what a point means before it is lifted."""
+    box = point.bounding_box()
+    touch = {"x": box["x"] + 10, "y": box["y"] + 10}
+    session = page.context.new_cdp_session(page)
+    session.send("Input.dispatchTouchEvent", {"type": "touchStart", "touchPoints": [touch]})
+    page.wait_for_timeout(1_000)
+    n_hints = page.locator(".hint").count()
+    session.send("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
+    return n_hints
+
+
+# --- the rubric over the page
+
+
+@pytest.mark.parametrize("viewport", [WIDE, PHONE], ids=["wide", "phone"])
+def test_the_rubric_and_the_instructions_are_one_key_away_also_offline(
+    signed_in: SignedIn, annotator: Membership, viewport: dict[str, int]
+) -> None:
+    text = Instructions.objects.create(project=annotator.project, version=2, text="Read the *whole* passage.")
+    open_batch(annotator.project, n_hits=1, instructions=text)
+    page = signed_in(annotator.user, viewport=viewport)
+    with page.expect_response(re.compile(r"/instructions/\?hit="), timeout=60_000):
+        opened(page, annotator)
+    dialog = page.get_by_role("dialog", name="Rubric and instructions")
+    page.wait_for_timeout(500)
+    page.context.set_offline(True)
+    page.keyboard.press("r")
+    expect(dialog).to_contain_text("Same meaning")
+    page.keyboard.press("5")
+    expect(page.locator("[data-count]")).to_have_text("0")
+    assert [each["id"] for each in Axe().run(page).response["violations"]] == []
+    page.keyboard.press("r")
+    expect(dialog).to_be_hidden()
+    page.keyboard.press("5")
+    expect(page.locator("[data-count]")).to_have_text("1")
+
+
+# --- what is missing
+
+
+def test_each_criterion_that_is_missing_is_listed_and_led_to(signed_in: SignedIn, annotator: Membership) -> None:
+    several_scales(annotator.project)
+    page = opened(signed_in(annotator.user), annotator)
+    page.keyboard.press("7")
+    page.keyboard.type("101")
+    page.keyboard.press("Control+Enter")
+    missing = page.locator("[data-missing]")
+    expect(missing).to_be_focused()
+    assert missing.get_by_role("link").all_inner_texts() == ["Item 1", "Overall", "Item 2"]
+    expect(missing).to_contain_text("Answers go from 0 to 100.")
+    expect(page.locator("#item0 .errorlist")).to_have_text("Not every criterion is rated yet.")
+    expect(page.locator("#item1 .errorlist")).to_have_text("Not rated yet.")
+    assert [each["id"] for each in Axe().run(page).response["violations"]] == []
+    missing.get_by_role("link", name="Overall").click()
+    expect(page.get_by_role("group", name="Overall, answer 1")).to_be_focused()
+    page.keyboard.press("Backspace")
+    page.keyboard.type("10.5")
+    page.keyboard.press("Enter")
+    assert missing.get_by_role("link").all_inner_texts() == ["Item 2"]
+    assert not Assignment.objects.submitted().exists()
+
+
+def test_without_javascript_the_list_comes_from_the_server(signed_in: SignedIn, annotator: Membership) -> None:
+    several_scales(annotator.project)
+    page = signed_in(annotator.user, java_script_enabled=False)
+    start(page, annotator.project)
+    page.locator("input[name='a0-fluency'][value='7']").check(force=True)
+    page.locator("[name=a0-overall]").fill("101")
+    page.get_by_role("button", name="Submit 2 judgments").click()
+    missing = page.get_by_role("alert")
+    assert missing.get_by_role("link").all_inner_texts() == ["Item 1", "Overall", "Item 2"]
+    expect(missing).to_contain_text("101 is not on the scale")
+    missing.get_by_role("link", name="Overall").click()
+    assert page.url.endswith("#a0-overall")
+    expect(page.locator("[id='a0-overall']")).to_be_in_viewport()
+
+
+# --- sliders, and what cannot be judged
+
+
+def test_an_untouched_slider_shows_no_thumb(signed_in: SignedIn, annotator: Membership) -> None:
+    several_scales(annotator.project)
+    page = opened(signed_in(annotator.user), annotator)
+    slider = page.get_by_role("slider").first
+
+    def drawn_at(value: int) -> bytes:
+        slider.evaluate("(range, value) => { range.value = value; }", value)
+        return slider.screenshot()
+
+    assert drawn_at(10) == drawn_at(90), "the thumb is seen"
+    slider.press("ArrowRight")
+    expect(page.locator("[name=a0-overall]")).to_have_value("91")
+    assert drawn_at(10) != drawn_at(90)
+    slider.press("Backspace")
+    expect(page.locator("[name=a0-overall]")).to_have_value("")
+    expect(slider).to_have_attribute("aria-valuetext", "no answer yet")
+    page.locator("[name=a0-overall]").focus()
+    slider.focus()
+    assert slider.evaluate("(range) => range.classList.contains('is-unset')")
+
+
+def test_one_at_a_time_the_last_act_is_taken_back_and_nothing_missing_goes_on(
+    signed_in: SignedIn, annotator: Membership
+) -> None:
+    open_batch(annotator.project, n_hits=1, n_items=3, presentation=Batch.Presentation.ONE)
+    page = opened(signed_in(annotator.user), annotator)
+    page.keyboard.press("Control+Enter")
+    expect(page.locator("[data-missing]")).to_contain_text("One item still needs an answer.")
+    expect(page.locator("[data-missing]").get_by_role("link")).to_have_text("Item 1")
+    page.keyboard.press("4")
+    page.keyboard.press("z")
+    expect(page.locator("[data-count]")).to_have_text("0")
+    for digit in "54":
+        page.keyboard.press(digit)
+        with page.expect_navigation():
+            page.keyboard.press("Control+Enter")
+        wait_for_keys(page)
+        expect(page.get_by_role("button", name="Undo")).to_be_hidden()
+    page.keyboard.press("x")
+    page.keyboard.type("The passage does not say")
+    page.keyboard.press("Enter")
+    page.keyboard.press("Control+Enter")
+    page.wait_for_url("**/desk/")
+    assert sorted(Judgment.objects.values_list("value", flat=True), key=str) == [4, 5, None]
+    assert Remark.objects.get().cannot_judge_reason == "The passage does not say"
+
+
+def test_what_cannot_be_judged_fills_every_criterion(signed_in: SignedIn, annotator: Membership) -> None:
+    scales(annotator.project, (1, 5), (1, 5))
+    open_batch(annotator.project, n_hits=1, n_items=2)
+    page = opened(signed_in(annotator.user), annotator)
+    page.keyboard.press("3")
+    page.keyboard.press("x")
+    page.keyboard.type("No sense")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("group", name="Criterion 0, answer 2")).to_be_focused()
+    for digit in "12":
+        page.keyboard.press(digit)
+    page.keyboard.press("Control+Enter")
+    page.wait_for_url("**/desk/")
+    assert sorted(Judgment.objects.values_list("value", flat=True), key=str) == [1, 2, None, None]

@@ -1,0 +1,289 @@
+"""The keys of the rating page: digits, number pad, clearing, taking back, and where the page goes next."""
+
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from annotate.models import Draft, Judgment
+from measures.rubric import CriterionSpec, Level, Scale, ScaleKind
+from projects.models import Membership, Project
+from projects.rubrics import create_rubric
+from tests.annotate.work import open_batch
+from tests.browser.conftest import PHONE, SignedIn
+from tests.browser.rating import start, wait_for_keys
+from tests.ground import wait_until
+
+Ends = tuple[int, int]
+
+
+def scales(project: Project, *ends: Ends, anchors: dict[int, str] | None = None) -> None:
+    """A rubric of ordinal criteria c0, c1 … with these ends."""
+    create_rubric(
+        project,
+        name="Scales",
+        preset="custom",
+        criteria=[
+            CriterionSpec(
+                key=f"c{n}",
+                name=f"Criterion {n}",
+                statement="",
+                scale=Scale(kind=ScaleKind.ORDINAL, low=low, high=high),
+                anchors=anchors or {},
+                level=Level.ORDINAL,
+            )
+            for n, (low, high) in enumerate(ends)
+        ],
+    )
+
+
+@pytest.fixture
+def page(signed_in: SignedIn, annotator: Membership) -> Page:
+    """Five items with the default scale of five points."""
+    open_batch(annotator.project, n_hits=1, n_items=5)
+    return opened(signed_in(annotator.user), annotator)
+
+
+def opened(page: Page, annotator: Membership) -> Page:
+    page.emulate_media(reduced_motion="reduce")
+    start(page, annotator.project)
+    wait_for_keys(page)
+    return page
+
+
+def current(page: Page) -> Any:
+    return expect(page.locator(".item.is-current"))
+
+
+def checked(page: Page, place: int, key: str = "correctness") -> str | None:
+    found = page.locator(f"input[name='a{place}-{key}']:checked")
+    return found.input_value() if found.count() else None
+
+
+def drafted() -> dict[str, dict[str, Any]]:
+    answers = Draft.objects.get().answers["answers"]
+    return {place: {key: value for key, (value, _) in entries.items()} for place, entries in answers.items()}
+
+
+NUMBER_PAD = """([key, code]) => document.activeElement.dispatchEvent(
+  new KeyboardEvent("keydown", {key, code, location: 3, bubbles: true, cancelable: true}))"""
+
+
+@pytest.mark.parametrize(
+    ("key", "code", "value"),
+    [
+        ("4", "Numpad4", "4"),  # with NumLock
+        ("٤", "Numpad4", "4"),  # an Arabic layout
+        ("٤", "Digit4", "4"),
+        ("'", "Digit4", "4"),  # a French layout: digits with Shift
+        ("ArrowLeft", "Numpad4", "5"),  # without NumLock it is an arrow: from no answer to the far end
+    ],
+)
+def test_the_number_pad_and_other_layouts_rate(page: Page, key: str, code: str, value: str) -> None:
+    page.evaluate(NUMBER_PAD, [key, code])
+    assert checked(page, 0) == value
+
+
+def test_a_key_held_down_rates_once(page: Page) -> None:
+    page.keyboard.down("3")
+    for _ in range(4):
+        page.keyboard.down("3")
+    page.keyboard.up("3")
+    current(page).to_have_attribute("data-place", "1")
+    assert [checked(page, place) for place in range(5)] == ["3", None, None, None, None]
+
+
+def test_the_same_digit_clears_and_stays(page: Page) -> None:
+    page.keyboard.press("3")
+    page.keyboard.press("k")
+    page.keyboard.press("3")
+    assert checked(page, 0) is None
+    current(page).to_have_attribute("data-place", "0")
+    expect(page.locator("[data-said]")).to_have_text("Answer 1: cleared.")
+    expect(page.locator("[data-saved]")).to_have_text("Saved")
+    wait_until(lambda: drafted() == {"0": {"correctness": None}})
+
+
+@pytest.mark.parametrize("key", ["Backspace", "Delete", "Space"])
+def test_an_answer_is_cleared_by_key_on_its_point(page: Page, key: str) -> None:
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("ArrowRight")
+    assert checked(page, 0) == "2"
+    expect(page.locator("input[name='a0-correctness'][value='2']")).to_be_focused()
+    page.keyboard.press(key)
+    assert checked(page, 0) is None
+    expect(page.locator("[data-count]")).to_have_text("0")
+
+
+def test_a_press_on_the_chosen_point_clears_it_and_a_double_click_does_not(page: Page) -> None:
+    point = page.locator("#item0 .point").nth(3)
+    point.dblclick()
+    assert checked(page, 0) == "4"
+    current(page).to_have_attribute("data-place", "1")
+    page.wait_for_timeout(600)
+    point.click()
+    assert checked(page, 0) is None
+    current(page).to_have_attribute("data-place", "0")
+    expect(page.locator("[data-count]")).to_have_text("0")
+
+
+def test_after_a_change_the_next_unrated_comes_then_the_first_then_the_end(page: Page) -> None:
+    for _ in range(3):
+        page.keyboard.press("j")
+    page.keyboard.press("4")
+    current(page).to_have_attribute("data-place", "4")
+    page.keyboard.press("4")
+    current(page).to_have_attribute("data-place", "0")
+    page.keyboard.press("4")
+    current(page).to_have_attribute("data-place", "1")
+    page.keyboard.press("k")
+    page.keyboard.press("2")
+    current(page).to_have_attribute("data-place", "1")
+    page.keyboard.press("4")
+    page.keyboard.press("4")
+    expect(page.locator(".rate-end [data-submit]")).to_be_focused()
+    expect(page.locator("[data-said]")).to_have_text("Every answer is rated.")
+    page.keyboard.press("1")  # one digit too many changes nothing
+    assert [checked(page, place) for place in range(5)] == ["2", "4", "4", "4", "4"]
+
+
+def test_what_is_in_view_does_not_move_and_what_is_not_moves_no_further_than_it_must(page: Page) -> None:
+    page.keyboard.press("5")
+    before = page.evaluate("scrollY")
+    expect(page.locator("#item1")).to_be_in_viewport(ratio=1)
+    assert before < 60  # the second item was seen whole, or nearly
+    tops = []
+    for place in range(2, 5):
+        page.keyboard.press("5")
+        current(page).to_have_attribute("data-place", str(place))
+        expect(page.locator(f"#item{place}")).to_be_in_viewport(ratio=1)
+        tops.append(page.evaluate("scrollY"))
+    assert tops == sorted(tops)
+    height = page.evaluate("innerHeight")
+    bottom = page.evaluate("document.querySelector('#item4').getBoundingClientRect().bottom")
+    assert height - 40 < bottom <= height  # at the lower edge: not an inch further
+    page.keyboard.press("k")
+    assert page.evaluate("scrollY") == tops[-1]
+
+
+def test_left_and_right_choose_without_moving_on(page: Page) -> None:
+    page.keyboard.press("ArrowLeft")
+    assert checked(page, 0) == "5"
+    page.keyboard.press("ArrowLeft")
+    page.keyboard.press("ArrowLeft")
+    assert checked(page, 0) == "3"
+    page.keyboard.press("ArrowRight")
+    assert checked(page, 0) == "4"
+    current(page).to_have_attribute("data-place", "0")
+
+
+@pytest.mark.parametrize(
+    ("ends", "keys", "value"),
+    [
+        ((1, 7), ["7"], 7),
+        ((1, 10), ["0"], 10),
+        ((0, 10), ["0"], 0),
+        ((0, 10), ["9"], 9),
+        ((0, 10), ["ArrowLeft"], 10),
+        ((-3, 3), ["1"], -3),
+        ((-3, 3), ["7"], 3),
+        ((20, 24), ["2"], 21),
+        ((0, 100), ["8", "5", "Enter"], 85),
+        ((-50, 50), ["-", "4", "9", "Enter"], -49),
+    ],
+)
+def test_a_digit_means_the_value_or_the_nth_point(
+    signed_in: SignedIn, annotator: Membership, ends: Ends, keys: list[str], value: int
+) -> None:
+    scales(annotator.project, ends)
+    open_batch(annotator.project, n_hits=1, n_items=1)
+    page = opened(signed_in(annotator.user), annotator)
+    for key in keys:
+        page.keyboard.press(key)
+    page.keyboard.press("Control+Enter")
+    page.wait_for_url("**/desk/")
+    assert Judgment.objects.get().value == value
+
+
+def test_a_grid_of_criteria_works_by_keys(signed_in: SignedIn, annotator: Membership) -> None:
+    scales(annotator.project, *[(1, 5)] * 3, anchors={1: "Never", 5: "Always"})
+    open_batch(annotator.project, n_hits=1, n_items=2)
+    page = opened(signed_in(annotator.user), annotator)
+    expect(page.locator(".item--grid")).to_have_count(2)
+    page.keyboard.press("4")
+    expect(page.get_by_role("group", name="Criterion 1, answer 1")).to_be_focused()
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("ArrowLeft")
+    page.keyboard.press("ArrowUp")
+    page.keyboard.press("2")
+    expect(page.get_by_role("group", name="Criterion 0, answer 2")).to_be_focused()
+    expect(page.locator("[data-count]")).to_have_text("1")
+    for digit in "123":
+        page.keyboard.press(digit)
+    page.keyboard.press("Control+Enter")
+    page.wait_for_url("**/desk/")
+    stored = Judgment.objects.order_by("item", "criterion__key").values_list("value", flat=True)
+    assert sorted(stored, key=str) == [1, 2, 2, 3, 4, 5]
+
+
+def test_twenty_criteria_fit_a_phone_and_stay_between_the_bars(signed_in: SignedIn, annotator: Membership) -> None:
+    scales(annotator.project, *[(1, 5)] * 20)
+    open_batch(annotator.project, n_hits=1, n_items=2)
+    page = opened(signed_in(annotator.user, viewport=PHONE, has_touch=True), annotator)
+    assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
+    for n in range(1, 21):
+        page.keyboard.press("3")
+        slot = page.locator(".criterion.is-current")
+        name = f"Criterion {n % 20}, answer {1 + n // 20}"
+        expect(slot).to_have_attribute("aria-label", name)
+        seen = page.evaluate(
+            """() => {
+              const box = document.querySelector(".criterion.is-current").getBoundingClientRect();
+              const at = (y) => document.elementFromPoint(box.x + box.width / 2, y)?.closest(".criterion.is-current");
+              return Boolean(at(box.top + 3) && at(box.bottom - 3));
+            }"""
+        )
+        assert seen, name
+
+
+def test_what_was_done_is_taken_back_step_by_step(page: Page) -> None:
+    undo = page.get_by_role("button", name="Undo")
+    expect(undo).to_be_hidden()
+    page.keyboard.press("5")
+    page.keyboard.press("4")
+    page.keyboard.press("f")
+    page.keyboard.press("c")
+    page.keyboard.type("half a word")
+    page.keyboard.press("Escape")
+    page.keyboard.press("x")
+    page.keyboard.type("no sense")
+    page.keyboard.press("Escape")
+    page.keyboard.press("k")
+    page.keyboard.press("4")  # clears
+    expect(page.locator("[data-count]")).to_have_text("2")
+    page.keyboard.press("z")
+    assert checked(page, 1) == "4"
+    page.keyboard.press("Control+z")
+    expect(page.locator("[name=cannot2]")).to_have_value("")
+    undo.click()
+    expect(page.locator("[name=comment2]")).to_have_value("")
+    page.keyboard.press("z")
+    expect(page.locator("[name=flag2]")).not_to_be_checked()
+    expect(page.locator("[data-said]")).to_have_text("Undone: answer 3.")
+    page.keyboard.press("z")
+    page.keyboard.press("z")
+    expect(undo).to_be_hidden()
+    current(page).to_have_attribute("data-place", "0")
+    expect(page.locator("[data-count]")).to_have_text("0")
+    expect(page.locator("[data-saved]")).to_have_text("Saved")
+    wait_until(lambda: all(entry == {"correctness": None} for entry in drafted().values()))
+    kept = Draft.objects.get().answers
+    assert not any(value for part in ("cannot", "comments", "flags") for value, _ in kept[part].values())
+
+
+def test_in_a_text_ctrl_z_belongs_to_the_text(page: Page) -> None:
+    page.keyboard.press("5")
+    page.keyboard.press("c")
+    page.keyboard.type("word")
+    page.keyboard.press("Control+z")
+    assert checked(page, 0) == "5"
