@@ -255,7 +255,7 @@ def _empty_foot(place: int, language: str) -> SafeString:
 
 @lru_cache(maxsize=512)
 def _widget(criterion: CriterionOnPage, language: str) -> str:
-    """A criterion's buttons or slider, drawn once for each language: on a page it stands ten times, with other names."""
+    """A criterion's buttons or slider, drawn once for each language; a page has it ten times, with other names."""
     template = "annotate/_points.html" if criterion.has_buttons else "annotate/_slider.html"
     return render_to_string(template, {"criterion": criterion, "name": NAME})
 

@@ -19,8 +19,10 @@ export function startRubric({ root, url }) {
       if (!response.ok) return;
       const page = new DOMParser().parseFromString(await response.text(), "text/html");
       const guide = page.querySelector(".guide");
-      if (!guide || isThere) return;
+      if (isThere) return;
       isThere = true;
+      note.remove();
+      if (!guide) return; // nobody has written any: the scale says it all
       borrowStyles(page);
       guide.querySelectorAll("[id]").forEach((element) => element.removeAttribute("id"));
       body.replaceChildren(guide);
