@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from django.utils import timezone
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
+from annotate import instructing
 from annotate.models import Assignment, Batch, Draft, Judgment, Remark
 from projects.models import Instructions, Membership
 from tests.annotate.work import open_batch
@@ -87,9 +88,13 @@ def test_offline_says_how_many_answers_are_only_here(page: Page) -> None:
 
 def test_answers_that_come_while_one_is_being_saved_go_together(page: Page) -> None:
     sent: list[str] = []
-    held: list[Any] = []
+    held: list[Route] = []
     page.on("request", lambda request: sent.append(request.url) if request.url.endswith("/draft/") else None)
-    page.route("**/draft/", held.append, times=1)
+
+    def hold(route: Route) -> None:
+        held.append(route)
+
+    page.route("**/draft/", hold, times=1)
     for digit in "5432":
         page.keyboard.press(digit)
     wait_until(lambda: len(held) == 1)
@@ -134,7 +139,7 @@ def test_a_finger_that_stays_reads_and_does_not_rate(signed_in: SignedIn, annota
     page = opened(signed_in(annotator.user, viewport=PHONE, has_touch=True), annotator)
     wait_for_the_rest(page)
     point = page.locator("#item0 .point").nth(1)
-    assert hold(page, point) == 1
+    assert hold_down(page, point) == 1
     expect(page.locator(".hint")).to_contain_text("2 only a little of the right answer is in it")
     expect(page.locator("[data-count]")).to_have_text("0")
     page.wait_for_timeout(200)
@@ -143,7 +148,7 @@ def test_a_finger_that_stays_reads_and_does_not_rate(signed_in: SignedIn, annota
     expect(page.locator(".hint")).to_be_hidden()
 
 
-def hold(page: Page, point: Any) -> int:
+def hold_down(page: Page, point: Any) -> int:
     """Put a finger down for a second; how many lines say what a point means before it is lifted."""
     box = point.bounding_box()
     touch = {"x": box["x"] + 10, "y": box["y"] + 10}
@@ -163,6 +168,7 @@ def test_the_rubric_and_the_instructions_are_one_key_away_also_offline(
     signed_in: SignedIn, annotator: Membership, viewport: dict[str, int]
 ) -> None:
     text = Instructions.objects.create(project=annotator.project, version=2, text="Read the *whole* passage.")
+    instructing.confirm(annotator=annotator, instructions=text)
     open_batch(annotator.project, n_hits=1, instructions=text)
     page = signed_in(annotator.user, viewport=viewport)
     with page.expect_response(re.compile(r"/instructions/\?hit="), timeout=60_000):
@@ -172,6 +178,7 @@ def test_the_rubric_and_the_instructions_are_one_key_away_also_offline(
     page.context.set_offline(True)
     page.keyboard.press("r")
     expect(dialog).to_contain_text("Same meaning")
+    expect(dialog).to_contain_text("Read the whole passage.")
     page.keyboard.press("5")
     expect(page.locator("[data-count]")).to_have_text("0")
     assert [each["id"] for each in Axe().run(page).response["violations"]] == []

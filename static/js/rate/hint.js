@@ -39,7 +39,7 @@ export function startHints(root) {
   root.addEventListener("focusin", (event) => {
     const focused = pointAt(event.target);
     if (focused && event.target.matches(":focus-visible")) show(focused);
-    else hide();
+    else if (!isHeld) hide();
   });
   root.addEventListener("pointerdown", (event) => {
     hide();

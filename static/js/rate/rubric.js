@@ -45,7 +45,9 @@ export function startRubric({ root, url }) {
     });
   }
   dialog.addEventListener("keydown", (event) => {
-    if (event.key === "r" && !event.ctrlKey && !event.metaKey && !event.altKey) dialog.close();
+    if (event.key !== "r" || event.ctrlKey || event.metaKey || event.altKey) return;
+    event.preventDefault(); // or the page would open it again
+    dialog.close();
   });
   dialog.addEventListener("click", (event) => event.target === dialog && dialog.close());
   return open;

@@ -41,7 +41,7 @@ export class Sheet {
   // Show an answer that came from elsewhere: this device's store, or another tab by way of the server.
   put(part, place, value, key) {
     const field = this.fields.find((each) => each.part === part && each.place === Number(place) && each.key === key);
-    if (field) putField(field, value);
+    if (field && field.known !== value) putField(field, value); // what is being typed here is left alone
   }
 }
 
