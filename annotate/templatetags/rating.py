@@ -18,8 +18,8 @@ def rating_words() -> SafeString:
 
 
 MODULES = (
-    "words", "keep", "rate/sheet", "rate/walk", "rate/keys", "rate/drafts", "rate/saved", "rate/undo", "rate/missing",
-    "rate/clock", "rate/boxes", "rate/passage", "theme", "rate/find", "rate/look", "rate/text",
+    "words", "keep", "rate/sheet", "rate/walk", "rate/keys", "rate/drafts", "rate/saved", "rate/clock",
+    "rate/passage", "theme", "rate/find", "rate/look", "rate/text",
 )  # fmt: skip
 """What rate.js imports, directly or not: fetched together with it, not one round trip after another."""
 

@@ -133,7 +133,7 @@ def _render_revision(
         "assignment": SimpleNamespace(uuid=f"{assignment.uuid}-{key}", due_at=until, draft=None),
         "submitted_at": assignment.submitted_at,
         "of": key,
-        "own_words": {"saved": _("Kept until you send it")},
+        "own_words": {"saved": _("Kept until you send it"), "just_now": ""},
         "is_expired": False,
         "due_at_ms": milliseconds(until),
         "due_over": _("The time to change this HIT is over."),

@@ -1,14 +1,11 @@
 // The rating page: which answer is current, what is saved, and sending the HIT once.
 import { keyOf } from "./keep.js";
-import { startBoxes } from "./rate/boxes.js";
 import { ActiveTime, serverClock, startDue } from "./rate/clock.js";
 import { Drafts } from "./rate/drafts.js";
 import { startKeys } from "./rate/keys.js";
-import { Missing } from "./rate/missing.js";
 import { startPassage } from "./rate/passage.js";
 import { Saved } from "./rate/saved.js";
-import { Sheet, hasValue, isAnswered, isOut, putField, radioFor, show } from "./rate/sheet.js";
-import { Undo } from "./rate/undo.js";
+import { Sheet, Undo, hasValue, isAnswered, isOut, putField, radioFor, show } from "./rate/sheet.js";
 import { Walk } from "./rate/walk.js";
 import { say } from "./words.js";
 
@@ -37,8 +34,8 @@ const walk = new Walk({
   },
   toEnd: () => form.querySelector(".rate-end [data-submit]")?.focus(),
 });
-const missing = new Missing({ box: form.querySelector("[data-missing]"), sheet, walk });
 const saved = new Saved({ place: root.querySelector("[data-saving]"), signInUrl: data.signInUrl, announce });
+let missing = null; // the list of what is missing, once its module is there
 let isSending = false;
 let nSaid = sheet.nAnswered();
 
@@ -68,7 +65,7 @@ function showProgress() {
   root.querySelector(".rate-count progress").value = n;
   const left = root.querySelector("[data-left]");
   if (left) left.textContent = n === nItems ? say("every_rated") : say("still_to_rate", { n: nItems - n, all: nItems });
-  missing.refresh();
+  missing?.refresh();
 }
 
 // --- answering
@@ -202,10 +199,15 @@ function lock(isLocked) {
   isSending = isLocked;
 }
 
+async function showMissing() {
+  await later.catch(() => null);
+  missing?.show();
+  announce(say("missing", { n: sheet.unanswered().length }));
+}
+
 async function send() {
   if (isSending || isPreview) return;
-  const nMissing = missing.show();
-  if (nMissing) return announce(say("missing", { n: nMissing }));
+  if (sheet.unanswered().length) return showMissing();
   lock(true);
   if (!(await drafts.makeReady())) {
     lock(false);
@@ -222,7 +224,6 @@ async function send() {
 // --- starting
 
 function start() {
-  startBoxes(root);
   form.addEventListener("input", (event) => changed(event.target));
   form.addEventListener("click", pressed);
   form.addEventListener("focusin", (event) => {
@@ -263,7 +264,7 @@ function startKeysHere() {
       submit: send,
       showKeys: () => dialog.showModal(),
       showRubric: () => root.querySelector("a[data-rubric]")?.click(),
-      next: (target) => (missing.box.contains(target) ? missing.goToFirst() : walk.step(1)),
+      next: (target) => (missing?.box.contains(target) ? missing.goToFirst() : walk.step(1)),
       previous: (target) => (target?.closest?.("[data-submit]") ? walk.goTo(walk.current) : walk.step(-1)),
       comment: () => open("comment"),
       cannot: () => open("cannot"),
@@ -299,12 +300,25 @@ function startSaving() {
 
 // What one can do without for a moment comes when the page has nothing else to do.
 async function startLater() {
-  const [{ startHints }, { startRubric }] = await Promise.all([import("./rate/hint.js"), import("./rate/rubric.js")]);
+  const [{ startBoxes }, { startHints }, { Missing }, { startRubric }] = await Promise.all([
+    import("./rate/boxes.js"),
+    import("./rate/hint.js"),
+    import("./rate/missing.js"),
+    import("./rate/rubric.js"),
+  ]);
+  missing = new Missing({ box: form.querySelector("[data-missing]"), sheet, walk });
+  startBoxes(root);
   startHints(root);
   startRubric({ root, url: root.querySelector("a[data-rubric]")?.href });
 }
 
+function whenIdle() {
+  const idle = window.requestIdleCallback ?? ((act) => setTimeout(act, 200));
+  return new Promise((resolve) => {
+    if (document.readyState === "complete") idle(resolve);
+    else addEventListener("load", () => idle(resolve), { once: true });
+  });
+}
+
 start();
-const idle = window.requestIdleCallback ?? ((act) => setTimeout(act, 500));
-if (document.readyState === "complete") idle(startLater);
-else addEventListener("load", () => idle(startLater), { once: true });
+const later = whenIdle().then(startLater);

@@ -49,7 +49,7 @@ def test_from_the_history_to_a_change_and_back(signed_in: SignedIn, done: Assign
     wait_for_keys(page)
     assert serious(page) == []
     rate(page, 1, "2")
-    expect(page.locator("[data-saved]")).to_have_attribute("data-state", "saved")
+    expect(page.locator("[data-saving]")).to_have_attribute("data-state", "saved")
     assert values_of(done) == [4, 4, 4], "nothing is stored before it is sent"
     page.locator(".rate-end [data-submit]").click()
     expect(page.get_by_text("Your changes are stored.")).to_be_visible()
@@ -61,10 +61,10 @@ def test_from_the_history_to_a_change_and_back(signed_in: SignedIn, done: Assign
 def test_unsent_changes_survive_a_crash_and_a_dead_network(signed_in: SignedIn, done: Assignment) -> None:
     page = open_revision(signed_in(done.annotator.user), done)
     rate(page, 0, "1")
-    expect(page.locator("[data-saved]")).to_have_attribute("data-state", "saved")
+    expect(page.locator("[data-saving]")).to_have_attribute("data-state", "saved")
     page.context.set_offline(True)
     rate(page, 1, "2")
-    expect(page.locator("[data-saved]")).to_have_attribute("data-state", "kept")
+    expect(page.locator("[data-saving]")).to_have_attribute("data-state", "kept")
     again = page.context.new_page()
     page.close()
     page.context.set_offline(False)
@@ -84,7 +84,7 @@ def test_of_two_tabs_the_second_is_shown_both_and_its_unsent_change_goes_nowhere
     page = open_revision(signed_in(done.annotator.user), done)
     other = second_tab(page)
     rate(page, 0, "1")
-    expect(page.locator("[data-saved]")).to_have_attribute("data-state", "saved")
+    expect(page.locator("[data-saving]")).to_have_attribute("data-state", "saved")
     page.keyboard.press("Control+Enter")
     expect(page.get_by_text("Your changes are stored.")).to_be_visible()
     rate(other, 0, "2")

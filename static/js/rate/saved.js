@@ -54,7 +54,9 @@ export class Saved {
   }
 }
 
+// A page that has no word for "just now" does not say when.
 function sayAgo(seconds) {
+  if (!say("just_now")) return "";
   if (seconds < 2) return say("just_now");
   if (seconds < 10) return say("seconds_ago", { n: Math.floor(seconds) });
   if (seconds < 60) return say("seconds_ago", { n: Math.floor(seconds / 10) * 10 });

@@ -1,6 +1,8 @@
-// The form of a HIT as items and slots: a slot is one criterion of one item, in the order of the page.
+// The form of a HIT as items and slots, and what was done to it: a slot is one criterion of one item, in the order of the page.
 // Slots and remarks are fields: {part, place, key, known, read(), write(value)}; `known` is the last value that was dealt with.
 import { say } from "../words.js";
+
+const MOST_ACTS = 200;
 
 export class Sheet {
   constructor(form) {
@@ -175,4 +177,43 @@ export function radioFor(slot, digit) {
   const wanted = digit === "0" && !values.includes(0) ? 10 : Number(digit);
   const isOfDigits = values.every((value) => value >= 0 && value <= 10);
   return slot.radios[isOfDigits ? values.indexOf(wanted) : wanted - 1];
+}
+
+// What was done on this page, newest last, so that it can be taken back step by step.
+export class Undo {
+  constructor(button) {
+    this.acts = [];
+    this.button = button;
+    this.isOpen = false; // the newest act is text or a slide that goes on
+  }
+
+  // Typing and sliding in one field are one act until the field is left.
+  note(field, before, after, { goesOn }) {
+    const last = this.acts.at(-1);
+    const isSame = goesOn && this.isOpen && last?.field === field;
+    if (isSame) {
+      last.after = after;
+      if (last.before === after) this.acts.pop();
+    } else {
+      this.acts.push({ field, before, after });
+      if (this.acts.length > MOST_ACTS) this.acts.shift();
+    }
+    this.isOpen = goesOn;
+    this.show();
+  }
+
+  close() {
+    this.isOpen = false;
+  }
+
+  take() {
+    const act = this.acts.pop();
+    this.isOpen = false;
+    this.show();
+    return act;
+  }
+
+  show() {
+    if (this.button) this.button.hidden = this.acts.length === 0;
+  }
 }
