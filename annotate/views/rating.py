@@ -13,6 +13,7 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.html import escape
 from django.utils.safestring import SafeString
+from django.utils.translation import ngettext
 
 from annotate.drafts import PASSED
 from annotate.forms.rating import Sent
@@ -197,7 +198,12 @@ def form_parts(
         "is_grid": share_columns(tuple(criteria)),
         "keys": _keys_of(tuple(criteria)),
         "missing": _missing_of(groups) if errors else [],
+        "missing_said": _say_missing(len(errors)) if errors else "",
     }
+
+
+def _say_missing(n: int) -> str:
+    return ngettext("One item still needs an answer.", "{n} items still need an answer.", n).format(n=n)
 
 
 def _missing_of(groups: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
