@@ -102,9 +102,7 @@ def read_sources() -> Catalog:
         for _, message, comments, context in extract("python", io.BytesIO(source.encode()), KEYWORDS, ["Translators:"]):
             known = catalog.get(message if isinstance(message, str) else message[0], context)
             if known is not None and isinstance(known.id, tuple) and isinstance(message, tuple) and known.id != message:
-                raise ValueError(
-                    f"{where}: “{message[0]}” has another plural elsewhere; a catalogue holds one."
-                )
+                raise ValueError(f"{where}: “{message[0]}” has another plural elsewhere; a catalogue holds one.")
             catalog.add(message, None, [(where, None)], auto_comments=comments, context=context)  # type: ignore[list-item]
     return catalog
 

@@ -42,7 +42,8 @@ def is_in_pane(page: Page, words: str) -> bool:
             range.setStart(each.startContainer, each.startOffset);
             range.setEnd(each.endContainer, each.endOffset);
             const box = range.getBoundingClientRect();
-            return range.toString() === words && box.top >= frame.top && box.bottom <= frame.bottom;
+            const isSeen = box.top >= frame.top && box.bottom <= Math.min(frame.bottom, innerHeight);
+            return isSeen && range.toString() === words;
           });
         }""",
         words,
@@ -317,6 +318,8 @@ def test_on_a_phone_the_passage_comes_back_where_it_was_and_so_does_the_item(
     expect(bar).to_be_in_viewport(ratio=1)
     before = phone.locator("#item3").bounding_box()
     tap_bar(phone)
+    expect(phone.locator(".passage-text")).to_be_visible()
+    opened = phone.locator("#item3").bounding_box()
     phone.evaluate(f"{TOP} = 1800")
     phone.wait_for_timeout(300)
     read = first_seen(phone)
@@ -324,7 +327,9 @@ def test_on_a_phone_the_passage_comes_back_where_it_was_and_so_does_the_item(
     expect(phone.locator(".passage-text")).to_be_hidden()
     after = phone.locator("#item3").bounding_box()
     assert before is not None
+    assert opened is not None
     assert after is not None
+    assert opened["y"] == pytest.approx(before["y"], abs=2)
     assert after["y"] == pytest.approx(before["y"], abs=2)
     tap_bar(phone)
     assert first_seen(phone) == read

@@ -124,9 +124,14 @@ class Passage {
 
   reveal(place) {
     const box = boxOf(place);
-    const frame = this.body.getBoundingClientRect();
-    if (box.top >= frame.top && box.bottom <= frame.bottom) return;
-    this.body.scrollTop += box.top - frame.top - frame.height / 3;
+    const { top, bottom } = this.frame();
+    if (box.top < top || box.bottom > bottom) this.body.scrollTop += box.top - top - (bottom - top) / 3;
+  }
+
+  // What is in view of the pane: where the page is at its top, the pane reaches below the screen.
+  frame() {
+    const { top, bottom } = this.body.getBoundingClientRect();
+    return { top, bottom: Math.min(bottom, innerHeight) };
   }
 
   // --- the marked words of the current question
@@ -158,8 +163,8 @@ class Passage {
 
   isInView(place) {
     const box = boxOf(place);
-    const frame = this.body.getBoundingClientRect();
-    return box.bottom > frame.top && box.top < frame.bottom;
+    const { top, bottom } = this.frame();
+    return box.bottom > top && box.top < bottom;
   }
 
   startSpans() {
