@@ -47,7 +47,7 @@ def visitors(route: Route) -> list[str]:
     assert route.policy is not None
     if route.policy.name == "public":
         return ["nobody", "owner"] if route.name == "projects:join" else ["nobody"]
-    if route.policy.right is Right.WORK:
+    if route.policy.right is Right.WORK or route.name == "annotate:history-show":  # one's own HITs alone
         return ["annotator"]
     if route.policy.name == "creates projects":
         return ["owner"]
