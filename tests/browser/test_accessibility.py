@@ -1,0 +1,129 @@
+"""What people with little sight, no mouse or large fingers need of every page that annotators come to."""
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from projects.models import Membership, User
+from tests.annotate.work import open_batch
+from tests.browser.conftest import PHONE, SignedIn
+from tests.browser.nasty import World, make_world
+from tests.browser.rating import start, wait_for_keys
+from tests.conftest import Site
+from tests.pages import addresses
+
+NARROW = {"width": 320, "height": 640}
+ZOOMED = {"width": 1280, "height": 800}
+MOST_STOPS = 400
+
+BROAD = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
+
+SMALL = """([selector, least]) => {
+  const isShown = (e) => e.checkVisibility({ opacityProperty: true, visibilityProperty: true });
+  const boxOf = (e) => (e.closest("label") ?? e).getBoundingClientRect();
+  return [...document.querySelectorAll(selector)].filter(isShown).map((e) => [e, boxOf(e)])
+    .filter(([e, box]) => box.width > 0 && Math.min(box.width, box.height) < least)
+    .map(([e, box]) => `${Math.round(box.width)}×${Math.round(box.height)} ${e.outerHTML.slice(0, 120)}`);
+}"""
+"""JavaScript: the controls that a selector finds and that are smaller than they may be, each with its size."""
+
+FOCUS = """() => {
+  const e = document.activeElement;
+  if (!e || e === document.body) return null;
+  const around = [e, e.parentElement, e.closest("fieldset, label, .item")].filter(Boolean);
+  const look = () => around.map((each) => {
+    const style = getComputedStyle(each);
+    return [style.outline, style.boxShadow, style.borderColor, style.backgroundColor].join();
+  }).join();
+  const withFocus = look();
+  e.blur();
+  const drawn = look() !== withFocus;
+  e.focus({ focusVisible: true, preventScroll: true });
+  const box = e.getBoundingClientRect();
+  const x = box.left + box.width / 2;
+  const y = (Math.max(box.top, 0) + Math.min(box.bottom, innerHeight)) / 2;
+  const top = document.elementFromPoint(x, y);
+  const isInSight = Boolean(top) && (e.contains(top) || top.contains(e) || e.closest("label")?.contains(top));
+  return { html: e.outerHTML.slice(0, 120), drawn, isInSight };
+}"""
+"""JavaScript: what has the focus, whether that is drawn, and whether nothing lies over it."""
+
+
+@pytest.fixture
+def world(live_site: Site) -> World:
+    return make_world()
+
+
+def annotators_pages(world: World) -> list[tuple[User | None, str]]:
+    people: dict[str, User | None] = {"nobody": None, "annotator": world.annotator}
+    return [
+        (people[address.who], address.path)
+        for address in addresses(world.samples, owner=world.owner, annotator=world.annotator)
+        if address.who in people
+    ]
+
+
+def test_nothing_needs_scrolling_sideways_on_320_pixels_nor_with_text_twice_as_large(
+    signed_in: SignedIn, world: World
+) -> None:
+    wrong = []
+    todo = annotators_pages(world)
+    assert len(todo) >= 20
+    for name, viewport in (("320 pixels", NARROW), ("200 %", ZOOMED)):
+        pages = {user: signed_in(user, viewport=viewport) for user in {user for user, _ in todo}}
+        for user, path in todo:
+            page = pages[user]
+            page.goto(path)
+            if viewport is ZOOMED:
+                page.evaluate("document.documentElement.style.fontSize = '200%'")
+            if (broad := page.evaluate(BROAD)) > 0:
+                wrong.append(f"{path} at {name}: {broad} pixels too broad")
+    assert not wrong, "\n".join(wrong)
+
+
+def test_controls_fit_a_finger_on_a_phone_and_a_pointer_elsewhere(signed_in: SignedIn, world: World) -> None:
+    todo = annotators_pages(world)
+    wrong = []
+    for viewport, touch, selector, least in (
+        (PHONE, True, "button, summary, select, .button, .point, input:not([type=hidden]), textarea", 44),
+        (ZOOMED, False, "button, summary, select, .button, input:not([type=hidden]), textarea, nav a", 24),
+    ):
+        pages = {user: signed_in(user, viewport=viewport, has_touch=touch) for user in {user for user, _ in todo}}
+        for user, path in todo:
+            pages[user].goto(path)
+            wrong += [f"{path}: {each}" for each in pages[user].evaluate(SMALL, [selector, least])]
+    assert not wrong, "\n".join(wrong)
+
+
+@pytest.mark.parametrize("size", [ZOOMED, PHONE], ids=["wide", "phone"])
+def test_the_focus_is_seen_wherever_it_goes_on_the_rating_page(
+    signed_in: SignedIn, annotator: Membership, size: dict[str, int]
+) -> None:
+    open_batch(annotator.project, n_hits=1, n_items=10)
+    page = signed_in(annotator.user, viewport=size)
+    start(page, annotator.project)
+    wait_for_keys(page)
+    page.evaluate("document.activeElement.blur()")
+    seen = stops(page)
+    assert len(seen) > 40
+    assert [stop["html"] for stop in seen if not stop["drawn"]] == []
+    assert [stop["html"] for stop in seen if not stop["isInSight"]] == []
+
+
+def stops(page: Page) -> list[dict[str, str | bool]]:
+    """Every stop of the tab key from the top of the page to its end, which it must reach."""
+    found: list[dict[str, str | bool]] = []
+    for _ in range(MOST_STOPS):
+        page.keyboard.press("Tab")
+        stop = page.evaluate(FOCUS)
+        if stop is None:
+            return found
+        found.append(stop)
+    raise AssertionError("The tab key goes round and round.")
+
+
+def test_the_statement_can_be_reached_from_every_kind_of_page(signed_in: SignedIn, annotator: Membership) -> None:
+    for user, path in ((None, "/sign-in/"), (annotator.user, "/desk/")):
+        page = signed_in(user)
+        page.goto(path)
+        page.locator("footer").get_by_role("link", name="Accessibility").click()
+        expect(page.get_by_role("heading", name="Accessibility", exact=True)).to_be_visible()
