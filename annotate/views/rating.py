@@ -13,7 +13,7 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.html import escape
 from django.utils.safestring import SafeString
-from django.utils.translation import ngettext
+from django.utils.translation import gettext, ngettext
 
 from annotate.drafts import PASSED
 from annotate.forms.rating import Sent
@@ -212,7 +212,7 @@ def _missing_of(groups: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     for item in (item for group in groups for item in group["items"] if item["error"]):
         wrong = [
             (name, criterion.name, "" if value == "" else why_wrong(criterion.scale, value))
-            for criterion, name, value, _ in item["answers"]
+            for criterion, name, value, *_rest in item["answers"]
         ]
         missing = [entry for entry in wrong if entry[2] is not None]
         is_whole = len(missing) == len(wrong)
@@ -221,7 +221,7 @@ def _missing_of(groups: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     return lines
 
 
-def _answer(place: int, criterion: CriterionOnPage, value: Any) -> tuple[CriterionOnPage, str, Any, SafeString]:
+def _answer(place: int, criterion: CriterionOnPage, value: Any) -> tuple[CriterionOnPage, str, Any, SafeString, str]:
     """A criterion with the name of its field, the answer so far, and what is pressed or slid."""
     name = f"a{place}-{criterion.key}"
     widget = _widget(criterion, spoken()).replace(NAME, name)
@@ -230,7 +230,13 @@ def _answer(place: int, criterion: CriterionOnPage, value: Any) -> tuple[Criteri
         widget = widget.replace('value=""', f'value="{shown}"', 1)
     elif value in criterion.scale.points:
         widget = widget.replace(f'value="{value}"', f'value="{value}" checked', 1)
-    return criterion, name, value, SafeString(widget)
+    label = _answer_words(spoken()).format(criterion=criterion.name, number=place + 1)
+    return criterion, name, value, SafeString(widget), label
+
+
+@lru_cache(maxsize=16)
+def _answer_words(language: str) -> str:
+    return gettext("{criterion}, answer {number}")
 
 
 @lru_cache(maxsize=512)
