@@ -1,6 +1,7 @@
 """Revising a submitted HIT: every version is kept, results read the newest, checks the first; nothing else changes."""
 
 from datetime import timedelta
+from unittest.mock import patch
 from uuid import UUID
 
 import pytest
@@ -9,9 +10,12 @@ from django.utils import timezone
 from annotate import checking, drafts, judging, revising, steering, verifying
 from annotate.acting import deciding
 from annotate.acting.submitted import WorkFilter
+from annotate.checking.figuring import Comparison, figures_of
+from annotate.checking.work import fetch_efforts, fetch_scores, fetch_texts, yardstick_of
 from annotate.controls.plans import ControlPlan
 from annotate.forms.rating import Sent
 from annotate.models import Assignment, Batch, Draft, Item, Judgment, JudgmentRevision, Remark, RemarkRevision
+from measures.quality.findings import Thresholds
 from projects.errors import Refused
 from projects.models import LogEntry, Membership, Project
 from tests.annotate.work import answered, fetch, open_batch
@@ -284,6 +288,31 @@ def test_figures_are_computed_anew_after_a_revision(project: Project, annotator:
     revise(annotator, done, changed(1, 1, 1))
     assert checking.waiting() == [project]
     assert checking.refresh(project=project).n_annotators == 1
+
+
+def test_a_degraded_answer_is_held_against_what_was_said_of_its_source_at_first(
+    project: Project, annotator: Membership, batch: Batch, done: UUID
+) -> None:
+    source = Item.objects.get(pk=fetch(done).layout[0])
+    control = fetch(claim(annotator))
+    Item.objects.filter(pk=control.layout[0]).update(control=Item.Control.DEGRADED, made_from=source)
+    judging.submit(annotator=annotator, assignment_uuid=control.uuid, sent=answered())
+    before = degraded_of(project, annotator)
+    revise(annotator, done, changed(5, 4, 4))
+    assert values(done)[0] == 5
+    assert degraded_of(project, annotator) == before == [(4, 4)]
+
+
+def degraded_of(project: Project, annotator: Membership) -> list[tuple[float, float]]:
+    """What was said of each degraded answer and of its source, as the test of them is given it."""
+    yardstick = yardstick_of(project)
+    assert yardstick is not None
+    comparison, efforts = Comparison(fetch_scores(yardstick), yardstick), fetch_efforts([annotator], yardstick)
+    texts = fetch_texts(sorted(comparison.candidates_of(efforts)))
+    with patch("annotate.checking.figuring.degraded_test") as tested:
+        figures_of(annotator.pk, comparison, efforts[annotator.pk], texts, Thresholds())
+    again, first = tested.call_args.args
+    return list(zip(again.tolist(), first.tolist(), strict=True))
 
 
 def test_a_clock_that_was_set_back_keeps_the_versions_in_order(annotator: Membership, done: UUID) -> None:

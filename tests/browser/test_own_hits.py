@@ -49,7 +49,7 @@ def test_from_the_history_to_a_change_and_back(signed_in: SignedIn, done: Assign
     wait_for_keys(page)
     assert serious(page) == []
     rate(page, 1, "2")
-    expect(page.locator("[data-saving]")).to_have_attribute("data-state", "saved")
+    expect(page.locator("[data-saved]")).to_have_text("Kept until you send it")
     assert values_of(done) == [4, 4, 4], "nothing is stored before it is sent"
     page.locator(".rate-end [data-submit]").click()
     expect(page.get_by_text("Your changes are stored.")).to_be_visible()
