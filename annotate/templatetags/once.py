@@ -1,0 +1,21 @@
+"""Parts of the rating page that say the same on every page, drawn once for each language."""
+
+from functools import lru_cache
+
+from django import template
+from django.template.loader import render_to_string
+from django.utils.safestring import SafeString
+from django.utils.translation import get_language
+
+register = template.Library()
+
+
+@register.simple_tag
+def once(name: str) -> SafeString:
+    """A template that needs no context, as it was first drawn in this language."""
+    return _drawn(name, get_language())
+
+
+@lru_cache(maxsize=64)
+def _drawn(name: str, language: str | None) -> SafeString:
+    return render_to_string(name)
