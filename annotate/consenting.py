@@ -172,6 +172,8 @@ def _tell_managers(annotator: Membership, n_out: int | None) -> None:
     text = f"{annotator.pseudonym} has withdrawn the consent and stops working here."
     if n_out is None:
         text += " What they gave may still be used."
+    elif not n_out:
+        text += " They had handed in nothing that could be taken out."
     else:
         text += (
             f" They took {n_out:,} submitted HIT{'' if n_out == 1 else 's'} out: none of it counts any more, "

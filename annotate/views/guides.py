@@ -20,7 +20,7 @@ from projects import differences, markdown
 from projects.access import ProjectRequest, Right, requires, why_refused
 from projects.errors import Refused
 from projects.examples import Example
-from projects.models import Instructions, Project
+from projects.models import Instructions, Membership, Project
 from projects.revising import current_consent
 
 ONWARD = ("work", "test")
@@ -58,7 +58,7 @@ def consent_withdraw(request: ProjectRequest, project: Project) -> HttpResponse:
         except Refused as refusal:
             messages.error(request, refusal.message)
         else:
-            messages.success(request, _said(done, form.takes_out))
+            messages.success(request, _said(request.membership, done, form.takes_out))
         return redirect("annotate:project-desk", project.slug)
     context = {
         "form": form,
@@ -147,7 +147,9 @@ def _onward(request: ProjectRequest) -> str:
     return asked if asked in ONWARD else ""
 
 
-def _said(done: consenting.Withdrawal, takes_out: bool) -> str:
+def _said(annotator: Membership, done: consenting.Withdrawal, takes_out: bool) -> str:
+    if not done.n_hits:
+        return consenting.why_withdrawn(annotator)
     if not takes_out:
         return _("You have withdrawn your consent. What you gave stays under your pseudonym. Thank you for it.")
     return ngettext(

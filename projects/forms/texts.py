@@ -117,6 +117,10 @@ else:
 
 
 class BaseExampleFormSet(Examples):
+    def add_fields(self, form: ExampleForm, index: int | None) -> None:
+        super().add_fields(form, index)
+        form.fields["DELETE"].label = "Remove this example"
+
     def kept(self) -> list[Example]:
         """The valid examples, without those removed and those added but left empty."""
         return [form.example() for form in self.forms if form.cleaned_data and form not in self.deleted_forms]
