@@ -1,0 +1,74 @@
+"""The newcomer's hour: from the invitation link over consent, instructions and practice to a HIT, and out again."""
+
+import re
+from typing import Any
+
+import pytest
+from playwright.sync_api import expect
+
+from annotate import verifying
+from annotate.models import Assignment, Judgment
+from projects import inviting
+from projects.models import ConsentAcceptance, InstructionsReading, Membership, Project
+from tests.annotate.qualification.making import make_test
+from tests.browser.conftest import PHONE, WIDE, SignedIn
+from tests.browser.watching import Watch
+from tests.factories import make_batch, make_consent, make_corpus
+
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.xdist_group("browser")]
+PASSWORD = "a long way over the bridge"
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"viewport": WIDE}, {"viewport": PHONE, "has_touch": True}, {"viewport": WIDE, "java_script_enabled": False}],
+    ids=["wide", "phone", "without JavaScript"],
+)
+def test_from_the_link_to_the_first_hit_and_out_again(
+    signed_in: SignedIn, project: Project, manager: Membership, watch: Watch, options: dict[str, Any]
+) -> None:
+    make_consent(project, "# Taking part\n\nYou may stop *at any time*.")
+    make_test(project, n_practice=2, n_passages=1, is_open=False)
+    make_corpus(project, n_passages=2, n_candidates=2)
+    make_batch(project)
+    _, token = inviting.create_invitation(actor=manager, role=Membership.Role.ANNOTATOR)
+
+    page = watch.over(signed_in(None, **options))
+    page.goto(f"/join/{token}/")
+    page.get_by_label("Username").fill("nadia")
+    page.get_by_label("Password", exact=True).fill(PASSWORD)
+    page.get_by_label("The same again").fill(PASSWORD)
+    page.get_by_role("button", name="Sign up and join").click()
+
+    expect(page.get_by_role("heading", name="Before you take part")).to_be_visible()
+    page.get_by_role("button", name="I agree").click()
+    expect(page.get_by_role("heading", name="Read this before you rate")).to_be_visible()
+    page.get_by_role("button", name="I have read this").click()
+    expect(page.get_by_role("heading", name="Your desk")).to_be_visible()
+
+    page.get_by_role("button", name="Practise on 2 answers").click()
+    page.wait_for_url(re.compile("/qualification/attempts/"))
+    for place in range(2):
+        page.locator(f'input[name="a{place}-correctness"][value="4"]').check(force=True)
+    page.get_by_role("button", name="See the answers").last.click()
+    expect(page.get_by_role("heading", name="Practice")).to_be_visible()
+    page.get_by_role("link", name="Go to your desk").click()
+    page.get_by_role("button", name="Start rating").click()
+    page.wait_for_url(re.compile("/work/"))
+    for place in range(2):
+        page.locator(f'input[name="a{place}-correctness"][value="3"]').check(force=True)
+    page.locator("[data-submit]").last.click()
+    page.wait_for_url(lambda url: Assignment.objects.filter(state="submitted").exists() and "/work/" in url)
+
+    page.goto("/p/bridges/desk/")
+    page.get_by_role("link", name="Your consent").click()
+    page.get_by_role("link", name="Withdraw my consent…").click()
+    page.get_by_label("Stop, and take my judgments out").check()
+    page.get_by_label("Yes, I withdraw my consent").check()
+    page.get_by_role("button", name="Withdraw my consent").click()
+    expect(page.locator(".desk-why")).to_contain_text("You have withdrawn your consent")
+
+    assert set(Judgment.objects.values_list("not_counted_reason", flat=True)) == {"consent withdrawn"}
+    assert ConsentAcceptance.objects.get().is_taken_out
+    assert InstructionsReading.objects.filter(membership__user__username="nadia").count() == 1
+    assert verifying.verify() == []
