@@ -26,7 +26,8 @@ class Annotating:
     sessions: list[str]
 
     def context(self, session: str, **options: Any) -> BrowserContext:
-        context = self.browser.new_context(base_url=self.url, **options)
+        context = self.browser.new_context(base_url=self.url, bypass_csp=True, **options)
+        context.set_default_timeout(120_000)
         context.add_cookies([{"name": "session", "value": session, "url": self.url, "httpOnly": True}])
         return context
 

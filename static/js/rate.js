@@ -184,7 +184,7 @@ function goOnSoon(slot) {
     const next = hasValue(slot) && walk.current === slot && sheet.nextOpen(slot);
     if (!next) return;
     walk.makeCurrent(next);
-    walk.reveal(next);
+    if (!walk.isSeen(next)) walk.reveal(next); // what somebody may be aiming at stays where it is
   }, 300);
 }
 

@@ -51,6 +51,13 @@ export class Walk {
     scrollTo({ top: scrollY + by, behavior: isStill() ? "instant" : "smooth" });
   }
 
+  // Whether its buttons can be pressed without moving the page.
+  isSeen(slot) {
+    const view = this.view(slot);
+    const box = slot.element.getBoundingClientRect();
+    return box.top >= view.top && box.bottom <= view.bottom;
+  }
+
   // What is seen of the page once it has scrolled: between the bars at the top and at the bottom.
   view(slot) {
     let top = this.bars.top.offsetHeight;
