@@ -1,7 +1,7 @@
 """Batching: candidates chosen, the plan said, the batch made and cut into HITs."""
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from itertools import groupby
 from random import Random
 
@@ -10,45 +10,17 @@ from django.db.models import BooleanField, ExpressionWrapper, Max, Q
 
 from annotate import places, trials
 from annotate.choosing import Row, Selection, candidates_of, choose
-from annotate.controls.plans import ControlPlan, check_plan
+from annotate.controls.plans import ControlPlan
 from annotate.costs import Cost, cost_of, seconds_per_item
 from annotate.cutting import cut_passage
 from annotate.models import Batch, BatchAnnotator, Item
-from annotate.models.plan import OverlapPlan
 from annotate.places import NewHit
+from annotate.terms import Terms, check_terms, filled_in
 from projects import log
 from projects.errors import Refused
 from projects.models import Membership, Project
 from projects.revising import current_consent, current_instructions
 from projects.rubrics import current_rubric
-
-MAX_JUDGMENTS = 1_000
-
-
-@dataclass(frozen=True, kw_only=True)
-class Terms:
-    """How a batch is worked on. None takes the project's setting; with annotators named, judgments is their number."""
-
-    name: str = ""
-    kind: Batch.Kind = Batch.Kind.FULL
-    judgments: int | None = None
-    hit_size: int | None = None
-    cents_per_hit: int | None = None
-    cents_per_item: int | None = None
-    fee_share: float | None = None
-    time_limit_minutes: int | None = None
-    order: Batch.Order = Batch.Order.BREADTH
-    priority: int = 0
-    max_hits_per_annotator: int | None = None
-    max_hits_per_day: int | None = None
-    max_share: float | None = None
-    annotators: tuple[Membership, ...] = ()
-    requires_qualification: bool = True
-    trial: Batch | None = None
-    use_of_trial: str = ""
-    plan: OverlapPlan | None = None
-    presentation: Batch.Presentation = Batch.Presentation.PAGE
-    controls: ControlPlan = field(default_factory=ControlPlan)
 
 
 @dataclass(frozen=True)
@@ -75,9 +47,9 @@ def plan(*, project: Project, selection: Selection, terms: Terms) -> Plan:
     """Say what a batch would hold, take and cost. Raises Refused where it could not be made."""
     terms = check_terms(project, terms)
     rows = _choose(project, selection, terms)
-    hits = list(cut(rows, _asserted(terms.hit_size) - terms.controls.room))
+    hits = list(cut(rows, filled_in(terms.hit_size) - terms.controls.room))
     rubric = current_rubric(project)
-    judgments = _asserted(terms.judgments)
+    judgments = filled_in(terms.judgments)
     taken = [row.candidate for row in rows]
     n_assignments = sum(judgments - hit[0].n_had for hit in hits)
     n_judgments = sum(judgments - row.n_had for row in rows)
@@ -98,8 +70,8 @@ def plan(*, project: Project, selection: Selection, terms: Terms) -> Plan:
         cost=cost_of(
             n_assignments=n_assignments,
             n_items=n_judgments,
-            cents_per_hit=_asserted(terms.cents_per_hit),
-            cents_per_item=_asserted(terms.cents_per_item),
+            cents_per_hit=filled_in(terms.cents_per_hit),
+            cents_per_item=filled_in(terms.cents_per_item),
             fee_share=terms.fee_share or 0.0,
             seconds_per_item=seconds_per_item(project),
         ),
@@ -133,8 +105,8 @@ def create_batch(
         number=number,
         name=terms.name.strip() or f"Batch {number}",
         kind=terms.kind,
-        judgments=_asserted(terms.judgments),
-        hit_size=_asserted(terms.hit_size),
+        judgments=filled_in(terms.judgments),
+        hit_size=filled_in(terms.hit_size),
         presentation=terms.presentation,
         control_plan=terms.controls.as_json(),
         order=terms.order,
@@ -142,10 +114,10 @@ def create_batch(
         max_hits_per_annotator=terms.max_hits_per_annotator,
         max_hits_per_day=terms.max_hits_per_day,
         max_share=terms.max_share,
-        cents_per_hit=_asserted(terms.cents_per_hit),
-        cents_per_item=_asserted(terms.cents_per_item),
+        cents_per_hit=filled_in(terms.cents_per_hit),
+        cents_per_item=filled_in(terms.cents_per_item),
         fee_share=terms.fee_share or 0.0,
-        time_limit_minutes=_asserted(terms.time_limit_minutes),
+        time_limit_minutes=filled_in(terms.time_limit_minutes),
         rubric=rubric,
         instructions=current_instructions(project),
         consent=current_consent(project),
@@ -167,31 +139,6 @@ def create_batch(
 def next_number(project: Project) -> int:
     """The number of the project's next batch; the caller has locked the project."""
     return (project.batches.aggregate(newest=Max("number"))["newest"] or 0) + 1
-
-
-def check_terms(project: Project, terms: Terms) -> Terms:
-    """The terms with the project's settings filled in. Raises Refused for those that cannot be."""
-    judgments = terms.judgments
-    if terms.annotators:
-        judgments = _check_named(project, terms)
-    if judgments is None:
-        raise Refused("Say how many judgments each candidate is to get.")
-    filled = replace(
-        terms,
-        judgments=judgments,
-        hit_size=project.hit_size if terms.hit_size is None else terms.hit_size,
-        cents_per_hit=project.cents_per_hit if terms.cents_per_hit is None else terms.cents_per_hit,
-        cents_per_item=project.cents_per_item if terms.cents_per_item is None else terms.cents_per_item,
-        fee_share=project.fee_share if terms.fee_share is None else terms.fee_share,
-        time_limit_minutes=(
-            project.time_limit_minutes if terms.time_limit_minutes is None else terms.time_limit_minutes
-        ),
-    )
-    _check_ranges(filled)
-    trials.check_use(
-        project, kind=filled.kind, trial=filled.trial, use=filled.use_of_trial, rubric=current_rubric(project)
-    )
-    return filled
 
 
 def cut(rows: Sequence[Row], hit_size: int) -> Iterator[list[Row]]:
@@ -285,7 +232,7 @@ def _choose(project: Project, selection: Selection, terms: Terms) -> list[Row]:
         return rows
     had = trials.judgments_had(terms.trial)
     wanting = [replace(row, n_had=had.get(row.candidate, 0)) for row in rows]
-    wanting = [row for row in wanting if row.n_had < _asserted(terms.judgments)]
+    wanting = [row for row in wanting if row.n_had < filled_in(terms.judgments)]
     if not wanting:
         raise Refused("The trial has given all these candidates as many judgments: nothing is left to collect.")
     return wanting
@@ -299,51 +246,7 @@ def _n_left_out(project: Project, selection: Selection, terms: Terms) -> int:
     if terms.use_of_trial == Batch.UseOfTrial.LEAVE_OUT or terms.plan is not None:
         return in_trial
     had = trials.judgments_had(terms.trial, candidates_of(project, selection).values_list("pk", flat=True))
-    return sum(n >= _asserted(terms.judgments) for n in had.values())
-
-
-def _check_named(project: Project, terms: Terms) -> int:
-    for person in terms.annotators:
-        if person.project_id != project.pk or not person.is_annotator or not person.is_active:
-            raise Refused(f"{person.pseudonym} is not an active annotator of this project.")
-    n_named = len({person.pk for person in terms.annotators})
-    if n_named < len(terms.annotators):
-        raise Refused("An annotator is named twice.")
-    if terms.judgments is not None and terms.judgments != n_named:
-        raise Refused(
-            f"Each of the {n_named} named annotators rates everything, so a candidate gets {n_named} judgments, "
-            f"not {terms.judgments}."
-        )
-    if terms.use_of_trial == Batch.UseOfTrial.COUNT:
-        raise Refused(
-            "Each named annotator rates everything, so the trial's judgments cannot be counted. Leave its candidates "
-            "out, or collect them anew."
-        )
-    if terms.max_hits_per_annotator is not None or terms.max_share is not None:
-        raise Refused("Each named annotator rates everything, so no cap on their HITs can be set.")
-    return n_named
-
-
-def _check_ranges(terms: Terms) -> None:
-    def within(low: float, high: float) -> Callable[[float | None], bool]:
-        return lambda value: value is None or low <= value <= high
-
-    checks = [
-        (within(1, MAX_JUDGMENTS)(terms.judgments), f"A candidate gets 1 to {MAX_JUDGMENTS:,} judgments."),
-        (within(1, 100)(terms.hit_size), "A HIT holds 1 to 100 candidates."),
-        (within(0, 100_000)(terms.cents_per_hit), "A HIT pays 0 to 100,000 cents."),
-        (within(0, 100_000)(terms.cents_per_item), "An item pays 0 to 100,000 cents."),
-        (within(0, 1)(terms.fee_share), "The platform's fee is a share from 0 to 1."),
-        (within(1, 60 * 24 * 14)(terms.time_limit_minutes), "The time limit is one minute to two weeks."),
-        (within(1, 2**31 - 1)(terms.max_hits_per_annotator), "An annotator may rate at least one HIT."),
-        (within(1, 2**31 - 1)(terms.max_hits_per_day), "An annotator may rate at least one HIT a day."),
-        (within(0.000_1, 1)(terms.max_share), "The largest share of a batch is above 0 and at most 1."),
-        (within(-100, 100)(terms.priority), "The priority is a number from -100 to 100."),
-    ]
-    wrong = [sentence for is_right, sentence in checks if not is_right]
-    if wrong:
-        raise Refused(wrong[0], details=wrong[1:])
-    check_plan(terms.controls, presentation=terms.presentation, hit_size=_asserted(terms.hit_size))
+    return sum(n >= filled_in(terms.judgments) for n in had.values())
 
 
 def _n_in_batches(project: Project, candidates: list[int]) -> int:
@@ -358,9 +261,3 @@ def _n_in_batches(project: Project, candidates: list[int]) -> int:
             [candidates, project.pk],
         )
         return int(cursor.fetchone()[0])
-
-
-def _asserted(value: int | None) -> int:
-    """A term that `check_terms` has filled in."""
-    assert value is not None
-    return value

@@ -7,10 +7,11 @@ from django.db import connection, transaction
 from django.db.models.functions import Now
 
 from annotate import places, trials
-from annotate.batching import MAX_JUDGMENTS, describe
+from annotate.batching import describe
 from annotate.controls.accepting import clear_pool
 from annotate.costs import Cost, Pace, cost_of, seconds_per_item
 from annotate.models import Assignment, Batch, BatchAnnotator, Hit
+from annotate.terms import MAX_JUDGMENTS
 from projects import log, rubrics
 from projects.errors import Refused
 from projects.models import Consent, Instructions, Membership

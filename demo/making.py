@@ -15,11 +15,11 @@ from django.db.models import Sum
 from django.utils import timezone
 
 from annotate import batching, importing, steering
-from annotate.batching import Terms
 from annotate.choosing import Selection
 from annotate.models import Batch, Hit, Item, Judgment, QualificationTest
 from annotate.qualifying import designing, items
 from annotate.qualifying.items import ItemSpec
+from annotate.terms import Terms
 from demo import corpus
 from demo.annotators import BIASED, CAREFUL, HASTY, NOISY, SimulatedAnnotator, hire
 from projects import founding, inviting, log, revising

@@ -4,9 +4,9 @@ from itertools import count
 from typing import Any
 
 from annotate import batching, steering
-from annotate.batching import Terms
 from annotate.choosing import Selection
 from annotate.models import Batch, OverlapPlan
+from annotate.terms import Terms
 from measures.rubric import DEFAULT_PRESET
 from projects import rubrics
 from projects.models import (

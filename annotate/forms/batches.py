@@ -8,12 +8,12 @@ from django.core.exceptions import ValidationError
 from django.db.models import Count, Q
 
 from annotate import trials
-from annotate.batching import MAX_JUDGMENTS, Terms
 from annotate.choosing import Selection
 from annotate.forms.controls import PresentationForm
 from annotate.models import Batch, QualificationTest
 from annotate.numbers import read_numbers
 from annotate.pay.ledgers import pays_anything
+from annotate.terms import MAX_JUDGMENTS, Terms
 from projects.errors import Refused
 from projects.models import Candidate, Membership, MinimalPair, Project
 from projects.rubrics import current_rubric

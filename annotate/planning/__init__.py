@@ -9,13 +9,14 @@ from django.db.models import Max
 from django.db.models.functions import Now
 
 from annotate import places, steering, trials
-from annotate.batching import Terms, check_terms, create_batch, cut
+from annotate.batching import create_batch, cut
 from annotate.choosing import Selection
 from annotate.costs import Cost, cost_of, seconds_per_item
 from annotate.models import Batch, Hit, OverlapPlan
 from annotate.planning.overlaps import Part, Reckoning, Rule, TopUp, read_rules, reckon, write_rules
 from annotate.planning.showing import Showing, showing_of
 from annotate.planning.stands import live_hits, stands
+from annotate.terms import Terms, check_terms
 from projects import log
 from projects.errors import Refused
 from projects.models import Membership, Project

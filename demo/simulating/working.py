@@ -14,12 +14,12 @@ from django.utils import timezone
 from annotate import batching, checking, importing, steering
 from annotate.acting import standing
 from annotate.acting.standing import Exclusion
-from annotate.batching import Terms
 from annotate.choosing import Selection
 from annotate.controls.accepting import accept
 from annotate.controls.making import make_pool
 from annotate.frames import Scope, criteria_in_use, fetch_ratings
 from annotate.models import Assignment, Batch, Finding, Hit, Item
+from annotate.terms import Terms
 from demo.annotators import SimulatedAnnotator, Worth, hire
 from demo.simulating.arrangements import HIT_SIZE, MOMENTS, Arrangement
 from demo.simulating.ground import throw_away_tables

@@ -5,9 +5,10 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from annotate import judging, serving, steering
-from annotate.batching import Terms, create_batch
+from annotate.batching import create_batch
 from annotate.forms.rating import Sent
 from annotate.models import Assignment, Batch, Draft, Hit, Remark
+from annotate.terms import Terms
 from projects.models import LogEntry, Membership, Project, User
 from tests.factories import make_corpus, make_membership, make_project
 from tests.people import SignIn

@@ -6,8 +6,9 @@ import uuid
 import pytest
 
 from annotate import judging, serving, steering, verifying
-from annotate.batching import Terms, create_batch
+from annotate.batching import create_batch
 from annotate.models import Assignment, Batch, Hit
+from annotate.terms import Terms
 from projects.errors import Refused
 from projects.models import LogEntry, Membership, Project
 from tests.annotate.work import answered, assert_equation

@@ -9,9 +9,10 @@ from django.db import transaction
 from django.utils import timezone
 
 from annotate import judging, places, serving, steering
-from annotate.batching import Terms, create_batch
+from annotate.batching import create_batch
 from annotate.models import Assignment, Batch, BatchAnnotator, Hit, Item
 from annotate.progress import progress_of, speed_of, stuck_places
+from annotate.terms import Terms
 from projects.errors import Refused
 from projects.models import Candidate, Instructions, LogEntry, Membership, Project
 from tests.annotate.work import answered, assert_equation

@@ -4,10 +4,11 @@ import pytest
 from django.urls import reverse
 
 from annotate import judging, serving, steering
-from annotate.batching import Terms, create_batch
+from annotate.batching import create_batch
 from annotate.models import Batch
 from annotate.progress import stuck_places
 from annotate.qualifying import granting
+from annotate.terms import Terms
 from projects.models import LogEntry, Membership, Project
 from tests.annotate.qualification import making
 from tests.annotate.work import answered

@@ -9,9 +9,10 @@ from django.core.management import call_command
 from django.urls import reverse
 
 from annotate import batching, judging, steering, trials
-from annotate.batching import Terms, plan
+from annotate.batching import plan
 from annotate.choosing import Selection
 from annotate.models import Assignment, Batch, Hit, Item, Judgment, QualificationTest
+from annotate.terms import Terms
 from annotate.verifying import verify
 from projects.errors import Refused
 from projects.models import LogEntry, Membership, Project

@@ -12,9 +12,10 @@ from django.db import connection
 from django.utils import timezone
 
 from annotate import judging, serving, steering, tasks, verifying
-from annotate.batching import Terms, create_batch
+from annotate.batching import create_batch
 from annotate.forms.rating import Sent
 from annotate.models import Assignment, Batch, DailyCount, Hit, Item, Judgment
+from annotate.terms import Terms
 from projects.models import Criterion, Membership, Project
 from tests.annotate.work import answered
 from tests.factories import make_corpus, make_membership, make_rubric

@@ -5,9 +5,10 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect
 
 from annotate import judging, serving, steering
-from annotate.batching import Terms, create_batch
+from annotate.batching import create_batch
 from annotate.forms.rating import Sent
 from annotate.models import Batch
+from annotate.terms import Terms
 from projects.models import Membership, Project
 from tests.browser.conftest import PHONE, WIDE, SignedIn
 from tests.factories import make_corpus, make_membership

@@ -7,9 +7,10 @@ from django.core.management.base import CommandParser
 from django.db import transaction
 
 from annotate import steering, trials
-from annotate.batching import Plan, Terms, create_batch, plan
+from annotate.batching import Plan, create_batch, plan
 from annotate.choosing import Selection, find_annotators
 from annotate.models import Batch
+from annotate.terms import Terms
 from projects.commands import ProjectCommand
 from projects.errors import Refused
 from projects.models import Project

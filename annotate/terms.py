@@ -1,0 +1,115 @@
+"""Terms: how a batch is worked on, with the project's settings filled in, and whether that can be."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+
+from annotate import trials
+from annotate.controls.plans import ControlPlan, check_plan
+from annotate.models import Batch
+from annotate.models.plan import OverlapPlan
+from projects.errors import Refused
+from projects.models import Membership, Project
+from projects.rubrics import current_rubric
+
+MAX_JUDGMENTS = 1_000
+
+
+@dataclass(frozen=True, kw_only=True)
+class Terms:
+    """How a batch is worked on. None takes the project's setting; with annotators named, judgments is their number."""
+
+    name: str = ""
+    kind: Batch.Kind = Batch.Kind.FULL
+    judgments: int | None = None
+    hit_size: int | None = None
+    cents_per_hit: int | None = None
+    cents_per_item: int | None = None
+    fee_share: float | None = None
+    time_limit_minutes: int | None = None
+    order: Batch.Order = Batch.Order.BREADTH
+    priority: int = 0
+    max_hits_per_annotator: int | None = None
+    max_hits_per_day: int | None = None
+    max_share: float | None = None
+    annotators: tuple[Membership, ...] = ()
+    requires_qualification: bool = True
+    trial: Batch | None = None
+    use_of_trial: str = ""
+    plan: OverlapPlan | None = None
+    presentation: Batch.Presentation = Batch.Presentation.PAGE
+    controls: ControlPlan = field(default_factory=ControlPlan)
+
+
+def check_terms(project: Project, terms: Terms) -> Terms:
+    """The terms with the project's settings filled in. Raises Refused for those that cannot be."""
+    judgments = terms.judgments
+    if terms.annotators:
+        judgments = _check_named(project, terms)
+    if judgments is None:
+        raise Refused("Say how many judgments each candidate is to get.")
+    filled = replace(
+        terms,
+        judgments=judgments,
+        hit_size=project.hit_size if terms.hit_size is None else terms.hit_size,
+        cents_per_hit=project.cents_per_hit if terms.cents_per_hit is None else terms.cents_per_hit,
+        cents_per_item=project.cents_per_item if terms.cents_per_item is None else terms.cents_per_item,
+        fee_share=project.fee_share if terms.fee_share is None else terms.fee_share,
+        time_limit_minutes=(
+            project.time_limit_minutes if terms.time_limit_minutes is None else terms.time_limit_minutes
+        ),
+    )
+    _check_ranges(filled)
+    trials.check_use(
+        project, kind=filled.kind, trial=filled.trial, use=filled.use_of_trial, rubric=current_rubric(project)
+    )
+    return filled
+
+
+def filled_in(value: int | None) -> int:
+    """A term that `check_terms` has filled in."""
+    assert value is not None
+    return value
+
+
+def _check_named(project: Project, terms: Terms) -> int:
+    for person in terms.annotators:
+        if person.project_id != project.pk or not person.is_annotator or not person.is_active:
+            raise Refused(f"{person.pseudonym} is not an active annotator of this project.")
+    n_named = len({person.pk for person in terms.annotators})
+    if n_named < len(terms.annotators):
+        raise Refused("An annotator is named twice.")
+    if terms.judgments is not None and terms.judgments != n_named:
+        raise Refused(
+            f"Each of the {n_named} named annotators rates everything, so a candidate gets {n_named} judgments, "
+            f"not {terms.judgments}."
+        )
+    if terms.use_of_trial == Batch.UseOfTrial.COUNT:
+        raise Refused(
+            "Each named annotator rates everything, so the trial's judgments cannot be counted. Leave its candidates "
+            "out, or collect them anew."
+        )
+    if terms.max_hits_per_annotator is not None or terms.max_share is not None:
+        raise Refused("Each named annotator rates everything, so no cap on their HITs can be set.")
+    return n_named
+
+
+def _check_ranges(terms: Terms) -> None:
+    def within(low: float, high: float) -> Callable[[float | None], bool]:
+        return lambda value: value is None or low <= value <= high
+
+    checks = [
+        (within(1, MAX_JUDGMENTS)(terms.judgments), f"A candidate gets 1 to {MAX_JUDGMENTS:,} judgments."),
+        (within(1, 100)(terms.hit_size), "A HIT holds 1 to 100 candidates."),
+        (within(0, 100_000)(terms.cents_per_hit), "A HIT pays 0 to 100,000 cents."),
+        (within(0, 100_000)(terms.cents_per_item), "An item pays 0 to 100,000 cents."),
+        (within(0, 1)(terms.fee_share), "The platform's fee is a share from 0 to 1."),
+        (within(1, 60 * 24 * 14)(terms.time_limit_minutes), "The time limit is one minute to two weeks."),
+        (within(1, 2**31 - 1)(terms.max_hits_per_annotator), "An annotator may rate at least one HIT."),
+        (within(1, 2**31 - 1)(terms.max_hits_per_day), "An annotator may rate at least one HIT a day."),
+        (within(0.000_1, 1)(terms.max_share), "The largest share of a batch is above 0 and at most 1."),
+        (within(-100, 100)(terms.priority), "The priority is a number from -100 to 100."),
+    ]
+    wrong = [sentence for is_right, sentence in checks if not is_right]
+    if wrong:
+        raise Refused(wrong[0], details=wrong[1:])
+    check_plan(terms.controls, presentation=terms.presentation, hit_size=filled_in(terms.hit_size))
