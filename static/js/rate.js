@@ -276,6 +276,7 @@ function startKeysHere() {
 }
 
 function startSaving() {
+  for (const field of sheet.touched()) drafts.note(field.part, field.place, field.read() ?? null, field.key);
   const entry = drafts.restore();
   if (entry?.seconds) time.seconds = time.seconds.map((seconds, place) => Math.max(seconds, Number(entry.seconds[place]) || 0));
   drafts.isOnServer = sheet.items.some(isAnswered);

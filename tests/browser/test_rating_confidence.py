@@ -105,6 +105,25 @@ def test_answers_that_come_while_one_is_being_saved_go_together(page: Page) -> N
     assert len(Draft.objects.get().answers["answers"]) == 4
 
 
+def test_what_is_pressed_before_the_script_has_come_is_saved_too(signed_in: SignedIn, annotator: Membership) -> None:
+    open_batch(annotator.project, n_hits=1)
+    page = signed_in(annotator.user)
+    held: list[Route] = []
+
+    def hold(route: Route) -> None:
+        held.append(route)
+
+    page.route(re.compile(r"/js/rate\.[0-9a-f]*\.?js"), hold)
+    page.goto(f"/p/{annotator.project.slug}/desk/")
+    page.get_by_role("button", name="Start rating").click(no_wait_after=True)
+    page.locator("input[name='a1-correctness'][value='4']").click()
+    wait_until(lambda: len(held) == 1)
+    assert not Draft.objects.exists()
+    held[0].continue_()
+    said_of_saving(page).to_have_text("Saved just now")
+    assert Draft.objects.get().answers["answers"]["1"]["correctness"][0] == 4
+
+
 # --- what a point means
 
 

@@ -32,6 +32,11 @@ export class Sheet {
     return this.slots.slice(at + 1).find(isOpen) ?? this.slots.find(isOpen);
   }
 
+  // What was pressed or typed before this script was there.
+  touched() {
+    return this.fields.filter((field) => (field.radios?.length ? field.radios : [field.number ?? field.control]).some(isTouched));
+  }
+
   unanswered() {
     return this.items.filter((item) => !isAnswered(item));
   }
@@ -45,6 +50,11 @@ export class Sheet {
     const field = this.fields.find((each) => each.part === part && each.place === Number(place) && each.key === key);
     if (field && field.known !== value) putField(field, value); // what is being typed here is left alone
   }
+}
+
+function isTouched(control) {
+  if (/^(radio|checkbox)$/.test(control.type)) return control.checked !== control.defaultChecked;
+  return control.value !== control.defaultValue;
 }
 
 export function putField(field, value) {
