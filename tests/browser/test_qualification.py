@@ -99,7 +99,7 @@ def test_the_preview_follows_what_is_typed(project: Project, manager: Membership
     refused: list[str] = []
     listen(page, refused)
     page.goto(f"{START}test/items/new/")
-    page.get_by_label("Question").fill("Why so late?")
+    page.get_by_role("textbox", name="Question").fill("Why so late?")
     expect(page.locator(".preview h2", has_text="Why so late?")).to_be_visible()
     page.get_by_label("Answer to rate").fill("It rained.")
     expect(page.locator(".preview .candidate", has_text="It rained.")).to_be_visible()
