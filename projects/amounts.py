@@ -10,6 +10,8 @@ from django.utils.translation import gettext, ngettext
 from projects.languages import locale, spoken
 
 CURRENCY = "USD"
+LEFT_TO_RIGHT = "\u2066{}\u2069"
+"""Holds together what would fall apart between words that are written from right to left."""
 
 
 def say_number(value: float) -> str:
@@ -24,6 +26,8 @@ def say_money(cents: int) -> str:
     """US cents as dollars: 655 as $6.55."""
     if spoken() == "en":
         return f"{'-' if cents < 0 else ''}${abs(cents) / 100:,.2f}"
+    if locale().text_direction == "rtl":
+        return LEFT_TO_RIGHT.format(format_currency(cents / 100, CURRENCY, "¤\xa0#,##0.00", locale()))
     return str(format_currency(cents / 100, CURRENCY, locale=locale()))
 
 

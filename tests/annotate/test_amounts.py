@@ -1,6 +1,9 @@
-import pytest
+from datetime import UTC, datetime
 
-from annotate.templatetags.amounts import hours
+import pytest
+from django.utils import translation
+
+from annotate.templatetags.amounts import day, hours, moment, money, near_moment, number, percent
 
 
 @pytest.mark.parametrize(
@@ -17,3 +20,44 @@ from annotate.templatetags.amounts import hours
 )
 def test_hours_are_said_as_people_say_them(value: float | None, said: str) -> None:
     assert hours(value) == said
+
+
+MOMENT = datetime(2026, 11, 2, 9, 5, tzinfo=UTC)
+SAID = {
+    "en": {
+        "number": ("12,480", "12,480.5", "–"),
+        "money": ("$6.55", "-$1,234.50", "–"),
+        "percent": ("42 %", "<1 %", "99 %"),
+        "at": ("2 Nov 2026", "2 Nov 2026, 09:05", "2 Nov, 09:05"),
+    },
+    "de": {
+        "number": ("12.480", "12.480,5", "–"),
+        "money": ("6,55\xa0$", "-1.234,50\xa0$", "–"),
+        "percent": ("42\xa0%", "<1\xa0%", "99\xa0%"),
+        "at": ("2. Nov. 2026", "2. Nov. 2026, 09:05", "2. Nov., 09:05"),
+    },
+    "ar": {
+        "number": ("12,480", "12,480.5", "–"),
+        "money": ("\u2066US$\xa06.55\u2069", "\u2066\u200e-US$\xa01,234.50\u2069", "–"),
+        "percent": ("42%", "<1%", "99%"),
+        "at": ("2 نوفمبر 2026", "2 نوفمبر 2026، 09:05", "2 نوفمبر، 09:05"),
+    },
+}
+
+
+@pytest.mark.parametrize("language", SAID)
+def test_amounts_are_written_as_the_language_does(language: str) -> None:
+    with translation.override(language):
+        said = {
+            "number": (number(12480), number(12480.5), number(None)),
+            "money": (money(655), money(-123450), money(None)),
+            "percent": (percent(0.42), percent(0.001), percent(0.999)),
+            "at": (day(MOMENT), moment(MOMENT), near_moment(MOMENT)),
+        }
+    for kind, wanted in SAID[language].items():
+        assert tuple(map(visible, said[kind])) == tuple(map(visible, wanted)), kind
+
+
+def visible(text: str) -> str:
+    """Without the marks of direction, which differ from one edition of the conventions to the next."""
+    return text.replace("\u200e", "").replace("\u200f", "")
