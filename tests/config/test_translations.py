@@ -1,0 +1,187 @@
+"""The catalogues: up to date, and complete for every sentence that an annotator may read."""
+
+import ast
+import re
+from collections import Counter
+from fnmatch import fnmatch
+from pathlib import Path
+
+import pytest
+from babel.messages import Catalog, Message
+from django.conf import settings
+from django.core.management import CommandError, call_command
+from django.utils import translation
+from django.utils.translation import gettext, ngettext
+
+from config import translating
+
+LANGUAGES = ("de", "ar")
+THE_SAME: set[str] = set()
+"""Sentences that read the same in another language. None does; a name that has to goes here."""
+
+PLACES = re.compile(r"%\(\w+\)[sd]|%%|\{\w*\}|</?[a-z]+[^>]*>")
+EXACT_FORMS = {"de": (0,), "ar": (0, 1, 2)}
+"""Forms that are said of one number alone, which may be a word in them: “one”, “both”."""
+
+WORDS = re.compile(r"[A-Za-z]{2,}")
+NAMES = {"Concord", "UTC"}
+
+
+@pytest.fixture(scope="module")
+def sources() -> Catalog:
+    return translating.read_sources()
+
+
+@pytest.fixture(scope="module", params=LANGUAGES)
+def language(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+def test_every_language_of_the_site_is_looked_at() -> None:
+    assert set(LANGUAGES) == set(translating.translated_languages()) == set(EXACT_FORMS)
+
+
+def test_the_catalogues_are_up_to_date(sources: Catalog, language: str) -> None:
+    assert translating.is_up_to_date(language, sources), "Run manage.py translations."
+
+
+def test_the_command_says_when_they_are_not(tmp_path: Path, settings: object) -> None:
+    settings.LOCALE_PATHS = [tmp_path]  # type: ignore[attr-defined]
+    with pytest.raises(CommandError, match="Out of date: de, ar"):
+        call_command("translations", check=True)
+    call_command("translations", stdout=None, verbosity=0)
+    call_command("translations", check=True)
+
+
+def test_every_sentence_for_annotators_is_translated(language: str) -> None:
+    catalog = translating.read_catalogue(language)
+    wanted = list(translating.annotators_sentences(catalog))
+    assert len(wanted) > 400
+    wrong = [f"{fault}: {message.id}" for message in wanted for fault in faults(message, language, catalog)]
+    assert not wrong, "\n".join(wrong)
+
+
+def faults(message: Message, language: str, catalog: Catalog) -> list[str]:
+    sources = [message.id] if isinstance(message.id, str) else list(message.id)
+    forms = [message.string] if isinstance(message.string, str) else list(message.string or ())
+    if message.pluralizable and len(forms) != catalog.num_plurals:
+        return ["not every form"]
+    found = ["fuzzy"] if message.fuzzy else []
+    for n, form in enumerate(forms):
+        if not form:
+            found.append("empty")
+        elif form in sources and form not in THE_SAME and WORDS.search(PLACES.sub("", form)):
+            found.append("as in English")
+        elif not keeps_places(form, sources, may_lack=message.pluralizable and n in EXACT_FORMS[language]):
+            found.append(f"other places than the source: {form}")
+    return found
+
+
+def keeps_places(form: str, sources: list[str], *, may_lack: bool) -> bool:
+    """Whether a form has the placeholders and tags of the source: those of the plural, or one less."""
+    here, wanted = Counter(PLACES.findall(form)), Counter(PLACES.findall(sources[-1]))
+    lacking, more = wanted - here, here - wanted
+    return not more and lacking.total() <= (1 if may_lack else 0)
+
+
+@pytest.mark.parametrize(
+    ("said", "fault"),
+    [
+        ("", "empty"),
+        ("{n} of {all} items", "as in English"),
+        ("{n} Elemente", "other places"),
+        ("{n} von {all} {more} Elementen", "other places"),
+        ("<b>{n}</b> von {all} Elementen", "other places"),
+        ("{n} von {all} Elementen", ""),
+    ],
+)
+def test_a_wrong_translation_is_found(said: str, fault: str) -> None:
+    found = faults(Message("{n} of {all} items", said), "de", Catalog(locale="de"))
+    assert [each.startswith(fault) for each in found] == ([True] if fault else [])
+
+
+def test_a_form_for_one_number_may_say_it_as_a_word() -> None:
+    source = ("{n} item", "{n} items")
+    arabic = ("{n} عنصر", "عنصر واحد", "عنصران", "{n} عناصر", "{n} عنصر", "{n} عنصرًا")
+    assert faults(Message(source, arabic), "ar", Catalog(locale="ar")) == []
+    assert faults(Message(source, arabic[:2]), "ar", Catalog(locale="ar")) == ["not every form"]
+    assert faults(Message(source, (*arabic[:3], "عناصر", *arabic[4:])), "ar", Catalog(locale="ar")) != []
+
+
+def test_what_is_compiled_is_what_is_said() -> None:
+    with translation.override("de"):
+        assert gettext("Sign in to Concord") == "Bei Concord anmelden"
+        assert gettext("This field is required.") != "This field is required."
+    with translation.override("ar"):
+        said = {n: ngettext("{n} minute", "{n} minutes", n).format(n=n) for n in (1, 2, 5, 30, 100)}
+    assert said == {1: "دقيقة واحدة", 2: "دقيقتان", 5: "5 دقائق", 30: "30 دقيقة", 100: "100 دقيقة"}
+
+
+def test_a_pattern_for_managers_files_names_a_file() -> None:
+    paths = [
+        str(path.relative_to(settings.BASE_DIR))
+        for folder in ("templates", *translating.APPS)
+        for path in (settings.BASE_DIR / folder).rglob("*.*")
+    ]
+    assert [
+        pattern for pattern in translating.NOT_FOR_ANNOTATORS if not any(fnmatch(path, pattern) for path in paths)
+    ] == []
+
+
+BLOCK = re.compile(
+    r"{% blocktranslate.*?{% endblocktranslate %}|{% extends .*?%}"
+    r"|{% block \w+_class %}.*?{% endblock %}|<kbd>.*?</kbd>",
+    re.DOTALL,
+)
+"""What holds no bare sentence: what is translated, names of classes and files, and what stands on keys."""
+DRAWN = re.compile(r"{#.*?#}|{%.*?%}|{{.*?}}|<svg.*?</svg>|<!doctype html>", re.DOTALL)
+SPOKEN = re.compile(r'(?:aria-label|title|placeholder|alt|data-confirm[a-z-]*)="([^"]*)"')
+GIVEN = re.compile(r"""(?:default|pager_noun|empty_\w+|whose|stat_\w+|yesno)[:=]["']([^"']*)["']""")
+
+
+def test_no_template_of_annotators_holds_a_bare_sentence() -> None:
+    bare = []
+    for path in translating.templates():
+        where = str(path.relative_to(settings.BASE_DIR))
+        if translating.is_for_annotators(where):
+            bare += [f"{where}: {said}" for said in bare_sentences(path.read_text(encoding="utf-8"))]
+    assert not bare, "\n".join(bare)
+
+
+def bare_sentences(source: str) -> list[str]:
+    """What a template says to people, outside of what is translated: text, labels, and words given to other parts."""
+    source = BLOCK.sub("", source)
+    given = GIVEN.findall(source)
+    drawn = DRAWN.sub("", source)
+    said = [*given, *SPOKEN.findall(drawn), *re.sub(r"<[^>]*>", "\n", drawn).splitlines()]
+    return [each.strip() for each in said if set(WORDS.findall(re.sub(r"&\w+;", "", each))) - NAMES]
+
+
+@pytest.mark.parametrize(
+    ("source", "bare"),
+    [
+        ('<p>{% translate "Go on" %}</p>', []),
+        ("<p>Go on</p>", ["Go on"]),
+        ("{% blocktranslate %}Go on{% endblocktranslate %} {{ name }} UTC", []),
+        ('<nav aria-label="Pages"></nav>', ["Pages"]),
+        ('{{ value|default:"nothing" }}', ["nothing"]),
+        ('{% include "_pager.html" with pager_noun="entries" %}', ["entries"]),
+        ('{% include "_pager.html" with pager_noun=_("entries") %}', []),
+    ],
+)
+def test_a_bare_sentence_is_found(source: str, bare: list[str]) -> None:
+    assert bare_sentences(source) == bare
+
+
+def test_no_sentence_stands_inside_an_f_string() -> None:
+    """Babel reads none there, so it would stay in English."""
+    hidden = [
+        f"{path.relative_to(settings.BASE_DIR)}: {ast.unparse(call)}"
+        for app in translating.APPS
+        for path in sorted((settings.BASE_DIR / app).rglob("*.py"))
+        for joined in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(joined, ast.JoinedStr)
+        for call in ast.walk(joined)
+        if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id in translating.KEYWORDS
+    ]
+    assert not hidden, "\n".join(hidden)
