@@ -60,7 +60,8 @@ def standings_of(annotators: Iterable[Membership]) -> dict[int, Standing]:
     newest = {text.project_id: text for text in versions.order_by("project_id", "-version").distinct("project_id")}
     rows: dict[int, list[ConsentAcceptance]] = {}
     if newest:
-        for row in ConsentAcceptance.objects.filter(membership__in=people).select_related("consent").order_by("pk"):
+        accepted = ConsentAcceptance.objects.filter(membership__in=people).select_related("consent")
+        for row in accepted.defer("consent__text").order_by("pk"):
             rows.setdefault(row.membership_id, []).append(row)
     return {each.pk: _standing(newest.get(each.project_id), rows.get(each.pk, [])) for each in people}
 
@@ -132,13 +133,14 @@ def withdraw(*, annotator: Membership, takes_out: bool) -> Withdrawal:
     if not agreed.exists():
         raise Refused(_("You have withdrawn your consent already, or never gave it."))
     chosen = _given(annotator) if takes_out else Assignment.objects.none()
-    expired = Assignment.objects.filter(annotator=annotator, state=State.EXPIRED).values_list("pk", flat=True)
-    expired_ids = list(expired)
-    held = leaving.hold(annotator, chosen, *expired_ids)
+    # what is open now may have expired before it is locked
+    unsent = Assignment.objects.filter(annotator=annotator, state__in=(State.OPEN, State.EXPIRED))
+    unsent_ids = list(unsent.values_list("pk", flat=True))
+    held = leaving.hold(annotator, chosen, *unsent_ids)
     plan = plan_withdrawal(annotator)
     again, kept = leaving.parted(held, chosen)
     n_withdrawn = leaving.give_up(held)
-    places.withdraw_expired(expired_ids)
+    places.withdraw_expired(unsent_ids)
     places.take_out(again, reopens=True)
     places.take_out(kept, reopens=False)
     newest = agreed.latest("consent_id").consent

@@ -90,11 +90,6 @@ class Desk:
         is_closed = self.admission is not None and bool(self.admission.why_not)
         return is_closed and self.membership.is_active and not self.consent.has_withdrawn
 
-    @property
-    def is_new(self) -> bool:
-        """Whether they have handed in nothing yet, so that practice is a help."""
-        return not self.earned.n_submitted
-
 
 def desks_of(memberships: Sequence[Membership]) -> list[Desk]:
     """The desks of memberships whose projects are fetched: as many queries however many there are."""
@@ -105,7 +100,7 @@ def desks_of(memberships: Sequence[Membership]) -> list[Desk]:
     earned = earned_by(annotators, {pk: each.sums for pk, each in today.items()})
     admissions = admissions_for(annotators)
     waiting = unread_of(memberships)
-    consents, practices = standings_of(annotators), practices_for(annotators)
+    consents, practices = standings_of(memberships), practices_for(annotators)
     changeable = changeable_of(annotators)
     desks = []
     for membership in memberships:

@@ -48,9 +48,9 @@ def guide_for(membership: Membership, *, hit: str = "", version: int | None = No
 
 
 def read_before(membership: Membership, instructions: Instructions) -> Instructions | None:
-    """The version that the reader confirmed last, other than this one: what has changed is told against it."""
-    readings = InstructionsReading.objects.filter(membership=membership).exclude(instructions=instructions)
-    reading = readings.select_related("instructions").order_by("-confirmed_at", "-pk").first()
+    """The newest of the older versions that the reader confirmed: what has changed is told against it."""
+    readings = InstructionsReading.objects.filter(membership=membership, instructions__version__lt=instructions.version)
+    reading = readings.select_related("instructions").order_by("-instructions__version").first()
     return reading.instructions if reading is not None else None
 
 

@@ -102,8 +102,10 @@ def refuse_unless_open(annotator: Membership, assignment: LockedAssignment) -> N
     refusal = why_refused(annotator, Right.WORK)
     if refusal:
         raise Gone(refusal, "suspended")
-    if assignment.state == Assignment.State.WITHDRAWN:
-        said = why_withdrawn(annotator) or _("This HIT was taken back by the project.")
+    is_over = assignment.state == Assignment.State.WITHDRAWN
+    said = why_withdrawn(annotator) if is_over or assignment.state == Assignment.State.EXPIRED else ""
+    if is_over or said:
+        said = said or _("This HIT was taken back by the project.")
         kept = _("Your draft is kept.")
         raise Gone(f"{said} {kept}", assignment.state)
 
@@ -203,6 +205,8 @@ def reopen(*, annotator: Membership, assignment_uuid: uuid.UUID) -> None:
         return
     if assignment.state != Assignment.State.EXPIRED:
         raise Gone(_("This HIT cannot be taken up again."), assignment.state)
+    if said := why_withdrawn(annotator):
+        raise Refused(said)
     if Assignment.objects.open().filter(annotator=annotator.pk).exists():
         raise Refused(_("You have another HIT open. Finish or return that one first."))
     if assignment.batch_state != Batch.State.OPEN:

@@ -24,9 +24,7 @@ from projects.prepared import prepared
 _OPEN_TO = f"""
 SELECT b.id, b.time_limit_minutes, b.order, b.max_hits_per_annotator, b.max_hits_per_day, b.max_share * b.n_hits,
        b.presentation, b.hit_size, nullif(b.control_plan, '{{}}'::jsonb)::text,
-       CASE WHEN b.consent_id IS NULL THEN
-           EXISTS (SELECT 1 FROM projects_consentacceptance c WHERE c.membership_id = %(me)s::bigint)
-       ELSE true END AND NOT EXISTS (
+       EXISTS (SELECT 1 FROM projects_consent t WHERE t.project_id = b.project_id) AND NOT EXISTS (
            SELECT 1 FROM projects_consentacceptance c WHERE c.membership_id = %(me)s::bigint
              AND c.withdrawn_at IS NULL AND (b.consent_id IS NULL OR c.consent_id >= b.consent_id)),
        (SELECT i.version FROM projects_instructions i WHERE i.id = b.instructions_id AND NOT EXISTS (
@@ -41,7 +39,7 @@ WHERE b.project_id = %(project)s::bigint AND b.state = 'open'
 ORDER BY b.priority DESC, b.number
 """
 """SQL: the batches open to an annotator. Whoever agreed to a newer text of the consent need not agree to an older one
-(their ids rise with the versions); whoever has withdrawn is asked by a batch without one, too."""
+(their ids rise with the versions); a batch that was made before there was a text asks for any."""
 
 _WORKED = """
 SELECT count(*),

@@ -46,6 +46,9 @@ class Right(Enum):
     OWN = "own"
 
 
+FOR_ANNOTATORS = (Right.MEMBER, Right.WORK)
+
+
 @dataclass(frozen=True)
 class Policy:
     """What a view declares of itself; the route walk reads it."""
@@ -58,7 +61,7 @@ class Policy:
     @property
     def is_translated(self) -> bool:
         """Whether annotators come here: their pages are given in their language."""
-        return self.name in ("public", "signed in") or self.right in (Right.MEMBER, Right.WORK)
+        return self.name in ("public", "signed in") or self.right in FOR_ANNOTATORS
 
 
 class SignedInRequest(HttpRequest):
@@ -122,8 +125,6 @@ def requires(right: Right, *, answers_json: bool = False, farewell: Farewell | N
                     raise
                 return answer
             request.project = request.membership.project
-            if policy.is_translated:
-                languages.speak(request.membership)
             return view(request, request.project, **kwargs)
 
         return _declare(wrapped, policy)
@@ -141,6 +142,8 @@ def fetch_membership(user: User, slug: str, right: Right) -> Membership:
         raise Http404("No such project.")
     membership = _MEMBER.take(values)
     membership.project, membership.user = _PROJECT.take(values), user
+    if right in FOR_ANNOTATORS:
+        languages.speak(membership)
     reason = why_refused(membership, right)
     if reason:
         raise PermissionDenied(reason)
@@ -155,6 +158,7 @@ def _say_farewell(
     membership = Membership.objects.select_related("project").filter(user=request.user, project__slug=slug).first()
     if membership is None:
         return None
+    languages.speak(membership)
     is_deleted = membership.project.deleted_at is not None
     reason = str(CLOSED) if is_deleted else why_refused(membership, right)
     return farewell(request, membership, reason, **kwargs)

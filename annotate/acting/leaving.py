@@ -32,9 +32,12 @@ def hold(annotator: Membership, chosen: QuerySet[Assignment], *further: int) -> 
 def give_up(held: Held) -> int:
     """Give the open HIT to others, and take back what was made for this annotator alone; how many that were."""
     open_one = held.open_one
-    if open_one is not None and (locked := lock_assignment(held.annotator, open_one.uuid)).state == open_one.state:
+    is_open = open_one is not None and (
+        (locked := lock_assignment(held.annotator, open_one.uuid)).state == Assignment.State.OPEN
+    )
+    if is_open:
         places.withdraw(locked)
-    return places.withdraw_reserved([held.annotator.pk]) + bool(open_one)
+    return places.withdraw_reserved([held.annotator.pk]) + is_open
 
 
 def parted(held: Held, chosen: QuerySet[Assignment]) -> tuple[list[int], list[int]]:

@@ -27,15 +27,17 @@ ONWARD = ("work", "test")
 """Where a page of these may lead on to, besides the next step of a newcomer: the next HIT, the test."""
 
 
-@requires(Right.WORK)
+@requires(Right.MEMBER)
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 def consent(request: ProjectRequest, project: Project) -> HttpResponse:
     if request.method != "POST":
         return _show_consent(request, project)
     if request.POST.get("act") != "agree":
-        messages.info(request, _("You have not agreed, so there is no new work for you here. You may at any time."))
-        return redirect("annotate:project-desk", project.slug)
+        messages.info(
+            request, _("You have not agreed. You are given no work that asks for it; you may agree at any time.")
+        )
+        return _to_desk(request, project)
     try:
         consenting.agree(annotator=request.membership, version=read_version(request.POST.get("version", "")))
     except consenting.OldVersion as refusal:
@@ -43,11 +45,11 @@ def consent(request: ProjectRequest, project: Project) -> HttpResponse:
         return _show_consent(request, project, status=HTTPStatus.CONFLICT)
     except Refused as refusal:
         messages.error(request, refusal.message)
-        return redirect("annotate:project-desk", project.slug)
+        return _to_desk(request, project)
     return _go_on(request, project, request.POST.get("next", ""))
 
 
-@requires(Right.WORK)
+@requires(Right.MEMBER)
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 def consent_withdraw(request: ProjectRequest, project: Project) -> HttpResponse:
@@ -59,7 +61,7 @@ def consent_withdraw(request: ProjectRequest, project: Project) -> HttpResponse:
             messages.error(request, refusal.message)
         else:
             messages.success(request, _said(request.membership, done, form.takes_out))
-        return redirect("annotate:project-desk", project.slug)
+        return _to_desk(request, project)
     context = {
         "form": form,
         "standing": consenting.standing_of(request.membership),
@@ -157,3 +159,10 @@ def _said(annotator: Membership, done: consenting.Withdrawal, takes_out: bool) -
         "You have withdrawn your consent. %(n)d HITs of yours are taken out and count nowhere any more.",
         done.n_hits,
     ) % {"n": done.n_hits}
+
+
+def _to_desk(request: ProjectRequest, project: Project) -> HttpResponse:
+    """The project's own desk is for those who may work; whoever is on hold has the desk of all projects."""
+    if why_refused(request.membership, Right.WORK):
+        return redirect("annotate:desk")
+    return redirect("annotate:project-desk", project.slug)

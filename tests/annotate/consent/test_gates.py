@@ -24,7 +24,7 @@ from projects.models import (
     User,
 )
 from tests.annotate.work import answered, assert_equation, open_batch
-from tests.factories import make_batch, make_consent, make_corpus, make_membership, make_project
+from tests.factories import make_batch, make_consent, make_corpus, make_instructions, make_membership, make_project
 from tests.people import SignIn
 
 pytestmark = pytest.mark.django_db
@@ -129,6 +129,28 @@ def test_a_batch_pins_the_newest_text(project: Project) -> None:
     newest = make_consent(project)
     make_corpus(project)
     assert make_batch(project).consent == newest
+
+
+def test_a_batch_that_was_made_before_there_was_a_text_asks_for_it(project: Project, annotator: Membership) -> None:
+    open_batch(project, n_hits=2)
+    claimed = serving.claim(annotator)
+    assert isinstance(claimed, UUID)
+    judging.submit(annotator=annotator, assignment_uuid=claimed, sent=answered())
+    make_consent(project)
+    asked = serving.claim(annotator)
+    assert isinstance(asked, ToConfirm)
+    assert asked.lacks_consent
+    consenting.agree(annotator=annotator, version=1)
+    assert isinstance(serving.claim(annotator), UUID)
+
+
+def test_an_older_version_that_is_asked_for_later_is_not_told_as_a_change(
+    project: Project, annotator: Membership
+) -> None:
+    newer = make_instructions(project, "# Newer")
+    older = project.instructions.get(version=1)
+    assert instructing.read_before(annotator, newer) == older
+    assert instructing.read_before(annotator, older) is None
 
 
 def test_the_gates_cost_no_query(project: Project, annotator: Membership) -> None:
@@ -250,11 +272,11 @@ def test_nobody_but_annotators_of_the_project_can_agree_or_confirm(
     project: Project, researcher: Membership, stranger: User, client_of: SignIn
 ) -> None:
     make_consent(project)
-    for who, status in ((researcher, 403), (stranger, 404)):
+    for who, told, shut in ((researcher, 302, 403), (stranger, 404, 404)):
         client = client_of(who)
-        assert client.post("/p/bridges/consent/", {"act": "agree", "version": "1"}).status_code == status
-        assert client.post("/p/bridges/instructions/1/read/").status_code == status
-        assert client.post("/p/bridges/consent/withdraw/", {"work": "out", "is_meant": "on"}).status_code == status
+        assert client.post("/p/bridges/consent/", {"act": "agree", "version": "1"}).status_code == told
+        assert client.post("/p/bridges/instructions/1/read/").status_code == shut
+        assert client.post("/p/bridges/consent/withdraw/", {"work": "out", "is_meant": "on"}).status_code == told
     assert not ConsentAcceptance.objects.exists()
     assert client_of(make_membership(project)).post("/p/bridges/instructions/99/read/").status_code == 404
 

@@ -6,9 +6,10 @@ from typing import Any
 import pytest
 from django.db import connection
 from django.db.models import Sum
+from django.db.models.functions import Now
 
 from annotate import consenting, judging, places, serving, steering, verifying
-from annotate.acting import standing
+from annotate.acting import leaving, standing
 from annotate.acting.standing import Exclusion, Scope
 from annotate.models import Assignment, Batch, Draft, Hit, Judgment, LedgerEntry, Notice
 from annotate.serving import ToConfirm
@@ -314,3 +315,46 @@ def test_withdrawing_twice_at_once_happens_once(batch: Batch, annotator: Members
     assert len(refused) == 2
     assert LogEntry.objects.filter(act="withdraw consent").count() == 1
     sound()
+
+
+def test_somebody_on_hold_can_withdraw_all_the_same(
+    batch: Batch, annotator: Membership, manager: Membership, client_of: SignIn
+) -> None:
+    work = rate(annotator)
+    standing.suspend(target=annotator, actor=manager, why="A question.")
+    client = client_of(annotator)
+    assert URL in client.get("/desk/").content.decode()
+    assert client.get(URL).status_code == 200
+    assert client.post(URL, OUT, follow=True).status_code == 200
+    assert reasons(*work) == {"consent withdrawn"}
+    assert consenting.standing_of(annotator).has_withdrawn
+
+
+def test_what_expires_while_they_withdraw_is_withdrawn_too(
+    batch: Batch, annotator: Membership, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The sweep asks no membership for leave: it may come between the look at their work and its locks."""
+    open_one = claim(annotator)
+    hold = leaving.hold
+
+    def hold_after_a_sweep(*held: Any) -> leaving.Held:
+        expire(open_one)
+        return hold(*held)
+
+    monkeypatch.setattr(leaving, "hold", hold_after_a_sweep)
+    consenting.withdraw(annotator=annotator, takes_out=True)
+    open_one.refresh_from_db()
+    assert open_one.state == Assignment.State.WITHDRAWN
+    with pytest.raises(judging.Gone):
+        judging.submit(annotator=annotator, assignment_uuid=open_one.uuid, sent=answered())
+    sound()
+
+
+def test_work_that_had_expired_stays_shut_to_whoever_has_withdrawn(batch: Batch, annotator: Membership) -> None:
+    open_one = claim(annotator)
+    expire(open_one)
+    ConsentAcceptance.objects.filter(membership=annotator).update(withdrawn_at=Now())
+    with pytest.raises(judging.Gone, match="withdrawn your consent"):
+        judging.submit(annotator=annotator, assignment_uuid=open_one.uuid, sent=answered())
+    with pytest.raises(Refused, match="withdrawn your consent"):
+        judging.reopen(annotator=annotator, assignment_uuid=open_one.uuid)
