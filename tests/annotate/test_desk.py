@@ -112,7 +112,7 @@ def test_work_for_named_annotators_is_offered_to_them_only(
 ) -> None:
     make_corpus(project)
     make_batch(project, judgments=None, annotators=(annotator,))
-    assert "There is work for you." in text_of(client_of(annotator))
+    assert "Work is open here." in text_of(client_of(annotator))
     refused = text_of(client_of(other_annotator))
     assert "The work that is open now is for other annotators." in refused
     assert "Start rating" not in refused
@@ -124,7 +124,7 @@ def test_why_there_is_nothing_is_said(project: Project, annotator: Membership, c
     assert "No work is open in this project at the moment." in text_of(client)
     make_corpus(project)
     batch = make_batch(project)
-    assert "There is work for you." in text_of(client)
+    assert "Work is open here." in text_of(client)
     steering.pause(batch=batch, actor=None)
     assert "The work is paused." in text_of(client)
     Membership.objects.update(standing=Membership.Standing.SUSPENDED)
