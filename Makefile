@@ -72,7 +72,7 @@ bench: $(INSTALLED_DEV) ## print the measured figures
 	@for file in $$(grep -l __main__ benchmarks/*.py); do $(PY) -m benchmarks.$$(basename $$file .py); done
 
 screenshots: $(INSTALLED_DEV) $(INSTALLED_BROWSER) ## make every picture of the docs anew
-	$(PY) -m pytest tests/browser/screenshots.py
+	$(PY) -m pytest tests/browser/screenshots.py tests/browser/states.py
 
 clean: ## remove the environment; the data stay
 	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
