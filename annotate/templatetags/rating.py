@@ -21,7 +21,7 @@ MODULES = (
     "words", "keep", "rate/sheet", "rate/walk", "rate/keys", "rate/drafts", "rate/saved", "rate/clock",
     "rate/passage", "theme", "rate/find", "rate/look", "rate/text",
 )  # fmt: skip
-"""What rate.js imports, directly or not: fetched together with it, not one round trip after another."""
+"""What rate.js imports, first what rating waits for: fetched together, not one round trip after another."""
 
 
 @register.simple_tag

@@ -3,7 +3,6 @@ import { keyOf } from "./keep.js";
 import { ActiveTime, serverClock, startDue } from "./rate/clock.js";
 import { Drafts } from "./rate/drafts.js";
 import { startKeys } from "./rate/keys.js";
-import { startPassage } from "./rate/passage.js";
 import { Saved } from "./rate/saved.js";
 import { Sheet, Undo, hasValue, isAnswered, isOut, putField, radioFor, show } from "./rate/sheet.js";
 import { Walk } from "./rate/walk.js";
@@ -11,7 +10,7 @@ import { say } from "./words.js";
 
 const root = document.getElementById("rate");
 const form = document.getElementById("rating");
-const passage = startPassage(root);
+let passage = null; // comes a moment later: rating does not wait for it
 const data = root.dataset;
 const isPreview = "preview" in data;
 const isAlone = "alone" in data; // one item at a time, no looking back
@@ -30,7 +29,7 @@ const walk = new Walk({
   onMove: (slot, isOtherQuestion) => {
     time.moveTo(slot.place);
     undo.close();
-    if (isOtherQuestion) passage.lightSpan(slot.item.element.closest(".question").dataset.span);
+    if (isOtherQuestion) lightSpan(slot);
   },
   toEnd: () => form.querySelector(".rate-end [data-submit]")?.focus(),
 });
@@ -269,8 +268,8 @@ function startKeysHere() {
       comment: () => open("comment"),
       cannot: () => open("cannot"),
       flag: () => walk.current.item.flag.click(),
-      find: () => passage.find(),
-      toSpan: () => passage.toSpan(),
+      find: () => passage?.find(),
+      toSpan: () => passage?.toSpan(),
     },
   });
 }
@@ -299,6 +298,16 @@ function startSaving() {
   });
 }
 
+async function startReading() {
+  const { startPassage } = await import("./rate/passage.js");
+  passage = startPassage(root);
+  lightSpan(walk.current);
+}
+
+function lightSpan(slot) {
+  if (slot) passage?.lightSpan(slot.item.element.closest(".question").dataset.span);
+}
+
 // What one can do without for a moment comes when the page has nothing else to do.
 async function startLater() {
   const [{ startBoxes }, { startHints }, { Missing }, { startRubric }] = await Promise.all([
@@ -322,4 +331,5 @@ function whenIdle() {
 }
 
 start();
+startReading();
 const later = whenIdle().then(startLater);

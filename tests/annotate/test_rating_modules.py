@@ -19,6 +19,9 @@ def imported_by(path: Path) -> set[Path]:
 
 def test_every_module_of_the_rating_page_is_named_before_it_is_asked_for() -> None:
     named = [(SCRIPTS / f"{name}.js").resolve() for name in MODULES]
-    assert set(named) == imported_by(SCRIPTS / "rate.js")
+    rating, reading = SCRIPTS / "rate.js", (SCRIPTS / "rate" / "passage.js").resolve()
+    waited_for, after = imported_by(rating), {reading} | imported_by(reading)
+    assert set(named) == waited_for | after
+    assert set(named[: len(waited_for)]) == waited_for, "what rating waits for comes first"
     assert len(named) == len(set(named))
     assert rating_modules().count('rel="modulepreload"') == len(MODULES)
