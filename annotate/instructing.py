@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from django.db import transaction
 from django.db.models import QuerySet
 
-from annotate.models import Assignment, Batch
+from annotate.models import Assignment, Attempt, Batch
 from projects import log, rubrics
 from projects.examples import Example
 from projects.models import Instructions, InstructionsReading, Membership, Rubric
@@ -30,21 +30,28 @@ class Guide:
         return Example.read_all(self.instructions.examples) if self.instructions is not None else []
 
 
-def guide_for(membership: Membership, *, hit: str = "", version: int | None = None) -> Guide:
-    """What a batch of the reader's own HIT has pinned, or the work that is open, or a version; else the newest."""
+def guide_for(
+    membership: Membership, *, hit: str = "", attempt: str = "", version: int | None = None, batch: str = ""
+) -> Guide:
+    """What the reader's own attempt or HIT goes by, or the work that is open; else the newest.
+
+    A version is shown as the batch with this number goes by it, else as an open one does.
+    """
+    newest = membership.project.instructions.order_by("-version").first()
+    if taken := _own_attempt(membership, attempt):
+        return _guide(membership, taken.test.instructions or newest, taken.rubric)
     batches = Batch.objects.filter(project=membership.project_id, instructions__isnull=False)
     batches = batches.select_related("instructions", "rubric").order_by("-priority", "number")
     if version is not None:
         pinned = batches.filter(instructions__version=version)
-        batch = pinned.filter(state=Batch.State.OPEN).first() or pinned.last()
+        asked = pinned.filter(number=batch).first() if batch.isascii() and batch.isdigit() and len(batch) < 9 else None
+        shown = asked or pinned.filter(state=Batch.State.OPEN).first() or pinned.last()
         found = membership.project.instructions.filter(version=version).first()
     else:
-        batch = batches.filter(hits__assignments__in=_own(membership, hit)).first()
-        batch = batch or batches.filter(state=Batch.State.OPEN).order_by("-instructions__version").first()
-        found = batch.instructions if batch else membership.project.instructions.order_by("-version").first()
-    rubric = batch.rubric if batch else rubrics.current_rubric(membership.project)
-    is_read = InstructionsReading.objects.filter(membership=membership, instructions=found).exists()
-    return Guide(found, rubric, is_read)
+        shown = batches.filter(hits__assignments__in=_own(membership, hit)).first()
+        shown = shown or batches.filter(state=Batch.State.OPEN).order_by("-instructions__version").first()
+        found = shown.instructions if shown else newest
+    return _guide(membership, found, shown.rubric if shown else rubrics.current_rubric(membership.project))
 
 
 def read_before(membership: Membership, instructions: Instructions) -> Instructions | None:
@@ -63,8 +70,24 @@ def confirm(*, annotator: Membership, instructions: Instructions) -> bool:
     return is_new
 
 
+def _guide(membership: Membership, instructions: Instructions | None, rubric: Rubric | None) -> Guide:
+    is_read = InstructionsReading.objects.filter(membership=membership, instructions=instructions).exists()
+    return Guide(instructions, rubric, is_read)
+
+
+def _own_attempt(membership: Membership, attempt: str) -> Attempt | None:
+    key = _uuid(attempt)
+    mine = Attempt.objects.select_related("test__instructions", "rubric").filter(annotator=membership)
+    return mine.filter(uuid=key).first() if key else None
+
+
 def _own(membership: Membership, hit: str) -> QuerySet[Assignment]:
+    key = _uuid(hit)
+    return Assignment.objects.filter(uuid=key, annotator=membership) if key else Assignment.objects.none()
+
+
+def _uuid(text: str) -> uuid.UUID | None:
     try:
-        return Assignment.objects.filter(uuid=uuid.UUID(hit), annotator=membership)
+        return uuid.UUID(text)
     except ValueError:
-        return Assignment.objects.none()
+        return None

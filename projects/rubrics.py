@@ -78,6 +78,24 @@ def frozen_criteria(rubric_id: int) -> tuple[CriterionOnPage, ...]:
     return _read(rubric_id)
 
 
+def on_page(criterion: Criterion) -> CriterionOnPage:
+    scale = scale_of(criterion)
+    texts = {anchor["value"]: anchor["text"] for anchor in criterion.anchors}
+    points = tuple(_point(value, texts.get(value, "")) for value in scale.points)
+    return CriterionOnPage(
+        id=criterion.pk,
+        key=criterion.key,
+        name=criterion.name,
+        statement=criterion.statement,
+        kind=criterion.kind,
+        low=criterion.low,
+        high=criterion.high,
+        scale=scale,
+        points=points,
+        marks=tuple(_point(*anchor) for anchor in sorted(texts.items())),
+    )
+
+
 def why_wrong(scale: Scale, value: object) -> str | None:
     """What is wrong with an answer, in the reader's language; nothing if it is valid."""
     return check_value(scale, value, gettext=gettext)
@@ -159,25 +177,7 @@ def spec_of(criterion: Criterion) -> CriterionSpec:
 
 
 def _read(rubric_id: int) -> tuple[CriterionOnPage, ...]:
-    return tuple(_on_page(criterion) for criterion in Criterion.objects.filter(rubric=rubric_id).order_by("position"))
-
-
-def _on_page(criterion: Criterion) -> CriterionOnPage:
-    scale = scale_of(criterion)
-    texts = {anchor["value"]: anchor["text"] for anchor in criterion.anchors}
-    points = tuple(_point(value, texts.get(value, "")) for value in scale.points)
-    return CriterionOnPage(
-        id=criterion.pk,
-        key=criterion.key,
-        name=criterion.name,
-        statement=criterion.statement,
-        kind=criterion.kind,
-        low=criterion.low,
-        high=criterion.high,
-        scale=scale,
-        points=points,
-        marks=tuple(_point(*anchor) for anchor in sorted(texts.items())),
-    )
+    return tuple(on_page(criterion) for criterion in Criterion.objects.filter(rubric=rubric_id).order_by("position"))
 
 
 def _mark_at(marks: Sequence[dict[str, object]], value: int) -> dict[str, object]:

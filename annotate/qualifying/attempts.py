@@ -25,6 +25,7 @@ from annotate.models import (
 )
 from annotate.qualifying.admissions import admission_for, is_over
 from annotate.qualifying.items import quality_criteria
+from annotate.qualifying.practice import pool_of
 from annotate.qualifying.sheets import Said, Sheet, draw, page_of_form, said_in, sheets_of, wrong_values
 from measures.grading import Expected, Grade, grade, reaches
 from projects import log, rubrics
@@ -118,8 +119,8 @@ def hand_in(*, annotator: Membership, attempt_uuid: uuid.UUID) -> Attempt:
     """Grade the draft, once; handing in again changes nothing. The state says how it ended.
 
     In time every item needs an answer: raises Incomplete, by place in the attempt. Just after the time limit what is
-    there is graded; later the attempt has expired and keeps its draft. Raises Gone for somebody who may not work,
-    Attempt.DoesNotExist. Locks the membership, then the attempt.
+    there is graded; later, or where its items cannot be graded, it has expired and keeps its draft. Raises Gone for
+    somebody who may not work, Attempt.DoesNotExist. Locks the membership, then the attempt.
     """
     lock_annotator(annotator)
     attempt = _lock(annotator, attempt_uuid)
@@ -134,12 +135,16 @@ def hand_in(*, annotator: Membership, attempt_uuid: uuid.UUID) -> Attempt:
         _expire(attempt, now)
         return attempt
     sheets = sheets_of(attempt)
+    keys = [criterion.key for criterion in quality_criteria(attempt.rubric)]
+    if not keys or any(key not in item.expected for sheet in sheets for item in sheet.items for key in keys):
+        _expire(attempt, now)
+        return attempt
     said = said_in(attempt.draft, sheets)
     criteria = frozen_criteria(attempt.rubric_id)
     missing = {place: _("Not rated yet.") for place, each in enumerate(said) if not each.is_complete(criteria)}
     if missing and (attempt.due_at is None or now <= attempt.due_at):
         raise Incomplete(missing)
-    _finish(attempt, sheets, said, now)
+    _finish(attempt, sheets, said, keys, now)
     return attempt
 
 
@@ -164,7 +169,8 @@ def _begin_anew(test: QualificationTest, annotator: Membership, purpose: str, no
             raise Refused(_("You are qualified for this project already."))
         if not admission.can_begin:
             raise Refused(admission.why_not)
-    pool = list(test.items.filter(purpose=purpose, retired_at=None).order_by("position", "pk"))
+    live = test.items.filter(purpose=purpose, retired_at=None).order_by("position", "pk")
+    pool = pool_of(test) if purpose == Purpose.PRACTICE else list(live)
     if not pool:
         raise Refused(
             _("There is nothing to practise on.") if purpose == Purpose.PRACTICE else _("The test has no items.")
@@ -201,10 +207,11 @@ def _expire(attempt: Attempt, now: datetime) -> None:
     attempt.save(update_fields=["state", "finished_at"])
 
 
-def _finish(attempt: Attempt, sheets: Sequence[Sheet], said: Sequence[Said], now: datetime) -> None:
+def _finish(
+    attempt: Attempt, sheets: Sequence[Sheet], said: Sequence[Said], keys: Sequence[str], now: datetime
+) -> None:
     test = attempt.test
     items = [item for sheet in sheets for item in sheet.items]
-    keys = [criterion.key for criterion in quality_criteria(attempt.rubric)]
     graded = grade_of(items, said, keys)
     has_passed = attempt.purpose == Purpose.PRACTICE or reaches(graded.n_right, graded.n_items, test.pass_share)
     seconds = [second for page in attempt.draft.values() for second in page.get("seconds", [])]

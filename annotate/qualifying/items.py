@@ -13,7 +13,7 @@ from measures.rubric import check_value, say_number
 from projects import log
 from projects.errors import Refused
 from projects.models import Criterion, Membership, Rubric
-from projects.rubrics import CriterionOnPage, criteria_of
+from projects.rubrics import CriterionOnPage, on_page
 
 Purpose = QualificationItem.Purpose
 MOST_ITEMS = 500
@@ -62,8 +62,8 @@ def spec_of(item: QualificationItem) -> ItemSpec:
 
 def quality_criteria(rubric: Rubric) -> list[CriterionOnPage]:
     """The criteria by which annotators are checked, in order."""
-    keys = set(Criterion.objects.filter(rubric=rubric, used_for_quality=True).values_list("key", flat=True))
-    return [criterion for criterion in criteria_of(rubric) if criterion.key in keys]
+    rows = Criterion.objects.filter(rubric=rubric, used_for_quality=True).order_by("position")
+    return [on_page(criterion) for criterion in rows]
 
 
 def faults_of(spec: ItemSpec, criteria: Sequence[CriterionOnPage]) -> list[Fault]:
@@ -89,6 +89,11 @@ def faults_of(spec: ItemSpec, criteria: Sequence[CriterionOnPage]) -> list[Fault
         part, key = ("tolerance", "") if spec.tolerance else ("expected", criteria[0].key)
         faults.append(Fault(part, "makes every rating right, so the item tells nothing", key))
     return faults
+
+
+def fits(spec: ItemSpec, criteria: Sequence[CriterionOnPage]) -> bool:
+    """Whether answers to an item can be graded by these criteria: there are some, and nothing is wrong with it."""
+    return bool(criteria) and not faults_of(spec, criteria)
 
 
 def _takes_all(criterion: CriterionOnPage, spec: ItemSpec) -> bool:

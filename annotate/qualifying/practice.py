@@ -1,12 +1,17 @@
 """Practice with feedback: whether a project offers it, with a test that is asked for or without one."""
 
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from django.db.models import Count, Q
+from django.contrib.postgres.expressions import ArraySubquery
+from django.db.models import OuterRef
+from django.db.models.functions import JSONObject
 
 from annotate.models import Attempt, QualificationItem, QualificationTest
-from projects.models import Membership
+from annotate.qualifying.items import ItemSpec, fits, quality_criteria, spec_of
+from projects.models import Criterion, Membership
+from projects.rubrics import on_page
 
 PRACTICE = QualificationItem.Purpose.PRACTICE
 
@@ -20,6 +25,13 @@ class Practice:
     is_done: bool
 
 
+def pool_of(test: QualificationTest) -> list[QualificationItem]:
+    """What is practised on, in order: items that a closed test or a draft left behind its rubric are passed over."""
+    criteria = quality_criteria(test.rubric)
+    items = test.items.filter(purpose=PRACTICE, retired_at=None).order_by("position", "pk")
+    return [item for item in items if fits(spec_of(item), criteria)]
+
+
 def practice_for(annotator: Membership) -> Practice | None:
     return practices_for([annotator]).get(annotator.pk)
 
@@ -30,12 +42,7 @@ def practices_for(annotators: Iterable[Membership]) -> dict[int, Practice]:
     The practice stands by itself: it is offered while the test is open, closed or still being made.
     """
     people = list(annotators)
-    sizes = dict(
-        QualificationTest.objects.filter(project__in={each.project_id for each in people})
-        .annotate(n=Count("items", filter=Q(items__purpose=PRACTICE, items__retired_at=None)))
-        .filter(n__gt=0)
-        .values_list("project_id", "n")
-    )
+    sizes = _sizes({each.project_id for each in people})
     if not sizes:
         return {}
     tried: dict[int, set[str]] = {}
@@ -51,3 +58,21 @@ def practices_for(annotators: Iterable[Membership]) -> dict[int, Practice]:
         for each in people
         if each.project_id in sizes
     }
+
+
+def _sizes(projects: set[int]) -> Counter[int]:
+    """How many items there are to practise on, by project."""
+    criteria = Criterion.objects.filter(rubric=OuterRef("test__rubric"), used_for_quality=True)
+    told = criteria.values(told=JSONObject(**{name: name for name in ("key", "name", "kind", "low", "high")}))
+    items = QualificationItem.objects.filter(test__project__in=projects, purpose=PRACTICE, retired_at=None)
+    rows = items.annotate(criteria=ArraySubquery(told)).values_list(
+        "test__project_id", "question", "expected", "tolerance", "criteria"
+    )
+    return Counter(
+        project
+        for project, question, expected, tolerance, criteria in rows
+        if fits(
+            ItemSpec(question=question, answer="", expected=expected, tolerance=tolerance),
+            [on_page(Criterion(**each)) for each in criteria],
+        )
+    )

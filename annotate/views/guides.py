@@ -74,7 +74,9 @@ def consent_withdraw(request: ProjectRequest, project: Project) -> HttpResponse:
 @never_cache
 @require_safe
 def instructions(request: ProjectRequest, project: Project) -> HttpResponse:
-    guide = instructing.guide_for(request.membership, hit=request.GET.get("hit", ""))
+    guide = instructing.guide_for(
+        request.membership, hit=request.GET.get("hit", ""), attempt=request.GET.get("attempt", "")
+    )
     return _show_guide(request, guide, can_start=not why_refused(request.membership, Right.WORK))
 
 
@@ -83,7 +85,7 @@ def instructions(request: ProjectRequest, project: Project) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 def instructions_read(request: ProjectRequest, project: Project, version: int) -> HttpResponse:
     """A version to be read before the next HIT: what is new in it, and the button that says so."""
-    guide = instructing.guide_for(request.membership, version=version)
+    guide = instructing.guide_for(request.membership, version=version, batch=request.GET.get("batch", ""))
     if guide.instructions is None:
         raise Http404("There is no such version.")
     if request.method == "POST":

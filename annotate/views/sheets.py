@@ -59,6 +59,7 @@ def render_sheet(
         "errors": errors or {},
         "urls": {
             **site_urls(project.slug),
+            "instructions": f"{site_urls(project.slug)['instructions']}?attempt={attempt.uuid}",
             "submit": show,
             "draft": reverse("annotate:attempt-draft", args=[project.slug, attempt.uuid, sheet.number]),
             "previous": f"{show}?page={sheet.number - 1}" if sheet.number > 1 else "",

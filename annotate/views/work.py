@@ -111,9 +111,11 @@ def next_hit(request: ProjectRequest, project: Project, *, after: uuid.UUID | No
     """
     found = serving.claim(request.membership)
     if isinstance(found, serving.ToConfirm):
-        name = "annotate:consent" if found.lacks_consent else "annotate:instructions-read"
-        version = [] if found.lacks_consent else [found.unread_version]
-        return _see_other(f"{reverse(name, args=[project.slug, *version])}?next=work")
+        if found.lacks_consent:
+            return _see_other(f"{reverse('annotate:consent', args=[project.slug])}?next=work")
+        number = Batch.objects.values_list("number", flat=True).get(pk=found.batch_id)
+        read = reverse("annotate:instructions-read", args=[project.slug, found.unread_version])
+        return _see_other(f"{read}?next=work&batch={number}")
     if isinstance(found, serving.Nothing):
         messages.info(request, found.reason)
         return _see_other(reverse("annotate:project-desk", args=[project.slug]))

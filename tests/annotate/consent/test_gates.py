@@ -203,7 +203,7 @@ def start(client: Client) -> str:
 def test_a_newcomer_is_led_from_page_to_page(project: Project, annotator: Membership, client_of: SignIn) -> None:
     make_consent(project, "You may stop *at any time*.")
     version = unread(project, "Rate with **care**.")
-    open_batch(project, consent=project.consents.get(), instructions=version)
+    batch = open_batch(project, consent=project.consents.get(), instructions=version)
     client = client_of(annotator)
     consent_url = start(client)
     assert consent_url == "/p/bridges/consent/?next=work"
@@ -211,7 +211,8 @@ def test_a_newcomer_is_led_from_page_to_page(project: Project, annotator: Member
     assert "You may stop <em>at any time</em>." in page
     assert 'name="next" value="work"' in page
     onward = client.post("/p/bridges/consent/", {"act": "agree", "version": "1", "next": "work"})
-    assert (onward.status_code, onward["Location"]) == (303, "/p/bridges/instructions/2/read/?next=work")
+    read_url = f"/p/bridges/instructions/2/read/?next=work&batch={batch.number}"
+    assert (onward.status_code, onward["Location"]) == (303, read_url)
     page = client.get(onward["Location"]).content.decode()
     assert "Rate with <strong>care</strong>." in page
     assert "I have read this" in page
@@ -262,9 +263,9 @@ def test_a_version_posted_from_an_old_page_leads_to_the_one_that_is_asked(
 ) -> None:
     unread(project)
     asked = unread(project)
-    open_batch(project, instructions=asked)
+    batch = open_batch(project, instructions=asked)
     answer = client_of(annotator).post("/p/bridges/instructions/2/read/", {"next": "work"})
-    assert answer["Location"] == "/p/bridges/instructions/3/read/?next=work"
+    assert answer["Location"] == f"/p/bridges/instructions/3/read/?next=work&batch={batch.number}"
     assert not Assignment.objects.exists()
 
 

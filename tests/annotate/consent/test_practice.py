@@ -1,12 +1,18 @@
 """Practice with feedback: offered where there are items for it, whatever the state of the test."""
 
+from dataclasses import replace
+
 import pytest
 
-from annotate.models import Attempt
+from annotate.models import Attempt, QualificationTest
 from annotate.qualifying import attempts, designing
+from annotate.qualifying.items import edit_item, spec_of
+from annotate.qualifying.practice import practice_for
+from measures.rubric import DEFAULT_PRESET, PRESETS
 from projects.errors import Refused
 from projects.models import Membership, Project
-from tests.annotate.qualification.making import make_test
+from projects.rubrics import create_rubric
+from tests.annotate.qualification.making import answer, make_test
 from tests.people import SignIn
 
 pytestmark = pytest.mark.django_db
@@ -44,3 +50,58 @@ def test_a_draft_is_for_practice_alone(project: Project, annotator: Membership) 
     with pytest.raises(Refused, match="no qualification test"):
         attempts.begin(annotator=annotator)
     assert attempts.begin(annotator=annotator, purpose="practice").purpose == Attempt.objects.get().purpose
+
+
+def add_rubric(project: Project, *, is_for_quality: bool = True) -> None:
+    """A newer version of the rubric: the criterion of the items, and one that none of them knows."""
+    (known,) = PRESETS[DEFAULT_PRESET].criteria
+    criteria = [known, replace(known, key="fluency", name="Fluency")]
+    unused = [] if is_for_quality else [criterion.key for criterion in criteria]
+    create_rubric(project, name="Newer", preset="custom", criteria=criteria, not_for_quality=unused)
+
+
+def left_behind(project: Project) -> QualificationTest:
+    """A test that was closed, then moved to a rubric that its items say nothing of."""
+    test = make_test(project, n_practice=2)
+    designing.close_test(test=test, actor=None)
+    add_rubric(project)
+    designing.move_to_rubric(test=test, actor=None, on_new_rubric="ask")
+    test.refresh_from_db()
+    return test
+
+
+def test_what_cannot_be_graded_is_not_practised_on(project: Project, annotator: Membership, client_of: SignIn) -> None:
+    test = left_behind(project)
+    assert "ractis" not in client_of(annotator).get("/p/bridges/desk/").content.decode()
+    with pytest.raises(Refused, match="nothing to practise"):
+        attempts.begin(annotator=annotator, purpose="practice")
+    item = test.items.filter(purpose="practice").first()
+    assert item is not None
+    both = replace(spec_of(item), expected={"correctness": (4, 4), "fluency": (4, 4)})
+    edit_item(item=item, actor=None, spec=both)
+    assert "Practise on 1 answer" in client_of(annotator).get("/p/bridges/desk/").content.decode()
+    assert len(attempts.begin(annotator=annotator, purpose="practice").layout) == 1
+
+
+def test_nothing_is_practised_on_without_a_criterion_to_grade_by(project: Project, annotator: Membership) -> None:
+    test = make_test(project, n_practice=1, is_open=False)
+    add_rubric(project, is_for_quality=False)
+    designing.move_to_rubric(test=test, actor=None, on_new_rubric="ask")
+    assert practice_for(annotator) is None
+    with pytest.raises(Refused, match="nothing to practise"):
+        attempts.begin(annotator=annotator, purpose="practice")
+
+
+def test_an_attempt_that_cannot_be_graded_ends_where_it_is_handed_in(
+    project: Project, annotator: Membership, client_of: SignIn
+) -> None:
+    """Begun before items that do not fit were passed over."""
+    test = make_test(project, n_practice=1)
+    attempt = attempts.begin(annotator=annotator, purpose="practice")
+    answer(annotator, attempt)
+    test.items.update(expected={})
+    page = {"page": "1", "a0-correctness": "4"}
+    sent = client_of(annotator).post(f"/p/bridges/qualification/attempts/{attempt.uuid}/", page, follow=True)
+    assert sent.status_code == 200
+    attempt.refresh_from_db()
+    assert attempt.state == Attempt.State.EXPIRED

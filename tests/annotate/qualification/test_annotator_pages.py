@@ -281,11 +281,11 @@ def test_nothing_that_is_right_is_told_before_the_feedback(
     """E5: every page, draft and header that an annotator sees during an attempt is read for what it must not hold."""
     test = make_test(project, n_items=4, n_practice=2, feedback="none")
     expected = 3.25
-    test.items.update(expected={"correctness": [expected, expected]}, tolerance=0.0625)
     item = first_item(test)
     seen: list[str] = []
     for purpose in ("practice", "test"):
         address = begin(client, purpose)
+        test.items.update(expected={"correctness": [expected, expected]}, tolerance=0.0625)
         n_pages = len(sheets_of(Attempt.objects.get(state="open")))
         addresses = [START, address, *(f"{address}?page={page}" for page in range(1, n_pages + 1))]
         for each in ["/desk/", "/p/bridges/desk/", "/p/bridges/history/", *addresses]:
