@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from django.db import transaction
-from django.db.models import Model, QuerySet, Sum
+from django.db.models import Exists, Model, OuterRef, QuerySet, Sum
 from django.db.models.functions import Now
 from django.utils import translation
 from django.utils.translation import gettext as _
@@ -47,7 +47,7 @@ def plan_approval(work: QuerySet[Assignment]) -> Decision:
 
 
 def plan_rejection(work: QuerySet[Assignment]) -> Decision:
-    return _plan(work.filter(state__in=(State.SUBMITTED, State.APPROVED)), opens=True)
+    return _plan(_rejectable(work), opens=True)
 
 
 @transaction.atomic
@@ -88,7 +88,7 @@ def reject(
         raise Refused("Say why; the annotator reads it.")
     if actor is not None:
         people.lock_actor(actor)
-    work = chosen.of(project).filter(state__in=(State.SUBMITTED, State.APPROVED))
+    work = _rejectable(chosen.of(project))
     ids = list(work.values_list("pk", flat=True))
     _lock_batches(Assignment.objects.filter(pk__in=ids))
     places.hold(ids)
@@ -97,7 +97,7 @@ def reject(
     whose = Counter(work.filter(annotator__kind=Membership.Kind.PERSON).values_list("annotator", flat=True))
     ids = places.reject(ids, by=_pk(actor), reason=reason, is_unpaid=is_unpaid)
     if not ids:
-        raise Refused("There is nothing to reject.")
+        raise Refused("There is nothing to reject. What an annotator has taken out stays paid and is not rejected.")
     if is_unpaid:
         paying.void_entries(assignment_ids=ids, actor=actor)
     else:
@@ -193,6 +193,12 @@ def approve_all_due() -> int:
     """What every project approves by itself; one without a number of days approves nothing."""
     projects = Project.objects.live().filter(approve_after_days__isnull=False)
     return sum(approve_due(project, after_days=project.approve_after_days or 0) for project in projects)
+
+
+def _rejectable(work: QuerySet[Assignment]) -> QuerySet[Assignment]:
+    """Not what its annotator has taken out: they were promised that what was earned is paid."""
+    taken_out = Judgment.objects.filter(assignment=OuterRef("pk"), not_counted_reason=places.TAKEN_OUT)
+    return work.filter(state__in=(State.SUBMITTED, State.APPROVED)).exclude(Exists(taken_out))
 
 
 def _plan(work: QuerySet[Assignment], *, opens: bool) -> Decision:

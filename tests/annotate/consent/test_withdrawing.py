@@ -7,10 +7,12 @@ import pytest
 from django.db import connection
 from django.db.models import Sum
 from django.db.models.functions import Now
+from django.urls import reverse
 
 from annotate import consenting, judging, places, serving, steering, verifying
-from annotate.acting import leaving, standing
+from annotate.acting import deciding, leaving, standing
 from annotate.acting.standing import Exclusion, Scope
+from annotate.acting.submitted import WorkFilter
 from annotate.models import Assignment, Batch, Draft, Hit, Judgment, LedgerEntry, Notice
 from annotate.serving import ToConfirm
 from projects.errors import Refused
@@ -200,6 +202,32 @@ def test_verify_finds_work_without_consent(batch: Batch, annotator: Membership) 
     rate(annotator)
     ConsentAcceptance.objects.filter(membership=annotator).delete()
     assert "work_under_consent" in {breach.rule for breach in verifying.verify()}
+
+
+def test_what_is_taken_out_is_not_rejected(batch: Batch, annotator: Membership, manager: Membership) -> None:
+    """The page promised that what was earned is paid."""
+    out = rate(annotator, 2)
+    consenting.withdraw(annotator=annotator, takes_out=True)
+    consenting.agree(annotator=annotator, version=1)
+    (later,) = rate(annotator)
+    reject: dict[str, Any] = {"project": batch.project, "actor": manager, "reason": "Too fast", "is_unpaid": True}
+    with pytest.raises(Refused, match="taken out"):
+        deciding.reject(**reject, chosen=WorkFilter(uuids=(str(out[0].uuid),)))
+    done = deciding.reject(**reject, chosen=WorkFilter(annotator=annotator.pseudonym))
+    later.refresh_from_db()
+    assert (done.n_assignments, later.state) == (1, "rejected")
+    assert LedgerEntry.objects.filter(assignment__in=out).aggregate(sum=Sum("cents"))["sum"] == 100
+    sound()
+
+
+def test_the_manager_reads_who_took_it_out(
+    batch: Batch, annotator: Membership, manager: Membership, client_of: SignIn
+) -> None:
+    (work,) = rate(annotator)
+    consenting.withdraw(annotator=annotator, takes_out=True)
+    page = client_of(manager).get(reverse("annotate:assignment-show", args=["bridges", work.uuid])).content.decode()
+    assert "Taken out by its annotator" in page
+    assert "by a removal" not in page
 
 
 # --- the pages
