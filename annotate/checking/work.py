@@ -195,7 +195,8 @@ JOIN annotate_batch b ON b.id = h.batch_id
 JOIN annotate_reviewverdict v ON v.review_id = r.id
 LEFT JOIN LATERAL (
     SELECT avg({_SHARE}) AS score FROM annotate_judgment j JOIN projects_criterion cr ON cr.id = j.criterion_id
-    WHERE j.assignment_id = a.id AND j.item_id = v.item_id AND cr.used_for_quality AND j.value IS NOT NULL) own ON true
+    WHERE j.assignment_id = a.id AND j.item_id = v.item_id AND cr.used_for_quality AND j.value IS NOT NULL
+      AND j.is_counted) own ON true
 WHERE r.state = 'done' AND a.annotator_id = ANY(%(annotators)s)
 ORDER BY a.annotator_id, v.id
 """

@@ -2,7 +2,8 @@ import uuid
 
 import pytest
 
-from annotate import checking, judging, reviewing
+from annotate import checking, judging, places, reviewing
+from annotate.checking.work import fetch_efforts, yardstick_of
 from annotate.forms.rating import Sent
 from annotate.models import AnnotatorFigures, Assignment, Judgment, QualityRules, Review, ReviewVerdict
 from annotate.reviewing import Submitted, Verdict, choose
@@ -109,6 +110,19 @@ def test_a_review_from_draw_to_share(project: Project, review: Review, manager: 
     own = Judgment.objects.filter(assignment=review.assignment)
     assert figures.reviewers.bias == pytest.approx(sum((each.value or 0) - 2 for each in own) / 3)
     assert set(LogEntry.objects.values_list("act", flat=True)) >= {"rate for a review", "finish a review"}
+
+
+def test_a_review_is_not_held_against_judgments_that_do_not_count(
+    project: Project, review: Review, manager: Membership
+) -> None:
+    reviewing.rate(review=review, reviewer=manager, sent=answered(3, 2))
+    reviewing.judge(review=review, reviewer=manager, verdicts={place: Verdict(False) for place in range(3)})
+    places.take_out([review.assignment_id], reopens=False)
+    annotator = review.assignment.annotator
+    yardstick = yardstick_of(project)
+    assert yardstick is not None
+    efforts = fetch_efforts([annotator], yardstick)
+    assert efforts[annotator.pk].reviewed == []
 
 
 def test_the_annotators_answers_come_second(review: Review, manager: Membership) -> None:
