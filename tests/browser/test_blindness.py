@@ -26,7 +26,7 @@ def make_controls(project: Project, presentation: Batch.Presentation) -> Batch:
     make_batch(project, datasets=("known",), judgments=2)
     for _ in range(2):
         work(make_membership(project))
-    make_places(project, n_passages=3, n_questions=1, n_candidates=4, name="new")
+    make_places(project, n_passages=5, n_questions=1, n_candidates=4, name="new")
     repeats = {"repeats": 2, "repeats_every": 2} if presentation == "page" else {"repeats_per_hit": 1}
     numbers = {"known_per_hit": 1, "known_hit_every": 2, "degraded_per_hit": 1, "distance": 1, "item_distance": 2}
     plan = ControlPlan(**numbers, **repeats, seed=SEED)
