@@ -21,13 +21,15 @@ class Rule:
 CONSENT = (
     Rule(
         "work_under_consent",
-        "Nobody is served a batch that pins a consent without having agreed to it, or to a newer version.",
+        "Whoever is served a batch that pins a consent has agreed to it, or to a newer version, and not withdrawn.",
         "assignment",
         """SELECT a.id FROM annotate_batch b JOIN annotate_hit h ON h.batch_id = b.id
            JOIN annotate_assignment a ON a.hit_id = h.id
            WHERE b.consent_id IS NOT NULL AND NOT EXISTS (
                SELECT 1 FROM projects_consentacceptance c
-               WHERE c.membership_id = a.annotator_id AND c.consent_id >= b.consent_id)""",
+               WHERE c.membership_id = a.annotator_id AND c.consent_id >= b.consent_id
+                 AND c.accepted_at <= a.opened_at + interval '1 minute'
+                 AND (c.withdrawn_at IS NULL OR c.withdrawn_at > a.opened_at))""",
     ),
     Rule(
         "taken_out_stays_out",

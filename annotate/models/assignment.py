@@ -14,6 +14,9 @@ from django.utils.translation import pgettext_lazy
 from annotate.models.batch import Hit, Item
 from projects.models import Candidate, Criterion, Membership
 
+TAKEN_OUT = "consent withdrawn"
+"""Why work is left out for good, and its judgments are not counted: its annotator said so."""
+
 
 class AssignmentQuerySet(models.QuerySet["Assignment"]):
     def open(self) -> "AssignmentQuerySet":
@@ -95,6 +98,11 @@ class Assignment(models.Model):
 
     def __str__(self) -> str:
         return str(self.uuid)
+
+    @property
+    def is_taken_out(self) -> bool:
+        """Whether its annotator withdrew the consent to its use."""
+        return self.mark == self.Mark.EXCLUDED and self.mark_reason == TAKEN_OUT
 
 
 class Draft(models.Model):

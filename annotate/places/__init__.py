@@ -12,6 +12,7 @@ expects to run inside the caller's transaction.
 
 import psycopg2.extras
 
+from annotate.models.assignment import TAKEN_OUT
 from annotate.places.ending import GRACE, IS_TAKEN_UP, Answer, finish, give_back, sweep, withdraw, withdraw_expired
 from annotate.places.holding import hold
 from annotate.places.making import (
@@ -25,7 +26,6 @@ from annotate.places.making import (
 )
 from annotate.places.retiring import Withdrawn, set_aside, withdraw_candidates
 from annotate.places.settling import (
-    TAKEN_OUT,
     Restored,
     accept,
     approve,

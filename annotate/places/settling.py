@@ -10,12 +10,10 @@ from typing import Any
 
 from django.db import connection
 
+from annotate.models.assignment import TAKEN_OUT
 from annotate.models.batch import ROUND
 from annotate.places.ending import IS_TAKEN_UP
 from annotate.places.holding import lock_assignments, lock_hits
-
-TAKEN_OUT = "consent withdrawn"
-"""Why a judgment that its annotator took out is not counted; nothing counts it again."""
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,7 @@
 """Withdrawing the consent: no more work, and what was given kept or taken out for good."""
 
 import threading
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -200,8 +201,23 @@ def test_verify_finds_a_reason_that_nobody_gave(batch: Batch, annotator: Members
 
 def test_verify_finds_work_without_consent(batch: Batch, annotator: Membership) -> None:
     rate(annotator)
-    ConsentAcceptance.objects.filter(membership=annotator).delete()
+    accepted = ConsentAcceptance.objects.filter(membership=annotator)
+    assert verifying.verify() == []
+    for over in ({"accepted_at": Now() + timedelta(hours=1)}, {"withdrawn_at": Now() - timedelta(hours=1)}):
+        accepted.update(**over)
+        assert "work_under_consent" in {breach.rule for breach in verifying.verify()}, over
+        accepted.update(accepted_at=Now() - timedelta(hours=2), withdrawn_at=None)
+    accepted.delete()
     assert "work_under_consent" in {breach.rule for breach in verifying.verify()}
+
+
+def test_their_history_says_what_they_took_out(batch: Batch, annotator: Membership, client_of: SignIn) -> None:
+    (work,) = rate(annotator)
+    said = "You have taken it out"
+    pages = ("/p/bridges/history/", f"/p/bridges/history/{work.uuid}/")
+    assert not any(said in client_of(annotator).get(page).content.decode() for page in pages)
+    consenting.withdraw(annotator=annotator, takes_out=True)
+    assert all(said in client_of(annotator).get(page).content.decode() for page in pages)
 
 
 def test_what_is_taken_out_is_not_rejected(batch: Batch, annotator: Membership, manager: Membership) -> None:
