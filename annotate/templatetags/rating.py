@@ -18,7 +18,7 @@ def rating_words() -> SafeString:
 
 
 MODULES = (
-    "words", "keep", "rate/sheet", "rate/walk", "rate/keys", "rate/drafts", "rate/saved", "rate/clock",
+    "words", "keep", "rate/sheet", "rate/walk", "rate/keys", "rate/drafts", "rate/saved", "rate/clock", "rate/boxes",
     "rate/passage", "theme", "rate/find", "rate/look", "rate/text",
 )  # fmt: skip
 """What rate.js imports, first what rating waits for: fetched together, not one round trip after another."""

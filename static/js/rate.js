@@ -1,5 +1,6 @@
 // The rating page: which answer is current, what is saved, and sending the HIT once.
 import { keyOf } from "./keep.js";
+import { startBoxes } from "./rate/boxes.js";
 import { ActiveTime, serverClock, startDue } from "./rate/clock.js";
 import { Drafts } from "./rate/drafts.js";
 import { startKeys } from "./rate/keys.js";
@@ -310,14 +311,12 @@ function lightSpan(slot) {
 
 // What one can do without for a moment comes when the page has nothing else to do.
 async function startLater() {
-  const [{ startBoxes }, { startHints }, { Missing }, { startRubric }] = await Promise.all([
-    import("./rate/boxes.js"),
+  const [{ startHints }, { Missing }, { startRubric }] = await Promise.all([
     import("./rate/hint.js"),
     import("./rate/missing.js"),
     import("./rate/rubric.js"),
   ]);
   missing = new Missing({ box: form.querySelector("[data-missing]"), sheet, walk });
-  startBoxes(root);
   startHints(root);
   startRubric({ root, url: root.querySelector("a[data-rubric]")?.href });
 }
@@ -331,5 +330,6 @@ function whenIdle() {
 }
 
 start();
+startBoxes(root);
 startReading();
 const later = whenIdle().then(startLater);
