@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from annotate import trials
 from annotate.controls.plans import ControlPlan, check_plan
@@ -38,6 +39,17 @@ class Terms:
     plan: OverlapPlan | None = None
     presentation: Batch.Presentation = Batch.Presentation.PAGE
     controls: ControlPlan = field(default_factory=ControlPlan)
+
+    def fields(self) -> dict[str, Any]:
+        """What a batch keeps of terms that `check_terms` has filled in, by the name of its field."""
+        return {name: getattr(self, name) for name in _KEPT} | {"control_plan": self.controls.as_json()}
+
+
+_KEPT = (
+    *("kind", "judgments", "hit_size", "presentation", "order", "priority", "requires_qualification"),
+    *("max_hits_per_annotator", "max_hits_per_day", "max_share", "trial", "use_of_trial", "plan"),
+    *("cents_per_hit", "cents_per_item", "fee_share", "time_limit_minutes"),
+)
 
 
 def check_terms(project: Project, terms: Terms) -> Terms:

@@ -1,19 +1,12 @@
 """The words that the rating page's script says: they come with the page, in its language."""
 
-from functools import lru_cache
-
 from django.utils.translation import gettext as _
 
-from projects.languages import counted, spoken
+from projects.languages import counted
 from projects.words import Words
 
 
 def of_rating() -> Words:
-    return _of_rating(spoken())
-
-
-@lru_cache(maxsize=16)
-def _of_rating(language: str) -> Words:
     return {
         "saving": _("Saving…"),
         "saved": _("Saved"),

@@ -1,22 +1,13 @@
 """The words that the scripts of every page say: they come with the page, in its language."""
 
-from functools import lru_cache
-
 from django.utils.translation import gettext as _
 from django.utils.translation import pgettext
-
-from projects.languages import spoken
 
 Words = dict[str, str | dict[str, str]]
 """A sentence by its key, or its forms by the number that it speaks of. What stands in {braces} is put in."""
 
 
 def of_site() -> Words:
-    return _of_site(spoken())
-
-
-@lru_cache(maxsize=16)
-def _of_site(language: str) -> Words:
     return {
         "go_on": _("Go on"),
         "cancel": _("Cancel"),

@@ -1,11 +1,14 @@
 """The words that scripts say, and the languages that there are."""
 
+from functools import lru_cache
+
 from django import template
 from django.conf import settings
 from django.utils.html import json_script
 from django.utils.safestring import SafeString
 
 from projects import words
+from projects.languages import spoken
 
 register = template.Library()
 
@@ -13,6 +16,11 @@ register = template.Library()
 @register.simple_tag
 def site_words() -> SafeString:
     """What the scripts of every page say, in the language of the page."""
+    return _site_words(spoken())
+
+
+@lru_cache(maxsize=16)
+def _site_words(language: str) -> SafeString:
     return json_script(words.of_site(), "site-words")
 
 
