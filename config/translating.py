@@ -24,6 +24,8 @@ KEYWORDS = {
 APPS = ("annotate", "config", "demo", "measures", "projects", "results")
 NOT_FOR_ANNOTATORS = (
     "demo/*",
+    "projects/models/rubric.py",
+    "projects/naming.py",
     "results/*",
     "templates/results/*",
     "templates/_job.html",

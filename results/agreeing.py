@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 import numpy as np
+from django.utils.translation import gettext as _
 
 from annotate.frames import CriterionInUse, Scope, fetch_ratings
 from measures.agreement import Agreement, UndefinedAgreement, krippendorff_alpha
@@ -130,7 +131,8 @@ def _measure(
 
 def _on_several_scales(criterion: CriterionInUse, patterns: Patterns, level: Level) -> UndefinedAgreement:
     return UndefinedAgreement(
-        reason=f"“{criterion.key}” was asked on several scales ({'; '.join(criterion.scales)}): choose one batch",
+        reason=_("“%(key)s” was asked on several scales (%(scales)s): choose one batch")
+        % {"key": criterion.key, "scales": "; ".join(criterion.scales)},
         level=level,
         n_units=patterns.n_units,
         n_annotators=patterns.n_annotators,

@@ -3,21 +3,22 @@
 from dataclasses import dataclass
 
 from django.db import connection
+from django.utils.translation import gettext_lazy as _
 
 from annotate.frames import Scope
 from annotate.stages import left_out
 
 WORDS = {
-    "removed": "work of a removed annotator",
-    "rejected": "rejected work",
-    "surplus": "others had taken the place",
-    "set aside": "set aside by a manager",
-    "consent withdrawn": "the annotator withdrew the consent and took the work out",
-    "withdrawn": "the candidate is withdrawn",
-    "cannot be judged": "the annotator could not judge it",
-    "not blind": "by somebody who sees the sources",
-    "judged anew": "the same annotator judged it again under a newer rubric",
-    "another stage": "kept apart as another stage's",
+    "removed": _("work of a removed annotator"),
+    "rejected": _("rejected work"),
+    "surplus": _("others had taken the place"),
+    "set aside": _("set aside by a manager"),
+    "consent withdrawn": _("the annotator withdrew the consent and took the work out"),
+    "withdrawn": _("the candidate is withdrawn"),
+    "cannot be judged": _("the annotator could not judge it"),
+    "not blind": _("by somebody who sees the sources"),
+    "judged anew": _("the same annotator judged it again under a newer rubric"),
+    "another stage": _("kept apart as another stage's"),
 }
 """Why a judgment does not enter, as people read it; imported judgments may say more of their own."""
 

@@ -3,18 +3,19 @@
 from typing import Any
 
 from django import forms
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from annotate.frames import BREAKDOWNS, criteria_in_use
 from annotate.models import Batch
 from annotate.stages import Stage, default_stage
 from annotate.trials import trials_of
-from measures.rubric import Level
-from projects.models import Project
+from projects.models import Criterion, Project
 
 STAGES = [
-    (Stage.FULL, "full collection"),
-    (Stage.TRIAL, "trial"),
-    (Stage.ALL, "both together"),
+    (Stage.FULL, gettext_lazy("full collection")),
+    (Stage.TRIAL, gettext_lazy("trial")),
+    (Stage.ALL, gettext_lazy("both together")),
 ]
 
 
@@ -26,9 +27,15 @@ class BatchField(forms.ModelChoiceField[Batch]):
 class ScopeForm(forms.Form):
     """Which judgments; every field may be left out."""
 
-    batch = BatchField(queryset=Batch.objects.none(), required=False, to_field_name="number", empty_label="all batches")
-    stage = forms.ChoiceField(required=False, choices=STAGES)
-    criterion = forms.ChoiceField(required=False)
+    batch = BatchField(
+        label=gettext_lazy("Batch"),
+        queryset=Batch.objects.none(),
+        required=False,
+        to_field_name="number",
+        empty_label=gettext_lazy("all batches"),
+    )
+    stage = forms.ChoiceField(label=gettext_lazy("Stage"), required=False, choices=STAGES)
+    criterion = forms.ChoiceField(label=gettext_lazy("Criterion"), required=False)
 
     def __init__(self, project: Project, *args: Any, any_criterion: bool = False, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -42,7 +49,7 @@ class ScopeForm(forms.Form):
             del self.fields["stage"]
         self.criteria = criteria_in_use(project)
         choices = [(criterion.key, criterion.name) for criterion in self.criteria]
-        self.fields["criterion"].choices = [("", "all criteria"), *choices] if any_criterion else choices  # type: ignore[attr-defined]
+        self.fields["criterion"].choices = [("", _("all criteria")), *choices] if any_criterion else choices  # type: ignore[attr-defined]
 
     def asked_stage(self) -> Stage:
         """The stage that was asked for, or the default one."""
@@ -52,20 +59,30 @@ class ScopeForm(forms.Form):
 
 class AgreementForm(ScopeForm):
     level = forms.ChoiceField(
-        required=False, choices=[("", "the criterion's own"), *((level.value, level.value) for level in Level)]
+        label=gettext_lazy("Level"),
+        required=False,
+        choices=[("", gettext_lazy("the criterion's own")), *Criterion.Level.choices],
     )
-    by = forms.ChoiceField(required=False, choices=[(name, name) for name in BREAKDOWNS])
+    by = forms.ChoiceField(
+        label=gettext_lazy("Per"), required=False, choices=[(name, gettext_lazy(name)) for name in BREAKDOWNS]
+    )
     resample = forms.ChoiceField(
-        required=False, choices=[("candidates", "candidates"), ("passages", "whole passages")], label="Interval from"
+        required=False,
+        choices=[("candidates", gettext_lazy("candidates")), ("passages", gettext_lazy("whole passages"))],
+        label=gettext_lazy("Interval from"),
     )
-    blind = forms.BooleanField(required=False, label="Blind judgments only")
+    blind = forms.BooleanField(required=False, label=gettext_lazy("Blind judgments only"))
     interval = forms.BooleanField(required=False, widget=forms.HiddenInput)
 
 
 class ExportForm(ScopeForm):
-    texts = forms.BooleanField(required=False, label="Texts of passages, questions, references and candidates")
+    texts = forms.BooleanField(
+        required=False, label=gettext_lazy("Texts of passages, questions, references and candidates")
+    )
     comments = forms.BooleanField(
-        required=False, label="Annotators' comments", help_text="Free text: people may have written personal data."
+        required=False,
+        label=gettext_lazy("Annotators' comments"),
+        help_text=gettext_lazy("Free text: people may have written personal data."),
     )
 
     def __init__(self, project: Project, *args: Any, **kwargs: Any) -> None:

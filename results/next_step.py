@@ -3,9 +3,12 @@
 from dataclasses import dataclass
 
 from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from annotate.models import Batch
 from annotate.progress import Progress
+from projects.amounts import say_number
 from projects.models import Project
 
 State = Batch.State
@@ -59,17 +62,17 @@ def find_next_step(course: Course, *, can_manage: bool) -> NextStep:
     to_do = to_do or _end_trial(course) or _open_draft(course) or _plan_collection(course)
     if to_do is None:
         return _read_agreement(course)
-    return to_do if can_manage else NextStep(to_do.title, "A manager of the project does this.")
+    return to_do if can_manage else NextStep(to_do.title, _("A manager of the project does this."))
 
 
 def _import(course: Course) -> NextStep | None:
     if course.has_candidates:
         return None
     return NextStep(
-        "Import candidates",
-        "There is nothing to judge yet. A file holds passages, questions, references and candidates.",
+        _("Import candidates"),
+        _("There is nothing to judge yet. A file holds passages, questions, references and candidates."),
         reverse("annotate:import-new", args=[course.project.slug]),
-        "Import a file",
+        _("Import a file"),
     )
 
 
@@ -78,10 +81,10 @@ def _end_trial(course: Course) -> NextStep | None:
     if trial is None or trial not in course.live:
         return None
     return NextStep(
-        f"Close “{trial.name}”",
-        "The trial has all its judgments. Close it and read its results, then the full collection can open.",
+        _("Close “%(name)s”") % {"name": trial.name},
+        _("The trial has all its judgments. Close it and read its results, then the full collection can open."),
         reverse("annotate:batch-show", args=[course.project.slug, trial.number]),
-        "Look at the trial",
+        _("Look at the trial"),
     )
 
 
@@ -90,10 +93,10 @@ def _plan_collection(course: Course) -> NextStep | None:
     if trial is None or any(batch.kind == Batch.Kind.FULL for batch in course.batches):
         return None
     return NextStep(
-        "Read the trial’s results",
-        "Where annotators differ, say more in the instructions. Then plan the full collection.",
+        _("Read the trial’s results"),
+        _("Where annotators differ, say more in the instructions. Then plan the full collection."),
         reverse("results:batch-results", args=[course.project.slug, trial.number]),
-        "Read the results",
+        _("Read the results"),
     )
 
 
@@ -101,10 +104,10 @@ def _open_draft(course: Course) -> NextStep | None:
     if course.draft is None:
         return None
     return NextStep(
-        f"Open “{course.draft.name}”",
-        "The batch is a draft: nobody is served its HITs until it is opened.",
+        _("Open “%(name)s”") % {"name": course.draft.name},
+        _("The batch is a draft: nobody is served its HITs until it is opened."),
         reverse("annotate:batch-show", args=[course.project.slug, course.draft.number]),
-        "Look at the batch",
+        _("Look at the batch"),
     )
 
 
@@ -112,10 +115,10 @@ def _make_batch(course: Course) -> NextStep | None:
     if course.batches:
         return None
     return NextStep(
-        "Make a batch",
-        "Choose candidates and how often each is to be judged; you see the HITs and hours before it is made.",
+        _("Make a batch"),
+        _("Choose candidates and how often each is to be judged; you see the HITs and hours before it is made."),
         reverse("annotate:batch-new", args=[course.project.slug]),
-        "Make a batch",
+        _("Make a batch"),
     )
 
 
@@ -123,10 +126,10 @@ def _invite(course: Course) -> NextStep | None:
     if course.n_annotators or not course.live:
         return None
     return NextStep(
-        "Invite annotators",
-        "A batch is open and nobody can work on it yet.",
+        _("Invite annotators"),
+        _("A batch is open and nobody can work on it yet."),
         reverse("projects:invitation-new", args=[course.project.slug]),
-        "Invite people",
+        _("Invite people"),
     )
 
 
@@ -135,21 +138,26 @@ def _wait(course: Course) -> NextStep | None:
     if not n_left:
         return None
     if all(batch.state == State.PAUSED for batch in course.live):
-        return NextStep("The work is paused", "Nobody is served a HIT until a batch is opened again.")
+        return NextStep(_("The work is paused"), _("Nobody is served a HIT until a batch is opened again."))
     at_work = next(batch for batch in course.live if course.progress[batch.pk].n_left)
     return NextStep(
-        "Annotators are at work",
-        f"{n_left:,} assignment{'s are' if n_left != 1 else ' is'} still to be handed in.",
+        _("Annotators are at work"),
+        ngettext(
+            "%(n_left)s assignment is still to be handed in.",
+            "%(n_left)s assignments are still to be handed in.",
+            n_left,
+        )
+        % {"n_left": say_number(n_left)},
         reverse("annotate:batch-show", args=[course.project.slug, at_work.number]),
-        "Look at the batch",
+        _("Look at the batch"),
     )
 
 
 def _read_agreement(course: Course) -> NextStep:
     is_short = not course.live and course.n_left(course.collecting)
     return NextStep(
-        "Read the agreement",
-        "No batch is open any more." if is_short else "The judgments asked for are in.",
+        _("Read the agreement"),
+        _("No batch is open any more.") if is_short else _("The judgments asked for are in."),
         reverse("results:agreement", args=[course.project.slug]),
-        "See how far annotators agree",
+        _("See how far annotators agree"),
     )

@@ -4,6 +4,8 @@ from collections import Counter
 from dataclasses import dataclass
 
 from django.db import connection
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from annotate.models import Batch
 from annotate.progress import Progress, progress_of
@@ -39,7 +41,7 @@ class JudgmentCounts:
 
     @property
     def stage_label(self) -> str:
-        return {Stage.FULL: "full collection", Stage.TRIAL: "trial", Stage.ALL: "all stages"}[self.stage]
+        return {Stage.FULL: _("full collection"), Stage.TRIAL: _("trial"), Stage.ALL: _("all stages")}[self.stage]
 
     @property
     def n_in_stage(self) -> int:
@@ -76,12 +78,14 @@ class Overview:
 
     @property
     def judgments_note(self) -> str:
-        return "of the trial that count" if self.judgments.stage == Stage.TRIAL else "that count"
+        return _("of the trial that count") if self.judgments.stage == Stage.TRIAL else _("that count")
 
     @property
     def annotators_note(self) -> str:
-        note = f"{'person' if self.n_annotators == 1 else 'people'} who may work now"
-        return f"{note}; and {self.n_simulated} simulated" if self.n_simulated else note
+        note = ngettext("person who may work now", "people who may work now", self.n_annotators)
+        if not self.n_simulated:
+            return note
+        return _("%(people)s; and %(n)s simulated") % {"people": note, "n": self.n_simulated}
 
 
 def make_overview(project: Project, *, can_manage: bool) -> Overview:

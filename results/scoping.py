@@ -1,5 +1,7 @@
 """What a page or a command asks results of: which batch, which criterion."""
 
+from django.utils.translation import gettext as _
+
 from annotate.frames import CriterionInUse, criteria_in_use, criteria_to_come
 from annotate.models import Batch
 from projects.errors import Refused
@@ -11,7 +13,10 @@ def find_batch(project: Project, number: int) -> Batch:
     batch = Batch.objects.filter(project=project, number=number).first()
     if batch is None:
         numbers = ", ".join(str(each) for each in project.batches.values_list("number", flat=True)[:20])
-        raise Refused(f"The project has no batch {number}; it has {numbers or 'none yet'}.")
+        raise Refused(
+            _("The project has no batch %(number)s; it has %(numbers)s.")
+            % {"number": number, "numbers": numbers or _("none yet")}
+        )
     return batch
 
 
@@ -31,11 +36,11 @@ def choose_criterion_to_measure(project: Project, *, key: str = "", batch: Batch
 
 def _choose(criteria: list[CriterionInUse], key: str) -> CriterionInUse:
     if not criteria:
-        raise Refused("There is no batch yet, so there are no judgments.")
+        raise Refused(_("There is no batch yet, so there are no judgments."))
     keys = ", ".join(criterion.key for criterion in criteria)
     if not key and len(criteria) > 1:
-        raise Refused(f"The batches ask several criteria; name one of {keys}.")
+        raise Refused(_("The batches ask several criteria; name one of %(keys)s.") % {"keys": keys})
     found = next((criterion for criterion in criteria if criterion.key == key or not key), None)
     if found is None:
-        raise Refused(f"There is no criterion “{key}”; there is {keys}.")
+        raise Refused(_("There is no criterion “%(key)s”; there is %(keys)s.") % {"key": key, "keys": keys})
     return found

@@ -6,13 +6,21 @@ from typing import Any
 
 from django.db import connection
 from django.db.models import Count, Q
+from django.utils.translation import gettext_lazy as _
+from django_stubs_ext import StrOrPromise
 
 from annotate.frames import CriterionInUse
 from annotate.models import Batch, Judgment, Remark
 from projects.models import Candidate
 
 MOST_ITEMS = 20
-QUARTERS = ("all equal", "up to a quarter of the scale", "up to half", "up to three quarters", "more")
+QUARTERS: tuple[StrOrPromise, ...] = (
+    _("all equal"),
+    _("up to a quarter of the scale"),
+    _("up to half"),
+    _("up to three quarters"),
+    _("more"),
+)
 
 _RATED = """
 WITH rated AS (
@@ -90,7 +98,7 @@ def measure_spread(batch: Batch, criterion: CriterionInUse) -> Spread:
     return Spread(
         n_items=n_items,
         mean_sd=sum(total for _, total in quarters.values()) / n_items if n_items else None,
-        by_quarter=[(name, quarters.get(place, (0, 0.0))[0]) for place, name in enumerate(QUARTERS)],
+        by_quarter=[(str(name), quarters.get(place, (0, 0.0))[0]) for place, name in enumerate(QUARTERS)],
         worst=_with_ratings(batch, criterion, worst),
     )
 

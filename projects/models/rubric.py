@@ -3,6 +3,7 @@
 from django.db import models
 from django.db.models import F, Q
 from django.db.models.functions import Now
+from django.utils.translation import gettext_lazy as _
 
 from projects.models.people import Membership, Project
 
@@ -36,14 +37,14 @@ class Criterion(models.Model):
     """One statement that a candidate is rated on, with its scale."""
 
     class Kind(models.TextChoices):
-        ORDINAL = "ordinal", "points"
-        CONTINUOUS = "continuous", "slider"
+        ORDINAL = "ordinal", _("points")
+        CONTINUOUS = "continuous", _("slider")
 
     class Level(models.TextChoices):
-        NOMINAL = "nominal", "nominal"
-        ORDINAL = "ordinal", "ordinal"
-        INTERVAL = "interval", "interval"
-        RATIO = "ratio", "ratio"
+        NOMINAL = "nominal", _("nominal")
+        ORDINAL = "ordinal", _("ordinal")
+        INTERVAL = "interval", _("interval")
+        RATIO = "ratio", _("ratio")
 
     rubric = models.ForeignKey(Rubric, on_delete=models.CASCADE, related_name="criteria")
     position = models.PositiveSmallIntegerField()

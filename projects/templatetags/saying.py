@@ -1,7 +1,8 @@
-"""Lines of the log as sentences."""
+"""Lines of the log as sentences, and names of the code in the language of the page."""
 
 from django import template
 
+from projects import naming
 from projects.log_words import Named, words_of
 
 register = template.Library()
@@ -11,3 +12,9 @@ register = template.Library()
 def done_to(act: str, name: str) -> str:
     """What was done, and to whom or what, on a page that is about it: “warned a-x”."""
     return f"{words_of(act, Named('', name))} {name}"
+
+
+@register.filter
+def said(name: str) -> str:
+    """The name of a level, a reason or the like, in the language of the page."""
+    return naming.said(name)

@@ -2,6 +2,8 @@
 
 from dataclasses import replace
 
+from django.utils.translation import gettext as _
+
 from annotate.frames import criteria_in_use
 from annotate.stages import Stage
 from projects.errors import Refused
@@ -56,6 +58,7 @@ def _criterion_of_one_scale(choices: Choices) -> str:
     if not criterion.has_one_scale:
         scales = "; ".join(criterion.scales)
         raise Refused(
-            f"“{criterion.key}” was asked on several scales ({scales}), which one file cannot mix: choose a batch."
+            _("“%(key)s” was asked on several scales (%(scales)s), which one file cannot mix: choose a batch.")
+            % {"key": criterion.key, "scales": scales}
         )
     return criterion.key

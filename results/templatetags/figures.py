@@ -10,7 +10,7 @@ register = template.Library()
 @register.filter
 def why_left_out(reason: str) -> str:
     """A stored reason in words."""
-    return WORDS.get(reason, reason)
+    return str(WORDS.get(reason, reason))
 
 
 @register.filter

@@ -1,0 +1,33 @@
+"""Names that code, files and figures carry in English, as pages say them: in the language of the page.
+
+What stands in a file or a table keeps its name; only where a page shows it is it said by `said`.
+"""
+
+from django.utils.translation import gettext, gettext_noop
+
+NAMES = frozenset(
+    (
+        # levels of measurement
+        *(gettext_noop("nominal"), gettext_noop("ordinal"), gettext_noop("interval"), gettext_noop("ratio")),
+        # what results are split by
+        *(gettext_noop("dataset"), gettext_noop("split"), gettext_noop("source")),
+        # why a judgment does not count
+        *(gettext_noop("removed"), gettext_noop("rejected"), gettext_noop("surplus"), gettext_noop("set aside")),
+        *(gettext_noop("consent withdrawn"), gettext_noop("withdrawn"), gettext_noop("cannot be judged")),
+        *(gettext_noop("not blind"), gettext_noop("judged anew"), gettext_noop("another stage")),
+        # why there is no agreement, or no interval of it
+        gettext_noop("no judgments"),
+        gettext_noop("one annotator only: agreement needs two ratings of the same unit"),
+        gettext_noop("no unit has two ratings"),
+        gettext_noop("the ratio level needs a scale without negative values"),
+        gettext_noop("all ratings are equal"),
+        gettext_noop("one unit only, so there is nothing to resample"),
+        gettext_noop("one group only, so there is nothing to resample"),
+        gettext_noop("every resample is undefined"),
+    )
+)
+
+
+def said(name: str) -> str:
+    """A name in the language that is spoken; what is not known as one stays as it is."""
+    return gettext(name) if name in NAMES else name
