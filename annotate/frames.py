@@ -18,7 +18,9 @@ from measures.patterns import Patterns
 from projects.models import Criterion, Membership, Project
 from projects.rubrics import current_rubric
 
-BREAKDOWNS = ("dataset", "split", "source")
+BREAKDOWNS = ("dataset", "split", "source", "question_type", "stage", "batch")
+_BY_COLLECTION = {"stage": "b.kind", "batch": "b.number::text"}
+"""What says of a judgment where it was collected: one candidate may have ratings of several."""
 
 
 @dataclass(frozen=True)
@@ -54,6 +56,7 @@ class Scope:
     dataset: str | None = None
     split: str | None = None
     source: str | None = None
+    question_type: str | None = None
     is_blind_only: bool = False
 
 
@@ -63,6 +66,8 @@ class RatedUnits(NamedTuple):
     dataset: str
     split: str
     source: str
+    question_type: str
+    collection: str
     passage_id: int | None
     ratings: list[float]
     n_units: int
@@ -74,6 +79,8 @@ class RatedBy(NamedTuple):
     dataset: str
     split: str
     source: str
+    question_type: str
+    collection: str
     annotator_id: int
     kind: str
     has_pairs: bool
@@ -98,9 +105,9 @@ class Ratings:
         return _patterns(self.units, self.annotators)
 
     def patterns_by(self, name: str) -> dict[str, Patterns]:
-        """Patterns per dataset, split or source, in order of the names."""
+        """Patterns per value of a breakdown, in order of the names; see `fetch_ratings` for those of collections."""
         place = _place(name)
-        names = sorted({place(row) for row in self.units})
+        names = sorted({place(row) for row in self.units}, key=lambda each: (len(each) if name == "batch" else 0, each))
         return {
             each: _patterns(
                 [row for row in self.units if place(row) == each],
@@ -126,55 +133,81 @@ def criteria_to_come(project: Project) -> list[CriterionInUse]:
     return [_in_use([criterion]) for criterion in rubric.criteria.order_by("position")] if rubric else []
 
 
-def fetch_ratings(scope: Scope, *, by_passage: bool = False) -> Ratings:
+def fetch_ratings(scope: Scope, *, by_passage: bool = False, by: str = "") -> Ratings:
     """Count the rating patterns of a scope, in one statement.
 
-    With `by_passage` the patterns are counted for each passage, so that passages can be resampled.
+    With `by_passage` the patterns are counted for each passage, so that passages can be resampled. With a breakdown
+    by stage or batch the ratings of a candidate are counted for each of these apart; all of them together then say
+    nothing of the whole.
+    """
+    judgments, parameters = select_counted(scope, collection=_BY_COLLECTION.get(by, ""))
+    statement = _RATINGS.format(
+        judgments=judgments,
+        passage="q.passage_id" if by_passage else "NULL::bigint",
+        collection="collection" if by in _BY_COLLECTION else "''",
+        each="candidate_id, collection" if by in _BY_COLLECTION else "candidate_id",
+        places=in_places(scope),
+    )
+    ratings = Ratings()
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute(FAST)
+        cursor.execute(statement, parameters)
+        for row in cursor:
+            place, units, annotator = row[:5], row[5:8], row[8:]
+            if annotator[0] is None:
+                ratings.units.append(RatedUnits(*place, *units))
+            else:
+                ratings.annotators.append(RatedBy(*place, *annotator))
+    return ratings
+
+
+def select_counted(scope: Scope, *, collection: str = "", more: str = "") -> tuple[str, dict[str, Any]]:
+    """SQL of the judgments in a scope that count, scores turned, one per annotator and candidate; and its parameters.
+
+    `collection` is an expression over the batch b, `more` further columns over b, the assignment a and the judgment j;
+    both are SQL of our own. Places are asked for apart: see `in_places`.
     """
     without = () if scope.batch else left_out(scope.project, scope.stage)
-    statement = _RATINGS.format(
-        judgments=_JUDGMENTS.format(
-            once="DISTINCT ON (j.candidate_id, j.annotator_id)" if len(scope.criterion.ids) > 1 else "",
-            newest="ORDER BY j.candidate_id, j.annotator_id, j.id DESC" if len(scope.criterion.ids) > 1 else "",
-            assignment=_ASSIGNMENT if scope.batch or without or scope.is_blind_only else "",
-            in_batch="AND h.batch_id = %(batch)s" if scope.batch else "",
-            in_stage="AND h.batch_id <> ALL(%(without)s)" if without else "",
-            blind="AND NOT a.not_blind" if scope.is_blind_only else "",
-        ),
-        passage="q.passage_id" if by_passage else "NULL::bigint",
-        places="".join(
-            f" AND {column} = %({name})s" for name, column in _PLACES.items() if getattr(scope, name) is not None
-        ),
+    is_once = len(scope.criterion.ids) > 1
+    needs_hit = scope.batch or without or scope.is_blind_only or collection or more
+    joins = (_ASSIGNMENT if needs_hit else "") + (_BATCH if collection or more else "")
+    statement = _JUDGMENTS.format(
+        once="DISTINCT ON (j.candidate_id, j.annotator_id)" if is_once else "",
+        newest="ORDER BY j.candidate_id, j.annotator_id, j.id DESC" if is_once else "",
+        collection=f", {collection} AS collection" if collection else "",
+        more=f", {more}" if more else "",
+        joins=joins,
+        in_batch="AND h.batch_id = %(batch)s" if scope.batch else "",
+        in_stage="AND h.batch_id <> ALL(%(without)s)" if without else "",
+        blind="AND NOT a.not_blind" if scope.is_blind_only else "",
     )
-    parameters: dict[str, Any] = {
+    parameters = {
         "criteria": list(scope.criterion.ids),
         "batch": scope.batch and scope.batch.pk,
         "without": list(without),
         **{name: getattr(scope, name) for name in _PLACES},
     }
-    ratings = Ratings()
-    with transaction.atomic(), connection.cursor() as cursor:
-        cursor.execute(_FAST)
-        cursor.execute(statement, parameters)
-        for dataset, split, source, passage, values, n, annotator, kind, has_pairs in cursor:
-            if annotator is None:
-                ratings.units.append(RatedUnits(dataset, split, source, passage, values, n))
-            else:
-                ratings.annotators.append(RatedBy(dataset, split, source, annotator, kind, has_pairs))
-    return ratings
+    return statement, parameters
 
 
-_FAST = "SELECT set_config('work_mem', '64MB', true), set_config('jit', 'off', true)"
+def in_places(scope: Scope) -> str:
+    """SQL: the conditions of a scope over the dataset d, the passage p, the question q and the candidate c."""
+    asked = (name for name in _PLACES if getattr(scope, name) is not None)
+    return "".join(f" AND {_PLACES[name]} = %({name})s" for name in asked)
+
+
+FAST = "SELECT set_config('work_mem', '64MB', true), set_config('jit', 'off', true)"
 """For this transaction: group in memory rather than sort on disk, and do not compile what runs once."""
 
-_PLACES = {"dataset": "d.name", "split": "p.split", "source": "c.source"}
+_PLACES = {"dataset": "d.name", "split": "p.split", "source": "c.source", "question_type": "q.type"}
 
 _ASSIGNMENT = "JOIN annotate_assignment a ON a.id = j.assignment_id JOIN annotate_hit h ON h.id = a.hit_id"
+_BATCH = " JOIN annotate_batch b ON b.id = h.batch_id"
 
 _JUDGMENTS = """
     SELECT {once} j.candidate_id, j.annotator_id,
-           CASE WHEN cr.is_reversed THEN cr.low + cr.high - j.value ELSE j.value END AS value
-    FROM annotate_judgment j JOIN projects_criterion cr ON cr.id = j.criterion_id {assignment}
+           CASE WHEN cr.is_reversed THEN cr.low + cr.high - j.value ELSE j.value END AS value {collection} {more}
+    FROM annotate_judgment j JOIN projects_criterion cr ON cr.id = j.criterion_id {joins}
     WHERE j.criterion_id = ANY(%(criteria)s) AND j.is_counted AND j.candidate_id IS NOT NULL
       AND j.value IS NOT NULL {in_batch} {in_stage} {blind}
     {newest}
@@ -183,23 +216,28 @@ _JUDGMENTS = """
 _RATINGS = """
 WITH judgments AS ({judgments}),
 rated AS (
-    SELECT candidate_id, array_agg(value ORDER BY value) AS ratings, array_agg(annotator_id) AS annotators
-    FROM judgments GROUP BY candidate_id),
+    SELECT {each}, array_agg(value ORDER BY value) AS ratings, array_agg(annotator_id) AS annotators
+    FROM judgments GROUP BY {each}),
 placed AS MATERIALIZED (
-    SELECT d.name AS dataset, p.split, c.source, {passage} AS passage_id, r.ratings, r.annotators
+    SELECT d.name AS dataset, p.split, c.source, q.type AS question_type, {collection} AS collection,
+           {passage} AS passage_id, r.ratings, r.annotators
     FROM rated r
     JOIN projects_candidate c ON c.id = r.candidate_id
     JOIN projects_question q ON q.id = c.question_id
     JOIN projects_passage p ON p.id = q.passage_id
     JOIN projects_dataset d ON d.id = c.dataset_id
     WHERE c.withdrawn_at IS NULL AND p.withdrawn_at IS NULL {places})
-SELECT dataset, split, source, passage_id, ratings, count(*), NULL::bigint, NULL, NULL::boolean
-FROM placed GROUP BY dataset, split, source, passage_id, ratings
+SELECT dataset, split, source, question_type, collection, passage_id, ratings, count(*),
+       NULL::bigint, NULL, NULL::boolean
+FROM placed GROUP BY dataset, split, source, question_type, collection, passage_id, ratings
 UNION ALL
-SELECT t.dataset, t.split, t.source, NULL, NULL, NULL, t.annotator_id, m.kind, t.has_pairs
+SELECT t.dataset, t.split, t.source, t.question_type, t.collection, NULL, NULL, NULL,
+       t.annotator_id, m.kind, t.has_pairs
 FROM (
-    SELECT dataset, split, source, annotator_id, bool_or(cardinality(ratings) >= 2) AS has_pairs
-    FROM placed, unnest(annotators) AS annotator_id GROUP BY dataset, split, source, annotator_id) t
+    SELECT dataset, split, source, question_type, collection, annotator_id,
+           bool_or(cardinality(ratings) >= 2) AS has_pairs
+    FROM placed, unnest(annotators) AS annotator_id
+    GROUP BY dataset, split, source, question_type, collection, annotator_id) t
 JOIN projects_membership m ON m.id = t.annotator_id
 """
 
@@ -240,4 +278,4 @@ def _patterns(units: Iterable[RatedUnits], annotators: Iterable[RatedBy]) -> Pat
 def _place(name: str) -> Callable[[Any], str]:
     if name not in BREAKDOWNS:
         raise ValueError(f"“{name}” is none of {', '.join(BREAKDOWNS)}.")
-    return lambda row: str(getattr(row, name))
+    return lambda row: str(getattr(row, "collection" if name in _BY_COLLECTION else name))

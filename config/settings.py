@@ -215,6 +215,7 @@ CELERY_BEAT_SCHEDULE = {
     "ring-queued-jobs": {"task": "projects.ring_queued_jobs", "schedule": 10.0, "options": {"expires": 9}},
     "verify": {"task": "annotate.verify", "schedule": crontab(hour=3, minute=0)},
     "approve-due": {"task": "annotate.approve_due", "schedule": crontab(minute=17)},
+    "forget-old-reports": {"task": "results.forget_old_reports", "schedule": crontab(hour=4, minute=30)},
     "clear-sessions": {"task": "projects.clear_sessions", "schedule": crontab(hour=4, minute=0)},
 }
 

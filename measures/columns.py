@@ -2,7 +2,8 @@
 
 `unit` is what was judged (a candidate), `group` the passage it belongs to, `annotator` who judged it (missing where
 annotators are unknown), `criterion` the key of the question asked, and `value` the answer (missing where the item
-"cannot be judged").
+"cannot be judged"). The others say where a judgment belongs: `dataset`, `split`, `source` and `question_type` of the
+candidate, the `batch` and `stage` that collected it, and the `day` (UTC, ISO 8601) on which it was given.
 """
 
 from typing import TYPE_CHECKING
@@ -15,9 +16,22 @@ GROUP = "group"
 ANNOTATOR = "annotator"
 CRITERION = "criterion"
 VALUE = "value"
+DATASET = "dataset"
+SPLIT = "split"
+SOURCE = "source"
+QUESTION_TYPE = "question_type"
+BATCH = "batch"
+STAGE = "stage"
+DAY = "day"
 
-DTYPES: dict[str, str] = {UNIT: "str", GROUP: "str", ANNOTATOR: "str", CRITERION: "str", VALUE: "float64"}
-"""What `empty_frame` makes. Ids may be whole numbers instead of text; a value is always a 64-bit float."""
+DTYPES: dict[str, str] = {
+    **dict.fromkeys((UNIT, GROUP, ANNOTATOR, CRITERION), "str"),
+    VALUE: "float64",
+    **dict.fromkeys((DATASET, SPLIT, SOURCE, QUESTION_TYPE), "str"),
+    BATCH: "Int32",
+    **dict.fromkeys((STAGE, DAY), "str"),
+}
+"""What `empty_frame` makes. Texts may be categories, ids whole numbers; a value is always a 64-bit float."""
 
 
 def empty_frame(*columns: str) -> "pd.DataFrame":

@@ -13,6 +13,7 @@ from psycopg2.errorcodes import LOCK_NOT_AVAILABLE, QUERY_CANCELED
 
 from projects.errors import Refused
 from projects.jobs import Job
+from projects.snapshots import snapshot
 
 logger = logging.getLogger(__name__)
 
@@ -39,8 +40,12 @@ class Kept(Refused):
         self.changes = changes
 
 
-def run(model: type[J], pk: int, act: Callable[[J, OnProgress], dict[str, Any] | None]) -> str | None:
+def run(
+    model: type[J], pk: int, act: Callable[[J, OnProgress], dict[str, Any] | None], *, only_reads: bool = False
+) -> str | None:
     """Claim the job and do its act in one transaction, whose last statement marks the job as done.
+
+    An act that only reads does so as of one moment, before that transaction.
 
     The act is given the job and a function to report progress to, and returns what to store in the job. A job that
     is not queued any more is left alone: messages may come twice. Returns the state it ended in, None if it was not
@@ -52,8 +57,13 @@ def run(model: type[J], pk: int, act: Callable[[J, OnProgress], dict[str, Any] |
     job = model._default_manager.get(pk=pk)
     with Heart(model, pk, attempt) as heart:
         try:
+            changes: dict[str, Any] = {}
+            if only_reads:
+                with snapshot():
+                    changes = act(job, heart.on_progress) or {}
             with transaction.atomic():
-                changes = act(job, heart.on_progress) or {}
+                if not only_reads:
+                    changes = act(job, heart.on_progress) or {}
                 heart.stop()
                 done = {"done": heart.total, "total": heart.total, "message": "", **changes}
                 if not _end(model, pk, attempt, Job.State.DONE, **done):

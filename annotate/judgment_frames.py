@@ -1,0 +1,70 @@
+"""Tables into the long frame: a row per judgment that counts, for what needs to know who gave it, where or when."""
+
+import io
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.csv
+from django.db import connection, transaction
+
+from annotate.frames import FAST, Scope, in_places, select_counted
+from measures import columns
+
+_WORDS = (
+    *(columns.ANNOTATOR, columns.DATASET, columns.SPLIT, columns.SOURCE),
+    *(columns.QUESTION_TYPE, columns.STAGE, columns.DAY),
+)
+_NUMBERS = {columns.UNIT: pa.int64(), columns.GROUP: pa.int64(), columns.BATCH: pa.int32(), columns.VALUE: pa.float64()}
+
+
+def fetch_judgments(scope: Scope) -> pd.DataFrame:
+    """The judgments of a scope with `measures.columns`, in order of candidate and annotator, by one statement.
+
+    `unit` and `group` are the ids of candidate and passage, `annotator` a pseudonym, missing for nameless scores, `day`
+    the day of judging in UTC, missing for what was collected elsewhere. Judgments that could not be judged are no rows.
+    """
+    judgments, parameters = select_counted(scope, more=_MORE)
+    select = _SELECT.format(judgments=judgments, places=in_places(scope))
+    file = io.BytesIO()
+    with transaction.atomic():
+        connection.ensure_connection()
+        with connection.connection.cursor() as cursor:
+            cursor.execute(FAST)
+            statement = cursor.mogrify(select, parameters).decode()
+            cursor.copy_expert(f"COPY ({statement}) TO STDOUT WITH (FORMAT csv, HEADER)", file)
+    file.seek(0)
+    return _read(file)
+
+
+def _read(file: io.BytesIO) -> pd.DataFrame:
+    types = {**_NUMBERS, **dict.fromkeys(_WORDS, pa.dictionary(pa.int32(), pa.string()))}
+    table = pyarrow.csv.read_csv(
+        file,
+        parse_options=pyarrow.csv.ParseOptions(newlines_in_values=True),
+        convert_options=pyarrow.csv.ConvertOptions(
+            column_types=types, null_values=[""], strings_can_be_null=True, quoted_strings_can_be_null=False
+        ),
+    )
+    frame: pd.DataFrame = table.to_pandas()
+    frame[columns.VALUE] = frame[columns.VALUE].astype(np.float64)
+    return frame
+
+
+_MORE = """j.id AS judgment_id, b.number AS batch, b.kind AS stage,
+           CASE WHEN b.kind <> 'imported' THEN coalesce(j.judged_at, a.submitted_at) END AS judged_at"""
+
+_SELECT = """
+WITH judgments AS ({judgments})
+SELECT j.candidate_id AS unit, q.passage_id AS "group",
+       CASE WHEN m.kind <> 'unknown' THEN m.pseudonym END AS annotator, j.value,
+       d.name AS dataset, p.split, c.source, q.type AS question_type, j.batch, j.stage,
+       to_char(j.judged_at AT TIME ZONE 'UTC', 'YYYY-MM-DD') AS day
+FROM judgments j
+JOIN projects_membership m ON m.id = j.annotator_id
+JOIN projects_candidate c ON c.id = j.candidate_id
+JOIN projects_question q ON q.id = c.question_id
+JOIN projects_passage p ON p.id = q.passage_id
+JOIN projects_dataset d ON d.id = c.dataset_id
+WHERE c.withdrawn_at IS NULL AND p.withdrawn_at IS NULL {places}
+ORDER BY j.candidate_id, j.judgment_id"""

@@ -1,0 +1,150 @@
+"""Figures of the results pages: computed at once over few judgments, as a job over many, for a state of the judgments.
+
+A kind of figures is a function from a project and settings to what JSON can hold. What it returns depends on nothing
+but the settings and the judgments, so that it is kept for as long as these do not change.
+"""
+
+import hashlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+from django.core.cache import cache
+from django.db import IntegrityError, connection, transaction
+
+from projects import jobs
+from projects.jobs import Job
+from projects.models import Membership, Project
+from projects.running import OnProgress
+from results.models import Report
+
+AT_ONCE = 20_000
+"""Over up to this many judgments a page computes its figures itself."""
+KEPT = 20
+"""So many reports of the same question are kept; older ones are forgotten."""
+
+Compute = Callable[[Project, Mapping[str, Any]], dict[str, Any]]
+
+_kinds: dict[str, Compute] = {}
+
+
+def computes(kind: str) -> Callable[[Compute], Compute]:
+    """Register the function of a kind of figures."""
+
+    def register(compute: Compute) -> Compute:
+        _kinds[kind] = compute
+        return compute
+
+    return register
+
+
+@dataclass(frozen=True)
+class Standing:
+    """How a question to the judgments stands: its newest figures, and the job that makes newer ones or did not."""
+
+    figures: dict[str, Any] | None = None
+    report: Report | None = None
+    """Where the figures come from; None where the page computed them itself."""
+    under_way: Report | None = None
+    """Live, or newer than the figures and ended without any."""
+    is_current: bool = True
+
+    @property
+    def can_be_asked(self) -> bool:
+        return not self.is_current and not (self.under_way and self.under_way.is_live)
+
+
+def look_up(project: Project, kind: str, settings: Mapping[str, Any]) -> Standing:
+    """The figures as far as they are there, computed now where that is quick. Writes nothing."""
+    subject, content = _subject(kind, settings), _content(project)
+    newest = Report.objects.filter(project=project, subject=subject)
+    done = newest.filter(state=Job.State.DONE).first()
+    if done is not None and done.content == content:
+        return Standing(figures=done.result, report=done)
+    if not _has_many(project):
+        return Standing(figures=_at_once(project, kind, settings, f"report:{project.pk}:{subject}:{content}"))
+    under_way = newest.first()
+    if under_way == done:
+        under_way = None
+    return Standing(figures=done.result if done else None, report=done, under_way=under_way, is_current=False)
+
+
+def request_report(*, project: Project, actor: Membership, kind: str, settings: Mapping[str, Any]) -> Report:
+    """Queue the job that computes the figures; who asks while it is under way gets that one."""
+    subject = _subject(kind, settings)
+    under_way = Report.objects.filter(project=project, subject=subject, state__in=Job.LIVE)
+    try:
+        with transaction.atomic():
+            report, is_new = under_way.get_or_create(
+                defaults={"project": project, "subject": subject, "kind": kind, "settings": dict(settings),
+                          "requested_by": actor}
+            )  # fmt: skip
+            if is_new:
+                jobs.ring_on_commit(report)
+    except IntegrityError:
+        report = under_way.get()
+    return report
+
+
+def make(report: Report, on_progress: OnProgress) -> dict[str, Any]:
+    """The act of the job: the figures, and the state of the judgments that they are of."""
+    on_progress(0, 0)
+    content = _content(report.project)
+    return {"result": _kinds[report.kind](report.project, report.settings), "content": content}
+
+
+def forget_old() -> None:
+    """Keep the newest reports of each question."""
+    with connection.cursor() as cursor:
+        cursor.execute(_FORGET, [KEPT])
+
+
+def _at_once(project: Project, kind: str, settings: Mapping[str, Any], key: str) -> dict[str, Any]:
+    figures: dict[str, Any] | None = cache.get(key)
+    if figures is None:
+        figures = orjson.loads(orjson.dumps(_kinds[kind](project, settings)))
+        cache.set(key, figures)
+    return figures
+
+
+def _subject(kind: str, settings: Mapping[str, Any]) -> str:
+    asked = orjson.dumps([kind, dict(settings)], option=orjson.OPT_SORT_KEYS)
+    return hashlib.sha256(asked).hexdigest()
+
+
+def _content(project: Project) -> str:
+    """Names the state of the judgments: acts are logged, and what annotators send in is counted."""
+    with connection.cursor() as cursor:
+        cursor.execute(_CONTENT, {"project": project.pk})
+        row = cursor.fetchone()
+    return hashlib.sha256(repr(row).encode()).hexdigest()
+
+
+def _has_many(project: Project) -> bool:
+    with connection.cursor() as cursor:
+        cursor.execute(_MANY, {"project": project.pk, "at_once": AT_ONCE})
+        return bool(cursor.fetchone()[0])
+
+
+_CONTENT = """
+SELECT l.n, l.last, a.n, a.last, a.at
+FROM (SELECT count(*) AS n, max(id) AS last FROM projects_logentry WHERE project_id = %(project)s) l,
+     (SELECT count(*) AS n, max(a.id) AS last, max(a.submitted_at) AS at
+      FROM annotate_batch b JOIN annotate_hit h ON h.batch_id = b.id JOIN annotate_assignment a ON a.hit_id = h.id
+      WHERE b.project_id = %(project)s AND a.submitted_at IS NOT NULL) a
+"""
+_MANY = """
+SELECT count(*) > %(at_once)s FROM (
+    SELECT 1 FROM annotate_judgment j WHERE j.criterion_id IN (
+        SELECT cr.id FROM projects_criterion cr JOIN projects_rubric r ON r.id = cr.rubric_id
+        WHERE r.project_id = %(project)s)
+    LIMIT %(at_once)s + 1) judged
+"""
+_FORGET = """
+DELETE FROM results_report WHERE id IN (
+    SELECT id FROM (
+        SELECT id, state, row_number() OVER (PARTITION BY project_id, subject ORDER BY id DESC) AS place
+        FROM results_report
+    ) placed WHERE place > %s AND state NOT IN ('queued', 'running'))
+"""
