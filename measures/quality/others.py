@@ -7,9 +7,9 @@ import numpy as np
 
 from measures.agreement import alphas, krippendorff_alpha
 from measures.columns import ANNOTATOR, UNIT, VALUE, require_columns
+from measures.correlation import pearson
 from measures.outcome import Undefined
 from measures.patterns import Floats, Ints, Patterns
-from measures.quality.association import pearson
 from measures.rubric import Level
 
 if TYPE_CHECKING:

@@ -4,9 +4,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from measures.correlation import pearson
 from measures.outcome import Undefined
 from measures.patterns import Floats
-from measures.quality.association import pearson
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from measures.correlation import spearman
 from measures.outcome import Undefined
 from measures.patterns import Floats
-from measures.quality.association import spearman
 from measures.tokens import token_f1, tokens
 
 LEAST_ITEMS = 10

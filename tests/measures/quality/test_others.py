@@ -9,8 +9,8 @@ import pytest
 from scipy import stats
 
 from measures.agreement import Agreement, krippendorff_alpha
+from measures.correlation import pearson, spearman
 from measures.outcome import Undefined
-from measures.quality.association import pearson, spearman
 from measures.quality.others import AlphaEffect, Others, against_others, alpha_effects, others_means
 from tests.measures.frames import CANONICAL, from_table, random_frame
 

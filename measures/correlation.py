@@ -1,7 +1,7 @@
-"""Correlation of one annotator's scores with something else, or why there is none."""
+"""Correlation of two columns of scores, or why there is none."""
 
 import numpy as np
-from scipy.stats import rankdata
+from scipy.stats import kendalltau, rankdata, t
 
 from measures.outcome import Undefined
 from measures.patterns import Floats
@@ -59,3 +59,56 @@ def spearman(first: Floats, second: Floats) -> float | Undefined:
     1.0
     """
     return pearson(rankdata(first), rankdata(second))
+
+
+def kendall(first: Floats, second: Floats) -> float | Undefined:
+    """Compute Kendall's rank correlation, tau-b, which takes ties into account.
+
+    Parameters
+    ----------
+    first, second : ndarray of float64, shape (n,)
+        No NaN.
+
+    Returns
+    -------
+    float or Undefined
+        Undefined for fewer than three pairs, or where a side does not vary.
+
+    References
+    ----------
+    M. G. Kendall (1945), The treatment of ties in ranking problems, Biometrika 33.
+
+    Examples
+    --------
+    >>> round(kendall(np.array([1.0, 2, 3, 4]), np.array([1.0, 3, 2, 4])), 4)
+    0.6667
+    """
+    whole = pearson(first, second)
+    if isinstance(whole, Undefined):
+        return whole
+    return float(kendalltau(first, second, variant="b").statistic)
+
+
+def pearson_p(r: float, n: int) -> float:
+    """Compute the two-sided p-value of Pearson's correlation under independence.
+
+    Parameters
+    ----------
+    r : float
+        The correlation.
+    n : int
+        Pairs behind it; at least 3.
+
+    Returns
+    -------
+    float
+        From Student's t with n - 2 degrees of freedom, ``t = r sqrt((n - 2) / (1 - r^2))``; 0 where r is 1 or -1.
+
+    Examples
+    --------
+    >>> round(pearson_p(0.8, 4), 4)
+    0.2
+    """
+    if abs(r) >= 1:
+        return 0.0
+    return float(2 * t.sf(abs(r) * np.sqrt((n - 2) / (1 - r * r)), n - 2))

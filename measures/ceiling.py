@@ -1,0 +1,96 @@
+"""The human ceiling: how well one person's judgments follow those of others."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from measures.columns import UNIT, VALUE, require_columns
+from measures.correlation import pearson
+from measures.outcome import Undefined
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ceiling:
+    """The correlation of one judgment with the mean of the item's others.
+
+    Attributes
+    ----------
+    r : float
+        The mean of Pearson's correlation over the draws.
+    low, high : float
+        Its 2.5th and 97.5th percentiles over the draws; they say how much it hangs on the draw, not on the items.
+    n_units : int
+        Items with at least two judgments.
+    n_draws : int
+        Draws in which the correlation was defined.
+    """
+
+    r: float
+    low: float
+    high: float
+    n_units: int
+    n_draws: int
+
+
+def human_ceiling(frame: "pd.DataFrame", *, rng: np.random.Generator, n_draws: int = 100) -> Ceiling | Undefined:
+    """Correlate one judgment per item, drawn at random, with the mean of the item's other judgments.
+
+    No metric can be expected to follow the gold scores better than people follow one another. Who judged does not
+    enter, so that scores without names have a ceiling too.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+        A long frame of one criterion with `unit` and `value`. Rows without a value are left out.
+    rng : numpy.random.Generator
+        The source of randomness.
+    n_draws : int
+        Draws; 100 by default.
+
+    Returns
+    -------
+    Ceiling or Undefined
+        Undefined with fewer than three items of two judgments, and where no draw varies on both sides.
+
+    Raises
+    ------
+    ValueError
+        A column is missing, or `n_draws` is below 1.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> frame = pd.DataFrame({"unit": [1, 1, 2, 2, 3, 3], "value": [1.0, 1, 3, 3, 5, 5]})
+    >>> human_ceiling(frame, rng=np.random.default_rng(1)).r
+    1.0
+    """
+    import pandas as pd
+
+    require_columns(frame, UNIT, VALUE)
+    if n_draws < 1:
+        raise ValueError("There must be a draw.")
+    frame = frame[frame[VALUE].notna()]
+    units = pd.factorize(frame[UNIT])[0]
+    order = np.argsort(units, kind="stable")
+    values = frame[VALUE].to_numpy(np.float64)[order]
+    counts = np.bincount(units)
+    has_others = counts >= 2
+    starts = (np.cumsum(counts) - counts)[has_others]
+    totals = np.bincount(units[order], values)[has_others]
+    counts = counts[has_others]
+    if len(counts) < 3:
+        return Undefined(reason="fewer than three items with two judgments")
+    found = []
+    for _ in range(n_draws):
+        drawn = values[starts + rng.integers(counts)]
+        r = pearson(drawn, (totals - drawn) / (counts - 1))
+        if not isinstance(r, Undefined):
+            found.append(r)
+    if not found:
+        return Undefined(reason="the judgments do not vary")
+    low, high = np.quantile(found, [0.025, 0.975])
+    return Ceiling(r=float(np.mean(found)), low=float(low), high=float(high), n_units=len(counts), n_draws=len(found))

@@ -1,0 +1,167 @@
+"""Pairs of annotators: how far two people agree on the items that both have rated."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from measures.columns import ANNOTATOR, UNIT, VALUE, require_columns
+from measures.correlation import pearson, pearson_p, spearman
+from measures.outcome import Undefined
+from measures.patterns import Floats, Ints
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True, kw_only=True)
+class PairAgreement:
+    """Two annotators over their common items.
+
+    Attributes
+    ----------
+    first, second : str
+        The annotators, in the order of their names.
+    n : int
+        Items that both have rated.
+    same_share : float
+        The share of these on which they gave the same score.
+    kappa : float or Undefined
+        Cohen's kappa with quadratic weights.
+    pearson, spearman : float or Undefined
+        Correlation of their scores.
+    p : float or None
+        Two-sided p-value of Pearson's correlation; None where that is undefined.
+    """
+
+    first: str
+    second: str
+    n: int
+    same_share: float
+    kappa: float | Undefined
+    pearson: float | Undefined
+    spearman: float | Undefined
+    p: float | None
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """The pairs that were computed, those with most common items first, and how many there are in all."""
+
+    computed: tuple[PairAgreement, ...]
+    n_pairs: int
+
+
+def pair_agreements(frame: "pd.DataFrame", *, most: int = 2000) -> Pairs | Undefined:
+    """Compare every two annotators who have rated an item both.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+        A long frame of one criterion: `unit`, `annotator`, `value`; each annotator once per unit. Rows without a value
+        are left out.
+    most : int
+        Only so many pairs are computed, those with most common items; the others are counted.
+
+    Returns
+    -------
+    Pairs or Undefined
+        Undefined where annotators are unknown, and where no two have rated the same item.
+
+    References
+    ----------
+    Yang et al. (2018), table 1, for the correlations.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> rows = [(u, a, v) for a, values in {"x": [1, 2, 3, 4], "y": [1, 3, 2, 4]}.items() for u, v in enumerate(values)]
+    >>> pairs = pair_agreements(pd.DataFrame(rows, columns=["unit", "annotator", "value"]))
+    >>> (pairs.computed[0].n, pairs.computed[0].same_share, round(pairs.computed[0].pearson, 4))
+    (4, 0.5, 0.8)
+    """
+    import pandas as pd
+
+    require_columns(frame, UNIT, ANNOTATOR, VALUE)
+    frame = frame[frame[VALUE].notna()]
+    if frame[ANNOTATOR].isna().any():
+        return Undefined(reason="some annotators are unknown")
+    annotators, names = pd.factorize(frame[ANNOTATOR], sort=True)
+    units = pd.factorize(frame[UNIT])[0]
+    pair, first, second = _line_up(units, annotators.astype(np.int64), frame[VALUE].to_numpy(np.float64), len(names))
+    if not len(pair):
+        return Undefined(reason="no two annotators have rated the same item")
+    pairs, starts, counts = np.unique(pair, return_index=True, return_counts=True)
+    chosen = np.lexsort((pairs, -counts))[:most]
+    computed = []
+    for number in chosen:
+        here = slice(starts[number], starts[number] + counts[number])
+        one, other = divmod(int(pairs[number]), len(names))
+        computed.append(_compare(str(names[one]), str(names[other]), first[here], second[here]))
+    return Pairs(tuple(computed), len(pairs))
+
+
+def quadratic_kappa(first: Floats, second: Floats) -> float | Undefined:
+    """Compute Cohen's kappa with quadratic weights.
+
+    Parameters
+    ----------
+    first, second : ndarray of float64, shape (n,)
+        The scores of two annotators on the same items, on a scale of equal steps. No NaN.
+
+    Returns
+    -------
+    float or Undefined
+        Undefined without items, and where no disagreement is expected: both gave one and the same score throughout.
+
+    Notes
+    -----
+    With weights ``(c - k)^2`` the observed disagreement is the mean squared difference, and the expected one, from the
+    annotators' own marginals, is the sum of their variances and of the squared difference of their means.
+
+    References
+    ----------
+    J. Cohen (1968), Weighted kappa, Psychological Bulletin 70(4).
+
+    Examples
+    --------
+    >>> round(quadratic_kappa(np.array([1.0, 2, 3, 4]), np.array([1.0, 3, 2, 4])), 4)
+    0.8
+    """
+    if not len(first):
+        return Undefined(reason="no item that both have rated")
+    expected = first.var() + second.var() + (first.mean() - second.mean()) ** 2
+    if expected < 1e-12:
+        return Undefined(reason="both gave one and the same score throughout")
+    return float(1 - ((first - second) ** 2).mean() / expected)
+
+
+def _compare(first_name: str, second_name: str, first: Floats, second: Floats) -> PairAgreement:
+    r = pearson(first, second)
+    return PairAgreement(
+        first=first_name,
+        second=second_name,
+        n=len(first),
+        same_share=float((first == second).mean()),
+        kappa=quadratic_kappa(first, second),
+        pearson=r,
+        spearman=spearman(first, second),
+        p=None if isinstance(r, Undefined) else pearson_p(r, len(first)),
+    )
+
+
+def _line_up(units: Ints, annotators: Ints, values: Floats, n_annotators: int) -> tuple[Ints, Floats, Floats]:
+    """Every two ratings of a unit, by pair of annotators: the pair's number and the two scores."""
+    order = np.lexsort((annotators, units))
+    units, annotators, values = units[order], annotators[order], values[order]
+    parts = [np.zeros((0, 2), np.int64)]
+    low, lag = np.arange(len(units)), 0
+    while low.size:
+        lag += 1
+        low = low[low + lag < len(units)]
+        low = low[units[low] == units[low + lag]]
+        parts.append(np.column_stack([low, low + lag]))
+    rows = np.concatenate(parts)
+    pair = annotators[rows[:, 0]] * n_annotators + annotators[rows[:, 1]]
+    by_pair = np.argsort(pair, kind="stable")
+    return pair[by_pair], values[rows[by_pair, 0]], values[rows[by_pair, 1]]

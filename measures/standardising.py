@@ -1,0 +1,80 @@
+"""Standardised scores: each annotator's scores by their own mean and spread."""
+
+import numpy as np
+import pandas as pd
+
+from measures.columns import ANNOTATOR, VALUE, require_columns
+
+N, MEAN, SD = "n", "mean", "sd"
+
+
+def annotator_norms(frame: pd.DataFrame) -> pd.DataFrame:
+    """Compute each annotator's mean and standard deviation.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+        A long frame with `annotator` and `value`: all scores of an annotator that are to count for it, those of
+        several criteria together, with control items or without. Rows without a value or an annotator are left out.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Indexed by `annotator`, sorted: `n` (int64), `mean`, and `sd` with n - 1 in the denominator, missing where n
+        is 1.
+
+    Raises
+    ------
+    ValueError
+        A column is missing, or `value` does not hold numbers.
+
+    References
+    ----------
+    Y. Graham et al. (2016), Can machine translation systems be evaluated by the crowd alone, Natural Language
+    Engineering; Ji et al. (2022), QAScore.
+
+    Examples
+    --------
+    >>> frame = pd.DataFrame({"annotator": ["x", "x", "y"], "value": [1.0, 3.0, 2.0]})
+    >>> annotator_norms(frame).loc["x"].to_dict() == {"n": 2.0, "mean": 2.0, "sd": 2**0.5}
+    True
+    """
+    require_columns(frame, ANNOTATOR, VALUE)
+    frame = frame[frame[VALUE].notna() & frame[ANNOTATOR].notna()]
+    names = frame[ANNOTATOR].astype("str")
+    values = frame[VALUE].astype("float64").groupby(names, sort=True)
+    return pd.DataFrame({N: values.count(), MEAN: values.mean(), SD: values.std(ddof=1)})
+
+
+def standardise(frame: pd.DataFrame, norms: pd.DataFrame) -> pd.Series:
+    """Turn scores into z scores: the distance from the annotator's mean, in their standard deviations.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+        A long frame with `annotator` and `value`.
+    norms : pandas.DataFrame
+        What `annotator_norms` gives.
+
+    Returns
+    -------
+    pandas.Series of float64
+        With the index of the frame. Missing where the score is, where the annotator is unknown or has no norm, and
+        where their scores do not vary: such scores have no z.
+
+    Raises
+    ------
+    ValueError
+        A column is missing.
+
+    Examples
+    --------
+    >>> frame = pd.DataFrame({"annotator": ["x", "x", "y"], "value": [1.0, 3.0, 2.0]})
+    >>> [round(float(z), 4) for z in standardise(frame, annotator_norms(frame))]
+    [-0.7071, 0.7071, nan]
+    """
+    require_columns(frame, ANNOTATOR, VALUE)
+    names = frame[ANNOTATOR].astype("str").where(frame[ANNOTATOR].notna())
+    spread = names.map(norms[SD]).astype("float64")
+    spread = spread.where(spread > 1e-9, np.nan)
+    return (frame[VALUE].astype("float64") - names.map(norms[MEAN]).astype("float64")) / spread
