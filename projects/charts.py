@@ -1,0 +1,150 @@
+"""Charts: a specification of marks over rows of figures, drawn on the server as SVG, PNG or PDF; the figures as CSV.
+
+A specification is Vega-Lite as plain dictionaries. Its colours are names of the palette (`@ink`): on a page they are
+the page's own, so that a chart follows the theme; in a file they are those of a light page.
+"""
+
+import csv
+import hashlib
+import io
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+from xml.etree import ElementTree as ET
+
+import orjson
+import vl_convert
+from django.core.cache import cache
+from django.utils.safestring import SafeString, mark_safe
+
+from projects.spreadsheets import guarded_text
+
+Row = Mapping[str, Any]
+Spec = dict[str, Any]
+
+FORMS = {"svg": "image/svg+xml", "png": "image/png", "pdf": "application/pdf", "csv": "text/csv; charset=utf-8"}
+"""What a chart can be had as."""
+
+_VERSION = "6.4"
+_SERIES = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#7f7f7f")
+_PALETTE = {
+    "ink": "#1c2227",
+    "ink-2": "#495057",
+    "ink-3": "#5d666e",
+    "line": "#e1e5e8",
+    **{f"series-{number}": colour for number, colour in enumerate(_SERIES, start=1)},
+}
+"""In a file. The series are those of Okabe and Ito, which people with any colour vision tell apart."""
+SERIES = tuple(f"@{name}" for name in _PALETTE if name.startswith("series"))
+SCHEME = "viridis"
+_ELEMENTS = {
+    "svg",
+    "g",
+    "rect",
+    "path",
+    "line",
+    "text",
+    "tspan",
+    "defs",
+    "clipPath",
+    "circle",
+    "linearGradient",
+    "stop",
+}
+
+
+@dataclass(frozen=True)
+class Chart:
+    """A chart by its name, and the rows that it draws: the same figures stand in a table below it and in its CSV."""
+
+    name: str
+    title: str
+    rows: Sequence[Row]
+    spec: Spec
+    description: str = ""
+    columns: Sequence[str] = ()
+
+    forms = tuple(FORMS)
+
+    @property
+    def is_empty(self) -> bool:
+        return not self.rows
+
+
+def draw(chart: Chart) -> SafeString:
+    """The chart as a part of a page, in the page's colours."""
+    spec = _whole(chart, {name: f"var(--{name})" for name in _PALETTE}, is_page=True)
+    key = "chart:" + hashlib.sha256(orjson.dumps(spec)).hexdigest()
+    drawn: str | None = cache.get(key)
+    if drawn is None:
+        drawn = _checked(vl_convert.vegalite_to_svg(spec, vl_version=_VERSION))
+        cache.set(key, drawn)
+    return mark_safe(drawn)  # noqa: S308 - held to shapes and texts by `_checked`
+
+
+def write(chart: Chart, form: str) -> bytes:
+    """The chart as a file of one of `FORMS`."""
+    if form == "csv":
+        return _as_csv(chart)
+    svg = vl_convert.vegalite_to_svg(_whole(chart, _PALETTE), vl_version=_VERSION)
+    if form == "svg":
+        return svg.encode()
+    return vl_convert.svg_to_png(svg, scale=3) if form == "png" else vl_convert.svg_to_pdf(svg)
+
+
+def _whole(chart: Chart, palette: Mapping[str, str], *, is_page: bool = False) -> Spec:
+    spec: Spec = _coloured({"width": 520, **chart.spec, "config": _CONFIG}, palette)
+    spec |= {"data": {"values": [dict(row) for row in chart.rows]}, "background": None if is_page else "#ffffff"}
+    if not is_page:
+        spec |= {"title": chart.title, "padding": 12}
+    return spec
+
+
+def _coloured(part: Any, palette: Mapping[str, str]) -> Any:
+    if isinstance(part, dict):
+        return {key: _coloured(value, palette) for key, value in part.items()}
+    if isinstance(part, list | tuple):
+        return [_coloured(value, palette) for value in part]
+    return palette[part[1:]] if isinstance(part, str) and part.startswith("@") else part
+
+
+def _checked(svg: str) -> str:
+    """The drawing, if it holds nothing but shapes and texts: it stands in a page as it is."""
+    for element in ET.fromstring(svg).iter():  # noqa: S314 - our own drawing, not a file from outside
+        name = element.tag.rpartition("}")[2]
+        if name not in _ELEMENTS or any(
+            "href" in each or each.startswith("on") or each == "style" for each in element.attrib
+        ):
+            raise ValueError(f"A chart holds “{name}” with {sorted(element.attrib)}.")
+    return svg
+
+
+def _as_csv(chart: Chart) -> bytes:
+    columns = list(chart.columns) or list(dict.fromkeys(name for row in chart.rows for name in row))
+    file = io.StringIO(newline="")
+    writer = csv.writer(file, lineterminator="\r\n")
+    writer.writerow(columns)
+    for row in chart.rows:
+        values = (row.get(name) for name in columns)
+        writer.writerow(
+            ["" if value is None else guarded_text(value) if isinstance(value, str) else value for value in values]
+        )
+    return file.getvalue().encode()
+
+
+_WORDS: Spec = {
+    "labelColor": "@ink-2",
+    "titleColor": "@ink-2",
+    "titleFontWeight": "normal",
+    "labelFontSize": 12,
+    "titleFontSize": 12,
+    "labelLimit": 220,
+}
+_CONFIG: Spec = {
+    "font": "sans-serif",
+    "view": {"stroke": None},
+    "title": {"anchor": "start", "fontSize": 14, "fontWeight": 600, "color": "@ink", "offset": 12},
+    "axis": {**_WORDS, "gridColor": "@line", "domainColor": "@ink-3", "tickColor": "@ink-3", "titlePadding": 8},
+    "legend": _WORDS,
+    "header": {**_WORDS, "labelColor": "@ink", "labelFontWeight": 600},
+}

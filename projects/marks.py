@@ -1,0 +1,135 @@
+"""The marks that charts are made of: intervals, bars, a heat map, a line over time, points."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from projects.charts import SCHEME, SERIES, Spec
+
+Domain = tuple[float, float]
+
+
+def intervals(
+    label: str,
+    estimate: str,
+    low: str,
+    high: str,
+    *,
+    title: str,
+    domain: Domain | None = None,
+    zero: float | None = None,
+) -> Spec:
+    """A forest plot: one line a row with its estimate and its interval, in the order of the rows."""
+    x = {"type": "quantitative", "title": title, "scale": _scale(domain)}
+    y = {"field": label, "type": "nominal", "sort": None, "title": None}
+    layers: list[Spec] = [
+        {"mark": {"type": "rule", "strokeWidth": 2, "color": "@series-1"},
+         "encoding": {"x": {**x, "field": low}, "x2": {"field": high}}},
+        {"mark": {"type": "point", "filled": True, "size": 70, "opacity": 1, "color": "@series-1"},
+         "encoding": {"x": {**x, "field": estimate}}},
+    ]  # fmt: skip
+    if zero is not None:
+        rule = {
+            "mark": {"type": "rule", "color": "@ink-3", "strokeDash": [3, 3]},
+            "encoding": {"x": {"datum": zero}, "y": None},
+        }
+        layers.insert(0, rule)
+    return {"height": {"step": 26}, "encoding": {"y": y}, "layer": layers}
+
+
+def bars(
+    category: str, value: str, *, title: str, axis: str, series: str = "", order: Sequence[Any] | None = None
+) -> Spec:
+    """Vertical bars; those of several series stand side by side."""
+    encoding: Spec = {
+        "x": {"field": category, "type": "ordinal", "title": axis, "sort": list(order) if order else None,
+              "axis": {"labelAngle": 0}},
+        "y": {"field": value, "type": "quantitative", "title": title},
+    }  # fmt: skip
+    if series:
+        encoding["xOffset"] = {"field": series, "sort": None}
+        encoding["color"] = colours(series)
+    mark: Spec = {"type": "bar"} if series else {"type": "bar", "color": "@series-1"}
+    return {"height": 220, "mark": mark, "encoding": encoding}
+
+
+def small_multiples(category: str, value: str, facet: str, *, title: str, axis: str, n: int) -> Spec:
+    """The bars of each of `n` parts in a frame of its own, on one scale."""
+    inner = bars(category, value, title=title, axis=axis)
+    return {
+        "facet": {"field": facet, "type": "nominal", "title": None, "sort": None},
+        "columns": min(n, 3),
+        "spec": {"width": 180, "height": 110, **{key: inner[key] for key in ("mark", "encoding")}},
+    }
+
+
+def heat_map(row: str, column: str, value: str, label: str, *, title: str, domain: Domain) -> Spec:
+    """Squares by their value, with the value written in."""
+    is_light = f"datum[{value!r}] > {(domain[0] + domain[1]) / 2}"
+    axis = {"type": "nominal", "sort": None, "title": None}
+    return {
+        "width": {"step": 46},
+        "height": {"step": 34},
+        "encoding": {"y": {**axis, "field": row}, "x": {**axis, "field": column, "axis": {"labelAngle": -40}}},
+        "layer": [
+            {"mark": "rect",
+             "encoding": {"color": {"field": value, "type": "quantitative", "title": title,
+                                    "scale": {"scheme": SCHEME, "domain": list(domain)}}}},
+            {"mark": {"type": "text", "fontSize": 11},
+             "encoding": {"text": {"field": label},
+                          "color": {"condition": {"test": is_light, "value": "#111"}, "value": "#fff"}}},
+        ],
+    }  # fmt: skip
+
+
+def line(at: str, value: str, low: str, high: str, *, title: str, axis: str, domain: Domain | None = None) -> Spec:
+    """Values one after another with their intervals as a band."""
+    x = {"field": at, "type": "ordinal", "title": axis, "sort": None, "axis": {"labelAngle": -40, "labelOverlap": True}}
+    y = {"type": "quantitative", "title": title, "scale": _scale(domain)}
+    return {
+        "height": 220,
+        "encoding": {"x": x},
+        "layer": [
+            {"mark": {"type": "area", "opacity": 0.2, "color": "@series-1"},
+             "encoding": {"y": {**y, "field": low}, "y2": {"field": high}}},
+            {"mark": {"type": "line", "point": {"size": 50, "color": "@series-1"}, "color": "@series-1"},
+             "encoding": {"y": {**y, "field": value}}},
+        ],
+    }  # fmt: skip
+
+
+def points(
+    x: str,
+    y: str,
+    label: str,
+    *,
+    x_title: str,
+    y_title: str,
+    size: str = "",
+    size_title: str = "",
+    zero: float | None = None,
+) -> Spec:
+    """A scatter with the name at each point."""
+    encoding = {
+        "x": {"field": x, "type": "quantitative", "title": x_title, "scale": {"zero": False, "padding": 24}},
+        "y": {"field": y, "type": "quantitative", "title": y_title, "scale": {"zero": False, "padding": 12}},
+    }
+    sized = {"size": {"field": size, "type": "quantitative", "title": size_title}} if size else {}
+    mark = {"type": "point", "filled": True, "color": "@series-1", "opacity": 0.8} | ({} if size else {"size": 60})
+    layers: list[Spec] = [
+        {"mark": mark,
+         "encoding": {**encoding, **sized}},
+        {"mark": {"type": "text", "dy": -11, "fontSize": 11, "color": "@ink-2"},
+         "encoding": {**encoding, "text": {"field": label}}},
+    ]  # fmt: skip
+    if zero is not None:
+        rule = {"mark": {"type": "rule", "color": "@ink-3", "strokeDash": [3, 3]}, "encoding": {"x": {"datum": zero}}}
+        layers.insert(0, rule)
+    return {"height": 300, "layer": layers}
+
+
+def colours(series: str) -> Spec:
+    return {"field": series, "type": "nominal", "title": None, "sort": None, "scale": {"range": list(SERIES)}}
+
+
+def _scale(domain: Domain | None) -> Spec:
+    return {"domain": list(domain), "nice": False} if domain else {"zero": False, "nice": True}

@@ -1,0 +1,14 @@
+"""Charts in pages."""
+
+from django import template
+from django.utils.safestring import SafeString
+
+from projects.charts import Chart, draw
+
+register = template.Library()
+
+
+@register.filter
+def drawn(chart: Chart) -> SafeString:
+    """The chart as SVG, in the colours of the page."""
+    return draw(chart)

@@ -1,0 +1,24 @@
+"""Charts as files."""
+
+from collections.abc import Iterable
+
+from django.http import Http404, HttpResponse
+
+from projects.charts import FORMS, Chart, write
+from projects.models import Project
+
+
+def answer_chart(project: Project, charts: Iterable[Chart], name: str, form: str) -> HttpResponse:
+    """The file of the chart of this name. Raises Http404 where there is none."""
+    chart = next((each for each in charts if each.name == name and not each.is_empty), None)
+    if chart is None or form not in FORMS:
+        raise Http404("No such chart.")
+    return HttpResponse(
+        write(chart, form),
+        content_type=FORMS[form],
+        headers={
+            "Content-Disposition": f'attachment; filename="{project.slug}-{name}.{form}"',
+            "Cache-Control": "no-store",
+            "Content-Security-Policy": "sandbox; default-src 'none'; style-src 'unsafe-inline'",
+        },
+    )

@@ -1,0 +1,70 @@
+import csv
+import io
+from xml.etree import ElementTree as ET
+
+import pytest
+
+from projects import charts, marks
+from projects.charts import FORMS, Chart, Row, draw, write
+
+NASTY = "<script>alert(1)</script> & مثال"
+ROWS: list[Row] = [
+    {"dataset": NASTY, "alpha": 0.5, "low": 0.4, "high": 0.6},
+    {"dataset": "=1+1", "alpha": None, "low": None, "high": None},
+]
+FOREST = Chart(
+    "alpha", "Alpha by dataset", ROWS, marks.intervals("dataset", "alpha", "low", "high", title="alpha", zero=0)
+)
+PEOPLE = [{"who": name, "x": x, "y": x / 2, "n": 4, "text": "0.5"} for x, name in enumerate("abc")]
+
+
+def test_a_chart_in_a_page_takes_the_colours_of_the_page_and_runs_nothing() -> None:
+    drawn = draw(FOREST)
+    assert "var(--series-1)" in drawn
+    assert "#" not in drawn.replace("url(#", "").replace("&#", ""), "no colour of its own"
+    assert "<script>" not in drawn
+    texts = [text.strip() for text in ET.fromstring(drawn).itertext() if text.strip()]
+    assert NASTY in texts
+
+
+def test_what_is_no_drawing_is_refused() -> None:
+    for bad in ("<svg><script/></svg>", '<svg><g onload="x"/></svg>', '<svg><g href="x"/></svg>'):
+        with pytest.raises(ValueError, match="A chart holds"):
+            charts._checked(bad)
+
+
+@pytest.mark.parametrize(("form", "start"), [("svg", b"<svg"), ("png", b"\x89PNG"), ("pdf", b"%PDF")])
+def test_a_file_has_colours_of_its_own(form: str, start: bytes) -> None:
+    assert form in FORMS
+    written = write(FOREST, form)
+    assert written.startswith(start)
+    assert form == "pdf" or written == write(FOREST, form)
+    if form == "svg":
+        assert b"var(" not in written
+        assert b"Alpha by dataset" in written
+
+
+def test_the_csv_holds_the_figures_with_formulas_disarmed() -> None:
+    rows = list(csv.DictReader(io.StringIO(write(FOREST, "csv").decode(), newline="")))
+    assert rows == [
+        {"dataset": NASTY, "alpha": "0.5", "low": "0.4", "high": "0.6"},
+        {"dataset": "'=1+1", "alpha": "", "low": "", "high": ""},
+    ]
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        marks.bars("who", "x", title="n", axis="who"),
+        marks.bars("who", "x", title="n", axis="who", series="text", order=["b", "a", "c"]),
+        marks.small_multiples("who", "x", "text", title="n", axis="who", n=1),
+        marks.heat_map("who", "text", "y", "text", title="kappa", domain=(0, 1)),
+        marks.line("who", "x", "y", "x", title="alpha", axis="day", domain=(0, 2)),
+        marks.points("x", "y", "who", x_title="bias", y_title="r", size="n", size_title="items", zero=0),
+    ],
+)
+def test_every_kind_of_mark_is_drawn_of_its_rows(spec: charts.Spec) -> None:
+    drawn = draw(Chart("it", "It", PEOPLE, spec))
+    empty = draw(Chart("it", "It", [], spec))
+    shapes = ("<path", "<rect", "<text")
+    assert sum(drawn.count(shape) for shape in shapes) > sum(empty.count(shape) for shape in shapes)
