@@ -28,6 +28,7 @@ NOT_FOR_ANNOTATORS = (
     "projects/naming.py",
     "results/*",
     "templates/results/*",
+    "templates/_chart_figure.html",
     "templates/_job.html",
     "templates/projects/consent_edit.html",
     "templates/projects/instructions_edit.html",
