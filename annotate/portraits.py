@@ -5,10 +5,10 @@ from datetime import datetime
 from typing import Any
 
 from django.db import connection
-from django.utils.formats import date_format
 
 from annotate.checking.work import Yardstick
 from annotate.models import Assignment
+from projects.amounts import say_day
 from projects.models import Membership
 
 LAST_HITS = 60
@@ -78,7 +78,7 @@ def counts_of(annotator: Membership) -> dict[str, Any]:
         "states": [(words[state], n) for state, n, _, _ in sorted(rows)],
         "n_week": sum(row[3] for row in rows),
         "last_at": last_at,
-        "last_said": date_format(last_at, "j M Y") if last_at else "",
+        "last_said": say_day(last_at) if last_at else "",
     }
 
 

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from django.db import connection, transaction
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from annotate import judging
 from annotate.forms.rating import Sent
@@ -137,7 +138,7 @@ def rate(*, review: Review, reviewer: Membership, sent: Sent) -> Review:
     """
     found = _lock(review, reviewer)
     if found.state != State.WAITING:
-        raise Refused("This review has been rated already.")
+        raise Refused(_("This review has been rated already."))
     criteria = frozen_criteria(found.assignment.hit.batch.rubric_id)
     key_of = {criterion.id: criterion.key for criterion in criteria}
     answers: dict[str, dict[str, float | None]] = {}
@@ -157,15 +158,17 @@ def judge(*, review: Review, reviewer: Membership, verdicts: Mapping[int, Verdic
     """
     found = _lock(review, reviewer)
     if found.state == State.DONE:
-        raise Refused("This review is finished.")
+        raise Refused(_("This review is finished."))
     if found.state == State.WAITING:
-        raise Refused("Rate the items yourself first.")
+        raise Refused(_("Rate the items yourself first."))
     if found.reviewer_id != reviewer.pk:
-        raise Refused("Another reviewer is at this review.")
+        raise Refused(_("Another reviewer is at this review."))
     layout = found.assignment.layout
     left_out = [place + 1 for place in range(len(layout)) if place not in verdicts]
     if left_out:
-        raise Refused(f"Mark every item fine or poor. Still open: {', '.join(map(str, left_out))}.")
+        raise Refused(
+            _("Mark every item fine or poor. Still open: {names}.").format(names=", ".join(map(str, left_out)))
+        )
     ReviewVerdict.objects.bulk_create(
         ReviewVerdict(review=found, item_id=item, is_poor=verdicts[place].is_poor, note=verdicts[place].note)
         for place, item in enumerate(layout)
@@ -191,7 +194,7 @@ def _lock(review: Review, reviewer: Membership) -> Review:
     reviews = Review.objects.select_for_update(of=("self",), no_key=True)
     found = reviews.select_related("assignment__annotator", "assignment__hit__batch").get(pk=review.pk)
     if found.assignment.annotator_id == reviewer.pk:
-        raise Refused("This is your own work. Another manager has to review it.")
+        raise Refused(_("This is your own work. Another manager has to review it."))
     return found
 
 

@@ -88,7 +88,7 @@ def _qualification(project: Project, sums: dict[str, ledgers.Sums] | None) -> St
         n_passed=Count("annotator", distinct=True, filter=Q(state=Attempt.State.PASSED)),
     )
     return StageLine(
-        label=ledgers.STAGES["qualification"],
+        label=str(ledgers.STAGES["qualification"]),
         taken=Taken(**taken),
         is_live=test.state == QualificationTest.State.OPEN,
         pay=None if sums is None else Pay(sums.get("qualification", ledgers.Sums()), 0),
@@ -102,7 +102,7 @@ def _collection(
     live = [batch for batch in batches if batch.state in (Batch.State.OPEN, Batch.State.PAUSED)]
     to_come = sum(_to_come(batch, progress[batch.pk]) for batch in live)
     return StageLine(
-        label=ledgers.STAGES[kind],
+        label=str(ledgers.STAGES[kind]),
         progress=whole,
         is_live=bool(live),
         speed=speed_over(live, sum(progress[batch.pk].n_left for batch in live)) if live else None,

@@ -9,6 +9,8 @@ from typing import Any
 
 from django.db import connection, transaction
 from django.db.models.functions import Now
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, pgettext_lazy
 
 from annotate.frames import CriterionInUse
 from annotate.models import Adjudication, QualityRules
@@ -17,7 +19,11 @@ from projects import log, people
 from projects.errors import Refused
 from projects.models import Candidate, Membership, Project
 
-STATES = {"waiting": "not settled yet", "settled": "settled", "all": "all"}
+STATES = {
+    "waiting": gettext_lazy("not settled yet"),
+    "settled": pgettext_lazy("difference", "settled"),
+    "all": pgettext_lazy("difference", "all"),
+}
 
 
 @dataclass(frozen=True)
@@ -110,14 +116,14 @@ def adjudicate(
     people.lock_actor(actor)
     candidate = _lock(candidate)
     scale = Scale(kind=ScaleKind(criterion.kind), low=criterion.low, high=criterion.high)
-    if wrong := check_value(scale, value):
+    if wrong := check_value(scale, value, gettext=_):
         raise Refused(wrong)
     if candidate.withdrawn_at is not None or candidate.question.passage.withdrawn_at is not None:
-        raise Refused("This candidate is withdrawn.")
+        raise Refused(_("This candidate is withdrawn."))
     if not candidate.judgments.filter(criterion__in=criterion.ids, is_counted=True, value__isnull=False).exists():
-        raise Refused("Nobody has rated this candidate on this criterion, so there is nothing to settle.")
+        raise Refused(_("Nobody has rated this candidate on this criterion, so there is nothing to settle."))
     before = adjudications_of([candidate.pk], criterion).get(candidate.pk)
-    stored, _ = Adjudication.objects.update_or_create(
+    stored, _is_new = Adjudication.objects.update_or_create(
         candidate=candidate,
         criterion_id=before.criterion_id if before else criterion.ids[0],
         defaults={"adjudicator": actor, "value": value, "note": note.strip(), "adjudicated_at": Now()},
@@ -157,7 +163,7 @@ def _lock(candidate: Candidate) -> Candidate:
 def set_rule(*, project: Project, actor: Membership, wins: bool) -> None:
     """Say whether an adjudicated score is the gold score of its candidate."""
     people.lock_actor(actor)
-    rules, _ = QualityRules.objects.select_for_update().get_or_create(project=project)
+    rules, _is_new = QualityRules.objects.select_for_update().get_or_create(project=project)
     if rules.adjudication_wins != wins:
         QualityRules.objects.filter(pk=project.pk).update(adjudication_wins=wins)
         after = {"adjudication_wins": wins}

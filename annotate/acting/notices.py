@@ -4,9 +4,11 @@ from collections.abc import Iterable, Sequence
 
 from django.db import transaction
 from django.db.models.functions import Now
+from django.utils.translation import gettext as _
 
 from annotate.models import Notice
 from projects import log
+from projects.amounts import say_number
 from projects.errors import Refused
 from projects.models import Membership
 
@@ -17,9 +19,9 @@ def send(*, annotators: Iterable[int], text: str, kind: Notice.Kind, actor: Memb
     """Put a message on desks. Runs in the transaction of the caller, who writes the line of the log."""
     text = text.strip()
     if not text:
-        raise Refused("Write what they are to read.")
+        raise Refused(_("Write what they are to read."))
     if len(text) > LONGEST:
-        raise Refused(f"A message has {LONGEST:,} characters at most.")
+        raise Refused(_("A message has {n} characters at most.").format(n=say_number(LONGEST)))
     Notice.objects.bulk_create(Notice(annotator_id=pk, kind=kind, text=text, sent_by=actor) for pk in annotators)
 
 

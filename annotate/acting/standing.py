@@ -5,6 +5,8 @@ from datetime import datetime
 
 from django.db import transaction
 from django.db.models import Count, Exists, OuterRef, QuerySet, TextChoices
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from annotate import places, steering
 from annotate.acting import leaving, notices
@@ -22,10 +24,10 @@ State, Mark = Assignment.State, Assignment.Mark
 class Scope(TextChoices):
     """Which of an annotator's submitted assignments a removal leaves out."""
 
-    NONE = "none", "none of it"
-    SINCE = "since", "what was submitted since a day"
-    BATCH = "batch", "that of one batch"
-    ALL = "all", "all of it"
+    NONE = "none", gettext_lazy("none of it")
+    SINCE = "since", gettext_lazy("what was submitted since a day")
+    BATCH = "batch", gettext_lazy("that of one batch")
+    ALL = "all", gettext_lazy("all of it")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -95,11 +97,15 @@ def warn(*, target: Membership, actor: Membership | None, text: str) -> None:
     """
     target = _lock_members(target, actor)
     if target.kind != Membership.Kind.PERSON:
-        raise Refused("Nobody signs in with this place, so nobody would read it.")
+        raise Refused(_("Nobody signs in with this place, so nobody would read it."))
     if target.standing == Standing.REMOVED:
-        raise Refused(f"{target.pseudonym} is removed and cannot open the desk, so nobody would read it.")
+        raise Refused(
+            _("{pseudonym} is removed and cannot open the desk, so nobody would read it.").format(
+                pseudonym=target.pseudonym
+            )
+        )
     if Notice.objects.filter(annotator=target, text=text.strip(), read_at=None).exists():
-        raise Refused("This very message stands on their desk already. They have not confirmed it yet.")
+        raise Refused(_("This very message stands on their desk already. They have not confirmed it yet."))
     notices.send(annotators=[target.pk], text=text, kind=Notice.Kind.WARNING, actor=actor)
     log.record(target.project, actor, "warn", target, why=text.strip())
 
@@ -107,10 +113,10 @@ def warn(*, target: Membership, actor: Membership | None, text: str) -> None:
 @transaction.atomic
 def suspend(*, target: Membership, actor: Membership | None, why: str, text: str = "") -> Membership:
     """Stop serving somebody until they are restored; a text goes to their desk. What they have open may expire."""
-    why = _reason(why, "is suspended")
+    why = _reason(why, _("Say why somebody is suspended; the reason is kept in the log."))
     target, before = people.set_standing(target=target, standing=Standing.SUSPENDED, actor=actor)
     if before == Standing.SUSPENDED:
-        raise Refused(f"{target.pseudonym} is suspended already.")
+        raise Refused(_("{pseudonym} is suspended already.").format(pseudonym=target.pseudonym))
     if text.strip() and target.kind == Membership.Kind.PERSON:
         notices.send(annotators=[target.pk], text=text, kind=Notice.Kind.WARNING, actor=actor)
     after = {"standing": Standing.SUSPENDED}
@@ -155,12 +161,16 @@ def remove(
     came free are opened again. Removing again can leave out more. Raises Refused without a reason.
     Locks the memberships, the batches, then assignments and HITs.
     """
-    why = _reason(why, "is removed")
+    why = _reason(why, _("Say why somebody is removed; the reason is kept in the log."))
     target, before = people.set_standing(target=target, standing=Standing.REMOVED, actor=actor)
     held = leaving.hold(target, exclusion.of(target))
     plan = plan_removal(target=target, exclusion=exclusion)
     if before == Standing.REMOVED and not plan.n_assignments:
-        raise Refused(f"{target.pseudonym} is removed already, and there is nothing more of this to leave out.")
+        raise Refused(
+            _("{pseudonym} is removed already, and there is nothing more of this to leave out.").format(
+                pseudonym=target.pseudonym
+            )
+        )
     again, kept = leaving.parted(held, exclusion.of(target))
     n_withdrawn = leaving.give_up(held)
     places.exclude(again, reason=why, reopens=exclusion.reopens)
@@ -199,11 +209,13 @@ def restore(*, target: Membership, actor: Membership | None, why: str, with_work
 
     Raises Refused without a reason, or where there is nothing to restore. Locks as `remove`.
     """
-    why = _reason(why, "is restored")
+    why = _reason(why, _("Say why somebody is restored; the reason is kept in the log."))
     target, before = people.set_standing(target=target, standing=Standing.ACTIVE, actor=actor)
     excluded = list(_excluded(target).values_list("pk", flat=True)) if with_work else []
     if before == Standing.ACTIVE and not excluded:
-        raise Refused(f"{target.pseudonym} is active, and none of their work is left out.")
+        raise Refused(
+            _("{pseudonym} is active, and none of their work is left out.").format(pseudonym=target.pseudonym)
+        )
     restored = places.restore(excluded)
     after = {"standing": Standing.ACTIVE, "counted": restored.n_counted, "surplus": restored.n_surplus}
     log.record(target.project, actor, "restore", target, before={"standing": before}, after=after, why=why)
@@ -220,9 +232,9 @@ def _lock_members(target: Membership, actor: Membership | None) -> Membership:
     return fresh[target.pk]
 
 
-def _reason(why: str, what: str) -> str:
+def _reason(why: str, refusal: str) -> str:
     if not why.strip():
-        raise Refused(f"Say why somebody {what}; the reason is kept in the log.")
+        raise Refused(refusal)
     return why.strip()
 
 

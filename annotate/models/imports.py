@@ -2,6 +2,7 @@
 
 from django.db import models
 from django.db.models import Q
+from django.utils.translation import pgettext, pgettext_lazy
 
 from annotate.models.batch import Batch
 from projects.jobs import Job
@@ -12,13 +13,13 @@ class Import(Job):
     """One file, checked row by row, then written whole or not at all."""
 
     class Kind(models.TextChoices):
-        CANDIDATES = "candidates", "candidates"
-        JUDGMENTS = "judgments", "judgments"
+        CANDIDATES = "candidates", pgettext_lazy("import", "candidates")
+        JUDGMENTS = "judgments", pgettext_lazy("import", "judgments")
 
     class Step(models.TextChoices):
-        UPLOADED = "uploaded", "uploaded"
-        CHECK = "check", "check"
-        WRITE = "write", "write"
+        UPLOADED = "uploaded", pgettext_lazy("import", "uploaded")
+        CHECK = "check", pgettext_lazy("import", "check")
+        WRITE = "write", pgettext_lazy("import", "write")
 
     task = "annotate.run_import"
 
@@ -52,10 +53,11 @@ class Import(Job):
     def state_in_words(self) -> str:
         """What a list says: a step at rest is named for what comes next."""
         if self.state != self.State.DONE:
-            return self.get_state_display()
-        return {self.Step.UPLOADED: "to be checked", self.Step.CHECK: "to be imported"}.get(
-            self.Step(self.step), "imported"
-        )
+            return str(self.get_state_display())
+        if self.step == self.Step.WRITE:
+            return pgettext("import", "imported")
+        is_checked = self.step == self.Step.CHECK
+        return pgettext("import", "to be imported") if is_checked else pgettext("import", "to be checked")
 
     @property
     def shown_state(self) -> str:

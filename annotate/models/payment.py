@@ -3,7 +3,7 @@
 from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Now
-from django.utils.translation import gettext, gettext_noop
+from django.utils.translation import gettext, gettext_noop, pgettext_lazy
 
 from annotate.models.assignment import Assignment
 from annotate.models.batch import Batch
@@ -38,9 +38,9 @@ class LedgerEntry(models.Model):
 
     class Kind(models.TextChoices):
         HIT = "hit", "HIT"
-        QUALIFICATION = "qualification", "qualification"
-        BONUS = "bonus", "bonus"
-        ADJUSTMENT = "adjustment", "adjustment"
+        QUALIFICATION = "qualification", pgettext_lazy("pay", "qualification")
+        BONUS = "bonus", pgettext_lazy("pay", "bonus")
+        ADJUSTMENT = "adjustment", pgettext_lazy("pay", "adjustment")
 
     project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="ledger", db_index=False)
     annotator = models.ForeignKey(Membership, on_delete=models.PROTECT, related_name="ledger", db_index=False)

@@ -16,9 +16,9 @@ class QualificationTest(models.Model):
     """A project's test. Only an open one gates the work; a draft or a closed one gates nothing."""
 
     class State(models.TextChoices):
-        DRAFT = "draft", "draft"
-        OPEN = "open", "open"
-        CLOSED = "closed", "closed"
+        DRAFT = "draft", pgettext_lazy("test", "draft")
+        OPEN = "open", pgettext_lazy("test", "open")
+        CLOSED = "closed", pgettext_lazy("test", "closed")
 
     class Feedback(models.TextChoices):
         NONE = "none", gettext_lazy("only whether it was passed")
@@ -26,8 +26,8 @@ class QualificationTest(models.Model):
         FULL = "full", gettext_lazy("the score, each answer and its explanation")
 
     class OnNewRubric(models.TextChoices):
-        ASK = "ask", "everybody takes the test again"
-        KEEP = "keep", "who has passed stays qualified"
+        ASK = "ask", gettext_lazy("everybody takes the test again")
+        KEEP = "keep", gettext_lazy("who has passed stays qualified")
 
     project = models.OneToOneField(Project, on_delete=models.PROTECT, related_name="qualification_test")
     state = models.CharField(max_length=10, choices=State.choices, default=State.DRAFT)
@@ -62,8 +62,8 @@ class QualificationItem(models.Model):
     """One answer whose right rating is known, with its own copy of all that is read for it."""
 
     class Purpose(models.TextChoices):
-        TEST = "test", "test"
-        PRACTICE = "practice", "practice"
+        TEST = "test", pgettext_lazy("attempt", "test")
+        PRACTICE = "practice", pgettext_lazy("attempt", "practice")
 
     test = models.ForeignKey(QualificationTest, on_delete=models.PROTECT, related_name="items", db_index=False)
     purpose = models.CharField(max_length=10, choices=Purpose.choices, default=Purpose.TEST)
@@ -138,8 +138,8 @@ class Grant(models.Model):
     """A manager's word that somebody is qualified, or is not any more, with the reason."""
 
     class Kind(models.TextChoices):
-        GRANTED = "granted", "granted"
-        REVOKED = "revoked", "revoked"
+        GRANTED = "granted", pgettext_lazy("qualification", "granted")
+        REVOKED = "revoked", pgettext_lazy("qualification", "revoked")
 
     annotator = models.ForeignKey(Membership, on_delete=models.PROTECT, related_name="grants")
     kind = models.CharField(max_length=10, choices=Kind.choices)

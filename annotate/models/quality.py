@@ -4,6 +4,7 @@ from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Now
+from django.utils.translation import pgettext_lazy
 
 from annotate.models.assignment import Assignment
 from annotate.models.batch import Item
@@ -51,9 +52,9 @@ class Finding(models.Model):
     """Something about an annotator's work that a person should look at, with the evidence; it decides nothing."""
 
     class State(models.TextChoices):
-        OPEN = "open", "open"
-        DISMISSED = "dismissed", "dismissed"
-        ACTED = "acted", "acted on"
+        OPEN = "open", pgettext_lazy("finding", "open")
+        DISMISSED = "dismissed", pgettext_lazy("finding", "dismissed")
+        ACTED = "acted", pgettext_lazy("finding", "acted on")
 
     annotator = models.ForeignKey(Membership, on_delete=models.PROTECT, related_name="findings", db_index=False)
     kind = models.CharField(max_length=40)
@@ -88,9 +89,9 @@ class Review(models.Model):
     """A submitted assignment drawn for a spot check: the reviewer rates it blind, then sees the answers."""
 
     class State(models.TextChoices):
-        WAITING = "waiting", "waiting"
-        RATED = "rated", "rated blind"
-        DONE = "done", "done"
+        WAITING = "waiting", pgettext_lazy("review", "waiting")
+        RATED = "rated", pgettext_lazy("review", "rated blind")
+        DONE = "done", pgettext_lazy("review", "done")
 
     assignment = models.OneToOneField(Assignment, on_delete=models.PROTECT, related_name="review")
     state = models.CharField(max_length=10, choices=State.choices, default=State.WAITING)

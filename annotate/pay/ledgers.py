@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import Any
 
 from django.db import connection
+from django.utils.translation import gettext_lazy
 
 from annotate.models import Batch, LedgerEntry, QualificationTest
 from projects.models import Membership, Project
@@ -87,6 +88,14 @@ class Balance:
     standing: str
     sums: Sums
 
+    @property
+    def kind_said(self) -> str:
+        return str(Membership.Kind(self.kind).label)
+
+    @property
+    def standing_said(self) -> str:
+        return str(Membership.Standing(self.standing).label)
+
 
 @dataclass(frozen=True)
 class Stage:
@@ -107,11 +116,11 @@ class Payable:
 
 
 STAGES = {
-    Kind.QUALIFICATION.value: "Qualification",
-    Batch.Kind.TRIAL.value: "Trial",
-    Batch.Kind.FULL.value: "Full collection",
-    Kind.BONUS.value: "Bonuses",
-    Kind.ADJUSTMENT.value: "Adjustments",
+    Kind.QUALIFICATION.value: gettext_lazy("Qualification"),
+    Batch.Kind.TRIAL.value: gettext_lazy("Trial"),
+    Batch.Kind.FULL.value: gettext_lazy("Full collection"),
+    Kind.BONUS.value: gettext_lazy("Bonuses"),
+    Kind.ADJUSTMENT.value: gettext_lazy("Adjustments"),
 }
 
 
@@ -129,7 +138,7 @@ def pays_anything(project: Project) -> bool:
 def balances(project: Project) -> list[Balance]:
     """Everybody with an entry in the ledger, by pseudonym: one query."""
     return [
-        Balance(row[0], row[1], Membership.Kind(row[2]).label, row[3], _sums(row[4:]))
+        Balance(row[0], row[1], row[2], row[3], _sums(row[4:]))
         for row in _ask(
             f"""SELECT m.id, m.pseudonym, m.kind, m.standing, {_SUMS} {_ENTRIES}
                 JOIN projects_membership m ON m.id = e.annotator_id
@@ -150,7 +159,7 @@ def stages(project: Project) -> list[Stage]:
             [project.pk],
         )
     }
-    return [Stage(key, label, found[key]) for key, label in STAGES.items() if key in found]
+    return [Stage(key, str(label), found[key]) for key, label in STAGES.items() if key in found]
 
 
 def sums_of(annotators: Iterable[Membership]) -> dict[int, Sums]:

@@ -11,11 +11,12 @@ from uuid import UUID
 from django.db import connection, transaction
 from django.db.models.functions import Now
 from django.utils.dateformat import format as date_format
+from django.utils.translation import gettext as _
 
 from annotate.models import LedgerEntry, Payment
 from annotate.models.payment import REPAID, TAKEN_BACK
-from annotate.pay.ledgers import dollars
 from projects import log, people
+from projects.amounts import say_money
 from projects.errors import Refused
 from projects.models import Membership, Project
 
@@ -51,14 +52,15 @@ def give(
     entry_key = f"form:{key}"
     if stored := LedgerEntry.objects.filter(project=actor.project, key=entry_key).first():
         if (stored.annotator_id, stored.kind, stored.cents, stored.note) != (annotator.pk, kind, cents, why):
-            raise Refused("This form was sent before, with other content. The first entry stands.")
+            raise Refused(_("This form was sent before, with other content. The first entry stands."))
         return Given(stored, is_new=False)
     _check_given(kind, cents, why)
     unpaid = unpaid_balance(annotator)
     if cents < 0 and unpaid + cents < 0 and not allow_debt:
         raise WouldOwe(
-            f"{annotator.pseudonym} has {dollars(unpaid)} unpaid. "
-            f"This would leave {dollars(unpaid + cents)}, to be set off against later work."
+            _("{pseudonym} has {unpaid} unpaid. This would leave {left}, to be set off against later work.").format(
+                pseudonym=annotator.pseudonym, unpaid=say_money(unpaid), left=say_money(unpaid + cents)
+            )
         )
     entry = LedgerEntry.objects.create(
         project=actor.project,
@@ -163,17 +165,25 @@ def make_payment(
     last = Payment.objects.filter(project=project).select_related("made_by").first()
     if last is not None and seen_number is not None and last.number != seen_number:
         raise Refused(
-            f"Payment {last.number} of {dollars(last.cents)} was made meanwhile, at "
-            f"{date_format(last.made_at, 'H:i')} UTC by {last.made_by.pseudonym}. Look at it before you make another."
+            _(
+                "Payment {number} of {sum} was made meanwhile, at {time} UTC by {pseudonym}. Look at "
+                "it before you make another."
+            ).format(
+                number=last.number,
+                sum=say_money(last.cents),
+                time=date_format(last.made_at, "H:i"),
+                pseudonym=last.made_by.pseudonym,
+            )
         )
     ids, sums = _lock_approved(project)
     cents = sum(sums.values())
     if not cents:
-        raise Refused("Nothing is approved and not yet paid.")
+        raise Refused(_("Nothing is approved and not yet paid."))
     if seen_cents is not None and seen_cents != cents:
         raise Refused(
-            f"The sum is now {dollars(cents)}, no longer {dollars(seen_cents)}. "
-            "Nothing was paid; look again, and make the payment then."
+            _(
+                "The sum is now {sum}, no longer {seen}. Nothing was paid; look again, and make the payment then."
+            ).format(sum=say_money(cents), seen=say_money(seen_cents))
         )
     payment = Payment.objects.create(
         project=project,
@@ -202,20 +212,20 @@ def unpaid_balance(annotator: Membership) -> int:
 
 def _check_given(kind: str, cents: int, why: str) -> None:
     if kind not in (Kind.BONUS, Kind.ADJUSTMENT):
-        raise Refused("By hand there are bonuses and adjustments only.")
+        raise Refused(_("By hand there are bonuses and adjustments only."))
     if not why.strip():
-        raise Refused("Say why; the annotator reads it.")
+        raise Refused(_("Say why; the annotator reads it."))
     if kind == Kind.BONUS and cents <= 0:
-        raise Refused("A bonus is more than 0 cents.")
+        raise Refused(_("A bonus is more than 0 cents."))
     if not cents or abs(cents) > MOST_CENTS:
-        raise Refused(f"One entry is up to {dollars(MOST_CENTS)}, and not 0.")
+        raise Refused(_("One entry is up to {most}, and not 0.").format(most=say_money(MOST_CENTS)))
 
 
 def _lock_members(actor: Membership, annotator: Membership) -> None:
     """Both rows in the order of their ids; the actor's right is read anew."""
     rows = Membership.objects.select_for_update(no_key=True).filter(pk__in=(actor.pk, annotator.pk)).order_by("pk")
     if {row.project_id for row in rows} != {actor.project_id}:
-        raise Refused("This annotator is in another project.")
+        raise Refused(_("This annotator is in another project."))
     people.lock_actor(actor)
 
 
@@ -247,7 +257,7 @@ def _lock_approved(project: Project) -> tuple[list[int], dict[int, int]]:
         )
         rows = cursor.fetchall()
     sums: dict[int, int] = {}
-    for _, annotator, cents in rows:
+    for _pk, annotator, cents in rows:
         sums[annotator] = sums.get(annotator, 0) + cents
     due = {annotator: cents for annotator, cents in sums.items() if cents >= 0}
     return [pk for pk, annotator, _ in rows if annotator in due], due

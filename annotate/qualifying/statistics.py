@@ -5,6 +5,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from django.utils.translation import gettext
+
 from annotate.models import Attempt, QualificationItem, QualificationTest
 from measures.grading import discrimination
 from measures.outcome import Undefined
@@ -100,7 +102,7 @@ def _figures(
         spreads=[_spread(criterion, item, told) for criterion in criteria],
         discrimination=discrimination([right for right, _ in with_rest], [rest for _, rest in with_rest])
         if with_rest or not told
-        else Undefined(reason="an attempt has one item only"),
+        else Undefined(reason=gettext("an attempt has one item only")),
     )
 
 
@@ -113,7 +115,8 @@ def _spread(criterion: CriterionOnPage, item: QualificationItem, told: Sequence[
         width = (high - low) / N_BINS
         ends = [(low + n * width, low + (n + 1) * width) for n in range(N_BINS)]
         counts = Counter(min(N_BINS - 1, int((value - low) / width)) for value in values)
-        labels = [f"{say_number(round(start, 2))} to {say_number(round(end, 2))}" for start, end in ends]
+        said = gettext("{low} to {high}")
+        labels = [said.format(low=say_number(round(start, 2)), high=say_number(round(end, 2))) for start, end in ends]
     else:
         ends = [(float(point), float(point)) for point in criterion.scale.points]
         places = {point: place for place, point in enumerate(criterion.scale.points)}

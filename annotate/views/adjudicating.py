@@ -4,6 +4,7 @@ from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.http import url_has_allowed_host_and_scheme
+from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
@@ -75,15 +76,15 @@ def adjudication_settle(request: ProjectRequest, project: Project, pk: int) -> H
     criterion = next((each for each in criteria_in_use(project) if each.key == request.POST.get("criterion")), None)
     form = AdjudicationForm(request.POST)
     if criterion is None or not form.is_valid():
-        messages.error(request, "Give a score on the scale.")
+        messages.error(request, _("Give a score on the scale."))
         return _back(request, project)
     try:
         if request.POST.get("act") == "take back":
             adjudicating.take_back(project=project, actor=request.membership, candidate=candidate, criterion=criterion)
-            said = "Taken back. The annotators' scores stand."
+            said = _("Taken back. The annotators' scores stand.")
         else:
             if form.cleaned_data["value"] is None:
-                raise Refused("Give a score on the scale.")
+                raise Refused(_("Give a score on the scale."))
             adjudicating.adjudicate(
                 project=project,
                 actor=request.membership,
@@ -92,7 +93,7 @@ def adjudication_settle(request: ProjectRequest, project: Project, pk: int) -> H
                 value=form.cleaned_data["value"],
                 note=form.cleaned_data["note"],
             )
-            said = "Settled."
+            said = _("Settled.")
     except Refused as refusal:
         messages.error(request, refusal.message)
     else:
@@ -111,7 +112,7 @@ def adjudication_rule(request: ProjectRequest, project: Project) -> HttpResponse
     else:
         messages.success(
             request,
-            "A settled score is the gold score now." if wins else "The gold score is the annotators' mean again.",
+            _("A settled score is the gold score now.") if wins else _("The gold score is the annotators' mean again."),
         )
     return redirect("annotate:adjudication-list", project.slug)
 

@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from django.utils.translation import gettext
+
 WIDTH, HEIGHT = 640, 200
 LEFT, RIGHT, TOP, BOTTOM = 34, 12, 12, 24
 
@@ -62,7 +64,7 @@ def over_time(own: Sequence[float], others: Sequence[float | None], *, low: floa
         rows=_rows(low, high),
         columns=tuple(Tick(places[at], str(at + 1)) for at in sorted({0, len(own) // 2, len(own) - 1}) if own),
         dots=tuple(
-            Dot(x, y, f"HIT {number}: {value:.2f}")
+            Dot(x, y, gettext("HIT {n}: {value}").format(n=number, value=f"{value:.2f}"))
             for number, ((x, y), value) in enumerate(zip(points, own, strict=True), start=1)
         ),
         own_line=_line(points),
@@ -77,12 +79,13 @@ def use_of_scale(own: Sequence[int], others: Sequence[int], labels: Sequence[str
     step = (WIDTH - LEFT - RIGHT) / max(1, len(labels))
     wide = step * 0.36
     bars = []
+    mine = gettext("{label}: {percent} of the scores of this annotator")
+    theirs = gettext("{label}: {percent} of the scores of the others")
     for number, label in enumerate(labels):
         for which, each in enumerate(shares):
             share = each[number] if number < len(each) else 0.0
             y = _y(share, 0, most)
-            who = "the others" if which else "this annotator"
-            text = f"{label}: {share * 100:.0f} % of the scores of {who}"
+            text = (theirs if which else mine).format(label=label, percent=f"{share * 100:.0f} %")
             x = LEFT + number * step + step * 0.12 + which * (wide + 2)
             bars.append(Bar(round(x, 1), y, round(wide, 1), round(HEIGHT - BOTTOM - y, 1), bool(which), text))
     return Chart(

@@ -6,8 +6,13 @@ from statistics import median
 from typing import Any
 
 from django.db.models import F, FloatField, Func, Value
+from django.utils.functional import Promise
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
+from django_stubs_ext import StrOrPromise
 
 from annotate.models import Finding
+from annotate.views.figure_words import FINDINGS, TESTS, VERDICTS
 
 _NUMBER = "(jsonb_path_query_first(%(expressions)s::jsonpath) #>> '{}')::float8"
 
@@ -17,11 +22,11 @@ class FigureKind:
     """One figure: where it stands in what is stored, and how its number is written."""
 
     key: str
-    label: str
-    short: str
+    label: Promise
+    short: StrOrPromise
     path: tuple[str, ...]
     form: str
-    says: str
+    says: Promise
 
     @property
     def order(self) -> Func:
@@ -41,10 +46,10 @@ class FigureKind:
         for name in self.path:
             value = value.get(name) if isinstance(value, Mapping) else None
             if isinstance(value, Mapping) and "undefined" in value:
-                return str(value["undefined"])
+                return gettext(str(value["undefined"]))
         if self.key == "degraded" and isinstance(figures.get("degraded"), Mapping):
-            return "too few pairs"
-        return "not computed yet"
+            return gettext("too few pairs")
+        return gettext("not computed yet")
 
     def n_in(self, figures: Mapping[str, Any]) -> int | None:
         around = figures.get(self.path[0])
@@ -88,101 +93,88 @@ _FORMS: dict[str, Callable[[float], str]] = {
 }
 
 KINDS = (
-    FigureKind("items", "Items rated", "Items", ("n_judged",), "count", "Ordinary items with a score that counts."),
     FigureKind(
-        *("known", "Known answers right", "Known", ("known_answers", "share"), "share"),
-        "Items whose right answer is known, answered within the accepted range.",
+        *("items", _("Items rated"), _("Items"), ("n_judged",), "count"),
+        _("Ordinary items with a score that counts."),
     ),
     FigureKind(
-        *("degraded", "Degraded scored lower, p", "Degraded p", ("degraded", "p"), "p"),
-        "The chance of such a clear difference if spoilt answers were scored no lower than their sources.",
+        *("known", _("Known answers right"), _("Known"), ("known_answers", "share"), "share"),
+        _("Items whose right answer is known, answered within the accepted range."),
     ),
     FigureKind(
-        *("repeats", "Repeats, mean difference", "Repeats", ("repeats", "mean_difference"), "number"),
-        "How far the second score of the same item lies from the first, in points.",
+        *("degraded", _("Degraded scored lower, p"), _("Degraded p"), ("degraded", "p"), "p"),
+        _("The chance of such a clear difference if spoilt answers were scored no lower than their sources."),
     ),
     FigureKind(
-        *("equal", "Repeats equal", "Equal", ("repeats", "exact_share"), "share"),
-        "Share of repeats with the same score as the first time.",
+        *("repeats", _("Repeats, mean difference"), _("Repeats"), ("repeats", "mean_difference"), "number"),
+        _("How far the second score of the same item lies from the first, in points."),
     ),
     FigureKind(
-        *("near", "Repeats within a point", "±1", ("repeats", "within_one_share"), "share"),
-        "Share of repeats at most one point from the first time; on a slider a tenth of it.",
+        *("equal", _("Repeats equal"), _("Equal"), ("repeats", "exact_share"), "share"),
+        _("Share of repeats with the same score as the first time."),
     ),
     FigureKind(
-        *("agreement", "Correlation with the others", "Correlation", ("others", "r"), "number"),
-        "Pearson’s, with the mean of everybody else who rated the item.",
+        *("near", _("Repeats within a point"), "±1", ("repeats", "within_one_share"), "share"),
+        _("Share of repeats at most one point from the first time; on a slider a tenth of it."),
     ),
     FigureKind(
-        *("difference", "Mean difference to the others", "Difference", ("others", "mean_difference"), "number"),
-        "Mean distance from the others’ mean, in points.",
+        *("agreement", _("Correlation with the others"), _("Correlation"), ("others", "r"), "number"),
+        _("Pearson’s, with the mean of everybody else who rated the item."),
     ),
     FigureKind(
-        *("bias", "Bias", "Bias", ("others", "bias"), "signed"),
-        "Above 0: rates higher than the others on the same items. Leaning one way is not careless.",
+        *("difference", _("Mean difference to the others"), _("Difference"), ("others", "mean_difference"), "number"),
+        _("Mean distance from the others’ mean, in points."),
     ),
     FigureKind(
-        *("alpha", "Alpha without them, less alpha", "Alpha", ("alpha", "difference"), "fine"),
-        "Above 0: the project’s agreement would be better without this annotator.",
+        *("bias", _("Bias"), _("Bias"), ("others", "bias"), "signed"),
+        _("Above 0: rates higher than the others on the same items. Leaning one way is not careless."),
     ),
     FigureKind(
-        *("entropy", "Use of the scale", "Scale use", ("scale", "entropy"), "share"),
-        "100 % where all points are used alike, 0 % where one alone is used.",
+        *("alpha", _("Alpha without them, less alpha"), _("Alpha"), ("alpha", "difference"), "fine"),
+        _("Above 0: the project’s agreement would be better without this annotator."),
     ),
     FigureKind(
-        *("run", "Longest run of equal scores", "Run", ("scale", "longest_run"), "count"),
-        "In the order in which the items were judged.",
+        *("entropy", _("Use of the scale"), _("Scale use"), ("scale", "entropy"), "share"),
+        _("100 % where all points are used alike, 0 % where one alone is used."),
     ),
     FigureKind(
-        *("seconds", "Time on an item", "Time", ("pace", "seconds_per_item"), "seconds"),
-        "Median of the active time.",
+        *("run", _("Longest run of equal scores"), _("Run"), ("scale", "longest_run"), "count"),
+        _("In the order in which the items were judged."),
     ),
     FigureKind(
-        *("reading", "Time for a word to read", "A word", ("pace", "seconds_per_word"), "brief"),
-        "Median of the active time over the words of answer, references, question and a share of the passage.",
+        *("seconds", _("Time on an item"), _("Time"), ("pace", "seconds_per_item"), "seconds"),
+        _("Median of the active time."),
     ),
     FigureKind(
-        *("fast", "Faster than can be read", "Too fast", ("pace", "fast_share"), "share"),
-        "Share of items answered in less time than it takes to read the answer alone.",
+        *("reading", _("Time for a word to read"), _("A word"), ("pace", "seconds_per_word"), "brief"),
+        _("Median of the active time over the words of answer, references, question and a share of the passage."),
     ),
     FigureKind(
-        *("overlap", "Follows the references", "References", ("overlap", "rho"), "number"),
-        "Spearman’s, of the scores with the words shared with a reference.",
+        *("fast", _("Faster than can be read"), _("Too fast"), ("pace", "fast_share"), "share"),
+        _("Share of items answered in less time than it takes to read the answer alone."),
     ),
     FigureKind(
-        *("length", "Follows the length", "Length", ("length", "rho"), "number"),
-        "Spearman’s, of the scores with the length of the answer against its references.",
+        *("overlap", _("Follows the references"), _("References"), ("overlap", "rho"), "number"),
+        _("Spearman’s, of the scores with the words shared with a reference."),
     ),
     FigureKind(
-        *("returned", "HITs given back", "Returned", ("returned", "share"), "share"),
-        "Of those that were taken.",
+        *("length", _("Follows the length"), _("Length"), ("length", "rho"), "number"),
+        _("Spearman’s, of the scores with the length of the answer against its references."),
     ),
     FigureKind(
-        *("poor", "Reviewed poor", "Poor", ("poor", "share"), "share"),
-        "Of the items that a reviewer judged in spot checks.",
+        *("returned", _("HITs given back"), _("Returned"), ("returned", "share"), "share"),
+        _("Of those that were taken."),
     ),
     FigureKind(
-        *("reviewers", "Difference to the reviewers", "To reviewers", ("reviewers", "mean_difference"), "number"),
-        "Mean distance from the reviewers’ own blind scores, in points.",
+        *("poor", _("Reviewed poor"), _("Poor"), ("poor", "share"), "share"),
+        _("Of the items that a reviewer judged in spot checks."),
+    ),
+    FigureKind(
+        *("reviewers", _("Difference to the reviewers"), _("To reviewers"), ("reviewers", "mean_difference"), "number"),
+        _("Mean distance from the reviewers’ own blind scores, in points."),
     ),
 )
 BY_KEY = {kind.key: kind for kind in KINDS}
-
-FINDINGS = {
-    "known_answers_low": "Known answers wrong",
-    "degraded_not_lower": "Degraded answers not scored lower",
-    "disagrees_with_others": "Does not follow the others",
-    "ignores_references": "Scores ignore the references",
-    "weak_together": "Several weak signs together",
-    "follows_length": "Scores follow the length",
-    "straight_line": "One score for nearly everything",
-    "reviewed_poor": "Reviews found poor work",
-    "repeats_inconsistent": "Repeats come out differently",
-    "biased": "Rates higher or lower than the others",
-    "too_fast": "Very fast",
-    "returns_many": "Gives back many HITs",
-}
-"""The kinds of findings, those that speak against using the work first."""
 
 
 @dataclass(frozen=True)
@@ -190,7 +182,7 @@ class FindingShown:
     """A finding as a list shows it."""
 
     finding: Finding
-    title: str
+    title: StrOrPromise
     says: str
     is_serious: bool
 
@@ -233,23 +225,41 @@ def _details(key: str, figures: Mapping[str, Any]) -> str:
     if not isinstance(around, Mapping) or "undefined" in around:
         return ""
     if key in ("known", "returned", "poor"):
-        return f"{around['n_yes']} of {around['n']}; 95 % from {_percent(around['low'])} to {_percent(around['high'])}"
+        said = gettext("{n_yes} of {n}; 95 % from {low} to {high}")
+        ends = {end: _percent(around[end]) for end in ("low", "high")}
+        return said.format(n_yes=around["n_yes"], n=around["n"], **ends)
     if key == "degraded":
-        test = f"{around['verdict']}, {str(around['test']).replace('_', ' ')}"
-        pairs = f"over {around['n_used']} of {around['n']} pairs, {around['n_lower']} lower"
-        return f"{test} {pairs}; mean {around['mean_degraded']:.2f} against {around['mean_source']:.2f}"
+        return _degraded_details(around)
     if key == "repeats":
-        return f"correlation {_decimals(around['r'], 2)}" if isinstance(around["r"], float) else ""
+        return _correlation(around["r"]) if isinstance(around["r"], float) else ""
     if key == "bias" and around.get("bias_low") is not None:
         low, high = (_decimals(around[end], 2, sign="+") for end in ("bias_low", "bias_high"))
-        return f"95 % from {low} to {high}"
+        return gettext("95 % from {low} to {high}").format(low=low, high=high)
     if key == "reviewers":
-        bias = f"bias {_decimals(around['bias'], 2, sign='+')}"
-        return f"correlation {_decimals(around['r'], 2)}, {bias}" if isinstance(around["r"], float) else bias
+        bias = gettext("bias {bias}").format(bias=_decimals(around["bias"], 2, sign="+"))
+        return f"{_correlation(around['r'])}, {bias}" if isinstance(around["r"], float) else bias
     if key == "alpha":
-        return f"{around['without_them']:.3f} without, {around['with_them']:.3f} with"
+        values = {"without": f"{around['without_them']:.3f}", "all": f"{around['with_them']:.3f}"}
+        return gettext("{without} without, {all} with").format(**values)
     if key == "entropy":
-        return f"the most used point has {_percent(around['most_used_share'])}"
+        return gettext("the most used point has {percent}").format(percent=_percent(around["most_used_share"]))
     if key == "fast":
-        return f"{around['n_fast']} of {around['n']} items"
+        return gettext("{n} of {all} items").format(n=around["n_fast"], all=around["n"])
     return ""
+
+
+def _degraded_details(around: Mapping[str, Any]) -> str:
+    said = gettext("{verdict}, {test} over {n_used} of {n} pairs, {n_lower} lower; mean {mean} against {source}")
+    return said.format(
+        verdict=VERDICTS.get(str(around["verdict"]), around["verdict"]),
+        test=TESTS.get(str(around["test"]), around["test"]),
+        n_used=around["n_used"],
+        n=around["n"],
+        n_lower=around["n_lower"],
+        mean=f"{around['mean_degraded']:.2f}",
+        source=f"{around['mean_source']:.2f}",
+    )
+
+
+def _correlation(r: float) -> str:
+    return gettext("correlation {r}").format(r=_decimals(r, 2))

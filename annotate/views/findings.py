@@ -5,6 +5,7 @@ from django.db.models import QuerySet
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.http import url_has_allowed_host_and_scheme
+from django.utils.translation import gettext_lazy, ngettext
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_safe
 
@@ -12,7 +13,8 @@ from annotate.checking import settling
 from annotate.checking.alerts import alerts_of
 from annotate.forms.quality import SettleForm
 from annotate.models import Finding
-from annotate.views.figures import FINDINGS, show_findings
+from annotate.views.figure_words import FINDINGS
+from annotate.views.figures import show_findings
 from annotate.views.lists import page_of, read_text, read_word
 from annotate.views.quality import UNPROCESSABLE
 from projects.access import ProjectRequest, Right, requires
@@ -20,8 +22,8 @@ from projects.models import Project
 from projects.snapshots import snapshot
 
 MOST_AT_ONCE = 500
-WEIGHTS = {"serious": "Speaks against the work", "hint": "A hint"}
-STATES = {"open": "open", "dismissed": "dismissed", "acted": "acted on", "all": "any state"}
+WEIGHTS = {"serious": gettext_lazy("Speaks against the work"), "hint": gettext_lazy("A hint")}
+STATES = {**dict(Finding.State.choices), "all": gettext_lazy("any state")}
 
 
 @requires(Right.MANAGE)
@@ -61,8 +63,8 @@ def finding_settle(request: ProjectRequest, project: Project) -> HttpResponse:
         ids = _ids(request.POST.getlist("id"))
         if form.is_valid():
             n_settled = settling.settle(project=project, findings=ids, actor=request.membership, **form.cleaned_data)
-            word = "finding is" if n_settled == 1 else "findings are"
-            messages.success(request, f"{n_settled} {word} settled.")
+            said = ngettext("{n} finding is settled.", "{n} findings are settled.", n_settled)
+            messages.success(request, said.format(n=n_settled))
             return redirect(_back(request, project))
         findings = _open(project).filter(pk__in=ids)
     else:

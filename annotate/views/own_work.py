@@ -16,7 +16,9 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from annotate import judging, revising
+from annotate.acting import deciding
 from annotate.controls.plans import shows_repeats
+from annotate.forms.acting import ReplyForm
 from annotate.forms.rating import Sent, read_rating
 from annotate.models import Assignment, Batch
 from annotate.pay.waiting import stand_of
@@ -25,6 +27,7 @@ from annotate.views.not_stored import render_closed, render_conflict, show_at_fa
 from annotate.views.rating import milliseconds, read_assignment, render_assignment, site_urls
 from measures.rubric import say_number
 from projects.access import ProjectRequest, Right, requires
+from projects.errors import Refused
 from projects.models import Membership, Project
 from projects.rubrics import CriterionOnPage
 from projects.snapshots import snapshot
@@ -69,6 +72,22 @@ def revision(request: ProjectRequest, project: Project, assignment_uuid: uuid.UU
         messages.info(request, window.why_not)
         return redirect(shown)
     return _render_revision(request, assignment)
+
+
+@requires(Right.MEMBER)
+@require_POST
+def history_reply(request: ProjectRequest, project: Project, assignment_uuid: uuid.UUID) -> HttpResponse:
+    form = ReplyForm(request.POST)
+    text = form.cleaned_data["text"] if form.is_valid() else ""
+    try:
+        deciding.reply(annotator=request.membership, assignment_uuid=assignment_uuid, text=text)
+    except Assignment.DoesNotExist as error:
+        raise Http404("No such HIT.") from error
+    except Refused as refusal:
+        messages.error(request, refusal.message)
+    else:
+        messages.success(request, _("Your answer is kept. The project's managers read it."))
+    return redirect("annotate:history", project.slug)
 
 
 def _revise(request: ProjectRequest, assignment: Assignment, shown: str) -> HttpResponse:

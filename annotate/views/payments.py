@@ -8,18 +8,21 @@ from django.contrib import messages
 from django.db.models import Count, Q, QuerySet, Sum
 from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
-from django.utils.translation import pgettext_lazy
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, ngettext, pgettext_lazy
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
+from django_stubs_ext import StrOrPromise
 
 from annotate.forms.payments import EntryForm, PaymentForm
 from annotate.models import LedgerEntry, Payment
 from annotate.pay import files as payment_files
 from annotate.pay import ledgers, paying
-from annotate.pay.ledgers import Balance, Sums, dollars
+from annotate.pay.ledgers import Balance, Sums
 from annotate.pay.waiting import today_of, waits_until
 from annotate.views.lists import page_of, read_sort, read_text, read_word
 from projects.access import ProjectRequest, Right, requires
+from projects.amounts import say_money
 from projects.errors import Refused
 from projects.models import LogEntry, Membership, Project
 from projects.snapshots import snapshot
@@ -35,11 +38,11 @@ COLUMNS: dict[str, Callable[[Balance], Any]] = {
     "total": lambda balance: balance.sums.total,
     "hourly": lambda balance: balance.sums.hourly.cents_per_hour or 0,
 }
-SHOWN: dict[str, tuple[str, Callable[[Balance, int | None], bool]]] = {
-    "owed": ("something waits for approval", lambda balance, _: balance.sums.owed != 0),
-    "approved": ("something is to be paid", lambda balance, _: balance.sums.approved > 0),
-    "debt": ("a negative balance", lambda balance, _: balance.sums.unpaid < 0),
-    "under": ("an hour pays too little", lambda balance, floor: balance.sums.hourly.is_under(floor)),
+SHOWN: dict[str, tuple[StrOrPromise, Callable[[Balance, int | None], bool]]] = {
+    "owed": (gettext_lazy("something waits for approval"), lambda balance, _: balance.sums.owed != 0),
+    "approved": (gettext_lazy("something is to be paid"), lambda balance, _: balance.sums.approved > 0),
+    "debt": (gettext_lazy("a negative balance"), lambda balance, _: balance.sums.unpaid < 0),
+    "under": (gettext_lazy("an hour pays too little"), lambda balance, floor: balance.sums.hourly.is_under(floor)),
 }
 STATES = {
     "owed": (pgettext_lazy("pay", "waits for approval"), Q(approved_at=None)),
@@ -65,14 +68,16 @@ def payment_make(request: ProjectRequest, project: Project) -> HttpResponse:
     if not form.is_valid():
         if set(form.errors) == {"note"}:
             return _list_page(request, project, form, status=UNPROCESSABLE)
-        messages.error(request, "The form came incomplete, so nothing was paid. Try again from this page.")
+        messages.error(request, _("The form came incomplete, so nothing was paid. Try again from this page."))
         return redirect("annotate:payment-list", project.slug)
     try:
         payment = paying.make_payment(project=project, actor=request.membership, **form.cleaned_data)
     except Refused as refusal:
         messages.error(request, refusal.message)
         return redirect("annotate:payment-list", project.slug)
-    messages.success(request, f"Payment {payment.number} is made. Take its file to send the money.")
+    messages.success(
+        request, _("Payment {number} is made. Take its file to send the money.").format(number=payment.number)
+    )
     return redirect("annotate:payment-show", project.slug, payment.number)
 
 
@@ -85,8 +90,9 @@ def payment_approve(request: ProjectRequest, project: Project) -> HttpResponse:
     except Refused as refusal:
         messages.error(request, refusal.message)
     else:
-        said = f"{n} {'entry is' if n == 1 else 'entries are'} approved, {dollars(cents)} in all."
-        messages.success(request, said if n else "Nothing waited any more.")
+        said = ngettext("{n} entry is approved, {sum} in all.", "{n} entries are approved, {sum} in all.", n)
+        said = said.format(n=n, sum=say_money(cents))
+        messages.success(request, said if n else _("Nothing waited any more."))
     return redirect("annotate:payment-list", project.slug)
 
 
@@ -144,8 +150,14 @@ def ledger_show(request: ProjectRequest, project: Project, pseudonym: str) -> Ht
     except Refused as refusal:
         form.add_error(None, refusal.message)
         return _ledger_page(request, member, form, status=UNPROCESSABLE)
-    what = f"{given.entry.get_kind_display().capitalize()} of {dollars(given.entry.cents)}"
-    messages.success(request, f"{what} is in the ledger." if given.is_new else f"{what} was in the ledger already.")
+    kind, cents = str(given.entry.get_kind_display()).capitalize(), say_money(given.entry.cents)
+    what = _("{kind} of {sum}").format(kind=kind, sum=cents)
+    messages.success(
+        request,
+        _("{what} is in the ledger.").format(what=what)
+        if given.is_new
+        else _("{what} was in the ledger already.").format(what=what),
+    )
     return redirect("annotate:ledger-show", project.slug, pseudonym)
 
 
@@ -177,7 +189,7 @@ def _list_page(
         "in_all_shown": sum((balance.sums for balance in shown), Sums()),
         "has_any": bool(found),
         "under_floor": [balance for balance in found if balance.sums.hourly.is_under(floor)],
-        "filters": [(key, label) for key, (label, _) in SHOWN.items() if key != "under" or floor],
+        "filters": [(key, label) for key, (label, _fits) in SHOWN.items() if key != "under" or floor],
         "standings": Membership.Standing.choices,
         "stages": ledgers.stages(project),
         "due": due,
@@ -232,7 +244,7 @@ def _entries_page(
         "is_under_floor": sums.hourly.is_under(member.project.hourly_floor_cents),
         "page": page,
         "state": state,
-        "states": [(key, label) for key, (label, _) in STATES.items()],
+        "states": [(key, label) for key, (label, _found) in STATES.items()],
     }
     return render(request, template, context, status=status)
 

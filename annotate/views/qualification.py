@@ -9,6 +9,7 @@ from django.db.models import Q, QuerySet
 from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from annotate.forms.qualification import GrantForm, TestSettingsForm
@@ -28,11 +29,11 @@ UNPROCESSABLE = 422
 Purpose = QualificationItem.Purpose
 State = Attempt.State
 STATES = {
-    "passed": Q(state=State.PASSED, purpose=Purpose.TEST),
-    "failed": Q(state=State.FAILED),
-    "open": Q(state=State.OPEN),
-    "expired": Q(state=State.EXPIRED, purpose=Purpose.TEST),
-    "practice": Q(purpose=Purpose.PRACTICE),
+    "passed": (State.PASSED.label, Q(state=State.PASSED, purpose=Purpose.TEST)),
+    "failed": (State.FAILED.label, Q(state=State.FAILED)),
+    "open": (State.OPEN.label, Q(state=State.OPEN)),
+    "expired": (State.EXPIRED.label, Q(state=State.EXPIRED, purpose=Purpose.TEST)),
+    "practice": (Purpose.PRACTICE.label, Q(purpose=Purpose.PRACTICE)),
 }
 
 
@@ -90,7 +91,7 @@ def qualification_settings(request: ProjectRequest, project: Project) -> HttpRes
         except Refused as refusal:
             form.add_error(None, refusal.message)
         else:
-            messages.success(request, "The settings are saved.")
+            messages.success(request, _("The settings are saved."))
             return redirect("annotate:qualification-test", project.slug)
     status = UNPROCESSABLE if form.errors else 200
     return render(request, "annotate/qualification_settings.html", {"form": form, "test": test}, status=status)
@@ -103,10 +104,10 @@ def qualification_state(request: ProjectRequest, project: Project) -> HttpRespon
     try:
         if request.POST.get("act") == "open":
             designing.open_test(test=test, actor=request.membership)
-            messages.success(request, "The test is open. Work that asks for it is for those who pass.")
+            messages.success(request, _("The test is open. Work that asks for it is for those who pass."))
         elif request.POST.get("act") == "close":
             designing.close_test(test=test, actor=request.membership)
-            messages.success(request, "The test is closed. Everybody may work.")
+            messages.success(request, _("The test is closed. Everybody may work."))
     except Refused as refusal:
         messages.error(request, " ".join([refusal.message, *refusal.details]))
     return redirect("annotate:qualification-test", project.slug)
@@ -118,14 +119,14 @@ def qualification_rubric(request: ProjectRequest, project: Project) -> HttpRespo
     test = test_or_404(project)
     keep = request.POST.get("on_new_rubric", "")
     if keep not in QualificationTest.OnNewRubric.values:
-        messages.error(request, "Say whether everybody is asked again.")
+        messages.error(request, _("Say whether everybody is asked again."))
         return redirect("annotate:qualification-test", project.slug)
     try:
         designing.move_to_rubric(test=test, actor=request.membership, on_new_rubric=keep)
     except Refused as refusal:
         messages.error(request, " ".join([refusal.message, *refusal.details]))
     else:
-        messages.success(request, "The test uses the newest version of the rubric.")
+        messages.success(request, _("The test uses the newest version of the rubric."))
     return redirect("annotate:qualification-test", project.slug)
 
 
@@ -139,7 +140,7 @@ def qualification_attempts(request: ProjectRequest, project: Project) -> HttpRes
     attempts = attempts.order_by("-started_at", "-pk")
     has_any = attempts.exists()
     if state:
-        attempts = attempts.filter(STATES[state])
+        attempts = attempts.filter(STATES[state][1])
     if asked:
         attempts = attempts.filter(annotator__pseudonym__icontains=asked)
     page = page_of(request, attempts)
@@ -148,7 +149,7 @@ def qualification_attempts(request: ProjectRequest, project: Project) -> HttpRes
         "page": page,
         "rows": [outcomes.brief(attempt, now) for attempt in page],
         "state": state,
-        "states": STATES,
+        "states": [(key, label) for key, (label, _found) in STATES.items()],
         "q": asked,
         "has_any": has_any,
         "can_manage": request.membership.can_manage,
@@ -184,7 +185,9 @@ def qualification_person(request: ProjectRequest, project: Project, pseudonym: s
             form.add_error(None, refusal.message)
         else:
             is_granted = form.cleaned_data["kind"] == Grant.Kind.GRANTED
-            messages.success(request, "They are qualified now." if is_granted else "They are not qualified any more.")
+            messages.success(
+                request, _("They are qualified now.") if is_granted else _("They are not qualified any more.")
+            )
             return redirect("annotate:qualification-person", project.slug, pseudonym)
     context = {
         "member": member,

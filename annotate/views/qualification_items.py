@@ -9,6 +9,8 @@ from django.db.models import Q
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from annotate.forms.qualification import CandidatesForm, FileForm, ItemForm
@@ -42,7 +44,7 @@ def item_new(request: ProjectRequest, project: Project) -> HttpResponse:
         except Refused as refusal:
             form.add_error(None, refusal.message)
         else:
-            messages.success(request, "The item is added.")
+            messages.success(request, _("The item is added."))
             again = "annotate:qualification-new-item" if "another" in request.POST else "annotate:qualification-test"
             return redirect(again, project.slug)
     return _render_form(request, test, form, None)
@@ -63,7 +65,7 @@ def item_edit(request: ProjectRequest, project: Project, pk: int) -> HttpRespons
         except Refused as refusal:
             form.add_error(None, refusal.message)
         else:
-            messages.success(request, "The item is saved.")
+            messages.success(request, _("The item is saved."))
             return redirect("annotate:qualification-test", project.slug)
     return _render_form(request, item.test, form, item)
 
@@ -76,7 +78,7 @@ def item_retire(request: ProjectRequest, project: Project, pk: int) -> HttpRespo
     except Refused as refusal:
         messages.error(request, refusal.message)
     else:
-        messages.success(request, "The item is retired: no later attempt shows it.")
+        messages.success(request, _("The item is retired: no later attempt shows it."))
     return redirect("annotate:qualification-test", project.slug)
 
 
@@ -113,7 +115,8 @@ def items_file(request: ProjectRequest, project: Project) -> HttpResponse:
         except Refused as refused:
             form.add_error(None, refused.message)
         else:
-            messages.success(request, f"{len(made)} item{'' if len(made) == 1 else 's'} added.")
+            n = len(made)
+            messages.success(request, ngettext("{n} item added.", "{n} items added.", n).format(n=n))
             return redirect("annotate:qualification-test", project.slug)
     context = {
         "form": form,
@@ -138,9 +141,9 @@ def items_candidates(request: ProjectRequest, project: Project) -> HttpResponse:
         except Refused as refusal:
             form.add_error(None, refusal.message)
         else:
-            messages.success(
-                request, f"{len(made)} item{'' if len(made) == 1 else 's'} added. Write their explanations."
-            )
+            n = len(made)
+            one, more = "{n} item added. Write their explanations.", "{n} items added. Write their explanations."
+            messages.success(request, ngettext(one, more, n).format(n=n))
             return redirect("annotate:qualification-test", project.slug)
     sort, asked = read_sort(request, CANDIDATE_COLUMNS, "-n"), read_text(request, "q")
     rows = candidates.known_scores(project, test.rubric)

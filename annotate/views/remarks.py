@@ -5,6 +5,8 @@ from django.db.models import Q
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.http import url_has_allowed_host_and_scheme
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_POST, require_safe
 
 from annotate import remarks
@@ -14,14 +16,14 @@ from projects.access import ProjectRequest, Right, requires
 from projects.models import Project
 
 KINDS = {
-    "flag": ("Flags", Q(is_flagged=True)),
-    "comment": ("Comments", ~Q(comment="")),
-    "cannot": ("Cannot be judged", ~Q(cannot_judge_reason="")),
+    "flag": (gettext_lazy("Flags"), Q(is_flagged=True)),
+    "comment": (gettext_lazy("Comments"), ~Q(comment="")),
+    "cannot": (gettext_lazy("Cannot be judged"), ~Q(cannot_judge_reason="")),
 }
 STATES = {
-    "open": ("To look at", Q(resolved_at=None)),
-    "resolved": ("Resolved", Q(resolved_at__isnull=False)),
-    "all": ("All", Q()),
+    "open": (gettext_lazy("To look at"), Q(resolved_at=None)),
+    "resolved": (gettext_lazy("Resolved"), Q(resolved_at__isnull=False)),
+    "all": (gettext_lazy("All"), Q()),
 }
 
 
@@ -56,8 +58,8 @@ def remark_list(request: ProjectRequest, project: Project) -> HttpResponse:
         "state": state,
         "batch_number": batch,
         "q": query,
-        "kinds": [(key, label) for key, (label, _) in KINDS.items()],
-        "states": [(key, label) for key, (label, _) in STATES.items()],
+        "kinds": [(key, label) for key, (label, _found) in KINDS.items()],
+        "states": [(key, label) for key, (label, _found) in STATES.items()],
         "batches": Batch.objects.filter(project=project).collecting().only("number", "name"),
         "has_any": everything.exists(),
         "can_manage": request.membership.can_manage,
@@ -72,9 +74,9 @@ def remark_resolve(request: ProjectRequest, project: Project, pk: int) -> HttpRe
     remark = get_object_or_404(Remark, pk=pk, assignment__hit__batch__project=project)
     if request.POST.get("again"):
         if remarks.take_up_again(project=project, actor=request.membership, remark=remark):
-            messages.success(request, "The remark is on the list again.")
+            messages.success(request, _("The remark is on the list again."))
     elif remarks.resolve(project=project, actor=request.membership, remark=remark):
-        messages.success(request, "The remark is resolved.")
+        messages.success(request, _("The remark is resolved."))
     back = request.POST.get("next", "")
     if url_has_allowed_host_and_scheme(back, allowed_hosts=None) and back.startswith("/"):
         return redirect(back)

@@ -10,6 +10,7 @@ from django.db.models import QuerySet
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 
@@ -20,6 +21,7 @@ from annotate.forms.acting import ExclusionForm, RemoveForm, RestoreForm, Suspen
 from annotate.models import Finding, Notice
 from projects import people
 from projects.access import ProjectRequest, Right, requires
+from projects.amounts import say_number
 from projects.errors import Refused
 from projects.models import Membership, Project
 
@@ -32,7 +34,8 @@ UNPROCESSABLE = 422
 def member_warn(request: ProjectRequest, project: Project, pseudonym: str) -> HttpResponse:
     def act(member: Membership, text: str) -> str:
         standing.warn(target=member, actor=request.membership, text=text)
-        return f"The message stands on the desk of {pseudonym} until they confirm that they have read it."
+        said = _("The message stands on the desk of {pseudonym} until they confirm that they have read it.")
+        return said.format(pseudonym=pseudonym)
 
     return _ask(request, project, pseudonym, "annotate/member_warn.html", WarnForm, act)
 
@@ -43,7 +46,8 @@ def member_warn(request: ProjectRequest, project: Project, pseudonym: str) -> Ht
 def member_suspend(request: ProjectRequest, project: Project, pseudonym: str) -> HttpResponse:
     def act(member: Membership, why: str, text: str) -> str:
         standing.suspend(target=member, actor=request.membership, why=why, text=text)
-        return f"{pseudonym} is suspended. They see their desk, and are served nothing."
+        said = _("{pseudonym} is suspended. They see their desk, and are served nothing.")
+        return said.format(pseudonym=pseudonym)
 
     return _ask(request, project, pseudonym, "annotate/member_suspend.html", SuspendForm, act)
 
@@ -56,8 +60,11 @@ def member_restore(request: ProjectRequest, project: Project, pseudonym: str) ->
 
     def act(member: Membership, why: str, with_work: bool) -> str:
         done = standing.restore(target=member, actor=request.membership, why=why, with_work=with_work)
-        work = f" {done.n_counted:,} assignments count again, {done.n_surplus:,} are surplus." if with_work else ""
-        return f"{pseudonym} is active again.{work}"
+        said = [_("{pseudonym} is active again.").format(pseudonym=pseudonym)]
+        if with_work:
+            work = _("{n} assignments count again, {n_surplus} are surplus.")
+            said.append(work.format(n=say_number(done.n_counted), n_surplus=say_number(done.n_surplus)))
+        return " ".join(said)
 
     member = _member(project, pseudonym)
     context = {"restored": standing.plan_restoring(target=member)}
@@ -142,7 +149,10 @@ def _remove(
         return said
     findings = list(_open_findings(member).values_list("pk", flat=True))
     n = settling.settle(project=member.project, findings=findings, actor=actor, state=Finding.State.ACTED, note=why)
-    return f"{said} {n:,} finding{'' if n == 1 else 's'} about them {'is' if n == 1 else 'are'} settled." if n else said
+    if not n:
+        return said
+    settled = ngettext("{n} finding about them is settled.", "{n} findings about them are settled.", n)
+    return f"{said} {settled.format(n=say_number(n))}"
 
 
 def _open_findings(member: Membership) -> QuerySet[Finding]:
@@ -150,12 +160,14 @@ def _open_findings(member: Membership) -> QuerySet[Finding]:
 
 
 def _said(pseudonym: str, done: RemovalPlan, *, reopened: bool) -> str:
-    said = f"{pseudonym} is removed."
+    said = [_("{pseudonym} is removed.").format(pseudonym=pseudonym)]
     if done.n_assignments:
-        said += f" {done.n_assignments:,} assignments are left out, {done.n_places:,} places are open again."
+        work = _("{n} assignments are left out, {n_places} places are open again.")
+        said.append(work.format(n=say_number(done.n_assignments), n_places=say_number(done.n_places)))
     if reopened and done.closed_batches:
-        said += f" Opened again: {', '.join(batch.name for batch in done.closed_batches)}."
-    return said
+        names = ", ".join(batch.name for batch in done.closed_batches)
+        said.append(_("Opened again: {names}.").format(names=names))
+    return " ".join(said)
 
 
 def _member(project: Project, pseudonym: str) -> Membership:

@@ -8,17 +8,20 @@ from django.db.models import Count, F
 from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from annotate.acting import deciding
 from annotate.acting.submitted import STATES, WorkFilter
-from annotate.forms.acting import DecisionForm, RejectForm, ReplyForm, SetAsideForm, WhyForm
+from annotate.forms.acting import DecisionForm, RejectForm, SetAsideForm, WhyForm
 from annotate.models import Assignment, Batch, LedgerEntry
 from annotate.pay import ledgers
 from annotate.views.assignment_page import items_of
 from annotate.views.lists import order_by, page_of, read_sort, read_text, read_word
 from projects.access import ProjectRequest, Right, requires
+from projects.amounts import say_number
 from projects.errors import Refused
 from projects.models import LogEntry, Project
 from projects.snapshots import snapshot
@@ -69,7 +72,7 @@ def submitted_decide(request: ProjectRequest, project: Project) -> HttpResponse:
     choice = DecisionForm(sent)
     uuids = [each for each in sent.getlist("work") if _is_uuid(each)]
     if not choice.is_valid() or not (uuids or choice.cleaned_data["all"]):
-        messages.error(request, "Tick the work that you want to decide on, or choose all of the list.")
+        messages.error(request, _("Tick the work that you want to decide on, or choose all of the list."))
         return redirect("annotate:submitted-list", project.slug)
     chosen, act = choice.chosen(uuids), choice.cleaned_data["act"]
     form = RejectForm(request.POST if request.method == "POST" and act == "reject" else None)
@@ -114,7 +117,7 @@ def assignment_decide(request: ProjectRequest, project: Project, assignment_uuid
             done = deciding.accept(
                 project=project, actor=request.membership, assignment=assignment, why=form.cleaned_data["why"]
             )
-            said = "Accepted after all. It counts." if done.n_counted else "Accepted after all, as surplus."
+            said = _("Accepted after all. It counts.") if done.n_counted else _("Accepted after all, as surplus.")
         else:
             said = _decide(request, project, chosen, act, form)
     except Refused as refusal:
@@ -133,7 +136,7 @@ def assignment_item(request: ProjectRequest, project: Project, assignment_uuid: 
         raise Http404("No such item.")
     form = SetAsideForm(request.POST)
     if not form.is_valid():
-        messages.error(request, "Say why; the reason is kept in the log.")
+        messages.error(request, _("Say why; the reason is kept in the log."))
         return redirect("annotate:assignment-show", project.slug, assignment.uuid)
     again, why = form.cleaned_data["again"], form.cleaned_data["why"]
     try:
@@ -143,24 +146,8 @@ def assignment_item(request: ProjectRequest, project: Project, assignment_uuid: 
     except Refused as refusal:
         messages.error(request, refusal.message)
     else:
-        messages.success(request, "It counts again." if again else "It is set aside. No place is opened by this.")
+        messages.success(request, _("It counts again.") if again else _("It is set aside. No place is opened by this."))
     return redirect("annotate:assignment-show", project.slug, assignment.uuid)
-
-
-@requires(Right.MEMBER)
-@require_POST
-def history_reply(request: ProjectRequest, project: Project, assignment_uuid: uuid.UUID) -> HttpResponse:
-    form = ReplyForm(request.POST)
-    text = form.cleaned_data["text"] if form.is_valid() else ""
-    try:
-        deciding.reply(annotator=request.membership, assignment_uuid=assignment_uuid, text=text)
-    except Assignment.DoesNotExist as error:
-        raise Http404("No such HIT.") from error
-    except Refused as refusal:
-        messages.error(request, refusal.message)
-    else:
-        messages.success(request, "Your answer is kept. The project's managers read it.")
-    return redirect("annotate:history", project.slug)
 
 
 def _decide(
@@ -168,12 +155,16 @@ def _decide(
 ) -> str:
     if act == "approve" or form is None:
         n = deciding.approve(project=project, actor=request.membership, chosen=chosen)
-        return f"{n:,} assignment{'' if n == 1 else 's'} approved."
+        return ngettext("{n} assignment approved.", "{n} assignments approved.", n).format(n=say_number(n))
     done = deciding.reject(project=project, actor=request.membership, chosen=chosen, **form.cleaned_data)
     n, places = done.n_assignments, done.n_places
-    said = f"{n:,} assignment{'' if n == 1 else 's'} rejected, {places:,} place{'' if places == 1 else 's'} open again."
-    reopened = form.cleaned_data["reopen_batches"] and done.closed_batches
-    return said + (f" Opened again: {', '.join(batch.name for batch in done.closed_batches)}." if reopened else "")
+    rejected = ngettext("{n} assignment rejected", "{n} assignments rejected", n).format(n=say_number(n))
+    opened = ngettext("{n} place open again.", "{n} places open again.", places).format(n=say_number(places))
+    said = f"{rejected}, {opened}"
+    if not (form.cleaned_data["reopen_batches"] and done.closed_batches):
+        return said
+    again = _("Opened again: {names}.").format(names=", ".join(batch.name for batch in done.closed_batches))
+    return f"{said} {again}"
 
 
 def _render_assignment(

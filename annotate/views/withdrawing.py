@@ -6,6 +6,7 @@ from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
+from django.utils.translation import ngettext
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
@@ -13,6 +14,7 @@ from annotate.acting import withdrawing
 from annotate.forms.acting import WhyForm
 from annotate.places import Withdrawn
 from projects.access import ProjectRequest, Right, requires
+from projects.amounts import say_number
 from projects.errors import Refused
 from projects.models import Candidate, Passage, Project
 
@@ -62,7 +64,10 @@ def _ask(
             form.add_error(None, refusal.message)
         else:
             n = done.n_judgments
-            messages.success(request, f"Withdrawn. {n:,} judgment{'' if n == 1 else 's'} of it no longer count.")
+            said = ngettext(
+                "Withdrawn. {n} judgment of it no longer count.", "Withdrawn. {n} judgments of it no longer count.", n
+            )
+            messages.success(request, said.format(n=say_number(n)))
             return redirect(back)
     context = {
         "candidate": candidate,

@@ -10,7 +10,8 @@ from django.utils import timezone
 
 from annotate import checking, reviewing
 from annotate.models import AnnotatorFigures, Finding, Judgment, QualityRules, Review, ReviewVerdict
-from annotate.views.figures import BY_KEY, FINDINGS, KINDS, show_figures
+from annotate.views.figure_words import FINDINGS
+from annotate.views.figures import BY_KEY, KINDS, show_figures
 from measures.quality.figures import Figures, pack
 from measures.quality.others import against_others
 from projects.models import LogEntry, Membership, Project
@@ -90,7 +91,7 @@ def test_check_now(office: Client, project: Project, people: list[Membership]) -
 
 def test_the_queue_filters_and_shows_the_evidence(office: Client, people: list[Membership]) -> None:
     listed = office.get(f"{BASE}findings/").content.decode()
-    assert FINDINGS["straight_line"] in listed
+    assert str(FINDINGS["straight_line"]) in listed
     assert "100 % of 40 scores are the same" in listed
     only = office.get(f"{BASE}findings/?kind=straight_line").content.decode()
     assert people[4].pseudonym in only
@@ -159,7 +160,7 @@ def test_one_annotator_on_one_screen(office: Client, people: list[Membership]) -
     undefined = next(row for row in figures if row["Figure"].startswith("Known answers"))
     assert undefined["Figure"].endswith("Undefined: no known-answer item rated yet.")
     assert screen.number("Handed in this week") == 5
-    assert FINDINGS["disagrees_with_others"] in shown
+    assert str(FINDINGS["disagrees_with_others"]) in shown
     assert len(screen.rows("Scores over time")) == 5
     assert [row["This annotator"] for row in screen.rows("Use of the scale")] == ["8"] * 5
     assert "style=" not in shown.split("<main")[1]
