@@ -37,7 +37,12 @@ TABS = [
     (_("People"), "projects:people-list", Right.MANAGE, ()),
     (_("Payments"), "annotate:payment-list", Right.MANAGE, ()),
     (_("Log"), "projects:log-list", Right.MANAGE, ()),
-    (_("Settings"), "projects:project-settings", Right.READ, ("rubric/", "instructions/edit/", "consent/edit/")),
+    (
+        _("Settings"),
+        "projects:project-settings",
+        Right.READ,
+        ("rubric/", "instructions/edit/", "consent/edit/", "tokens/"),
+    ),
 ]
 """Label, page, right, and further folders of the project that stand under the tab."""
 

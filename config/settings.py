@@ -45,6 +45,8 @@ INSTALLED_APPS = [
     "django.contrib.staticfiles",
     "axes",
     "csp",
+    "rest_framework",
+    "drf_spectacular",
 ]
 
 MIDDLEWARE = [
@@ -200,6 +202,23 @@ DATA_UPLOAD_MAX_NUMBER_FIELDS = 4_000
 MAX_UPLOAD_BYTES = env.number("MAX_UPLOAD_BYTES", default=512 * 1024 * 1024)
 MAX_PROJECT_UPLOAD_BYTES = env.number("MAX_PROJECT_UPLOAD_BYTES", default=8 * MAX_UPLOAD_BYTES)
 STALL_SECONDS = env.number("STALL_SECONDS", default=60, least=1)
+
+REST_FRAMEWORK = {  # the rest stands in projects.api.door.Endpoint
+    "DEFAULT_SCHEMA_CLASS": "projects.api.describing.Described",
+    "URL_FORMAT_OVERRIDE": None,
+}
+SPECTACULAR_SETTINGS = {
+    "TITLE": "Concord",
+    "VERSION": "1",
+    "SCHEMA_PATH_PREFIX": "/api/v1/",
+    "SCHEMA_PATH_PREFIX_TRIM": False,
+    "POSTPROCESSING_HOOKS": ["projects.api.describing.add_problems"],
+    "SORT_OPERATIONS": False,
+    "COMPONENT_SPLIT_REQUEST": True,
+    "ENUM_GENERATE_CHOICE_DESCRIPTION": False,
+}
+# What one API token may ask in a minute.
+API_REQUESTS_PER_MINUTE = env.number("API_REQUESTS_PER_MINUTE", default=300, least=1)
 
 CELERY_BROKER_URL = REDIS_URL or embedded.redis_url()
 CELERY_TASK_IGNORE_RESULT = True

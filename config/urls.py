@@ -3,9 +3,18 @@
 from django.contrib import admin
 from django.urls import include, path
 
+from projects.api.urls import urlpatterns as of_projects
+
+api = [*of_projects]
+
 urlpatterns = [
     path("", include("projects.urls")),
     path("", include("annotate.urls")),
     path("", include("results.urls")),
+    path("api/v1/", include((api, "api"))),
     path("admin/", admin.site.urls),
 ]
+
+handler400 = "projects.api.errors.bad_request"
+handler404 = "projects.api.errors.not_found"
+handler500 = "projects.api.errors.server_error"

@@ -47,6 +47,7 @@ class Right(Enum):
 
 
 FOR_ANNOTATORS = (Right.MEMBER, Right.WORK)
+SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
 
 
 @dataclass(frozen=True)
@@ -57,11 +58,17 @@ class Policy:
     right: Right | None = None
     answers_json: bool = False
     has_farewell: bool = False
+    is_api: bool = False
+    writes: Right | None = None
 
     @property
     def is_translated(self) -> bool:
         """Whether annotators come here: their pages are given in their language."""
-        return self.name in ("public", "signed in") or self.right in FOR_ANNOTATORS
+        return not self.is_api and (self.name in ("public", "signed in") or self.right in FOR_ANNOTATORS)
+
+    def right_for(self, method: str) -> Right | None:
+        """The right that a request needs: writing may ask for another than reading."""
+        return self.right if self.writes is None or method in SAFE_METHODS else self.writes
 
 
 class SignedInRequest(HttpRequest):
@@ -78,6 +85,11 @@ class ProjectRequest(SignedInRequest):
 def public(view: View) -> View:
     """Open to everybody, signed in or not."""
     return _declare(view, Policy("public"))
+
+
+def describes_api(view: View) -> View:
+    """Open to everybody, and in English: it tells how programs ask this site, and nothing of what is in it."""
+    return _declare(view, Policy("public", is_api=True))
 
 
 @overload
@@ -208,7 +220,7 @@ class SignInMiddleware:
         policy = policy_of(view, request.resolver_match.app_names if request.resolver_match else [])
         if policy is None:
             raise ImproperlyConfigured(f"The view {view} declares no policy.")
-        if policy.name == "public":
+        if policy.name in ("public", "api"):  # the API has its own ways to sign in: projects/api/door.py
             return None
         if not request.user.is_authenticated:
             if policy.answers_json:

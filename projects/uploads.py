@@ -10,9 +10,9 @@ from django.conf import settings
 from django.core.files.move import file_move_safe
 from django.core.files.uploadedfile import TemporaryUploadedFile, UploadedFile
 from django.http import HttpRequest, HttpResponse, UnreadablePostError
-from django.shortcuts import render
 from django.urls import Resolver404, resolve
 
+from projects.api.problems import page_or_problem
 from projects.importing.report import shown
 
 View = Callable[..., HttpResponse]
@@ -41,11 +41,15 @@ class UploadLimitMiddleware:
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         if request.headers.get("Content-Encoding", "identity").strip().lower() not in ("", "identity"):
-            return render(request, "415.html", status=HTTPStatus.UNSUPPORTED_MEDIA_TYPE)
+            return page_or_problem(
+                request, "415.html", HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "A packed body is not taken. Send it as it is."
+            )
         announced = request.META.get("CONTENT_LENGTH") or "0"
         n_bytes = int(announced) if announced.isdecimal() else 0
         if n_bytes > settings.DATA_UPLOAD_MAX_MEMORY_SIZE and n_bytes > _limit_for(request):
-            return render(request, "413.html", status=HTTPStatus.REQUEST_ENTITY_TOO_LARGE)
+            return page_or_problem(
+                request, "413.html", HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "What was sent is too large."
+            )
         wire = request.META.get("gunicorn.socket")
         if wire is None or not n_bytes:
             return self.get_response(request)
@@ -57,7 +61,9 @@ class UploadLimitMiddleware:
 
     def process_exception(self, request: HttpRequest, exception: Exception) -> HttpResponse | None:
         if isinstance(exception, UnreadablePostError):
-            return render(request, "400.html", status=HTTPStatus.REQUEST_TIMEOUT)
+            return page_or_problem(
+                request, "400.html", HTTPStatus.REQUEST_TIMEOUT, "The request stopped in the middle."
+            )
         return None
 
 

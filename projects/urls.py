@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from projects.views import accounts, log, people, projects, rubrics, texts
+from projects.views import accounts, log, people, projects, rubrics, texts, tokens
 
 app_name = "projects"
 
@@ -40,5 +40,9 @@ urlpatterns = [
     path("p/<slug:slug>/people/<slug:pseudonym>/role/", people.member_role, name="member-role"),
     path("p/<slug:slug>/people/<slug:pseudonym>/annotates/", people.member_annotates, name="member-annotates"),
     path("p/<slug:slug>/people/<slug:pseudonym>/reset-link/", people.member_reset_link, name="member-reset-link"),
+    path("p/<slug:slug>/tokens/", tokens.token_list, name="token-list"),
+    path("p/<slug:slug>/tokens/new/", tokens.token_new, name="token-new"),
+    path("p/<slug:slug>/tokens/<int:token_id>/rotate/", tokens.token_rotate, name="token-rotate"),
+    path("p/<slug:slug>/tokens/<int:token_id>/revoke/", tokens.token_revoke, name="token-revoke"),
     path("p/<slug:slug>/log/", log.log_list, name="log-list"),
 ]

@@ -7,7 +7,7 @@ from django.test import Client
 
 from annotate.models import Assignment, Remark
 from annotate.pay import paying
-from projects import passwords
+from projects import passwords, tokens
 from projects.access import Right
 from projects.models import Membership, Passage, Project, User
 from tests import factories
@@ -19,7 +19,7 @@ from tests.routes import Route, all_routes
 
 NO_PAGES = (
     *("export-long", "export-aggregated", "export-jsonl", "export-mocha"),
-    *("import-file", "import-job", "annotate:session"),
+    *("import-file", "import-job", "annotate:session", "api:schema"),
 )
 """Files, fragments, and what answers scripts."""
 
@@ -35,7 +35,7 @@ class Address(NamedTuple):
 def addresses(samples: Mapping[str, Any], *, owner: User, annotator: User) -> Iterator[Address]:
     """Every route that answers GET with a page, for each who sees it in another way."""
     for route in all_routes():
-        if route.is_admin or route.name.endswith(NO_PAGES):
+        if route.is_admin or route.is_api or route.name.endswith(NO_PAGES):
             continue
         path, who_may = route.fill(samples), visitors(route)
         if answers_get(annotator if who_may == ["annotator"] else owner, path):
@@ -78,6 +78,7 @@ def samples_of(annotator: Membership, *, batch: int, token: str, is_paid: bool =
         "slug": project.slug,
         "pseudonym": annotator.pseudonym,
         "invitation_id": project.invitations.latest("pk").pk,
+        "token_id": token_of(project.memberships.get(role=Membership.Role.OWNER)),
         "version": 1,
         "uidb64": uidb64,
         "token": token,
@@ -98,6 +99,11 @@ def samples_of(annotator: Membership, *, batch: int, token: str, is_paid: bool =
         **quality_samples(project),
         **acting_samples(annotator),
     }
+
+
+def token_of(member: Membership) -> int:
+    token, _ = tokens.make_token(membership=member, name="for the pages")
+    return token.pk
 
 
 def _payment_of(project: Project) -> int:

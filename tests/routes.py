@@ -27,6 +27,11 @@ class Route:
         return policy_of(self.view, list(self.app_names))
 
     @property
+    def is_api(self) -> bool:
+        """Whether it answers programs by the API's own door."""
+        return self.policy is not None and self.policy.name == "api"
+
+    @property
     def is_admin(self) -> bool:
         return "admin" in self.app_names
 

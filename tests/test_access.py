@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
+from datetime import timedelta
 from functools import cache
 from typing import Any
 
@@ -17,27 +18,30 @@ from django.test import Client
 from django.test.client import ClientHandler
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
+from django.utils import timezone
 from pytest_django import DjangoDbBlocker
 
 from annotate import judging, serving, uploading
 from annotate.forms.rating import Sent
 from annotate.models import Assignment, Remark
 from annotate.pay import paying
-from projects import inviting, passwords
+from projects import inviting, passwords, tokens
 from projects.access import Policy, Right
 from projects.importing import Kind
-from projects.models import Membership, Project, Pulse, User
+from projects.models import ApiToken, Membership, Project, Pulse, User
 from tests import factories
 from tests.annotate.checking_work import quality_samples
 from tests.annotate.money import earn
 from tests.annotate.qualification.making import path_samples
 from tests.annotate.settled import acting_samples
+from tests.pages import token_of
 from tests.routes import Route, all_routes
 
 METHODS = ("GET", "HEAD", "OPTIONS", "POST", "PUT", "PATCH", "DELETE")
 SAFE = ("GET", "HEAD")
 CSV = b"question,reference,candidate\nWho?,Ann,Bob\n"
 LEAST_CASES = 3_000
+COUNTS_A_TOKENS_USE = "UPDATE projects_apitoken"
 
 Role, Standing = Membership.Role, Membership.Standing
 ROUTES = [route for route in all_routes() if not route.is_admin]
@@ -49,9 +53,10 @@ OTHER_ANSWERS: dict[str, set[int]] = {"annotate:history-show": {200, 302, 303, 4
 
 @dataclass(frozen=True)
 class World:
-    """Two projects with everything in them, a session for each identity, and values for the paths."""
+    """Two projects with everything in them, a session or a token for each identity, and values for the paths."""
 
     sessions: dict[str, str]
+    tokens: dict[str, str]
     memberships: dict[str, Membership | None]
     samples: dict[str, Any]
     foreign: dict[str, Any]
@@ -90,13 +95,16 @@ def make_world() -> World:
         factories.make_instructions(project)
     samples = _children(ours, member(ours), _asserted(memberships["annotator"]), _asserted(memberships["manager"]))
     other_manager = _asserted(memberships["manager of another project"])
+    held = make_tokens(memberships)
     foreign = _children(
         theirs, member(theirs), _asserted(memberships["annotator of another project"]), other_manager, n_before=4
     )
+    samples["token_id"], foreign["token_id"] = token_of(_asserted(memberships["owner"])), token_of(other_manager)
     for route in ROUTES:  # numbers count from one in each project: take those that only the other one has
         foreign |= {f"{route.name} version": 3}
     return World(
         sessions={name: _session(user) for name, user in users.items()},
+        tokens=held,
         memberships=memberships,
         samples=samples,
         foreign={**foreign, "slug": "ours", "page": 9, "place": 9},
@@ -104,6 +112,7 @@ def make_world() -> World:
             "slug": "ours",
             "pseudonym": "a-nobody22",
             "invitation_id": 2**40,
+            "token_id": 2**40,
             "version": 2**20,
             "number": 2**20,
             "plan_number": 2**20,
@@ -116,6 +125,33 @@ def make_world() -> World:
         },
         users=users,
     )
+
+
+def make_tokens(memberships: dict[str, Membership | None]) -> dict[str, str]:
+    """A token for each way in which one may reach too little; `memberships` then says whose they are."""
+    of = {
+        "token that reads": memberships["manager"],
+        "token that writes": memberships["manager"],
+        "revoked token": memberships["manager"],
+        "expired token": memberships["manager"],
+        "token of another project": memberships["manager of another project"],
+        "token of a removed manager": memberships["removed manager"],
+    }
+    held = {}
+    for name, each in of.items():
+        member = _asserted(each)
+        standing, member.standing = member.standing, Standing.ACTIVE
+        member.save()
+        token, held[name] = tokens.make_token(membership=member, name=name, can_write=name != "token that reads")
+        member.standing = standing
+        member.save()
+        if name == "revoked token":
+            tokens.revoke(token=token, actor=member)
+        if name == "expired token":
+            past = {"created_at": timezone.now() - timedelta(days=2), "expires_at": timezone.now() - timedelta(days=1)}
+            ApiToken.objects.filter(pk=token.pk).update(**past)
+    memberships |= of
+    return held
 
 
 def _children(
@@ -153,7 +189,7 @@ def _children(
         "annotate:remark-resolve pk": Remark.objects.get(assignment__annotator=rater).pk,
     }
     for route in ROUTES:
-        if route.name.startswith("annotate:import-"):
+        if route.name.startswith(("annotate:import-", "api:import-")):
             samples[f"{route.name} number"] = sent
     for _ in range(n_before + 1):
         earn(rater, 5, is_approved=True)
@@ -199,7 +235,9 @@ def send(world: World, who: str, method: str, path: str, route: Route, *, csrf: 
     client = Client(raise_request_exception=False)
     client.handler = _handler(csrf)
     response: Any
-    if who != "anonymous":
+    if who in world.tokens:
+        client.defaults["HTTP_AUTHORIZATION"] = f"Bearer {world.tokens[who]}"
+    elif who != "anonymous":
         client.cookies["session"] = world.sessions[who]
     is_json = route.policy is not None and route.policy.answers_json
     kind = "application/json" if is_json else "application/x-www-form-urlencoded"
@@ -232,12 +270,17 @@ def expected(policy: Policy, who: str, method: str, allowed: set[str], world: Wo
     """The status, or "served" where the view itself has the word."""
     if policy.name != "public" and who == "anonymous":
         return {401} if policy.answers_json else {302}
+    if who in ("revoked token", "expired token"):
+        return {401}
     if policy.name == "creates projects":
         return {403} if who != "owner" else "served" if method in allowed else {405}
-    if policy.right is not None:
-        refused = refusal(policy.right, world.memberships[who])
+    right = policy.right_for(method)
+    if right is not None:
+        refused = refusal(right, world.memberships[who])
         if refused is not None:
             return {refused}
+    if who == "token that reads" and method not in (*SAFE, "OPTIONS"):
+        return {403}
     return "served" if method in allowed else {405}
 
 
@@ -291,7 +334,7 @@ def test_each_route_holds_to_its_policy(route: Route, world: World) -> None:
     assert policy is not None
     allowed = allowed_methods(world, route, path)
     wrong = []
-    for who in ("anonymous", *world.sessions):
+    for who in ("anonymous", *world.sessions, *(world.tokens if route.is_api else ())):
         for method in METHODS:
             wanted = expected(policy, who, method, allowed, world)
             with CaptureQueriesContext(connection) as queries:
@@ -386,8 +429,9 @@ def test_the_admin_changes_nothing(name: str, world: World) -> None:
 def writes(queries: CaptureQueriesContext) -> list[str]:
     """The statements that change rows; what only opens or undoes the test's own savepoints does not."""
     changing = ("INSERT", "UPDATE", "DELETE", "TRUNCATE", "MERGE")
+    statements = [query["sql"].lstrip("( \n") for query in queries.captured_queries]
     return [
-        query["sql"] for query in queries.captured_queries if query["sql"].lstrip("( \n").upper().startswith(changing)
+        each for each in statements if each.upper().startswith(changing) and not each.startswith(COUNTS_A_TOKENS_USE)
     ]
 
 

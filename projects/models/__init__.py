@@ -13,8 +13,10 @@ from projects.models.rubric import (
     InstructionsReading,
     Rubric,
 )
+from projects.models.tokens import ApiToken
 
 __all__ = [
+    "ApiToken",
     "Candidate",
     "Consent",
     "ConsentAcceptance",

@@ -1,0 +1,135 @@
+"""The description of the API: OpenAPI for programs, made from the views, and a page for people, made from that."""
+
+import re
+from functools import cache
+from inspect import cleandoc
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import render
+from django.urls import reverse
+from django.views.decorators.http import require_safe
+from drf_spectacular.extensions import OpenApiAuthenticationExtension
+from drf_spectacular.generators import SchemaGenerator
+from drf_spectacular.openapi import AutoSchema
+
+from projects.access import describes_api
+from projects.api.problems import MEDIA_TYPE
+from projects.api.reading import chapters_of
+from projects.links import absolute_url
+
+MEDIA_TYPE_OF_OPENAPI = "application/vnd.oai.openapi+json"
+PROBLEMS = {
+    "400": "What was sent is not as described; `errors` names the fields.",
+    "401": "No token, or one that is unknown, expired or revoked.",
+    "403": "Too little right, or a token that may only read.",
+    "404": "Nothing is there, or it is not yours to see.",
+    "405": "The address does not take this method.",
+    "406": "Only JSON is given.",
+    "429": "Too many requests; `Retry-After` says for how many seconds.",
+}
+PROBLEMS_OF_WRITING = {
+    "409": "Understood, and not possible now; nothing was changed.",
+    "413": "What was sent is too large.",
+    "415": "Sent in a form that the address does not take.",
+}
+PROBLEM = {
+    "type": "object",
+    "description": "Why a request was refused (RFC 9457).",
+    "required": ["type", "title", "status", "detail"],
+    "properties": {
+        "type": {"type": "string"},
+        "title": {"type": "string"},
+        "status": {"type": "integer"},
+        "detail": {"type": "string", "description": "What is wrong, in a sentence."},
+        "errors": {
+            "type": "array",
+            "description": "Each field that is wrong.",
+            "items": {
+                "type": "object",
+                "required": ["field", "detail"],
+                "properties": {"field": {"type": "string"}, "detail": {"type": "string"}},
+            },
+        },
+    },
+}
+
+
+@describes_api
+@require_safe
+def schema(request: HttpRequest) -> JsonResponse:
+    return JsonResponse(describe(), content_type=MEDIA_TYPE_OF_OPENAPI)
+
+
+@describes_api
+@require_safe
+def docs(request: HttpRequest) -> HttpResponse:
+    root = absolute_url(reverse("api:docs"), request)
+    context = {
+        "chapters": chapters_of(describe(), root.removesuffix(reverse("api:docs"))),
+        "root": root,
+        "problems": PROBLEMS | PROBLEMS_OF_WRITING,
+    }
+    return render(request, "api/docs.html", context)
+
+
+@cache
+def describe() -> dict[str, Any]:
+    """The whole API in OpenAPI; it changes with the code only."""
+    made: dict[str, Any] = SchemaGenerator().get_schema(request=None, public=True)  # type: ignore[no-untyped-call]
+    return made
+
+
+class Described(AutoSchema):
+    """A view's own words: what its methods' docstrings say, the query that it declares, the right that it asks."""
+
+    def get_operation_id(self) -> str:
+        return f"{re.sub(r'(?<!^)(?=[A-Z])', '_', type(self.view).__name__).lower()}_{self.method.lower()}"
+
+    def get_summary(self) -> str:
+        return self._said()[0]
+
+    def get_description(self) -> str:  # type: ignore[override]
+        return self._said()[1]
+
+    def get_tags(self) -> list[str]:
+        return [self.path.removeprefix("/api/v1/projects/{slug}/").partition("/")[0] or "projects"]
+
+    def get_override_parameters(self) -> list[Any]:
+        query = self._endpoint().query
+        return [query] if self.method == "GET" and query().fields else []
+
+    def get_extensions(self) -> dict[str, Any]:
+        right = self._endpoint().policy.right_for(self.method)
+        return {"x-right": right.value if right else "account"}
+
+    def _endpoint(self) -> Any:
+        return self.view
+
+    def _said(self) -> tuple[str, str]:
+        summary, _, rest = cleandoc(getattr(self.view, self.method.lower()).__doc__ or "").partition("\n")
+        return summary.rstrip("."), rest.strip()
+
+
+class BearerScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-call]
+    target_class = "projects.api.door.TokenAuthentication"
+    name = "token"
+
+    def get_security_definition(self, auto_schema: Any) -> dict[str, str]:
+        return {"type": "http", "scheme": "bearer"}
+
+
+def add_problems(result: dict[str, Any], generator: Any, request: Any, public: bool) -> dict[str, Any]:
+    """Say of every operation how it refuses, and of every body that it holds nothing else."""
+    schemas = result.setdefault("components", {}).setdefault("schemas", {})
+    schemas["Problem"] = PROBLEM
+    content = {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}}
+    for methods in result["paths"].values():
+        for method, operation in methods.items():
+            known = PROBLEMS | (PROBLEMS_OF_WRITING if method == "post" else {})
+            for status, description in known.items():
+                operation["responses"].setdefault(status, {"description": description, "content": content})
+            for body in operation.get("requestBody", {}).get("content", {}).values():
+                if name := body["schema"].get("$ref", "").rpartition("/")[2]:
+                    schemas[name]["additionalProperties"] = False
+    return result

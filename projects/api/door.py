@@ -1,0 +1,125 @@
+"""The API's way to the one door: who asks, by token or by session, and with what right (`projects.access`)."""
+
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar
+
+from django.core.exceptions import PermissionDenied
+from django.http import Http404, HttpResponse
+from rest_framework import exceptions
+from rest_framework.authentication import BaseAuthentication, SessionAuthentication
+from rest_framework.renderers import JSONRenderer
+from rest_framework.request import Request
+from rest_framework.views import APIView
+
+from projects import tokens
+from projects.access import SAFE_METHODS, Policy, Right, View, client_address, fetch_membership
+from projects.api.problems import answer_exception
+from projects.api.shapes import BoundedJSONParser, Query
+from projects.models import ApiToken, Guesses, Membership, Project, User
+from projects.tokens import TooManyRequests
+
+ExceptionHandler = Callable[[Exception, Mapping[str, Any]], HttpResponse | None]
+IN_ADDRESS = ("token", "access_token", "api_key", "apikey")
+
+
+class TokenAuthentication(BaseAuthentication):
+    """`Authorization: Bearer …`. Where that header is sent, cookies are not looked at, whatever it says."""
+
+    def authenticate(self, request: Request) -> tuple[User, ApiToken] | None:
+        _refuse_in_address(request)
+        header = request.headers.get("Authorization")
+        if header is None:
+            return None
+        scheme, _, secret = header.partition(" ")
+        if scheme.lower() != "bearer":
+            raise exceptions.AuthenticationFailed("Send a token of this project: “Authorization: Bearer concord_…”.")
+        token = tokens.find_token(secret.strip())
+        if token is None:
+            _count_guess(request)
+            raise exceptions.AuthenticationFailed("There is no such token.")
+        user = token.membership.user
+        if reason := tokens.why_ended(token):
+            raise exceptions.AuthenticationFailed(reason)
+        if user is None or not user.is_active:
+            raise exceptions.AuthenticationFailed("The account of this token is closed.")
+        tokens.count_use(token)
+        return user, token
+
+    def authenticate_header(self, request: Request) -> str:
+        return 'Bearer realm="Concord"'
+
+
+class Endpoint(APIView):
+    """Open to every account. A query that is not declared is refused; OPTIONS is a method like any other."""
+
+    http_method_names = ["get", "head", "post", "put", "patch", "delete"]
+    authentication_classes = [TokenAuthentication, SessionAuthentication]
+    permission_classes = []  # the door is asked instead, in `enter`
+    parser_classes = [BoundedJSONParser]
+    renderer_classes = [JSONRenderer]
+    policy: ClassVar[Policy] = Policy("api", answers_json=True, is_api=True)
+    takes_files: ClassVar[bool] = False
+    query: ClassVar[type[Query]] = Query
+    asked: dict[str, Any]
+
+    @classmethod
+    def as_view(cls, **initkwargs: Any) -> View:  # type: ignore[override]
+        view = super().as_view(**initkwargs)
+        view.policy = cls.policy  # type: ignore[attr-defined]
+        view.takes_files = cls.takes_files  # type: ignore[attr-defined]
+        return view
+
+    def get_exception_handler(self) -> ExceptionHandler:
+        return answer_exception
+
+    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
+        super().initial(request, *args, **kwargs)
+        if request.method is None or request.method.lower() not in [name.lower() for name in self.allowed_methods]:
+            return  # it is refused as a method that is not taken
+        query = (self.query if request.method in SAFE_METHODS else Query)(data=request.query_params.dict())
+        query.is_valid(raise_exception=True)
+        self.asked = query.validated_data
+
+    def check_permissions(self, request: Request) -> None:
+        if not request.user.is_authenticated:
+            raise exceptions.NotAuthenticated("Send a token: “Authorization: Bearer concord_…”.")
+        self.enter(request)
+        if isinstance(request.auth, ApiToken) and not request.auth.can_write and request.method not in SAFE_METHODS:
+            raise PermissionDenied("This token may only read.")
+
+    def enter(self, request: Request) -> None:
+        """Come through the door, where there is one."""
+
+
+class ProjectEndpoint(Endpoint):
+    """Open to members of a project with the right: one to read, one to write."""
+
+    policy = Policy("api", Right.READ, writes=Right.MANAGE, answers_json=True, is_api=True)
+    membership: Membership
+    project: Project
+
+    def enter(self, request: Request) -> None:
+        slug, token = self.kwargs["slug"], request.auth
+        if isinstance(token, ApiToken) and token.membership.project.slug != slug:
+            raise Http404
+        right = self.policy.right_for(str(request.method))
+        assert isinstance(request.user, User)
+        assert right is not None
+        self.membership = fetch_membership(request.user, slug, right)
+        self.project = self.membership.project
+
+
+def _refuse_in_address(request: Request) -> None:
+    for name, value in request.query_params.items():
+        if name.lower() in IN_ADDRESS or tokens.MARK in value:
+            raise exceptions.ParseError(
+                "A token in an address ends up in logs. Revoke it, and send another as “Authorization: Bearer …”."
+            )
+
+
+def _count_guess(request: Request) -> None:
+    """Hold back an address that guesses. Tokens that are right come in from it all the same."""
+    address = f"token {client_address(request._request)}"
+    if Guesses.are_too_many(address):
+        raise TooManyRequests(Guesses.WITHIN.total_seconds())
+    Guesses.count(address)

@@ -1,0 +1,87 @@
+"""Problems: what the API answers when it refuses, as RFC 9457 writes it, with the fields that are wrong by name."""
+
+import math
+from collections.abc import Iterator, Mapping
+from http import HTTPStatus
+from typing import Any
+
+from django.core.exceptions import PermissionDenied
+from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import render
+from rest_framework import exceptions
+
+from projects.errors import Refused
+from projects.tokens import TooManyRequests
+
+FOLDER = "/api/"
+MEDIA_TYPE = "application/problem+json"
+NOT_THERE = "There is nothing at this address for you."
+LONGEST_NAME = 80
+
+Wrong = tuple[str, str]
+"""The path of a field, empty for the whole, and the sentence about it."""
+
+
+def problem(
+    status: int, detail: str, *, wrong: list[Wrong] | None = None, headers: Mapping[str, str] | None = None
+) -> JsonResponse:
+    status = HTTPStatus(status)
+    body: dict[str, Any] = {"type": "about:blank", "title": status.phrase, "status": status.value, "detail": detail}
+    if wrong:
+        body["errors"] = [{"field": field, "detail": sentence} for field, sentence in wrong]
+    return JsonResponse(body, status=status, content_type=MEDIA_TYPE, headers=dict(headers or {}))
+
+
+def answer_exception(exception: Exception, context: Mapping[str, Any]) -> HttpResponse | None:
+    """The answer to what a view raised; None for what nobody foresaw, which is a 500 and in the log."""
+    if isinstance(exception, TooManyRequests):
+        wait = {"Retry-After": str(max(1, math.ceil(exception.wait_seconds)))}
+        return problem(HTTPStatus.TOO_MANY_REQUESTS, exception.message, headers=wait)
+    if isinstance(exception, Refused):
+        return _refused(exception)
+    if isinstance(exception, Http404):
+        return problem(HTTPStatus.NOT_FOUND, NOT_THERE)
+    if isinstance(exception, PermissionDenied):
+        return problem(HTTPStatus.FORBIDDEN, str(exception))
+    if isinstance(exception, exceptions.ValidationError):
+        wrong = [(".".join(path), sentence) for path, sentence in _flat(exception.detail)]
+        return problem(HTTPStatus.BAD_REQUEST, _in_short(wrong), wrong=wrong)
+    if isinstance(exception, exceptions.APIException):
+        headers = {"WWW-Authenticate": str(exception.auth_header)} if hasattr(exception, "auth_header") else {}
+        return problem(exception.status_code, str(exception.detail), headers=headers)
+    return None
+
+
+def page_or_problem(request: HttpRequest, template: str, status: int, detail: str) -> HttpResponse:
+    """A page for people; for programs, a problem."""
+    if request.path.startswith(FOLDER):
+        return problem(status, detail)
+    return render(request, template, status=status)
+
+
+def shown(name: object) -> str:
+    """A name from outside as it can be said in an answer."""
+    return str(name).encode("utf-8", "backslashreplace").decode()[:LONGEST_NAME]
+
+
+def _refused(refusal: Refused) -> JsonResponse:
+    """What the data says against a field is the sender's to mend; what the state says is a conflict."""
+    if refusal.field:
+        wrong = [(refusal.field, sentence) for sentence in (refusal.message, *refusal.details)]
+        return problem(HTTPStatus.BAD_REQUEST, _in_short(wrong[:1]), wrong=wrong)
+    return problem(HTTPStatus.CONFLICT, " ".join([refusal.message, *refusal.details]))
+
+
+def _in_short(wrong: list[Wrong]) -> str:
+    return " ".join(f"{field}: {sentence}" if field else sentence for field, sentence in wrong)
+
+
+def _flat(detail: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], str]]:
+    if isinstance(detail, Mapping):
+        for name, inner in detail.items():
+            yield from _flat(inner, path if name == "non_field_errors" else (*path, shown(name)))
+    elif isinstance(detail, list):
+        for inner in detail:
+            yield from _flat(inner, path)
+    else:
+        yield path, str(detail)

@@ -1,0 +1,105 @@
+"""Shapes: what may be sent and what is given, by name and type. The rules stand in the acts."""
+
+from collections.abc import Mapping
+from typing import Any, cast
+
+from django.db.models import Model, QuerySet
+from rest_framework import serializers
+from rest_framework.exceptions import ParseError, ValidationError
+from rest_framework.parsers import JSONParser
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.utils.urls import remove_query_param, replace_query_param
+
+from projects.api.problems import shown
+from projects.snapshots import snapshot
+
+PAGE_SIZE = 100
+MOST_ROWS = 1_000
+MOST_PAGES = 1_000_000
+LONGEST = 200
+
+
+class Shape(serializers.Serializer[Any]):
+    """Fields by name; one that is not there is refused, never passed over."""
+
+    def to_internal_value(self, data: Any) -> Any:
+        if isinstance(data, Mapping):
+            unknown = [name for name in data if name not in self.fields]
+            if unknown:
+                known = ", ".join(self.fields) or "none"
+                raise ValidationError(
+                    {shown(name): f"There is no such field here; there is {known}." for name in unknown}
+                )
+        return super().to_internal_value(data)
+
+
+class Query(Shape):
+    """What an address may ask, beside its path: here nothing."""
+
+
+class PageQuery(Query):
+    page = serializers.IntegerField(default=1, min_value=1, max_value=MOST_PAGES, help_text="Counted from 1.")
+    page_size = serializers.IntegerField(
+        default=PAGE_SIZE, min_value=1, max_value=MOST_ROWS, help_text="How many rows a page holds."
+    )
+
+
+class KeysetQuery(Query):
+    after = serializers.IntegerField(
+        default=0, min_value=0, max_value=2**63 - 1, help_text="The id of the last row that you have."
+    )
+    page_size = serializers.IntegerField(
+        default=PAGE_SIZE, min_value=1, max_value=MOST_ROWS, help_text="How many rows a page holds."
+    )
+
+
+class BoundedJSONParser(JSONParser):
+    """JSON that is nested without end is a mistake of the sender's, not of ours."""
+
+    def parse(self, stream: Any, media_type: Any = None, parser_context: Any = None) -> Any:
+        try:
+            return super().parse(stream, media_type, parser_context)
+        except RecursionError as deep:
+            raise ParseError("This JSON is nested too deeply.") from deep
+
+
+def page_of(serializer: type[Shape]) -> type[Shape]:
+    """The shape of a page of rows, counted."""
+    fields = {
+        "count": serializers.IntegerField(help_text="Rows on all pages."),
+        "next": serializers.URLField(allow_null=True),
+        "previous": serializers.URLField(allow_null=True),
+        "results": serializer(many=True),
+    }
+    return type(f"{serializer.__name__.removesuffix('Serializer')}PageSerializer", (Shape,), fields)
+
+
+def keyset_of(serializer: type[Shape]) -> type[Shape]:
+    """The shape of a page of rows that are read one page after the other."""
+    fields = {
+        "next": serializers.URLField(allow_null=True, help_text="Null on the last page."),
+        "results": serializer(many=True),
+    }
+    return type(f"{serializer.__name__.removesuffix('Serializer')}KeysetSerializer", (Shape,), fields)
+
+
+def give_page(request: Request, rows: "QuerySet[Any]", serializer: type[Shape], asked: Mapping[str, Any]) -> Response:
+    """One page of the rows, counted at the same moment."""
+    page, size = asked["page"], asked["page_size"]
+    with snapshot():
+        count = rows.count()
+        results = serializer(rows[(page - 1) * size : page * size], many=True).data
+    address = request.build_absolute_uri()
+    following = replace_query_param(address, "page", page + 1) if page * size < count else None
+    earlier = replace_query_param(address, "page", page - 1) if page > 2 else remove_query_param(address, "page")
+    return Response({"count": count, "next": following, "previous": earlier if page > 1 else None, "results": results})
+
+
+def give_keyset(request: Request, rows: "QuerySet[Any]", serializer: type[Shape], asked: Mapping[str, Any]) -> Response:
+    """So many rows after the last one: as quick at the end of a million as at its beginning."""
+    size = asked["page_size"]
+    found = cast("list[Model]", list(rows.filter(pk__gt=asked["after"]).order_by("pk")[: size + 1]))
+    shown_rows, has_more = found[:size], len(found) > size
+    following = replace_query_param(request.build_absolute_uri(), "after", shown_rows[-1].pk) if has_more else None
+    return Response({"next": following, "results": serializer(shown_rows, many=True).data})

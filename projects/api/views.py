@@ -1,0 +1,92 @@
+"""Projects: which are mine, and one of them with the rubric that new batches go by."""
+
+from typing import Any
+
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from projects.api.door import Endpoint, ProjectEndpoint
+from projects.api.shapes import PageQuery, Shape, give_page, page_of
+from projects.models import ApiToken, Criterion, Membership
+from projects.rubrics import current_rubric
+
+
+class ProjectSerializer(Shape):
+    slug = serializers.SlugField(help_text="What the project is called in addresses.")
+    name = serializers.CharField()
+    description = serializers.CharField()
+    language = serializers.CharField(help_text="In which annotators read its pages.")
+    created_at = serializers.DateTimeField()
+
+
+class MineSerializer(Shape):
+    project = ProjectSerializer()
+    role = serializers.ChoiceField(choices=Membership.Role.choices, help_text="Your role in it.")
+    pseudonym = serializers.CharField(help_text="The name that it knows your judgments by.")
+
+
+class CriterionSerializer(Shape):
+    key = serializers.CharField()
+    name = serializers.CharField()
+    statement = serializers.CharField()
+    kind = serializers.ChoiceField(choices=Criterion.Kind.choices)
+    low = serializers.IntegerField()
+    high = serializers.IntegerField()
+    is_reversed = serializers.BooleanField(help_text="Whether a low value is the good one.")
+    level = serializers.ChoiceField(choices=Criterion.Level.choices, help_text="The level of measurement to report.")
+
+
+class RubricSerializer(Shape):
+    version = serializers.IntegerField()
+    name = serializers.CharField()
+    criteria = CriterionSerializer(many=True)
+
+
+class ProjectDetailSerializer(ProjectSerializer):
+    role = serializers.ChoiceField(choices=Membership.Role.choices, help_text="Your role in it.")
+    pseudonym = serializers.CharField(help_text="The name that it knows your judgments by.")
+    rubric = RubricSerializer(allow_null=True, help_text="What new batches are rated by; null where none is chosen.")
+
+
+class ProjectList(Endpoint):
+    query = PageQuery
+
+    @extend_schema(responses=page_of(MineSerializer))
+    def get(self, request: Request) -> Response:
+        """List my projects.
+
+        Those where you are a researcher, manager or owner; with a token, the one that it belongs to.
+        """
+        mine = Membership.objects.active().exclude(role=Membership.Role.ANNOTATOR)
+        mine = mine.filter(user=request.user.pk, project__deleted_at=None).select_related("project")
+        if isinstance(request.auth, ApiToken):
+            mine = mine.filter(pk=request.auth.membership_id)
+        return give_page(request, mine.order_by("project__slug"), MineSerializer, self.asked)
+
+
+class ProjectShow(ProjectEndpoint):
+    @extend_schema(responses=ProjectDetailSerializer)
+    def get(self, request: Request, slug: str) -> Response:
+        """Read a project.
+
+        With the newest rubric: what annotators rate by, and on which scale.
+        """
+        return Response(ProjectDetailSerializer(self._described()).data)
+
+    def _described(self) -> dict[str, Any]:
+        project, member = self.project, self.membership
+        names = ("slug", "name", "description", "language", "created_at")
+        return {
+            **{name: getattr(project, name) for name in names},
+            "role": member.role,
+            "pseudonym": member.pseudonym,
+            "rubric": self._rubric(),
+        }
+
+    def _rubric(self) -> dict[str, Any] | None:
+        rubric = current_rubric(self.project)
+        if rubric is None:
+            return None
+        return {"version": rubric.version, "name": rubric.name, "criteria": rubric.criteria.all()}

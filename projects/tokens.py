@@ -1,0 +1,133 @@
+"""API tokens: made, rotated, revoked and used. The secret is shown once and kept only as its hash."""
+
+import hashlib
+import secrets
+from datetime import timedelta
+
+from django.conf import settings
+from django.db import connection, transaction
+from django.utils import timezone
+
+from projects import log
+from projects.errors import Refused
+from projects.models import ApiToken, Membership
+
+MARK = "concord_"
+"""How every token begins, so that people and scanners of code know one when they see it."""
+
+TOKEN_BYTES = 32
+SHOWN = len(MARK) + 6
+DEFAULT_DAYS = 90
+MOST_DAYS = 365
+MOST_USABLE = 20
+OVERLAP = timedelta(days=1)
+MINUTE = timedelta(minutes=1)
+
+
+class TooManyRequests(Refused):
+    """The token has asked too often in this minute."""
+
+    def __init__(self, wait_seconds: float) -> None:
+        super().__init__(f"A token may ask {settings.API_REQUESTS_PER_MINUTE:,} times a minute. Wait a moment.")
+        self.wait_seconds = wait_seconds
+
+
+@transaction.atomic
+def make_token(
+    *, membership: Membership, name: str, can_write: bool = False, days: int = DEFAULT_DAYS
+) -> tuple[ApiToken, str]:
+    """Make a token for one's own membership: the row, and the secret, which is not kept.
+
+    Raises Refused where it would reach further than the member, for a life too long, and beyond twenty of them.
+    """
+    member = Membership.objects.select_for_update(no_key=True).get(pk=membership.pk)
+    if not (member.is_active and member.can_read):
+        raise Refused("Only the project's researchers and managers use its API.")
+    if can_write and not member.can_manage:
+        raise Refused("Only the project's managers may change things, so only their tokens can.")
+    if not 1 <= days <= MOST_DAYS:
+        raise Refused(f"A token lasts from 1 to {MOST_DAYS} days.")
+    if member.tokens.usable(timezone.now()).count() >= MOST_USABLE:
+        raise Refused(f"You have {MOST_USABLE} tokens in use here. Revoke one first.")
+    token, secret = _write(membership, name=name, can_write=can_write, life=timedelta(days=days))
+    log.record(membership.project, membership, "make token", token, after=_described(token))
+    return token, secret
+
+
+@transaction.atomic
+def rotate(*, token: ApiToken) -> tuple[ApiToken, str]:
+    """Make a successor with the same name, reach and length of life; the old one works for one more day.
+
+    Raises Refused for one that has ended.
+    """
+    now = timezone.now()
+    rows = ApiToken.objects.usable(now).select_for_update()
+    old = rows.select_related("membership__project").filter(pk=token.pk).first()
+    if old is None:
+        raise Refused("This token has ended. Make a new one.")
+    life = old.expires_at - old.created_at
+    fresh, secret = _write(old.membership, name=old.name, can_write=old.can_write, life=life)
+    ApiToken.objects.filter(pk=old.pk).update(expires_at=min(old.expires_at, now + OVERLAP))
+    log.record(old.membership.project, old.membership, "rotate token", old, after=_described(fresh))
+    return fresh, secret
+
+
+@transaction.atomic
+def revoke(*, token: ApiToken, actor: Membership) -> None:
+    """End a token from the next request on; doing it again does nothing."""
+    if ApiToken.objects.filter(pk=token.pk, revoked_at=None).update(revoked_at=timezone.now()):
+        log.record(actor.project, actor, "revoke token", token)
+
+
+def find_token(secret: str) -> ApiToken | None:
+    tokens = ApiToken.objects.select_related("membership__user", "membership__project")
+    return tokens.filter(token_sha256=_hash(secret)).first()
+
+
+def why_ended(token: ApiToken) -> str:
+    """The sentence for a token that opens nothing any more; empty while it does."""
+    if token.revoked_at is not None:
+        return "This token has been revoked."
+    return "This token has expired." if token.expires_at <= timezone.now() else ""
+
+
+def count_use(token: ApiToken) -> None:
+    """Count one request, in one statement, so that those that come at once are all counted.
+
+    Raises TooManyRequests beyond the allowance of a minute.
+    """
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """UPDATE projects_apitoken t SET last_used_at = now(),
+                      minute_at = CASE WHEN x.is_over THEN now() ELSE t.minute_at END,
+                      n_in_minute = CASE WHEN x.is_over THEN 1 ELSE t.n_in_minute + 1 END
+               FROM (SELECT id, coalesce(minute_at < now() - %(minute)s::interval, true) AS is_over
+                     FROM projects_apitoken WHERE id = %(id)s FOR UPDATE) x
+               WHERE t.id = x.id
+               RETURNING t.n_in_minute, extract(epoch FROM t.minute_at + %(minute)s::interval - now())""",
+            {"id": token.pk, "minute": f"{MINUTE.total_seconds()} seconds"},
+        )
+        n_in_minute, wait_seconds = cursor.fetchone()
+    if n_in_minute > settings.API_REQUESTS_PER_MINUTE:
+        raise TooManyRequests(float(wait_seconds))
+
+
+def _write(membership: Membership, *, name: str, can_write: bool, life: timedelta) -> tuple[ApiToken, str]:
+    secret = MARK + secrets.token_urlsafe(TOKEN_BYTES)
+    token = ApiToken.objects.create(
+        membership=membership,
+        name=name,
+        start=secret[:SHOWN],
+        token_sha256=_hash(secret),
+        can_write=can_write,
+        expires_at=timezone.now() + life,
+    )
+    return token, secret
+
+
+def _described(token: ApiToken) -> dict[str, object]:
+    return {"token": token.pk, "can_write": token.can_write, "expires_at": token.expires_at.isoformat()}
+
+
+def _hash(secret: str) -> str:
+    return hashlib.sha256(secret.encode()).hexdigest()

@@ -1,0 +1,76 @@
+"""API tokens of a project: one's own, and for managers everybody's."""
+
+from django.contrib import messages
+from django.core.paginator import Paginator
+from django.db.models import QuerySet
+from django.http import HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from projects import tokens
+from projects.access import ProjectRequest, Right, requires
+from projects.errors import Refused
+from projects.forms.tokens import TokenForm
+from projects.links import absolute_url
+from projects.models import ApiToken, Project
+
+TOKENS_ON_A_PAGE = 50
+
+
+@requires(Right.READ)
+@never_cache
+@require_safe
+def token_list(request: ProjectRequest, project: Project) -> HttpResponse:
+    found = _visible(request).select_related("membership__user")
+    page = Paginator(found, TOKENS_ON_A_PAGE).get_page(request.GET.get("page"))
+    return render(request, "projects/token_list.html", {"page": page, "now": timezone.now()})
+
+
+@requires(Right.READ)
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+def token_new(request: ProjectRequest, project: Project) -> HttpResponse:
+    form = TokenForm(request.membership, request.POST if request.method == "POST" else None)
+    if request.method == "POST" and form.is_valid():
+        try:
+            return _show(request, *tokens.make_token(membership=request.membership, **form.asked()))
+        except Refused as refusal:
+            form.add_error(None, refusal.message)
+    return render(request, "projects/token_new.html", {"form": form})
+
+
+@requires(Right.READ)
+@never_cache
+@require_POST
+def token_rotate(request: ProjectRequest, project: Project, token_id: int) -> HttpResponse:
+    token = get_object_or_404(_visible(request).filter(membership=request.membership), pk=token_id)
+    try:
+        return _show(request, *tokens.rotate(token=token), old=token)
+    except Refused as refusal:
+        messages.error(request, refusal.message)
+    return redirect("projects:token-list", project.slug)
+
+
+@requires(Right.READ)
+@require_POST
+def token_revoke(request: ProjectRequest, project: Project, token_id: int) -> HttpResponse:
+    token = get_object_or_404(_visible(request), pk=token_id)
+    tokens.revoke(token=token, actor=request.membership)
+    messages.success(request, _("The token is revoked. It opens nothing from now on."))
+    return redirect("projects:token-list", project.slug)
+
+
+def _visible(request: ProjectRequest) -> QuerySet[ApiToken]:
+    """One's own tokens; managers see whose tokens there are, and can end them."""
+    found = ApiToken.objects.filter(membership__project=request.project)
+    return found if request.membership.can_manage else found.filter(membership=request.membership)
+
+
+def _show(request: ProjectRequest, token: ApiToken, secret: str, old: ApiToken | None = None) -> HttpResponse:
+    address = absolute_url(reverse("api:project-show", args=[request.project.slug]), request)
+    context = {"token": token, "secret": secret, "address": address, "old": old}
+    return render(request, "projects/token_show.html", context)

@@ -1,0 +1,95 @@
+"""API tokens: shown once, kept hashed, never reaching further than their member, ended at once."""
+
+import hashlib
+import re
+from datetime import timedelta
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
+
+from projects import tokens
+from projects.errors import Refused
+from projects.models import ApiToken, LogEntry, Membership
+from tests.people import SignIn
+
+pytestmark = pytest.mark.django_db
+
+
+def page(name: str, member: Membership, *more: int) -> str:
+    return reverse(f"projects:{name}", args=[member.project.slug, *more])
+
+
+def make(client: Client, member: Membership, **over: str) -> str:
+    sent = {"name": "weekly figures", "may": "read", "days": "30", **over}
+    return client.post(page("token-new", member), sent).content.decode()
+
+
+def secret_in(text: str) -> str:
+    found = re.search(r'<code class="secret">(concord_[\w-]+)</code>', text)
+    assert found is not None
+    return found[1]
+
+
+def test_a_token_is_shown_once_and_only_its_hash_is_kept(researcher: Membership, client_of: SignIn) -> None:
+    client = client_of(researcher)
+    secret = secret_in(make(client, researcher))
+    assert len(secret.removeprefix(tokens.MARK)) * 6 >= 256
+    token = ApiToken.objects.get()
+    assert token.token_sha256 == hashlib.sha256(secret.encode()).hexdigest()
+    assert timedelta(days=29, hours=23) < token.expires_at - timezone.now() <= timedelta(days=30)
+    assert secret not in str(ApiToken.objects.values()) + str(LogEntry.objects.values())
+    for again in ("token-list", "token-new"):
+        text = client.get(page(again, researcher)).content.decode()
+        assert secret not in text
+    assert str(token) in client.get(page("token-list", researcher)).content.decode()
+    assert LogEntry.objects.get(act="make token").actor == researcher
+
+
+def test_a_researcher_cannot_make_a_token_that_writes(researcher: Membership, client_of: SignIn) -> None:
+    assert "Select a valid choice" in make(client_of(researcher), researcher, may="write")
+    with pytest.raises(Refused, match="Only the project's managers"):
+        tokens.make_token(membership=researcher, name="x", can_write=True)
+    assert not ApiToken.objects.exists()
+
+
+def test_an_annotator_has_no_token(annotator: Membership) -> None:
+    with pytest.raises(Refused, match="researchers and managers"):
+        tokens.make_token(membership=annotator, name="x")
+
+
+def test_rotating_leaves_the_old_one_a_day(manager: Membership, client_of: SignIn) -> None:
+    old, secret = tokens.make_token(membership=manager, name="import", can_write=True, days=60)
+    answer = client_of(manager).post(page("token-rotate", manager, old.pk))
+    fresh = tokens.find_token(secret_in(answer.content.decode()))
+    assert fresh is not None
+    assert (fresh.name, fresh.can_write) == ("import", True)
+    assert timedelta(days=59, hours=23) < fresh.expires_at - timezone.now() <= timedelta(days=60, seconds=1)
+    old.refresh_from_db()
+    assert timedelta(hours=23) < old.expires_at - timezone.now() <= timedelta(days=1)
+    assert tokens.find_token(secret) is not None
+    tokens.revoke(token=old, actor=manager)
+    with pytest.raises(Refused, match="has ended"):
+        tokens.rotate(token=old)
+
+
+def test_managers_end_any_token_and_others_their_own(
+    manager: Membership, researcher: Membership, client_of: SignIn
+) -> None:
+    theirs, _ = tokens.make_token(membership=manager, name="theirs")
+    mine, _ = tokens.make_token(membership=researcher, name="mine")
+    assert "theirs" not in client_of(researcher).get(page("token-list", researcher)).content.decode()
+    assert client_of(researcher).post(page("token-revoke", researcher, theirs.pk)).status_code == 404
+    assert client_of(manager).post(page("token-rotate", manager, mine.pk)).status_code == 404
+    assert client_of(manager).post(page("token-revoke", manager, mine.pk)).status_code == 302
+    mine.refresh_from_db()
+    assert mine.revoked_at is not None
+    assert LogEntry.objects.get(act="revoke token").actor == manager
+
+
+def test_there_is_an_end_to_how_many_one_may_have(researcher: Membership, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tokens, "MOST_USABLE", 1)
+    tokens.make_token(membership=researcher, name="one")
+    with pytest.raises(Refused, match="Revoke one first"):
+        tokens.make_token(membership=researcher, name="two")
