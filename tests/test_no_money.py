@@ -31,8 +31,8 @@ OF_PAY = {
     *("annotate:payment-list", "annotate:payment-show", "annotate:ledger-show"),
     "annotate:earnings",
 }
-MAY_NAME_IT = {"projects:project-settings-edit", "projects:project-new"}
-"""Where pay is set, and where a project does not exist yet."""
+MAY_NAME_IT = {"projects:project-settings-edit", "projects:project-new", "api:docs"}
+"""Where pay is set, where a project does not exist yet, and what any project's scripts may ask."""
 LEAST_PAGES = 45
 
 
