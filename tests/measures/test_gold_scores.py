@@ -6,7 +6,9 @@ import pandas as pd
 import pytest
 
 from measures.columns import DTYPES, UNIT, VALUE, empty_frame
-from measures.gold_scores import gold_scores
+from measures.gold_scores import RULES, GoldRule, gold_by, gold_scores, settle
+from measures.outcome import Undefined
+from measures.standardising import annotator_norms
 from tests.measures.frames import random_frame
 
 
@@ -48,3 +50,45 @@ def test_no_judgments_no_gold() -> None:
 def test_a_frame_without_values_is_refused() -> None:
     with pytest.raises(ValueError, match="value"):
         gold_scores(pd.DataFrame({"unit": ["a"]}))
+
+
+def test_every_rule_is_that_of_its_column() -> None:
+    frame = random_frame(np.random.default_rng(4), n_units=80, n_annotators=4)
+    norms = annotator_norms(frame)
+    scores = gold_scores(frame)
+    for rule, column in ((GoldRule.MEAN, "mean"), (GoldRule.MEDIAN, "median")):
+        pd.testing.assert_series_equal(given(rule, frame), scores[column], check_names=False)
+    z = given(GoldRule.Z, frame, norms=norms)
+    for unit, own in frame.groupby("unit"):
+        by = norms.loc[own["annotator"]]
+        mine = (own["value"].to_numpy() - by["mean"].to_numpy()) / by["sd"].to_numpy()
+        assert z[unit] == pytest.approx(statistics.mean(mine))
+    assert set(RULES) == set(GoldRule)
+
+
+def given(rule: GoldRule, frame: pd.DataFrame, **over: pd.DataFrame) -> pd.Series:
+    found = gold_by(rule, frame, **over)
+    assert not isinstance(found, Undefined)
+    return found
+
+
+def test_a_unit_of_which_nobody_varies_has_no_z_and_so_no_gold() -> None:
+    frame = pd.DataFrame({"unit": ["a", "a", "b"], "annotator": ["x", "y", "x"], "value": [3.0, 1.0, 3.0]})
+    frame = pd.concat([frame, pd.DataFrame({"unit": ["c"], "annotator": ["y"], "value": [5.0]})])
+    z = given(GoldRule.Z, frame, norms=annotator_norms(frame))
+    assert list(z.index) == ["a", "c"], "x gave 3 throughout; of a the score of y is left"
+
+
+def test_z_needs_names_and_norms() -> None:
+    frame = pd.DataFrame({"unit": ["a", "a"], "annotator": ["x", None], "value": [3.0, 1.0]})
+    assert gold_by("z", frame, norms=annotator_norms(frame)) == Undefined(reason="annotators unknown")
+    with pytest.raises(ValueError, match="norms"):
+        gold_by("z", frame)
+    with pytest.raises(ValueError, match="skill"):
+        gold_by("skill", frame)
+
+
+def test_a_settled_score_wins_on_the_scale_and_nowhere_else() -> None:
+    golds, settled = pd.Series({"a": 3.5, "b": 2.0}), pd.Series({"b": 5.0, "nobody judged": 1.0})
+    assert settle(golds, settled, rule="median").to_dict() == {"a": 3.5, "b": 5.0}
+    assert settle(golds, settled, rule="z").to_dict() == {"a": 3.5, "b": 2.0}

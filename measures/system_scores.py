@@ -1,0 +1,399 @@
+"""Scores of systems: their means with intervals, which of two is better, and whether a second run says the same."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+from scipy.stats import mannwhitneyu
+
+from measures.bootstrap import Interval
+from measures.columns import ANNOTATOR, GROUP, SOURCE, UNIT, VALUE, require_columns
+from measures.correlation import kendall, pearson, spearman
+from measures.outcome import Undefined
+from measures.patterns import Floats
+
+Z = "z"
+_SUMS = ("n", "total", "n_z", "total_z")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Mean:
+    """A mean of ratings with its intervals.
+
+    Attributes
+    ----------
+    mean : float or Undefined
+        Over all ratings; of several criteria, the mean of their means.
+    by_unit, by_group : Interval or Undefined
+        Percentile intervals from resampled units and from resampled groups (passages).
+    """
+
+    mean: float | Undefined
+    by_unit: Interval | Undefined
+    by_group: Interval | Undefined
+
+
+@dataclass(frozen=True, kw_only=True)
+class SystemScore:
+    """A system on one criterion, or on all of them together.
+
+    Attributes
+    ----------
+    source : str
+        The system.
+    n_units, n_ratings : int
+        Its rated units, and the ratings of them.
+    raw, z : Mean
+        On the criterion's scale, and in standard deviations of the annotators.
+    """
+
+    source: str
+    n_units: int
+    n_ratings: int
+    raw: Mean
+    z: Mean
+
+
+@dataclass(frozen=True, kw_only=True)
+class Comparison:
+    """One system against another: whether its scores are greater, by a one-sided Mann-Whitney test.
+
+    Attributes
+    ----------
+    first, second : str
+        The system that may be better, and the other.
+    n_first, n_second : int
+        Scores of each.
+    p : float or Undefined
+        The p-value of "the first's scores are not greater".
+    """
+
+    first: str
+    second: str
+    n_first: int
+    n_second: int
+    p: float | Undefined
+
+
+@dataclass(frozen=True, kw_only=True)
+class Replication:
+    """How the scores of systems in one run follow those in another.
+
+    Attributes
+    ----------
+    n : int
+        Systems that both runs have scored.
+    pearson, spearman, kendall : float or Undefined
+        Correlation of the two columns of system scores.
+    """
+
+    n: int
+    pearson: float | Undefined
+    spearman: float | Undefined
+    kendall: float | Undefined
+
+
+def sum_units(frame: pd.DataFrame) -> pd.DataFrame:
+    """Sum the ratings of each unit, which is all that system scores need of them.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+        A long frame of one criterion with `unit`, `group`, `source`, `value`, and `z` (see
+        `measures.standardising.standardise`), missing where a rating has none. Rows without a value are left out.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Indexed by `unit`: `source`, `group`, `n` and `total` of the values, `n_z` and `total_z` of the z scores.
+
+    Raises
+    ------
+    ValueError
+        A column is missing.
+
+    Examples
+    --------
+    >>> frame = pd.DataFrame({"unit": [1, 1], "group": 7, "source": "a", "value": [4.0, 5.0], "z": [0.5, None]})
+    >>> sum_units(frame).loc[1].to_dict()
+    {'source': 'a', 'group': 7, 'n': 2, 'total': 9.0, 'n_z': 1, 'total_z': 0.5}
+    """
+    require_columns(frame, UNIT, GROUP, SOURCE, VALUE, Z)
+    frame = frame[frame[VALUE].notna()]
+    by_unit = frame.groupby(UNIT, sort=True, observed=True)
+    sums = by_unit.agg(
+        source=(SOURCE, "first"), group=(GROUP, "first"), n=(VALUE, "count"), total=(VALUE, "sum"),
+        n_z=(Z, "count"), total_z=(Z, "sum"),
+    )  # fmt: skip
+    return sums.astype({SOURCE: "str"})
+
+
+def system_scores(
+    criteria: Mapping[str, pd.DataFrame],
+    *,
+    rng: np.random.Generator,
+    n_resamples: int = 1000,
+    confidence: float = 0.95,
+    is_one_scale: bool = True,
+) -> dict[str, list[SystemScore]]:
+    """Score each system on each criterion, and on all of them together.
+
+    Parameters
+    ----------
+    criteria : mapping of str to pandas.DataFrame
+        What `sum_units` gives, by criterion. Ratings of passing annotators, genuine items only.
+    rng : numpy.random.Generator
+        The source of randomness.
+    n_resamples : int
+        Resamples; 1,000 by default. Each system's own units (or groups) are drawn with replacement, each with all
+        its ratings on every criterion.
+    confidence : float
+        The share between the ends of an interval.
+    is_one_scale : bool
+        Whether all criteria have one scale; if not, there is no raw score over them all.
+
+    Returns
+    -------
+    dict of str to list of SystemScore
+        By criterion, and under the empty key all criteria together: the mean of the criteria's means. The best by z
+        comes first, by the raw mean where there is no z.
+
+    Raises
+    ------
+    ValueError
+        `n_resamples` or `confidence` is out of range.
+
+    References
+    ----------
+    Y. Graham et al. (2016), Can machine translation systems be evaluated by the crowd alone, Natural Language
+    Engineering 23(1); Ji et al. (2022), QAScore.
+
+    Examples
+    --------
+    >>> frame = pd.DataFrame({"unit": [1, 2, 3, 4], "group": [1, 1, 2, 2], "source": list("abab"),
+    ...                       "value": [4.0, 2.0, 5.0, 1.0], "z": [1.0, -1.0, 1.0, -1.0]})
+    >>> scores = system_scores({"overall": sum_units(frame)}, rng=np.random.default_rng(1))
+    >>> [(score.source, score.raw.mean, score.z.mean) for score in scores["overall"]]
+    [('a', 4.5, 1.0), ('b', 1.5, -1.0)]
+    """
+    if n_resamples < 1 or not 0 < confidence < 1:
+        raise ValueError("There must be a resample, and the confidence must lie between 0 and 1.")
+    keys = list(criteria)
+    found: dict[str, list[SystemScore]] = {key: [] for key in ["", *keys]}
+    sources = sorted(set().union(*(set(sums[SOURCE]) for sums in criteria.values())))
+    for source in sources:
+        groups, sums, is_rated = _of_system(criteria, source)
+        draws = {
+            "units": _draw_sums(sums, rng, n_resamples),
+            "groups": _draw_sums(_sum_groups(groups, sums), rng, n_resamples),
+        }
+        whole = sums.sum(axis=0)
+        for at, key in enumerate(keys):
+            if whole[at, 0]:
+                found[key].append(_score(source, int(is_rated[:, at].sum()), whole[[at]], draws, [at], confidence))
+        found[""].append(_score(source, len(sums), whole, draws, range(len(keys)), confidence, has_raw=is_one_scale))
+    return {key: sorted(scores, key=_place) for key, scores in found.items()}
+
+
+def mean_over_criteria(frames: Sequence[pd.DataFrame]) -> pd.DataFrame:
+    """Average what one annotator said of one unit over the criteria.
+
+    Parameters
+    ----------
+    frames : sequence of pandas.DataFrame
+        A long frame of each criterion with `unit`, `annotator`, `source` and `z`; rows without a z are left out.
+
+    Returns
+    -------
+    pandas.DataFrame
+        `source` and `z`, one row per unit and annotator.
+
+    Examples
+    --------
+    >>> one = pd.DataFrame({"unit": [1], "annotator": ["x"], "source": ["a"], "z": [1.0]})
+    >>> mean_over_criteria([one, one.assign(z=0.0)])["z"].tolist()
+    [0.5]
+    """
+    for frame in frames:
+        require_columns(frame, UNIT, ANNOTATOR, SOURCE, Z)
+    parts = [frame.loc[frame[Z].notna(), [UNIT, ANNOTATOR, SOURCE, Z]] for frame in frames]
+    if len(parts) == 1:
+        return parts[0][[SOURCE, Z]].reset_index(drop=True)
+    together = pd.concat([part.astype({ANNOTATOR: "category", SOURCE: "category"}) for part in parts])
+    names = together[ANNOTATOR].astype("str").astype("category")
+    by = together[Z].groupby([together[UNIT], names.cat.codes], sort=False)
+    sources = together[SOURCE].astype("str").groupby([together[UNIT], names.cat.codes], sort=False).first()
+    return pd.DataFrame({SOURCE: sources, Z: by.mean()}).reset_index(drop=True)
+
+
+def compare_systems(frame: pd.DataFrame, *, sources: Sequence[str]) -> list[Comparison]:
+    """Compare every system with every other, both ways.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+        `source` and `z`, one row per rating. Rows without a z are left out.
+    sources : sequence of str
+        The systems, in the order wanted.
+
+    Returns
+    -------
+    list of Comparison
+        Each ordered pair. Undefined where a system has no z score, and where all scores of a pair are equal.
+
+    Notes
+    -----
+    Mann-Whitney's test of ``scipy``: exact where a side has eight scores at most and none are equal, else normal with
+    the correction for ties and continuity. Ratings of one item are taken as independent, and nothing is corrected for
+    the number of comparisons, as in the published procedure.
+
+    References
+    ----------
+    Y. Graham et al. (2016), as in `system_scores`.
+
+    Examples
+    --------
+    >>> frame = pd.DataFrame({"source": list("aaaaabbbbb"), "z": [2.0, 3, 4, 5, 6, -1, -2, -3, -4, -5]})
+    >>> [(one.first, round(one.p, 4)) for one in compare_systems(frame, sources=["a", "b"])]
+    [('a', 0.004), ('b', 1.0)]
+    """
+    require_columns(frame, SOURCE, Z)
+    frame = frame[frame[Z].notna()]
+    names, values = frame[SOURCE].astype("category"), frame[Z].to_numpy(np.float64)
+    scores: dict[str, Floats] = {
+        str(name): values[(names.cat.codes == code).to_numpy()] for code, name in enumerate(names.cat.categories)
+    }
+    nothing: Floats = np.zeros(0)
+    return [
+        _compare(first, second, scores.get(first, nothing), scores.get(second, nothing))
+        for first in sources
+        for second in sources
+        if first != second
+    ]
+
+
+def replicate(first: Mapping[str, float], second: Mapping[str, float]) -> Replication:
+    """Correlate the scores of the systems that two runs of a study have in common.
+
+    Parameters
+    ----------
+    first, second : mapping of str to float
+        The score of each system in each run.
+
+    Returns
+    -------
+    Replication
+        Undefined with fewer than three systems in common, and where a run does not tell them apart.
+
+    References
+    ----------
+    Ji et al. (2022), QAScore: r = 0.955 between two runs.
+
+    Examples
+    --------
+    >>> again = replicate({"a": 1.0, "b": 2.0, "c": 3.0}, {"a": 1.5, "b": 2.5, "c": 3.5, "d": 0.0})
+    >>> (again.n, round(again.pearson, 4), again.kendall)
+    (3, 1.0, 1.0)
+    """
+    common = sorted(set(first) & set(second))
+    one, other = (np.array([run[source] for source in common]) for run in (first, second))
+    return Replication(
+        n=len(common), pearson=pearson(one, other), spearman=spearman(one, other), kendall=kendall(one, other)
+    )
+
+
+def _of_system(
+    criteria: Mapping[str, pd.DataFrame], source: str
+) -> tuple[npt.NDArray[np.int64], Floats, npt.NDArray[np.bool_]]:
+    """The system's units: their groups, their sums of shape (units, criteria, 4), and which are rated on what."""
+    own = {key: sums[sums[SOURCE] == source] for key, sums in criteria.items()}
+    groups = pd.concat([part["group"] for part in own.values()])
+    groups = groups[~groups.index.duplicated()].sort_index()
+    sums = np.zeros((len(groups), len(own), len(_SUMS)))
+    for at, part in enumerate(own.values()):
+        rows = groups.index.get_indexer(part.index)
+        sums[rows, at] = part[list(_SUMS)].to_numpy(np.float64)
+    return pd.factorize(groups)[0].astype(np.int64), sums, sums[:, :, 0] > 0
+
+
+def _sum_groups(groups: npt.NDArray[np.int64], sums: Floats) -> Floats:
+    together = np.zeros((groups.max() + 1, *sums.shape[1:]))
+    np.add.at(together, groups, sums)
+    return together
+
+
+def _draw_sums(sums: Floats, rng: np.random.Generator, n_resamples: int) -> Floats | None:
+    """The sums of each resample, shape (resamples, criteria, 4); None where there is nothing to resample."""
+    n = len(sums)
+    if n < 2:
+        return None
+    flat = sums.reshape(n, -1)
+    drawn = np.empty((n_resamples, flat.shape[1]))
+    for row in drawn:
+        row[:] = np.bincount(rng.integers(n, size=n), minlength=n) @ flat
+    return drawn.reshape(n_resamples, *sums.shape[1:])
+
+
+def _score(
+    source: str,
+    n_units: int,
+    whole: Floats,
+    draws: Mapping[str, Floats | None],
+    at: Sequence[int],
+    confidence: float,
+    *,
+    has_raw: bool = True,
+) -> SystemScore:
+    def mean(n: int, total: int, nothing: str) -> Mean:
+        if not whole[:, n].all():
+            undefined = Undefined(reason=nothing)
+            return Mean(mean=undefined, by_unit=undefined, by_group=undefined)
+        intervals = {
+            name: _interval(None if drawn is None else drawn[:, list(at)], n, total, confidence, name)
+            for name, drawn in draws.items()
+        }
+        means = whole[:, total] / whole[:, n]
+        return Mean(mean=float(means.mean()), by_unit=intervals["units"], by_group=intervals["groups"])
+
+    severally = Undefined(reason="the criteria have different scales")
+    return SystemScore(
+        source=source,
+        n_units=n_units,
+        n_ratings=int(whole[:, 0].sum()),
+        raw=mean(0, 1, "no ratings on some criterion")
+        if has_raw
+        else Mean(mean=severally, by_unit=severally, by_group=severally),
+        z=mean(2, 3, "no rating has a z score"),
+    )
+
+
+def _interval(drawn: Floats | None, n: int, total: int, confidence: float, resampled: str) -> Interval | Undefined:
+    if drawn is None:
+        return Undefined(reason=f"one {resampled[:-1]} only, so there is nothing to resample")
+    is_defined = (drawn[:, :, n] > 0).all(axis=1)
+    if not is_defined.any():
+        return Undefined(reason="every resample is undefined")
+    means = (drawn[is_defined, :, total] / drawn[is_defined, :, n]).mean(axis=1)
+    low, high = np.quantile(means, [(1 - confidence) / 2, (1 + confidence) / 2])
+    return Interval(
+        low=float(low), high=float(high), confidence=confidence, n_resamples=len(drawn),
+        undefined_share=float(1 - is_defined.mean()), resampled=resampled,
+    )  # fmt: skip
+
+
+def _place(score: SystemScore) -> tuple[bool, float, str]:
+    best = score.raw.mean if isinstance(score.z.mean, Undefined) else score.z.mean
+    return (isinstance(best, Undefined), 0.0 if isinstance(best, Undefined) else -best, score.source)
+
+
+def _compare(first: str, second: str, one: Floats, other: Floats) -> Comparison:
+    p: float | Undefined
+    if not len(one) or not len(other):
+        p = Undefined(reason="no rating has a z score")
+    elif max(one.max(), other.max()) - min(one.min(), other.min()) < 1e-9:
+        p = Undefined(reason="all scores are equal")
+    else:
+        p = float(mannwhitneyu(one, other, alternative="greater").pvalue)
+    return Comparison(first=first, second=second, n_first=len(one), n_second=len(other), p=p)
