@@ -184,9 +184,9 @@ def judge(*, review: Review, reviewer: Membership, verdicts: Mapping[int, Verdic
 def why_not_review(review: Review, reviewer: Membership) -> str:
     """The sentence that says why this is not theirs to review; empty when it is."""
     if review.assignment.annotator_id == reviewer.pk:
-        return "This is your own work. Another manager has to review it."
+        return _("This is your own work. Another manager has to review it.")
     if review.reviewer_id not in (None, reviewer.pk) and review.state != State.DONE:
-        return "Another reviewer is at this review."
+        return _("Another reviewer is at this review.")
     return ""
 
 

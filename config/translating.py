@@ -45,6 +45,7 @@ NOT_FOR_ANNOTATORS = (
     "annotate/qualifying/statistics.py",
     "annotate/reviewing.py",
     "annotate/views/adjudicating.py",
+    "annotate/views/assignment_page.py",
     "annotate/views/charts.py",
     "annotate/views/figure_words.py",
     "annotate/views/figures.py",

@@ -2,10 +2,23 @@
 
 from typing import Any
 
+from django.utils.translation import pgettext_lazy
+from django_stubs_ext import StrOrPromise
+
 from annotate.models import Assignment, Item, Judgment, JudgmentRevision, Remark, RemarkRevision
 from annotate.versions import record_of
 from measures.rubric import say_number
 from projects.rubrics import frozen_criteria
+
+NOT_COUNTED: dict[str, StrOrPromise] = {
+    "consent withdrawn": pgettext_lazy("judgment", "consent withdrawn"),
+    "rejected": pgettext_lazy("judgment", "rejected"),
+    "removed": pgettext_lazy("judgment", "removed"),
+    "set aside": pgettext_lazy("judgment", "set aside"),
+    "surplus": pgettext_lazy("judgment", "surplus"),
+    "withdrawn": pgettext_lazy("judgment", "withdrawn"),
+}
+"""Why a judgment is not counted, by the word that it is stored as."""
 
 
 def items_of(assignment: Assignment) -> list[dict[str, Any]]:
@@ -22,6 +35,7 @@ def items_of(assignment: Assignment) -> list[dict[str, Any]]:
     for place, item_id in enumerate(assignment.layout):
         item, judgments = items[item_id], said.get(item_id, {})
         reasons = {judgment.not_counted_reason for judgment in judgments.values()}
+        reason = next(iter(reasons - {""}), "")
         rows.append(
             {
                 "place": place,
@@ -35,7 +49,8 @@ def items_of(assignment: Assignment) -> list[dict[str, Any]]:
                 "seconds": seconds[place] if place < len(seconds) else None,
                 "remark": remarks.get(item_id),
                 "versions": versions.get(place, []),
-                "reason": next(iter(reasons - {""}), ""),
+                "reason": reason,
+                "reason_said": NOT_COUNTED.get(reason, reason),
                 "is_judged": bool(judgments),
                 "is_control": item.control != Item.Control.NONE,
             }

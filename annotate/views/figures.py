@@ -11,6 +11,7 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 from django_stubs_ext import StrOrPromise
 
+from annotate import checking
 from annotate.models import Finding
 from annotate.views.figure_words import FINDINGS, TESTS, VERDICTS
 
@@ -185,6 +186,7 @@ class FindingShown:
     title: StrOrPromise
     says: str
     is_serious: bool
+    note: str
 
 
 def show_findings(findings: Iterable[Finding]) -> list[FindingShown]:
@@ -194,6 +196,7 @@ def show_findings(findings: Iterable[Finding]) -> list[FindingShown]:
             FINDINGS.get(finding.kind, finding.kind),
             str(finding.evidence.get("says", "")),
             bool(finding.evidence.get("is_serious")),
+            gettext(finding.note) if finding.note == checking.PASSED else finding.note,
         )
         for finding in findings
     ]
