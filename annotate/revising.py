@@ -74,8 +74,12 @@ def window_of(assignment: Assignment, *, has_repeats: bool | None = None) -> Win
 
 def is_open_to(annotator: Membership, assignment: Assignment) -> bool:
     """Whether somebody may change an assignment of theirs now."""
-    window = window_of(assignment)
-    return window.is_open and not why_refused(annotator, Right.WORK) and not why_withdrawn(annotator)
+    return not why_not(annotator, assignment)
+
+
+def why_not(annotator: Membership, assignment: Assignment) -> str:
+    """The sentence that says why somebody may not change an assignment of theirs now; empty where they may."""
+    return window_of(assignment).why_not or why_refused(annotator, Right.WORK) or why_withdrawn(annotator)
 
 
 def key_of(said: Sent) -> str:

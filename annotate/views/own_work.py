@@ -1,8 +1,9 @@
 """One's own HITs: read again, and changed while the project's window is open."""
 
 import uuid
+from dataclasses import dataclass
+from datetime import datetime
 from http import HTTPStatus
-from types import SimpleNamespace
 from typing import Any
 
 from django.contrib import messages
@@ -36,6 +37,14 @@ State = Assignment.State
 UNSENT = (State.RETURNED, State.WITHDRAWN)
 
 
+@dataclass(frozen=True)
+class Revision:
+    """What the page shows as its assignment: unsent changes are kept by the version that they change, in the window."""
+
+    uuid: str
+    due_at: datetime | None
+
+
 @requires(Right.MEMBER)
 @never_cache
 @require_safe
@@ -67,9 +76,8 @@ def revision(request: ProjectRequest, project: Project, assignment_uuid: uuid.UU
     shown = reverse("annotate:history-show", args=[project.slug, assignment.uuid])
     if request.method == "POST":
         return _revise(request, assignment, shown)
-    window = revising.window_of(assignment)
-    if not window.is_open:
-        messages.info(request, window.why_not)
+    if why_not := revising.why_not(request.membership, assignment):
+        messages.info(request, why_not)
         return redirect(shown)
     return _render_revision(request, assignment)
 
@@ -149,7 +157,7 @@ def _render_revision(
     key = of or (request.POST.get("of", "") if errors else revising.key_of(newest))
     until = revising.window_of(assignment).until
     over = {
-        "assignment": SimpleNamespace(uuid=f"{assignment.uuid}-{key}", due_at=until, draft=None),
+        "assignment": Revision(f"{assignment.uuid}-{key}", until),
         "submitted_at": assignment.submitted_at,
         "of": key,
         "own_words": {"saved": _("Kept until you send it"), "just_now": ""},

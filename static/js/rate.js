@@ -201,7 +201,8 @@ function lock(isLocked) {
 
 async function showMissing() {
   await later.catch(() => null);
-  missing?.show();
+  if (missing) missing.show();
+  else walk.goTo(sheet.unanswered()[0].slots[0]);
   announce(say("missing", { n: sheet.unanswered().length }));
 }
 
@@ -299,10 +300,21 @@ function startSaving() {
   });
 }
 
-async function startReading() {
-  const { startPassage } = await import("./rate/passage.js");
-  passage = startPassage(root);
-  lightSpan(walk.current);
+// Rating goes on without what cannot be fetched; it is asked for again once there is a connection.
+async function bring(fetchModules, begin) {
+  const modules = await fetchModules().catch(() => null);
+  if (modules) begin(modules);
+  else addEventListener("online", () => bring(fetchModules, begin), { once: true });
+}
+
+function startReading() {
+  return bring(
+    () => import("./rate/passage.js"),
+    ({ startPassage }) => {
+      passage = startPassage(root);
+      lightSpan(walk.current);
+    },
+  );
 }
 
 function lightSpan(slot) {
@@ -310,15 +322,15 @@ function lightSpan(slot) {
 }
 
 // What one can do without for a moment comes when the page has nothing else to do.
-async function startLater() {
-  const [{ startHints }, { Missing }, { startRubric }] = await Promise.all([
-    import("./rate/hint.js"),
-    import("./rate/missing.js"),
-    import("./rate/rubric.js"),
-  ]);
-  missing = new Missing({ box: form.querySelector("[data-missing]"), sheet, walk });
-  startHints(root);
-  startRubric({ root, url: root.querySelector("a[data-rubric]")?.href });
+function startLater() {
+  return bring(
+    () => Promise.all([import("./rate/hint.js"), import("./rate/missing.js"), import("./rate/rubric.js")]),
+    ([{ startHints }, { Missing }, { startRubric }]) => {
+      missing = new Missing({ box: form.querySelector("[data-missing]"), sheet, walk });
+      startHints(root);
+      startRubric({ root, url: root.querySelector("a[data-rubric]")?.href });
+    },
+  );
 }
 
 function whenIdle() {

@@ -60,6 +60,26 @@ def count_failures(page: Page) -> list[str]:
     return failed
 
 
+def test_what_cannot_be_fetched_comes_later_and_rating_goes_on(page: Page, annotator: Membership) -> None:
+    wrong: list[str] = []
+    page.on("pageerror", lambda error: wrong.append(str(error)))
+    page.route(re.compile(r"/js/rate/(passage|hint|missing|rubric)\b"), lambda route: route.abort())
+    start(page, annotator.project)
+    wait_for_keys(page)
+    page.keyboard.press("5")
+    page.wait_for_load_state("networkidle")
+    page.locator("[data-submit]").first.click()
+    expect(page.locator("[data-said]")).to_have_text("2 items still need an answer.")
+    expect(page.locator(".item.is-current")).to_have_id("item1")
+    page.unroute_all()
+    page.evaluate("dispatchEvent(new Event('online'))")
+    page.locator("[data-find-open]").click()
+    expect(page.locator("[data-find-open]")).to_have_attribute("aria-expanded", "true")
+    page.locator("[data-submit]").first.click()
+    expect(page.locator("[data-missing]")).to_be_visible()
+    assert wrong == []
+
+
 def test_ten_seconds_offline(page: Page, annotator: Membership) -> None:
     start(page, annotator.project)
     wait_for_keys(page)

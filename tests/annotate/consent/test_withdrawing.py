@@ -289,6 +289,19 @@ def test_withdrawn_in_another_tab_while_rating_keeps_the_answers(
     sound()
 
 
+def test_whoever_withdrew_is_told_so_and_gets_no_form_to_change_a_hit(
+    project: Project, batch: Batch, annotator: Membership, client_of: SignIn
+) -> None:
+    Project.objects.update(revision_minutes=30)
+    (work,) = rate(annotator)
+    client, path = client_of(annotator), f"/p/bridges/history/{work.uuid}/revision/"
+    assert b"Change a submitted HIT" in client.get(path).content
+    client.post(URL, KEEP)
+    answer = client.get(path, follow=True)
+    assert answer.redirect_chain == [(f"/p/bridges/history/{work.uuid}/", 302)]
+    assert "You have withdrawn your consent" in answer.content.decode()
+
+
 def test_an_attempt_at_the_test_cannot_be_begun_or_handed_in(
     project: Project, annotator: Membership, client_of: SignIn
 ) -> None:
