@@ -7,6 +7,7 @@ same annotator twice on a candidate, the newer judgment.
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, NamedTuple
 
 from django.db import connection, transaction
@@ -19,7 +20,7 @@ from projects.models import Criterion, Membership, Project
 from projects.rubrics import current_rubric
 
 BREAKDOWNS = ("dataset", "split", "source", "question_type", "stage", "batch")
-_BY_COLLECTION = {"stage": "b.kind", "batch": "b.number::text"}
+BY_COLLECTION = {"stage": "b.kind", "batch": "b.number::text"}
 """What says of a judgment where it was collected: one candidate may have ratings of several."""
 
 
@@ -58,6 +59,11 @@ class Scope:
     source: str | None = None
     question_type: str | None = None
     is_blind_only: bool = False
+
+    @cached_property
+    def left_out(self) -> tuple[int, ...]:
+        """The ids of the batches that are none of the stage."""
+        return () if self.batch else left_out(self.project, self.stage)
 
 
 class RatedUnits(NamedTuple):
@@ -140,12 +146,12 @@ def fetch_ratings(scope: Scope, *, by_passage: bool = False, by: str = "") -> Ra
     by stage or batch the ratings of a candidate are counted for each of these apart; all of them together then say
     nothing of the whole.
     """
-    judgments, parameters = select_counted(scope, collection=_BY_COLLECTION.get(by, ""))
+    judgments, parameters = select_counted(scope, collection=BY_COLLECTION.get(by, ""))
     statement = _RATINGS.format(
         judgments=judgments,
         passage="q.passage_id" if by_passage else "NULL::bigint",
-        collection="collection" if by in _BY_COLLECTION else "''",
-        each="candidate_id, collection" if by in _BY_COLLECTION else "candidate_id",
+        collection="collection" if by in BY_COLLECTION else "''",
+        each="candidate_id, collection" if by in BY_COLLECTION else "candidate_id",
         places=in_places(scope),
     )
     ratings = Ratings()
@@ -167,7 +173,7 @@ def select_counted(scope: Scope, *, collection: str = "", more: str = "") -> tup
     `collection` is an expression over the batch b, `more` further columns over b, the assignment a and the judgment j;
     both are SQL of our own. Places are asked for apart: see `in_places`.
     """
-    without = () if scope.batch else left_out(scope.project, scope.stage)
+    without = scope.left_out
     is_once = len(scope.criterion.ids) > 1
     needs_hit = scope.batch or without or scope.is_blind_only or collection or more
     joins = (_ASSIGNMENT if needs_hit else "") + (_BATCH if collection or more else "")
@@ -278,4 +284,4 @@ def _patterns(units: Iterable[RatedUnits], annotators: Iterable[RatedBy]) -> Pat
 def _place(name: str) -> Callable[[Any], str]:
     if name not in BREAKDOWNS:
         raise ValueError(f"“{name}” is none of {', '.join(BREAKDOWNS)}.")
-    return lambda row: str(getattr(row, "collection" if name in _BY_COLLECTION else name))
+    return lambda row: str(getattr(row, "collection" if name in BY_COLLECTION else name))

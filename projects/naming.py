@@ -11,6 +11,7 @@ NAMES = frozenset(
         *(gettext_noop("nominal"), gettext_noop("ordinal"), gettext_noop("interval"), gettext_noop("ratio")),
         # what results are split by
         *(gettext_noop("dataset"), gettext_noop("split"), gettext_noop("source")),
+        *(gettext_noop("question_type"), gettext_noop("stage"), gettext_noop("batch")),
         # why a judgment does not count
         *(gettext_noop("removed"), gettext_noop("rejected"), gettext_noop("surplus"), gettext_noop("set aside")),
         *(gettext_noop("consent withdrawn"), gettext_noop("withdrawn"), gettext_noop("cannot be judged")),
@@ -24,6 +25,18 @@ NAMES = frozenset(
         gettext_noop("one unit only, so there is nothing to resample"),
         gettext_noop("one group only, so there is nothing to resample"),
         gettext_noop("every resample is undefined"),
+        gettext_noop("the times of the ratings are not known"),
+        # why two annotators, or one and the others, cannot be compared
+        gettext_noop("some annotators are unknown"),
+        gettext_noop("no two annotators have rated the same item"),
+        gettext_noop("both gave one and the same score throughout"),
+        gettext_noop("fewer than three pairs"),
+        gettext_noop("all scores are equal"),
+        gettext_noop("what they are compared with does not vary"),
+        gettext_noop("nobody else has rated the same items"),
+        gettext_noop("without this annotator there is no agreement to compute"),
+        gettext_noop("fewer than three items with two judgments"),
+        gettext_noop("the judgments do not vary"),
     )
 )
 

@@ -1,72 +1,104 @@
-"""Agreement of a scope: alpha at each level, its interval, and the same per dataset, split or source."""
+"""Agreement of a scope: alpha at each level, its intervals, and the same per dataset, source, stage and so on."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from importlib.metadata import version
+from typing import Any
 
 import numpy as np
 from django.utils.translation import gettext as _
 
-from annotate.frames import CriterionInUse, Scope, fetch_ratings
-from measures.agreement import Agreement, UndefinedAgreement, krippendorff_alpha
+from annotate.frames import BY_COLLECTION, CriterionInUse, Scope, fetch_ratings
+from annotate.judgment_frames import fetch_judgments
+from measures.agreement import Agreement, UndefinedAgreement, krippendorff_alpha, package_alpha
 from measures.bootstrap import Interval, alpha_intervals
+from measures.ceiling import human_ceiling
 from measures.outcome import Undefined
 from measures.patterns import Patterns
 from measures.rubric import Level
-from projects.models import Membership
+from projects.models import Membership, Project
+from results.excluded import count_entering
+from results.scoping import scope_of
 
 SEED = 1000
 RESAMPLES = 1000
 CONFIDENCE = 0.95
 MOST_PATTERNS = 2000
-"""Intervals over more distinct patterns than this take seconds: they are computed only when asked for."""
-
-Outcome = Agreement | UndefinedAgreement
+"""With more distinct patterns than this a resample takes long: only the level that was asked for has intervals."""
+PACKAGE, CLOSED_FORM = f"krippendorff {version('krippendorff')}", "closed form"
+"""What gave the point value. Both are equal to 12 digits; the package needs a matrix that may not fit."""
 
 
 @dataclass(frozen=True)
-class Measured:
-    """Alpha, or why there is none, and its interval, or why there is none."""
+class Ends:
+    """A percentile interval, or why there is none."""
 
-    outcome: Outcome
-    interval: Interval | Undefined | None = None
+    low: float | None = None
+    high: float | None = None
+    undefined_share: float = 0.0
+    undefined: str = ""
 
-    @property
-    def agreement(self) -> Agreement | None:
-        return self.outcome if isinstance(self.outcome, Agreement) else None
 
-    @property
-    def undefined(self) -> str:
-        return self.outcome.reason if isinstance(self.outcome, UndefinedAgreement) else ""
+@dataclass(frozen=True, kw_only=True)
+class AlphaLine:
+    """Alpha at a level, or why there is none; its intervals by candidate and by passage, where they were asked for."""
 
-    @property
-    def no_interval(self) -> str:
-        return self.interval.reason if isinstance(self.interval, Undefined) else ""
+    level: Level
+    alpha: float | None
+    undefined: str
+    method: str
+    n_units: int
+    n_annotators: int | None
+    n_ratings: int
+    n_single: int
+    by_unit: Ends | None = None
+    by_passage: Ends | None = None
 
 
 @dataclass(frozen=True)
 class Group:
-    """Agreement within one dataset, split or source."""
+    """Agreement within one part of a scope."""
 
     name: str
-    measured: Measured
+    line: AlphaLine
 
 
 @dataclass(frozen=True)
 class AgreementReport:
     """Agreement of one criterion in a scope, the asked level first."""
 
-    scope: Scope
     level: Level
-    levels: tuple[Measured, ...]
+    levels: tuple[AlphaLine, ...]
     by: str
     groups: tuple[Group, ...]
-    is_by_passage: bool
-    has_too_many_patterns: bool
+    n_resamples: int
+    seed: int
     has_unknown_annotators: bool
     has_simulated_annotators: bool
 
     @property
-    def main(self) -> Measured:
+    def main(self) -> AlphaLine:
         return self.levels[0]
+
+
+@dataclass(frozen=True)
+class Resampling:
+    """How intervals are made: how many resamples, from which seed, of candidates, of whole passages, or both."""
+
+    n: int = RESAMPLES
+    seed: int = SEED
+    units: bool = True
+    passages: bool = False
+
+
+def agreement_figures(project: Project, settings: Mapping[str, Any]) -> dict[str, Any]:
+    """What the agreement page shows: the report, what enters it, and the human ceiling."""
+    scope = scope_of(project, settings)
+    resampling = Resampling(passages=True)
+    level = Level(settings["level"])
+    report = measure_agreement(scope, level=level, by=settings["by"], other_levels=True, resampling=resampling)
+    ceiling = human_ceiling(fetch_judgments(scope), rng=np.random.default_rng(SEED))
+    return {"report": report, "entering": count_entering(scope).as_dict(), "ceiling": ceiling}
 
 
 def measure_agreement(
@@ -74,65 +106,94 @@ def measure_agreement(
     *,
     level: Level,
     by: str = "",
-    is_by_passage: bool = False,
     other_levels: bool = False,
-    ask_intervals: bool = False,
+    resampling: Resampling | None = None,
 ) -> AgreementReport:
-    """Compute agreement in a scope.
-
-    Intervals are left out where there are very many distinct patterns, unless `ask_intervals` is set; then they are
-    computed at the level asked for only.
-    """
-    ratings = fetch_ratings(scope, by_passage=is_by_passage)
+    """Compute agreement in a scope; by default with intervals over candidates."""
+    resampling = resampling or Resampling()
+    ratings = fetch_ratings(scope, by_passage=resampling.passages)
+    parts = fetch_ratings(scope, by_passage=resampling.passages, by=by) if by in BY_COLLECTION else ratings
     patterns = ratings.patterns()
-    is_large = len(patterns.sizes) > MOST_PATTERNS
     levels = [level, *(each for each in Level if each is not level and other_levels)]
-    with_interval = ([level] if ask_intervals else []) if is_large else levels
-
-    def measured(patterns: Patterns, levels: list[Level]) -> tuple[Measured, ...]:
-        return _measure(scope, patterns, levels, with_interval=with_interval, is_by_passage=is_by_passage)
-
-    parts = ratings.patterns_by(by) if by else {}
+    is_large = len(patterns.sizes) > MOST_PATTERNS
     return AgreementReport(
-        scope=scope,
         level=level,
-        levels=measured(patterns, levels),
+        levels=tuple(_lines(scope, patterns, levels, resampling, only=level if is_large else None)),
         by=by,
-        groups=tuple(Group(name, *measured(part, [level])) for name, part in parts.items()),
-        is_by_passage=is_by_passage,
-        has_too_many_patterns=is_large and not ask_intervals,
+        groups=tuple(
+            Group(name, *_lines(scope, part, [level], resampling))
+            for name, part in (parts.patterns_by(by) if by else {}).items()
+        ),
+        n_resamples=resampling.n,
+        seed=resampling.seed,
         has_unknown_annotators=ratings.has_unknown_annotators,
         has_simulated_annotators=Membership.Kind.SIMULATED in ratings.kinds,
     )
 
 
-def _measure(
-    scope: Scope, patterns: Patterns, levels: list[Level], *, with_interval: list[Level], is_by_passage: bool
-) -> tuple[Measured, ...]:
+def _lines(
+    scope: Scope, patterns: Patterns, levels: list[Level], resampling: Resampling, only: Level | None = None
+) -> list[AlphaLine]:
     if not scope.criterion.has_one_scale:
-        return tuple(Measured(_on_several_scales(scope.criterion, patterns, level)) for level in levels)
-    intervals = alpha_intervals(
-        patterns,
-        levels=[level for level in levels if level in with_interval],
-        rng=np.random.default_rng(SEED),
-        n_resamples=RESAMPLES,
-        confidence=CONFIDENCE,
-        by_group=is_by_passage,
+        return [_line(patterns, _on_several_scales(scope.criterion, patterns, level)) for level in levels]
+    with_intervals = [level for level in levels if only in (None, level)]
+    by_unit, by_passage = (
+        alpha_intervals(
+            patterns,
+            levels=with_intervals if is_asked else [],
+            rng=np.random.default_rng(resampling.seed),
+            n_resamples=resampling.n,
+            confidence=CONFIDENCE,
+            by_group=by_group,
+        )
+        for by_group, is_asked in ((False, resampling.units), (True, resampling.passages))
     )
-    measured = []
-    for level in levels:
-        outcome = krippendorff_alpha(patterns, level=level)
-        interval = intervals.get(level)
-        if isinstance(outcome, Agreement) and interval is not None:
-            outcome = outcome.with_interval(interval)
-        measured.append(Measured(outcome, interval))
-    return tuple(measured)
+    return [
+        _line(patterns, krippendorff_alpha(patterns, level=level), by_unit.get(level), by_passage.get(level))
+        for level in levels
+    ]
+
+
+def _line(
+    patterns: Patterns,
+    outcome: Agreement | UndefinedAgreement,
+    by_unit: Interval | Undefined | None = None,
+    by_passage: Interval | Undefined | None = None,
+) -> AlphaLine:
+    alpha, method = None, ""
+    if isinstance(outcome, Agreement):
+        alpha, method = package_alpha(patterns, level=outcome.level), PACKAGE
+        if alpha is None:
+            alpha, method = outcome.alpha, CLOSED_FORM
+    return AlphaLine(
+        level=outcome.level,
+        alpha=alpha,
+        undefined=outcome.reason if isinstance(outcome, UndefinedAgreement) else "",
+        method=method,
+        n_units=outcome.n_units,
+        n_annotators=outcome.n_annotators,
+        n_ratings=outcome.n_ratings,
+        n_single=outcome.n_single,
+        by_unit=_ends(by_unit),
+        by_passage=_ends(by_passage),
+    )
+
+
+def _ends(interval: Interval | Undefined | None) -> Ends | None:
+    if interval is None:
+        return None
+    if isinstance(interval, Undefined):
+        return Ends(undefined=interval.reason)
+    return Ends(low=interval.low, high=interval.high, undefined_share=interval.undefined_share)
 
 
 def _on_several_scales(criterion: CriterionInUse, patterns: Patterns, level: Level) -> UndefinedAgreement:
+    reason = _("“%(criterion)s” was asked on several scales (%(scales)s): choose one batch") % {
+        "criterion": criterion.key,
+        "scales": "; ".join(criterion.scales),
+    }
     return UndefinedAgreement(
-        reason=_("“%(key)s” was asked on several scales (%(scales)s): choose one batch")
-        % {"key": criterion.key, "scales": "; ".join(criterion.scales)},
+        reason=reason,
         level=level,
         n_units=patterns.n_units,
         n_annotators=patterns.n_annotators,

@@ -1,12 +1,12 @@
 """What a figure leaves out: the judgments of a scope that do not enter, by reason, beside those that do."""
 
 from dataclasses import dataclass
+from typing import Any
 
 from django.db import connection
 from django.utils.translation import gettext_lazy as _
 
 from annotate.frames import Scope
-from annotate.stages import left_out
 
 WORDS = {
     "removed": _("work of a removed annotator"),
@@ -38,13 +38,16 @@ class Entering:
     def n_total(self) -> int:
         return self.n_included + self.n_excluded
 
+    def as_dict(self) -> dict[str, Any]:
+        return {"n_included": self.n_included, "left_out": list(self.left_out), "n_total": self.n_total}
+
 
 def count_entering(scope: Scope) -> Entering:
     """Count in one statement what a figure over this scope rests on, and what it leaves out."""
     parameters = {
         "criteria": list(scope.criterion.ids),
         "batch": scope.batch.pk if scope.batch else None,
-        "without": [] if scope.batch else list(left_out(scope.project, scope.stage)),
+        "without": list(scope.left_out),
         "blind": scope.is_blind_only,
     }
     with connection.cursor() as cursor:

@@ -6,11 +6,12 @@ from django import forms
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from annotate.frames import BREAKDOWNS, criteria_in_use
+from annotate.frames import BREAKDOWNS, Scope, criteria_in_use
 from annotate.models import Batch
 from annotate.stages import Stage, default_stage
 from annotate.trials import trials_of
 from projects.models import Criterion, Project
+from results.scoping import choose_among
 
 STAGES = [
     (Stage.FULL, gettext_lazy("full collection")),
@@ -66,13 +67,32 @@ class AgreementForm(ScopeForm):
     by = forms.ChoiceField(
         label=gettext_lazy("Per"), required=False, choices=[(name, gettext_lazy(name)) for name in BREAKDOWNS]
     )
-    resample = forms.ChoiceField(
-        required=False,
-        choices=[("candidates", gettext_lazy("candidates")), ("passages", gettext_lazy("whole passages"))],
-        label=gettext_lazy("Interval from"),
-    )
-    blind = forms.BooleanField(required=False, label=gettext_lazy("Blind judgments only"))
-    interval = forms.BooleanField(required=False, widget=forms.HiddenInput)
+    blind = forms.BooleanField(label=gettext_lazy("Blind judgments only"), required=False)
+
+    def scope(self) -> Scope:
+        """The judgments that are asked for. Raises Refused where the batch does not ask the criterion."""
+        asked = self.cleaned_data if self.is_bound else {}
+        batch = asked.get("batch")
+        criteria = criteria_in_use(self.project, batch) if batch else self.criteria
+        return Scope(
+            project=self.project,
+            criterion=choose_among(criteria, asked.get("criterion") or self.criteria[0].key),
+            stage=self.asked_stage(),
+            batch=batch,
+            is_blind_only=bool(asked.get("blind")),
+        )
+
+    def settings(self, kind: str, scope: Scope) -> dict[str, Any]:
+        """What a report of this kind is asked, everything filled in; `scope_of` reads the scope out of it again."""
+        asked = self.cleaned_data if self.is_bound else {}
+        return {
+            "criterion": scope.criterion.key,
+            "stage": scope.stage.value,
+            "batch": scope.batch.number if scope.batch else None,
+            "blind": scope.is_blind_only,
+            "level": asked.get("level") or scope.criterion.level,
+            **({"by": asked.get("by") or "dataset"} if kind == "agreement" else {}),
+        }
 
 
 class ExportForm(ScopeForm):

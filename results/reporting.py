@@ -5,13 +5,14 @@ but the settings and the judgments, so that it is kept for as long as these do n
 """
 
 import hashlib
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import orjson
 from django.core.cache import cache
 from django.db import IntegrityError, connection, transaction
+from django.utils.module_loading import import_string
 
 from projects import jobs
 from projects.jobs import Job
@@ -24,19 +25,12 @@ AT_ONCE = 20_000
 KEPT = 20
 """So many reports of the same question are kept; older ones are forgotten."""
 
-Compute = Callable[[Project, Mapping[str, Any]], dict[str, Any]]
-
-_kinds: dict[str, Compute] = {}
-
-
-def computes(kind: str) -> Callable[[Compute], Compute]:
-    """Register the function of a kind of figures."""
-
-    def register(compute: Compute) -> Compute:
-        _kinds[kind] = compute
-        return compute
-
-    return register
+KINDS = {
+    "agreement": "results.agreeing.agreement_figures",
+    "annotators": "results.comparing.annotator_figures",
+    "time": "results.over_time.time_figures",
+}
+"""Every kind of figures, and the function that computes them."""
 
 
 @dataclass(frozen=True)
@@ -91,7 +85,7 @@ def make(report: Report, on_progress: OnProgress) -> dict[str, Any]:
     """The act of the job: the figures, and the state of the judgments that they are of."""
     on_progress(0, 0)
     content = _content(report.project)
-    return {"result": _kinds[report.kind](report.project, report.settings), "content": content}
+    return {"result": _compute(report.project, report.kind, report.settings), "content": content}
 
 
 def forget_old() -> None:
@@ -103,8 +97,14 @@ def forget_old() -> None:
 def _at_once(project: Project, kind: str, settings: Mapping[str, Any], key: str) -> dict[str, Any]:
     figures: dict[str, Any] | None = cache.get(key)
     if figures is None:
-        figures = orjson.loads(orjson.dumps(_kinds[kind](project, settings)))
+        figures = _compute(project, kind, settings)
         cache.set(key, figures)
+    return figures
+
+
+def _compute(project: Project, kind: str, settings: Mapping[str, Any]) -> dict[str, Any]:
+    """The figures as JSON holds them: dataclasses as objects, what is not a number as null."""
+    figures: dict[str, Any] = orjson.loads(orjson.dumps(import_string(KINDS[kind])(project, settings)))
     return figures
 
 

@@ -1,9 +1,13 @@
 """What a page or a command asks results of: which batch, which criterion."""
 
+from collections.abc import Mapping
+from typing import Any
+
 from django.utils.translation import gettext as _
 
-from annotate.frames import CriterionInUse, criteria_in_use, criteria_to_come
+from annotate.frames import CriterionInUse, Scope, criteria_in_use, criteria_to_come
 from annotate.models import Batch
+from annotate.stages import Stage
 from projects.errors import Refused
 from projects.models import Project
 
@@ -20,21 +24,34 @@ def find_batch(project: Project, number: int) -> Batch:
     return batch
 
 
+def scope_of(project: Project, settings: Mapping[str, Any]) -> Scope:
+    """The scope that settings of a report name. Raises Refused where something is not there any more."""
+    batch = find_batch(project, settings["batch"]) if settings["batch"] else None
+    return Scope(
+        project=project,
+        criterion=choose_criterion(project, key=settings["criterion"], batch=batch),
+        stage=Stage(settings["stage"]),
+        batch=batch,
+        is_blind_only=settings["blind"],
+    )
+
+
 def choose_criterion(project: Project, *, key: str = "", batch: Batch | None = None) -> CriterionInUse:
-    """The criterion of this key, or the only one. Raises Refused, naming those there are."""
-    return _choose(criteria_in_use(project, batch), key)
+    """As `choose_among`, of those that the project's batches (or one batch) ask."""
+    return choose_among(criteria_in_use(project, batch), key)
 
 
 def choose_criterion_to_measure(project: Project, *, key: str = "", batch: Batch | None = None) -> CriterionInUse:
     """As `choose_criterion`; without a batch, the criterion that the first one would ask. Raises Refused."""
     criteria = criteria_in_use(project, batch)
     if criteria:
-        return _choose(criteria, key)
+        return choose_among(criteria, key)
     planned = criteria_to_come(project)
-    return _choose(planned if key else planned[:1], key)
+    return choose_among(planned if key else planned[:1], key)
 
 
-def _choose(criteria: list[CriterionInUse], key: str) -> CriterionInUse:
+def choose_among(criteria: list[CriterionInUse], key: str) -> CriterionInUse:
+    """The criterion of this key, or the only one. Raises Refused, naming those there are."""
     if not criteria:
         raise Refused(_("There is no batch yet, so there are no judgments."))
     keys = ", ".join(criterion.key for criterion in criteria)

@@ -23,3 +23,14 @@ def alpha(value: float | None) -> str:
 def share(value: float) -> str:
     """A share as per cent with one digit."""
     return f"{value * 100:.1f} %"
+
+
+@register.filter
+def signed(value: float, digits: int = 2) -> str:
+    """A difference, with its sign."""
+    return f"{value:+.{digits}f}".replace("-", "−")
+
+
+@register.filter
+def p_value(p: float) -> str:
+    return "< 0.0001" if p < 0.0001 else f"{p:.4f}"

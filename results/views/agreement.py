@@ -1,51 +1,64 @@
-"""The agreement page: alpha of a criterion, at every level, and per dataset, split or source."""
+"""The agreement pages: alpha of a criterion at every level and per part, annotators side by side, and over time."""
 
-from django.http import HttpResponse
+from typing import Any
+
+from django.http import Http404, HttpResponse
 from django.shortcuts import render
-from django.views.decorators.http import require_safe
+from django.views.decorators.http import require_http_methods, require_safe
 
-from annotate.frames import Scope
-from measures.rubric import Level
 from projects.access import ProjectRequest, Right, requires
 from projects.errors import Refused
 from projects.models import Project
 from projects.snapshots import snapshot
-from results.agreeing import CONFIDENCE, RESAMPLES, SEED, measure_agreement
-from results.excluded import count_entering
+from results import drawing
+from results.agreeing import CONFIDENCE, RESAMPLES, SEED
 from results.forms import AgreementForm
-from results.scoping import choose_criterion
+from results.reporting import look_up
+from results.views.charts import answer_chart
+from results.views.standing import context_of, figures_of
+
+PAGES = {
+    "agreement": ("results/agreement_show.html", drawing.of_agreement),
+    "annotators": ("results/agreement_annotators.html", drawing.of_annotators),
+    "time": ("results/agreement_time.html", drawing.of_time),
+}
+"""Each kind of figures with its page, and what is drawn of it."""
+
+
+@requires(Right.READ)
+@require_http_methods(["GET", "HEAD", "POST"])
+def agreement(request: ProjectRequest, project: Project, kind: str) -> HttpResponse:
+    template, draw = PAGES[kind]
+    form = AgreementForm(project, request.GET or None)
+    context: dict[str, Any] = {"form": form, "n_resamples": RESAMPLES, "seed": SEED, "confidence": CONFIDENCE}
+    if not form.criteria:
+        return render(request, template, context)
+    if form.is_bound and not form.is_valid():
+        return render(request, template, context, status=400)
+    try:
+        scope = form.scope()
+    except Refused as refusal:
+        return render(request, template, {**context, "refusal": refusal.message})
+    standing = figures_of(request, kind, form.settings(kind, scope))
+    if isinstance(standing, HttpResponse):
+        return standing
+    context |= {"scope": scope, "criterion": scope.criterion, **context_of(request, standing)}
+    if standing.figures:
+        context["charts"] = {chart.name: chart for chart in draw(standing.figures)}
+    return render(request, template, context)
 
 
 @requires(Right.READ)
 @require_safe
 @snapshot()
-def agreement(request: ProjectRequest, project: Project) -> HttpResponse:
-    form = AgreementForm(project, request.GET or None)
-    context = {"form": form, "n_resamples": RESAMPLES, "seed": SEED, "confidence": CONFIDENCE}
-    if not form.criteria:
-        return render(request, "results/agreement_show.html", context)
-    if form.is_bound and not form.is_valid():
-        return render(request, "results/agreement_show.html", context, status=400)
-    asked = form.cleaned_data if form.is_bound else {}
-    batch = asked.get("batch")
+def agreement_chart(request: ProjectRequest, project: Project, kind: str, name: str, form: str) -> HttpResponse:
+    asked = AgreementForm(project, request.GET or None)
+    if not asked.criteria or (asked.is_bound and not asked.is_valid()):
+        raise Http404("No such chart.")
     try:
-        criterion = choose_criterion(project, key=asked.get("criterion") or form.criteria[0].key, batch=batch)
+        figures = look_up(project, kind, asked.settings(kind, asked.scope())).figures
     except Refused as refusal:
-        return render(request, "results/agreement_show.html", {**context, "refusal": refusal.message})
-    scope = Scope(
-        project=project,
-        criterion=criterion,
-        stage=form.asked_stage(),
-        batch=batch,
-        is_blind_only=bool(asked.get("blind")),
-    )
-    report = measure_agreement(
-        scope,
-        level=Level(asked.get("level") or criterion.level),
-        by=asked.get("by") or "dataset",
-        is_by_passage=asked.get("resample") == "passages",
-        other_levels=True,
-        ask_intervals=bool(asked.get("interval")),
-    )
-    context |= {"report": report, "criterion": criterion, "entering": count_entering(scope)}
-    return render(request, "results/agreement_show.html", context)
+        raise Http404("No such chart.") from refusal
+    if figures is None:
+        raise Http404("These figures are not computed yet.")
+    return answer_chart(project, PAGES[kind][1](figures), name, form)

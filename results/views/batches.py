@@ -21,16 +21,18 @@ def batch_results(request: ProjectRequest, project: Project, number: int) -> Htt
     batch = get_object_or_404(Batch.objects.select_related("project", "rubric"), project=project, number=number)
     criteria = criteria_in_use(project, batch)
     chosen = next((each for each in criteria if each.key == request.GET.get("criterion")), criteria[0])
-    reports = [
-        measure_agreement(Scope(project=project, criterion=each, batch=batch), level=Level(each.level), by="dataset")
+    reports = {
+        each: measure_agreement(
+            Scope(project=project, criterion=each, batch=batch), level=Level(each.level), by="dataset"
+        )
         for each in criteria
-    ]
+    }
     context = {
         "batch": batch,
         "criteria": criteria,
         "chosen": chosen,
-        "reports": reports,
-        "report": next(report for report in reports if report.scope.criterion == chosen),
+        "reports": reports.items(),
+        "report": reports[chosen],
         "spread": measure_spread(batch, chosen),
         "remarks": count_remarks(batch),
         "most_items": MOST_ITEMS,

@@ -4,17 +4,26 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from django.core.cache import cache
 from django.core.management import CommandError, call_command
 from django.utils import timezone
 
 from annotate.frames import Scope, criteria_in_use, fetch_ratings
 from measures.agreement import Agreement, krippendorff_alpha
-from measures.rubric import Scale, ScaleKind
+from measures.rubric import Level, Scale, ScaleKind
 from projects.importing import Kind
 from projects.models import Criterion, Membership, Project
 from projects.rubrics import create_rubric, spec_of
+from results.agreeing import Resampling, measure_agreement
 from results.management.commands.agreement import Command
-from tests.factories import make_candidates, make_corpus, make_membership, make_question, make_rubric
+from tests.factories import (
+    make_candidates,
+    make_corpus,
+    make_membership,
+    make_passage,
+    make_question,
+    make_rubric,
+)
 from tests.measures.frames import CANONICAL
 from tests.people import SignIn
 from tests.results.rows import answer, canonical, judge, take_file
@@ -191,6 +200,7 @@ def test_simulated_judgments_are_called_so(project: Project, researcher: Members
     canonical(project)
     assert "simulated" not in client_of(researcher).get("/p/bridges/agreement/").content.decode()
     Membership.objects.filter(judgments__isnull=False).update(user=None, kind=Membership.Kind.SIMULATED)
+    cache.clear()
     assert "simulated annotators" in client_of(researcher).get("/p/bridges/agreement/").content.decode()
     assert answer("agreement", "--project", "bridges")["simulated"] is True
 
@@ -220,27 +230,43 @@ def test_undefined_is_said_in_words(
 def test_the_page_follows_its_address(project: Project, researcher: Membership, client_of: SignIn) -> None:
     canonical(project)
     client = client_of(researcher)
-    page = client.get("/p/bridges/agreement/?level=nominal&by=source&resample=passages&batch=1").content.decode()
+    page = client.get("/p/bridges/agreement/?level=nominal&by=source&batch=1").content.decode()
     assert page.index("0.7434") < page.index("0.8154")
-    assert "whole passages with all their candidates" in page
     assert ">even<" in page
+    assert "Per question_type" in client.get("/p/bridges/agreement/?by=question_type").content.decode()
     assert client.get("/p/bridges/agreement/?level=euclid").status_code == 400
     assert client.get("/p/bridges/agreement/?batch=99").status_code == 400
     assert client.get("/p/bridges/agreement/?by=annotator").status_code == 400
-    assert client.post("/p/bridges/agreement/").status_code == 405
 
 
-def test_slider_ratings_come_without_interval_until_it_is_asked_for(
-    project: Project, researcher: Membership, client_of: SignIn, monkeypatch: pytest.MonkeyPatch
+def test_with_many_patterns_only_the_level_shown_has_intervals(
+    project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("results.agreeing.MOST_PATTERNS", 3)
     canonical(project)
-    client = client_of(researcher)
-    page = client.get("/p/bridges/agreement/").content.decode()
-    assert "not computed" in page
-    assert "0.8154" in page
-    assert "interval=on" in page
-    assert "Compute them" not in client.get("/p/bridges/agreement/?interval=on").content.decode()
+    monkeypatch.setattr("results.agreeing.MOST_PATTERNS", 3)
+    shown, *others = measure_agreement(scope_of(project), level=Level.ORDINAL, other_levels=True).levels
+    assert shown.by_unit is not None
+    assert [line.by_unit for line in others] == [None, None, None]
+    assert all(line.alpha is not None for line in others)
+
+
+def test_intervals_over_passages_are_wider_where_passages_differ(project: Project) -> None:
+    """Two passages, one rated all low and one all high: which of them is drawn is all that matters."""
+    corpus = make_corpus(project, n_candidates=0)
+    low, high = (make_question(make_passage(corpus)) for _ in range(2))
+    people = [make_membership(project) for _ in range(2)]
+    ratings = {
+        candidate: dict(zip(people, (base, base + n % 2), strict=True))
+        for question, base in ((low, 1), (high, 4))
+        for n, candidate in enumerate(make_candidates(question, 10))
+    }
+    judge(project, ratings)
+    line = measure_agreement(scope_of(project), level=Level.INTERVAL, resampling=Resampling(passages=True)).main
+    assert line.by_unit is not None
+    assert line.by_passage is not None
+    assert None not in (line.by_unit.low, line.by_passage.low)
+    widths = [float(ends.high or 0) - float(ends.low or 0) for ends in (line.by_unit, line.by_passage)]
+    assert widths[1] > 2 * widths[0]
 
 
 def test_an_empty_project_says_what_to_do(project: Project, researcher: Membership, client_of: SignIn) -> None:
@@ -253,7 +279,7 @@ def test_the_number_of_queries_does_not_grow(
 ) -> None:
     canonical(project)
     client = client_of(researcher)
-    with django_assert_max_num_queries(16):
+    with django_assert_max_num_queries(20):
         client.get("/p/bridges/agreement/?by=source")
 
 

@@ -17,20 +17,22 @@ from tests.results.rows import canonical
 pytestmark = pytest.mark.django_db
 
 HALF = {"of": "half"}
+CALLS: list[Mapping[str, Any]] = []
 
 
 @pytest.fixture
 def counted(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Mapping[str, Any]]]:
     """A kind of figures that says how often it was computed."""
     calls: list[Mapping[str, Any]] = []
-
-    def compute(project: Project, settings: Mapping[str, Any]) -> dict[str, Any]:
-        calls.append(settings)
-        return {"n": len(calls)}
-
-    monkeypatch.setitem(reporting._kinds, "counted", compute)
+    monkeypatch.setitem(reporting.KINDS, "counted", f"{__name__}.count_calls")
+    monkeypatch.setattr(f"{__name__}.CALLS", calls)
     yield calls
     cache.clear()
+
+
+def count_calls(project: Project, settings: Mapping[str, Any]) -> dict[str, Any]:
+    CALLS.append(settings)
+    return {"n": len(CALLS)}
 
 
 @pytest.fixture

@@ -1,17 +1,31 @@
 """Krippendorff's alpha of a project's judgments."""
 
+from dataclasses import asdict
 from typing import Any
 
 from django.core.management.base import CommandParser
 
 from annotate.frames import BREAKDOWNS, Scope
+from annotate.judgment_frames import fetch_judgments
 from annotate.stages import Stage, default_stage
 from annotate.trials import trials_of
-from measures.agreement import Agreement
+from measures.outcome import Undefined
+from measures.pairs import pair_agreements
 from measures.rubric import Level
-from projects.commands import Once, ProjectCommand
-from results.agreeing import RESAMPLES, SEED, Measured, measure_agreement
+from projects.commands import Once, ProjectCommand, reader
+from projects.errors import Refused
+from results.agreeing import (
+    CONFIDENCE,
+    RESAMPLES,
+    SEED,
+    AgreementReport,
+    AlphaLine,
+    Resampling,
+    measure_agreement,
+)
 from results.scoping import choose_criterion_to_measure, find_batch
+
+MOST_RESAMPLES = 100_000
 
 
 class Command(ProjectCommand):
@@ -25,7 +39,13 @@ class Command(ProjectCommand):
             choices=[level.value for level in Level],
             help="by default the criterion's own: ordinal for points, unless its rubric says otherwise",
         )
-        parser.add_argument("--by", choices=BREAKDOWNS, default="", help="alpha per dataset, split or source too")
+        parser.add_argument("--by", choices=BREAKDOWNS, default="", help="alpha per part too")
+        parser.add_argument(
+            "--bootstrap", type=reader(_resamples), default=RESAMPLES, metavar="N", help=f"resamples ({RESAMPLES})"
+        )
+        parser.add_argument("--unit", choices=("item", "passage"), default="item", help="what is resampled")
+        parser.add_argument("--seed", type=int, default=SEED, help=f"of the resamples ({SEED})")
+        parser.add_argument("--pairs", action="store_true", help="each pair of annotators over their common items too")
         which = parser.add_mutually_exclusive_group()
         which.add_argument("--batch", type=int, action=Once, metavar="NUMBER", help="one batch only")
         which.add_argument(
@@ -41,42 +61,80 @@ class Command(ProjectCommand):
         level = Level(options["level"] or criterion.level)
         stage = Stage(options["stage"]) if options["stage"] else default_stage(project)
         scope = Scope(project=project, criterion=criterion, stage=stage, batch=batch)
-        report = measure_agreement(scope, level=level, by=options["by"])
+        report = measure_agreement(
+            scope,
+            level=level,
+            by=options["by"],
+            resampling=Resampling(
+                n=options["bootstrap"],
+                seed=options["seed"],
+                units=options["unit"] == "item",
+                passages=options["unit"] == "passage",
+            ),
+        )
         result: dict[str, Any] = {"project": project.slug, "criterion": criterion.key}
         if batch:
             result["batch"] = batch.number
         elif trials_of(project).exists():
             result["stage"] = stage.value
-        result |= _as_dict(report.main)
+        result |= _as_dict(report.main, report)
         if report.has_unknown_annotators:
             result["annotators"] = "unknown: scores were imported without names"
         if report.has_simulated_annotators:
             result["simulated"] = True
         if report.by:
             result["by"] = report.by
-            result["groups"] = [{report.by: group.name, **_as_dict(group.measured)} for group in report.groups]
+            result["groups"] = [{report.by: group.name, **_as_dict(group.line, report)} for group in report.groups]
+        if options["pairs"]:
+            result |= _pairs(scope)
         self.answer(result)
 
 
-def _as_dict(measured: Measured) -> dict[str, Any]:
-    outcome = measured.outcome
+def _as_dict(line: AlphaLine, report: AgreementReport) -> dict[str, Any]:
     counts = {
-        "level": outcome.level.value,
-        "n_units": outcome.n_units,
-        "n_annotators": outcome.n_annotators,
-        "n_ratings": outcome.n_ratings,
-        "n_single": outcome.n_single,
+        "level": line.level.value,
+        "n_units": line.n_units,
+        "n_annotators": line.n_annotators,
+        "n_ratings": line.n_ratings,
+        "n_single": line.n_single,
     }
-    if not isinstance(outcome, Agreement):
-        return {"alpha": None, "undefined": outcome.reason, **counts}
-    result: dict[str, Any] = {"alpha": outcome.alpha, **counts}
-    if outcome.interval:
-        result |= {
-            "low": outcome.low,
-            "high": outcome.high,
-            "confidence": outcome.interval.confidence,
-            "n_resamples": RESAMPLES,
-            "seed": SEED,
-            "undefined_share": outcome.interval.undefined_share,
-        }
-    return result
+    if line.alpha is None:
+        return {"alpha": None, "undefined": line.undefined, **counts}
+    ends = line.by_unit or line.by_passage
+    if ends is None or ends.undefined:
+        return {"alpha": line.alpha, **counts}
+    return {
+        "alpha": line.alpha,
+        **counts,
+        "low": ends.low,
+        "high": ends.high,
+        "confidence": CONFIDENCE,
+        "resampled": "items" if line.by_unit else "passages",
+        "n_resamples": report.n_resamples,
+        "seed": report.seed,
+        "undefined_share": ends.undefined_share,
+    }
+
+
+def _pairs(scope: Scope) -> dict[str, Any]:
+    pairs = pair_agreements(fetch_judgments(scope))
+    if isinstance(pairs, Undefined):
+        return {"pairs": None, "undefined_pairs": pairs.reason}
+    return {"n_pairs": pairs.n_pairs, "pairs": [_plain(asdict(pair)) for pair in pairs.computed]}
+
+
+def _plain(pair: dict[str, Any]) -> dict[str, Any]:
+    """What is undefined as null, with the reason beside it."""
+    plain: dict[str, Any] = {}
+    for name, value in pair.items():
+        is_undefined = isinstance(value, dict)
+        plain[name] = None if is_undefined else value
+        if is_undefined:
+            plain[f"undefined_{name}"] = value["reason"]
+    return plain
+
+
+def _resamples(text: str) -> int:
+    if not text.isdecimal() or not 1 <= int(text) <= MOST_RESAMPLES:
+        raise Refused(f"The number of resamples is a whole number from 1 to {MOST_RESAMPLES:,}.")
+    return int(text)

@@ -1,0 +1,118 @@
+"""Agreement over time: alpha of the items that were finished in each period, and of all items finished until then."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import date
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from measures.agreement import Agreement, UndefinedAgreement, krippendorff_alpha
+from measures.bootstrap import Interval, alpha_interval
+from measures.columns import DAY, UNIT, VALUE, require_columns
+from measures.outcome import Undefined
+from measures.patterns import Patterns
+from measures.rubric import Level
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_DAYS, _WEEKS = 31, 31
+_MOST_PATTERNS = 2000
+
+
+@dataclass(frozen=True, kw_only=True)
+class Period:
+    """Items whose last rating fell into a period.
+
+    Attributes
+    ----------
+    name : str
+        A day (``2026-11-21``), an ISO week (``2026-W47``) or a month (``2026-11``), in UTC.
+    outcome : Agreement or UndefinedAgreement
+        Alpha of these items.
+    interval : Interval or Undefined or None
+        Its bootstrap interval over items; None where alpha is undefined, or where nearly every item has a pattern of
+        its own, which would take long.
+    so_far : float or None
+        Alpha of all items finished until the end of the period; None where it is undefined.
+    n_units_so_far : int
+        These items, with at least two ratings.
+    """
+
+    name: str
+    outcome: Agreement | UndefinedAgreement
+    interval: Interval | Undefined | None
+    so_far: float | None
+    n_units_so_far: int
+
+
+def alpha_course(
+    frame: "pd.DataFrame", *, level: Level | str, seed: int, n_resamples: int = 1000
+) -> list[Period] | Undefined:
+    """Compute alpha period by period.
+
+    Days over a month at most, ISO weeks over 31 weeks at most, else months.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+        A long frame of one criterion: `unit`, `value` and `day` (text, ISO 8601), missing where it is not known. Rows
+        without a value or a day are left out.
+    level : Level or str
+        The level of measurement.
+    seed : int
+        Each period's resamples start from it.
+    n_resamples : int
+        Resamples of each period's interval.
+
+    Returns
+    -------
+    list of Period or Undefined
+        In order of time, periods without items left out. Undefined where no rating has a day.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> rows = [(1, 1, "2026-01-05"), (1, 1, "2026-01-06"), (2, 4, "2026-01-06"), (2, 5, "2026-01-06")]
+    >>> frame = pd.DataFrame(rows, columns=["unit", "value", "day"]).astype({"value": "float64"})
+    >>> [(period.name, period.outcome.n_units) for period in alpha_course(frame, level="ordinal", seed=1)]
+    [('2026-01-06', 2)]
+    """
+    require_columns(frame, UNIT, VALUE, DAY)
+    frame = frame[frame[VALUE].notna() & frame[DAY].notna()]
+    if frame.empty:
+        return Undefined(reason="the times of the ratings are not known")
+    last = frame[DAY].astype("str").groupby(frame[UNIT], observed=True).transform("max")
+    name_of = _naming(date.fromisoformat(last.min()), date.fromisoformat(last.max()))
+    period = last.map({day: name_of(date.fromisoformat(day)) for day in last.unique()})
+    return [
+        _measure(name, frame[period == name], frame[period <= name], Level(level), seed, n_resamples)
+        for name in sorted(period.unique())
+    ]
+
+
+def _measure(
+    name: str, own: "pd.DataFrame", until: "pd.DataFrame", level: Level, seed: int, n_resamples: int
+) -> Period:
+    patterns, so_far = (Patterns.from_frame(part[[UNIT, VALUE]]) for part in (own, until))
+    outcome, whole = (krippendorff_alpha(each, level=level) for each in (patterns, so_far))
+    interval = None
+    if isinstance(outcome, Agreement) and len(patterns.sizes) <= _MOST_PATTERNS:
+        interval = alpha_interval(patterns, level=level, rng=np.random.default_rng(seed), n_resamples=n_resamples)
+    return Period(
+        name=name,
+        outcome=outcome,
+        interval=interval,
+        so_far=whole.alpha if isinstance(whole, Agreement) else None,
+        n_units_so_far=whole.n_units,
+    )
+
+
+def _naming(first: date, last: date) -> Callable[[date], str]:
+    span = (last - first).days
+    if span <= _DAYS:
+        return date.isoformat
+    if span <= 7 * _WEEKS:
+        return lambda day: f"{day.isocalendar().year}-W{day.isocalendar().week:02d}"
+    return lambda day: f"{day:%Y-%m}"

@@ -1,0 +1,86 @@
+"""Annotators side by side: each pair over their common items, and each beside all the others."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from annotate.judgment_frames import fetch_judgments
+from measures.columns import ANNOTATOR, QUESTION_TYPE, UNIT, VALUE
+from measures.outcome import Undefined
+from measures.pairs import PairAgreement, Pairs, pair_agreements
+from measures.quality.others import AlphaEffect, Others, against_others, alpha_effects, others_means
+from measures.rubric import Level
+from projects.models import Project
+from results.excluded import count_entering
+from results.scoping import scope_of
+
+MOST_PEOPLE = 200
+"""So many annotators have a line of their own, those with most ratings."""
+FEW_PAIRS = 6
+"""Up to so many pairs are given by question type as well."""
+
+
+@dataclass(frozen=True)
+class Person:
+    """One annotator beside the others; `others` and `effect` are undefined without items in common."""
+
+    pseudonym: str
+    n: int
+    mean: float
+    sd: float | None
+    others: Others | Undefined
+    effect: AlphaEffect | Undefined
+
+
+def annotator_figures(project: Project, settings: Mapping[str, Any]) -> dict[str, Any]:
+    """What the annotators' page shows."""
+    scope = scope_of(project, settings)
+    frame = fetch_judgments(scope)
+    pairs = pair_agreements(frame)
+    is_known = not frame[ANNOTATOR].isna().any()
+    return {
+        "level": settings["level"],
+        "pairs": pairs,
+        "by_type": compare_by_type(frame) if isinstance(pairs, Pairs) and pairs.n_pairs <= FEW_PAIRS else [],
+        "people": compare_people(frame, level=Level(settings["level"])) if is_known else [],
+        "n_people": int(frame[ANNOTATOR].nunique()),
+        "entering": count_entering(scope).as_dict(),
+    }
+
+
+def compare_by_type(frame: pd.DataFrame) -> list[tuple[str, PairAgreement]]:
+    """Each pair over the items of each question type (Yang et al. 2018, table 1)."""
+    found = []
+    for name in sorted(frame[QUESTION_TYPE].astype("str").unique()):
+        pairs = pair_agreements(frame[frame[QUESTION_TYPE] == name])
+        if isinstance(pairs, Pairs):
+            found += [(name, pair) for pair in pairs.computed]
+    return found
+
+
+def compare_people(frame: pd.DataFrame, *, level: Level) -> list[Person]:
+    """Every annotator beside the mean of the others' ratings of the same items, those with most ratings first."""
+    names = frame[ANNOTATOR].astype("str").to_numpy()
+    people, numbers = np.unique(names, return_inverse=True)
+    units = np.unique(frame[UNIT], return_inverse=True)[1]
+    scores = frame[VALUE].to_numpy(np.float64)
+    plain, trusted = others_means(units, numbers, scores)
+    effects = alpha_effects(frame, level=level)
+    order = np.argsort(numbers, kind="stable")
+    ends = np.cumsum(np.bincount(numbers, minlength=len(people)))
+    found = []
+    for name, own in zip(people, np.split(order, ends[:-1]), strict=True):
+        found.append(
+            Person(
+                pseudonym=str(name),
+                n=len(own),
+                mean=float(scores[own].mean()),
+                sd=float(scores[own].std(ddof=1)) if len(own) > 1 else None,
+                others=against_others(scores[own], plain[own], trusted[own]),
+                effect=effects[name],
+            )
+        )
+    return sorted(found, key=lambda person: (-person.n, person.pseudonym))[:MOST_PEOPLE]

@@ -1,0 +1,93 @@
+"""What is drawn of figures: the charts of the results pages, each with the rows that its table shows."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from django.utils.translation import gettext as _
+
+from projects import marks
+from projects.charts import Chart
+from projects.naming import said
+
+Figures = Mapping[str, Any]
+
+MOST_IN_MAP = 25
+"""So many annotators stand in the heat map of pairs: those of the pairs with most items in common."""
+
+
+def of_agreement(figures: Figures) -> list[Chart]:
+    """A forest of alphas: of all, and of each part."""
+    report = figures["report"]
+    level = said(report["level"])
+    title = _("Alpha, %(level)s") % {"level": level}
+    parts = [{"part": _("all"), **_interval(report["levels"][0])}]
+    parts += [{"part": group["name"] or _("none named"), **_interval(group["line"])} for group in report["groups"]]
+    spec = marks.intervals("part", "alpha", "low", "high", title=title, zero=0)
+    chart = Chart(
+        "parts",
+        _("Alpha per %(by)s, with intervals over candidates") % {"by": said(report["by"])},
+        [row for row in parts if row["alpha"] is not None],
+        spec,
+        columns=("part", "alpha", "low", "high", "n_units", "n_ratings"),
+    )
+    return [chart]
+
+
+def of_annotators(figures: Figures) -> list[Chart]:
+    """A heat map of pairs, and each annotator beside the others."""
+    charts = []
+    pairs = figures["pairs"].get("computed", [])
+    people: list[str] = []
+    for pair in pairs:
+        people += [name for name in (pair["first"], pair["second"]) if name not in people]
+    shown = set(people[:MOST_IN_MAP])
+    cells = [
+        {"first": pair["first"], "second": pair["second"], "kappa": pair["kappa"], "said": f"{pair['kappa']:.2f}"}
+        for pair in sorted(pairs, key=lambda each: (each["first"], each["second"]))
+        if isinstance(pair["kappa"], float) and {pair["first"], pair["second"]} <= shown
+    ]
+    lowest = min((cell["kappa"] for cell in cells), default=0.0)
+    domain = (min(0.0, lowest), 1.0)
+    spec = marks.heat_map("first", "second", "kappa", "said", title=_("quadratic kappa"), domain=domain)
+    charts.append(Chart("pairs", _("Quadratic kappa of each pair"), cells, spec, columns=("first", "second", "kappa")))
+    rows = [
+        {
+            "annotator": person["pseudonym"],
+            "bias": person["others"]["bias"],
+            "r": person["others"]["r"],
+            "n": person["n"],
+        }
+        for person in figures["people"][:MOST_IN_MAP]
+        if isinstance(person["others"].get("r"), float)
+    ]
+    spec = marks.points(
+        *("bias", "r", "annotator"),
+        x_title=_("mean difference to the others, in points"),
+        y_title=_("correlation with the mean of the others"),
+        size="n",
+        size_title=_("ratings"),
+        zero=0,
+    )
+    charts.append(Chart("annotators", _("Each annotator beside the others"), rows, spec))
+    return charts
+
+
+def of_time(figures: Figures) -> list[Chart]:
+    """Alpha of each period."""
+    if isinstance(figures["periods"], dict):
+        return []
+    rows = []
+    for period in figures["periods"]:
+        alpha, ends = period["outcome"].get("alpha"), period["interval"] or {}
+        if alpha is not None:
+            row = {"period": period["name"], "alpha": alpha, "low": ends.get("low"), "high": ends.get("high")}
+            rows.append({**row, "so_far": period["so_far"], "n_units": period["outcome"]["n_units"]})
+    title = _("Alpha, %(level)s") % {"level": said(figures["level"])}
+    spec = marks.line("period", "alpha", "low", "high", title=title, axis=_("last rating of the item"))
+    return [Chart("time", _("Alpha of the items finished in each period, with intervals of 95 per cent"), rows, spec)]
+
+
+def _interval(line: Mapping[str, Any]) -> dict[str, Any]:
+    ends = line["by_unit"] or {}
+    counts = {name: line[name] for name in ("n_units", "n_ratings")}
+    return {"alpha": line["alpha"], "low": ends.get("low"), "high": ends.get("high"), **counts}

@@ -1,0 +1,76 @@
+"""Pages of figures: computed at once or taken from the newest report, which can be asked for."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from django.contrib import messages
+from django.http import HttpResponse, HttpResponseRedirect
+from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
+from django.utils.http import url_has_allowed_host_and_scheme
+from django.utils.translation import gettext as _
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_POST, require_safe
+
+from projects import jobs
+from projects.access import ProjectRequest, Right, requires
+from projects.errors import Refused
+from projects.models import Project
+from projects.snapshots import snapshot
+from results.models import Report
+from results.reporting import Standing, look_up, request_report
+
+REFRESH_SECONDS = 3
+
+
+def figures_of(request: ProjectRequest, kind: str, settings: Mapping[str, Any]) -> Standing | HttpResponseRedirect:
+    """The figures that a page shows; who posts asks for them to be computed anew, and comes back to the page."""
+    if request.method == "POST":
+        request_report(project=request.project, actor=request.membership, kind=kind, settings=settings)
+        return redirect(request.get_full_path())
+    with snapshot():
+        return look_up(request.project, kind, settings)
+
+
+def context_of(request: ProjectRequest, standing: Standing) -> dict[str, Any]:
+    """What `results/_standing.html` needs, and the figures."""
+    context: dict[str, Any] = {"standing": standing, "figures": standing.figures, "query": request.GET.urlencode()}
+    if standing.under_way:
+        context |= _progress(request.project, standing.under_way)
+        if standing.under_way.is_live:
+            context["refresh_seconds"] = REFRESH_SECONDS
+    return context
+
+
+@requires(Right.READ)
+@never_cache
+@require_safe
+def report_job(request: ProjectRequest, project: Project, pk: int) -> HttpResponse:
+    """The progress alone, for a page that asks every second."""
+    report = get_object_or_404(Report, project=project, pk=pk)
+    response = render(request, "_job.html", _progress(project, report))
+    if not report.is_live:
+        response["HX-Refresh"] = "true"
+    return response
+
+
+@requires(Right.READ)
+@require_POST
+def report_cancel(request: ProjectRequest, project: Project, pk: int) -> HttpResponse:
+    report = get_object_or_404(Report, project=project, pk=pk)
+    try:
+        jobs.cancel(report)
+    except Refused as refusal:
+        messages.error(request, refusal.message)
+    back = request.POST.get("next", "")
+    is_ours = url_has_allowed_host_and_scheme(back, allowed_hosts=None)
+    return redirect(back if is_ours else reverse("results:agreement", args=[project.slug]))
+
+
+def _progress(project: Project, report: Report) -> dict[str, Any]:
+    return {
+        "job": report,
+        "job_title": _("Computing these figures"),
+        "job_url": reverse("results:report-job", args=[project.slug, report.pk]),
+        "job_cancel_url": reverse("results:report-cancel", args=[project.slug, report.pk]),
+    }
