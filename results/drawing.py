@@ -11,6 +11,7 @@ from projects.naming import said
 
 Figures = Mapping[str, Any]
 
+COURSE = ("period", "alpha", "low", "high", "so_far", "n_units")
 MOST_IN_MAP = 25
 """So many annotators stand in the heat map of pairs: those of the pairs with most items in common."""
 
@@ -68,23 +69,30 @@ def of_annotators(figures: Figures) -> list[Chart]:
         size_title=_("ratings"),
         zero=0,
     )
-    charts.append(Chart("annotators", _("Each annotator beside the others"), rows, spec))
+    columns = ("annotator", "n", "bias", "r")
+    charts.append(Chart("annotators", _("Each annotator beside the others"), rows, spec, columns=columns))
     return charts
 
 
 def of_time(figures: Figures) -> list[Chart]:
     """Alpha of each period."""
-    if isinstance(figures["periods"], dict):
-        return []
     rows = []
-    for period in figures["periods"]:
+    for period in figures["periods"] if isinstance(figures["periods"], list) else ():
         alpha, ends = period["outcome"].get("alpha"), period["interval"] or {}
         if alpha is not None:
             row = {"period": period["name"], "alpha": alpha, "low": ends.get("low"), "high": ends.get("high")}
             rows.append({**row, "so_far": period["so_far"], "n_units": period["outcome"]["n_units"]})
     title = _("Alpha, %(level)s") % {"level": said(figures["level"])}
     spec = marks.line("period", "alpha", "low", "high", title=title, axis=_("last rating of the item"))
-    return [Chart("time", _("Alpha of the items finished in each period, with intervals of 95 per cent"), rows, spec)]
+    return [
+        Chart(
+            "time",
+            _("Alpha of the items finished in each period, with intervals of 95 per cent"),
+            rows,
+            spec,
+            columns=COURSE,
+        )
+    ]
 
 
 def _interval(line: Mapping[str, Any]) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from annotate.pay import paying
 from projects import passwords, tokens
 from projects.access import Right
 from projects.models import Membership, Passage, Project, User
+from results import reporting
 from tests import factories
 from tests.annotate.checking_work import quality_samples
 from tests.annotate.money import earn
@@ -19,7 +20,7 @@ from tests.routes import Route, all_routes
 
 NO_PAGES = (
     *("export-long", "export-aggregated", "export-jsonl", "export-mocha"),
-    *("import-file", "import-job", "annotate:session", "api:schema"),
+    *("-chart", "report-job", "import-file", "import-job", "annotate:session", "api:schema"),
 )
 """Files, fragments, and what answers scripts."""
 
@@ -80,6 +81,7 @@ def samples_of(annotator: Membership, *, batch: int, token: str, is_paid: bool =
         "invitation_id": project.invitations.latest("pk").pk,
         "token_id": token_of(project.memberships.get(role=Membership.Role.OWNER)),
         "version": 1,
+        "results:report-cancel pk": report_of(project),
         "uidb64": uidb64,
         "token": token,
         "projects:password-reset token": reset_token,
@@ -99,6 +101,18 @@ def samples_of(annotator: Membership, *, batch: int, token: str, is_paid: bool =
         **quality_samples(project),
         **acting_samples(annotator),
     }
+
+
+def chart_samples(*, of_ours: bool) -> dict[str, str]:
+    """The name and the form of a file for each route of charts."""
+    names = {"agreement": "parts", "agreement-annotators": "pairs", "agreement-time": "time"}
+    samples = {f"results:{route}-chart name": name if of_ours else "other" for route, name in names.items()}
+    return samples | {f"results:{route}-chart form": "csv" if of_ours else "exe" for route in names}
+
+
+def report_of(project: Project) -> int:
+    actor = project.memberships.exclude(role=Membership.Role.ANNOTATOR).earliest("pk")
+    return reporting.request_report(project=project, actor=actor, kind="agreement", settings={"of": "a test"}).pk
 
 
 def token_of(member: Membership) -> int:

@@ -34,7 +34,7 @@ from tests.annotate.checking_work import quality_samples
 from tests.annotate.money import earn
 from tests.annotate.qualification.making import path_samples
 from tests.annotate.settled import acting_samples
-from tests.pages import token_of
+from tests.pages import chart_samples, report_of, token_of
 from tests.routes import Route, all_routes
 
 METHODS = ("GET", "HEAD", "OPTIONS", "POST", "PUT", "PATCH", "DELETE")
@@ -99,6 +99,11 @@ def make_world() -> World:
     foreign = _children(
         theirs, member(theirs), _asserted(memberships["annotator of another project"]), other_manager, n_before=4
     )
+    samples |= chart_samples(of_ours=True)
+    foreign |= chart_samples(of_ours=False)
+    for name in ("report-job", "report-cancel"):
+        key = f"results:{name} pk"
+        samples[key], foreign[key] = report_of(ours), report_of(theirs)
     samples["token_id"], foreign["token_id"] = token_of(_asserted(memberships["owner"])), token_of(other_manager)
     for route in ROUTES:  # numbers count from one in each project: take those that only the other one has
         foreign |= {f"{route.name} version": 3}
@@ -118,6 +123,8 @@ def make_world() -> World:
             "plan_number": 2**20,
             "hit_number": 2**20,
             "pk": 2**40,
+            "name": "none-such",
+            "form": "doc",
             "assignment_uuid": uuid.UUID(int=7),
             "attempt_uuid": uuid.UUID(int=7),
             "page": 2**20,
