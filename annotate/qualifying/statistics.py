@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from django.utils.translation import gettext
+from django.utils.translation import gettext, gettext_noop
 
 from annotate.models import Attempt, QualificationItem, QualificationTest
 from measures.grading import discrimination
@@ -13,6 +13,13 @@ from measures.outcome import Undefined
 from measures.rubric import ScaleKind, say_number
 from projects.rubrics import CriterionOnPage, criteria_of
 
+UNDEFINED = (
+    gettext_noop("every answer is right"),
+    gettext_noop("fewer than three answers"),
+    gettext_noop("no answer is right"),
+    gettext_noop("the other items were equally right for all"),
+)
+"""Why `measures.grading` gives no discrimination."""
 N_BINS = 5
 BAR_HEIGHT = 24
 
@@ -66,7 +73,7 @@ class ItemFigures:
 
     @property
     def discrimination_reason(self) -> str:
-        return self.discrimination.reason if isinstance(self.discrimination, Undefined) else ""
+        return gettext(self.discrimination.reason) if isinstance(self.discrimination, Undefined) else ""
 
 
 def figures_of(test: QualificationTest, items: Sequence[QualificationItem]) -> dict[int, ItemFigures]:
@@ -102,7 +109,7 @@ def _figures(
         spreads=[_spread(criterion, item, told) for criterion in criteria],
         discrimination=discrimination([right for right, _ in with_rest], [rest for _, rest in with_rest])
         if with_rest or not told
-        else Undefined(reason=gettext("an attempt has one item only")),
+        else Undefined(reason=gettext_noop("an attempt has one item only")),
     )
 
 
