@@ -7,6 +7,7 @@ from random import Random
 
 from django.db import connection, transaction
 from django.db.models import BooleanField, ExpressionWrapper, Max, Q
+from django.utils.translation import gettext as _
 
 from annotate import places, trials
 from annotate.choosing import Row, Selection, candidates_of, choose
@@ -97,7 +98,7 @@ def create_batch(
     terms = check_terms(project, terms)
     rubric = current_rubric(project)
     if rubric is None:
-        raise Refused("This project has no rubric yet. Choose one in the settings, then make the batch.")
+        raise Refused(_("This project has no rubric yet. Choose one in the settings, then make the batch."))
     rows = _choose(project, selection, terms) if rows is None else rows
     number = next_number(project)
     batch = Batch.objects.create(
@@ -133,9 +134,12 @@ def cut(rows: Sequence[Row], hit_size: int) -> Iterator[list[Row]]:
     def home(row: Row) -> tuple[int, int, int]:
         return (row.passage, row.n_had, 0 if row.has_passage_text else row.question)
 
-    for _, members in groupby(sorted(rows, key=home) if any(row.n_had for row in rows) else rows, key=home):
+    for _home, members in groupby(sorted(rows, key=home) if any(row.n_had for row in rows) else rows, key=home):
         here = {row.candidate: row for row in members}
-        groups = [[row.candidate for row in group] for _, group in groupby(here.values(), key=lambda row: row.question)]
+        groups = [
+            [row.candidate for row in group]
+            for _question, group in groupby(here.values(), key=lambda row: row.question)
+        ]
         for hit in cut_passage(groups, hit_size):
             yield [here[candidate] for candidate in hit]
 
@@ -217,7 +221,7 @@ def _choose(project: Project, selection: Selection, terms: Terms) -> list[Row]:
     wanting = [replace(row, n_had=had.get(row.candidate, 0)) for row in rows]
     wanting = [row for row in wanting if row.n_had < filled_in(terms.judgments)]
     if not wanting:
-        raise Refused("The trial has given all these candidates as many judgments: nothing is left to collect.")
+        raise Refused(_("The trial has given all these candidates as many judgments: nothing is left to collect."))
     return wanting
 
 

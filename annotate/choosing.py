@@ -4,11 +4,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from django.db.models import BooleanField, ExpressionWrapper, Q, QuerySet
+from django.utils.translation import gettext as _
 
 from annotate.cutting import sample_passages
 from annotate.models import Batch, Item
 from projects.errors import Refused
 from projects.models import Candidate, Membership, Project
+from projects.naming import said
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,7 +72,7 @@ def choose(project: Project, selection: Selection, *, but: Batch | None = None) 
     if selection.sample is not None:
         rows = _sampled(rows, selection.sample, selection.seed)
     if not rows:
-        raise Refused("No candidate matches this choice, so there is nothing to judge.")
+        raise Refused(_("No candidate matches this choice, so there is nothing to judge."))
     return rows
 
 
@@ -95,13 +97,13 @@ def find_annotators(project: Project, names: Sequence[str]) -> tuple[Membership,
     known |= {person.user.get_username(): person for person in active if person.user}
     unknown = [name for name in names if name not in known]
     if unknown:
-        raise Refused(f"“{unknown[0]}” is not an active annotator of this project.")
+        raise Refused(_("“%(unknown)s” is not an active annotator of this project.") % {"unknown": unknown[0]})
     return tuple(known[name] for name in names)
 
 
 def _sampled(rows: Sequence[Row], n_candidates: int, seed: int) -> list[Row]:
     if n_candidates < 1:
-        raise Refused("A sample has at least one candidate.")
+        raise Refused(_("A sample has at least one candidate."))
     sizes: dict[str, dict[int, int]] = {}
     for row in rows:
         passages = sizes.setdefault(row.dataset, {})
@@ -122,4 +124,7 @@ def _check_names(project: Project, selection: Selection) -> None:
         known = set(candidates.order_by().values_list(field, flat=True).distinct())
         unknown = [name for name in named if name not in known]
         if unknown:
-            raise Refused(f"No candidate of this project has the {noun} “{unknown[0]}”.")
+            raise Refused(
+                _("No candidate of this project has the %(noun)s “%(unknown)s”.")
+                % {"noun": said(noun), "unknown": unknown[0]}
+            )

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 from django.db import connection, transaction
 from django.db.models import Exists, OuterRef
+from django.utils.translation import gettext
 
 from annotate.models import Batch, Judgment
 from annotate.stages import Stage, left_out
@@ -268,7 +269,11 @@ def _in_use(versions: list[Criterion]) -> CriterionInUse:
 
 
 def _scale(criterion: Criterion) -> str:
-    return f"{criterion.get_kind_display()} {criterion.low} to {criterion.high}"
+    return gettext("%(kind)s %(low)s to %(high)s") % {
+        "kind": criterion.get_kind_display(),
+        "low": criterion.low,
+        "high": criterion.high,
+    }
 
 
 def _patterns(units: Iterable[RatedUnits], annotators: Iterable[RatedBy]) -> Patterns:

@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from django.db import connection
+from django.utils.translation import gettext_lazy as _
 
 from annotate.models import Batch
 from annotate.qualifying.admissions import gate
@@ -185,13 +186,13 @@ WHERE batch_id = %(batch)s AND places_open > 0 AND purpose = 'work'
 """
 
 _REASONS = {
-    "nobody": "The project has no active annotator.",
-    "named gone": "Only named annotators may take them, and none of those is active.",
-    "named": "Only named annotators may take them, and every one who is active has been given them before.",
-    "served": "Every active annotator has been given them before. More annotators are needed, or fewer judgments.",
-    "few": "They want more people than there are active annotators who have not been given them before.",
-    "unqualified": "Annotators who could still take them have not passed the qualification test.",
-    "caps": "Annotators who could still take them have reached this batch's cap on HITs.",
+    "nobody": _("The project has no active annotator."),
+    "named gone": _("Only named annotators may take them, and none of those is active."),
+    "named": _("Only named annotators may take them, and every one who is active has been given them before."),
+    "served": _("Every active annotator has been given them before. More annotators are needed, or fewer judgments."),
+    "few": _("They want more people than there are active annotators who have not been given them before."),
+    "unqualified": _("Annotators who could still take them have not passed the qualification test."),
+    "caps": _("Annotators who could still take them have reached this batch's cap on HITs."),
 }
 
 
@@ -206,7 +207,7 @@ def stuck_places(batch: Batch, *, limit: int = N_HITS_LOOKED_AT) -> StuckPlaces:
         rows = cursor.fetchall()
     n_open_hits, n_looked_at = next((int(row[1]), int(row[4])) for row in rows if row[0] is None)
     found = [
-        Stuck(kind, _REASONS[kind], int(n_places), int(n_hits), list(numbers))
+        Stuck(kind, str(_REASONS[kind]), int(n_places), int(n_hits), list(numbers))
         for kind, n_places, n_hits, numbers, _ in rows
         if kind is not None
     ]

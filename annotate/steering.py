@@ -5,6 +5,8 @@ from dataclasses import dataclass
 
 from django.db import connection, transaction
 from django.db.models.functions import Now
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from annotate import places, trials
 from annotate.batching import describe
@@ -13,6 +15,7 @@ from annotate.costs import Cost, Pace, cost_of, seconds_per_item
 from annotate.models import Assignment, Batch, BatchAnnotator, Hit
 from annotate.terms import MAX_JUDGMENTS
 from projects import log, rubrics
+from projects.amounts import say_number
 from projects.errors import Refused
 from projects.models import Consent, Instructions, Membership
 from projects.revising import current_consent, current_instructions
@@ -67,7 +70,7 @@ def open_batch(*, batch: Batch, actor: Membership | None, why: str = "") -> None
     Raises Refused without instructions; and for a full collection whose trial is not closed, unless a reason is given.
     """
     if batch.instructions_id is None:
-        raise Refused("Annotators would have nothing to read: write the instructions in the settings first.")
+        raise Refused(_("Annotators would have nothing to read: write the instructions in the settings first."))
     if (refusal := trials.why_not_yet(batch)) and not why.strip():
         raise Refused(refusal)
     rubrics.freeze(batch.rubric)
@@ -90,9 +93,9 @@ def close(*, batch: Batch, actor: Membership | None) -> None:
 def reopen(*, batch: Batch, actor: Membership | None, why: str) -> None:
     """Open a closed batch again. Raises Refused without a reason, or for judgments that were imported."""
     if not why.strip():
-        raise Refused("Say why the batch is opened again; the reason is kept in the log.")
+        raise Refused(_("Say why the batch is opened again; the reason is kept in the log."))
     if batch.kind == Batch.Kind.IMPORTED:
-        raise Refused("These judgments were made elsewhere, so there is nothing to open.")
+        raise Refused(_("These judgments were made elsewhere, so there is nothing to open."))
     _move(batch, REOPEN, actor, why=why.strip())
 
 
@@ -102,9 +105,10 @@ def archive(*, batch: Batch, actor: Membership | None) -> None:
     n_open = Assignment.objects.open().filter(hit__batch=batch).count()
     if n_open:
         raise Refused(
-            "Somebody is still working on a HIT of this batch. Archive it when that is finished or has expired."
+            _("Somebody is still working on a HIT of this batch. Archive it when that is finished or has expired.")
             if n_open == 1
-            else f"{n_open} HITs of this batch are still being worked on. Archive it when they are finished."
+            else _("%(n_open)s HITs of this batch are still being worked on. Archive it when they are finished.")
+            % {"n_open": n_open}
         )
     _move(batch, ARCHIVE, actor)
 
@@ -114,9 +118,9 @@ def delete_draft(*, batch: Batch, actor: Membership | None) -> None:
     """Delete a batch that was never opened, with its HITs. Raises Refused for any other."""
     locked = Batch.objects.select_for_update().get(pk=batch.pk)
     if locked.state != State.DRAFT or Assignment.objects.filter(hit__batch=batch).exists():
-        raise Refused("Only a draft can be deleted. Close or archive this batch instead.")
+        raise Refused(_("Only a draft can be deleted. Close or archive this batch instead."))
     if full := locked.full_batches.first():
-        raise Refused(f"“{full}” says what becomes of this trial. Delete that batch first.")
+        raise Refused(_("“%(full)s” says what becomes of this trial. Delete that batch first.") % {"full": full})
     log.record(batch.project, actor, "delete batch", batch, before=describe(locked))
     clear_pool(batch)
     places.delete_hits(batch)
@@ -130,14 +134,14 @@ def pin_newest(*, batch: Batch, actor: Membership | None) -> None:
     rubric = rubrics.current_rubric(batch.project)
     instructions, consent = current_instructions(batch.project), current_consent(batch.project)
     if rubric is None:
-        raise Refused("This project has no rubric yet.")
+        raise Refused(_("This project has no rubric yet."))
     if batch.trial is not None and batch.use_of_trial == Batch.UseOfTrial.COUNT and batch.trial.rubric_id != rubric.pk:
-        raise Refused("This batch counts the judgments of a trial under the older rubric. Make a new batch instead.")
+        raise Refused(_("This batch counts the judgments of a trial under the older rubric. Make a new batch instead."))
     changed = Batch.objects.filter(pk=batch.pk, state=State.DRAFT).update(
         rubric=rubric, instructions=instructions, consent=consent
     )
     if not changed:
-        raise Refused("Only a draft can change its rubric: what was rated under one version stays under it.")
+        raise Refused(_("Only a draft can change its rubric: what was rated under one version stays under it."))
     log.record(
         batch.project,
         actor,
@@ -209,9 +213,9 @@ def change_caps(
     """Set what one annotator may rate of the batch at most; None sets no cap. Raises Refused where none can be."""
     locked = Batch.objects.select_for_update(no_key=True).get(pk=batch.pk)
     if locked.kind == Batch.Kind.IMPORTED or locked.state == State.ARCHIVED:
-        raise Refused("Nobody works on this batch, so there is nothing to cap.")
+        raise Refused(_("Nobody works on this batch, so there is nothing to cap."))
     if locked.has_named_annotators and (max_hits_per_annotator is not None or max_share is not None):
-        raise Refused("Each named annotator rates everything, so no cap on their HITs can be set.")
+        raise Refused(_("Each named annotator rates everything, so no cap on their HITs can be set."))
     caps = {
         "max_hits_per_annotator": max_hits_per_annotator,
         "max_hits_per_day": max_hits_per_day,
@@ -280,8 +284,11 @@ def _move(batch: Batch, move: Move, actor: Membership | None, *, why: str = "") 
         try:
             batch.refresh_from_db(fields=["state"])
         except Batch.DoesNotExist:
-            raise Refused("This batch has been deleted.") from None
-        raise Refused(f"This batch is {batch.get_state_display()}, so it cannot be {_PAST[move.act]} now.")
+            raise Refused(_("This batch has been deleted.")) from None
+        raise Refused(
+            _("This batch is %(state)s, so it cannot be %(past)s now.")
+            % {"state": batch.get_state_display(), "past": _PAST[move.act]}
+        )
     batch.state = move.after
     log.record(
         batch.project, actor, f"{move.act} batch", batch, before={"state": before}, after={"state": move.after}, why=why
@@ -289,35 +296,37 @@ def _move(batch: Batch, move: Move, actor: Membership | None, *, why: str = "") 
 
 
 _PAST = {
-    "open": "opened",
-    "pause": "paused",
-    "close": "closed",
-    "reopen": "opened again",
-    "archive": "archived",
+    "open": gettext_lazy("opened"),
+    "pause": gettext_lazy("paused"),
+    "close": gettext_lazy("closed"),
+    "reopen": gettext_lazy("opened again"),
+    "archive": gettext_lazy("archived"),
 }
 
 
 def _check_wanted(batch: Batch, judgments: int, hit_numbers: Sequence[int] | None) -> list[int] | None:
     if batch.kind == Batch.Kind.IMPORTED:
-        raise Refused("These judgments were made elsewhere, so no more can be asked for.")
+        raise Refused(_("These judgments were made elsewhere, so no more can be asked for."))
     if batch.state == State.ARCHIVED:
-        raise Refused("This batch is archived, so its judgments are settled.")
+        raise Refused(_("This batch is archived, so its judgments are settled."))
     if not 1 <= judgments <= MAX_JUDGMENTS:
-        raise Refused(f"A candidate gets 1 to {MAX_JUDGMENTS:,} judgments.")
+        raise Refused(
+            _("A candidate gets 1 to %(max_judgments)s judgments.") % {"max_judgments": say_number(MAX_JUDGMENTS)}
+        )
     if batch.has_named_annotators and judgments > batch.named_annotators.count():
         raise Refused(
-            "Only the named annotators rate this batch, so more judgments than there are of them cannot be had."
+            _("Only the named annotators rate this batch, so more judgments than there are of them cannot be had.")
         )
     if hit_numbers is None:
         return None
     if not hit_numbers:
-        raise Refused("No HIT is chosen.")
+        raise Refused(_("No HIT is chosen."))
     hits = dict(
         Hit.objects.filter(batch=batch, purpose=Hit.Purpose.WORK, number__in=hit_numbers).values_list("number", "id")
     )
     missing = [number for number in hit_numbers if number not in hits]
     if missing:
-        raise Refused(f"This batch has no HIT {missing[0]}.")
+        raise Refused(_("This batch has no HIT %(missing)s.") % {"missing": missing[0]})
     return sorted(hits.values())
 
 

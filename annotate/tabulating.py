@@ -5,6 +5,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from django.db import connection
+from django.utils.translation import gettext as _
 
 from annotate.stages import Stage, default_stage, left_out
 from projects.models import Project
@@ -84,7 +85,7 @@ class DataTable:
 
     @property
     def judgments_note(self) -> str:
-        return "of the trial that count" if self.stage == Stage.TRIAL else "that count"
+        return _("of the trial that count") if self.stage == Stage.TRIAL else _("that count")
 
     @property
     def total(self) -> Counts:

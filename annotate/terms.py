@@ -4,10 +4,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from django.utils.translation import gettext as _
+
 from annotate import trials
 from annotate.controls.plans import ControlPlan, check_plan
 from annotate.models import Batch
 from annotate.models.plan import OverlapPlan
+from projects.amounts import say_number
 from projects.errors import Refused
 from projects.models import Membership, Project
 from projects.rubrics import current_rubric
@@ -58,7 +61,7 @@ def check_terms(project: Project, terms: Terms) -> Terms:
     if terms.annotators:
         judgments = _check_named(project, terms)
     if judgments is None:
-        raise Refused("Say how many judgments each candidate is to get.")
+        raise Refused(_("Say how many judgments each candidate is to get."))
     filled = replace(
         terms,
         judgments=judgments,
@@ -86,22 +89,30 @@ def filled_in(value: int | None) -> int:
 def _check_named(project: Project, terms: Terms) -> int:
     for person in terms.annotators:
         if person.project_id != project.pk or not person.is_annotator or not person.is_active:
-            raise Refused(f"{person.pseudonym} is not an active annotator of this project.")
+            raise Refused(
+                _("%(pseudonym)s is not an active annotator of this project.") % {"pseudonym": person.pseudonym}
+            )
     n_named = len({person.pk for person in terms.annotators})
     if n_named < len(terms.annotators):
-        raise Refused("An annotator is named twice.")
+        raise Refused(_("An annotator is named twice."))
     if terms.judgments is not None and terms.judgments != n_named:
         raise Refused(
-            f"Each of the {n_named} named annotators rates everything, so a candidate gets {n_named} judgments, "
-            f"not {terms.judgments}."
+            _(
+                "Each of the %(n_named)s named annotators rates everything, so a candidate gets %(n_named)s "
+                "judgments, not %(judgments)s."
+            )
+            % {"n_named": n_named, "judgments": terms.judgments}
         )
     if terms.use_of_trial == Batch.UseOfTrial.COUNT:
         raise Refused(
-            "Each named annotator rates everything, so the trial's judgments cannot be counted. Leave its candidates "
-            "out, or collect them anew."
+            _(
+                "Each named annotator rates everything, so the trial's judgments cannot be counted. Leave its "
+                "candidates "
+                "out, or collect them anew."
+            )
         )
     if terms.max_hits_per_annotator is not None or terms.max_share is not None:
-        raise Refused("Each named annotator rates everything, so no cap on their HITs can be set.")
+        raise Refused(_("Each named annotator rates everything, so no cap on their HITs can be set."))
     return n_named
 
 
@@ -110,16 +121,19 @@ def _check_ranges(terms: Terms) -> None:
         return lambda value: value is None or low <= value <= high
 
     checks = [
-        (within(1, MAX_JUDGMENTS)(terms.judgments), f"A candidate gets 1 to {MAX_JUDGMENTS:,} judgments."),
-        (within(1, 100)(terms.hit_size), "A HIT holds 1 to 100 candidates."),
-        (within(0, 100_000)(terms.cents_per_hit), "A HIT pays 0 to 100,000 cents."),
-        (within(0, 100_000)(terms.cents_per_item), "An item pays 0 to 100,000 cents."),
-        (within(0, 1)(terms.fee_share), "The platform's fee is a share from 0 to 1."),
-        (within(1, 60 * 24 * 14)(terms.time_limit_minutes), "The time limit is one minute to two weeks."),
-        (within(1, 2**31 - 1)(terms.max_hits_per_annotator), "An annotator may rate at least one HIT."),
-        (within(1, 2**31 - 1)(terms.max_hits_per_day), "An annotator may rate at least one HIT a day."),
-        (within(0.000_1, 1)(terms.max_share), "The largest share of a batch is above 0 and at most 1."),
-        (within(-100, 100)(terms.priority), "The priority is a number from -100 to 100."),
+        (
+            within(1, MAX_JUDGMENTS)(terms.judgments),
+            _("A candidate gets 1 to %(max_judgments)s judgments.") % {"max_judgments": say_number(MAX_JUDGMENTS)},
+        ),
+        (within(1, 100)(terms.hit_size), _("A HIT holds 1 to 100 candidates.")),
+        (within(0, 100_000)(terms.cents_per_hit), _("A HIT pays 0 to 100,000 cents.")),
+        (within(0, 100_000)(terms.cents_per_item), _("An item pays 0 to 100,000 cents.")),
+        (within(0, 1)(terms.fee_share), _("The platform's fee is a share from 0 to 1.")),
+        (within(1, 60 * 24 * 14)(terms.time_limit_minutes), _("The time limit is one minute to two weeks.")),
+        (within(1, 2**31 - 1)(terms.max_hits_per_annotator), _("An annotator may rate at least one HIT.")),
+        (within(1, 2**31 - 1)(terms.max_hits_per_day), _("An annotator may rate at least one HIT a day.")),
+        (within(0.000_1, 1)(terms.max_share), _("The largest share of a batch is above 0 and at most 1.")),
+        (within(-100, 100)(terms.priority), _("The priority is a number from -100 to 100.")),
     ]
     wrong = [sentence for is_right, sentence in checks if not is_right]
     if wrong:

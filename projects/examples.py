@@ -4,6 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from django.utils.translation import gettext as _
+
 from measures.rubric import check_value, say_number
 from projects.rubrics import CriterionOnPage
 
@@ -55,16 +57,16 @@ def faults_of(example: Example, criteria: Sequence[CriterionOnPage]) -> dict[str
     for name, most in LONGEST.items():
         text = getattr(example, name)
         if name in NEEDED and not text.strip():
-            faults[name] = "Write something here, or remove the example."
+            faults[name] = _("Write something here, or remove the example.")
         elif len(text) > most:
-            faults[name] = f"At most {most:,} characters."
+            faults[name] = _("At most %(most)s characters.") % {"most": say_number(most)}
     for criterion in criteria:
         value = example.ratings.get(criterion.key)
-        wrong = "Give the right rating." if value is None else check_value(criterion.scale, value)
+        wrong = _("Give the right rating.") if value is None else check_value(criterion.scale, value)
         if wrong:
             faults[criterion.key] = wrong
     if unknown := sorted(example.ratings.keys() - {criterion.key for criterion in criteria}):
-        faults[unknown[0]] = "The rubric has no such criterion."
+        faults[unknown[0]] = _("The rubric has no such criterion.")
     return faults
 
 

@@ -8,6 +8,8 @@ import orjson
 from django.core.exceptions import ValidationError
 from django.db import IntegrityError, transaction
 from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from measures.rubric import DEFAULT_PRESET
 from projects import log, rubrics
@@ -15,7 +17,9 @@ from projects.errors import Refused
 from projects.models import Instructions, Membership, Project, User
 
 SLUG = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
-SLUG_RULE = "An address has 2 to 60 small letters, digits and single hyphens between them, such as narrative-qa."
+SLUG_RULE = gettext_lazy(
+    "An address has 2 to 60 small letters, digits and single hyphens between them, such as narrative-qa."
+)
 SETTINGS = (
     "name",
     "description",
@@ -40,7 +44,7 @@ EXAMPLES = Path(__file__).parent / "texts" / "examples.json"
 
 def why_not_slug(slug: str) -> str:
     """What is wrong with an address; empty when it will do."""
-    return "" if 2 <= len(slug) <= 60 and SLUG.fullmatch(slug) else SLUG_RULE
+    return "" if 2 <= len(slug) <= 60 and SLUG.fullmatch(slug) else str(SLUG_RULE)
 
 
 def create_project(*, slug: str, name: str, owner: User, description: str = "") -> Project:
@@ -50,7 +54,7 @@ def create_project(*, slug: str, name: str, owner: User, description: str = "") 
     """
     if reason := why_not_slug(slug):
         raise Refused(reason)
-    taken = f"The address “{slug}” is taken."
+    taken = _("The address “%(slug)s” is taken.") % {"slug": slug}
     if Project.objects.filter(slug=slug).exists():
         raise Refused(taken)
     try:
@@ -79,9 +83,14 @@ def ensure_user(username: str) -> tuple[User, bool]:
     try:
         username = field.clean(User.normalize_username(username), None)
     except ValidationError as error:
-        raise Refused(f"“{username}” cannot be a username: {' '.join(error.messages)}") from error
+        raise Refused(
+            _("“%(username)s” cannot be a username: %(messages)s")
+            % {"username": username, "messages": " ".join(error.messages)}
+        ) from error
     if User.objects.filter(username__iexact=username).exists():
-        raise Refused(f"There is a user whose name differs from “{username}” in capitals only.")
+        raise Refused(
+            _("There is a user whose name differs from “%(username)s” in capitals only.") % {"username": username}
+        )
     user = User(username=username)
     user.set_unusable_password()
     user.save()
@@ -107,7 +116,7 @@ def change_settings(*, project: Project, actor: Membership, values: dict[str, An
 def delete_project(*, project: Project, actor: Membership, typed: str) -> None:
     """Hide a project from everybody; nothing is destroyed. Raises Refused unless its address was typed."""
     if typed != project.slug:
-        raise Refused(f"To delete this project, type its address: {project.slug}")
+        raise Refused(_("To delete this project, type its address: %(slug)s") % {"slug": project.slug})
     if Project.objects.live().filter(pk=project.pk).update(deleted_at=timezone.now()):
         log.record(project, actor, "delete project", project)
 
@@ -117,9 +126,9 @@ def restore_project(*, slug: str, actor: Membership | None = None) -> Project:
     """Bring back a deleted project with all that was in it. Raises Refused if there is none."""
     project = Project.objects.select_for_update(no_key=True).filter(slug=slug).first()
     if project is None:
-        raise Refused(f"There is no project “{slug}”.")
+        raise Refused(_("There is no project “%(slug)s”.") % {"slug": slug})
     if project.deleted_at is None:
-        raise Refused(f"The project “{slug}” is not deleted.")
+        raise Refused(_("The project “%(slug)s” is not deleted.") % {"slug": slug})
     project.deleted_at = None
     project.save(update_fields=["deleted_at"])
     log.record(project, actor, "restore project", project)

@@ -6,77 +6,135 @@ from dataclasses import dataclass
 from django.apps import apps
 from django.db.models import Model
 from django.urls import reverse
+from django.utils.translation import pgettext_lazy
+from django_stubs_ext import StrOrPromise
 
 from projects.models import LogEntry, Project
 
-WORDS = {
-    "accept work after all": "accepted after all",
-    "add qualification items": "added items to",
-    "adjudicate": "settled on a score for",
-    "answer rejection": "answered the rejection of",
-    "approve work": "approved",
-    "change gold rule": "changed the rule for gold scores",
-    "count judgment again": "counted again a judgment of",
-    "read message": "confirmed reading",
-    "reject work": "rejected",
-    "set judgment aside": "set aside a judgment of",
-    "take back adjudication": "took back the settled score of",
-    "adjust pay": "adjusted the pay of",
-    "approve pay": "approved pay that belongs to no HIT",
-    "change whether annotates": "changed whether HITs are rated by",
-    "download payment": "took the file, which names people, of",
-    "edit control": "edited a control of",
-    "fail qualification test": "failed the qualification test by",
-    "find": "raised a finding about",
-    "give bonus": "gave a bonus to",
-    "grant qualification": "granted the qualification to",
-    "import candidates": "wrote the candidates of",
-    "import judgments": "wrote the judgments of",
-    "create project": "made the project",
-    "delete project": "deleted the project",
-    "invite": "made",
-    "issue reset link": "made a link for a new password for",
-    "join": "joined the project as",
-    "pass qualification test": "passed the qualification test by",
-    "pin versions": "took the newest rubric, instructions and consent for",
-    "rate for a review": "rated blind, for a review, work of",
-    "restore project": "brought back the project",
-    "renew demo passwords": "renewed the passwords of the demo",
-    "revise work": "changed answers in",
-    "revoke qualification": "revoked the qualification of",
-    "take up remark again": "took up again",
-    "withdraw consent": "withdrew the consent of",
-    "want judgments": "asked for another number of judgments of",
+WORDS: dict[str, StrOrPromise] = {
+    "accept controls": pgettext_lazy("log", "accepted controls of"),
+    "accept work after all": pgettext_lazy("log", "accepted after all"),
+    "act on a finding": pgettext_lazy("log", "acted on a finding of"),
+    "add qualification items": pgettext_lazy("log", "added items to"),
+    "adjudicate": pgettext_lazy("log", "settled on a score for"),
+    "adjust pay": pgettext_lazy("log", "adjusted the pay of"),
+    "agree to consent": pgettext_lazy("log", "agreed to"),
+    "answer rejection": pgettext_lazy("log", "answered the rejection of"),
+    "approve pay": pgettext_lazy("log", "approved pay that belongs to no HIT"),
+    "approve work": pgettext_lazy("log", "approved"),
+    "archive batch": pgettext_lazy("log", "archived"),
+    "change caps": pgettext_lazy("log", "changed caps of"),
+    "change consent": pgettext_lazy("log", "changed"),
+    "change gold rule": pgettext_lazy("log", "changed the rule for gold scores"),
+    "change instructions": pgettext_lazy("log", "changed"),
+    "change plan": pgettext_lazy("log", "changed"),
+    "change qualification test": pgettext_lazy("log", "changed"),
+    "change quality rules": pgettext_lazy("log", "changed quality rules"),
+    "change role": pgettext_lazy("log", "changed role of"),
+    "change rubric": pgettext_lazy("log", "changed"),
+    "change settings": pgettext_lazy("log", "changed settings"),
+    "change standing": pgettext_lazy("log", "changed standing of"),
+    "change whether annotates": pgettext_lazy("log", "changed whether HITs are rated by"),
+    "close batch": pgettext_lazy("log", "closed"),
+    "close qualification test": pgettext_lazy("log", "closed"),
+    "count judgment again": pgettext_lazy("log", "counted again a judgment of"),
+    "create project": pgettext_lazy("log", "made the project"),
+    "delete batch": pgettext_lazy("log", "deleted"),
+    "delete project": pgettext_lazy("log", "deleted the project"),
+    "dismiss a finding": pgettext_lazy("log", "dismissed a finding of"),
+    "download payment": pgettext_lazy("log", "took the file, which names people, of"),
+    "draw spot checks": pgettext_lazy("log", "drew spot checks"),
+    "edit control": pgettext_lazy("log", "edited a control of"),
+    "edit qualification item": pgettext_lazy("log", "edited"),
+    "fail qualification test": pgettext_lazy("log", "failed the qualification test by"),
+    "find": pgettext_lazy("log", "raised a finding about"),
+    "finish a review": pgettext_lazy("log", "finished a review of"),
+    "give bonus": pgettext_lazy("log", "gave a bonus to"),
+    "grant qualification": pgettext_lazy("log", "granted the qualification to"),
+    "import candidates": pgettext_lazy("log", "wrote the candidates of"),
+    "import judgments": pgettext_lazy("log", "wrote the judgments of"),
+    "invite": pgettext_lazy("log", "made"),
+    "issue reset link": pgettext_lazy("log", "made a link for a new password for"),
+    "join": pgettext_lazy("log", "joined the project as"),
+    "make batch": pgettext_lazy("log", "made"),
+    "make controls": pgettext_lazy("log", "made controls of"),
+    "make payment": pgettext_lazy("log", "made"),
+    "make plan": pgettext_lazy("log", "made"),
+    "make token": pgettext_lazy("log", "made"),
+    "revoke token": pgettext_lazy("log", "revoked"),
+    "rotate token": pgettext_lazy("log", "rotated"),
+    "make qualification test": pgettext_lazy("log", "made"),
+    "move qualification test": pgettext_lazy("log", "moved"),
+    "open batch": pgettext_lazy("log", "opened"),
+    "open qualification test": pgettext_lazy("log", "opened"),
+    "pass qualification test": pgettext_lazy("log", "passed the qualification test by"),
+    "pause batch": pgettext_lazy("log", "paused"),
+    "pin versions": pgettext_lazy("log", "took the newest rubric, instructions and consent for"),
+    "plan controls": pgettext_lazy("log", "planned controls of"),
+    "rate for a review": pgettext_lazy("log", "rated blind, for a review, work of"),
+    "read instructions": pgettext_lazy("log", "read"),
+    "read message": pgettext_lazy("log", "confirmed reading"),
+    "reject work": pgettext_lazy("log", "rejected"),
+    "remove": pgettext_lazy("log", "removed"),
+    "renew demo passwords": pgettext_lazy("log", "renewed the passwords of the demo"),
+    "reopen batch": pgettext_lazy("log", "reopened"),
+    "resolve remark": pgettext_lazy("log", "resolved"),
+    "restore": pgettext_lazy("log", "restored"),
+    "restore project": pgettext_lazy("log", "brought back the project"),
+    "retire controls": pgettext_lazy("log", "retired controls of"),
+    "retire qualification item": pgettext_lazy("log", "retired"),
+    "revise work": pgettext_lazy("log", "changed answers in"),
+    "revoke invitation": pgettext_lazy("log", "revoked"),
+    "revoke qualification": pgettext_lazy("log", "revoked the qualification of"),
+    "set judgment aside": pgettext_lazy("log", "set aside a judgment of"),
+    "split passages": pgettext_lazy("log", "split passages"),
+    "start plan": pgettext_lazy("log", "started"),
+    "suspend": pgettext_lazy("log", "suspended"),
+    "take back adjudication": pgettext_lazy("log", "took back the settled score of"),
+    "take up remark again": pgettext_lazy("log", "took up again"),
+    "want judgments": pgettext_lazy("log", "asked for another number of judgments of"),
+    "warn": pgettext_lazy("log", "warned"),
+    "withdraw candidate": pgettext_lazy("log", "withdrew"),
+    "withdraw consent": pgettext_lazy("log", "withdrew the consent of"),
+    "withdraw passage": pgettext_lazy("log", "withdrew"),
 }
-"""Where the rule for acts, a verb and its noun, would make no good sentence."""
+"""What was done, up to the object that stands after it: “opened”, “changed standing of”."""
 
-MANY = {"approve work": "approved submitted work", "reject work": "rejected submitted work"}
+MANY: dict[str, StrOrPromise] = {
+    "approve work": pgettext_lazy("log", "approved submitted work"),
+    "reject work": pgettext_lazy("log", "rejected submitted work"),
+}
 """The same of acts on many things at once, which name the project."""
 
-PAST = {
-    "make": "made",
-    "give": "gave",
-    "take": "took",
-    "withdraw": "withdrew",
-    "set": "set",
-    "cut": "cut",
-    "split": "split",
-    "send": "sent",
-    "draw": "drew",
-    "begin": "began",
-    "pay": "paid",
-    "read": "read",
-    "keep": "kept",
-    "put": "put",
-    "leave": "left",
-    "choose": "chose",
-    "write": "wrote",
-    "undo": "undid",
-    "plan": "planned",
-    "pin": "pinned",
-    "drop": "dropped",
-    "stop": "stopped",
+KINDS: dict[str, StrOrPromise] = {
+    "API token": pgettext_lazy("log", "API token"),
+    "assignment": pgettext_lazy("log", "assignment"),
+    "attempt": pgettext_lazy("log", "attempt"),
+    "batch": pgettext_lazy("log", "batch"),
+    "candidate": pgettext_lazy("log", "candidate"),
+    "consent": pgettext_lazy("log", "consent"),
+    "finding": pgettext_lazy("log", "finding"),
+    "grant": pgettext_lazy("log", "grant"),
+    "import": pgettext_lazy("log", "import"),
+    "instructions": pgettext_lazy("log", "instructions"),
+    "invitation": pgettext_lazy("log", "invitation"),
+    "judgment": pgettext_lazy("log", "judgment"),
+    "ledger entry": pgettext_lazy("log", "ledger entry"),
+    "membership": pgettext_lazy("log", "membership"),
+    "notice": pgettext_lazy("log", "notice"),
+    "overlap plan": pgettext_lazy("log", "overlap plan"),
+    "passage": pgettext_lazy("log", "passage"),
+    "payment": pgettext_lazy("log", "payment"),
+    "project": pgettext_lazy("log", "project"),
+    "qualification item": pgettext_lazy("log", "qualification item"),
+    "qualification test": pgettext_lazy("log", "qualification test"),
+    "quality rules": pgettext_lazy("log", "quality rules"),
+    "remark": pgettext_lazy("log", "remark"),
+    "review": pgettext_lazy("log", "review"),
+    "rubric": pgettext_lazy("log", "rubric"),
 }
+"""Kinds of objects, by what Django calls them."""
+
 PAGES = {
     "assignment": ("annotate:assignment-show", "uuid"),
     "batch": ("annotate:batch-show", "number"),
@@ -103,19 +161,9 @@ class Named:
 
 
 def words_of(act: str, of: Named | None) -> str:
-    """What was done, up to the object: “opened”, “changed standing of”. The object stands after it."""
-    if of is None and act in MANY:
-        return MANY[act]
-    if act in WORDS:
-        return WORDS[act]
-    verb, _, rest = act.partition(" ")
-    said = f"{_past(verb)} {rest}".strip()
-    if of is None:
-        return said
-    for noun in (of.kind, rest):
-        if noun and f" {rest}".endswith(f" {noun}") and f" {of.kind}".endswith(f" {noun}"):
-            return said.removesuffix(noun).strip().removesuffix(" a").removesuffix(" the")
-    return f"{said} of" if rest else said
+    """What was done, up to the object; an act that has no words here is said as it is stored."""
+    known = MANY if of is None and act in MANY else WORDS
+    return str(known.get(act, act))
 
 
 def name_objects(project: Project, entries: Iterable[LogEntry]) -> dict[tuple[str, str], Named]:
@@ -128,7 +176,7 @@ def name_objects(project: Project, entries: Iterable[LogEntry]) -> dict[tuple[st
     models = {str(model._meta.model_name): model for model in apps.get_models()}
     for kind, ids in wanted.items():
         model = models.get(kind)
-        label = str(model._meta.verbose_name) if model else kind
+        label = label_of(kind)
         rows = _fetch(model, ids)
         for pk in ids:
             named[kind, pk] = _name(project, kind, label, pk, rows.get(pk))
@@ -138,17 +186,8 @@ def name_objects(project: Project, entries: Iterable[LogEntry]) -> dict[tuple[st
 def label_of(kind: str) -> str:
     """A kind of object in words."""
     models = {model._meta.model_name: model for model in apps.get_models()}
-    return str(models[kind]._meta.verbose_name) if kind in models else kind
-
-
-def _past(verb: str) -> str:
-    if verb in PAST:
-        return PAST[verb]
-    if verb.endswith("e"):
-        return f"{verb}d"
-    if verb.endswith("y") and verb[-2:-1] not in "aeiou":
-        return f"{verb[:-1]}ied"
-    return f"{verb}ed"
+    label = str(models[kind]._meta.verbose_name) if kind in models else kind
+    return str(KINDS.get(label, label))
 
 
 def _fetch(model: type[Model] | None, ids: Iterable[str]) -> dict[str, Model]:

@@ -12,6 +12,12 @@ NAMES = frozenset(
         # what results are split by
         *(gettext_noop("dataset"), gettext_noop("split"), gettext_noop("source")),
         *(gettext_noop("question_type"), gettext_noop("stage"), gettext_noop("batch")),
+        # the data, and types of questions
+        *(gettext_noop("passages"), gettext_noop("questions"), gettext_noop("candidates"), gettext_noop("type")),
+        *(gettext_noop("yes-no"), gettext_noop("entity"), gettext_noop("description"), gettext_noop("other")),
+        gettext_noop("none"),
+        # how far a job is, in what it counts
+        *(gettext_noop("kB read"), gettext_noop("rows written"), gettext_noop("rows")),
         # why a judgment does not count
         *(gettext_noop("removed"), gettext_noop("rejected"), gettext_noop("surplus"), gettext_noop("set aside")),
         *(gettext_noop("consent withdrawn"), gettext_noop("withdrawn"), gettext_noop("cannot be judged")),

@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 from django.db import connection, transaction
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from projects import log
 from projects.errors import Refused
@@ -27,9 +28,11 @@ def grantable_roles(actor: Membership) -> tuple[Membership.Role, ...]:
 def why_not_change(*, target: Membership, actor: Membership | None) -> str:
     """The sentence that says why this actor may not change this member; empty when they may."""
     if target.kind != Membership.Kind.PERSON:
-        return f"Nobody signs in with this place: it belongs to the kind “{target.get_kind_display()}”."
+        return _("Nobody signs in with this place: it belongs to the kind “%(kind)s”.") % {
+            "kind": target.get_kind_display()
+        }
     if actor is not None and not actor.is_owner and target.role not in BELOW_MANAGER:
-        return "Only an owner of the project can change a manager or an owner."
+        return _("Only an owner of the project can change a manager or an owner.")
     return ""
 
 
@@ -41,11 +44,13 @@ def change_role(*, target: Membership, role: str, actor: Membership) -> Membersh
     """
     target = _lock(target, actor)
     if role not in grantable_roles(actor):
-        raise Refused("You cannot give a role above your own.")
+        raise Refused(_("You cannot give a role above your own."))
     if target.role == role:
         return target
     if target.is_owner:
-        _refuse_for_last_owner(target, "has another role")
+        _refuse_for_last_owner(
+            target, _("A project needs an owner: make somebody else one before this owner has another role.")
+        )
     before = {"role": target.role, "is_annotator": target.is_annotator}
     target.role = role
     target.is_annotator = target.is_annotator or role == Role.ANNOTATOR
@@ -61,7 +66,7 @@ def set_annotates(*, target: Membership, annotates: bool, actor: Membership) -> 
     """Say whether somebody above an annotator rates HITs as well. Raises Refused for an annotator."""
     target = _lock(target, actor)
     if target.role == Role.ANNOTATOR:
-        raise Refused("An annotator always annotates. To stop them, suspend them or give them another role.")
+        raise Refused(_("An annotator always annotates. To stop them, suspend them or give them another role."))
     if target.is_annotator == annotates:
         return target
     target.is_annotator = annotates
@@ -79,11 +84,11 @@ def why_not_change_standing(*, target: Membership, actor: Membership | None) -> 
     command line, which may do all.
     """
     if target.kind == Membership.Kind.UNKNOWN:
-        return "Nobody knows who gave these scores, so there is nobody to act on."
+        return _("Nobody knows who gave these scores, so there is nobody to act on.")
     if actor is not None and target.pk == actor.pk:
-        return "You cannot change your own standing."
+        return _("You cannot change your own standing.")
     if actor is not None and not actor.is_owner and target.role not in BELOW_MANAGER:
-        return "Only an owner of the project can change a manager or an owner."
+        return _("Only an owner of the project can change a manager or an owner.")
     return ""
 
 
@@ -108,7 +113,9 @@ def set_standing(*, target: Membership, standing: str, actor: Membership | None)
     if before == standing:
         return target, before
     if target.is_owner:
-        _refuse_for_last_owner(target, "is suspended or removed")
+        _refuse_for_last_owner(
+            target, _("A project needs an owner: make somebody else one before this owner is suspended or removed.")
+        )
     target.standing = standing
     target.save(update_fields=["standing"])
     _revoke_invitations_above(target, actor)
@@ -145,13 +152,13 @@ def _lock(target: Membership, actor: Membership | None, *, why_not: Callable[...
 def _count_as_now(actor: Membership, fresh: Membership) -> None:
     actor.role, actor.standing = fresh.role, fresh.standing
     if not (actor.is_active and actor.can_manage):
-        raise Refused("Only the project's managers may do this.")
+        raise Refused(_("Only the project's managers may do this."))
 
 
 def _refuse_for_last_owner(target: Membership, what: str) -> None:
     others = target.project.memberships.active().filter(role=Role.OWNER).exclude(pk=target.pk)
     if not others.exists():
-        raise Refused(f"A project needs an owner: make somebody else one before this owner {what}.")
+        raise Refused(what)
 
 
 def _revoke_invitations_above(member: Membership, actor: Membership | None) -> None:

@@ -3,6 +3,7 @@
 from collections.abc import Collection, Sequence
 
 from django.db import transaction
+from django.utils.translation import gettext as _
 
 from measures.rubric import PRESETS, CriterionSpec
 from projects import log, rubrics
@@ -17,10 +18,10 @@ MOST_CHARACTERS = 30_000
 def revise_to_preset(*, project: Project, actor: Membership, preset: str) -> Rubric:
     """Make a preset the next version. Raises Refused if it is the current one already."""
     if preset not in PRESETS:
-        raise Refused("There is no such preset.")
+        raise Refused(_("There is no such preset."))
     current = rubrics.current_rubric(project)
     if current is not None and current.preset == preset:
-        raise Refused(f"{PRESETS[preset].name} is the current rubric already.")
+        raise Refused(_("%(name)s is the current rubric already.") % {"name": PRESETS[preset].name})
     rubric = rubrics.create_from_preset(project, preset)
     _record(rubric, actor)
     return rubric
@@ -87,23 +88,30 @@ def current_instructions(project: Project) -> Instructions | None:
 def _refuse_unless_new(current: Instructions | Consent | None, based_on: int, *, is_same: bool) -> None:
     newest = current.version if current is not None else 0
     if is_same:
-        raise Refused("The text is the same as before, so there is no new version.")
+        raise Refused(_("The text is the same as before, so there is no new version."))
     if newest != based_on:
         raise Refused(
-            f"Version {newest} was saved while you were writing. Your text is still here; "
-            f"compare the two, and save again to make yours version {newest + 1}."
+            _(
+                "Version %(newest)s was saved while you were writing. Your text is still here; compare the two, and "
+                "save again to make yours version %(next)s."
+            )
+            % {"newest": newest, "next": newest + 1}
         )
 
 
 def _check_examples(project: Project, examples: Sequence[Example]) -> None:
     if len(examples) > MOST_EXAMPLES:
-        raise Refused(f"The instructions hold at most {MOST_EXAMPLES} worked examples.")
+        raise Refused(
+            _("The instructions hold at most %(most_examples)s worked examples.") % {"most_examples": MOST_EXAMPLES}
+        )
     rubric = rubrics.current_rubric(project)
     criteria = rubrics.criteria_of(rubric) if rubric is not None else ()
     for number, example in enumerate(examples, start=1):
         if faults := faults_of(example, criteria):
             where, wrong = next(iter(faults.items()))
-            raise Refused(f"Example {number}, {where}: {wrong}")
+            raise Refused(
+                _("Example %(number)s, %(where)s: %(wrong)s") % {"number": number, "where": where, "wrong": wrong}
+            )
 
 
 def _record(rubric: Rubric, actor: Membership) -> None:

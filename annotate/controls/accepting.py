@@ -6,11 +6,13 @@ from typing import Any
 from django.db import transaction
 from django.db.models import Q, QuerySet
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from annotate import batching
 from annotate.controls.plans import ControlPlan, check_plan
 from annotate.models import Batch, Hit, Item
 from projects import log
+from projects.amounts import say_number
 from projects.errors import Refused
 from projects.models import Membership
 
@@ -32,10 +34,10 @@ def set_plan(*, batch: Batch, actor: Membership | None, plan: ControlPlan) -> bo
     """
     batch = Batch.objects.select_for_update(no_key=True).select_related("project").get(pk=batch.pk)
     if batch.kind == Batch.Kind.IMPORTED or batch.state in (Batch.State.CLOSED, Batch.State.ARCHIVED):
-        raise Refused("Controls are planned for a batch that is still worked on.")
+        raise Refused(_("Controls are planned for a batch that is still worked on."))
     check_plan(plan, presentation=batch.presentation, hit_size=batch.hit_size)
     if plan.jitter == 0 and max(plan.known_hit_every, plan.repeats_every) > 1:
-        raise Refused("The jitter is at least 1 HIT: what comes at a fixed interval is soon learnt.")
+        raise Refused(_("The jitter is at least 1 HIT: what comes at a fixed interval is soon learnt."))
     before = ControlPlan.read(batch.control_plan)
     batch.control_plan = plan.as_json()
     batch.save(update_fields=["control_plan"])
@@ -89,10 +91,10 @@ def reword(*, batch: Batch, actor: Membership | None, item_id: int, text: str) -
     item = pool_of(batch).select_for_update().filter(pk=item_id, accepted_at=None, retired_at=None).first()
     recipes = (Item.Recipe.REFERENCE, Item.Recipe.EDITED_REFERENCE)
     if item is None or item.control != Control.KNOWN_ANSWER or item.recipe not in recipes:
-        raise Refused("Only a known answer made from a reference can be edited, and only before it is accepted.")
+        raise Refused(_("Only a known answer made from a reference can be edited, and only before it is accepted."))
     text = text.replace("\x00", "").replace("\r\n", "\n").strip()
     if not text or len(text) > MOST_TEXT:
-        raise Refused(f"A known answer has 1 to {MOST_TEXT:,} characters.")
+        raise Refused(_("A known answer has 1 to %(most_text)s characters.") % {"most_text": say_number(MOST_TEXT)})
     item.shown_text, item.recipe = text, Item.Recipe.EDITED_REFERENCE
     item.save(update_fields=["shown_text", "recipe"])
     log.record(batch.project, actor, "edit control", batch, after={"item": item.pk})

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 from django.db import transaction
+from django.utils.translation import gettext as _
 
 from annotate.controls.known import Known, known_of_passage, quality_criteria, scored_candidates
 from annotate.controls.plans import ControlPlan
@@ -74,9 +75,9 @@ def make_pool(*, batch: Batch, actor: Membership | None) -> Made:
     batch = Batch.objects.select_for_update(no_key=True).select_related("project", "rubric").get(pk=batch.pk)
     plan = ControlPlan.read(batch.control_plan)
     if plan.is_empty:
-        raise Refused("This batch is to show no controls. Say how many first.")
+        raise Refused(_("This batch is to show no controls. Say how many first."))
     if batch.kind == Batch.Kind.IMPORTED or batch.state in (Batch.State.CLOSED, Batch.State.ARCHIVED):
-        raise Refused("Controls are made for a batch that is still worked on.")
+        raise Refused(_("Controls are made for a batch that is still worked on."))
     corpus = _corpus(batch, plan.seed)
     criteria = quality_criteria(batch)
     pool = list(Item.objects.filter(pool_of=batch))
@@ -143,7 +144,7 @@ def _known(plan: ControlPlan, corpus: Corpus, pool: Sequence[Item], criteria: Se
         foreign = [text for other, text in corpus.elsewhere if other != passage]
         references = {row.question_id: corpus.references.get(row.question_id, []) for row in rows}
         sides = known_of_passage(references, rng.sample(foreign, min(len(foreign), 20)), criteria)
-        for _, hit in groupby(rows, key=lambda row: row.hit_id):
+        for _number, hit in groupby(rows, key=lambda row: row.hit_id):
             questions = list(dict.fromkeys(row.question_id for row in hit))
             wanted = ceil(SPARE * plan.known_per_hit) - _use_up(live, questions, ceil(SPARE * plan.known_per_hit))
             new = [

@@ -5,11 +5,14 @@ from typing import Any
 
 from django import forms
 from django.db.models import Count
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, ngettext
 
 from annotate.forms.controls import PresentationForm
 from annotate.models import Batch
 from annotate.planning.overlaps import MAX_JUDGMENTS, Rule, judgments_for
 from annotate.planning.showing import Showing
+from projects.amounts import say_number
 from projects.models import Candidate, Dataset, Project
 
 ORDER = {"train": 0, "dev": 1, "validation": 2, "test": 3}
@@ -18,7 +21,7 @@ ORDER = {"train": 0, "dev": 1, "validation": 2, "test": 3}
 class PlanForm(forms.Form):
     """One field for each part of the data that there is; an empty one asks for nothing."""
 
-    name = forms.CharField(max_length=100, initial="Overlap plan")
+    name = forms.CharField(label=gettext_lazy("Name"), max_length=100, initial="Overlap plan")
 
     def __init__(self, project: Project, *args: Any, rules: tuple[Rule, ...] = (), **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -34,8 +37,8 @@ class PlanForm(forms.Form):
             field = f"judgments{len(self.places)}"
             self.places[field] = (kind, split)
             self.fields[field] = forms.IntegerField(
-                label=split or "no split",
-                help_text=f"{n:,} candidate{'' if n == 1 else 's'}",
+                label=split or _("no split"),
+                help_text=ngettext("%(n)s candidate", "%(n)s candidates", n) % {"n": say_number(n)},
                 required=False,
                 min_value=0,
                 max_value=MAX_JUDGMENTS,
@@ -45,7 +48,7 @@ class PlanForm(forms.Form):
     def parts_by_kind(self) -> list[tuple[str, list[forms.BoundField]]]:
         """The fields of each kind of dataset, in the order of the splits."""
         found: dict[str, list[forms.BoundField]] = {}
-        for name, (kind, _) in self.places.items():
+        for name, (kind, _split) in self.places.items():
             found.setdefault(Dataset.Kind(kind).label.capitalize(), []).append(self[name])
         return list(found.items())
 
@@ -61,11 +64,11 @@ class ShowingForm(PresentationForm):
     """How the new batches show their items; what is not sent stays as it is."""
 
     hit_size = forms.IntegerField(
-        label="HIT size",
+        label=gettext_lazy("HIT size"),
         required=False,
         min_value=1,
         max_value=100,
-        help_text="Items on a page, at most, controls included.",
+        help_text=gettext_lazy("Items on a page, at most, controls included."),
     )
 
     def __init__(self, showing: Showing, sent: Mapping[str, str]) -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from django.core.management.base import CommandParser
+from django_stubs_ext import StrOrPromise
 
 from annotate import importing
 from projects.commands import ProjectCommand, reader
@@ -17,7 +18,7 @@ from projects.models import Project
 DELIMITERS = {"comma": ",", "semicolon": ";", "tab": "\t", "bar": "|", "": ""} | {each: each for each in ",;\t|"}
 
 
-def add_reading_arguments(parser: CommandParser, fields: Mapping[str, str]) -> None:
+def add_reading_arguments(parser: CommandParser, fields: Mapping[str, StrOrPromise]) -> None:
     """The arguments of both commands; `fields` are what a column may hold."""
     parser.add_argument("file", type=Path, metavar="FILE")
     parser.add_argument("--format", default="", choices=FORMATS, help="by default, what the file's name says")
@@ -62,7 +63,7 @@ def import_file(
     command.answer(report.as_dict() | {"dry_run": options["dry_run"]})
 
 
-def _pair_reader(fields: Mapping[str, str]) -> Callable[[str], tuple[str, str]]:
+def _pair_reader(fields: Mapping[str, StrOrPromise]) -> Callable[[str], tuple[str, str]]:
     def read(text: str) -> tuple[str, str]:
         column, equals, meaning = text.rpartition("=")
         if not equals or not column:

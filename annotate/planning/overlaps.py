@@ -5,8 +5,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from django.utils.translation import gettext as _
+
 from annotate.choosing import Row
+from projects.amounts import say_number
 from projects.errors import Refused
+from projects.models import Dataset
 
 ANY = "*"
 MAX_JUDGMENTS = 1_000
@@ -43,9 +47,11 @@ def read_rules(stored: Iterable[Mapping[str, Any]]) -> tuple[Rule, ...]:
     for each in stored:
         kind, split, judgments = each.get("kind"), each.get("split"), each.get("judgments")
         if not isinstance(kind, str) or not isinstance(split, str) or type(judgments) is not int:
-            raise Refused("A rule names a kind of dataset, a split and a whole number of judgments.")
+            raise Refused(_("A rule names a kind of dataset, a split and a whole number of judgments."))
         if not 0 <= judgments <= MAX_JUDGMENTS:
-            raise Refused(f"A rule asks for 0 to {MAX_JUDGMENTS:,} judgments.")
+            raise Refused(
+                _("A rule asks for 0 to %(max_judgments)s judgments.") % {"max_judgments": say_number(MAX_JUDGMENTS)}
+            )
         rules.append(Rule(kind, split, judgments))
     return tuple(rules)
 
@@ -96,7 +102,7 @@ class Line:
 
     @property
     def kind_label(self) -> str:
-        return self.kind.replace("_", " ")
+        return str(Dataset.Kind(self.kind).label)
 
     @property
     def n_planned(self) -> int:

@@ -8,6 +8,7 @@ from django.db.models import Count, F, OuterRef, Q, QuerySet, Subquery
 from django.db.models.functions import Coalesce
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from annotate import steering, trials
@@ -19,6 +20,7 @@ from annotate.models import Assignment, Batch, Hit, Item, QualificationTest
 from annotate.progress import progress_of, speed_of, stuck_places
 from annotate.views.lists import order_by, page_of, read_sort, read_text, read_word
 from projects.access import ProjectRequest, Right, requires
+from projects.amounts import say_number
 from projects.errors import Refused
 from projects.models import Project
 from projects.revising import current_consent, current_instructions
@@ -98,7 +100,11 @@ def _make(request: ProjectRequest, project: Project) -> HttpResponse:
     except Refused as refusal:
         form.add_error(None, refusal.message)
         return _render_new(request, project, form, status=UNPROCESSABLE)
-    messages.success(request, f"{batch.name} is made, with {batch.n_hits:,} HITs. Open it when everything is ready.")
+    messages.success(
+        request,
+        _("%(name)s is made, with %(n_hits)s HITs. Open it when everything is ready.")
+        % {"name": batch.name, "n_hits": say_number(batch.n_hits)},
+    )
     return redirect("annotate:batch-show", project.slug, batch.number)
 
 
@@ -154,7 +160,7 @@ def batch_state(request: ProjectRequest, project: Project, number: int) -> HttpR
     batch = _batch(project, number)
     form = StateForm(request.POST)
     if not form.is_valid():
-        messages.error(request, "That is nothing that can be done with a batch.")
+        messages.error(request, _("That is nothing that can be done with a batch."))
         return redirect("annotate:batch-show", project.slug, number)
     try:
         done = _act(batch, request, form.cleaned_data["act"], form.cleaned_data["why"])
@@ -171,16 +177,16 @@ def _act(batch: Batch, request: ProjectRequest, act: str, why: str) -> str:
     actor = request.membership
     if act == "reopen":
         steering.reopen(batch=batch, actor=actor, why=why)
-        return "The batch is open again."
+        return _("The batch is open again.")
     if act == "open":
         steering.open_batch(batch=batch, actor=actor, why=why)
-        return "The batch is open: annotators are served from it."
+        return _("The batch is open: annotators are served from it.")
     acts = {
-        "pause": (steering.pause, "The batch is paused. What is open can still be finished."),
-        "close": (steering.close, "The batch is closed. What is open can still be finished."),
-        "archive": (steering.archive, "The batch is archived. Its judgments stay in every figure."),
-        "delete": (steering.delete_draft, "The draft is deleted."),
-        "pin": (steering.pin_newest, "The batch now goes by the newest rubric, instructions and consent."),
+        "pause": (steering.pause, _("The batch is paused. What is open can still be finished.")),
+        "close": (steering.close, _("The batch is closed. What is open can still be finished.")),
+        "archive": (steering.archive, _("The batch is archived. Its judgments stay in every figure.")),
+        "delete": (steering.delete_draft, _("The draft is deleted.")),
+        "pin": (steering.pin_newest, _("The batch now goes by the newest rubric, instructions and consent.")),
     }
     run, said = acts[act]
     run(batch=batch, actor=actor)
@@ -215,7 +221,7 @@ def batch_caps(request: ProjectRequest, project: Project, number: int) -> HttpRe
         except Refused as refusal:
             form.add_error(None, refusal.message)
         else:
-            messages.success(request, "The caps are changed.")
+            messages.success(request, _("The caps are changed."))
             return redirect("annotate:batch-show", project.slug, number)
     status = UNPROCESSABLE if form.is_bound and form.errors else 200
     return render(request, "annotate/batch_caps.html", {"batch": batch, "form": form}, status=status)
@@ -237,8 +243,10 @@ def _want(request: ProjectRequest, batch: Batch, form: WantedForm) -> str:
     except Refused as refusal:
         form.add_error(None, refusal.message)
         return ""
-    opened = " The batch is open again." if cleaned["reopen"] else ""
-    return f"{added:,} places added, {removed:,} taken away.{opened}"
+    numbers = {"added": say_number(added), "removed": say_number(removed)}
+    if cleaned["reopen"]:
+        return _("%(added)s places added, %(removed)s taken away. The batch is open again.") % numbers
+    return _("%(added)s places added, %(removed)s taken away.") % numbers
 
 
 def _render_wanted(request: ProjectRequest, batch: Batch, form: WantedForm) -> HttpResponse:

@@ -6,6 +6,8 @@ from django.contrib import messages
 from django.db.models import F, Q
 from django.http import HttpResponse, HttpResponseRedirect
 from django.shortcuts import get_object_or_404, redirect, render
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_POST, require_safe
 
 from annotate.controls import accepting
@@ -16,6 +18,7 @@ from annotate.models import Batch, Item
 from annotate.views.lists import page_of, read_word
 from measures.outcome import Undefined
 from measures.rubric import say_number
+from projects import amounts
 from projects.access import ProjectRequest, Right, requires
 from projects.errors import Refused
 from projects.models import Project
@@ -23,15 +26,15 @@ from projects.snapshots import snapshot
 
 UNPROCESSABLE = 422
 STATES = {
-    "waiting": ("to be accepted", Q(accepted_at=None, retired_at=None)),
-    "in-use": ("in use", Q(accepted_at__isnull=False, retired_at=None)),
-    "retired": ("retired", Q(retired_at__isnull=False)),
+    "waiting": (gettext_lazy("to be accepted"), Q(accepted_at=None, retired_at=None)),
+    "in-use": (gettext_lazy("in use"), Q(accepted_at__isnull=False, retired_at=None)),
+    "retired": (gettext_lazy("retired"), Q(retired_at__isnull=False)),
 }
 KINDS = {
-    "known_answer": ("known answers", Q(control="known_answer") & ~Q(recipe="candidate")),
-    "known_candidate": ("known scores", Q(recipe="candidate")),
-    "degraded": ("degraded", Q(control="degraded")),
-    "source": ("their sources", Q(control="source")),
+    "known_answer": (gettext_lazy("known answers"), Q(control="known_answer") & ~Q(recipe="candidate")),
+    "known_candidate": (gettext_lazy("known scores"), Q(recipe="candidate")),
+    "degraded": (gettext_lazy("degraded"), Q(control="degraded")),
+    "source": (gettext_lazy("their sources"), Q(control="source")),
 }
 
 
@@ -58,7 +61,7 @@ def control_plan(request: ProjectRequest, project: Project, number: int) -> Http
         return _render(request, batch, form)
     messages.success(
         request,
-        "The plan is kept, and the HITs are cut anew to leave room for it." if is_cut else "The plan is kept.",
+        _("The plan is kept, and the HITs are cut anew to leave room for it.") if is_cut else _("The plan is kept."),
     )
     return redirect("annotate:batch-controls", project.slug, number)
 
@@ -69,7 +72,7 @@ def control_act(request: ProjectRequest, project: Project, number: int) -> HttpR
     batch = _batch(project, number)
     form = ControlActForm(request.POST)
     if not form.is_valid():
-        messages.error(request, "That is nothing that can be done with a control.")
+        messages.error(request, _("That is nothing that can be done with a control."))
         return redirect("annotate:batch-controls", project.slug, number)
     try:
         messages.success(request, _act(request, batch, form.cleaned_data))
@@ -87,19 +90,29 @@ def _act(request: ProjectRequest, batch: Batch, cleaned: dict[str, Any]) -> str:
     match cleaned["act"]:
         case "make":
             made = make_pool(**to_pool)
-            failed = f" {made.n_not_degraded:,} answers could not be degraded." if made.n_not_degraded else ""
-            return f"{made.n:,} controls are made. Look through them and accept the good ones.{failed}"
+            said = _("%(n)s controls are made. Look through them and accept the good ones.") % {
+                "n": amounts.say_number(made.n)
+            }
+            if not made.n_not_degraded:
+                return said
+            failed = _("%(n)s answers could not be degraded.") % {"n": amounts.say_number(made.n_not_degraded)}
+            return f"{said} {failed}"
         case "accept":
-            return f"{accepting.accept(**to_pool, item_ids=items):,} accepted. They are shown from now on."
+            return _accepted(accepting.accept(**to_pool, item_ids=items))
         case "accept-all":
-            return f"{accepting.accept(**to_pool):,} accepted. They are shown from now on."
+            return _accepted(accepting.accept(**to_pool))
         case "retire":
-            return f"{accepting.retire(**to_pool, item_ids=items, why=cleaned['why']):,} retired."
+            n = accepting.retire(**to_pool, item_ids=items, why=cleaned["why"])
+            return _("%(n)s retired.") % {"n": amounts.say_number(n)}
         case _:
             if len(items) != 1:
-                raise Refused("One control is edited at a time.")
+                raise Refused(_("One control is edited at a time."))
             accepting.reword(**to_pool, item_id=items[0], text=cleaned["text"])
-            return "The text is kept."
+            return _("The text is kept.")
+
+
+def _accepted(n: int) -> str:
+    return _("%(n)s accepted. They are shown from now on.") % {"n": amounts.say_number(n)}
 
 
 def _render(request: ProjectRequest, batch: Batch, form: PlanForm) -> HttpResponse:
@@ -143,7 +156,7 @@ def _row(item: Item) -> dict[str, Any]:
         "item": item,
         "made_from": made_from,
         "expected": [_range(key, ends) for key, ends in (item.expected or {}).items()],
-        "state": "retired" if item.retired_at else "to be accepted" if is_waiting else "in use",
+        "state": _("retired") if item.retired_at else _("to be accepted") if is_waiting else _("in use"),
         "can_edit": is_waiting
         and item.recipe in (Item.Recipe.REFERENCE, Item.Recipe.EDITED_REFERENCE)
         and item.control == Item.Control.KNOWN_ANSWER,

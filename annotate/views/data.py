@@ -8,14 +8,17 @@ from django.db.models import Count, F, Func, IntegerField, Q, QuerySet
 from django.db.models.functions import Coalesce, Left
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_safe
 
 from annotate.forms.imports import SplitForm
 from annotate.tabulating import data_table
 from annotate.views.lists import order_by, page_of, read_sort, read_text, read_word
 from projects.access import ProjectRequest, Right, requires
+from projects.amounts import say_number
 from projects.errors import Refused
 from projects.models import Candidate, Dataset, Passage, Project, Question
+from projects.naming import said
 from projects.snapshots import snapshot
 from projects.splitting import SplitPlan, plan_split, write_split
 
@@ -134,7 +137,7 @@ def data_split(request: ProjectRequest, project: Project) -> HttpResponse:
             plan = _plan(project, form)
             if request.method == "POST":
                 n = write_split(project=project, plan=plan, actor=request.membership)
-                messages.success(request, f"{n:,} passages have their split now.")
+                messages.success(request, _("%(n)s passages have their split now.") % {"n": say_number(n)})
                 return redirect("annotate:data-overview", project.slug)
         except Refused as refusal:
             form.add_error(None, refusal.message)
@@ -231,7 +234,7 @@ def _render_list(
         "noun": noun,
         "filters": filters,
         "selects": [
-            {"name": name, "label": name.capitalize(), "words": words, "chosen": getattr(filters, name)}
+            {"name": name, "label": said(name).capitalize(), "words": words, "chosen": getattr(filters, name)}
             for name, words in filters.choices.items()
             if len(words) > 1 or getattr(filters, name)
         ],

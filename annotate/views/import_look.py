@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import orjson
+from django.utils.translation import gettext as _
 
 from annotate import uploading
 from annotate.forms.imports import (
@@ -87,5 +88,5 @@ def preview_of(job: Import, options: Options) -> Preview:
     try:
         return preview(path=uploading.file_of(job), name=job.file_name, options=options, kind=Kind(job.kind))
     except FileNotFoundError:
-        gone = Problem(None, "", "The uploaded file is no longer there. Upload it once more.")
+        gone = Problem(None, "", _("The uploaded file is no longer there. Upload it once more."))
         raise FileRefused(job.file_name, [gone]) from None

@@ -9,6 +9,8 @@ from django.core.paginator import Paginator
 from django.http import FileResponse, Http404, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
@@ -22,23 +24,24 @@ from projects.errors import Refused
 from projects.importing import FileRefused, Kind, Options
 from projects.importing.sniffing import SUFFIXES
 from projects.models import Project
+from projects.naming import said
 from projects.uploads import takes_files
 
 REFRESH_SECONDS = 3
-STEPS = ("File", "Columns", "Check", "Import")
+STEPS = (gettext_lazy("File"), gettext_lazy("Columns"), gettext_lazy("Check"), gettext_lazy("Import"))
 COUNTED = {
-    "rows": "rows",
-    "passages": "passages",
-    "questions": "questions",
-    "references": "references",
-    "candidates": "candidates",
-    "minimal_pairs": "minimal pairs",
-    "judgments": "judgments",
-    "annotators": "annotators",
+    "rows": gettext_lazy("rows"),
+    "passages": gettext_lazy("passages"),
+    "questions": gettext_lazy("questions"),
+    "references": gettext_lazy("references"),
+    "candidates": gettext_lazy("candidates"),
+    "minimal_pairs": gettext_lazy("minimal pairs"),
+    "judgments": gettext_lazy("judgments"),
+    "annotators": gettext_lazy("annotators"),
 }
 REMOVED = {
-    "equal_to_reference": "candidates equal to a reference",
-    "both_numbers": "candidates that are numbers, as is a reference",
+    "equal_to_reference": gettext_lazy("candidates equal to a reference"),
+    "both_numbers": gettext_lazy("candidates that are numbers, as is a reference"),
 }
 
 
@@ -92,7 +95,7 @@ def import_check(request: ProjectRequest, project: Project, number: int) -> Http
     if job.is_live:
         return _to(job)  # a second click
     if not _is_choosable(job):
-        messages.error(request, "This import is past choosing.")
+        messages.error(request, _("This import is past choosing."))
         return _to(job)
     look = look_at(job, request.POST)
     is_only_look = request.POST.get("then") == "look"
@@ -146,7 +149,8 @@ def import_cancel(request: ProjectRequest, project: Project, number: int) -> Htt
         messages.error(request, refusal.message)
     else:
         messages.success(
-            request, "Cancelled. The file is removed." if has_stopped else "It stops in a moment; nothing is stored."
+            request,
+            _("Cancelled. The file is removed.") if has_stopped else _("It stops in a moment; nothing is stored."),
         )
     return _to(job)
 
@@ -234,27 +238,27 @@ def _progress(project: Project, job: Import) -> dict[str, Any]:
     place = [project.slug, job.number]
     return {
         "job": job,
-        "job_title": "Checking every row" if is_check else "Writing into the project",
+        "job_title": _("Checking every row") if is_check else _("Writing into the project"),
         "job_url": reverse("annotate:import-job", args=place),
         "job_cancel_url": "" if job.is_cancelling else reverse("annotate:import-cancel", args=place),
     }
 
 
 def _said_of(job: Import) -> str:
-    said = job.message if job.total else ""
+    words = said(job.message) if job.total else ""
     if job.is_cancelling:
-        return f"{said}, stopping".removeprefix(", ")
-    return said or "in a moment"
+        return _("%(done)s, stopping") % {"done": words} if words else _("stopping")
+    return words or _("in a moment")
 
 
 def _heading(job: Import, look: Look | None) -> str:
     if look:
-        return "Look at the file"
+        return _("Look at the file")
     if job.state == Import.State.DONE:
-        return "Imported" if job.step == Import.Step.WRITE else "Checked"
+        return _("Imported") if job.step == Import.Step.WRITE else _("Checked")
     if job.state == Import.State.FAILED:
-        return "This file cannot be imported"
-    return f"Import {job.number}"
+        return _("This file cannot be imported")
+    return _("Import %(number)s") % {"number": job.number}
 
 
 def _steps(n_done: int) -> dict[str, Any]:
@@ -264,10 +268,10 @@ def _steps(n_done: int) -> dict[str, Any]:
 
 def _step(job: Import) -> str:
     if job.step == Import.Step.UPLOADED:
-        return STEPS[1]
+        return str(STEPS[1])
     if job.step == Import.Step.CHECK:
-        return STEPS[2]
-    return STEPS[3]
+        return str(STEPS[2])
+    return str(STEPS[3])
 
 
 def _refusal_of(job: Import) -> dict[str, Any] | None:
@@ -278,7 +282,7 @@ def _refusal_of(job: Import) -> dict[str, Any] | None:
 
 def _counts(job: Import) -> list[tuple[str, int]]:
     report = job.report or {}
-    return [(label, report[name]) for name, label in COUNTED.items() if report.get(name)]
+    return [(str(label), report[name]) for name, label in COUNTED.items() if report.get(name)]
 
 
 def _by_dataset(job: Import) -> dict[str, Any]:
@@ -292,4 +296,4 @@ def _by_dataset(job: Import) -> dict[str, Any]:
 
 def _delimiter_in_words(look: Look | None) -> str:
     sign = look.preview.delimiter if look and look.preview else ""
-    return next((words for words, each in DELIMITERS.values() if each and each == sign), "")
+    return next((str(words) for words, each in DELIMITERS.values() if each and each == sign), "")

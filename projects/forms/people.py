@@ -3,6 +3,7 @@
 from typing import Any
 
 from django import forms
+from django.utils.translation import gettext_lazy as _
 
 from projects.inviting import DEFAULT_DAYS, MOST_DAYS
 from projects.models import Membership
@@ -11,26 +12,29 @@ from projects.people import grantable_roles
 Role = Membership.Role
 
 WHAT_ROLES_DO = {
-    Role.ANNOTATOR: "Annotator: rates, and sees their own work only",
-    Role.RESEARCHER: "Researcher: reads data and results, under pseudonyms",
-    Role.MANAGER: "Manager: imports, opens batches, invites people and looks after them",
-    Role.OWNER: "Owner: all of it, and decides on managers and settings",
+    Role.ANNOTATOR: _("Annotator: rates, and sees their own work only"),
+    Role.RESEARCHER: _("Researcher: reads data and results, under pseudonyms"),
+    Role.MANAGER: _("Manager: imports, opens batches, invites people and looks after them"),
+    Role.OWNER: _("Owner: all of it, and decides on managers and settings"),
 }
 
 
 class InvitationForm(forms.Form):
-    role = forms.ChoiceField(widget=forms.RadioSelect, initial=Role.ANNOTATOR)
+    role = forms.ChoiceField(label=_("Role"), widget=forms.RadioSelect, initial=Role.ANNOTATOR)
     is_annotator = forms.BooleanField(
-        label="Rates HITs as well",
+        label=_("Rates HITs as well"),
         required=False,
-        help_text="Annotators always do. Of people who see sources and results, judgments are marked as not blind.",
+        help_text=_("Annotators always do. Of people who see sources and results, judgments are marked as not blind."),
     )
     max_uses = forms.IntegerField(
-        label="How many people may join by this link", initial=1, min_value=1, max_value=10_000
+        label=_("How many people may join by this link"), initial=1, min_value=1, max_value=10_000
     )
-    days = forms.IntegerField(label="Days until it ends", initial=DEFAULT_DAYS, min_value=1, max_value=MOST_DAYS)
+    days = forms.IntegerField(label=_("Days until it ends"), initial=DEFAULT_DAYS, min_value=1, max_value=MOST_DAYS)
     note = forms.CharField(
-        required=False, max_length=120, help_text="For managers, to tell invitations apart, such as “pilot group”."
+        label=_("Note"),
+        required=False,
+        max_length=120,
+        help_text=_("For managers, to tell invitations apart, such as “pilot group”."),
     )
 
     def __init__(self, actor: Membership, *args: Any, **kwargs: Any) -> None:
@@ -40,7 +44,7 @@ class InvitationForm(forms.Form):
 
 
 class RoleForm(forms.Form):
-    role = forms.ChoiceField(widget=forms.RadioSelect)
+    role = forms.ChoiceField(label=_("Role"), widget=forms.RadioSelect)
 
     def __init__(self, actor: Membership, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -63,8 +67,10 @@ class PeopleFilterForm(forms.Form):
         "-role": ("-role", "-id"),
     }
 
-    q = forms.CharField(required=False, max_length=100, label="Search")
-    role = forms.ChoiceField(required=False, choices=[("", "any role"), *Role.choices])
-    kind = forms.ChoiceField(required=False, choices=[("", "any kind"), *Membership.Kind.choices])
-    standing = forms.ChoiceField(required=False, choices=[("", "any standing"), *Membership.Standing.choices])
+    q = forms.CharField(required=False, max_length=100, label=_("Search"))
+    role = forms.ChoiceField(label=_("Role"), required=False, choices=[("", _("any role")), *Role.choices])
+    kind = forms.ChoiceField(label=_("Kind"), required=False, choices=[("", _("any kind")), *Membership.Kind.choices])
+    standing = forms.ChoiceField(
+        label=_("Standing"), required=False, choices=[("", _("any standing")), *Membership.Standing.choices]
+    )
     sort = forms.ChoiceField(required=False, choices=[(name, name) for name in SORTS])

@@ -9,7 +9,7 @@ from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Now
 from django.urls import reverse
-from django.utils.translation import pgettext_lazy
+from django.utils.translation import gettext_lazy, pgettext_lazy
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -104,10 +104,10 @@ class Membership(models.Model):
     """A person's place in a project; every judgment points here, never to the user."""
 
     class Kind(models.TextChoices):
-        PERSON = "person", "person"
-        IMPORTED = "imported", "imported annotator"
-        UNKNOWN = "unknown", "unknown annotator"
-        SIMULATED = "simulated", "simulated annotator"
+        PERSON = "person", gettext_lazy("person")
+        IMPORTED = "imported", gettext_lazy("imported annotator")
+        UNKNOWN = "unknown", gettext_lazy("unknown annotator")
+        SIMULATED = "simulated", gettext_lazy("simulated annotator")
 
     class Role(models.TextChoices):
         OWNER = "owner", pgettext_lazy("role", "owner")

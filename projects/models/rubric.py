@@ -3,6 +3,7 @@
 from django.db import models
 from django.db.models import F, Q
 from django.db.models.functions import Now
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from projects.models.people import Membership, Project
@@ -15,7 +16,7 @@ class Rubric(models.Model):
         CORRECTNESS = "mocha", "Correctness (MOCHA)"
         ANSWER_QUALITY = "yang", "Answer quality (Yang)"
         QASCORE = "qascore", "Question quality (QAScore)"
-        CUSTOM = "custom", "Custom"
+        CUSTOM = "custom", _("Custom")
 
     project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="rubrics")
     version = models.PositiveIntegerField()
@@ -30,7 +31,7 @@ class Rubric(models.Model):
         constraints = [models.UniqueConstraint(fields=["project", "version"], name="rubric_version")]
 
     def __str__(self) -> str:
-        return f"{self.name}, version {self.version}"
+        return gettext("%(name)s, version %(version)s") % {"name": self.name, "version": self.version}
 
 
 class Criterion(models.Model):
@@ -88,7 +89,7 @@ class Instructions(models.Model):
         constraints = [models.UniqueConstraint(fields=["project", "version"], name="instructions_version")]
 
     def __str__(self) -> str:
-        return f"version {self.version}"
+        return gettext("version %(version)s") % {"version": self.version}
 
 
 class InstructionsReading(models.Model):
@@ -121,7 +122,7 @@ class Consent(models.Model):
         constraints = [models.UniqueConstraint(fields=["project", "version"], name="consent_version")]
 
     def __str__(self) -> str:
-        return f"version {self.version}"
+        return gettext("version %(version)s") % {"version": self.version}
 
 
 class ConsentAcceptance(models.Model):

@@ -8,11 +8,12 @@ from django.core.paginator import Paginator
 from django.db.models import Q, QuerySet
 from django.http import HttpResponse
 from django.shortcuts import render
-from django.utils.dateformat import format as date_format
 from django.utils.dateparse import parse_datetime
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
 from projects.access import ProjectRequest, Right, requires
+from projects.amounts import say_moment
 from projects.forms.log import LogFilterForm
 from projects.log_words import label_of, name_objects, words_of
 from projects.models import LogEntry, Project
@@ -35,13 +36,13 @@ def log_list(request: ProjectRequest, project: Project) -> HttpResponse:
     newest = project.log.order_by("-id").values_list("act", "actor__pseudonym", "object_type")[:NEWEST_ENTRIES]
     seen = set(newest)
     lines = _lines(project, list(page))
-    kinds = sorted({kind for _, _, kind in seen} | {wanted.get("kind") or ""} - {""})
+    kinds = sorted({kind for _act, _actor, kind in seen} | {wanted.get("kind") or ""} - {""})
     context = {
         "page": page,
         "form": form,
         "is_clear": is_clear,
-        "acts": sorted({act for act, _, _ in seen} | {wanted.get("act") or ""} - {""}),
-        "actors": sorted({actor for _, actor, _ in seen if actor}),
+        "acts": sorted({act for act, _actor, _kind in seen} | {wanted.get("act") or ""} - {""}),
+        "actors": sorted({actor for _act, actor, _kind in seen if actor}),
         "kinds": [(kind, label_of(kind)) for kind in kinds if kind],
         "wanted": wanted,
         "lines": lines,
@@ -101,9 +102,9 @@ def _pairs(values: Any, inside: str = "") -> Pairs:
 
 def _in_words(value: Any) -> str:
     if isinstance(value, list):
-        return ", ".join(_in_words(each) for each in value) or "none"
+        return ", ".join(_in_words(each) for each in value) or _("none")
     if value is None or isinstance(value, bool):
-        return {None: "none", True: "yes", False: "no"}[value]
+        return {None: _("none"), True: _("yes"), False: _("no")}[value]
     return _moment_in_words(str(value)) or str(value)
 
 
@@ -111,6 +112,6 @@ def _moment_in_words(text: str) -> str:
     """A stored moment as people write it; empty for a text that is none, or only looks like one."""
     try:
         moment = parse_datetime(text) if MOMENT.match(text) else None
-        return date_format(moment.astimezone(UTC), "j M Y, H:i") + " UTC" if moment else ""
+        return say_moment(moment.astimezone(UTC)) + " UTC" if moment else ""
     except (ValueError, OverflowError):
         return ""

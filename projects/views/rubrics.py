@@ -5,6 +5,7 @@ from typing import Any
 from django.contrib import messages
 from django.http import HttpResponse, QueryDict
 from django.shortcuts import get_object_or_404, redirect, render
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from measures.rubric import PRESETS
@@ -53,7 +54,10 @@ def rubric_new(request: ProjectRequest, project: Project) -> HttpResponse:
         except Refused as refusal:
             form.add_error(None, refusal.message)
         else:
-            messages.success(request, f"Version {rubric.version} is the current rubric: new batches use it.")
+            messages.success(
+                request,
+                _("Version %(version)s is the current rubric: new batches use it.") % {"version": rubric.version},
+            )
             return redirect("projects:rubric-show", project.slug)
     return _rubric_form(request, form, criteria)
 
@@ -68,7 +72,11 @@ def rubric_preset(request: ProjectRequest, project: Project) -> HttpResponse:
     except Refused as refusal:
         messages.error(request, refusal.message)
     else:
-        messages.success(request, f"{rubric.name} is the current rubric, as version {rubric.version}.")
+        messages.success(
+            request,
+            _("%(name)s is the current rubric, as version %(version)s.")
+            % {"name": rubric.name, "version": rubric.version},
+        )
     return redirect("projects:rubric-show", project.slug)
 
 

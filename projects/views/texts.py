@@ -6,6 +6,7 @@ from typing import Any
 from django.contrib import messages
 from django.http import HttpResponse, QueryDict
 from django.shortcuts import get_object_or_404, redirect, render
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_safe
 
 from projects import markdown, revising, rubrics
@@ -42,7 +43,10 @@ def instructions_edit(request: ProjectRequest, project: Project) -> HttpResponse
                 form = InstructionsForm({"text": text, "based_on": start["based_on"]})
                 form.add_error(None, refusal.message)
             else:
-                messages.success(request, f"Version {made.version} is saved. Batches made from now on show it.")
+                messages.success(
+                    request,
+                    _("Version %(version)s is saved. Batches made from now on show it.") % {"version": made.version},
+                )
                 return redirect("projects:instructions-edit", project.slug)
     return render(request, "projects/instructions_edit.html", {**context, "form": form, "examples": examples})
 
@@ -52,7 +56,7 @@ def instructions_edit(request: ProjectRequest, project: Project) -> HttpResponse
 def instructions_show(request: ProjectRequest, project: Project, version: int) -> HttpResponse:
     instructions = get_object_or_404(project.instructions, version=version)
     context = {
-        "what": "Instructions",
+        "what": _("Instructions"),
         "edit_name": "projects:instructions-edit",
         "text": instructions,
         "html": markdown.render(instructions.text),
@@ -80,7 +84,10 @@ def consent_edit(request: ProjectRequest, project: Project) -> HttpResponse:
                 form = ConsentForm({"text": text, "based_on": start["based_on"]})
                 form.add_error(None, refusal.message)
             else:
-                messages.success(request, f"Version {made.version} is saved. Batches made from now on ask for it.")
+                messages.success(
+                    request,
+                    _("Version %(version)s is saved. Batches made from now on ask for it.") % {"version": made.version},
+                )
                 return redirect("projects:consent-edit", project.slug)
     return render(request, "projects/consent_edit.html", {**context, "form": form})
 
@@ -90,7 +97,7 @@ def consent_edit(request: ProjectRequest, project: Project) -> HttpResponse:
 def consent_show(request: ProjectRequest, project: Project, version: int) -> HttpResponse:
     consent = get_object_or_404(project.consents, version=version)
     context = {
-        "what": "Consent",
+        "what": _("Consent"),
         "edit_name": "projects:consent-edit",
         "text": consent,
         "html": markdown.render(consent.text),

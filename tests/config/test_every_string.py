@@ -1,0 +1,148 @@
+"""No page says a word that cannot be said in another language: each page is read with every sentence marked."""
+
+import re
+from collections.abc import Iterator
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+from django.conf import settings
+from django.test import Client
+from django.utils import translation
+
+from annotate.models import OverlapPlan
+from annotate.templatetags import once
+from annotate.templatetags import rating as rating_tags
+from annotate.views import rating
+from projects import inviting
+from projects.models import Candidate, Criterion, Dataset, Membership, Project, User
+from projects.templatetags import words
+from tests import counting
+from tests.factories import make_batch, make_corpus
+from tests.pages import addresses, samples_of
+from tests.people import SignIn
+from tests.results.rows import take_file
+
+LETTERS = re.compile(r"[^\W\d_]{2,}")
+NOT_SAID = {"code", "kbd", "script", "style", "bdi", "textarea"}
+"""What stands in these is data, or for machines: names of columns, commands, keys, and texts from outside."""
+VOID = {"area", "br", "col", "embed", "hr", "img", "input", "link", "meta", "path", "circle", "line", "rect", "use"}
+SPOKEN = ("aria-label", "title", "placeholder", "alt", "label")
+NAMES = {*("Concord", "UTC", "CSV", "TSV"), *(name for _, name in settings.LANGUAGES)}
+"""Names that are the same in every language."""
+IN_ENGLISH = {"api:docs"}
+"""What the API can do is told by its own description, which is for programs and their writers."""
+LEAST_PAGES = 45
+
+
+@pytest.fixture
+def marked(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Every sentence that is asked for in another language comes in brackets."""
+    trans = vars(translation)["_trans"]
+    monkeypatch.setattr(trans, "gettext", lambda message: f"⟦{message}⟧" if message else "")
+    monkeypatch.setattr(trans, "ngettext", lambda one, many, n: f"⟦{one if n == 1 else many}⟧")
+    monkeypatch.setattr(trans, "pgettext", lambda context, message: f"⟦{message}⟧")
+    monkeypatch.setattr(trans, "npgettext", lambda context, one, many, n: f"⟦{one if n == 1 else many}⟧")
+    _forget()
+    yield
+    _forget()
+
+
+def _forget() -> None:
+    """Some parts of pages are kept, by language."""
+    for module in (words, once, rating_tags, rating):
+        for each in vars(module).values():
+            if hasattr(each, "cache_clear"):
+                each.cache_clear()
+
+
+class Reader(HTMLParser):
+    """What a page says, in the order of its source: its texts, and the labels that its tags carry."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.said: list[str] = []
+        self.open: list[tuple[str, bool]] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        known = dict(attrs)
+        if not self._is_data():
+            self.said += [known[name] or "" for name in SPOKEN if name in known]
+            self.said += [text or "" for name, text in attrs if name.startswith("data-confirm")]
+        if tag not in VOID:
+            self.open.append((tag, tag in NOT_SAID or known.get("dir") == "auto" or known.get("translate") == "no"))
+
+    def handle_endtag(self, tag: str) -> None:
+        while self.open and self.open.pop()[0] != tag:
+            pass
+
+    def handle_data(self, data: str) -> None:
+        if not self._is_data():
+            self.said.append(data)
+
+    def _is_data(self) -> bool:
+        return any(is_data for _, is_data in self.open)
+
+
+def names_in(project: Project) -> re.Pattern[str]:
+    """What people, or the tests, have called things in the data: it stands on pages as it is."""
+    names = [
+        *(project.name, *project.batches.values_list("name", flat=True)),
+        *Dataset.objects.filter(project=project).values_list("name", flat=True),
+        *Membership.objects.values_list("pseudonym", flat=True),
+        *User.objects.values_list("username", flat=True),
+        *Criterion.objects.values_list("name", flat=True),
+        *Candidate.objects.values_list("source", flat=True),
+        *Candidate.objects.values_list("external_id", flat=True),
+        *OverlapPlan.objects.values_list("name", flat=True),
+    ]
+    for anchors in Criterion.objects.values_list("anchors", flat=True):
+        names += [text for anchor in anchors for text in anchor.values() if isinstance(text, str)]
+    longest_first = sorted(set(names), key=len, reverse=True)
+    return re.compile(rf"\b(?:{'|'.join(map(re.escape, filter(None, longest_first)))})(?!\w)")
+
+
+def bare_words(content: str, names: re.Pattern[str]) -> list[str]:
+    """What is said outside of all brackets; a sentence may have tags, and sentences of others, within."""
+    depth, bare = 0, []
+    reader = Reader()
+    reader.feed(content)
+    for piece in reader.said:
+        outside = []
+        for part in re.split(r"([⟦⟧])", piece):
+            depth += {"⟦": 1, "⟧": -1}.get(part, 0)
+            if not depth and part not in "⟦⟧":
+                outside.append(part)
+        bare += [each.strip() for each in outside if set(LETTERS.findall(names.sub("", each))) - NAMES]
+    return bare
+
+
+def test_no_page_says_what_cannot_be_translated(
+    project: Project,
+    owner: Membership,
+    annotator: Membership,
+    other_annotator: Membership,
+    client_of: SignIn,
+    tmp_path: Path,
+    marked: None,
+) -> None:
+    User.objects.filter(memberships=owner).update(can_create_projects=True)
+    make_corpus(project, n_passages=8, n_candidates=3, name="more")
+    counting.run_trial(project)
+    counting.make_every_state(make_batch(project, datasets=("more",), name="More"), annotator, other_annotator)
+    take_file(project, "question,reference,candidate\nWho?,Ann,Bob\n", "rows.csv", tmp_path)
+    _, token = inviting.create_invitation(actor=owner, role=Membership.Role.RESEARCHER)
+    assert owner.user
+    assert other_annotator.user
+    samples = samples_of(other_annotator, batch=1, token=token)
+    people = {"owner": owner, "annotator": other_annotator}
+    names = names_in(project)
+    n_seen, wrong = 0, []
+    for name, who, path in addresses(samples, owner=owner.user, annotator=other_annotator.user):
+        client = client_of(people[who]) if who in people else Client()
+        response = client.get(path)
+        if response.status_code == 200 and name not in IN_ENGLISH:
+            n_seen += 1
+            wrong += [f"{name} for {who}: {words}" for words in bare_words(response.content.decode(), names)]
+    assert not wrong, "\n".join(dict.fromkeys(wrong))
+    assert n_seen >= LEAST_PAGES
