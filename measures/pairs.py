@@ -86,7 +86,7 @@ def pair_agreements(frame: "pd.DataFrame", *, most: int = 2000) -> Pairs | Undef
     frame = frame[frame[VALUE].notna()]
     if frame[ANNOTATOR].isna().any():
         return Undefined(reason="some annotators are unknown")
-    annotators, names = pd.factorize(frame[ANNOTATOR], sort=True)
+    annotators, names = pd.factorize(frame[ANNOTATOR].astype("str"), sort=True)
     units = pd.factorize(frame[UNIT])[0]
     pair, first, second = _line_up(units, annotators.astype(np.int64), frame[VALUE].to_numpy(np.float64), len(names))
     if not len(pair):

@@ -62,10 +62,12 @@ def small_multiples(category: str, value: str, facet: str, *, title: str, axis: 
     }
 
 
-def heat_map(row: str, column: str, value: str, label: str, *, title: str, domain: Domain) -> Spec:
-    """Squares by their value, with the value written in."""
+def heat_map(
+    row: str, column: str, value: str, label: str, *, title: str, domain: Domain, order: Sequence[str] | None = None
+) -> Spec:
+    """Squares by their value, with the value written in; rows and columns in this order, or as they come."""
     is_light = f"datum[{value!r}] > {(domain[0] + domain[1]) / 2}"
-    axis = {"type": "nominal", "sort": None, "title": None}
+    axis = {"type": "nominal", "sort": list(order) if order else None, "title": None}
     return {
         "width": {"step": 46},
         "height": {"step": 34},
@@ -82,14 +84,14 @@ def heat_map(row: str, column: str, value: str, label: str, *, title: str, domai
 
 
 def line(at: str, value: str, low: str, high: str, *, title: str, axis: str, domain: Domain | None = None) -> Spec:
-    """Values one after another with their intervals as a band."""
+    """Values one after another, each with its interval."""
     x = {"field": at, "type": "ordinal", "title": axis, "sort": None, "axis": {"labelAngle": -40, "labelOverlap": True}}
     y = {"type": "quantitative", "title": title, "scale": _scale(domain)}
     return {
         "height": 220,
         "encoding": {"x": x},
         "layer": [
-            {"mark": {"type": "area", "opacity": 0.2, "color": "@series-1"},
+            {"mark": {"type": "rule", "strokeWidth": 2, "opacity": 0.45, "color": "@series-1"},
              "encoding": {"y": {**y, "field": low}, "y2": {"field": high}}},
             {"mark": {"type": "line", "point": {"size": 50, "color": "@series-1"}, "color": "@series-1"},
              "encoding": {"y": {**y, "field": value}}},

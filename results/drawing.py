@@ -49,7 +49,9 @@ def of_annotators(figures: Figures) -> list[Chart]:
     ]
     lowest = min((cell["kappa"] for cell in cells), default=0.0)
     domain = (min(0.0, lowest), 1.0)
-    spec = marks.heat_map("first", "second", "kappa", "said", title=_("quadratic kappa"), domain=domain)
+    spec = marks.heat_map(
+        "first", "second", "kappa", "said", title=_("quadratic kappa"), domain=domain, order=sorted(shown)
+    )
     charts.append(Chart("pairs", _("Quadratic kappa of each pair"), cells, spec, columns=("first", "second", "kappa")))
     rows = [
         {

@@ -65,7 +65,9 @@ class AgreementForm(ScopeForm):
         choices=[("", gettext_lazy("the criterion's own")), *Criterion.Level.choices],
     )
     by = forms.ChoiceField(
-        label=gettext_lazy("Per"), required=False, choices=[(name, gettext_lazy(name)) for name in BREAKDOWNS]
+        label=gettext_lazy("Per"),
+        required=False,
+        choices=[(name, gettext_lazy(name.replace("_", " "))) for name in BREAKDOWNS],
     )
     blind = forms.BooleanField(label=gettext_lazy("Blind judgments only"), required=False)
 

@@ -233,7 +233,7 @@ def test_the_page_follows_its_address(project: Project, researcher: Membership, 
     page = client.get("/p/bridges/agreement/?level=nominal&by=source&batch=1").content.decode()
     assert page.index("0.7434") < page.index("0.8154")
     assert ">even<" in page
-    assert "Per question_type" in client.get("/p/bridges/agreement/?by=question_type").content.decode()
+    assert "Per question type" in client.get("/p/bridges/agreement/?by=question_type").content.decode()
     assert client.get("/p/bridges/agreement/?level=euclid").status_code == 400
     assert client.get("/p/bridges/agreement/?batch=99").status_code == 400
     assert client.get("/p/bridges/agreement/?by=annotator").status_code == 400
