@@ -20,8 +20,8 @@ from projects.models import Membership, Project
 from projects.running import OnProgress
 from results.models import Report
 
-AT_ONCE = 20_000
-"""Over up to this many judgments a page computes its figures itself."""
+AT_ONCE = 5_000
+"""Over up to this many judgments of a criterion a page computes its figures itself."""
 KEPT = 20
 """So many reports of the same question are kept; older ones are forgotten."""
 
@@ -56,7 +56,7 @@ def look_up(project: Project, kind: str, settings: Mapping[str, Any]) -> Standin
     done = newest.filter(state=Job.State.DONE).first()
     if done is not None and done.content == content:
         return Standing(figures=done.result, report=done)
-    if not _has_many(project):
+    if not _has_many(project, settings.get("criterion", "")):
         return Standing(figures=_at_once(project, kind, settings, f"report:{project.pk}:{subject}:{content}"))
     under_way = newest.first()
     if under_way == done:
@@ -121,9 +121,9 @@ def _content(project: Project) -> str:
     return hashlib.sha256(repr(row).encode()).hexdigest()
 
 
-def _has_many(project: Project) -> bool:
+def _has_many(project: Project, criterion: str) -> bool:
     with connection.cursor() as cursor:
-        cursor.execute(_MANY, {"project": project.pk, "at_once": AT_ONCE})
+        cursor.execute(_MANY, {"project": project.pk, "criterion": criterion, "at_once": AT_ONCE})
         return bool(cursor.fetchone()[0])
 
 
@@ -138,7 +138,7 @@ _MANY = """
 SELECT count(*) > %(at_once)s FROM (
     SELECT 1 FROM annotate_judgment j WHERE j.criterion_id IN (
         SELECT cr.id FROM projects_criterion cr JOIN projects_rubric r ON r.id = cr.rubric_id
-        WHERE r.project_id = %(project)s)
+        WHERE r.project_id = %(project)s AND %(criterion)s IN ('', cr.key))
     LIMIT %(at_once)s + 1) judged
 """
 _FORGET = """
