@@ -1,9 +1,11 @@
 """The texts that annotators read, instructions and consent: written, looked at, saved as new versions."""
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any, TypeVar
 
 from django.contrib import messages
+from django.forms import Form
 from django.http import HttpResponse, QueryDict
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.translation import gettext as _
@@ -14,39 +16,32 @@ from projects.access import ProjectRequest, Right, requires
 from projects.errors import Refused
 from projects.examples import MOST_EXAMPLES, Example
 from projects.forms.texts import BaseExampleFormSet, ConsentForm, ExampleForm, ExampleFormSet, InstructionsForm
-from projects.models import Instructions, Project
+from projects.models import Consent, Instructions, Project
 from projects.rubrics import CriterionOnPage
 
 PREFIX = "examples"
+
+V = TypeVar("V", Instructions, Consent)
 
 
 @requires(Right.MANAGE)
 @require_http_methods(["GET", "HEAD", "POST"])
 def instructions_edit(request: ProjectRequest, project: Project) -> HttpResponse:
     current, criteria = revising.current_instructions(project), _criteria(project)
-    start = {"text": current.text if current else "", "based_on": current.version if current else 0}
-    form = InstructionsForm(request.POST if request.method == "POST" else None, initial=start)
+    form = InstructionsForm(request.POST if request.method == "POST" else None, initial=_start(current))
     examples = _examples(current, criteria, request.POST if request.method == "POST" else None)
     context: dict[str, Any] = {"current": current, "versions": project.instructions.all(), "criteria": criteria}
     is_valid = request.method == "POST" and form.is_valid() and (not examples.is_bound or examples.is_valid())
     if is_valid and "add" not in request.POST:
-        text, kept = form.cleaned_data["text"], examples.kept() if examples.is_bound else None
+        kept = examples.kept() if examples.is_bound else None
         if "preview" in request.POST:
-            context |= {"preview": markdown.render(text), "shown_examples": shown(kept or (), criteria)}
+            preview = markdown.render(form.cleaned_data["text"])
+            context |= {"preview": preview, "shown_examples": shown(kept or (), criteria)}
         else:
-            based_on = form.cleaned_data["based_on"]
-            try:
-                made = revising.revise_instructions(
-                    project=project, actor=request.membership, text=text, based_on=based_on, examples=kept
-                )
-            except Refused as refusal:
-                form = InstructionsForm({"text": text, "based_on": start["based_on"]})
-                form.add_error(None, refusal.message)
-            else:
-                messages.success(
-                    request,
-                    _("Version %(version)s is saved. Batches made from now on show it.") % {"version": made.version},
-                )
+            save = partial(revising.revise_instructions, project=project, actor=request.membership, examples=kept)
+            if made := _save(form, current, save):
+                said = _("Version %(version)s is saved. Batches made from now on show it.")
+                messages.success(request, said % {"version": made.version})
                 return redirect("projects:instructions-edit", project.slug)
     return render(request, "projects/instructions_edit.html", {**context, "form": form, "examples": examples})
 
@@ -69,26 +64,15 @@ def instructions_show(request: ProjectRequest, project: Project, version: int) -
 @require_http_methods(["GET", "HEAD", "POST"])
 def consent_edit(request: ProjectRequest, project: Project) -> HttpResponse:
     current = revising.current_consent(project)
-    start = {"text": current.text if current else "", "based_on": current.version if current else 0}
-    form = ConsentForm(request.POST if request.method == "POST" else None, initial=start)
+    form = ConsentForm(request.POST if request.method == "POST" else None, initial=_start(current))
     context: dict[str, Any] = {"current": current, "versions": project.consents.all()}
     if request.method == "POST" and form.is_valid():
-        text = form.cleaned_data["text"]
         if "preview" in request.POST:
-            context["preview"] = markdown.render(text)
-        else:
-            based_on = form.cleaned_data["based_on"]
-            try:
-                made = revising.revise_consent(project=project, actor=request.membership, text=text, based_on=based_on)
-            except Refused as refusal:
-                form = ConsentForm({"text": text, "based_on": start["based_on"]})
-                form.add_error(None, refusal.message)
-            else:
-                messages.success(
-                    request,
-                    _("Version %(version)s is saved. Batches made from now on ask for it.") % {"version": made.version},
-                )
-                return redirect("projects:consent-edit", project.slug)
+            context["preview"] = markdown.render(form.cleaned_data["text"])
+        elif made := _save(form, current, partial(revising.revise_consent, project=project, actor=request.membership)):
+            said = _("Version %(version)s is saved. Batches made from now on ask for it.")
+            messages.success(request, said % {"version": made.version})
+            return redirect("projects:consent-edit", project.slug)
     return render(request, "projects/consent_edit.html", {**context, "form": form})
 
 
@@ -108,6 +92,20 @@ def consent_show(request: ProjectRequest, project: Project, version: int) -> Htt
 def shown(examples: Sequence[Example], criteria: Sequence[CriterionOnPage]) -> list[tuple[Example, Any]]:
     """Each example with its ratings as a page says them."""
     return [(example, example.rated(criteria)) for example in examples]
+
+
+def _start(current: Instructions | Consent | None) -> dict[str, Any]:
+    return {"text": current.text if current else "", "based_on": current.version if current else 0}
+
+
+def _save(form: Form, current: V | None, save: Callable[..., V]) -> V | None:
+    """The new version; None where it was refused, which the form then says, to be sent again over the newest one."""
+    try:
+        return save(text=form.cleaned_data["text"], based_on=form.cleaned_data["based_on"])
+    except Refused as refusal:
+        form.data = {**form.cleaned_data, "based_on": current.version if current else 0}
+        form.add_error(None, refusal.message)
+    return None
 
 
 def _criteria(project: Project) -> tuple[CriterionOnPage, ...]:
