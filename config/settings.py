@@ -235,6 +235,8 @@ CELERY_BEAT_SCHEDULE = {
     "verify": {"task": "annotate.verify", "schedule": crontab(hour=3, minute=0)},
     "approve-due": {"task": "annotate.approve_due", "schedule": crontab(minute=17)},
     "forget-old-reports": {"task": "results.forget_old_reports", "schedule": crontab(hour=4, minute=30)},
+    "retire-sets": {"task": "results.retire_sets", "schedule": 30.0, "options": {"expires": 29}},
+    "tidy-sets": {"task": "results.tidy_sets", "schedule": crontab(minute=37)},
     "clear-sessions": {"task": "projects.clear_sessions", "schedule": crontab(hour=4, minute=0)},
 }
 

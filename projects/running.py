@@ -41,11 +41,17 @@ class Kept(Refused):
 
 
 def run(
-    model: type[J], pk: int, act: Callable[[J, OnProgress], dict[str, Any] | None], *, only_reads: bool = False
+    model: type[J],
+    pk: int,
+    act: Callable[[J, OnProgress], dict[str, Any] | None],
+    *,
+    only_reads: bool = False,
+    finish: Callable[[J, dict[str, Any]], None] | None = None,
 ) -> str | None:
     """Claim the job and do its act in one transaction, whose last statement marks the job as done.
 
-    An act that only reads does so as of one moment, before that transaction.
+    An act that only reads does so as of one moment, before that transaction; `finish` may write in it, given the job
+    and what is to be stored.
 
     The act is given the job and a function to report progress to, and returns what to store in the job. A job that
     is not queued any more is left alone: messages may come twice. Returns the state it ended in, None if it was not
@@ -64,6 +70,8 @@ def run(
             with transaction.atomic():
                 if not only_reads:
                     changes = act(job, heart.on_progress) or {}
+                if finish is not None:
+                    finish(job, changes)
                 heart.stop()
                 done = {"done": heart.total, "total": heart.total, "message": "", **changes}
                 if not _end(model, pk, attempt, Job.State.DONE, **done):

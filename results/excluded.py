@@ -19,6 +19,8 @@ WORDS = {
     "not blind": _("by somebody who sees the sources"),
     "judged anew": _("the same annotator judged it again under a newer rubric"),
     "another stage": _("kept apart as another stage's"),
+    "another batch": _("of a batch that was not chosen"),
+    "not chosen": _("of a dataset, split or source that was not chosen"),
 }
 """Why a judgment does not enter, as people read it; imported judgments may say more of their own."""
 

@@ -1,10 +1,10 @@
-"""Errands of results: reports."""
+"""Errands of results: reports and judgment sets."""
 
 from celery import shared_task
 
 from projects import running
-from results import reporting
-from results.models import Report
+from results import freezing, reporting, retiring
+from results.models import JudgmentSet, Report
 
 
 @shared_task(name=Report.task, ignore_result=True)
@@ -15,3 +15,18 @@ def make_report(pk: int) -> None:
 @shared_task(name="results.forget_old_reports", ignore_result=True)
 def forget_old_reports() -> None:
     reporting.forget_old()
+
+
+@shared_task(name=JudgmentSet.task, ignore_result=True)
+def freeze(pk: int) -> None:
+    freezing.run(pk)
+
+
+@shared_task(name="results.retire_sets", ignore_result=True)
+def retire_sets() -> None:
+    retiring.retire_taken_out()
+
+
+@shared_task(name="results.tidy_sets", ignore_result=True)
+def tidy_sets() -> None:
+    freezing.tidy()

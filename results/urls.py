@@ -3,7 +3,7 @@
 from django.urls import path
 
 from results.exporting import FORMATS
-from results.views import agreement, batches, exports, overview, standing
+from results.views import agreement, batches, exports, overview, sets, standing
 
 app_name = "results"
 
@@ -32,6 +32,16 @@ urlpatterns = [
     path("p/<slug:slug>/reports/<int:pk>/job/", standing.report_job, name="report-job"),
     path("p/<slug:slug>/reports/<int:pk>/cancel/", standing.report_cancel, name="report-cancel"),
     path("p/<slug:slug>/batches/<int:number>/results/", batches.batch_results, name="batch-results"),
+    path("p/<slug:slug>/sets/", sets.set_list, name="set-list"),
+    path("p/<slug:slug>/sets/new/", sets.set_new, name="set-new"),
+    path("p/<slug:slug>/sets/<int:number>/", sets.set_show, name="set-show"),
+    path("p/<slug:slug>/sets/<int:number>/job/", sets.set_job, name="set-job"),
+    path("p/<slug:slug>/sets/<int:number>/cancel/", sets.set_cancel, name="set-cancel"),
+    path("p/<slug:slug>/sets/<int:number>/again/", sets.set_again, name="set-again"),
+    path("p/<slug:slug>/sets/<int:number>/retire/", sets.set_retire, name="set-retire"),
+    path("p/<slug:slug>/sets/<int:number>/succeed/", sets.set_succeed, name="set-succeed"),
+    path("p/<slug:slug>/sets/<int:number>/archive/", sets.set_archive, name="set-archive"),
+    path("p/<slug:slug>/sets/<int:number>/files/<str:name>", sets.set_file, name="set-file"),
     path("p/<slug:slug>/export/", exports.export_list, name="export-list"),
     *(
         path(f"p/<slug:slug>/export/{name}", exports.export_download, {"form": form}, name=f"export-{form}")

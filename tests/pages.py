@@ -16,11 +16,13 @@ from tests.annotate.checking_work import quality_samples
 from tests.annotate.money import earn
 from tests.annotate.qualification.making import path_samples
 from tests.annotate.settled import acting_samples
+from tests.results.sets.freezes import set_samples
 from tests.routes import Route, all_routes
 
 NO_PAGES = (
     *("export-long", "export-aggregated", "export-jsonl", "export-mocha"),
-    *("-chart", "report-job", "import-file", "import-job", "annotate:session", "api:schema"),
+    *("-chart", "report-job", "set-job", "set-archive", "set-file"),
+    *("import-file", "import-job", "annotate:session", "api:schema"),
 )
 """Files, fragments, and what answers scripts."""
 
@@ -100,6 +102,7 @@ def samples_of(annotator: Membership, *, batch: int, token: str, is_paid: bool =
         **of_qualification,
         **quality_samples(project),
         **acting_samples(annotator),
+        **set_samples(project, project.memberships.get(role=Membership.Role.OWNER)),
     }
 
 

@@ -46,7 +46,7 @@ def _with(choices: Choices, writing: Writing) -> str:
     return f"""
 WITH candidates AS MATERIALIZED ({candidates(_about(choices, writing))}),
 work AS MATERIALIZED (
-    SELECT a.id, {_collected("a.layout")} AS layout, a.item_seconds, {listed(_work(writing))},
+    SELECT a.id, {collected("a.layout")} AS layout, a.item_seconds, {listed(work_columns(writing))},
            row_number() OVER (ORDER BY b.number, m.pseudonym COLLATE "C", a.uuid) AS place
     FROM annotate_assignment a
     JOIN annotate_hit h ON h.id = a.hit_id
@@ -60,8 +60,8 @@ criteria AS ({criteria()})"""
 def _columns(choices: Choices, writing: Writing) -> str:
     parts = (
         named(_about(choices, writing), "c"),
-        listed(_judgment(choices, writing)),
-        named(_work(writing), "w"),
+        listed(judgment_columns(writing, with_comments=choices.with_comments)),
+        named(work_columns(writing), "w"),
     )
     return ", ".join(parts)
 
@@ -71,7 +71,8 @@ def _about(choices: Choices, writing: Writing) -> Columns:
     return {**ids(writing), "is_withdrawn": is_withdrawn, **(texts(writing) if choices.with_texts else {})}
 
 
-def _judgment(choices: Choices, writing: Writing) -> Columns:
+def judgment_columns(writing: Writing, *, with_comments: bool) -> Columns:
+    """What is known of one judgment; the SQL names j, cr, w and k as the statement above does."""
     remarks = {"comment": writing.text("k.comment"), "cannot_judge_reason": writing.text("k.cannot_judge_reason")}
     return {
         "criterion": "cr.key",
@@ -84,11 +85,12 @@ def _judgment(choices: Choices, writing: Writing) -> Columns:
         "shown_position": "array_position(w.layout, j.item_id)",
         "seconds": "w.item_seconds[array_position(w.layout, j.item_id)]",
         "judged_at": f"CASE WHEN j.judged_at IS NULL THEN w.submitted_at ELSE {utc('j.judged_at')} END",
-        **(remarks if choices.with_comments else {}),
+        **(remarks if with_comments else {}),
     }
 
 
-def _work(writing: Writing) -> Columns:
+def work_columns(writing: Writing) -> Columns:
+    """What is known of the work that a judgment belongs to, of the tables a, h, b, r and m."""
     return {
         "batch": "b.number",
         "batch_kind": "b.kind",
@@ -99,15 +101,15 @@ def _work(writing: Writing) -> Columns:
         "assignment": "a.uuid",
         "assignment_state": "a.state",
         "mark": "nullif(a.mark, '')",
-        "is_blind": _collected(writing.truth("NOT a.not_blind")),
+        "is_blind": collected(writing.truth("NOT a.not_blind")),
         "has_odd_times": writing.truth("a.has_odd_times"),
-        "opened_at": _collected(utc("a.opened_at")),
-        "submitted_at": _collected(utc("a.submitted_at")),
+        "opened_at": collected(utc("a.opened_at")),
+        "submitted_at": collected(utc("a.submitted_at")),
         "active_seconds": "a.active_seconds",
         "wall_seconds": "round(a.wall_seconds::numeric, 3)",
     }
 
 
-def _collected(sql: str) -> str:
+def collected(sql: str) -> str:
     """What is known of work in the app only: imported judgments were shown nowhere here, and at no time."""
     return f"CASE WHEN b.kind <> 'imported' THEN {sql} END"

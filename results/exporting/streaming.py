@@ -32,7 +32,7 @@ class Statement:
     tail: Callable[[int], bytes] = lambda _: b""
 
 
-def write(statement: Statement, file: IO[bytes]) -> int:
+def write(statement: Statement, file: IO[bytes] | io.RawIOBase) -> int:
     """Write a statement's rows into a file; returns their number."""
     connection.ensure_connection()
     return _copy(connection.connection, statement, file)
@@ -96,7 +96,7 @@ def _push(raw: Any, statement: Statement, sink: _Sink) -> None:
             sink.chunks.put(None)
 
 
-def _copy(raw: Any, statement: Statement, file: IO[bytes]) -> int:
+def _copy(raw: Any, statement: Statement, file: IO[bytes] | io.RawIOBase) -> int:
     file.write(statement.head)
     with raw.cursor() as cursor:
         select = cursor.mogrify(statement.select, statement.parameters).decode()

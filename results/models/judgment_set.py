@@ -1,0 +1,72 @@
+"""Judgment sets: the judgments of a project as they stood once, frozen as files that a paper can cite."""
+
+from django.db import models
+from django.db.models import Q
+from django.urls import reverse
+
+from projects.jobs import Job
+from projects.models import Membership, Project
+
+
+class JudgmentSetQuerySet(models.QuerySet["JudgmentSet"]):
+    def frozen(self) -> "JudgmentSetQuerySet":
+        return self.filter(frozen_at__isnull=False)
+
+
+class JudgmentSet(Job):
+    """A choice of judgments with all that was made of it. Once frozen a trigger refuses changes, but for retirement."""
+
+    task = "results.freeze"
+
+    project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="judgment_sets", db_index=False)
+    number = models.PositiveIntegerField()
+    name = models.CharField(max_length=120)
+    settings = models.JSONField(default=dict)
+    """What `results.sets.settings.Settings` holds."""
+    facts = models.JSONField(default=dict, blank=True)
+    """What the files say of themselves: counts, agreement, versions, and what changed since the set before."""
+    files = models.JSONField(default=list, blank=True)
+    """Name, bytes and SHA-256 of each file, in the order of the archive."""
+    stored_name = models.CharField(max_length=80, blank=True)
+    n_bytes = models.PositiveBigIntegerField(default=0)
+    sha256 = models.CharField(max_length=64, blank=True)
+    frozen_at = models.DateTimeField(null=True, blank=True)
+    retired_at = models.DateTimeField(null=True, blank=True)
+    retired_by = models.ForeignKey(
+        Membership, on_delete=models.PROTECT, null=True, blank=True, related_name="+", db_index=False
+    )
+    retired_why = models.TextField(blank=True)
+    successor = models.ForeignKey(
+        "self", on_delete=models.PROTECT, null=True, blank=True, related_name="predecessors", db_index=False
+    )
+
+    objects = JudgmentSetQuerySet.as_manager()
+
+    class Meta:
+        ordering = ("-number",)
+        constraints = [
+            models.UniqueConstraint(fields=["project", "number"], name="judgment_set_number"),
+            models.CheckConstraint(
+                condition=~Q(state="done") | Q(frozen_at__isnull=False, sha256__gt="", stored_name__gt=""),
+                name="judgment_set_frozen_when_done",
+            ),
+            models.CheckConstraint(
+                condition=Q(retired_at=None) | Q(frozen_at__isnull=False) & ~Q(retired_why=""),
+                name="judgment_set_retired_with_reason",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"judgment set {self.number}"
+
+    def get_absolute_url(self) -> str:
+        return reverse("results:set-show", args=[self.project.slug, self.number])
+
+    @property
+    def is_frozen(self) -> bool:
+        return self.frozen_at is not None
+
+    @property
+    def folder_name(self) -> str:
+        """What the archive and the folder in it are called: our own words and slugs alone."""
+        return f"{self.project.slug}-set-{self.number}"

@@ -1,0 +1,125 @@
+"""What a judgment set is asked by its form."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from django import forms
+from django.db.models import Count
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from annotate.frames import criteria_in_use
+from annotate.models import Batch
+from annotate.stages import Stage, default_stage
+from annotate.trials import trials_of
+from projects.models import Candidate, Passage, Project
+from results.agreeing import RESAMPLES, SEED
+from results.forms import STAGES
+from results.sets.settings import Gold, Settings
+
+NONE = "(none)"
+MOST_RESAMPLES = 20_000
+GOLDS = [
+    (Gold.MEAN, gettext_lazy("Mean of the judgments")),
+    (Gold.MEDIAN, gettext_lazy("Median of the judgments")),
+    (Gold.Z, gettext_lazy("Mean of z-scores: each annotator's own mean and deviation taken out")),
+]
+
+
+class SetForm(forms.Form):
+    """Which judgments, which texts, which gold score; where nothing is ticked, all are taken."""
+
+    criteria = forms.MultipleChoiceField(
+        label=gettext_lazy("Criteria"), required=False, widget=forms.CheckboxSelectMultiple
+    )
+    stage = forms.ChoiceField(label=gettext_lazy("Stage"), required=False, choices=STAGES)
+    batches = forms.TypedMultipleChoiceField(
+        label=gettext_lazy("Batches"), required=False, widget=forms.CheckboxSelectMultiple, coerce=int
+    )
+    datasets = forms.MultipleChoiceField(
+        label=gettext_lazy("Datasets"), required=False, widget=forms.CheckboxSelectMultiple
+    )
+    splits = forms.MultipleChoiceField(
+        label=gettext_lazy("Splits"), required=False, widget=forms.CheckboxSelectMultiple
+    )
+    sources = forms.MultipleChoiceField(
+        label=gettext_lazy("Sources"), required=False, widget=forms.CheckboxSelectMultiple
+    )
+    blind = forms.BooleanField(label=gettext_lazy("Blind judgments only"), required=False)
+    texts = forms.BooleanField(
+        label=gettext_lazy("Texts of passages, questions, references and candidates"),
+        required=False,
+        initial=True,
+        help_text=gettext_lazy("Without them there are no MOCHA files. Look at the licence of your data."),
+    )
+    comments = forms.BooleanField(
+        label=gettext_lazy("Annotators' comments"),
+        required=False,
+        help_text=gettext_lazy("Free text: people may have written personal data."),
+    )
+    gold = forms.ChoiceField(
+        label=gettext_lazy("Gold score"), required=False, choices=GOLDS, initial=Gold.MEAN, widget=forms.RadioSelect
+    )
+    controls = forms.BooleanField(
+        label=gettext_lazy("What annotators said of controls enters their mean and deviation"),
+        required=False,
+        initial=True,
+        help_text=gettext_lazy("For z-scores alone. Controls never enter a score themselves."),
+    )
+    seed = forms.IntegerField(
+        label=gettext_lazy("Seed of the intervals"), required=False, initial=SEED, min_value=0, max_value=2**31 - 1
+    )
+    resamples = forms.IntegerField(
+        label=gettext_lazy("Resamples"), required=False, initial=RESAMPLES, min_value=100, max_value=MOST_RESAMPLES
+    )
+
+    def __init__(self, project: Project, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.project = project
+        self.criteria_in_use = criteria_in_use(project)
+        self.default_stage = default_stage(project)
+        self.fields["stage"].initial = self.default_stage
+        if not trials_of(project).exists():
+            del self.fields["stage"]
+        batches = project.batches.exclude(state=Batch.State.DRAFT).order_by("number")
+        candidates = Candidate.objects.of(project).order_by()
+        self._offer("criteria", ((each.key, each.name) for each in self.criteria_in_use))
+        self._offer("batches", ((each.number, f"{each.number} · {each.name}") for each in batches))
+        self._offer("datasets", ((name, name) for name in project.datasets.values_list("name", flat=True)))
+        passages = Passage.objects.filter(dataset__project=project).order_by("split")
+        self._offer("splits", _named(passages.values_list("split", flat=True).distinct()))
+        counts = candidates.values_list("source").annotate(n=Count("pk")).order_by("-n", "source")
+        self._offer("sources", _named(source for source, _n in counts))
+
+    def _offer(self, name: str, choices: Iterable[tuple[Any, str]]) -> None:
+        """Offer what the project has; a single value is no choice."""
+        found = list(choices)
+        if len(found) < 2:
+            del self.fields[name]
+        else:
+            self.fields[name].choices = found  # type: ignore[attr-defined]
+
+    def settings(self) -> Settings:
+        """What was asked for; what a set holds by itself where nothing was."""
+        if not self.is_bound:
+            return Settings(stage=self.default_stage)
+        asked = self.cleaned_data
+        return Settings(
+            criteria=tuple(asked.get("criteria", ())),
+            stage=Stage(asked.get("stage") or self.default_stage),
+            batches=tuple(asked.get("batches", ())),
+            datasets=tuple(asked.get("datasets", ())),
+            splits=tuple("" if each == NONE else each for each in asked.get("splits", ())),
+            sources=tuple("" if each == NONE else each for each in asked.get("sources", ())),
+            is_blind_only=asked["blind"],
+            with_texts=asked["texts"],
+            with_comments=asked["comments"],
+            gold=Gold(asked["gold"] or Gold.MEAN),
+            controls_in_z=asked["controls"],
+            seed=SEED if asked["seed"] is None else asked["seed"],
+            n_resamples=RESAMPLES if asked["resamples"] is None else asked["resamples"],
+        )
+
+
+def _named(values: Iterable[str]) -> Iterable[tuple[str, str]]:
+    return ((value or NONE, value or _("none given")) for value in values)

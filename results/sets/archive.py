@@ -1,0 +1,210 @@
+"""The archive of a set: one ZIP file, made once, out of which every file is read; and what says that it is whole."""
+
+import hashlib
+import io
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any
+
+import orjson
+
+CHUNK_BYTES = 256 * 1024
+LONG_AGO = (1980, 1, 1, 0, 0, 0)
+"""The date of every file in the archive: when it was made is no part of what it holds."""
+MANIFEST, SUMS = "manifest.json", "SHA256SUMS"
+PACKED = (".parquet",)
+"""Files that are packed already."""
+
+
+@dataclass(frozen=True)
+class File:
+    """A file of a set: its name, length and SHA-256."""
+
+    name: str
+    n_bytes: int
+    sha256: str
+
+    def as_dict(self) -> dict[str, Any]:
+        return {"name": self.name, "n_bytes": self.n_bytes, "sha256": self.sha256}
+
+
+def write_archive(
+    folder: Path, path: Path, *, inside: str, about: dict[str, Any], on_bytes: Callable[[int], None]
+) -> list[File]:
+    """Pack the files of a folder, sorted by name, below the folder `inside`, with their sums beside them.
+
+    The manifest lists every other file; `sha256sum --check SHA256SUMS` checks them all.
+    """
+    files = [_file_of(each) for each in sorted(folder.iterdir(), key=lambda each: each.name.encode())]
+    manifest = {**about, "files": [file.as_dict() for file in files]}
+    (folder / MANIFEST).write_bytes(orjson.dumps(manifest, option=orjson.OPT_INDENT_2) + b"\n")
+    files.append(_file_of(folder / MANIFEST))
+    (folder / SUMS).write_text("".join(f"{file.sha256}  {file.name}\n" for file in files), encoding="ascii")
+    files = sorted([*files, _file_of(folder / SUMS)], key=lambda file: file.name.encode())
+    n_done = 0
+    with zipfile.ZipFile(path, "x") as archive:
+        for file in files:
+            with (folder / file.name).open("rb") as source, archive.open(_entry(inside, file), "w") as target:
+                for chunk in _chunks(source):
+                    target.write(chunk)
+                    n_done += len(chunk)
+                    on_bytes(n_done)
+    return files
+
+
+def sha256_of(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def read_file(path: Path, inside: str, name: str) -> Iterator[bytes]:
+    """One file out of the archive, in chunks."""
+    with zipfile.ZipFile(path) as archive, archive.open(f"{inside}/{name}") as file:
+        yield from _chunks(file)
+
+
+def read_lines(path: Path, inside: str, name: str) -> Iterator[bytes]:
+    with zipfile.ZipFile(path) as archive, archive.open(f"{inside}/{name}") as file:
+        yield from file
+
+
+def read_archive(path: Path) -> Iterator[bytes]:
+    with path.open("rb") as file:
+        yield from _chunks(file)
+
+
+def unpack(path: Path, folder: Path, *, inside: str, files: list[File], is_packed: bool) -> Path:
+    """Write the files into `folder/inside`, or the archive into `folder`; what stands there must not be in the way.
+
+    Raises OSError.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    target = folder / (f"{inside}.zip" if is_packed else inside)
+    if is_packed:
+        with target.open("xb") as file:
+            file.writelines(read_archive(path))
+        return target
+    target.mkdir()
+    for each in files:
+        with (target / each.name).open("xb") as file:
+            file.writelines(read_file(path, inside, each.name))
+    return target
+
+
+def with_note(path: Path, inside: str, name: str, text: bytes) -> tuple[int, Iterator[bytes]]:
+    """The archive with one more file at its end, and its length: every entry that was there stays byte by byte."""
+    with path.open("rb") as base, zipfile.ZipFile(path) as archive:
+        start = archive.start_dir
+        tail = _Tail(base, start)
+        with zipfile.ZipFile(tail, "a") as longer:
+            entry = _entry(inside, File(name, len(text), ""))
+            longer.writestr(entry, text)
+    rest = tail.rest()
+
+    def chunks() -> Iterator[bytes]:
+        left = start
+        with path.open("rb") as file:
+            while left:
+                chunk = file.read(min(CHUNK_BYTES, left))
+                left -= len(chunk)
+                yield chunk
+        yield rest
+
+    return start + len(rest), chunks()
+
+
+class _Tail(io.RawIOBase):
+    """An archive that is written to from its directory on, in memory; what stands before is only read."""
+
+    def __init__(self, base: IO[bytes], start: int) -> None:
+        super().__init__()
+        self._base, self._start, self._at = base, start, 0
+        base.seek(start)
+        self._rest = io.BytesIO(base.read())
+
+    def rest(self) -> bytes:
+        return self._rest.getvalue()
+
+    def readable(self) -> bool:
+        return True
+
+    def writable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def tell(self) -> int:
+        return self._at
+
+    def seek(self, offset: int, whence: int = 0) -> int:
+        origin = {0: 0, 1: self._at, 2: self._start + len(self._rest.getbuffer())}[whence]
+        self._at = origin + offset
+        return self._at
+
+    def read(self, size: int = -1) -> bytes:
+        if self._at < self._start:
+            self._base.seek(self._at)
+            found = self._base.read(self._start - self._at if size < 0 else min(size, self._start - self._at))
+        else:
+            self._rest.seek(self._at - self._start)
+            found = self._rest.read(size)
+        self._at += len(found)
+        return found
+
+    def write(self, data: Any) -> int:
+        self._rest.seek(self._at - self._start)
+        n_written = self._rest.write(data)
+        self._at += n_written
+        return n_written
+
+    def truncate(self, size: int | None = None) -> int:
+        return self._rest.truncate((self._at if size is None else size) - self._start)
+
+
+def find_breaches(path: Path, *, sha256: str, inside: str, files: list[File]) -> list[str]:
+    """Sentences on what is not as it was frozen; none where every byte is."""
+    if not path.is_file():
+        return ["The archive is gone."]
+    found = [] if sha256_of(path) == sha256 else ["The archive has another SHA-256 than when it was frozen."]
+    try:
+        with zipfile.ZipFile(path) as archive:
+            names = [f"{inside}/{file.name}" for file in files]
+            if archive.namelist() != names:
+                found.append("The archive holds other files than when it was frozen.")
+            for file, name in zip(files, names, strict=True):
+                found += _breaches_of(archive, name, file)
+    except zipfile.BadZipFile:
+        found.append("The archive cannot be read.")
+    return found
+
+
+def _breaches_of(archive: zipfile.ZipFile, name: str, file: File) -> list[str]:
+    try:
+        with archive.open(name) as source:
+            is_same = hashlib.file_digest(source, "sha256").hexdigest() == file.sha256  # type: ignore[arg-type]
+    except (KeyError, zipfile.BadZipFile, zlib.error, EOFError):
+        return [f"{file.name} cannot be read."]
+    return [] if is_same else [f"{file.name} has another SHA-256 than when it was frozen."]
+
+
+def _file_of(path: Path) -> File:
+    return File(path.name, path.stat().st_size, sha256_of(path))
+
+
+def _entry(inside: str, file: File) -> zipfile.ZipInfo:
+    entry = zipfile.ZipInfo(f"{inside}/{file.name}", LONG_AGO)
+    entry.create_system = 3  # Unix, wherever it is made
+    entry.external_attr = 0o644 << 16
+    entry.file_size = file.n_bytes
+    is_packed = file.name.endswith(PACKED)
+    entry.compress_type = zipfile.ZIP_STORED if is_packed else zipfile.ZIP_DEFLATED
+    return entry
+
+
+def _chunks(file: IO[bytes]) -> Iterator[bytes]:
+    while chunk := file.read(CHUNK_BYTES):
+        yield chunk

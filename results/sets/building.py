@@ -1,0 +1,149 @@
+"""Building a set: read what the database holds as of one moment, make the other files of that alone, pack them.
+
+`derive` asks the database nothing: from the canonical files and `set.json` the same files come again.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from measures.rubric import Level
+from projects.errors import Refused
+from results.sets import archive, canonical, prose
+from results.sets.changes import CHANGES, Earlier, describe
+from results.sets.figures import measure
+from results.sets.mocha import write_mocha
+from results.sets.parquet import write_parquet
+from results.sets.scores import Judgments, read_judgments, read_norms, score
+from results.sets.selecting import Asked, Preview, Selection, preview
+from results.sets.settings import Settings
+from results.sets.tables import write_tables
+from results.sets.terms import Terms, read_terms
+
+SET, FIGURES = "set.json", "figures.json"
+NOTHING = "No judgment enters this set. Choose more batches, criteria or data, or wait for the first judgments."
+
+OnProgress = Callable[[int, int], None]
+
+STEPS = {
+    "long.jsonl": 15,
+    "long.csv": 15,
+    "scores": 12,
+    "tables": 10,
+    "mocha": 8,
+    "parquet": 10,
+    "changes": 10,
+    "archive": 20,
+}
+"""How much of the whole each step takes, about; in hundredths."""
+
+
+class Progress:
+    """How far a build is, in judgments; it may be stopped at each call."""
+
+    def __init__(self, on_progress: OnProgress, n_rows: int) -> None:
+        self._on_progress, self._n_rows = on_progress, max(1, n_rows)
+
+    def of(self, step: str, total: int = 0) -> Callable[[int], None]:
+        """What to call within a step, with how many of its `total` are done; of the judgments, if none is given."""
+        before = 0
+        for name, weight in STEPS.items():
+            if name == step:
+                break
+            before += weight
+        weight, out_of = STEPS.get(step, 0), max(1, total or self._n_rows)
+
+        def at(n_done: int) -> None:
+            share = (before + weight * min(1.0, n_done / out_of)) / 100
+            self._on_progress(int(share * self._n_rows), self._n_rows)
+
+        return at
+
+
+@dataclass(frozen=True)
+class Identity:
+    """What a set is called."""
+
+    number: int
+    name: str
+    folder: str
+
+
+def read(selection: Selection, identity: Identity, folder: Path, on_progress: OnProgress) -> Preview:
+    """Write the canonical files and `set.json`. Raises Refused where nothing enters.
+
+    The caller sees to it that all is read as of one moment.
+    """
+    on_progress(0, 0)
+    counts = preview(selection)
+    if not counts.n_included:
+        raise Refused(NOTHING)
+    progress = Progress(on_progress, counts.n_rows)
+    canonical.write_canonical(selection, folder, lambda name, n: progress.of(name)(n))
+    whole = counts.whole
+    about = {
+        "set": {"number": identity.number, "name": identity.name},
+        "settings": selection.settings.as_dict(),
+        **read_terms(selection),
+        "counts": {
+            "n_included": whole.n_included,
+            "left_out": dict(whole.left_out),
+            "n_total": whole.n_total,
+            "n_rows": counts.n_rows,
+        },
+    }
+    _write_json(folder / SET, about)
+    return counts
+
+
+def derive(folder: Path, progress: Progress, earlier: Earlier | None = None) -> dict[str, Any]:
+    """Make every other file of a set of those in the folder; returns its figures and what changed since the earlier."""
+    about: Terms = orjson.loads((folder / SET).read_bytes())
+    settings = Settings.from_dict(about["settings"])
+    judgments = read_judgments(folder, progress.of("scores"))
+    norms = read_norms(folder)
+    golds = {asked: score(judgments, asked, norms) for asked in judgments.parts}
+    write_tables(folder, judgments, golds, settings, progress.of("tables", judgments.n_units))
+    if settings.with_texts:
+        write_mocha(folder, judgments, golds, settings, progress.of("mocha", judgments.n_units))
+    write_parquet(folder, settings, progress.of("parquet"))
+    figures: dict[str, Any] = {
+        "n_included": about["counts"]["n_included"],
+        "left_out": about["counts"]["left_out"],
+        "n_total": about["counts"]["n_total"],
+        "n_rows": judgments.n_rows,
+        "n_annotators": len(judgments.names),
+        "has_unknown_annotators": "unknown" in judgments.kinds,
+        "has_simulated_annotators": "simulated" in judgments.kinds,
+        "criteria": measure(judgments, settings, _levels(about, judgments)),
+    }
+    _write_json(folder / FIGURES, figures)
+    changes = describe(earlier, settings, figures, folder, progress.of("changes")) if earlier else None
+    if changes:
+        _write_json(folder / CHANGES, changes)
+    prose.write_texts(folder, about, figures, changes)
+    return {**figures, "annotators": sorted(judgments.everybody), "changes": changes, "at": about["snapshot_at"]}
+
+
+def pack(folder: Path, path: Path, identity: Identity, progress: Progress) -> list[archive.File]:
+    n_bytes = sum(each.stat().st_size for each in folder.iterdir())
+    about = {"set": {"number": identity.number, "name": identity.name}}
+    return archive.write_archive(
+        folder, path, inside=identity.folder, about=about, on_bytes=progress.of("archive", n_bytes)
+    )
+
+
+def _levels(about: Terms, judgments: Judgments) -> dict[Asked, Level]:
+    """The level of measurement of each criterion, as its newest rubric has it."""
+    levels: dict[str, Level] = {}
+    for rubric in about["rubrics"]:  # the newest first
+        for criterion in rubric["criteria"]:
+            levels.setdefault(criterion["key"], Level(criterion["level"]))
+    return {asked: levels[asked.key] for asked in judgments.parts}
+
+
+def _write_json(path: Path, content: dict[str, Any]) -> None:
+    path.write_bytes(orjson.dumps(content, option=orjson.OPT_INDENT_2) + b"\n")

@@ -1,0 +1,218 @@
+"""The files that are read from the database: judgments, candidates, passages and annotators, all of one snapshot.
+
+Whatever else a set holds is made of these files and of `set.json` alone.
+"""
+
+import io
+from collections.abc import Callable
+from pathlib import Path
+from typing import IO, Any
+
+from results.exporting.long import collected, judgment_columns, work_columns
+from results.exporting.streaming import CSV, LINES, Statement, write
+from results.exporting.tables import AS_CSV, AS_JSON, Columns, Writing, ids, listed, named
+from results.sets.selecting import CRITERIA, IN_BATCHES, IN_CHOICE, SCORE, WHY_NOT, Selection, once
+
+LONG_JSONL, LONG_CSV = "long.jsonl", "long.csv"
+CANDIDATES, PASSAGES, ANNOTATORS = "candidates.jsonl", "passages.jsonl", "annotators.csv"
+BUFFER_BYTES = 1024 * 1024
+
+OnRows = Callable[[int], None]
+"""Called with the number of rows written so far of a file; it may raise Cancelled."""
+
+
+def write_canonical(selection: Selection, folder: Path, on_rows: Callable[[str, int], None]) -> int:
+    """Write the files into a folder; the caller sees to it that they belong to one moment. Returns the judgments."""
+    parameters = selection.parameters()
+    statements = {
+        LONG_JSONL: (_select_long(selection, AS_JSON), LINES),
+        LONG_CSV: (_select_long(selection, AS_CSV), CSV),
+        CANDIDATES: (_select_candidates(selection), LINES),
+        ANNOTATORS: (_select_annotators(selection), CSV),
+    }
+    if selection.settings.with_texts:
+        statements[PASSAGES] = (_select_passages(selection), LINES)
+    n_rows = {}
+    for name, (select, form) in statements.items():
+        with (folder / name).open("wb", BUFFER_BYTES) as file:
+            counting = _Counting(file, lambda n, name=name: on_rows(name, n))  # type: ignore[misc]
+            n_rows[name] = write(Statement(select=select, parameters=parameters, form=form), counting)
+    return n_rows[LONG_JSONL]
+
+
+class _Counting(io.RawIOBase):
+    """A file that tells how many lines it has been given."""
+
+    def __init__(self, file: IO[bytes], on_rows: OnRows) -> None:
+        super().__init__()
+        self._file, self._on_rows, self._n = file, on_rows, 0
+
+    def write(self, data: Any) -> int:
+        self._n += bytes(data).count(b"\n")
+        self._on_rows(self._n)
+        return self._file.write(data)
+
+
+def _with(selection: Selection, writing: Writing) -> str:
+    """The CTEs that every statement begins with: the criteria, candidates and work within the choice."""
+    return f"""
+WITH criteria AS ({CRITERIA}),
+candidates AS MATERIALIZED (
+    SELECT c.id, {listed(_about(writing))},
+           c.withdrawn_at IS NOT NULL OR p.withdrawn_at IS NOT NULL AS is_gone,
+           row_number() OVER (ORDER BY d.name COLLATE "C", c.external_id COLLATE "C") AS place
+    FROM projects_candidate c JOIN projects_question q ON q.id = c.question_id
+    JOIN projects_passage p ON p.id = q.passage_id JOIN projects_dataset d ON d.id = c.dataset_id
+    WHERE d.project_id = %(project)s AND {IN_CHOICE}),
+work AS MATERIALIZED (
+    SELECT a.id, {collected("a.layout")} AS layout, a.item_seconds, a.not_blind, {listed(work_columns(writing))},
+           row_number() OVER (
+               ORDER BY b.number, CASE WHEN m.kind = 'unknown' THEN '' ELSE m.pseudonym END COLLATE "C", m.id, a.id
+           ) AS place
+    FROM annotate_assignment a
+    JOIN annotate_hit h ON h.id = a.hit_id
+    JOIN annotate_batch b ON b.id = h.batch_id
+    JOIN projects_rubric r ON r.id = b.rubric_id
+    JOIN projects_membership m ON m.id = a.annotator_id
+    WHERE b.project_id = %(project)s AND {IN_BATCHES}),
+said AS (
+    SELECT *, {once("why_not", selection)} AS reason FROM (
+        SELECT j.id, j.assignment_id, j.item_id, j.candidate_id, j.annotator_id, j.criterion_id, j.value, j.is_counted,
+               j.not_counted_reason, j.judged_at, cr.key, cr.kind, cr.low, cr.high, {SCORE} AS score,
+               {WHY_NOT} AS why_not
+        FROM annotate_judgment j
+        JOIN criteria cr ON cr.id = j.criterion_id
+        JOIN candidates c ON c.id = j.candidate_id
+        JOIN work w ON w.id = j.assignment_id
+        WHERE j.not_counted_reason <> %(taken_out)s) found)"""
+
+
+def _select_long(selection: Selection, writing: Writing) -> str:
+    settings = selection.settings
+    judgment = {
+        "criterion": "cr.key",
+        "scale_kind": "cr.kind",
+        "scale_low": "cr.low",
+        "scale_high": "cr.high",
+        "value": "j.value",
+        "score": "j.score",
+        "enters": writing.truth("j.reason = ''"),
+        "left_out_reason": "nullif(j.reason, '')",
+        **judgment_columns(writing, with_comments=settings.with_comments),
+    }
+    columns = ", ".join((named(_about(writing), "c"), listed(judgment), named(work_columns(writing), "w")))
+    rest = """
+FROM said j
+JOIN candidates c ON c.id = j.candidate_id
+JOIN work w ON w.id = j.assignment_id
+JOIN criteria cr ON cr.id = j.criterion_id
+LEFT JOIN annotate_remark k ON k.assignment_id = j.assignment_id AND k.item_id = j.item_id"""
+    order = 'ORDER BY c.place, cr.key COLLATE "C", cr.kind COLLATE "C", cr.low, cr.high, w.place, j.id'
+    if writing is AS_JSON:
+        return (
+            f"{_with(selection, writing)} SELECT row_to_json(line) {rest} CROSS JOIN LATERAL (SELECT {columns}) line "
+            f"{order}"
+        )
+    return f"{_with(selection, writing)} SELECT {columns} {rest} {order}"
+
+
+def _about(writing: Writing) -> Columns:
+    return {
+        **ids(writing),
+        "question_type": "q.type",
+        "is_withdrawn": writing.truth("c.withdrawn_at IS NOT NULL OR p.withdrawn_at IS NOT NULL"),
+    }
+
+
+_TEXTS: Columns = {
+    "question": "q.text",
+    "entities": "q.entities",
+    "span": "nullif(q.span, '')",
+    "references": """coalesce((SELECT json_agg(json_build_object('text', f.text, 'opinion', nullif(f.opinion, ''))
+        ORDER BY f.position) FROM projects_reference f WHERE f.question_id = q.id), '[]'::json)""",
+    "candidate": "c.text",
+    "opinion": "nullif(c.opinion, '')",
+    "rank": "c.rank",
+    "confidence": "c.confidence",
+    "metadata": "c.metadata",
+}
+_ADJUDICATED = f"""coalesce((SELECT json_agg(json_build_object('criterion', cr.key, 'scale_kind', cr.kind,
+    'scale_low', cr.low, 'scale_high', cr.high, 'score', {SCORE.replace("j.value", "x.value")}) ORDER BY x.id)
+    FROM annotate_adjudication x JOIN criteria cr ON cr.id = x.criterion_id WHERE x.candidate_id = c.id), '[]'::json)"""
+
+
+def _select_candidates(selection: Selection) -> str:
+    """Every candidate that the long file names, and both of each minimal pair within the choice, judged or not."""
+    with_texts = selection.settings.with_texts
+    texts = {**_TEXTS, "passage_is_text_hash": "p.external_id LIKE 'text-%%'"} if with_texts else {}
+    pair = """CASE WHEN mp.id IS NOT NULL THEN json_build_object('candidate_id', c2.external_id,
+        'phenomenon', nullif(mp.phenomenon, ''), 'score_1', mp.score_1, 'score_2', mp.score_2) END"""
+    columns = {
+        **ids(AS_JSON),
+        "dataset_kind": "d.kind",
+        "question_type": "q.type",
+        "is_withdrawn": "chosen.is_gone",
+        "adjudicated": _ADJUDICATED,
+        "minimal_pair": pair,
+        "is_second_of_pair": "EXISTS (SELECT FROM projects_minimalpair s WHERE s.candidate_2_id = c.id)",
+        **texts,
+    }
+    return f"""{_with(selection, AS_JSON)}
+SELECT row_to_json(line)
+FROM candidates chosen
+JOIN projects_candidate c ON c.id = chosen.id
+JOIN projects_question q ON q.id = c.question_id
+JOIN projects_passage p ON p.id = q.passage_id
+JOIN projects_dataset d ON d.id = c.dataset_id
+LEFT JOIN projects_minimalpair mp ON mp.candidate_1_id = c.id
+LEFT JOIN projects_candidate c2 ON c2.id = mp.candidate_2_id
+CROSS JOIN LATERAL (SELECT {listed(columns)}) line
+WHERE {_IS_NAMED}
+ORDER BY chosen.place"""
+
+
+_IS_NAMED = """(chosen.id IN (SELECT candidate_id FROM said)
+    OR NOT chosen.is_gone AND EXISTS (
+        SELECT FROM projects_minimalpair x WHERE x.candidate_1_id = chosen.id OR x.candidate_2_id = chosen.id))"""
+
+
+def _select_passages(selection: Selection) -> str:
+    columns = {
+        "dataset": "d.name",
+        "passage_id": "p.external_id",
+        "split": "p.split",
+        "title": "nullif(p.title, '')",
+        "text": "p.text",
+        "documents": "p.documents",
+    }
+    return f"""{_with(selection, AS_JSON)}
+SELECT row_to_json(line)
+FROM projects_passage p JOIN projects_dataset d ON d.id = p.dataset_id
+CROSS JOIN LATERAL (SELECT {listed(columns)}) line
+WHERE p.id IN (
+    SELECT q.passage_id FROM candidates chosen JOIN projects_candidate c ON c.id = chosen.id
+    JOIN projects_question q ON q.id = c.question_id WHERE {_IS_NAMED})
+ORDER BY d.name COLLATE "C", p.external_id COLLATE "C\""""
+
+
+def _select_annotators(selection: Selection) -> str:
+    """Of each annotator on each scale: how much of theirs enters, and the mean and deviation that z-scores rest on.
+
+    Where the switch says so, what they said of controls enters these two, and nothing else.
+    """
+    return f"""{_with(selection, AS_CSV)},
+scored AS (
+    SELECT annotator_id, key, kind, low, high, true AS is_judgment, score FROM said WHERE reason = ''
+    UNION ALL
+    SELECT j.annotator_id, cr.key, cr.kind, cr.low, cr.high, false, {SCORE}
+    FROM annotate_judgment j JOIN criteria cr ON cr.id = j.criterion_id JOIN work w ON w.id = j.assignment_id
+    WHERE %(with_controls)s AND j.candidate_id IS NULL AND j.is_counted AND j.value IS NOT NULL
+      AND NOT (%(blind)s AND w.not_blind))
+SELECT m.pseudonym AS annotator, m.kind AS annotator_kind, s.kind AS scale_kind, s.low AS scale_low,
+       s.high AS scale_high, count(*) FILTER (WHERE s.is_judgment) AS n_judgments,
+       count(*) FILTER (WHERE NOT s.is_judgment) AS n_controls,
+       avg(s.score ORDER BY s.score) AS mean, stddev_samp(s.score ORDER BY s.score) AS sd
+FROM scored s JOIN projects_membership m ON m.id = s.annotator_id
+WHERE m.kind <> 'unknown'
+GROUP BY 1, 2, 3, 4, 5 HAVING bool_or(s.is_judgment)
+ORDER BY m.pseudonym COLLATE "C", s.kind COLLATE "C", s.low, s.high"""

@@ -1,0 +1,115 @@
+"""What changed between an earlier set and a later one: settings, counts, judgments one by one, agreement."""
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from results.sets.canonical import LONG_JSONL
+from results.sets.scores import EVERY, Line
+from results.sets.settings import Settings
+
+CHANGES = "changes.json"
+
+Judged = dict[tuple[Any, ...], tuple[Any, ...]]
+
+
+@dataclass(frozen=True)
+class Earlier:
+    """The set before: what it is called, its settings and figures, and its long file."""
+
+    number: int
+    name: str
+    sha256: str
+    settings: Settings
+    facts: dict[str, Any]
+    long_lines: Callable[[], Iterable[bytes]]
+
+
+def describe(
+    earlier: Earlier, settings: Settings, figures: dict[str, Any], folder: Path, on_rows: Callable[[int], None]
+) -> dict[str, Any]:
+    """Everything that differs; `figures` are those of the later set, whose long file is in the folder."""
+    before, after = dict(earlier.settings.chosen()), dict(settings.chosen())
+    with (folder / LONG_JSONL).open("rb") as later:
+        judgments = compare(earlier.long_lines(), later, on_rows)
+    return {
+        "against": {"number": earlier.number, "name": earlier.name, "sha256": earlier.sha256},
+        "settings": [
+            {"name": name, "before": before[name], "after": after[name]}
+            for name in after
+            if before[name] != after[name]
+        ],
+        "n_included": {"before": earlier.facts["n_included"], "after": figures["n_included"]},
+        "judgments": judgments,
+        "agreement": _agreement(earlier.facts["criteria"], figures["criteria"]),
+    }
+
+
+def compare(before: Iterable[bytes], after: Iterable[bytes], on_rows: Callable[[int], None]) -> dict[str, int]:
+    """Count the judgments that were added, are gone, have changed or are the same, of two sorted long files.
+
+    A judgment is known by its candidate, its criterion and scale, and the assignment it was given in. It has changed
+    if its score has, or whether it enters.
+    """
+    counts = dict.fromkeys(("added", "gone", "changed_score", "changed_entering", "same"), 0)
+    for n_done, (one, other) in enumerate(_side_by_side(_candidates(before), _candidates(after))):
+        counts["gone"] += len(one.keys() - other.keys())
+        counts["added"] += len(other.keys() - one.keys())
+        for key in one.keys() & other.keys():
+            (score, *entering), (new_score, *now_entering) = one[key], other[key]
+            is_other = (
+                "changed_score" if score != new_score else "changed_entering" if entering != now_entering else "same"
+            )
+            counts[is_other] += 1
+        if n_done % EVERY == 0:
+            on_rows(n_done)
+    return counts
+
+
+def _candidates(lines: Iterable[bytes]) -> Iterator[tuple[tuple[bytes, bytes], Judged]]:
+    """The judgments of one candidate after another."""
+    for key, rows in groupby(map(orjson.loads, lines), key=_candidate_of):
+        yield key, {_key_of(row): (row["score"], row["enters"], row["left_out_reason"]) for row in rows}
+
+
+def _candidate_of(row: Line) -> tuple[bytes, bytes]:
+    return row["dataset"].encode(), row["candidate_id"].encode()
+
+
+def _key_of(row: Line) -> tuple[Any, ...]:
+    return tuple(row[name] for name in ("criterion", "scale_kind", "scale_low", "scale_high", "assignment"))
+
+
+def _side_by_side(
+    before: Iterator[tuple[tuple[bytes, bytes], Judged]], after: Iterator[tuple[tuple[bytes, bytes], Judged]]
+) -> Iterator[tuple[Judged, Judged]]:
+    """Pairs of what both files say of a candidate; both rise by its key."""
+    one, other = next(before, None), next(after, None)
+    while one is not None or other is not None:
+        if other is None or (one is not None and one[0] < other[0]):
+            assert one is not None
+            yield one[1], {}
+            one = next(before, None)
+        elif one is None or other[0] < one[0]:
+            yield {}, other[1]
+            other = next(after, None)
+        else:
+            yield one[1], other[1]
+            one, other = next(before, None), next(after, None)
+
+
+def _agreement(before: list[dict[str, Any]], after: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Alpha of each criterion on each scale in both sets; None where it is undefined or was not asked."""
+
+    def of(parts: list[dict[str, Any]]) -> dict[tuple[str, str, str], float | None]:
+        return {(part["criterion"], part["scale"], part["level"]): part["agreement"]["alpha"] for part in parts}
+
+    one, other = of(before), of(after)
+    return [
+        {"criterion": key[0], "scale": key[1], "level": key[2], "before": one.get(key), "after": other.get(key)}
+        for key in sorted({*one, *other})
+    ]

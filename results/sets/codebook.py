@@ -1,0 +1,208 @@
+"""The codebook: what each column of each table means, its type, unit and values."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+
+from results.sets.cells import write_row
+from results.sets.settings import Settings
+
+CODEBOOK = "codebook.csv"
+
+
+class Kind(StrEnum):
+    """What stands in a column."""
+
+    TEXT = "text"
+    NUMBER = "number"
+    WHOLE = "whole number"
+    TRUTH = "yes or no"
+    TIME = "time"
+    LIST = "list"
+    OBJECT = "object"
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column, or a key in a file of JSON lines."""
+
+    name: str
+    kind: Kind
+    meaning: str
+    unit: str = ""
+    values: str = ""
+
+
+_T, _N, _W, _B, _D, _L, _O = Kind.TEXT, Kind.NUMBER, Kind.WHOLE, Kind.TRUTH, Kind.TIME, Kind.LIST, Kind.OBJECT
+_UTC = "UTC, ISO 8601"
+_SECONDS = "seconds"
+
+_IDS = (
+    Column("dataset", _T, "The dataset that the candidate belongs to."),
+    Column("split", _T, "The split of its passage.", values="train, dev, test or another name; empty: none"),
+    Column("passage_id", _T, "The passage's id within its dataset; text-… is made of its text."),
+    Column("question_id", _T, "The question's id within its dataset."),
+    Column("candidate_id", _T, "The candidate's id within its dataset. With the dataset it names a candidate."),
+    Column("source", _T, "What the candidate was made by: a system, a method, a person."),
+)
+_TYPE = Column(
+    "question_type", _T, "The type of the question.", values="yes-no, entity, description, other; empty: not said"
+)
+_IS_WITHDRAWN = Column(
+    "is_withdrawn", _B, "Whether the candidate or its passage was withdrawn: no judgment of it enters."
+)
+_SCALE = (
+    Column("criterion", _T, "The key of the criterion that was asked; set.json says what it states."),
+    Column(
+        "scale_kind", _T, "How answers lie on the scale.", values="ordinal: whole points; continuous: anywhere between"
+    ),
+    Column("scale_low", _W, "The low end of the scale."),
+    Column("scale_high", _W, "The high end of the scale."),
+)
+_JUDGMENT = (
+    Column("value", _N, "What the annotator chose; empty where they could not judge it.", "points of the scale"),
+    Column("score", _N, "The value with reversed criteria turned, so that more is better.", "points of the scale"),
+    Column("enters", _B, "Whether the judgment enters gold scores and agreement."),
+    Column(
+        "left_out_reason",
+        _T,
+        "Why it does not enter.",
+        values="removed, rejected, surplus, set aside, withdrawn, cannot be judged, not blind, judged anew …",
+    ),
+    Column("is_reversed", _B, "Whether the criterion is reversed: a high value is bad."),
+    Column("is_cannot_judge", _B, "Whether the annotator said that the item cannot be judged."),
+    Column("is_counted", _B, "Whether the project counted it when the set was frozen."),
+    Column("not_counted_reason", _T, "Why the project did not count it."),
+    Column("is_flagged", _B, "Whether the annotator flagged a problem with the item."),
+    Column("shown_position", _W, "The place on the page at which it was shown, from 1; empty for imported judgments."),
+    Column("seconds", _N, "Active time that was spent on the item.", _SECONDS),
+    Column("judged_at", _D, "When it was judged; empty where that is not known.", _UTC),
+)
+_REMARKS = (
+    Column("comment", _T, "What the annotator wrote about the item. Free text."),
+    Column("cannot_judge_reason", _T, "Why the annotator could not judge it. Free text."),
+)
+_WORK = (
+    Column("batch", _W, "The number of the batch; set.json lists them."),
+    Column("batch_kind", _T, "What the batch was.", values="full, trial, imported"),
+    Column("hit", _W, "The number of the HIT within its batch."),
+    Column("rubric_version", _W, "The version of the rubric that it was judged under."),
+    Column("annotator", _T, "A random pseudonym, of this project alone; empty for nameless scores."),
+    Column("annotator_kind", _T, "Who that is.", values="person, imported, unknown, simulated"),
+    Column("assignment", _T, "A random id of this annotator's work on this HIT."),
+    Column(
+        "assignment_state",
+        _T,
+        "How that work stood.",
+        values="open, submitted, approved, rejected, returned, expired, withdrawn",
+    ),
+    Column("mark", _T, "How that work counts.", values="counted, late, surplus, excluded"),
+    Column(
+        "is_blind", _B, "Whether the annotator could not see sources and others' ratings; empty for imported judgments."
+    ),
+    Column("has_odd_times", _B, "Whether the times of that work contradict each other."),
+    Column("opened_at", _D, "When the HIT was opened.", _UTC),
+    Column("submitted_at", _D, "When it was submitted.", _UTC),
+    Column("active_seconds", _N, "Active time of the whole HIT.", _SECONDS),
+    Column("wall_seconds", _N, "Time from opening to submitting the HIT.", _SECONDS),
+)
+_AGGREGATED = (
+    Column("n", _W, "Judgments that enter.", "judgments"),
+    Column("mean", _N, "Their mean, unrounded.", "points of the scale"),
+    Column("median", _N, "Their median.", "points of the scale"),
+    Column("sd", _N, "Their standard deviation with n - 1; empty for one judgment.", "points of the scale"),
+    Column(
+        "z_mean",
+        _N,
+        "The mean of their z-scores: (score - mean) / sd of each annotator, as annotators.csv has these.",
+        "sd",
+    ),
+    Column("n_z", _W, "Judgments that have a z-score: of annotators with a name and with variation.", "judgments"),
+    Column("scores", _T, "The scores, divided by |, in the order of the long file.", "points of the scale"),
+    Column("raters", _T, "Their annotators, divided by |; empty where one is unknown."),
+    Column("n_cannot_judge", _W, "Annotators who said that it cannot be judged.", "judgments"),
+    Column("adjudicated", _N, "The score that a person settled on, where annotators differed.", "points of the scale"),
+    Column("gold", _N, "The gold score, by the rule of the set.", "points of the scale; sd under the rule z"),
+    Column("undefined", _T, "What is not defined here, and why."),
+)
+_WIDE = (
+    Column("n", _W, "Judgments that enter.", "judgments"),
+    Column(
+        "judgment_1 …", _N, "The scores that enter, one a column, in the order of the long file.", "points of the scale"
+    ),
+    Column("annotator_1 …", _T, "Who gave each; empty for nameless scores."),
+)
+_ANNOTATORS = (
+    Column("annotator", _T, "The pseudonym."),
+    Column("annotator_kind", _T, "Who that is.", values="person, imported, simulated"),
+    *_SCALE[1:],
+    Column("n_judgments", _W, "Judgments of theirs that enter.", "judgments"),
+    Column("n_controls", _W, "Judgments of controls that enter mean and sd, and nothing else.", "judgments"),
+    Column("mean", _N, "The mean of all these scores, over all criteria on this scale.", "points of the scale"),
+    Column("sd", _N, "Their standard deviation with n - 1; empty for one.", "points of the scale"),
+)
+_CANDIDATES = (
+    *_IDS,
+    Column("dataset_kind", _T, "The kind of the dataset.", values="generative, span, question_generation"),
+    _TYPE,
+    _IS_WITHDRAWN,
+    Column("adjudicated", _L, "Scores that a person settled on, reversed ones turned, the newest last."),
+    Column(
+        "minimal_pair",
+        _O,
+        "Of the first of a minimal pair: the second, the phenomenon, and the scores it was written with.",
+    ),
+    Column("is_second_of_pair", _B, "Whether it is the second of a minimal pair."),
+)
+_TEXTS = (
+    Column("question", _T, "The question."),
+    Column("entities", _L, "The entities that the right answer names."),
+    Column("span", _T, "The span of the passage that answers it."),
+    Column("references", _L, "The reference answers, each with its opinion."),
+    Column("candidate", _T, "The candidate answer."),
+    Column("opinion", _T, "The candidate's opinion."),
+    Column("rank", _W, "The rank that its source gave it."),
+    Column("confidence", _N, "The confidence that its source gave it."),
+    Column("metadata", _O, "What else the file it came from said."),
+    Column("passage_is_text_hash", _B, "Whether the passage's id is made of its text."),
+)
+_PASSAGES = (
+    _IDS[0],
+    Column("passage_id", _T, "The passage's id within its dataset."),
+    _IDS[1],
+    Column("title", _T, "Its title."),
+    Column("text", _T, "Its text; empty where it is a list of documents."),
+    Column("documents", _L, "Its documents, each with title and text."),
+)
+
+
+def long_columns(settings: Settings) -> tuple[Column, ...]:
+    """The columns of the long file, in order."""
+    remarks = _REMARKS if settings.with_comments else ()
+    return (*_IDS, _TYPE, _IS_WITHDRAWN, *_SCALE, *_JUDGMENT, *remarks, *_WORK)
+
+
+def columns_by_file(settings: Settings) -> dict[str, tuple[Column, ...]]:
+    """The columns of every table of a set."""
+    texts = settings.with_texts
+    return {
+        "long.csv, long.jsonl, judgments.parquet": long_columns(settings),
+        "aggregated.csv": (*_IDS, *_SCALE, *_AGGREGATED),
+        "wide.csv": (*_IDS, *_SCALE, *_WIDE),
+        "annotators.csv": _ANNOTATORS,
+        "candidates.jsonl": (*_CANDIDATES, *(_TEXTS if texts else ())),
+        **({"passages.jsonl": _PASSAGES} if texts else {}),
+    }
+
+
+def write_codebook(folder: Path, settings: Settings) -> None:
+    with (folder / CODEBOOK).open("wb") as file:
+        write_row(file, ("file", "column", "meaning", "type", "unit", "values"))
+        for name, columns in columns_by_file(settings).items():
+            for row in _rows(name, columns):
+                write_row(file, row)
+
+
+def _rows(name: str, columns: Iterable[Column]) -> Iterable[tuple[str, ...]]:
+    return ((name, each.name, each.meaning, each.kind.value, each.unit, each.values) for each in columns)

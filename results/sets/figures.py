@@ -1,0 +1,83 @@
+"""The figures of a set: what enters, and how far annotators agree; of its own files alone."""
+
+from typing import Any
+
+import numpy as np
+
+from measures.agreement import Agreement, UndefinedAgreement, krippendorff_alpha
+from measures.bootstrap import Interval, alpha_intervals
+from measures.outcome import Undefined
+from measures.patterns import Patterns
+from measures.rubric import Level
+from results.agreeing import CONFIDENCE
+from results.sets.scores import PLACES, Judgments
+from results.sets.selecting import Asked
+from results.sets.settings import Settings
+
+Figures = dict[str, Any]
+
+
+def measure(judgments: Judgments, settings: Settings, levels: dict[Asked, Level]) -> list[Figures]:
+    """Counts and agreement of each criterion on each scale."""
+    return [_measure_one(judgments, asked, settings, levels[asked]) for asked in judgments.parts]
+
+
+def _measure_one(judgments: Judgments, asked: Asked, settings: Settings, own: Level) -> Figures:
+    part, frame = judgments.parts[asked], judgments.frame(asked)
+    patterns = Patterns.from_frame(frame)
+    outcomes = {level: krippendorff_alpha(patterns, level=level) for level in Level}
+    return {
+        "criterion": asked.key,
+        "scale_kind": asked.kind,
+        "scale_low": asked.low,
+        "scale_high": asked.high,
+        "scale": asked.scale,
+        "level": own.value,
+        "n_judgments": len(part.values),
+        "n_candidates": len(np.unique(np.frombuffer(part.units, np.int32))),
+        "n_annotators": patterns.n_annotators_all,
+        "left_out": dict(sorted(part.left_out.items())),
+        "agreement": _as_dict(outcomes[own]),
+        "interval_over_candidates": _interval(patterns, own, settings, by_group=False),
+        "interval_over_passages": _interval(patterns, own, settings, by_group=True),
+        "alpha_by_level": {level.value: _alpha(outcome) for level, outcome in outcomes.items()},
+        "by": {
+            name: [
+                {"name": label, **_as_dict(krippendorff_alpha(Patterns.from_frame(frame[rows]), level=own))}
+                for label, rows in judgments.rows_by(asked, name)
+            ]
+            for name in PLACES
+        },
+    }
+
+
+def _interval(patterns: Patterns, level: Level, settings: Settings, *, by_group: bool) -> Figures:
+    found = alpha_intervals(
+        patterns,
+        levels=[level],
+        rng=np.random.default_rng(settings.seed),
+        n_resamples=settings.n_resamples,
+        confidence=CONFIDENCE,
+        by_group=by_group,
+    )[level]
+    asked = {"confidence": CONFIDENCE, "n_resamples": settings.n_resamples, "seed": settings.seed}
+    if isinstance(found, Undefined):
+        return {"low": None, "high": None, "undefined": found.reason, **asked}
+    assert isinstance(found, Interval)
+    return {"low": found.low, "high": found.high, "undefined_share": found.undefined_share, **asked}
+
+
+def _as_dict(outcome: Agreement | UndefinedAgreement) -> Figures:
+    return {
+        **_alpha(outcome),
+        "n_units": outcome.n_units,
+        "n_annotators": outcome.n_annotators,
+        "n_ratings": outcome.n_ratings,
+        "n_single": outcome.n_single,
+    }
+
+
+def _alpha(outcome: Agreement | UndefinedAgreement) -> Figures:
+    if isinstance(outcome, Agreement):
+        return {"alpha": outcome.alpha}
+    return {"alpha": None, "undefined": outcome.reason}

@@ -1,0 +1,258 @@
+"""What a set says of itself in words: README with citation, datasheet, codebook, rubric, instructions and consent."""
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from measures.rubric import ScaleKind
+from results.sets.codebook import write_codebook
+from results.sets.settings import Settings
+from results.sets.terms import Terms
+
+README, DATASHEET = "README.md", "datasheet.md"
+
+FILES = {
+    "README.md": "what the set holds, and how to cite it",
+    "datasheet.md": "what, by whom, how, on which terms, agreement, limits",
+    "codebook.csv": "each column of each table: meaning, type, unit, values",
+    "long.csv": "a row for each judgment, whether it enters or not, with the reason",
+    "long.jsonl": "the same rows as JSON lines, each text exactly as it is stored: all others follow from it",
+    "judgments.parquet": "the same rows for pandas, DuckDB and datasets",
+    "aggregated.csv": "a row for each candidate and criterion: n, mean, median, sd, z, gold score, each score",
+    "wide.csv": "a row for each candidate and criterion, a column for each judgment",
+    "annotators.csv": "how much each annotator gave, and the mean and deviation that z-scores rest on",
+    "candidates.jsonl": "the candidates that the judgments are of",
+    "passages.jsonl": "the passages that they belong to",
+    "figures.json": "counts and agreement of each criterion",
+    "changes.json": "what changed since the set before",
+    "set.json": "the settings, the batches, the rubric and every text that annotators went by",
+    "rubric.md": "what was asked, and on which scale",
+    "instructions.md": "what annotators read before they rated",
+    "consent.md": "what annotators agreed to",
+    "manifest.json": "size and SHA-256 of each file",
+    "SHA256SUMS": "the SHA-256 of each file, for sha256sum --check SHA256SUMS",
+}
+CHANGED = {
+    "added": "Rows of the long file that are new",
+    "gone": "Rows that are no longer there",
+    "changed_score": "Rows with another score",
+    "changed_entering": "Rows that enter and did not, or the other way round",
+    "same": "Rows that are the same",
+}
+MOCHA = {
+    "-train.json": "MOCHA's format with scores, split train",
+    "-dev.json": "MOCHA's format with scores, split dev",
+    "-test.json": "MOCHA's format with scores, split test",
+    "-other.json": "MOCHA's format with scores, candidates of other splits or of none",
+    "-test-no-scores.json": "split test without scores",
+    "-minimal_pairs.json": "minimal pairs",
+}
+
+
+def write_texts(folder: Path, about: Terms, figures: dict[str, Any], changes: dict[str, Any] | None) -> None:
+    """Write every file of prose; the README lists the files that are there."""
+    settings = Settings.from_dict(about["settings"])
+    write_codebook(folder, settings)
+    _write(folder / "rubric.md", _rubric(about))
+    for name, versions in (("instructions.md", about["instructions"]), ("consent.md", about["consents"])):
+        if versions:
+            _write(folder / name, _versions(versions))
+    _write(folder / DATASHEET, _datasheet(about, figures, settings))
+    names = {*(each.name for each in folder.iterdir()), README, "manifest.json", "SHA256SUMS"}
+    _write(folder / README, _readme(about, figures, changes, settings, names))
+
+
+def described(name: str) -> str:
+    """What a file of a set holds."""
+    if name in FILES:
+        return FILES[name]
+    endings = sorted(MOCHA, key=len, reverse=True)
+    return next((MOCHA[ending] for ending in endings if name.endswith(ending)), "")
+
+
+def _write(path: Path, lines: Iterable[str]) -> None:
+    path.write_text("\n".join(lines).rstrip("\n") + "\n", encoding="utf-8")
+
+
+def title_of(about: Terms) -> str:
+    return f"{about['project']['name']}, judgment set {about['set']['number']}: {about['set']['name']}"
+
+
+def citation_of(about: Terms) -> str:
+    """How a paper names the set; the authors are the project's to name."""
+    day = about["snapshot_at"][:10]
+    return f"{title_of(about)}. Human judgments, frozen on {day} with {about['code_version']}."
+
+
+def _readme(
+    about: Terms, figures: dict[str, Any], changes: dict[str, Any] | None, settings: Settings, names: set[str]
+) -> Iterator[str]:
+    counts = about["counts"]
+    yield from (f"# {title_of(about)}", "")
+    yield (
+        f"{counts['n_included']:,} human judgments of answers to questions, frozen on {about['snapshot_at'][:10]}. "
+        "A frozen set never changes; a later one says what changed. If a file RETIRED.md stands beside this one, the "
+        "set was retired, and that file says why and by which set it is succeeded."
+    )
+    yield from ("", "## How to cite it", "", f"> {citation_of(about)}", "")
+    yield from ("## What it holds", "", "| file | what it is |", "|---|---|")
+    for name in sorted(names, key=str.encode):
+        yield f"| `{name}` | {described(name)} |"
+    yield from ("", "## What enters", "", "| judgments | |", "|---|---:|")
+    yield f"| enter gold scores and agreement | {counts['n_included']:,} |"
+    for reason, n in counts["left_out"].items():
+        yield f"| left out: {_cell(reason)} | {n:,} |"
+    yield f"| in all | {counts['n_total']:,} |"
+    yield ""
+    yield (
+        f"The long file has {counts['n_rows']:,} rows: what lies within the choice of this set, whether it enters or "
+        "not. What annotators took out when they withdrew their consent is in no file."
+    )
+    yield from ("", "## What was chosen", "")
+    yield from (f"- {name}: {_line(value)}" for name, value in settings.chosen())
+    yield from ("", "## Agreement", "", *_agreement(figures))
+    if changes:
+        yield from _changes(changes)
+    yield from ("## To load it", "", "```python", "import pandas as pd", "")
+    yield from ('judgments = pd.read_parquet("judgments.parquet")', 'scores = pd.read_csv("aggregated.csv")', "```", "")
+    yield (
+        "In the CSV files a text that a spreadsheet would take for a formula has an apostrophe in front; JSON lines "
+        "and Parquet hold every text exactly. Times are in UTC. Annotators appear by random pseudonyms."
+    )
+
+
+def _changes(changes: dict[str, Any]) -> Iterator[str]:
+    against, judgments = changes["against"], changes["judgments"]
+    yield from (f"## What changed since set {against['number']}, {_line(against['name'])}", "")
+    yield from (f"- {each['name']}: {_line(each['before'])} → {_line(each['after'])}" for each in changes["settings"])
+    yield f"- Judgments that enter: {changes['n_included']['before']:,} → {changes['n_included']['after']:,}"
+    for key, words in CHANGED.items():
+        yield f"- {words}: {judgments[key]:,}"
+    for each in changes["agreement"]:
+        alphas = (f"{alpha:.4f}" if alpha is not None else "none" for alpha in (each["before"], each["after"]))
+        yield f"- Alpha of {each['criterion']} ({each['scale']}, {each['level']}): {' → '.join(alphas)}"
+    yield ""
+
+
+def _agreement(figures: dict[str, Any]) -> Iterator[str]:
+    yield "| criterion | scale | level | alpha | 95 % interval | candidates | annotators | ratings | single |"
+    yield "|---|---|---|---:|---:|---:|---:|---:|---:|"
+    for each in figures["criteria"]:
+        found, interval = each["agreement"], each["interval_over_candidates"]
+        alpha = f"{found['alpha']:.4f}" if found["alpha"] is not None else f"undefined: {found['undefined']}"
+        ends = (
+            f"{interval['low']:.4f} to {interval['high']:.4f}" if interval["low"] is not None else interval["undefined"]
+        )
+        who = "unknown" if found["n_annotators"] is None else f"{found['n_annotators']:,}"
+        yield (
+            f"| {each['criterion']} | {each['scale']} | {each['level']} | {alpha} | {ends} | {found['n_units']:,} "
+            f"| {who} | {found['n_ratings']:,} | {found['n_single']:,} |"
+        )
+    yield ""
+    if figures["criteria"]:
+        interval = figures["criteria"][0]["interval_over_candidates"]
+        yield (
+            f"Krippendorff's alpha; candidates with two ratings or more, and their ratings; single: candidates "
+            f"with one rating, which enter gold scores only. Intervals: percentile bootstrap, "
+            f"{interval['n_resamples']:,} resamples of candidates, seed {interval['seed']}. figures.json has intervals "
+            "over whole passages, other levels, and alpha by dataset, split and source."
+        )
+        yield ""
+
+
+def _datasheet(about: Terms, figures: dict[str, Any], settings: Settings) -> Iterator[str]:
+    yield from (f"# Datasheet: {title_of(about)}", "", "## What", "")
+    for each in figures["criteria"]:
+        yield (
+            f"- {each['criterion']} ({each['scale']}): {each['n_judgments']:,} judgments of "
+            f"{each['n_candidates']:,} candidates enter."
+        )
+    yield from ("", "## By whom", "")
+    yield f"- Annotators whose judgments enter and who are told apart: {figures['n_annotators']:,}."
+    if figures["has_unknown_annotators"]:
+        yield "- Some judgments were imported without names: how many people gave them is unknown."
+    if figures["has_simulated_annotators"]:
+        yield "- Some judgments were given by simulated annotators: by programs, not by people."
+    yield "- Annotators are named by random pseudonyms of this project; nothing here leads back to a person."
+    yield from ("", "## How", "", "| batch | kind | wanted per candidate | HIT size | rubric | judgments | pay |")
+    yield "|---|---|---:|---:|---:|---:|---|"
+    for batch in about["batches"]:
+        yield (
+            f"| {batch['number']} {_cell(batch['name'])} | {batch['kind']} | {_or(batch['judgments_wanted'])} | "
+            f"{_or(batch['hit_size'])} | {batch['rubric_version']} | {batch['n_judgments']:,} | {_pay(batch)} |"
+        )
+    yield from ("", f"Gold score: {settings.gold_in_words}.", "", "## Consent", "")
+    yield _consent(about)
+    yield from ("", "## Agreement", "", *_agreement(figures), "## Limits", "")
+    yield from _limits(about, figures, settings)
+
+
+def _limits(about: Terms, figures: dict[str, Any], settings: Settings) -> Iterator[str]:
+    left_out = sum(about["counts"]["left_out"].values())
+    yield f"- {left_out:,} judgments do not enter; README.md says why."
+    if not settings.is_blind_only:
+        yield "- Judgments by people who could see the sources enter, if there are any; `is_blind` tells them apart."
+    for each in figures["criteria"]:
+        if each["agreement"]["alpha"] is None:
+            yield f"- Agreement on {each['criterion']} is undefined: {each['agreement']['undefined']}."
+    yield "- Candidates of one passage are not independent of each other: intervals over whole passages are wider."
+    if not settings.with_texts:
+        yield "- The texts are not in this set."
+    if settings.with_comments:
+        yield "- Annotators' comments are in this set. They are free text: people may have written personal data."
+
+
+def _consent(about: Terms) -> str:
+    versions = [str(each["version"]) for each in about["consents"]]
+    without = [str(batch["number"]) for batch in about["batches"] if batch["consent_version"] is None]
+    said = f"Annotators agreed to consent.md, version {', '.join(versions)}, before they rated." if versions else ""
+    rest = f"No consent text was asked for in batch {', '.join(without)}." if without else ""
+    return " ".join(each for each in (said, rest) if each)
+
+
+def _rubric(about: Terms) -> Iterator[str]:
+    for rubric in about["rubrics"]:
+        yield from (f"# {_line(rubric['name'])}, version {rubric['version']}", "")
+        if rubric["is_imported"]:
+            yield from ("Made for judgments that were collected elsewhere.", "")
+        for each in rubric["criteria"]:
+            kind = "Whole points" if each["kind"] == ScaleKind.ORDINAL else "A slider"
+            yield from (f"## {_line(each['name'])} (`{each['key']}`)", "")
+            if each["statement"]:
+                yield from (each["statement"], "")
+            turned = "; reversed" if each["is_reversed"] else ""
+            yield f"{kind} from {each['low']} to {each['high']}, {each['level']}{turned}"
+            yield ""
+            yield from (f"- {_anchor(anchor)}" for anchor in each["anchors"])
+            yield ""
+
+
+def _anchor(anchor: Terms) -> str:
+    return f"{anchor['value']}: {_line(anchor['text'])}"
+
+
+def _versions(versions: list[Terms]) -> Iterator[str]:
+    for version in versions:
+        yield from (f"<!-- version {version['version']} -->", "", version["text"], "")
+
+
+def _pay(batch: Terms) -> str:
+    if batch["kind"] == "imported":
+        return "not known"
+    if not (batch["cents_per_hit"] or batch["cents_per_item"]):
+        return "none"
+    parts = [(batch["cents_per_hit"], "a HIT"), (batch["cents_per_item"], "an item")]
+    return ", ".join(f"{cents / 100:.2f} {of}" for cents, of in parts if cents)
+
+
+def _or(value: int | None) -> str:
+    return "–" if value is None else f"{value:,}"
+
+
+def _line(text: str) -> str:
+    """A text from outside on one line of Markdown."""
+    return " ".join(text.split())
+
+
+def _cell(text: str) -> str:
+    return _line(text).replace("|", "\\|")

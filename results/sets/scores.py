@@ -1,0 +1,210 @@
+"""The judgments of a set as numbers, read from its own files: which score belongs to which candidate, by whom.
+
+A unit is the line of a candidate in `candidates.jsonl`, counted from 0. Nothing here asks the database.
+"""
+
+from array import array
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import orjson
+import pandas as pd
+
+from measures.columns import ANNOTATOR, GROUP, UNIT, VALUE
+from measures.gold_scores import gold_scores
+from measures.standardising import MEAN, SD, standardise
+from results.sets.canonical import ANNOTATORS, CANDIDATES, LONG_JSONL
+from results.sets.selecting import Asked
+from results.sets.settings import Gold, Settings
+
+EVERY = 20_000
+"""After so many lines somebody is told how far it is, and may stop it."""
+NOBODY = -1
+PLACES = ("dataset", "split", "source")
+
+Floats = npt.NDArray[np.float64]
+Line = dict[str, Any]
+
+
+@dataclass
+class Scores:
+    """The judgments of one criterion on one scale that enter, in the order of the long file; reversed ones turned."""
+
+    asked: Asked
+    units: "array[int]" = field(default_factory=lambda: array("i"))
+    annotators: "array[int]" = field(default_factory=lambda: array("i"))
+    values: "array[float]" = field(default_factory=lambda: array("d"))
+    cannot_judge: Counter[int] = field(default_factory=Counter)
+    left_out: Counter[str] = field(default_factory=Counter)
+
+    def slice_of(self, unit: int) -> slice:
+        """Where the judgments of a unit stand; units rise."""
+        units = np.frombuffer(self.units, np.int32)
+        return slice(*np.searchsorted(units, [unit, unit + 1]))
+
+
+@dataclass
+class Judgments:
+    """All that the long file says in numbers."""
+
+    n_rows: int = 0
+    names: list[str] = field(default_factory=list)
+    """Pseudonyms; judgments point to them, or to NOBODY where the annotator is unknown."""
+    everybody: set[str] = field(default_factory=set)
+    """Pseudonyms of all who have a row in the file, whether it enters or not."""
+    kinds: set[str] = field(default_factory=set)
+    parts: dict[Asked, Scores] = field(default_factory=dict)
+    n_units: int = 0
+    groups: "array[int]" = field(default_factory=lambda: array("i"))
+    """The passage of each unit."""
+    places: "dict[str, array[int]]" = field(default_factory=lambda: {name: array("i") for name in PLACES})
+    labels: dict[str, list[str]] = field(default_factory=lambda: {name: [] for name in PLACES})
+
+    def frame(self, asked: Asked) -> pd.DataFrame:
+        """The long frame of one criterion on one scale; units and groups are numbers."""
+        part = self.parts[asked]
+        units = np.frombuffer(part.units, np.int32)
+        annotators = pd.Categorical.from_codes(
+            np.frombuffer(part.annotators, np.int32), pd.Index(self.names, dtype="str")
+        )
+        return pd.DataFrame(
+            {
+                UNIT: units,
+                GROUP: np.frombuffer(self.groups, np.int32)[units] if len(units) else units,
+                ANNOTATOR: annotators,
+                VALUE: np.frombuffer(part.values, np.float64),
+            }
+        )
+
+    def rows_by(self, asked: Asked, name: str) -> Iterator[tuple[str, npt.NDArray[np.bool_]]]:
+        """The rows of that frame in each dataset, split or source, by the bytes of its name."""
+        units = np.frombuffer(self.parts[asked].units, np.int32)
+        codes = np.frombuffer(self.places[name], np.int32)[units] if len(units) else units
+        labels = self.labels[name]
+        for code in sorted(set(codes.tolist()), key=lambda code: labels[code].encode()):
+            yield labels[code], codes == code
+
+
+def read_judgments(folder: Path, on_rows: Callable[[int], None]) -> Judgments:
+    """Read the long file beside the candidates; both are sorted by dataset and candidate id, byte by byte."""
+    found = Judgments()
+    numbers: dict[str, int] = {}
+    codes: dict[str, dict[str, int]] = {name: {} for name in PLACES}
+    passages: dict[tuple[str, str], int] = {}
+    here: tuple[str, str] | None = None
+    with (folder / CANDIDATES).open("rb") as candidates, (folder / LONG_JSONL).open("rb") as long:
+        for row in map(orjson.loads, long):
+            key = (row["dataset"], row["candidate_id"])
+            while here != key:
+                line = orjson.loads(next(candidates))
+                here = (line["dataset"], line["candidate_id"])
+                _place(found, line, codes, passages)
+            _add(found, row, numbers)
+            found.n_rows += 1
+            if found.n_rows % EVERY == 0:
+                on_rows(found.n_rows)
+        for rest in candidates:
+            _place(found, orjson.loads(rest), codes, passages)
+    found.names = list(numbers)
+    found.labels = {name: list(each) for name, each in codes.items()}
+    found.parts = dict(sorted(found.parts.items()))
+    return found
+
+
+def _place(
+    found: Judgments, line: Line, codes: dict[str, dict[str, int]], passages: dict[tuple[str, str], int]
+) -> None:
+    found.n_units += 1
+    found.groups.append(passages.setdefault((line["dataset"], line["passage_id"]), len(passages)))
+    for name, known in codes.items():
+        found.places[name].append(known.setdefault(line[name], len(known)))
+
+
+def _add(found: Judgments, row: Line, numbers: dict[str, int]) -> None:
+    asked = Asked(row["criterion"], row["scale_kind"], row["scale_low"], row["scale_high"])
+    part = found.parts.get(asked)
+    if part is None:
+        part = found.parts[asked] = Scores(asked)
+    unit, name = found.n_units - 1, row["annotator"]
+    if name is not None:
+        found.everybody.add(name)
+    if row["enters"]:
+        found.kinds.add(row["annotator_kind"])
+        part.units.append(unit)
+        part.annotators.append(NOBODY if name is None else numbers.setdefault(name, len(numbers)))
+        part.values.append(row["score"])
+        return
+    part.left_out[row["left_out_reason"]] += 1
+    if row["left_out_reason"] == "cannot be judged":
+        part.cannot_judge[unit] += 1
+
+
+@dataclass(frozen=True)
+class GoldScores:
+    """What the judgments of each unit come to; NaN where that is undefined."""
+
+    n: npt.NDArray[np.int64]
+    mean: Floats
+    median: Floats
+    sd: Floats
+    z_mean: Floats
+    n_z: npt.NDArray[np.int64]
+
+    def by(self, rule: Gold) -> Floats:
+        return {Gold.MEAN: self.mean, Gold.MEDIAN: self.median, Gold.Z: self.z_mean}[rule]
+
+
+Norms = dict[tuple[str, int, int], pd.DataFrame]
+"""Mean and deviation of each annotator, as `measures.standardising.annotator_norms` gives them, for each scale."""
+
+
+def read_norms(folder: Path) -> Norms:
+    """The norms that were frozen beside the judgments: what was said of controls may be in them."""
+    frame = pd.read_csv(folder / ANNOTATORS, dtype={"annotator": "str"})
+    scales = frame[["scale_kind", "scale_low", "scale_high"]].apply(tuple, axis=1)
+    return {scale: frame[scales == scale].set_index("annotator")[[MEAN, SD]].astype("float64") for scale in set(scales)}
+
+
+def score(judgments: Judgments, asked: Asked, norms: Norms) -> GoldScores:
+    """Gold scores of every unit by each rule: `measures.gold_scores` of the judgments, and of their z-scores."""
+    frame = judgments.frame(asked)
+    of_scale = norms.get((asked.kind, asked.low, asked.high), pd.DataFrame({MEAN: [], SD: []}, dtype="float64"))
+    raw, z = gold_scores(frame), gold_scores(frame.assign(**{VALUE: standardise(frame, of_scale)}))
+
+    def spread(column: pd.Series, fill: float) -> npt.NDArray[Any]:
+        return column.reindex(range(judgments.n_units), fill_value=fill).to_numpy()
+
+    return GoldScores(
+        n=spread(raw["n"], 0),
+        mean=spread(raw["mean"], np.nan),
+        median=spread(raw["median"], np.nan),
+        sd=spread(raw["sd"], np.nan),
+        z_mean=spread(z["mean"], np.nan),
+        n_z=spread(z["n"], 0),
+    )
+
+
+def gold_of(scores: GoldScores, settings: Settings, unit: int, adjudicated: float | None) -> float | None:
+    """The gold score of a unit by the rule of the set; None without a judgment, settled or not."""
+    if not scores.n[unit]:
+        return None
+    if settings.does_adjudication_win and adjudicated is not None:
+        return adjudicated
+    found = float(scores.by(settings.gold)[unit])
+    return None if np.isnan(found) else found
+
+
+def adjudicated_of(line: Line, asked: Asked) -> float | None:
+    """The score that was settled on for a candidate, the newest; reversed ones turned."""
+    found = [
+        each["score"]
+        for each in line["adjudicated"]
+        if (each["criterion"], each["scale_kind"], each["scale_low"], each["scale_high"])
+        == (asked.key, asked.kind, asked.low, asked.high)
+    ]
+    return found[-1] if found else None

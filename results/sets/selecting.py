@@ -1,0 +1,181 @@
+"""Which judgments a set takes in, and why it leaves out the others: one rule for the preview and for the files."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from django.db import connection
+
+from annotate.frames import criteria_in_use
+from annotate.models import Batch
+from annotate.models.assignment import TAKEN_OUT
+from annotate.stages import left_out
+from measures.rubric import ScaleKind
+from projects.errors import Refused
+from projects.models import Project
+from results.excluded import Entering
+from results.scoping import find_batch
+from results.sets.settings import Settings
+
+
+@dataclass(frozen=True)
+class Selection:
+    """A project and the settings of a set, as the parameters of a statement."""
+
+    project: Project
+    settings: Settings
+
+    @cached_property
+    def batches(self) -> tuple[Batch, ...]:
+        return tuple(find_batch(self.project, number) for number in self.settings.batches)
+
+    @cached_property
+    def has_several_versions(self) -> bool:
+        """Whether somebody may have judged a candidate twice on one criterion, under two versions of the rubric."""
+        return any(len(criterion.ids) > 1 for criterion in criteria_in_use(self.project))
+
+    def parameters(self) -> dict[str, Any]:
+        settings = self.settings
+        return {
+            "project": self.project.pk,
+            "criteria": list(settings.criteria),
+            "batches": [batch.pk for batch in self.batches],
+            "left_out": [] if settings.batches else list(left_out(self.project, settings.stage)),
+            "datasets": list(settings.datasets),
+            "splits": list(settings.splits),
+            "sources": list(settings.sources),
+            "blind": settings.is_blind_only,
+            "with_controls": settings.controls_in_z,
+            "taken_out": TAKEN_OUT,
+        }
+
+
+@dataclass(frozen=True, order=True)
+class Asked:
+    """A criterion on one scale: what one score answers."""
+
+    key: str
+    kind: str
+    low: int
+    high: int
+
+    @property
+    def scale(self) -> str:
+        kind = "points" if self.kind == ScaleKind.ORDINAL else "slider"
+        return f"{kind} {self.low} to {self.high}"
+
+
+@dataclass(frozen=True)
+class Preview:
+    """What a set would hold: of each criterion on each scale the judgments that enter and those that do not."""
+
+    parts: tuple[tuple[Asked, Entering, int, int | None], ...]
+
+    @property
+    def n_included(self) -> int:
+        return sum(entering.n_included for _, entering, _, _ in self.parts)
+
+    @property
+    def whole(self) -> Entering:
+        counts: dict[str, int] = {}
+        for _, entering, _, _ in self.parts:
+            for reason, n in entering.left_out:
+                counts[reason] = counts.get(reason, 0) + n
+        return Entering(self.n_included, tuple(sorted(counts.items())))
+
+    @property
+    def n_rows(self) -> int:
+        """Rows of the long file: all that is within the choice, but for what its annotator has taken out."""
+        outside = (ANOTHER_STAGE, ANOTHER_BATCH, NOT_CHOSEN, TAKEN_OUT)
+        return self.whole.n_total - sum(n for reason, n in self.whole.left_out if reason in outside)
+
+
+ANOTHER_STAGE, ANOTHER_BATCH, NOT_CHOSEN = "another stage", "another batch", "not chosen"
+
+
+def refuse_unknown(project: Project, settings: Settings) -> None:
+    """Raise Refused for a criterion or a batch that the project does not have."""
+    known = [criterion.key for criterion in criteria_in_use(project)]
+    if not known:
+        raise Refused("There is no batch yet, so there are no judgments.")
+    for key in settings.criteria:
+        if key not in known:
+            raise Refused(f"There is no criterion “{key}”; there is {', '.join(known)}.")
+    for number in settings.batches:
+        find_batch(project, number)
+
+
+def preview(selection: Selection) -> Preview:
+    """Count in one statement every judgment of the criteria, by whether it enters and why not."""
+    with connection.cursor() as cursor:
+        cursor.execute(_COUNTS.format(reason=once("reason", selection)), selection.parameters())
+        rows = cursor.fetchall()
+    found: dict[Asked, dict[str, tuple[int, int, int | None]]] = {}
+    for key, kind, low, high, reason, n, n_candidates, n_annotators in rows:
+        found.setdefault(Asked(key, kind, low, high), {})[reason] = (int(n), n_candidates, n_annotators)
+    parts = []
+    for asked, counts in sorted(found.items()):
+        n, n_candidates, n_annotators = counts.pop("", (0, 0, 0))
+        entering = Entering(n, tuple(sorted((reason, n) for reason, (n, _, _) in counts.items())))
+        parts.append((asked, entering, n_candidates, n_annotators))
+    return Preview(tuple(parts))
+
+
+IN_CHOICE = " AND ".join(
+    f"(cardinality(%({name})s::text[]) = 0 OR {column} = ANY (%({name})s))"
+    for column, name in {"d.name": "datasets", "p.split": "splits", "c.source": "sources"}.items()
+)
+"""SQL: whether a candidate lies within the datasets, splits and sources that were chosen."""
+
+IN_BATCHES = """(cardinality(%(batches)s::bigint[]) = 0 OR b.id = ANY (%(batches)s))
+    AND b.id <> ALL (%(left_out)s::bigint[])"""
+
+CRITERIA = """
+    SELECT cr.id, cr.key, cr.kind, cr.low, cr.high, cr.is_reversed
+    FROM projects_criterion cr JOIN projects_rubric r ON r.id = cr.rubric_id
+    WHERE r.project_id = %(project)s AND (cardinality(%(criteria)s::text[]) = 0 OR cr.key = ANY (%(criteria)s))"""
+
+WHY_NOT = """CASE WHEN NOT j.is_counted THEN j.not_counted_reason
+            WHEN c.is_gone THEN 'withdrawn'
+            WHEN j.value IS NULL THEN 'cannot be judged'
+            WHEN %(blind)s AND w.not_blind THEN 'not blind' ELSE '' END"""
+"""SQL: why a judgment within the choice does not enter; empty for one that does."""
+
+SCORE = "CASE WHEN cr.is_reversed THEN cr.low + cr.high - j.value ELSE j.value END"
+
+
+def once(reason: str, selection: Selection) -> str:
+    """SQL: of what one annotator said of a candidate under several versions of a criterion the newest enters."""
+    if not selection.has_several_versions:
+        return reason
+    return f"""CASE WHEN {reason} = '' AND row_number() OVER (
+        PARTITION BY candidate_id, annotator_id, key, kind, low, high, {reason} = '' ORDER BY id DESC) > 1
+        THEN 'judged anew' ELSE {reason} END"""
+
+
+_COUNTS = f"""
+WITH criteria AS ({CRITERIA}),
+candidates AS (
+    SELECT c.id, c.withdrawn_at IS NOT NULL OR p.withdrawn_at IS NOT NULL AS is_gone, {IN_CHOICE} AS is_chosen
+    FROM projects_candidate c JOIN projects_question q ON q.id = c.question_id
+    JOIN projects_passage p ON p.id = q.passage_id JOIN projects_dataset d ON d.id = c.dataset_id
+    WHERE d.project_id = %(project)s),
+work AS (
+    SELECT a.id, a.not_blind, CASE WHEN b.id = ANY (%(left_out)s::bigint[]) THEN '{ANOTHER_STAGE}'
+        WHEN NOT ({IN_BATCHES}) THEN '{ANOTHER_BATCH}' ELSE '' END AS outside
+    FROM annotate_assignment a JOIN annotate_hit h ON h.id = a.hit_id JOIN annotate_batch b ON b.id = h.batch_id
+    WHERE b.project_id = %(project)s),
+said AS (
+    SELECT j.id, j.candidate_id, j.annotator_id, cr.key, cr.kind, cr.low, cr.high,
+           CASE WHEN w.outside <> '' THEN w.outside WHEN NOT c.is_chosen THEN '{NOT_CHOSEN}'
+           ELSE {WHY_NOT} END AS reason
+    FROM annotate_judgment j
+    JOIN criteria cr ON cr.id = j.criterion_id
+    JOIN candidates c ON c.id = j.candidate_id
+    JOIN work w ON w.id = j.assignment_id),
+entering AS (SELECT candidate_id, annotator_id, key, kind, low, high, {{reason}} AS reason FROM said)
+SELECT e.key, e.kind, e.low, e.high, e.reason, count(*),
+       CASE WHEN reason = '' THEN count(DISTINCT candidate_id) END,
+       CASE WHEN reason = '' AND NOT bool_or(m.kind = 'unknown') THEN count(DISTINCT annotator_id) END
+FROM entering e JOIN projects_membership m ON m.id = e.annotator_id
+GROUP BY 1, 2, 3, 4, 5"""

@@ -1,0 +1,94 @@
+"""What a judgment set is to hold, and how its gold scores and intervals are made."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from enum import StrEnum
+from typing import Any
+
+from annotate.stages import Stage
+from results.agreeing import RESAMPLES, SEED
+
+
+class Gold(StrEnum):
+    """What the judgments of a candidate come to."""
+
+    MEAN = "mean"
+    MEDIAN = "median"
+    Z = "z"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings:
+    """Which judgments, which texts, which rule; nothing named means everything.
+
+    `batches` are numbers. Batches that are named are taken whatever their stage. Under the rule z no adjudicated score
+    wins: nobody's mean and deviation say where it would lie.
+    """
+
+    criteria: tuple[str, ...] = ()
+    stage: Stage = Stage.FULL
+    batches: tuple[int, ...] = ()
+    datasets: tuple[str, ...] = ()
+    splits: tuple[str, ...] = ()
+    sources: tuple[str, ...] = ()
+    is_blind_only: bool = False
+    with_texts: bool = True
+    with_comments: bool = False
+    gold: Gold = Gold.MEAN
+    controls_in_z: bool = True
+    adjudication_wins: bool = False
+    seed: int = SEED
+    n_resamples: int = RESAMPLES
+
+    def as_dict(self) -> dict[str, Any]:
+        return {name: list(value) if isinstance(value, tuple) else value for name, value in asdict(self).items()}
+
+    @classmethod
+    def from_dict(cls, stored: Mapping[str, Any]) -> "Settings":
+        made: dict[str, Any] = {
+            name: tuple(value) if isinstance(value, list) else value for name, value in stored.items()
+        }
+        return cls(**{**made, "stage": Stage(made["stage"]), "gold": Gold(made["gold"])})
+
+    @property
+    def does_adjudication_win(self) -> bool:
+        return self.adjudication_wins and self.gold is not Gold.Z
+
+    def chosen(self) -> list[tuple[str, str]]:
+        """What was chosen, in words."""
+        one_of = {
+            "Criteria": (self.criteria, "all that were asked"),
+            "Datasets": (self.datasets, "all"),
+            "Splits": (self.splits, "all"),
+            "Sources": (self.sources, "all"),
+        }
+        batches = ", ".join(str(number) for number in self.batches)
+        return [
+            ("Batches", batches or STAGES[self.stage]),
+            *(
+                (name, ", ".join(each or "none named" for each in values) or every)
+                for name, (values, every) in one_of.items()
+            ),
+            ("By people who saw the sources", "left out" if self.is_blind_only else "taken in"),
+            ("Texts", "yes" if self.with_texts else "no"),
+            ("Annotators' comments", "yes" if self.with_comments else "no"),
+            ("Gold score", self.gold_in_words),
+            ("Intervals", f"{self.n_resamples:,} resamples, seed {self.seed}"),
+        ]
+
+    @property
+    def gold_in_words(self) -> str:
+        rule = {
+            Gold.MEAN: "the mean of the judgments, unrounded",
+            Gold.MEDIAN: "the median of the judgments",
+            Gold.Z: "the mean of z-scores, each annotator's own mean and deviation taken out"
+            + ("; controls enter these two" if self.controls_in_z else "; controls do not enter these two"),
+        }[self.gold]
+        return f"{rule}; a score that was settled on wins" if self.does_adjudication_win else rule
+
+
+STAGES = {
+    Stage.FULL: "all of the full collection",
+    Stage.TRIAL: "the trials that are kept apart",
+    Stage.ALL: "all, trials that are kept apart too",
+}

@@ -1,0 +1,93 @@
+"""The aggregated and the wide table: a row for each candidate and criterion that somebody was asked about."""
+
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import IO
+
+import orjson
+
+from results.sets.canonical import CANDIDATES
+from results.sets.cells import Value, outside, plain, write_row
+from results.sets.scores import EVERY, NOBODY, GoldScores, Judgments, Line, adjudicated_of, gold_of
+from results.sets.selecting import Asked
+from results.sets.settings import Settings
+
+AGGREGATED, WIDE = "aggregated.csv", "wide.csv"
+SEPARATOR = "|"
+_ABOUT = ("dataset", "split", "passage_id", "question_id", "candidate_id", "source")
+_SCALE = ("criterion", "scale_kind", "scale_low", "scale_high")
+_AGGREGATED = (
+    *("n", "mean", "median", "sd", "z_mean", "n_z", "scores", "raters", "n_cannot_judge", "adjudicated", "gold"),
+    "undefined",
+)
+
+Golds = Mapping[Asked, GoldScores]
+
+
+def candidates_of(folder: Path) -> Iterator[Line]:
+    """The lines of the candidates, in the order of the units."""
+    with (folder / CANDIDATES).open("rb") as file:
+        yield from map(orjson.loads, file)
+
+
+def write_tables(
+    folder: Path, judgments: Judgments, golds: Golds, settings: Settings, on_rows: Callable[[int], None]
+) -> None:
+    """Write both tables in one pass over the candidates."""
+    n_slots = max((int(scores.n.max()) for scores in golds.values() if judgments.n_units), default=0)
+    with (folder / AGGREGATED).open("wb") as aggregated, (folder / WIDE).open("wb") as wide:
+        write_row(aggregated, (*_ABOUT, *_SCALE, *_AGGREGATED))
+        slots = [f"{name}_{n}" for n in range(1, n_slots + 1) for name in ("judgment", "annotator")]
+        write_row(wide, (*_ABOUT, *_SCALE, "n", *slots))
+        for unit, line in enumerate(candidates_of(folder)):
+            about = [outside(line[name]) for name in _ABOUT]
+            for asked, scores in golds.items():
+                n_cannot = judgments.parts[asked].cannot_judge[unit]
+                if scores.n[unit] or n_cannot:
+                    head: list[Value] = [*about, asked.key, asked.kind, asked.low, asked.high]
+                    said = said_of(judgments, asked, unit)
+                    adjudicated = adjudicated_of(line, asked)
+                    gold = gold_of(scores, settings, unit, adjudicated)
+                    _write_aggregated(aggregated, head, unit, scores, said, n_cannot, adjudicated, gold)
+                    cells = [cell for value, name in said for cell in (value, name)]
+                    write_row(wide, [*head, len(said), *cells, *[None] * (2 * n_slots - len(cells))])
+            if unit % EVERY == 0:
+                on_rows(unit)
+
+
+def said_of(judgments: Judgments, asked: Asked, unit: int) -> list[tuple[float, str | None]]:
+    """The scores of a unit that enter, and who gave them (None where unknown), in the order of the long file."""
+    part = judgments.parts[asked]
+    here = part.slice_of(unit)
+    names = judgments.names
+    return [
+        (value, None if annotator == NOBODY else names[annotator])
+        for value, annotator in zip(part.values[here], part.annotators[here], strict=True)
+    ]
+
+
+def _write_aggregated(
+    file: IO[bytes],
+    head: list[Value],
+    unit: int,
+    scores: GoldScores,
+    said: list[tuple[float, str | None]],
+    n_cannot: int,
+    adjudicated: float | None,
+    gold: float | None,
+) -> None:
+    raters = None if any(name is None for _, name in said) else SEPARATOR.join(str(name) for _, name in said)
+    n, n_z = int(scores.n[unit]), int(scores.n_z[unit])
+    figures = (scores.mean[unit], scores.median[unit], scores.sd[unit], scores.z_mean[unit])
+    values = SEPARATOR.join(repr(plain(value)) for value, _ in said)
+    write_row(file, [*head, n, *map(float, figures), n_z, values, raters, n_cannot, adjudicated, gold, _why(n, n_z)])
+
+
+def _why(n: int, n_z: int) -> str | None:
+    """What is undefined of a candidate, and why."""
+    if not n:
+        return "no score: nobody could judge it"
+    said = ["no sd: one judgment"] if n == 1 else []
+    if not n_z:
+        said.append("no z: no annotator with a name and with variation")
+    return "; ".join(said) or None

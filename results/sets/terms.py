@@ -1,0 +1,111 @@
+"""What the judgments of a set were given under: rubrics, instructions, consents and batches, as plain values."""
+
+import subprocess
+import tomllib
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings as site
+from django.db import connection
+
+from annotate.models import Batch
+from projects.models import Rubric
+from results.exporting.tables import TIME
+from results.sets.selecting import Selection
+
+Terms = dict[str, Any]
+
+
+def read_terms(selection: Selection) -> Terms:
+    """The terms of the batches within the choice that hold judgments; no personal data."""
+    parameters = selection.parameters()
+    with connection.cursor() as cursor:
+        cursor.execute(_BATCHES, parameters)
+        counted = {pk: (n, n_annotators) for pk, n, n_annotators in cursor.fetchall()}
+        cursor.execute("SELECT to_char(transaction_timestamp() AT TIME ZONE 'UTC', %s)", [TIME])
+        (snapshot_at,) = cursor.fetchone()
+    batches = list(
+        Batch.objects.filter(pk__in=counted)
+        .select_related("rubric", "instructions", "consent")
+        .prefetch_related("rubric__criteria")
+        .order_by("number")
+    )
+    rubrics = {batch.rubric_id: batch.rubric for batch in batches}
+    asked = selection.settings.criteria
+    return {
+        "project": {"slug": selection.project.slug, "name": selection.project.name},
+        "snapshot_at": snapshot_at,
+        "code_version": code_version(),
+        "batches": [{**_batch(batch), "n_judgments": counted[batch.pk][0]} for batch in batches],
+        "rubrics": [
+            _rubric(rubric, asked) for rubric in sorted(rubrics.values(), key=lambda each: each.version, reverse=True)
+        ],
+        "instructions": _texts(batch.instructions for batch in batches),
+        "consents": _texts(batch.consent for batch in batches),
+    }
+
+
+def _batch(batch: Batch) -> Terms:
+    return {
+        "number": batch.number,
+        "name": batch.name,
+        "kind": batch.kind,
+        "judgments_wanted": None if batch.kind == Batch.Kind.IMPORTED else batch.judgments,
+        "hit_size": None if batch.kind == Batch.Kind.IMPORTED else batch.hit_size,
+        "cents_per_hit": batch.cents_per_hit,
+        "cents_per_item": batch.cents_per_item,
+        "time_limit_minutes": batch.time_limit_minutes,
+        "requires_qualification": batch.requires_qualification,
+        "rubric_version": batch.rubric.version,
+        "instructions_version": batch.instructions.version if batch.instructions else None,
+        "consent_version": batch.consent.version if batch.consent else None,
+    }
+
+
+def _rubric(rubric: Rubric, asked: tuple[str, ...]) -> Terms:
+    criteria = sorted(rubric.criteria.all(), key=lambda each: each.position)
+    names = ("key", "name", "statement", "kind", "low", "high", "anchors", "is_reversed", "level")
+    return {
+        "version": rubric.version,
+        "name": rubric.name,
+        "is_imported": rubric.is_imported,
+        "criteria": [
+            {name: getattr(each, name) for name in names} for each in criteria if not asked or each.key in asked
+        ],
+    }
+
+
+def _texts(versions: Any) -> list[Terms]:
+    found = {each.version: each for each in versions if each is not None}
+    return [
+        {"version": version, "text": found[version].text, "examples": getattr(found[version], "examples", [])}
+        for version in sorted(found)
+    ]
+
+
+@lru_cache(maxsize=1)
+def code_version() -> str:
+    """The version of the program, and the commit where it runs out of a repository."""
+    project = tomllib.loads((site.BASE_DIR / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    version = f"{project['name']} {project['version']}"
+    commit = _commit(site.BASE_DIR)
+    return f"{version} ({commit})" if commit else version
+
+
+def _commit(folder: Path) -> str:
+    if not (folder / ".git").exists():
+        return ""
+    said = subprocess.run(
+        ["git", "-C", folder, "rev-parse", "--short=12", "HEAD"], check=False, capture_output=True, text=True
+    )
+    return said.stdout.strip()
+
+
+_BATCHES = """
+SELECT h.batch_id, count(*), count(DISTINCT j.annotator_id)
+FROM annotate_judgment j JOIN annotate_assignment a ON a.id = j.assignment_id JOIN annotate_hit h ON h.id = a.hit_id
+JOIN annotate_batch b ON b.id = h.batch_id
+WHERE b.project_id = %(project)s AND j.candidate_id IS NOT NULL AND j.not_counted_reason <> %(taken_out)s
+  AND (cardinality(%(batches)s::bigint[]) = 0 OR b.id = ANY (%(batches)s)) AND b.id <> ALL (%(left_out)s::bigint[])
+GROUP BY h.batch_id"""

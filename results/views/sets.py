@@ -1,0 +1,248 @@
+"""Judgment sets: the list, a new one with its preview, one with its figures and files, and its downloads."""
+
+from collections.abc import Iterator
+from http import HTTPStatus
+from typing import Any
+
+from django.contrib import messages
+from django.core.paginator import Paginator
+from django.http import Http404, HttpResponse, HttpResponseBase, StreamingHttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from projects import jobs
+from projects.access import ProjectRequest, Right, requires
+from projects.errors import Refused
+from projects.models import Project
+from projects.snapshots import snapshot
+from results import freezing, retiring
+from results.models import JudgmentSet
+from results.set_form import SetForm
+from results.sets import archive, prose
+from results.sets.prose import CHANGED
+from results.sets.selecting import Selection, preview
+from results.sets.settings import Settings
+
+REFRESH_SECONDS = 3
+KINDS = {
+    "csv": "text/csv; charset=utf-8",
+    "json": "application/json",
+    "jsonl": "application/jsonl",
+    "md": "text/markdown; charset=utf-8",
+    "zip": "application/zip",
+}
+
+
+@requires(Right.READ)
+@require_safe
+@snapshot()
+def set_list(request: ProjectRequest, project: Project) -> HttpResponse:
+    sets = project.judgment_sets.select_related("requested_by__user", "successor").defer("files")
+    page = Paginator(sets, 50).get_page(request.GET.get("page"))
+    context = {
+        "page": page,
+        "can_manage": request.membership.can_manage,
+        "taken_out": retiring.find_taken_out(project),
+    }
+    return render(request, "results/set_list.html", context)
+
+
+@requires(Right.MANAGE)
+@require_http_methods(["GET", "HEAD", "POST"])
+def set_new(request: ProjectRequest, project: Project) -> HttpResponse:
+    """Choose and look at the counts by GET; freeze by POST."""
+    form = SetForm(project, request.POST if request.method == "POST" else request.GET or None)
+    if not form.criteria_in_use:
+        return render(request, "results/set_new.html", {"form": form})
+    if form.is_bound and not form.is_valid():
+        return render(request, "results/set_new.html", {"form": form}, status=HTTPStatus.UNPROCESSABLE_ENTITY)
+    refusal = ""
+    if request.method == "POST":
+        try:
+            made = freezing.request_set(
+                project=project, actor=request.membership, name=request.POST.get("name", ""), settings=form.settings()
+            )
+        except Refused as refused:
+            refusal = refused.message
+        else:
+            return redirect(made)
+    return _preview(request, project, form, refusal)
+
+
+@requires(Right.READ)
+@never_cache
+@require_safe
+def set_show(request: ProjectRequest, project: Project, number: int) -> HttpResponse:
+    made = _fetch(project, number)
+    settings = Settings.from_dict(made.settings)
+    context = {
+        **_progress(made, can_manage=request.membership.can_manage),
+        "chosen": settings.chosen(),
+        "files": [(file, prose.described(file.name)) for file in freezing.files_of(made)],
+        "left_out": sorted(made.facts.get("left_out", {}).items()),
+        "changed": _changed(made),
+        "is_taken_out": made.pk in retiring.find_taken_out(project),
+        "taken_out_words": retiring.TAKEN_OUT,
+        "predecessors": made.predecessors.order_by("number"),
+        "can_manage": request.membership.can_manage,
+        "refresh_seconds": REFRESH_SECONDS if made.is_live else None,
+    }
+    return render(request, "results/set_show.html", context)
+
+
+@requires(Right.READ)
+@never_cache
+@require_safe
+def set_job(request: ProjectRequest, project: Project, number: int) -> HttpResponse:
+    """The progress alone, for a page that asks every second."""
+    made = _fetch(project, number)
+    response = render(request, "_job.html", _progress(made, can_manage=request.membership.can_manage))
+    if not made.is_live:
+        response["HX-Refresh"] = "true"
+    return response
+
+
+@requires(Right.MANAGE)
+@require_POST
+def set_cancel(request: ProjectRequest, project: Project, number: int) -> HttpResponse:
+    made = _fetch(project, number)
+    try:
+        has_stopped = jobs.cancel(made)
+    except Refused as refusal:
+        messages.error(request, refusal.message)
+    else:
+        messages.success(request, _("Cancelled.") if has_stopped else _("It stops in a moment; nothing is stored."))
+    return redirect(made)
+
+
+@requires(Right.MANAGE)
+@require_POST
+def set_again(request: ProjectRequest, project: Project, number: int) -> HttpResponse:
+    made = _fetch(project, number)
+    try:
+        freezing.start_again(made=made)
+    except Refused as refusal:
+        messages.error(request, refusal.message)
+    return redirect(made)
+
+
+@requires(Right.MANAGE)
+@require_POST
+def set_retire(request: ProjectRequest, project: Project, number: int) -> HttpResponse:
+    made = _fetch(project, number)
+    try:
+        retiring.retire(made=made, actor=request.membership, why=request.POST.get("why", ""))
+    except Refused as refusal:
+        messages.error(request, refusal.message)
+    return redirect(made)
+
+
+@requires(Right.MANAGE)
+@require_POST
+def set_succeed(request: ProjectRequest, project: Project, number: int) -> HttpResponse:
+    """Freeze the judgments of now with the settings of a retired set."""
+    made = _fetch(project, number)
+    try:
+        successor = retiring.succeed(made=made, actor=request.membership)
+    except Refused as refusal:
+        messages.error(request, refusal.message)
+        return redirect(made)
+    return redirect(successor)
+
+
+@requires(Right.READ)
+@require_safe
+def set_archive(request: ProjectRequest, project: Project, number: int) -> HttpResponseBase:
+    made = _fetch_frozen(project, number)
+    path, folder = freezing.path_of(made), made.facts["folder"]
+    if made.retired_at is not None:
+        n_bytes, chunks = archive.with_note(path, folder, retiring.NOTE, retiring.note_of(made))
+        return _download(request, f"{folder}-retired.zip", n_bytes, lambda: chunks)
+    return _download(request, f"{folder}.zip", made.n_bytes, lambda: archive.read_archive(path))
+
+
+@requires(Right.READ)
+@require_safe
+def set_file(request: ProjectRequest, project: Project, number: int, name: str) -> HttpResponseBase:
+    """One file by the name that the set itself gives it: no path is made of what was asked."""
+    made = _fetch_frozen(project, number)
+    if made.retired_at is not None and name == retiring.NOTE:
+        note = retiring.note_of(made)
+        return _download(request, f"{made.facts['folder']}-{name}", len(note), lambda: iter([note]))
+    file = next((each for each in freezing.files_of(made) if each.name == name), None)
+    if file is None:
+        raise Http404("No such file.")
+    path, folder = freezing.path_of(made), made.facts["folder"]
+    return _download(request, f"{folder}-{file.name}", file.n_bytes, lambda: archive.read_file(path, folder, file.name))
+
+
+def _fetch(project: Project, number: int) -> JudgmentSet:
+    sets = project.judgment_sets.select_related("project", "requested_by__user", "successor", "retired_by__user")
+    return get_object_or_404(sets, number=number)
+
+
+def _fetch_frozen(project: Project, number: int) -> JudgmentSet:
+    made = get_object_or_404(project.judgment_sets.frozen().select_related("successor"), number=number)
+    if not freezing.path_of(made).is_file():
+        raise Http404("The archive of this set is not there.")
+    return made
+
+
+def _preview(request: ProjectRequest, project: Project, form: SetForm, refusal: str) -> HttpResponse:
+    settings = form.settings()
+    counts = preview(Selection(project, settings))
+    context = {
+        "form": form,
+        "counts": counts,
+        "chosen": settings.chosen(),
+        "settings": settings,
+        "refusal": refusal,
+        "name": request.POST.get("name", ""),
+        "name_length": freezing.NAME_LENGTH,
+        "hidden": [(field.html_name, value) for field in form for value in _values(field.value())],
+        "newest": project.judgment_sets.frozen().first(),
+    }
+    status = HTTPStatus.UNPROCESSABLE_ENTITY if refusal else HTTPStatus.OK
+    return render(request, "results/set_new.html", context, status=status)
+
+
+def _changed(made: JudgmentSet) -> list[tuple[str, int]]:
+    """How many judgments differ from the set before, in words."""
+    changes = made.facts.get("changes")
+    return [(words, changes["judgments"][key]) for key, words in CHANGED.items()] if changes else []
+
+
+def _values(value: Any) -> list[Any]:
+    """What a field holds, as its hidden inputs say it again; an empty box says nothing."""
+    values = value if isinstance(value, list | tuple) else [value]
+    return [each for each in values if each not in (None, "", False)]
+
+
+def _progress(made: JudgmentSet, *, can_manage: bool) -> dict[str, Any]:
+    if made.is_live:
+        made.message = jobs.why_waiting(made) or (_("judgments") if made.total else _("in a moment"))
+    place = [made.project.slug, made.number]
+    return {
+        "set": made,
+        "job": made,
+        "job_title": _("Freezing the set"),
+        "job_url": reverse("results:set-job", args=place),
+        "job_cancel_url": reverse("results:set-cancel", args=place) if can_manage and not made.is_cancelling else "",
+    }
+
+
+def _download(request: ProjectRequest, name: str, n_bytes: int, read: Any) -> StreamingHttpResponse:
+    chunks: Iterator[bytes] = iter(()) if request.method == "HEAD" else read()
+    return StreamingHttpResponse(
+        chunks,
+        content_type=KINDS.get(name.rpartition(".")[2], "application/octet-stream"),
+        headers={
+            "Content-Disposition": f'attachment; filename="{name}"',
+            "Content-Length": str(n_bytes),
+            "Cache-Control": "private, no-cache",
+            "Content-Security-Policy": "sandbox; default-src 'none'",
+        },
+    )
