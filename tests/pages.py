@@ -37,11 +37,12 @@ class Address(NamedTuple):
 
 def addresses(samples: Mapping[str, Any], *, owner: User, annotator: User) -> Iterator[Address]:
     """Every route that answers GET with a page, for each who sees it in another way."""
+    clients = {user: _signed_in(user) for user in (owner, annotator)}
     for route in all_routes():
         if route.is_admin or route.is_api or route.name.endswith(NO_PAGES):
             continue
         path, who_may = route.fill(samples), visitors(route)
-        if answers_get(annotator if who_may == ["annotator"] else owner, path):
+        if answers_get(clients[annotator if who_may == ["annotator"] else owner], path):
             yield from (Address(route.name, who, path) for who in who_may)
 
 
@@ -57,10 +58,14 @@ def visitors(route: Route) -> list[str]:
     return ["owner"] if route.policy.right not in (None, Right.MEMBER) else ["owner", "annotator"]
 
 
-def answers_get(user: User, path: str) -> bool:
-    """Every view refuses OPTIONS, and says what it takes."""
+def _signed_in(user: User) -> Client:
     client = Client()
     client.force_login(user, backend="django.contrib.auth.backends.ModelBackend")
+    return client
+
+
+def answers_get(client: Client, path: str) -> bool:
+    """Every view refuses OPTIONS, and says what it takes."""
     return "GET" in client.options(path).headers["Allow"]
 
 
