@@ -32,8 +32,8 @@ VOID = {"area", "br", "col", "embed", "hr", "img", "input", "link", "meta", "pat
 SPOKEN = ("aria-label", "title", "placeholder", "alt", "label")
 NAMES = {*("Concord", "UTC", "CSV", "TSV"), *(name for _, name in settings.LANGUAGES)}
 """Names that are the same in every language."""
-IN_ENGLISH = {"api:docs"}
-"""What the API can do is told by its own description, which is for programs and their writers."""
+IN_ENGLISH = {"api:docs", "results:set-new", "results:set-show"}
+"""What the API can do is told by its own description; a frozen set says of itself what its files say."""
 LEAST_PAGES = 45
 
 
