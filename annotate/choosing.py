@@ -97,13 +97,15 @@ def find_annotators(project: Project, names: Sequence[str]) -> tuple[Membership,
     known |= {person.user.get_username(): person for person in active if person.user}
     unknown = [name for name in names if name not in known]
     if unknown:
-        raise Refused(_("“%(unknown)s” is not an active annotator of this project.") % {"unknown": unknown[0]})
+        raise Refused(
+            _("“%(unknown)s” is not an active annotator of this project.") % {"unknown": unknown[0]}, field="annotators"
+        )
     return tuple(known[name] for name in names)
 
 
 def _sampled(rows: Sequence[Row], n_candidates: int, seed: int) -> list[Row]:
     if n_candidates < 1:
-        raise Refused(_("A sample has at least one candidate."))
+        raise Refused(_("A sample has at least one candidate."), field="sample")
     sizes: dict[str, dict[int, int]] = {}
     for row in rows:
         passages = sizes.setdefault(row.dataset, {})
@@ -126,5 +128,6 @@ def _check_names(project: Project, selection: Selection) -> None:
         if unknown:
             raise Refused(
                 _("No candidate of this project has the %(noun)s “%(unknown)s”.")
-                % {"noun": said(noun), "unknown": unknown[0]}
+                % {"noun": said(noun), "unknown": unknown[0]},
+                field=f"{noun}s",
             )

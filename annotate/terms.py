@@ -1,6 +1,5 @@
 """Terms: how a batch is worked on, with the project's settings filled in, and whether that can be."""
 
-from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -16,6 +15,21 @@ from projects.models import Membership, Project
 from projects.rubrics import current_rubric
 
 MAX_JUDGMENTS = 1_000
+
+
+RANGES: dict[str, tuple[float, float]] = {
+    "judgments": (1, MAX_JUDGMENTS),
+    "hit_size": (1, 100),
+    "cents_per_hit": (0, 100_000),
+    "cents_per_item": (0, 100_000),
+    "fee_share": (0, 1),
+    "time_limit_minutes": (1, 60 * 24 * 14),
+    "max_hits_per_annotator": (1, 2**31 - 1),
+    "max_hits_per_day": (1, 2**31 - 1),
+    "max_share": (0.000_1, 1),
+    "priority": (-100, 100),
+}
+"""The least and the most of each term that is a number."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,7 +75,7 @@ def check_terms(project: Project, terms: Terms) -> Terms:
     if terms.annotators:
         judgments = _check_named(project, terms)
     if judgments is None:
-        raise Refused(_("Say how many judgments each candidate is to get."))
+        raise Refused(_("Say how many judgments each candidate is to get."), field="judgments")
     filled = replace(
         terms,
         judgments=judgments,
@@ -90,11 +104,12 @@ def _check_named(project: Project, terms: Terms) -> int:
     for person in terms.annotators:
         if person.project_id != project.pk or not person.is_annotator or not person.is_active:
             raise Refused(
-                _("%(pseudonym)s is not an active annotator of this project.") % {"pseudonym": person.pseudonym}
+                _("%(pseudonym)s is not an active annotator of this project.") % {"pseudonym": person.pseudonym},
+                field="annotators",
             )
     n_named = len({person.pk for person in terms.annotators})
     if n_named < len(terms.annotators):
-        raise Refused(_("An annotator is named twice."))
+        raise Refused(_("An annotator is named twice."), field="annotators")
     if terms.judgments is not None and terms.judgments != n_named:
         raise Refused(
             _(
@@ -117,25 +132,21 @@ def _check_named(project: Project, terms: Terms) -> int:
 
 
 def _check_ranges(terms: Terms) -> None:
-    def within(low: float, high: float) -> Callable[[float | None], bool]:
-        return lambda value: value is None or low <= value <= high
-
-    checks = [
-        (
-            within(1, MAX_JUDGMENTS)(terms.judgments),
-            _("A candidate gets 1 to %(max_judgments)s judgments.") % {"max_judgments": say_number(MAX_JUDGMENTS)},
-        ),
-        (within(1, 100)(terms.hit_size), _("A HIT holds 1 to 100 candidates.")),
-        (within(0, 100_000)(terms.cents_per_hit), _("A HIT pays 0 to 100,000 cents.")),
-        (within(0, 100_000)(terms.cents_per_item), _("An item pays 0 to 100,000 cents.")),
-        (within(0, 1)(terms.fee_share), _("The platform's fee is a share from 0 to 1.")),
-        (within(1, 60 * 24 * 14)(terms.time_limit_minutes), _("The time limit is one minute to two weeks.")),
-        (within(1, 2**31 - 1)(terms.max_hits_per_annotator), _("An annotator may rate at least one HIT.")),
-        (within(1, 2**31 - 1)(terms.max_hits_per_day), _("An annotator may rate at least one HIT a day.")),
-        (within(0.000_1, 1)(terms.max_share), _("The largest share of a batch is above 0 and at most 1.")),
-        (within(-100, 100)(terms.priority), _("The priority is a number from -100 to 100.")),
-    ]
-    wrong = [sentence for is_right, sentence in checks if not is_right]
+    sentences = {
+        "judgments": _("A candidate gets 1 to %(max_judgments)s judgments.")
+        % {"max_judgments": say_number(MAX_JUDGMENTS)},
+        "hit_size": _("A HIT holds 1 to 100 candidates."),
+        "cents_per_hit": _("A HIT pays 0 to 100,000 cents."),
+        "cents_per_item": _("An item pays 0 to 100,000 cents."),
+        "fee_share": _("The platform's fee is a share from 0 to 1."),
+        "time_limit_minutes": _("The time limit is one minute to two weeks."),
+        "max_hits_per_annotator": _("An annotator may rate at least one HIT."),
+        "max_hits_per_day": _("An annotator may rate at least one HIT a day."),
+        "max_share": _("The largest share of a batch is above 0 and at most 1."),
+        "priority": _("The priority is a number from -100 to 100."),
+    }
+    said = {name: getattr(terms, name) for name in RANGES if getattr(terms, name) is not None}
+    wrong = [name for name, value in said.items() if not RANGES[name][0] <= value <= RANGES[name][1]]
     if wrong:
-        raise Refused(wrong[0], details=wrong[1:])
+        raise Refused(sentences[wrong[0]], field=wrong[0], details=[sentences[name] for name in wrong[1:]])
     check_plan(terms.controls, presentation=terms.presentation, hit_size=filled_in(terms.hit_size))

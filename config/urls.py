@@ -3,9 +3,10 @@
 from django.contrib import admin
 from django.urls import include, path
 
+from annotate.api.urls import urlpatterns as of_judging
 from projects.api.urls import urlpatterns as of_projects
 
-api = [*of_projects]
+api = [*of_projects, *of_judging]
 
 urlpatterns = [
     path("", include("projects.urls")),

@@ -1,7 +1,8 @@
 """What the two import commands share."""
 
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ from annotate import importing
 from projects.commands import ProjectCommand, reader
 from projects.errors import Refused
 from projects.importing import ENCODINGS, FORMATS, Kind, Options
-from projects.importing.fields import is_field
+from projects.importing.fields import parse_meaning
 from projects.models import Project
 
 DELIMITERS = {"comma": ",", "semicolon": ";", "tab": "\t", "bar": "|", "": ""} | {each: each for each in ",;\t|"}
@@ -30,7 +31,7 @@ def add_reading_arguments(parser: CommandParser, fields: Mapping[str, StrOrPromi
         "--map",
         action="append",
         default=[],
-        type=reader(_pair_reader(fields)),
+        type=reader(partial(parse_meaning, fields=fields)),
         metavar="COLUMN=FIELD",
         help="what a column holds",
     )
@@ -61,18 +62,6 @@ def import_file(
         else:
             report = importing.write(project=project, checked=checked, actor=None, on_progress=command.progress)
     command.answer(report.as_dict() | {"dry_run": options["dry_run"]})
-
-
-def _pair_reader(fields: Mapping[str, StrOrPromise]) -> Callable[[str], tuple[str, str]]:
-    def read(text: str) -> tuple[str, str]:
-        column, equals, meaning = text.rpartition("=")
-        if not equals or not column:
-            raise Refused(f"“{text}” is not COLUMN=FIELD, such as answer=candidate.")
-        if not is_field(meaning, fields):
-            raise Refused(f"“{meaning}” is no field; the fields are {', '.join(fields)}.")
-        return column, meaning
-
-    return read
 
 
 def _delimiter(text: str) -> str:

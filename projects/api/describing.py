@@ -20,7 +20,7 @@ from projects.links import absolute_url
 
 MEDIA_TYPE_OF_OPENAPI = "application/vnd.oai.openapi+json"
 PROBLEMS = {
-    "400": "What was sent is not as described; `errors` names the fields.",
+    "400": "Not as described here; `errors` names the fields.",
     "401": "No token, or one that is unknown, expired or revoked.",
     "403": "Too little right, or a token that may only read.",
     "404": "Nothing is there, or it is not yours to see.",
@@ -29,7 +29,7 @@ PROBLEMS = {
     "429": "Too many requests; `Retry-After` says for how many seconds.",
 }
 PROBLEMS_OF_WRITING = {
-    "409": "Understood, and not possible now; nothing was changed.",
+    "409": "As described, but against a rule or against how things stand; nothing was changed.",
     "413": "What was sent is too large.",
     "415": "Sent in a form that the address does not take.",
 }

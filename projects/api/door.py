@@ -14,7 +14,7 @@ from rest_framework.views import APIView
 from projects import tokens
 from projects.access import SAFE_METHODS, Policy, Right, View, client_address, fetch_membership
 from projects.api.problems import answer_exception
-from projects.api.shapes import BoundedJSONParser, Query
+from projects.api.shapes import BoundedJSONParser, Query, Shape
 from projects.models import ApiToken, Guesses, Membership, Project, User
 from projects.tokens import TooManyRequests
 
@@ -71,6 +71,13 @@ class Endpoint(APIView):
 
     def get_exception_handler(self) -> ExceptionHandler:
         return answer_exception
+
+    def sent(self, shape: type[Shape]) -> dict[str, Any]:
+        """What the request holds, by its shape. Raises ValidationError, which names each field that is wrong."""
+        body = shape(data=self.request.data)
+        body.is_valid(raise_exception=True)
+        held: dict[str, Any] = body.validated_data
+        return held
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
         super().initial(request, *args, **kwargs)

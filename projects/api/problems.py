@@ -65,11 +65,9 @@ def shown(name: object) -> str:
 
 
 def _refused(refusal: Refused) -> JsonResponse:
-    """What the data says against a field is the sender's to mend; what the state says is a conflict."""
-    if refusal.field:
-        wrong = [(refusal.field, sentence) for sentence in (refusal.message, *refusal.details)]
-        return problem(HTTPStatus.BAD_REQUEST, _in_short(wrong[:1]), wrong=wrong)
-    return problem(HTTPStatus.CONFLICT, " ".join([refusal.message, *refusal.details]))
+    """What is as described and goes against a rule, or against how things stand."""
+    wrong = [(refusal.field, refusal.message), *(("", detail) for detail in refusal.details)]
+    return problem(HTTPStatus.CONFLICT, _in_short(wrong[:1]), wrong=wrong if refusal.field or refusal.details else None)
 
 
 def _in_short(wrong: list[Wrong]) -> str:

@@ -1,6 +1,6 @@
 """Shapes: what may be sent and what is given, by name and type. The rules stand in the acts."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, cast
 
 from django.db.models import Model, QuerySet
@@ -18,6 +18,16 @@ PAGE_SIZE = 100
 MOST_ROWS = 1_000
 MOST_PAGES = 1_000_000
 LONGEST = 200
+
+
+class TruthField(serializers.BooleanField):
+    """True or false, and nothing that could be meant as either."""
+
+    def to_internal_value(self, data: Any) -> bool:
+        said = {"true": True, "false": False}.get(str(data).lower())
+        if said is None:
+            self.fail("invalid", input=data)
+        return bool(said)
 
 
 class Shape(serializers.Serializer[Any]):
@@ -84,12 +94,22 @@ def keyset_of(serializer: type[Shape]) -> type[Shape]:
     return type(f"{serializer.__name__.removesuffix('Serializer')}KeysetSerializer", (Shape,), fields)
 
 
-def give_page(request: Request, rows: "QuerySet[Any]", serializer: type[Shape], asked: Mapping[str, Any]) -> Response:
-    """One page of the rows, counted at the same moment."""
+def give_page(
+    request: Request,
+    rows: "QuerySet[Any]",
+    serializer: type[Shape],
+    asked: Mapping[str, Any],
+    *,
+    prepare: Callable[[list[Any]], None] | None = None,
+) -> Response:
+    """One page of the rows, counted at the same moment; `prepare` adds to them what their shape needs beside."""
     page, size = asked["page"], asked["page_size"]
     with snapshot():
         count = rows.count()
-        results = serializer(rows[(page - 1) * size : page * size], many=True).data
+        found = list(rows[(page - 1) * size : page * size])
+        if prepare is not None:
+            prepare(found)
+    results = serializer(found, many=True).data
     address = request.build_absolute_uri()
     following = replace_query_param(address, "page", page + 1) if page * size < count else None
     earlier = replace_query_param(address, "page", page - 1) if page > 2 else remove_query_param(address, "page")

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from django.utils.translation import gettext_lazy as _
 from django_stubs_ext import StrOrPromise
 
+from projects.errors import Refused
 from projects.importing.report import Broken, shown
 
 FIELDS = {
@@ -214,6 +215,16 @@ def is_field(meaning: str, fields: Mapping[str, StrOrPromise] = FIELDS) -> bool:
     if meaning == "" or meaning in fields:
         return True
     return "reference" in fields and re.fullmatch(r"reference_([2-9]|[1-9]\d)(_opinion)?", meaning) is not None
+
+
+def parse_meaning(text: str, fields: Mapping[str, StrOrPromise] = FIELDS) -> tuple[str, str]:
+    """Read ``COLUMN=FIELD``. Raises Refused for a field that there is not."""
+    column, equals, meaning = text.rpartition("=")
+    if not equals or not column:
+        raise Refused(f"“{text}” is not COLUMN=FIELD, such as answer=candidate.", field="map")
+    if not is_field(meaning, fields):
+        raise Refused(f"“{meaning}” is no field; the fields are {', '.join(fields)}.", field="map")
+    return column, meaning
 
 
 def normal_name(column: str) -> str:

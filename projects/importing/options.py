@@ -43,12 +43,14 @@ class CriterionColumn:
         column, _, rest = text.rpartition("=")
         match = _CRITERION.fullmatch(rest)
         if match is None:
-            raise Refused(f"“{text}” is not column=key:low-high, such as correctness_1to5=correctness:1-5.")
+            raise Refused(
+                f"“{text}” is not column=key:low-high, such as correctness_1to5=correctness:1-5.", field="criterion"
+            )
         if not is_key(match["key"]):
-            raise Refused(f"In “{text}” the key cannot be “{match['key']}”. {KEY_RULE}")
+            raise Refused(f"In “{text}” the key cannot be “{match['key']}”. {KEY_RULE}", field="criterion")
         low, high = int(match["low"]), int(match["high"])
         if low >= high:
-            raise Refused(f"In “{text}” the low end must lie below the high end.")
+            raise Refused(f"In “{text}” the low end must lie below the high end.", field="criterion")
         kind = ScaleKind.ORDINAL if high - low < MOST_POINTS else ScaleKind.CONTINUOUS
         return cls(key=match["key"], low=low, high=high, column=column, kind=kind)
 

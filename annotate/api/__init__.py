@@ -1,0 +1,1 @@
+"""The API of judging: data, imports, batches, judgments."""

@@ -1,0 +1,211 @@
+"""Batches: listed with their progress, made, and moved from one state to the next."""
+
+from collections.abc import Mapping, Sequence
+from http import HTTPStatus
+from typing import Any
+
+from django.db.models import QuerySet
+from django.shortcuts import get_object_or_404
+from drf_spectacular.utils import OpenApiExample, extend_schema
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from annotate import steering, trials
+from annotate.batching import create_batch
+from annotate.choosing import Selection, find_annotators
+from annotate.models import Batch
+from annotate.progress import Progress, progress_of
+from annotate.terms import RANGES, Terms
+from projects.api.door import ProjectEndpoint
+from projects.api.shapes import LONGEST, PageQuery, Shape, TruthField, give_page, page_of
+from projects.models import Membership, Project
+
+INT32 = 2**31 - 1
+COLLECTED = [(kind.value, kind.label) for kind in (Batch.Kind.FULL, Batch.Kind.TRIAL)]
+CHOSEN = ("datasets", "splits", "sources", "sample", "seed", "with_pairs")
+"""What of a new batch says which candidates it takes; the rest says how they are worked on."""
+
+WITH_REASON = {"open": steering.open_batch, "reopen": steering.reopen}
+ACTS = {"pause": steering.pause, "close": steering.close, "archive": steering.archive}
+
+
+def within(name: str) -> dict[str, Any]:
+    """The bounds of a term, as the act knows them."""
+    low, high = RANGES[name]
+    return {"min_value": low, "max_value": high}
+
+
+class ProgressSerializer(Shape):
+    n_hits = serializers.IntegerField()
+    n_complete = serializers.IntegerField(help_text="HITs with no place left to fill.")
+    n_wanted = serializers.IntegerField(help_text="Places: one for each judgment wanted of a HIT's candidates.")
+    n_open = serializers.IntegerField()
+    n_held = serializers.IntegerField(help_text="In somebody's hands now.")
+    n_done = serializers.IntegerField()
+
+
+class BatchSerializer(Shape):
+    number = serializers.IntegerField()
+    name = serializers.CharField()
+    kind = serializers.ChoiceField(choices=Batch.Kind.choices)
+    state = serializers.ChoiceField(choices=Batch.State.choices)
+    judgments = serializers.IntegerField(help_text="Wanted of each candidate, each by another annotator.")
+    hit_size = serializers.IntegerField()
+    time_limit_minutes = serializers.IntegerField()
+    order = serializers.ChoiceField(choices=Batch.Order.choices)
+    priority = serializers.IntegerField()
+    seed = serializers.IntegerField()
+    n_candidates = serializers.IntegerField(source="n_items")
+    rubric_version = serializers.IntegerField(source="rubric.version")
+    created_at = serializers.DateTimeField()
+    opened_at = serializers.DateTimeField(allow_null=True)
+    closed_at = serializers.DateTimeField(allow_null=True)
+    progress = ProgressSerializer()
+
+
+class BatchQuery(PageQuery):
+    state = serializers.ChoiceField(required=False, choices=Batch.State.choices)
+    kind = serializers.ChoiceField(required=False, choices=Batch.Kind.choices)
+    order = serializers.ChoiceField(choices=["number", "-number", "name", "-name"], default="-number")
+
+
+class NewBatchSerializer(Shape):
+    name = serializers.CharField(required=False, max_length=120, help_text="Otherwise it is called by its number.")
+    kind = serializers.ChoiceField(required=False, choices=COLLECTED, help_text="Otherwise the full collection.")
+    datasets = serializers.ListField(required=False, child=serializers.CharField(max_length=LONGEST))
+    splits = serializers.ListField(required=False, child=serializers.CharField(max_length=LONGEST, allow_blank=True))
+    sources = serializers.ListField(required=False, child=serializers.CharField(max_length=LONGEST, allow_blank=True))
+    sample = serializers.IntegerField(
+        required=False, min_value=1, help_text="Whole passages, to about so many candidates."
+    )
+    seed = serializers.IntegerField(required=False, min_value=0, max_value=INT32)
+    with_pairs = TruthField(required=False, help_text="Candidates of minimal pairs too.")
+    judgments = serializers.IntegerField(
+        required=False, **within("judgments"), help_text="Of each candidate; or name the annotators."
+    )
+    annotators = serializers.ListField(
+        required=False, child=serializers.CharField(max_length=LONGEST), help_text="Pseudonyms; each rates everything."
+    )
+    hit_size = serializers.IntegerField(required=False, **within("hit_size"))
+    cents_per_hit = serializers.IntegerField(required=False, **within("cents_per_hit"))
+    cents_per_item = serializers.IntegerField(required=False, **within("cents_per_item"))
+    fee_share = serializers.FloatField(required=False, **within("fee_share"), help_text="From 0 to 1.")
+    time_limit_minutes = serializers.IntegerField(required=False, **within("time_limit_minutes"))
+    order = serializers.ChoiceField(required=False, choices=Batch.Order.choices)
+    priority = serializers.IntegerField(required=False, **within("priority"))
+    presentation = serializers.ChoiceField(required=False, choices=Batch.Presentation.choices)
+    max_hits_per_annotator = serializers.IntegerField(required=False, **within("max_hits_per_annotator"))
+    max_hits_per_day = serializers.IntegerField(required=False, **within("max_hits_per_day"))
+    max_share = serializers.FloatField(
+        required=False, **within("max_share"), help_text="From 0 to 1, of the batch's HITs."
+    )
+    requires_qualification = TruthField(required=False)
+    use_of_trial = serializers.ChoiceField(
+        required=False, choices=Batch.UseOfTrial.choices, help_text="What becomes of the newest trial."
+    )
+
+
+class MoveSerializer(Shape):
+    act = serializers.ChoiceField(choices=[*WITH_REASON, *ACTS])
+    why = serializers.CharField(
+        required=False,
+        max_length=500,
+        help_text="For the log. Needed to reopen, or to open before the trial is closed.",
+    )
+
+
+class BatchList(ProjectEndpoint):
+    query = BatchQuery
+
+    @extend_schema(responses=page_of(BatchSerializer))
+    def get(self, request: Request, slug: str) -> Response:
+        """List batches.
+
+        With their progress, the newest first.
+        """
+        names = {name: self.asked[name] for name in ("state", "kind") if name in self.asked}
+        rows = _batches(self.project).filter(**names).order_by(self.asked["order"], "-number")
+        return give_page(request, rows, BatchSerializer, self.asked, prepare=_with_progress)
+
+    @extend_schema(
+        request=NewBatchSerializer,
+        responses={HTTPStatus.CREATED: BatchSerializer},
+        examples=[OpenApiExample("A first batch", value={"judgments": 3, "seed": 1}, request_only=True)],
+    )
+    def post(self, request: Request, slug: str) -> Response:
+        """Make a batch.
+
+        It is a draft, cut into HITs; nothing is served before it is opened. What is left out comes from the project.
+        """
+        sent = self.sent(NewBatchSerializer)
+        selection = Selection(**{name: _fixed(sent[name]) for name in CHOSEN if name in sent})
+        terms = _terms(self.project, {name: value for name, value in sent.items() if name not in CHOSEN})
+        batch = create_batch(project=self.project, actor=self.membership, selection=selection, terms=terms)
+        return Response(_described(self.project, batch.number), status=HTTPStatus.CREATED)
+
+
+class BatchShow(ProjectEndpoint):
+    @extend_schema(responses=BatchSerializer)
+    def get(self, request: Request, slug: str, number: int) -> Response:
+        """Read a batch.
+
+        With its progress at this moment.
+        """
+        return Response(_described(self.project, number))
+
+
+class BatchState(ProjectEndpoint):
+    @extend_schema(
+        request=MoveSerializer,
+        responses=BatchSerializer,
+        examples=[OpenApiExample("Open it", value={"act": "open"}, request_only=True)],
+    )
+    def post(self, request: Request, slug: str, number: int) -> Response:
+        """Open, pause, close, reopen or archive a batch.
+
+        What somebody has in hand can still be finished after a pause or the close.
+        """
+        batch = get_object_or_404(_batches(self.project), number=number)
+        sent = self.sent(MoveSerializer)
+        _move(batch, self.membership, sent["act"], sent.get("why", ""))
+        return Response(_described(self.project, number))
+
+
+def _batches(project: Project) -> QuerySet[Batch]:
+    return Batch.objects.filter(project=project).select_related("project", "rubric", "instructions", "trial")
+
+
+def _with_progress(batches: Sequence[Batch]) -> None:
+    progress = progress_of(batches)
+    for batch in batches:
+        batch.progress = progress.get(batch.pk, Progress())  # type: ignore[attr-defined]
+
+
+def _described(project: Project, number: int) -> dict[str, Any]:
+    batch = get_object_or_404(_batches(project), number=number)
+    _with_progress([batch])
+    return dict(BatchSerializer(batch).data)
+
+
+def _terms(project: Project, sent: Mapping[str, Any]) -> Terms:
+    named = dict(sent)
+    if "annotators" in named:
+        named["annotators"] = find_annotators(project, named["annotators"])
+    if "use_of_trial" in named:
+        named["trial"] = trials.trials_of(project).first()
+    for name, kind in (("kind", Batch.Kind), ("order", Batch.Order), ("presentation", Batch.Presentation)):
+        if name in named:
+            named[name] = kind(named[name])
+    return Terms(**named)
+
+
+def _move(batch: Batch, actor: Membership, act: str, why: str) -> None:
+    if act in WITH_REASON:
+        WITH_REASON[act](batch=batch, actor=actor, why=why)
+    else:
+        ACTS[act](batch=batch, actor=actor)
+
+
+def _fixed(value: Any) -> Any:
+    return tuple(value) if isinstance(value, list) else value

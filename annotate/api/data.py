@@ -1,0 +1,191 @@
+"""Datasets, passages, questions and candidates, with their texts and under the names that the exports use."""
+
+from typing import Any, ClassVar
+
+from django.db.models import Prefetch, QuerySet
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from annotate.tabulating import data_table
+from projects.api.door import ProjectEndpoint
+from projects.api.shapes import LONGEST, PageQuery, Shape, give_page, page_of
+from projects.models import Candidate, Dataset, Passage, Question, Reference
+from projects.snapshots import snapshot
+
+MOST_PASSAGES = 100
+
+
+class LineSerializer(Shape):
+    dataset = serializers.CharField()
+    kind = serializers.ChoiceField(choices=Dataset.Kind.choices)
+    split = serializers.CharField(help_text="Empty for passages that have none.")
+    sources = serializers.ListField(child=serializers.CharField())
+    passages = serializers.IntegerField()
+    questions = serializers.IntegerField()
+    references = serializers.IntegerField()
+    candidates = serializers.IntegerField()
+    judgments = serializers.IntegerField(help_text="Those that count, of the stage that results show.")
+
+
+class DatasetsSerializer(Shape):
+    results = LineSerializer(many=True)
+
+
+class PlaceQuery(PageQuery):
+    dataset = serializers.CharField(required=False, max_length=LONGEST)
+    split = serializers.CharField(required=False, allow_blank=True, max_length=LONGEST)
+
+
+class PassageQuery(PlaceQuery):
+    page_size = serializers.IntegerField(
+        default=MOST_PASSAGES, min_value=1, max_value=MOST_PASSAGES, help_text="How many rows a page holds."
+    )
+    passage_id = serializers.CharField(required=False, max_length=LONGEST)
+    order = serializers.ChoiceField(choices=["added", "-added", "passage_id", "-passage_id"], default="added")
+
+
+class QuestionQuery(PlaceQuery):
+    passage_id = serializers.CharField(required=False, max_length=LONGEST)
+    question_id = serializers.CharField(required=False, max_length=LONGEST)
+    type = serializers.ChoiceField(required=False, choices=[each for each in Question.Type.choices if each[0]])
+    order = serializers.ChoiceField(choices=["added", "-added", "question_id", "-question_id"], default="added")
+
+
+class CandidateQuery(PlaceQuery):
+    question_id = serializers.CharField(required=False, max_length=LONGEST)
+    candidate_id = serializers.CharField(required=False, max_length=LONGEST)
+    source = serializers.CharField(required=False, allow_blank=True, max_length=LONGEST)  # type: ignore[assignment]
+    order = serializers.ChoiceField(choices=["added", "-added", "candidate_id", "-candidate_id"], default="added")
+
+
+class PassageSerializer(Shape):
+    dataset = serializers.CharField(source="dataset.name")
+    split = serializers.CharField()
+    passage_id = serializers.CharField(source="external_id")
+    title = serializers.CharField()
+    passage = serializers.CharField(source="text")
+    documents = serializers.JSONField(allow_null=True, help_text="Titled documents, where it is a list of them.")
+    is_withdrawn = serializers.SerializerMethodField()
+
+    def get_is_withdrawn(self, passage: Passage) -> bool:
+        return passage.withdrawn_at is not None
+
+
+class ReferenceSerializer(Shape):
+    text = serializers.CharField()
+    opinion = serializers.CharField()
+
+
+class QuestionSerializer(Shape):
+    dataset = serializers.CharField(source="dataset.name")
+    split = serializers.CharField(source="passage.split")
+    passage_id = serializers.CharField(source="passage.external_id")
+    question_id = serializers.CharField(source="external_id")
+    question = serializers.CharField(source="text")
+    question_type = serializers.ChoiceField(source="type", choices=Question.Type.choices)
+    entities = serializers.ListField(child=serializers.CharField())
+    span = serializers.CharField()
+    references = ReferenceSerializer(many=True)
+
+
+class CandidateSerializer(Shape):
+    dataset = serializers.CharField(source="dataset.name")
+    split = serializers.CharField(source="question.passage.split")
+    passage_id = serializers.CharField(source="question.passage.external_id")
+    question_id = serializers.CharField(source="question.external_id")
+    candidate_id = serializers.CharField(source="external_id")
+    source = serializers.CharField(help_text="The system or person that it comes from.")  # type: ignore[assignment]
+    candidate = serializers.CharField(source="text")
+    opinion = serializers.CharField()
+    rank = serializers.IntegerField(allow_null=True)
+    confidence = serializers.FloatField(allow_null=True)
+    metadata = serializers.JSONField()
+    is_withdrawn = serializers.SerializerMethodField(help_text="By itself, or with its passage.")
+
+    def get_is_withdrawn(self, candidate: Candidate) -> bool:
+        return candidate.withdrawn_at is not None or candidate.question.passage.withdrawn_at is not None
+
+
+class DatasetList(ProjectEndpoint):
+    @extend_schema(responses=DatasetsSerializer)
+    def get(self, request: Request, slug: str) -> Response:
+        """Count the data.
+
+        What each split of each dataset holds.
+        """
+        with snapshot():
+            return Response(DatasetsSerializer({"results": data_table(self.project).lines}).data)
+
+
+class CorpusList(ProjectEndpoint):
+    """A page of one kind of row; each filter is a column that is named here."""
+
+    own_id: ClassVar[str]
+    filters: ClassVar[dict[str, str]]
+
+    def narrowed(self, rows: "QuerySet[Any]") -> "QuerySet[Any]":
+        asked = {field: self.asked[name] for name, field in self.filters.items() if name in self.asked}
+        order = self.asked["order"].replace("added", "pk").replace(self.own_id, "external_id")
+        return rows.filter(**asked).order_by(order, "pk")
+
+
+class PassageList(CorpusList):
+    query = PassageQuery
+    own_id = "passage_id"
+    filters = {"dataset": "dataset__name", "split": "split", "passage_id": "external_id"}
+
+    @extend_schema(responses=page_of(PassageSerializer))
+    def get(self, request: Request, slug: str) -> Response:
+        """List passages.
+
+        With their whole text.
+        """
+        rows = Passage.objects.filter(dataset__project=self.project).select_related("dataset")
+        return give_page(request, self.narrowed(rows), PassageSerializer, self.asked)
+
+
+class QuestionList(CorpusList):
+    query = QuestionQuery
+    own_id = "question_id"
+    filters = {
+        "dataset": "dataset__name",
+        "split": "passage__split",
+        "passage_id": "passage__external_id",
+        "question_id": "external_id",
+        "type": "type",
+    }
+
+    @extend_schema(responses=page_of(QuestionSerializer))
+    def get(self, request: Request, slug: str) -> Response:
+        """List questions.
+
+        With their references, the right answers.
+        """
+        rows = Question.objects.filter(dataset__project=self.project).select_related("dataset", "passage")
+        rows = rows.defer("passage__text", "passage__documents")
+        rows = rows.prefetch_related(Prefetch("references", Reference.objects.order_by("position")))
+        return give_page(request, self.narrowed(rows), QuestionSerializer, self.asked)
+
+
+class CandidateList(CorpusList):
+    query = CandidateQuery
+    own_id = "candidate_id"
+    filters = {
+        "dataset": "dataset__name",
+        "split": "question__passage__split",
+        "question_id": "question__external_id",
+        "candidate_id": "external_id",
+        "source": "source",
+    }
+
+    @extend_schema(responses=page_of(CandidateSerializer))
+    def get(self, request: Request, slug: str) -> Response:
+        """List candidates.
+
+        The answers that are judged, with their source.
+        """
+        rows = Candidate.objects.of(self.project).select_related("dataset", "question__passage")
+        rows = rows.defer("question__passage__text", "question__passage__documents")
+        return give_page(request, self.narrowed(rows), CandidateSerializer, self.asked)

@@ -1,0 +1,173 @@
+"""Imports: a file sent, checked by a job that can be asked after, and written when that is wanted."""
+
+from http import HTTPStatus
+from typing import Any
+
+from django.shortcuts import get_object_or_404
+from django.urls import reverse
+from drf_spectacular.utils import OpenApiExample, extend_schema
+from rest_framework import serializers
+from rest_framework.parsers import MultiPartParser
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from annotate import uploading
+from annotate.models import Import
+from projects.api.door import ProjectEndpoint
+from projects.api.shapes import LONGEST, PageQuery, Shape, TruthField, give_page, page_of
+from projects.importing import ENCODINGS, FORMATS, CriterionColumn, Kind, Options
+from projects.importing.fields import FIELDS, JUDGMENT_FIELDS, parse_meaning
+from projects.importing.options import DROP_EQUAL
+from projects.models import Dataset, Project
+
+DELIMITERS = {"comma": ",", "semicolon": ";", "tab": "\t", "bar": "|"}
+
+
+class ImportQuery(PageQuery):
+    kind = serializers.ChoiceField(required=False, choices=Import.Kind.choices)
+    state = serializers.ChoiceField(required=False, choices=Import.State.choices)
+    order = serializers.ChoiceField(choices=["number", "-number"], default="-number")
+
+
+class ImportSerializer(Shape):
+    number = serializers.IntegerField()
+    kind = serializers.ChoiceField(choices=Import.Kind.choices)
+    file_name = serializers.CharField()
+    n_bytes = serializers.IntegerField()
+    step = serializers.ChoiceField(choices=Import.Step.choices, help_text="What is done, or was done last.")
+    state = serializers.ChoiceField(choices=Import.State.choices, help_text="Of this step.")
+    state_in_words = serializers.CharField(help_text="Such as “to be imported” once every row is checked.")
+    is_live = serializers.BooleanField(help_text="Whether something still happens by itself: ask again.")
+    done = serializers.IntegerField()
+    total = serializers.IntegerField(help_text="How far the step is; 0 before it has begun.")
+    error = serializers.CharField(help_text="Why it cannot be imported; empty otherwise.")
+    report = serializers.JSONField(allow_null=True, help_text="What the file holds, or the rows that are wrong.")
+    batch = serializers.IntegerField(source="batch.number", default=None, allow_null=True, help_text="Of its scores.")
+    created_at = serializers.DateTimeField()
+    finished_at = serializers.DateTimeField(allow_null=True)
+
+
+class NewImportSerializer(Shape):
+    file = serializers.FileField(max_length=None, allow_empty_file=True)
+    kind = serializers.ChoiceField(choices=[(kind.value, kind.value) for kind in Kind])
+    format = serializers.ChoiceField(required=False, choices=FORMATS, help_text="If the file's name does not say it.")
+    encoding = serializers.ChoiceField(required=False, choices=list(ENCODINGS), help_text="If it is not UTF-8.")
+    delimiter = serializers.ChoiceField(required=False, choices=list(DELIMITERS), help_text="If it cannot be told.")
+    map = serializers.ListField(
+        required=False,
+        child=serializers.CharField(max_length=5 * LONGEST, allow_blank=True),
+        help_text="COLUMN=FIELD, such as answer=candidate; may be repeated.",
+    )
+    criterion = serializers.ListField(
+        required=False,
+        child=serializers.CharField(max_length=5 * LONGEST, allow_blank=True),
+        help_text="COLUMN=KEY:LOW-HIGH, such as correctness_1to5=correctness:1-5; may be repeated.",
+    )
+    dataset = serializers.CharField(required=False, max_length=120, help_text="Of rows that name none.")
+    dataset_kind = serializers.ChoiceField(required=False, choices=Dataset.Kind.choices)
+    split = serializers.CharField(required=False, max_length=40, help_text="Of passages that the file gives none.")
+    with_scores = TruthField(required=False, help_text="Import the scores too, as a closed batch.")
+    drop_equal = serializers.ChoiceField(required=False, choices=[each for each in DROP_EQUAL if each])
+    drop_numbers = serializers.ListField(required=False, child=serializers.CharField(max_length=120, allow_blank=True))
+    second_reference_below = serializers.FloatField(required=False, min_value=0.0, max_value=1.0)
+    multiple_choice = TruthField(required=False)
+
+
+class ImportList(ProjectEndpoint):
+    query = ImportQuery
+    takes_files = True
+    parser_classes = [MultiPartParser]
+
+    @extend_schema(responses=page_of(ImportSerializer))
+    def get(self, request: Request, slug: str) -> Response:
+        """List imports.
+
+        The newest first.
+        """
+        names = {name: self.asked[name] for name in ("state", "kind") if name in self.asked}
+        rows = _imports(self.project).filter(**names).order_by(self.asked["order"])
+        return give_page(request, rows, ImportSerializer, self.asked)
+
+    @extend_schema(
+        request={"multipart/form-data": NewImportSerializer},
+        responses={HTTPStatus.ACCEPTED: ImportSerializer},
+        examples=[
+            OpenApiExample("Candidates", value={"file": "@candidates.csv", "kind": "candidates"}, request_only=True)
+        ],
+    )
+    def post(self, request: Request, slug: str) -> Response:
+        """Send a file.
+
+        It is kept, and a job checks every row. Ask after it until it is no longer live; then write it, or cancel it.
+        """
+        sent = self.sent(NewImportSerializer)
+        upload, kind = sent.pop("file"), Kind(sent.pop("kind"))
+        options = _options(sent, kind)
+        job = uploading.receive(project=self.project, actor=self.membership, upload=upload, kind=kind)
+        uploading.start_check(job=job, options=options)
+        return _accepted(job)
+
+
+class ImportShow(ProjectEndpoint):
+    @extend_schema(responses=ImportSerializer)
+    def get(self, request: Request, slug: str, number: int) -> Response:
+        """Ask after an import.
+
+        How far it is, what the check has found, or why it failed.
+        """
+        return Response(ImportSerializer(_fetch(self.project, number)).data)
+
+
+class ImportWrite(ProjectEndpoint):
+    @extend_schema(request=None, responses={HTTPStatus.ACCEPTED: ImportSerializer})
+    def post(self, request: Request, slug: str, number: int) -> Response:
+        """Write a checked file.
+
+        A job writes all of it or nothing.
+        """
+        self.sent(Shape)
+        job = _fetch(self.project, number)
+        if job.state == Import.State.INTERRUPTED:
+            uploading.start_again(job=job)
+        else:
+            uploading.start_write(job=job, actor=self.membership)
+        return _accepted(job)
+
+
+class ImportCancel(ProjectEndpoint):
+    @extend_schema(request=None, responses={HTTPStatus.ACCEPTED: ImportSerializer})
+    def post(self, request: Request, slug: str, number: int) -> Response:
+        """Cancel an import.
+
+        Its file is removed; what was written stays.
+        """
+        self.sent(Shape)
+        job = _fetch(self.project, number)
+        uploading.stop(job=job)
+        return _accepted(job)
+
+
+def _imports(project: Project) -> Any:
+    return project.imports.select_related("batch", "project")
+
+
+def _fetch(project: Project, number: int) -> Import:
+    found: Import = get_object_or_404(_imports(project), number=number)
+    return found
+
+
+def _accepted(job: Import) -> Response:
+    job = _fetch(job.project, job.number)
+    place = reverse("api:import-show", args=[job.project.slug, job.number])
+    return Response(ImportSerializer(job).data, status=HTTPStatus.ACCEPTED, headers={"Location": place})
+
+
+def _options(sent: dict[str, Any], kind: Kind) -> Options:
+    """Raises Refused for a column that is mapped to nothing there is."""
+    fields = FIELDS if kind is Kind.CANDIDATES else JUDGMENT_FIELDS
+    mapping = dict(parse_meaning(each, fields) for each in sent.pop("map", ()))
+    criteria = tuple(CriterionColumn.parse(each) for each in sent.pop("criterion", ()))
+    if "delimiter" in sent:
+        sent["delimiter"] = DELIMITERS[sent["delimiter"]]
+    sent["drop_numbers"] = tuple(filter(None, sent.get("drop_numbers", ())))
+    return Options(**sent, mapping=mapping, criteria=criteria)

@@ -1,0 +1,81 @@
+"""Judgments, one a row as in the long export: counted or not, with the reason, and annotators by pseudonym."""
+
+from typing import Any
+
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from annotate.models import Assignment, Batch, Judgment
+from projects.api.door import ProjectEndpoint
+from projects.api.shapes import LONGEST, KeysetQuery, Shape, TruthField, give_keyset, keyset_of
+from projects.models import Criterion, Membership
+
+FILTERS = {
+    "batch": "assignment__hit__batch__number",
+    "criterion": "criterion__key",
+    "annotator": "annotator__pseudonym",
+    "dataset": "candidate__dataset__name",
+    "is_counted": "is_counted",
+}
+PLACE = "candidate__question__passage"
+
+
+class JudgmentQuery(KeysetQuery):
+    batch = serializers.IntegerField(required=False, min_value=1, max_value=2**31 - 1, help_text="The batch's number.")
+    criterion = serializers.CharField(required=False, max_length=LONGEST, help_text="The criterion's key.")
+    annotator = serializers.CharField(required=False, max_length=LONGEST, help_text="The annotator's pseudonym.")
+    dataset = serializers.CharField(required=False, max_length=LONGEST)
+    is_counted = TruthField(required=False)
+
+
+class JudgmentSerializer(Shape):
+    id = serializers.IntegerField(source="pk", help_text="Where to go on from: `after`.")
+    dataset = serializers.CharField(source="candidate.dataset.name")
+    split = serializers.CharField(source="candidate.question.passage.split")
+    passage_id = serializers.CharField(source="candidate.question.passage.external_id")
+    question_id = serializers.CharField(source="candidate.question.external_id")
+    candidate_id = serializers.CharField(source="candidate.external_id")
+    source = serializers.CharField(source="candidate.source")  # type: ignore[assignment]
+    criterion = serializers.CharField(source="criterion.key")
+    is_reversed = serializers.BooleanField(source="criterion.is_reversed")
+    value = serializers.FloatField(allow_null=True, help_text="As it was given; null where it cannot be judged.")
+    is_counted = serializers.BooleanField()
+    not_counted_reason = serializers.CharField(help_text="Empty where it counts.")
+    batch = serializers.IntegerField(source="assignment.hit.batch.number")
+    batch_kind = serializers.ChoiceField(source="assignment.hit.batch.kind", choices=Batch.Kind.choices)
+    hit = serializers.IntegerField(source="assignment.hit.number")
+    rubric_version = serializers.IntegerField(source="criterion.rubric.version")
+    annotator = serializers.SerializerMethodField(help_text="The pseudonym; null for scores that name nobody.")
+    annotator_kind = serializers.ChoiceField(source="annotator.kind", choices=Membership.Kind.choices)
+    assignment = serializers.UUIDField(source="assignment.uuid")
+    assignment_state = serializers.ChoiceField(source="assignment.state", choices=Assignment.State.choices)
+    is_blind = serializers.SerializerMethodField(help_text="Null for what was imported.")
+    submitted_at = serializers.DateTimeField(source="assignment.submitted_at", allow_null=True)
+
+    def get_annotator(self, judgment: Judgment) -> str | None:
+        return None if judgment.annotator.kind == Membership.Kind.UNKNOWN else judgment.annotator.pseudonym
+
+    def get_is_blind(self, judgment: Judgment) -> bool | None:
+        is_imported = judgment.assignment.hit.batch.kind == Batch.Kind.IMPORTED
+        return None if is_imported else not judgment.assignment.not_blind
+
+
+class JudgmentList(ProjectEndpoint):
+    query = JudgmentQuery
+
+    @extend_schema(responses=keyset_of(JudgmentSerializer))
+    def get(self, request: Request, slug: str) -> Response:
+        """List judgments.
+
+        Of candidates, never of controls, in the order in which they were stored. Those that do not count are there too,
+        with the reason. What is collected meanwhile may come in between; a judgment set does not change.
+        """
+        asked: dict[str, Any] = {field: self.asked[name] for name, field in FILTERS.items() if name in self.asked}
+        criteria = Criterion.objects.filter(rubric__project=self.project).values_list("pk", flat=True)
+        rows = Judgment.objects.filter(criterion__in=list(criteria), candidate__isnull=False, **asked)
+        rows = rows.select_related(
+            "annotator", "criterion__rubric", "assignment__hit__batch", "candidate__dataset", PLACE
+        ).defer(f"{PLACE}__text", f"{PLACE}__documents", "candidate__text", "candidate__metadata", "assignment__layout")
+        return give_keyset(request, rows, JudgmentSerializer, self.asked)

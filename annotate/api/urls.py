@@ -1,0 +1,20 @@
+"""The routes of the API of judging."""
+
+from django.urls import path
+
+from annotate.api import batches, data, imports, judgments
+
+urlpatterns = [
+    path("projects/<slug:slug>/datasets/", data.DatasetList.as_view(), name="dataset-list"),
+    path("projects/<slug:slug>/passages/", data.PassageList.as_view(), name="passage-list"),
+    path("projects/<slug:slug>/questions/", data.QuestionList.as_view(), name="question-list"),
+    path("projects/<slug:slug>/candidates/", data.CandidateList.as_view(), name="candidate-list"),
+    path("projects/<slug:slug>/imports/", imports.ImportList.as_view(), name="import-list"),
+    path("projects/<slug:slug>/imports/<int:number>/", imports.ImportShow.as_view(), name="import-show"),
+    path("projects/<slug:slug>/imports/<int:number>/write/", imports.ImportWrite.as_view(), name="import-write"),
+    path("projects/<slug:slug>/imports/<int:number>/cancel/", imports.ImportCancel.as_view(), name="import-cancel"),
+    path("projects/<slug:slug>/batches/", batches.BatchList.as_view(), name="batch-list"),
+    path("projects/<slug:slug>/batches/<int:number>/", batches.BatchShow.as_view(), name="batch-show"),
+    path("projects/<slug:slug>/batches/<int:number>/state/", batches.BatchState.as_view(), name="batch-state"),
+    path("projects/<slug:slug>/judgments/", judgments.JudgmentList.as_view(), name="judgment-list"),
+]
