@@ -18,7 +18,7 @@ from annotate.models import Batch
 from annotate.progress import Progress, progress_of
 from annotate.terms import RANGES, Terms
 from projects.api.door import ProjectEndpoint
-from projects.api.shapes import LONGEST, PageQuery, Shape, TruthField, give_page, page_of
+from projects.api.shapes import PageQuery, Shape, TextField, TruthField, give_page, page_of
 from projects.models import Membership, Project
 
 INT32 = 2**31 - 1
@@ -71,13 +71,13 @@ class BatchQuery(PageQuery):
 
 
 class NewBatchSerializer(Shape):
-    name = serializers.CharField(required=False, max_length=120, help_text="Otherwise it is called by its number.")
+    name = TextField(required=False, max_length=120, help_text="Otherwise it is called by its number.")
     kind = serializers.ChoiceField(required=False, choices=COLLECTED, help_text="Otherwise the full collection.")
-    datasets = serializers.ListField(required=False, child=serializers.CharField(max_length=LONGEST))
-    splits = serializers.ListField(required=False, child=serializers.CharField(max_length=LONGEST, allow_blank=True))
-    sources = serializers.ListField(required=False, child=serializers.CharField(max_length=LONGEST, allow_blank=True))
+    datasets = serializers.ListField(required=False, child=TextField())
+    splits = serializers.ListField(required=False, child=TextField(allow_blank=True))
+    sources = serializers.ListField(required=False, child=TextField(allow_blank=True))
     sample = serializers.IntegerField(
-        required=False, min_value=1, help_text="Whole passages, to about so many candidates."
+        required=False, min_value=1, max_value=10_000_000, help_text="Whole passages, to about so many candidates."
     )
     seed = serializers.IntegerField(required=False, min_value=0, max_value=INT32)
     with_pairs = TruthField(required=False, help_text="Candidates of minimal pairs too.")
@@ -85,7 +85,7 @@ class NewBatchSerializer(Shape):
         required=False, **within("judgments"), help_text="Of each candidate; or name the annotators."
     )
     annotators = serializers.ListField(
-        required=False, child=serializers.CharField(max_length=LONGEST), help_text="Pseudonyms; each rates everything."
+        required=False, child=TextField(), help_text="Pseudonyms; each rates everything."
     )
     hit_size = serializers.IntegerField(required=False, **within("hit_size"))
     cents_per_hit = serializers.IntegerField(required=False, **within("cents_per_hit"))
@@ -108,7 +108,7 @@ class NewBatchSerializer(Shape):
 
 class MoveSerializer(Shape):
     act = serializers.ChoiceField(choices=[*WITH_REASON, *ACTS])
-    why = serializers.CharField(
+    why = TextField(
         required=False,
         max_length=500,
         help_text="For the log. Needed to reopen, or to open before the trial is closed.",

@@ -10,7 +10,7 @@ from rest_framework.response import Response
 
 from annotate.tabulating import data_table
 from projects.api.door import ProjectEndpoint
-from projects.api.shapes import LONGEST, PageQuery, Shape, give_page, page_of
+from projects.api.shapes import PageQuery, Shape, TextField, give_page, page_of
 from projects.models import Candidate, Dataset, Passage, Question, Reference
 from projects.snapshots import snapshot
 
@@ -34,29 +34,29 @@ class DatasetsSerializer(Shape):
 
 
 class PlaceQuery(PageQuery):
-    dataset = serializers.CharField(required=False, max_length=LONGEST)
-    split = serializers.CharField(required=False, allow_blank=True, max_length=LONGEST)
+    dataset = TextField(required=False)
+    split = TextField(required=False, allow_blank=True)
 
 
 class PassageQuery(PlaceQuery):
     page_size = serializers.IntegerField(
         default=MOST_PASSAGES, min_value=1, max_value=MOST_PASSAGES, help_text="How many rows a page holds."
     )
-    passage_id = serializers.CharField(required=False, max_length=LONGEST)
+    passage_id = TextField(required=False)
     order = serializers.ChoiceField(choices=["added", "-added", "passage_id", "-passage_id"], default="added")
 
 
 class QuestionQuery(PlaceQuery):
-    passage_id = serializers.CharField(required=False, max_length=LONGEST)
-    question_id = serializers.CharField(required=False, max_length=LONGEST)
+    passage_id = TextField(required=False)
+    question_id = TextField(required=False)
     type = serializers.ChoiceField(required=False, choices=[each for each in Question.Type.choices if each[0]])
     order = serializers.ChoiceField(choices=["added", "-added", "question_id", "-question_id"], default="added")
 
 
 class CandidateQuery(PlaceQuery):
-    question_id = serializers.CharField(required=False, max_length=LONGEST)
-    candidate_id = serializers.CharField(required=False, max_length=LONGEST)
-    source = serializers.CharField(required=False, allow_blank=True, max_length=LONGEST)  # type: ignore[assignment]
+    question_id = TextField(required=False)
+    candidate_id = TextField(required=False)
+    source = TextField(required=False, allow_blank=True)  # type: ignore[assignment]
     order = serializers.ChoiceField(choices=["added", "-added", "candidate_id", "-candidate_id"], default="added")
 
 

@@ -14,7 +14,7 @@ from rest_framework.response import Response
 from annotate import uploading
 from annotate.models import Import
 from projects.api.door import ProjectEndpoint
-from projects.api.shapes import LONGEST, PageQuery, Shape, TruthField, give_page, page_of
+from projects.api.shapes import LONGEST, PageQuery, Shape, TextField, TruthField, give_page, page_of
 from projects.importing import ENCODINGS, FORMATS, CriterionColumn, Kind, Options
 from projects.importing.fields import FIELDS, JUDGMENT_FIELDS, parse_meaning
 from projects.importing.options import DROP_EQUAL
@@ -55,20 +55,20 @@ class NewImportSerializer(Shape):
     delimiter = serializers.ChoiceField(required=False, choices=list(DELIMITERS), help_text="If it cannot be told.")
     map = serializers.ListField(
         required=False,
-        child=serializers.CharField(max_length=5 * LONGEST, allow_blank=True),
+        child=TextField(max_length=5 * LONGEST, allow_blank=True),
         help_text="COLUMN=FIELD, such as answer=candidate; may be repeated.",
     )
     criterion = serializers.ListField(
         required=False,
-        child=serializers.CharField(max_length=5 * LONGEST, allow_blank=True),
+        child=TextField(max_length=5 * LONGEST, allow_blank=True),
         help_text="COLUMN=KEY:LOW-HIGH, such as correctness_1to5=correctness:1-5; may be repeated.",
     )
-    dataset = serializers.CharField(required=False, max_length=120, help_text="Of rows that name none.")
+    dataset = TextField(required=False, max_length=120, help_text="Of rows that name none.")
     dataset_kind = serializers.ChoiceField(required=False, choices=Dataset.Kind.choices)
-    split = serializers.CharField(required=False, max_length=40, help_text="Of passages that the file gives none.")
+    split = TextField(required=False, max_length=40, help_text="Of passages that the file gives none.")
     with_scores = TruthField(required=False, help_text="Import the scores too, as a closed batch.")
     drop_equal = serializers.ChoiceField(required=False, choices=[each for each in DROP_EQUAL if each])
-    drop_numbers = serializers.ListField(required=False, child=serializers.CharField(max_length=120, allow_blank=True))
+    drop_numbers = serializers.ListField(required=False, child=TextField(max_length=120, allow_blank=True))
     second_reference_below = serializers.FloatField(required=False, min_value=0.0, max_value=1.0)
     multiple_choice = TruthField(required=False)
 

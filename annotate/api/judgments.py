@@ -9,7 +9,7 @@ from rest_framework.response import Response
 
 from annotate.models import Assignment, Batch, Judgment
 from projects.api.door import ProjectEndpoint
-from projects.api.shapes import LONGEST, KeysetQuery, Shape, TruthField, give_keyset, keyset_of
+from projects.api.shapes import KeysetQuery, Shape, TextField, TruthField, give_keyset, keyset_of
 from projects.models import Criterion, Membership
 
 FILTERS = {
@@ -24,9 +24,9 @@ PLACE = "candidate__question__passage"
 
 class JudgmentQuery(KeysetQuery):
     batch = serializers.IntegerField(required=False, min_value=1, max_value=2**31 - 1, help_text="The batch's number.")
-    criterion = serializers.CharField(required=False, max_length=LONGEST, help_text="The criterion's key.")
-    annotator = serializers.CharField(required=False, max_length=LONGEST, help_text="The annotator's pseudonym.")
-    dataset = serializers.CharField(required=False, max_length=LONGEST)
+    criterion = TextField(required=False, help_text="The criterion's key.")
+    annotator = TextField(required=False, help_text="The annotator's pseudonym.")
+    dataset = TextField(required=False)
     is_counted = TruthField(required=False)
 
 

@@ -20,6 +20,13 @@ MOST_PAGES = 1_000_000
 LONGEST = 200
 
 
+class TextField(serializers.CharField):
+    """A text just as it is sent: spaces belong to it."""
+
+    def __init__(self, **over: Any) -> None:
+        super().__init__(**{"trim_whitespace": False, "max_length": LONGEST, **over})
+
+
 class TruthField(serializers.BooleanField):
     """True or false, and nothing that could be meant as either."""
 
