@@ -81,7 +81,7 @@ def test_repeats_and_degraded_answers_show_what_they_were_made_from(shown: Proje
     assert {item.control for item in made} == {Control.REPEAT, Control.DEGRADED}
     assert {item.made_from.control for item in made if item.made_from} == {Control.NONE, Control.SOURCE}
     assert [item.control for item in made if opinions[item.pk] != opinions[item.made_from_id or 0]] == []
-    assert {opinions[item.pk] for item in made} >= {"", "no"}
+    assert len({opinions[item.pk] for item in made}) > 1
 
 
 def test_a_right_answer_shows_the_opinion_of_the_reference_and_a_wrong_one_another(shown: Project) -> None:
