@@ -75,7 +75,8 @@ class RatedUnits(NamedTuple):
     source: str
     question_type: str
     collection: str
-    passage_id: int | None
+    passage: str | None
+    """Dataset and id, so that passages are drawn in an order that files can have as well."""
     ratings: list[float]
     n_units: int
 
@@ -150,7 +151,7 @@ def fetch_ratings(scope: Scope, *, by_passage: bool = False, by: str = "") -> Ra
     judgments, parameters = select_counted(scope, collection=BY_COLLECTION.get(by, ""))
     statement = _RATINGS.format(
         judgments=judgments,
-        passage="q.passage_id" if by_passage else "NULL::bigint",
+        passage="d.name || E'\\x01' || p.external_id" if by_passage else "NULL::text",
         collection="collection" if by in BY_COLLECTION else "''",
         each="candidate_id, collection" if by in BY_COLLECTION else "candidate_id",
         places=in_places(scope),
@@ -227,16 +228,16 @@ rated AS (
     FROM judgments GROUP BY {each}),
 placed AS MATERIALIZED (
     SELECT d.name AS dataset, p.split, c.source, q.type AS question_type, {collection} AS collection,
-           {passage} AS passage_id, r.ratings, r.annotators
+           {passage} AS passage, r.ratings, r.annotators
     FROM rated r
     JOIN projects_candidate c ON c.id = r.candidate_id
     JOIN projects_question q ON q.id = c.question_id
     JOIN projects_passage p ON p.id = q.passage_id
     JOIN projects_dataset d ON d.id = c.dataset_id
     WHERE c.withdrawn_at IS NULL AND p.withdrawn_at IS NULL {places})
-SELECT dataset, split, source, question_type, collection, passage_id, ratings, count(*),
+SELECT dataset, split, source, question_type, collection, passage, ratings, count(*),
        NULL::bigint, NULL, NULL::boolean
-FROM placed GROUP BY dataset, split, source, question_type, collection, passage_id, ratings
+FROM placed GROUP BY dataset, split, source, question_type, collection, passage, ratings
 UNION ALL
 SELECT t.dataset, t.split, t.source, t.question_type, t.collection, NULL, NULL, NULL,
        t.annotator_id, m.kind, t.has_pairs
@@ -277,7 +278,7 @@ def _scale(criterion: Criterion) -> str:
 
 
 def _patterns(units: Iterable[RatedUnits], annotators: Iterable[RatedBy]) -> Patterns:
-    patterns = Patterns.from_rows((row.ratings, row.n_units, row.passage_id) for row in units)
+    patterns = Patterns.from_rows((row.ratings, row.n_units, row.passage) for row in units)
     everyone = list(annotators)
     if any(row.kind == Membership.Kind.UNKNOWN for row in everyone):
         return patterns.with_annotators(None)

@@ -110,6 +110,7 @@ def read_judgments(folder: Path, on_rows: Callable[[int], None]) -> Judgments:
                 on_rows(found.n_rows)
         for rest in candidates:
             _place(found, orjson.loads(rest), codes, passages)
+    found.groups = _in_order(found.groups, passages)
     found.names = list(numbers)
     found.labels = {name: list(each) for name, each in codes.items()}
     found.parts = dict(sorted(found.parts.items()))
@@ -123,6 +124,13 @@ def _place(
     found.groups.append(passages.setdefault((line["dataset"], line["passage_id"]), len(passages)))
     for name, known in codes.items():
         found.places[name].append(known.setdefault(line[name], len(known)))
+
+
+def _in_order(groups: "array[int]", passages: dict[tuple[str, str], int]) -> "array[int]":
+    """The passages numbered by dataset and id, byte by byte, so that a seed draws them as the agreement page does."""
+    rank = np.empty(len(passages), np.int32)
+    rank[[passages[each] for each in sorted(passages)]] = np.arange(len(passages))
+    return array("i", rank[np.frombuffer(groups, np.int32)].tobytes() if groups else b"")
 
 
 def _add(found: Judgments, row: Line, numbers: dict[str, int]) -> None:
