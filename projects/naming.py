@@ -11,7 +11,7 @@ NAMES = frozenset(
         *(gettext_noop("nominal"), gettext_noop("ordinal"), gettext_noop("interval"), gettext_noop("ratio")),
         # what results are split by
         *(gettext_noop("dataset"), gettext_noop("split"), gettext_noop("source")),
-        *(gettext_noop("question type"), gettext_noop("stage"), gettext_noop("batch")),
+        *(gettext_noop("question type"), gettext_noop("stage"), gettext_noop("batch"), gettext_noop("criterion")),
         # the data, and types of questions
         *(gettext_noop("passages"), gettext_noop("questions"), gettext_noop("candidates"), gettext_noop("type")),
         *(gettext_noop("yes-no"), gettext_noop("entity"), gettext_noop("description"), gettext_noop("other")),

@@ -1,14 +1,22 @@
 """Agreement of a scope: alpha at each level, its intervals, and the same per dataset, source, stage and so on."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 from importlib.metadata import version
 from typing import Any
 
 import numpy as np
 from django.utils.translation import gettext as _
 
-from annotate.frames import BY_COLLECTION, CriterionInUse, Scope, fetch_ratings
+from annotate.frames import (
+    BREAKDOWNS,
+    BY_COLLECTION,
+    CriterionInUse,
+    Ratings,
+    Scope,
+    criteria_in_use,
+    fetch_ratings,
+)
 from annotate.judgment_frames import fetch_judgments
 from measures.agreement import Agreement, UndefinedAgreement, krippendorff_alpha, package_alpha
 from measures.bootstrap import Interval, alpha_intervals
@@ -20,6 +28,9 @@ from projects.models import Membership, Project
 from results.excluded import count_entering
 from results.scoping import scope_of
 
+CRITERION = "criterion"
+PARTS = (*BREAKDOWNS, CRITERION)
+"""What agreement can be split by."""
 SEED = 1000
 RESAMPLES = 1000
 CONFIDENCE = 0.95
@@ -112,7 +123,6 @@ def measure_agreement(
     """Compute agreement in a scope; by default with intervals over candidates."""
     resampling = resampling or Resampling()
     ratings = fetch_ratings(scope, by_passage=resampling.passages)
-    parts = fetch_ratings(scope, by_passage=resampling.passages, by=by) if by in BY_COLLECTION else ratings
     patterns = ratings.patterns()
     levels = [level, *(each for each in Level if each is not level and other_levels)]
     is_large = len(patterns.sizes) > MOST_PATTERNS
@@ -121,14 +131,27 @@ def measure_agreement(
         levels=tuple(_lines(scope, patterns, levels, resampling, only=level if is_large else None)),
         by=by,
         groups=tuple(
-            Group(name, *_lines(scope, part, [level], resampling))
-            for name, part in (parts.patterns_by(by) if by else {}).items()
+            Group(name, *_lines(part_scope, part, [level], resampling))
+            for name, part_scope, part in _parts(scope, ratings, by, resampling)
         ),
         n_resamples=resampling.n,
         seed=resampling.seed,
         has_unknown_annotators=ratings.has_unknown_annotators,
         has_simulated_annotators=Membership.Kind.SIMULATED in ratings.kinds,
     )
+
+
+def _parts(scope: Scope, ratings: Ratings, by: str, resampling: Resampling) -> Iterator[tuple[str, Scope, Patterns]]:
+    """The parts of a scope by name; what ratings of one criterion cannot tell is fetched."""
+    if by == CRITERION:
+        for criterion in criteria_in_use(scope.project, scope.batch):
+            part = replace(scope, criterion=criterion)
+            yield criterion.name, part, fetch_ratings(part, by_passage=resampling.passages).patterns()
+    elif by:
+        if by in BY_COLLECTION:
+            ratings = fetch_ratings(scope, by_passage=resampling.passages, by=by)
+        for name, patterns in ratings.patterns_by(by).items():
+            yield name, scope, patterns
 
 
 def _lines(

@@ -6,11 +6,12 @@ from django import forms
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from annotate.frames import BREAKDOWNS, Scope, criteria_in_use
+from annotate.frames import Scope, criteria_in_use
 from annotate.models import Batch
 from annotate.stages import Stage, default_stage
 from annotate.trials import trials_of
 from projects.models import Criterion, Project
+from results.agreeing import PARTS
 from results.scoping import choose_among
 
 STAGES = [
@@ -67,7 +68,7 @@ class AgreementForm(ScopeForm):
     by = forms.ChoiceField(
         label=gettext_lazy("Per"),
         required=False,
-        choices=[(name, gettext_lazy(name.replace("_", " "))) for name in BREAKDOWNS],
+        choices=[(name, gettext_lazy(name.replace("_", " "))) for name in PARTS],
     )
     blind = forms.BooleanField(label=gettext_lazy("Blind judgments only"), required=False)
 

@@ -1,5 +1,6 @@
 """Agreement of a project: from the tables through the page and the command."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,7 @@ from django.core.management import CommandError, call_command
 from django.utils import timezone
 
 from annotate.frames import Scope, criteria_in_use, fetch_ratings
+from annotate.stages import Stage
 from measures.agreement import Agreement, krippendorff_alpha
 from measures.rubric import Level, Scale, ScaleKind
 from projects.importing import Kind
@@ -32,7 +34,7 @@ PUBLISHED = {"nominal": 0.743, "ordinal": 0.815, "interval": 0.849, "ratio": 0.7
 
 
 def scope_of(project: Project, **over: Any) -> Scope:
-    return Scope(project=project, criterion=criteria_in_use(project)[0], **over)
+    return Scope(**{"project": project, "criterion": criteria_in_use(project)[0], **over})
 
 
 def alpha_of(scope: Scope, level: str = "ordinal") -> float:
@@ -98,6 +100,29 @@ def test_each_breakdown_is_the_alpha_of_its_part(project: Project) -> None:
         ("dev", 6, 4),
         ("test", 5, 4),
     ]
+
+
+def test_two_stages_batches_and_criteria_are_told_apart(project: Project) -> None:
+    """A candidate that two batches rated has two ratings in each, and four in all."""
+    candidates = make_corpus(project, n_candidates=4).candidates.all()
+    first, second = project.rubrics.get(), make_rubric(project, "yang")
+    people = [make_membership(project) for _ in range(4)]
+    low, high = people[:2], people[2:]
+    by_low = {each: dict(zip(low, (1, 1 + n % 2), strict=True)) for n, each in enumerate(candidates)}
+    by_high = {each: dict(zip(high, (5, 5 - n % 3), strict=True)) for n, each in enumerate(candidates)}
+    judge(project, by_low, rubric=first)
+    judge(project, by_high, rubric=first, kind="trial")
+    judge(project, {each: dict.fromkeys(low, 3 + n % 2) for n, each in enumerate(candidates)}, rubric=second)
+    scope = scope_of(project, stage=Stage.ALL, criterion=criteria_in_use(project)[1])
+    found = {by: measure_agreement(scope, level=Level.INTERVAL, by=by) for by in ("stage", "batch", "criterion")}
+    assert {by: [(each.name, each.line.n_ratings) for each in report.groups] for by, report in found.items()} == {
+        "stage": [("full", 8), ("trial", 8)],
+        "batch": [("1", 8), ("2", 8)],
+        "criterion": [(each.name, n) for each, n in zip(criteria_in_use(project), (8, 16), strict=True)],
+    }
+    for by in ("stage", "batch"):
+        alone = [alpha_of(replace(scope, batch=batch), "interval") for batch in project.batches.order_by("number")[:2]]
+        assert [each.line.alpha for each in found[by].groups] == pytest.approx(alone)
 
 
 def test_what_does_not_count_does_not_enter(project: Project) -> None:

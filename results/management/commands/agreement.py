@@ -5,7 +5,7 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from annotate.frames import BREAKDOWNS, Scope
+from annotate.frames import Scope
 from annotate.judgment_frames import fetch_judgments
 from annotate.stages import Stage, default_stage
 from annotate.trials import trials_of
@@ -16,6 +16,7 @@ from projects.commands import Once, ProjectCommand, reader
 from projects.errors import Refused
 from results.agreeing import (
     CONFIDENCE,
+    PARTS,
     RESAMPLES,
     SEED,
     AgreementReport,
@@ -39,7 +40,7 @@ class Command(ProjectCommand):
             choices=[level.value for level in Level],
             help="by default the criterion's own: ordinal for points, unless its rubric says otherwise",
         )
-        parser.add_argument("--by", choices=BREAKDOWNS, default="", help="alpha per part too")
+        parser.add_argument("--by", choices=PARTS, default="", help="alpha per part too")
         parser.add_argument(
             "--bootstrap", type=reader(_resamples), default=RESAMPLES, metavar="N", help=f"resamples ({RESAMPLES})"
         )
