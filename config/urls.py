@@ -5,8 +5,9 @@ from django.urls import include, path
 
 from annotate.api.urls import urlpatterns as of_judging
 from projects.api.urls import urlpatterns as of_projects
+from results.api.urls import urlpatterns as of_results
 
-api = [*of_projects, *of_judging]
+api = [*of_projects, *of_judging, *of_results]
 
 urlpatterns = [
     path("", include("projects.urls")),

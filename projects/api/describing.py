@@ -25,7 +25,6 @@ PROBLEMS = {
     "403": "Too little right, or a token that may only read.",
     "404": "Nothing is there, or it is not yours to see.",
     "405": "The address does not take this method.",
-    "406": "Only JSON is given.",
     "429": "Too many requests; `Retry-After` says for how many seconds.",
 }
 PROBLEMS_OF_WRITING = {

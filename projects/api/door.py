@@ -7,6 +7,7 @@ from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpResponse
 from rest_framework import exceptions
 from rest_framework.authentication import BaseAuthentication, SessionAuthentication
+from rest_framework.negotiation import BaseContentNegotiation, DefaultContentNegotiation
 from rest_framework.renderers import JSONRenderer
 from rest_framework.request import Request
 from rest_framework.views import APIView
@@ -49,6 +50,16 @@ class TokenAuthentication(BaseAuthentication):
         return 'Bearer realm="Concord"'
 
 
+class AlwaysJSON(BaseContentNegotiation):
+    """There is one form, so nothing is to be agreed on; files come as what they are."""
+
+    def select_parser(self, request: Request, parsers: Any) -> Any:
+        return DefaultContentNegotiation().select_parser(request, parsers)
+
+    def select_renderer(self, request: Request, renderers: Any, format_suffix: str | None = None) -> Any:
+        return renderers[0], renderers[0].media_type
+
+
 class Endpoint(APIView):
     """Open to every account. A query that is not declared is refused; OPTIONS is a method like any other."""
 
@@ -57,6 +68,7 @@ class Endpoint(APIView):
     permission_classes = []  # the door is asked instead, in `enter`
     parser_classes = [BoundedJSONParser]
     renderer_classes = [JSONRenderer]
+    content_negotiation_class = AlwaysJSON
     policy: ClassVar[Policy] = Policy("api", answers_json=True, is_api=True)
     takes_files: ClassVar[bool] = False
     query: ClassVar[type[Query]] = Query
@@ -91,7 +103,8 @@ class Endpoint(APIView):
         if not request.user.is_authenticated:
             raise exceptions.NotAuthenticated("Send a token: “Authorization: Bearer concord_…”.")
         self.enter(request)
-        if isinstance(request.auth, ApiToken) and not request.auth.can_write and request.method not in SAFE_METHODS:
+        reads = request.method in SAFE_METHODS or self.policy.right_for(str(request.method)) is Right.READ
+        if isinstance(request.auth, ApiToken) and not request.auth.can_write and not reads:
             raise PermissionDenied("This token may only read.")
 
     def enter(self, request: Request) -> None:

@@ -1,12 +1,11 @@
 """Judgment sets: the list, a new one with its preview, one with its figures and files, and its downloads."""
 
-from collections.abc import Iterator
 from http import HTTPStatus
 from typing import Any
 
 from django.contrib import messages
 from django.core.paginator import Paginator
-from django.http import Http404, HttpResponse, HttpResponseBase, StreamingHttpResponse
+from django.http import HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils.translation import gettext as _
@@ -18,22 +17,15 @@ from projects.access import ProjectRequest, Right, requires
 from projects.errors import Refused
 from projects.models import Project
 from projects.snapshots import snapshot
-from results import freezing, retiring
+from results import freezing, retiring, set_downloads
 from results.models import JudgmentSet
 from results.set_form import SetForm
-from results.sets import archive, prose
+from results.sets import prose
 from results.sets.prose import CHANGED
 from results.sets.selecting import Selection, preview
 from results.sets.settings import Settings
 
 REFRESH_SECONDS = 3
-KINDS = {
-    "csv": "text/csv; charset=utf-8",
-    "json": "application/json",
-    "jsonl": "application/jsonl",
-    "md": "text/markdown; charset=utf-8",
-    "zip": "application/zip",
-}
 
 
 @requires(Right.READ)
@@ -156,39 +148,18 @@ def set_succeed(request: ProjectRequest, project: Project, number: int) -> HttpR
 @requires(Right.READ)
 @require_safe
 def set_archive(request: ProjectRequest, project: Project, number: int) -> HttpResponseBase:
-    made = _fetch_frozen(project, number)
-    path, folder = freezing.path_of(made), made.facts["folder"]
-    if made.retired_at is not None:
-        n_bytes, chunks = archive.with_note(path, folder, retiring.NOTE, retiring.note_of(made))
-        return _download(request, f"{folder}-retired.zip", n_bytes, lambda: chunks)
-    return _download(request, f"{folder}.zip", made.n_bytes, lambda: archive.read_archive(path))
+    return set_downloads.give_archive(project, number, is_head=request.method == "HEAD")
 
 
 @requires(Right.READ)
 @require_safe
 def set_file(request: ProjectRequest, project: Project, number: int, name: str) -> HttpResponseBase:
-    """One file by the name that the set itself gives it: no path is made of what was asked."""
-    made = _fetch_frozen(project, number)
-    if made.retired_at is not None and name == retiring.NOTE:
-        note = retiring.note_of(made)
-        return _download(request, f"{made.facts['folder']}-{name}", len(note), lambda: iter([note]))
-    file = next((each for each in freezing.files_of(made) if each.name == name), None)
-    if file is None:
-        raise Http404("No such file.")
-    path, folder = freezing.path_of(made), made.facts["folder"]
-    return _download(request, f"{folder}-{file.name}", file.n_bytes, lambda: archive.read_file(path, folder, file.name))
+    return set_downloads.give_file(project, number, name, is_head=request.method == "HEAD")
 
 
 def _fetch(project: Project, number: int) -> JudgmentSet:
     sets = project.judgment_sets.select_related("project", "requested_by__user", "successor", "retired_by__user")
     return get_object_or_404(sets, number=number)
-
-
-def _fetch_frozen(project: Project, number: int) -> JudgmentSet:
-    made = get_object_or_404(project.judgment_sets.frozen().select_related("successor"), number=number)
-    if not freezing.path_of(made).is_file():
-        raise Http404("The archive of this set is not there.")
-    return made
 
 
 def _preview(request: ProjectRequest, project: Project, form: SetForm, refusal: str) -> HttpResponse:
@@ -232,17 +203,3 @@ def _progress(made: JudgmentSet, *, can_manage: bool) -> dict[str, Any]:
         "job_url": reverse("results:set-job", args=place),
         "job_cancel_url": reverse("results:set-cancel", args=place) if can_manage and not made.is_cancelling else "",
     }
-
-
-def _download(request: ProjectRequest, name: str, n_bytes: int, read: Any) -> StreamingHttpResponse:
-    chunks: Iterator[bytes] = iter(()) if request.method == "HEAD" else read()
-    return StreamingHttpResponse(
-        chunks,
-        content_type=KINDS.get(name.rpartition(".")[2], "application/octet-stream"),
-        headers={
-            "Content-Disposition": f'attachment; filename="{name}"',
-            "Content-Length": str(n_bytes),
-            "Cache-Control": "private, no-cache",
-            "Content-Security-Policy": "sandbox; default-src 'none'",
-        },
-    )

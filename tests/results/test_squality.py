@@ -7,6 +7,7 @@ import pytest
 
 from projects.importing import Kind
 from projects.models import Membership, Project
+from tests.projects.api.calling import Script
 from tests.results.rows import answer, take_file
 
 CRITERIA = (
@@ -45,6 +46,13 @@ def test_alpha_of_every_criterion(squality: Project) -> None:
         said = answer("agreement", "--project", "bridges", "--criterion", criterion, "--level", level)
         assert round(said["alpha"], 4) == alpha, (criterion, level)
         assert (said["n_units"], said["n_ratings"], said["n_annotators"], said["n_single"]) == (300, 900, 4, 0)
+
+
+def test_alpha_by_the_api(squality: Project, owner: Membership) -> None:
+    script = Script(owner)
+    for criterion, level, alpha in PRINTED[:4]:
+        line = script.read("agreement/", criterion=criterion, level=level)["figures"]["report"]["levels"][0]
+        assert (round(line["alpha"], 4), line["n_units"], line["n_ratings"]) == (alpha, 300, 900)
 
 
 def test_alpha_per_source_has_all_ratings(squality: Project) -> None:

@@ -32,8 +32,9 @@ def set_samples(project: Project, actor: Membership, *, n_before: int = 0) -> di
             project=project, number=number + 1, name="Waiting", settings=Settings().as_dict(), requested_by=actor
         )
     made = project.judgment_sets.frozen().first() or freeze(project, actor)
-    names = [route.name for route in all_routes() if route.name.startswith("results:set-")]
-    return {**{f"{name} number": made.number for name in names}, "results:set-file name": "long.csv"}
+    names = [route.name for route in all_routes() if route.name.startswith(("results:set-", "api:set-"))]
+    numbers = {f"{name} number": made.number for name in names}
+    return {**numbers, "results:set-file name": "long.csv", "api:set-file name": "long.csv"}
 
 
 def read(made: JudgmentSet, name: str) -> bytes:

@@ -1,0 +1,13 @@
+"""The routes of the API of results."""
+
+from django.urls import path
+
+from results.api import agreement, sets
+
+urlpatterns = [
+    path("projects/<slug:slug>/agreement/", agreement.Agreement.as_view(), name="agreement"),
+    path("projects/<slug:slug>/judgment-sets/", sets.SetList.as_view(), name="set-list"),
+    path("projects/<slug:slug>/judgment-sets/<int:number>/", sets.SetShow.as_view(), name="set-show"),
+    path("projects/<slug:slug>/judgment-sets/<int:number>/archive/", sets.SetArchive.as_view(), name="set-archive"),
+    path("projects/<slug:slug>/judgment-sets/<int:number>/files/<str:name>", sets.SetFile.as_view(), name="set-file"),
+]
