@@ -25,10 +25,10 @@ PROBLEMS = {
     "403": "Too little right, or a token that may only read.",
     "404": "Nothing is there, or it is not yours to see.",
     "405": "The address does not take this method.",
+    "409": "As described, but against a rule or against how things stand; nothing was changed.",
     "429": "Too many requests; `Retry-After` says for how many seconds.",
 }
 PROBLEMS_OF_WRITING = {
-    "409": "As described, but against a rule or against how things stand; nothing was changed.",
     "413": "What was sent is too large.",
     "415": "Sent in a form that the address does not take.",
 }
