@@ -74,7 +74,9 @@ def standardise(frame: pd.DataFrame, norms: pd.DataFrame) -> pd.Series:
     [-0.7071, 0.7071, nan]
     """
     require_columns(frame, ANNOTATOR, VALUE)
-    names = frame[ANNOTATOR].astype("str").where(frame[ANNOTATOR].notna())
-    spread = names.map(norms[SD]).astype("float64")
-    spread = spread.where(spread > 1e-9, np.nan)
-    return (frame[VALUE].astype("float64") - names.map(norms[MEAN]).astype("float64")) / spread
+    codes, names = pd.factorize(frame[ANNOTATOR])
+    known = norms[[MEAN, SD]].reindex(pd.Index(names).astype("str")).to_numpy(dtype="float64")
+    mean, spread = np.vstack([known, [[np.nan, np.nan]]]).T  # the last stands for whoever is not named: code -1
+    spread = np.where(spread > 1e-9, spread, np.nan)
+    z: pd.Series = (frame[VALUE].astype("float64") - mean[codes]) / spread[codes]
+    return z

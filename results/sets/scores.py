@@ -42,10 +42,12 @@ class Scores:
     cannot_judge: Counter[int] = field(default_factory=Counter)
     left_out: Counter[str] = field(default_factory=Counter)
 
+    starts: "array[int]" = field(default_factory=lambda: array("i"))
+    """Where the judgments of each unit begin, and where those of the last one end."""
+
     def slice_of(self, unit: int) -> slice:
-        """Where the judgments of a unit stand; units rise."""
-        units = np.frombuffer(self.units, np.int32)
-        return slice(*np.searchsorted(units, [unit, unit + 1]))
+        """Where the judgments of a unit stand."""
+        return slice(self.starts[unit], self.starts[unit + 1])
 
 
 @dataclass
@@ -114,6 +116,10 @@ def read_judgments(folder: Path, on_rows: Callable[[int], None]) -> Judgments:
     found.names = list(numbers)
     found.labels = {name: list(each) for name, each in codes.items()}
     found.parts = dict(sorted(found.parts.items()))
+    units = np.arange(found.n_units + 1, dtype=np.int32)
+    for part in found.parts.values():
+        starts = np.searchsorted(np.frombuffer(part.units, np.int32), units).astype(np.int32)
+        part.starts.frombytes(starts.tobytes())
     return found
 
 

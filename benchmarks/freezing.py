@@ -1,0 +1,89 @@
+"""Freezing 1,000,000 judgments as a judgment set: seconds and peak memory of the worker, verified and downloaded.
+
+Run: .venv/bin/python -m benchmarks.freezing [--scale 100000 1000000]
+
+The freeze is `manage.py freeze` in a process of its own: from the request to the set that is stored, all files made and
+packed. Beside it, in the same run, the long CSV of the same judgments as an export, which is one of the set's files.
+"""
+
+import argparse
+import json
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+from benchmarks import ground
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--scale", type=int, nargs="+", default=[100_000, 1_000_000])
+    parser.add_argument("--one", nargs=2, metavar=("WAY", "SLUG"), help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.one:
+        print(json.dumps(_measure_one(*options.one)))
+        return
+    with tempfile.TemporaryDirectory() as folder, ground.concord("bench_freezing"):
+        os.environ["BENCH_FILES"] = folder
+        from benchmarks.filling import fill_project
+
+        for number, n in enumerate(options.scale, start=1):
+            fill_project(f"bench-{n}", n, base=number * 10_000_000)
+            _own(f"bench-{n}")
+        print(f"{'judgments':>12} {'way':>8} {'seconds':>8} {'rows/s':>10} {'peak MB':>8} {'MB':>7}")
+        for n in options.scale:
+            _compare(n)
+
+
+def _own(slug: str) -> None:
+    """Give a project the owner that a set is frozen for."""
+    from projects.models import Membership, Project
+
+    Membership.objects.create(project=Project.objects.get(slug=slug), role=Membership.Role.OWNER)
+
+
+def _compare(n: int) -> None:
+    for way in ("export", "freeze", "verify"):
+        command = [sys.executable, "-m", "benchmarks.freezing", "--one", way, f"bench-{n}"]
+        made = json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout)
+        rate = made["rows"] / made["seconds"]
+        print(
+            f"{n:>12,} {way:>8} {made['seconds']:8.2f} {rate:10,.0f} {made['peak_mb']:8.0f} {made['bytes'] / 1e6:7.1f}"
+        )
+
+
+def _measure_one(way: str, slug: str) -> dict[str, Any]:
+    import io
+
+    import django
+    from django.conf import settings
+
+    django.setup()
+    settings.MEDIA_ROOT = Path(os.environ["BENCH_FILES"])
+    from django.core.management import call_command
+
+    out = io.StringIO()
+    arguments = {
+        "export": ("export_judgments", "--format", "long", "--output", str(settings.MEDIA_ROOT / "long.csv")),
+        "freeze": ("freeze", "--name", "Benchmark"),
+        "verify": ("judgment_set", "1", "--verify"),
+    }[way]
+    start = time.perf_counter()
+    call_command(*arguments, "--project", slug, "--json", stdout=out)
+    seconds = time.perf_counter() - start
+    said = json.loads(out.getvalue())
+    return {
+        "rows": said.get("n_rows") or int(slug.rpartition("-")[2]),
+        "seconds": seconds,
+        "bytes": said["n_bytes"],
+        "peak_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
+    }
+
+
+if __name__ == "__main__":
+    main()

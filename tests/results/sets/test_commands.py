@@ -1,0 +1,75 @@
+"""The commands `freeze` and `judgment_set`."""
+
+import hashlib
+import json
+import subprocess
+from pathlib import Path
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from projects.models import Membership, Project
+from results import freezing
+from results.models import JudgmentSet
+from tests.results.rows import answer, canonical
+
+PROJECT = ("--project", "bridges")
+
+
+@pytest.fixture(autouse=True)
+def _judged(project: Project, owner: Membership, monkeypatch: pytest.MonkeyPatch) -> None:
+    canonical(project)
+    monkeypatch.setattr("projects.running.BEAT_SECONDS", 60)
+
+
+def test_freeze_and_download(project: Project, tmp_path: Path) -> None:
+    said = answer("freeze", *PROJECT, "--name", "From the shell", "--split", "dev", "--gold", "z", "--bootstrap", "50")
+    assert (said["set"], said["n_included"], said["n_excluded"], said["n_total"]) == (1, 23, 18, 41)
+    made = JudgmentSet.objects.get()
+    assert made.settings["gold"] == "z"
+    assert said["sha256"] == made.sha256
+    shown = answer("judgment_set", "1", *PROJECT, "--verify", "--download", str(tmp_path / "out"))
+    assert shown["verified"] is True
+    folder = tmp_path / "out" / "bridges-set-1"
+    assert shown["folder"] == str(folder)
+    checked = subprocess.run(["sha256sum", "--check", "SHA256SUMS"], cwd=folder, capture_output=True, check=True)
+    assert checked.stdout.count(b": OK") == len(made.files) - 1
+    assert json.loads((folder / "manifest.json").read_text())["set"]["number"] == 1
+    with pytest.raises(CommandError, match="cannot be written"):
+        call_command("judgment_set", "1", *PROJECT, "--download", str(tmp_path / "out"))
+    packed = answer("judgment_set", "1", *PROJECT, "--zip", "--download", str(tmp_path))["folder"]
+    assert hashlib.sha256(Path(packed).read_bytes()).hexdigest() == made.sha256
+
+
+def test_verify_ends_with_1_where_a_byte_differs(project: Project) -> None:
+    answer("freeze", *PROJECT, "--name", "A")
+    path = freezing.path_of(JudgmentSet.objects.get())
+    path.write_bytes(path.read_bytes()[:-30])
+    with pytest.raises(CommandError, match="not as it was frozen") as error:
+        call_command("judgment_set", "1", *PROJECT, "--verify")
+    assert error.value.returncode == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words", "code"),
+    [
+        (("--name", " "), "Give the set a name", 1),
+        (("--name", "A", "--criterion", "taste"), "no criterion “taste”", 1),
+        (("--name", "A", "--batch", "9"), "no batch 9", 1),
+        (("--name", "A", "--dataset", "none"), "No judgment enters", 1),
+        (("--name", "A", "--bootstrap", "0"), "--bootstrap", 2),
+        (("--name", "A", "--seed", "-4"), "--seed", 2),
+    ],
+)
+def test_freeze_says_what_is_wrong(project: Project, arguments: tuple[str, ...], words: str, code: int) -> None:
+    with pytest.raises(CommandError, match=words) as error:
+        call_command("freeze", *PROJECT, *arguments)
+    assert error.value.returncode == code
+    assert not JudgmentSet.objects.exists()
+
+
+def test_a_set_that_is_not_there_is_named_with_those_that_are(project: Project) -> None:
+    with pytest.raises(CommandError, match="no frozen judgment set 3; it has none yet"):
+        call_command("judgment_set", "3", *PROJECT)
+    with pytest.raises(CommandError, match="--zip goes with"):
+        call_command("judgment_set", "3", *PROJECT, "--zip")

@@ -1,0 +1,216 @@
+"""The pages of judgment sets: the preview, the set, its downloads; who may do what."""
+
+import hashlib
+import io
+import json
+import zipfile
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+
+from annotate.frames import Scope, criteria_in_use
+from annotate.models import Judgment
+from annotate.stages import Stage, default_stage
+from projects.models import Membership, Project
+from results import freezing
+from results.excluded import count_entering
+from results.models import JudgmentSet
+from results.sets.selecting import Selection, preview
+from results.sets.settings import Gold, Settings
+from tests.counting import Truth
+from tests.factories import make_dataset
+from tests.people import SignIn
+from tests.results.rows import canonical
+from tests.results.sets.freezes import freeze, lines, read, table
+from tests.screens import read as read_page
+from tests.test_counts import AT_EVERY_SIZE, truth
+
+__all__ = ["truth"]
+
+NEW, LIST = "/p/bridges/sets/new/", "/p/bridges/sets/"
+
+
+@pytest.fixture
+def desk(manager: Membership, client_of: SignIn) -> Client:
+    return client_of(manager)
+
+
+def body(response: Any) -> bytes:
+    return b"".join(response)
+
+
+@pytest.mark.django_db
+@AT_EVERY_SIZE
+def test_the_preview_counts_what_the_screens_count(
+    truth: Truth, project: Project, owner: Membership, client_of: SignIn
+) -> None:
+    for stage in Stage:
+        counts = preview(Selection(project, Settings(stage=stage)))
+        for criterion in criteria_in_use(project):
+            on_screen = count_entering(Scope(project=project, criterion=criterion, stage=stage))
+            assert counts.whole == on_screen
+        whole = counts.whole
+        assert whole.n_included + whole.n_excluded == whole.n_total == truth.judgments + truth.kept_apart
+    for batch in project.batches.all():
+        of_batch = preview(Selection(project, Settings(batches=(batch.number,))))
+        (criterion,) = criteria_in_use(project, batch)
+        assert (
+            of_batch.n_included == count_entering(Scope(project=project, criterion=criterion, batch=batch)).n_included
+        )
+    if not truth.judgments:
+        return
+    page = read_page(client_of(owner).get(NEW).content.decode())
+    counts = preview(Selection(project, Settings(stage=default_stage(project))))
+    assert page.number("Judgments that enter") == counts.n_included
+    assert page.number("Judgments in all") == counts.whole.n_total
+    made = freeze(project, owner, stage=default_stage(project))
+    rows = lines(made, "long.jsonl")
+    assert len(rows) == counts.n_rows == truth.judgments
+    assert sum(row["enters"] for row in rows) == counts.n_included
+    assert sum(int(row["n"]) for row in table(made, "aggregated.csv")) == counts.n_included
+
+
+def test_a_manager_looks_and_freezes(
+    project: Project, manager: Membership, desk: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    canonical(project)
+    page = desk.get(NEW, {"look": "1", "splits": "dev", "texts": "on", "gold": "median"}).content.decode()
+    assert read_page(page).number("Judgments that enter") == 23
+    asked = {"splits": "dev", "texts": "on", "gold": "median", "seed": "7", "resamples": "200", "name": "Dev alone"}
+    response = desk.post(NEW, asked)
+    assert (response.status_code, response["Location"]) == (302, f"{LIST}1/")
+    made = JudgmentSet.objects.get()
+    assert Settings.from_dict(made.settings) == Settings(
+        splits=("dev",), gold=Gold.MEDIAN, controls_in_z=False, seed=7, n_resamples=200
+    )
+    waiting = desk.get(f"{LIST}1/").content.decode()
+    assert "Freezing the set" in waiting
+    assert 'http-equiv="refresh"' in waiting
+    assert "HX-Refresh" not in desk.get(f"{LIST}1/job/")
+    monkeypatch.setattr("projects.running.BEAT_SECONDS", 60)
+    freezing.run(made.pk)
+    assert desk.get(f"{LIST}1/job/")["HX-Refresh"] == "true"
+    shown = desk.get(f"{LIST}1/").content.decode()
+    assert read_page(shown).number("Judgments that enter") == 23
+    made.refresh_from_db()
+    assert made.sha256 in shown
+    assert all(file["sha256"] in shown for file in made.files)
+
+
+@pytest.mark.parametrize(
+    ("asked", "words"),
+    [
+        ({"name": " "}, "Give the set a name."),
+        ({"name": "A", "splits": "elsewhere"}, "elsewhere"),
+        ({"name": "A", "resamples": "1"}, "greater than or equal to 100"),
+        ({"name": "A", "seed": "-1"}, "greater than or equal to 0"),
+        ({"name": "A", "gold": "best"}, "best"),
+    ],
+)
+def test_wrong_input_is_shown_again(project: Project, desk: Client, asked: dict[str, str], words: str) -> None:
+    canonical(project)
+    response = desk.post(NEW, asked)
+    assert response.status_code == 422
+    assert words in response.content.decode()
+    assert not JudgmentSet.objects.exists()
+
+
+def test_a_project_without_judgments_has_nothing_to_freeze(project: Project, desk: Client) -> None:
+    assert "No judgments yet" in desk.get(NEW).content.decode()
+    assert "No judgment set yet" in desk.get(LIST).content.decode()
+    make_dataset(project)
+    canonical(project)
+    Judgment.objects.update(value=None)
+    page = desk.get(NEW).content.decode()
+    assert "nothing to freeze" in page
+    assert "Freeze the set" not in page
+
+
+def test_every_download_is_the_same_bytes(project: Project, manager: Membership, desk: Client) -> None:
+    canonical(project)
+    made = freeze(project, manager)
+    first, second = (desk.get(f"{LIST}1/archive/") for _ in range(2))
+    data = body(first)
+    assert data == body(second)
+    assert hashlib.sha256(data).hexdigest() == made.sha256
+    assert int(first["Content-Length"]) == len(data)
+    assert first["Content-Disposition"] == 'attachment; filename="bridges-set-1.zip"'
+    for file in made.files:
+        response = desk.get(reverse("results:set-file", args=["bridges", 1, file["name"]]))
+        assert int(response["Content-Length"]) == file["n_bytes"]
+        assert hashlib.sha256(body(response)).hexdigest() == file["sha256"]
+        assert "sandbox" in response["Content-Security-Policy"]
+    for name in ("nothing.csv", "..%2flong.csv", "RETIRED.md"):
+        assert desk.get(f"{LIST}1/files/{name}").status_code == 404
+    assert body(desk.head(f"{LIST}1/archive/")) == b""
+    freezing.path_of(made).unlink()
+    assert desk.get(f"{LIST}1/archive/").status_code == 404
+
+
+def test_a_researcher_reads_and_does_not_freeze(
+    project: Project, manager: Membership, researcher: Membership, client_of: SignIn
+) -> None:
+    canonical(project)
+    freeze(project, manager)
+    reader = client_of(researcher)
+    page = reader.get(f"{LIST}1/").content.decode()
+    assert "Retire" not in page
+    assert "New set" not in reader.get(LIST).content.decode()
+    assert reader.get(f"{LIST}1/archive/").status_code == 200
+    for path in (NEW, f"{LIST}1/retire/", f"{LIST}1/again/", f"{LIST}1/cancel/", f"{LIST}1/succeed/"):
+        assert reader.post(path, {"name": "A", "why": "B"}).status_code == 403
+
+
+def test_a_set_says_what_changed(project: Project, manager: Membership, desk: Client) -> None:
+    canonical(project)
+    freeze(project, manager, "First")
+    some = list(Judgment.objects.order_by("pk")[:3])
+    Judgment.objects.filter(pk=some[0].pk).update(value=5 if some[0].value != 5 else 1)
+    Judgment.objects.filter(pk=some[1].pk).update(is_counted=False, not_counted_reason="rejected")
+    Judgment.objects.filter(pk=some[2].pk).delete()
+    made = freeze(project, manager, "Second", splits=("dev", "test"), gold="median")
+    changes = json.loads(read(made, "changes.json"))
+    assert changes == made.facts["changes"]
+    assert changes["against"]["number"] == 1
+    assert changes["judgments"] == {"added": 0, "gone": 1, "changed_score": 1, "changed_entering": 1, "same": 38}
+    assert [each["name"] for each in changes["settings"]] == ["Splits", "Gold score"]
+    assert changes["n_included"] == {"before": 41, "after": 39}
+    page = desk.get(f"{LIST}2/").content.decode()
+    assert "41 → 39" in page
+    assert "What changed since set 1, First" in read(made, "README.md").decode()
+
+
+def test_a_retired_set_says_so_everywhere_and_names_its_successor(
+    project: Project, manager: Membership, desk: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    canonical(project)
+    made = freeze(project, manager)
+    desk.post(f"{LIST}1/succeed/")
+    desk.post(f"{LIST}1/retire/", {"why": " "})
+    assert "Say why" in desk.get(f"{LIST}1/").content.decode()
+    desk.post(f"{LIST}1/retire/", {"why": "A wrong rubric"})
+    page = desk.get(f"{LIST}1/").content.decode()
+    assert "A wrong rubric" in page
+    assert "It has no successor yet." in page
+    assert "retired" in desk.get(LIST).content.decode()
+    response = desk.post(f"{LIST}1/succeed/")
+    assert response["Location"] == f"{LIST}2/"
+    desk.post(f"{LIST}1/succeed/")
+    assert JudgmentSet.objects.count() == 2, "One successor is enough."
+    monkeypatch.setattr("projects.running.BEAT_SECONDS", 60)
+    freezing.run(JudgmentSet.objects.get(number=2).pk)
+    assert "takes the place of" in desk.get(f"{LIST}2/").content.decode()
+    answer = desk.get(f"{LIST}1/archive/")
+    data = body(answer)
+    assert int(answer["Content-Length"]) == len(data)
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        assert archive.testzip() is None
+        note = archive.read("bridges-set-1/RETIRED.md").decode()
+        assert archive.read("bridges-set-1/long.csv") == read(made, "long.csv")
+    assert "A wrong rubric" in note
+    assert "succeeded by judgment set 2" in note
+    assert body(desk.get(f"{LIST}1/files/RETIRED.md")).decode() == note
+    made.refresh_from_db()
+    assert freezing.verify(made) == [], "What was frozen is as it was."

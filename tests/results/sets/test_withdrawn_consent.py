@@ -1,0 +1,63 @@
+"""Work that its annotator takes out: in no later set, and an earlier one that holds it is retired."""
+
+import pytest
+
+from annotate import consenting
+from projects.models import LogEntry, Membership, Project
+from results import retiring, tasks
+from tests.annotate.settled import rate
+from tests.annotate.work import open_batch
+from tests.factories import make_consent
+from tests.people import SignIn
+from tests.results.sets.freezes import freeze, lines, names_of, read
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture(autouse=True)
+def _rated(project: Project, annotator: Membership, other_annotator: Membership) -> None:
+    open_batch(project, n_hits=3, judgments=2, consent=make_consent(project))
+    for person in (annotator, other_annotator):
+        consenting.agree(annotator=person, version=1)
+        rate(person, 2)
+
+
+def test_taking_out_retires_the_sets_that_hold_it(
+    project: Project, manager: Membership, annotator: Membership, client_of: SignIn
+) -> None:
+    made = freeze(project, manager)
+    assert retiring.retire_taken_out() == 0
+    consenting.withdraw(annotator=annotator, takes_out=True)
+    page = client_of(manager).get("/p/bridges/sets/1/").content.decode()
+    assert retiring.TAKEN_OUT in page, "The page says so before the beat has come round."
+    tasks.retire_sets()
+    made.refresh_from_db()
+    assert made.retired_why == retiring.TAKEN_OUT
+    assert made.retired_by is None
+    assert LogEntry.objects.get(act="retire judgment set").actor is None
+    assert annotator.pseudonym not in made.retired_why
+    successor = retiring.succeed(made=made, actor=manager)
+    assert retiring.retire_taken_out() == 0
+    assert successor.settings == made.settings
+    later = freeze(project, manager, "Later")
+    assert not [name for name in names_of(later) if annotator.pseudonym.encode() in read(later, name)]
+    assert {row["annotator"] for row in lines(later, "long.jsonl")} != set()
+    assert later.facts["left_out"]["consent withdrawn"] == 6
+    assert later.facts["n_included"] + sum(later.facts["left_out"].values()) == later.facts["n_total"]
+
+
+def test_keeping_what_was_given_retires_nothing(project: Project, manager: Membership, annotator: Membership) -> None:
+    freeze(project, manager)
+    consenting.withdraw(annotator=annotator, takes_out=False)
+    assert retiring.find_taken_out() == []
+
+
+def test_a_set_without_their_work_stays(
+    project: Project, manager: Membership, annotator: Membership, other_annotator: Membership
+) -> None:
+    made = freeze(project, manager)
+    consenting.withdraw(annotator=annotator, takes_out=True)
+    later = freeze(project, manager, "Without it")
+    assert retiring.find_taken_out() == [made.pk]
+    consenting.withdraw(annotator=other_annotator, takes_out=True)
+    assert retiring.find_taken_out(project) == [made.pk, later.pk]
