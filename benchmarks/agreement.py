@@ -1,16 +1,18 @@
-"""Agreement over 100,000 and 1,000,000 judgments, SQL included, on five points and on a slider, with four criteria.
+"""Agreement over 100,000 and 1,000,000 judgments, SQL included: on five points, and on sliders of four criteria.
 
 Run: .venv/bin/python -m benchmarks.agreement [--scale 100000 1000000] [--resamples 1000]
 
 `sql` counts the rating patterns in the database; `items` and `passages` are alpha with its bootstrap interval by that
 unit. `package` is what as many calls of `krippendorff.alpha` on resampled matrices would take, extrapolated from ten;
 `times` says how often the closed form, SQL included, goes into that. `page` is what the agreement page computes: two
-queries, four levels, both intervals, a breakdown and the human ceiling. RSS is the peak of this process so far.
+queries, four levels, both intervals, a breakdown and the human ceiling. With four criteria, a quarter of the judgments
+each, the seconds are of all four. RSS is the peak of this process so far.
 """
 
 import argparse
 import resource
 import time
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -33,21 +35,36 @@ def main() -> None:
 
 
 def _measure(n: int, number: int, resamples: int) -> None:
-    from django.db import connection
-
     from benchmarks.filling import fill_project
 
-    project = fill_project(f"bench-{n}", n, base=number * 10_000_000)
+    base = number * 10_000_000
+    project = fill_project(f"bench-{n}", n, base=base)
     _print(n, "1-5", project, resamples)
+    _spread_over_sliders(project, base)
+    _print(n, "4x0-100", project, resamples)
+
+
+def _spread_over_sliders(project: Any, base: int) -> None:
+    """Each candidate's judgments become those of one of four criteria, from 0 to 100."""
+    from django.db import connection
+
+    from projects.models import Criterion
+
+    first = Criterion.objects.get(rubric__project=project)
+    for place in range(1, 4):
+        Criterion.objects.create(
+            rubric=first.rubric, position=first.position + place, key=f"k{place}", name=f"K{place}"
+        )
+    Criterion.objects.filter(rubric=first.rubric).update(kind=Criterion.Kind.CONTINUOUS, low=0, high=100)
+    ids = list(Criterion.objects.filter(rubric=first.rubric).values_list("pk", flat=True))
     with connection.cursor() as cursor:
-        cursor.execute("UPDATE projects_criterion SET kind = 'continuous', low = 0, high = 100")
         cursor.execute(
-            """UPDATE annotate_judgment j SET value = 20 * value - random() * 20
-               FROM projects_candidate c WHERE c.id = j.candidate_id AND c.id BETWEEN %s AND %s""",
-            [number * 10_000_000, (number + 1) * 10_000_000 - 1],
+            """UPDATE annotate_judgment
+               SET value = 20 * value - random() * 20, criterion_id = (%s)[1 + candidate_id %% 4]
+               WHERE candidate_id BETWEEN %s AND %s""",
+            [ids, base, base + 9_999_999],
         )
         cursor.execute("VACUUM ANALYZE annotate_judgment")
-    _print(n, "0-100", project, resamples)
 
 
 def _print(n: int, scale: str, project: Any, resamples: int) -> None:
@@ -56,23 +73,21 @@ def _print(n: int, scale: str, project: Any, resamples: int) -> None:
     from measures.rubric import Level
     from results.agreeing import agreement_figures
 
-    criterion = criteria_in_use(project)[0]
-    ratings, sql = _timed(lambda: fetch_ratings(Scope(project=project, criterion=criterion), by_passage=True))
-    patterns = ratings.patterns()
-
-    def interval(by_group: bool) -> float:
-        rng = np.random.default_rng(1)
-        return _timed(
-            lambda: alpha_interval(patterns, level=Level.ORDINAL, rng=rng, n_resamples=resamples, by_group=by_group)
-        )[1]
-
-    items, passages = interval(by_group=False), interval(by_group=True)
-    package = _package(patterns, resamples)
-    settings = {"criterion": criterion.key, "stage": "full", "batch": None, "blind": False}
-    _, page = _timed(lambda: agreement_figures(project, {**settings, "level": "ordinal", "by": "source"}))
+    sql, items, passages, page, package = 0.0, 0.0, 0.0, 0.0, 0.0
+    for criterion in criteria_in_use(project):
+        scope = Scope(project=project, criterion=criterion)
+        ratings, seconds = _timed(partial(fetch_ratings, scope, by_passage=True))
+        sql += seconds
+        patterns = ratings.patterns()
+        interval = partial(alpha_interval, patterns, level=Level.ORDINAL, n_resamples=resamples)
+        items += _timed(partial(interval, rng=np.random.default_rng(1)))[1]
+        passages += _timed(partial(interval, rng=np.random.default_rng(1), by_group=True))[1]
+        package += _package(patterns, resamples)
+        settings = {"criterion": criterion.key, "stage": "full", "batch": None, "blind": False}
+        page += _timed(partial(agreement_figures, project, {**settings, "level": "ordinal", "by": "source"}))[1]
     megabytes = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
-    times = "-" if package is None else f"{package / (sql + items):.0f}"
-    shown = "-" if package is None else f"{package:.0f}"
+    times = f"{package / (sql + items):.0f}" if package else "-"
+    shown = f"{package:.0f}" if package else "-"
     print(
         f"{n:>10,}{scale:>10}{sql:10.2f}{items:10.2f}{passages:10.2f}{shown:>10}{times:>10}{page:10.2f}{megabytes:>10}",
         flush=True,
@@ -85,12 +100,12 @@ def _timed(act: Any) -> tuple[Any, float]:
     return result, time.perf_counter() - start
 
 
-def _package(patterns: Any, resamples: int) -> float | None:
-    """Seconds for as many calls of the package on resampled units; None where its matrix would not fit."""
+def _package(patterns: Any, resamples: int) -> float:
+    """Seconds for as many calls of the package on resampled units; 0 where its matrix would not fit."""
     import krippendorff
 
-    if patterns.n_units * len(patterns.values) > 20_000_000:
-        return None
+    if patterns.n_units * len(patterns.values) ** 2 > 20_000_000:
+        return 0.0
     counts = np.zeros((len(patterns.sizes), len(patterns.values)), np.int64)
     counts[patterns.pattern, patterns.value] = patterns.count
     units = np.repeat(counts, patterns.units, axis=0)

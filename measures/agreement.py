@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from measures.bootstrap import Interval
 
 _MOST_CELLS = 20_000_000
+"""The package lays out units by values by values; beyond this many numbers it is not asked."""
 _DIRECT_VALUES = 1024
 """Up to this many distinct values ratio differences are summed pair by pair, beyond it by an integral."""
 
@@ -142,7 +143,8 @@ def package_alpha(patterns: Patterns, *, level: Level | str) -> float | None:
     Returns
     -------
     float or None
-        The same number as the closed form to 12 digits; None where the matrix, units by values, would not fit.
+        The same number as the closed form to 12 digits; None where its arrays, units by values by values, would
+        be larger than 160 MB.
 
     References
     ----------
@@ -156,7 +158,7 @@ def package_alpha(patterns: Patterns, *, level: Level | str) -> float | None:
     """
     import krippendorff
 
-    if patterns.n_units * len(patterns.values) > _MOST_CELLS:
+    if patterns.n_units * len(patterns.values) ** 2 > _MOST_CELLS:
         return None
     counts = np.zeros((len(patterns.sizes), len(patterns.values)), np.int64)
     counts[patterns.pattern, patterns.value] = patterns.count

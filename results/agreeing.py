@@ -34,7 +34,7 @@ PARTS = (*BREAKDOWNS, CRITERION)
 SEED = 1000
 RESAMPLES = 1000
 CONFIDENCE = 0.95
-MOST_PATTERNS = 2000
+MOST_PATTERNS = 500
 """With more distinct patterns than this a resample takes long: only the level that was asked for has intervals."""
 PACKAGE, CLOSED_FORM = f"krippendorff {version('krippendorff')}", "closed form"
 """What gave the point value. Both are equal to 12 digits; the package needs a matrix that may not fit."""

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from measures import agreement as agreement_module
-from measures.agreement import Agreement, UndefinedAgreement, krippendorff_alpha
+from measures.agreement import Agreement, UndefinedAgreement, krippendorff_alpha, package_alpha
 from measures.patterns import Patterns
 from measures.rubric import Level
 from tests.measures.frames import CANONICAL, from_table, random_frame
@@ -56,6 +56,7 @@ def test_the_package_says_the_same_with_missing_cells(level: Level, seed: int) -
     patterns = Patterns.from_counts(counts, values)
     theirs = krippendorff.alpha(value_counts=counts, value_domain=values, level_of_measurement=level.value)
     assert alpha_of(patterns, level) == pytest.approx(theirs, abs=1e-12)
+    assert package_alpha(patterns, level=level) == pytest.approx(theirs, abs=1e-12)
     sizes = counts.sum(axis=1)
     assert patterns.n_units == (sizes >= 2).sum()
     assert patterns.n_single == (sizes == 1).sum()
@@ -255,3 +256,11 @@ def test_a_hundred_thousand_judgments(continuous: bool) -> None:
         start = time.perf_counter()
         alpha_of(frame, level)
         print(f"{len(frame):,} judgments, {level}, continuous {continuous}: {time.perf_counter() - start:.3f} s")
+
+
+def test_the_package_is_not_asked_for_what_would_fill_the_memory() -> None:
+    """It lays out units by values by values: a thousand sliders with values of their own would take 67 GB."""
+    rng = np.random.default_rng(2)
+    patterns = Patterns.from_rows((list(rng.random(3)), 1) for _ in range(1000))
+    assert package_alpha(patterns, level="interval") is None
+    assert isinstance(krippendorff_alpha(patterns, level="interval"), Agreement)
