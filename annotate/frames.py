@@ -5,12 +5,14 @@ criteria turned, and one judgment per annotator, candidate and criterion key: wh
 same annotator twice on a candidate, the newer judgment.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple
 
 from django.db import connection, transaction
+from django.db.backends.utils import CursorWrapper
 from django.db.models import Exists, OuterRef
 from django.utils.translation import gettext
 
@@ -157,9 +159,7 @@ def fetch_ratings(scope: Scope, *, by_passage: bool = False, by: str = "") -> Ra
         places=in_places(scope),
     )
     ratings = Ratings()
-    with transaction.atomic(), connection.cursor() as cursor:
-        cursor.execute(FAST)
-        cursor.execute(statement, parameters)
+    with ask_fast(statement, parameters) as cursor:
         for row in cursor:
             place, units, annotator = row[:5], row[5:8], row[8:]
             if annotator[0] is None:
@@ -169,30 +169,41 @@ def fetch_ratings(scope: Scope, *, by_passage: bool = False, by: str = "") -> Ra
     return ratings
 
 
-def select_counted(scope: Scope, *, collection: str = "", more: str = "") -> tuple[str, dict[str, Any]]:
+def select_counted(
+    scope: Scope,
+    *,
+    collection: str = "",
+    more: str = "",
+    only: Sequence[int] | None = None,
+    criteria: Sequence[CriterionInUse] = (),
+) -> tuple[str, dict[str, Any]]:
     """SQL of the judgments in a scope that count, scores turned, one per annotator and candidate; and its parameters.
 
     `collection` is an expression over the batch b, `more` further columns over b, the assignment a and the judgment j;
-    both are SQL of our own. Places are asked for apart: see `in_places`.
+    both are SQL of our own. `only` are the ids of the candidates, where not all are wanted; `criteria` those that
+    are taken together instead of the scope's own. Places are asked for apart: see `in_places`.
     """
     without = scope.left_out
-    is_once = len(scope.criterion.ids) > 1
+    criteria = criteria or (scope.criterion,)
+    is_once = any(len(criterion.ids) > 1 for criterion in criteria)
     needs_hit = scope.batch or without or scope.is_blind_only or collection or more
     joins = (_ASSIGNMENT if needs_hit else "") + (_BATCH if collection or more else "")
     statement = _JUDGMENTS.format(
-        once="DISTINCT ON (j.candidate_id, j.annotator_id)" if is_once else "",
-        newest="ORDER BY j.candidate_id, j.annotator_id, j.id DESC" if is_once else "",
+        once="DISTINCT ON (j.candidate_id, j.annotator_id, cr.key)" if is_once else "",
+        newest="ORDER BY j.candidate_id, j.annotator_id, cr.key, j.id DESC" if is_once else "",
         collection=f", {collection} AS collection" if collection else "",
         more=f", {more}" if more else "",
         joins=joins,
         in_batch="AND h.batch_id = %(batch)s" if scope.batch else "",
         in_stage="AND h.batch_id <> ALL(%(without)s)" if without else "",
         blind="AND NOT a.not_blind" if scope.is_blind_only else "",
+        only="" if only is None else "AND j.candidate_id = ANY(%(only)s)",
     )
     parameters = {
-        "criteria": list(scope.criterion.ids),
+        "criteria": [pk for criterion in criteria for pk in criterion.ids],
         "batch": scope.batch and scope.batch.pk,
         "without": list(without),
+        "only": list(only or ()),
         **{name: getattr(scope, name) for name in _PLACES},
     }
     return statement, parameters
@@ -202,6 +213,14 @@ def in_places(scope: Scope) -> str:
     """SQL: the conditions of a scope over the dataset d, the passage p, the question q and the candidate c."""
     asked = (name for name in _PLACES if getattr(scope, name) is not None)
     return "".join(f" AND {_PLACES[name]} = %({name})s" for name in asked)
+
+
+@contextmanager
+def ask_fast(statement: str, parameters: Mapping[str, Any]) -> Iterator[CursorWrapper]:
+    """The cursor of a statement over many judgments: see FAST."""
+    with transaction.atomic(savepoint=False), connection.cursor() as cursor:
+        cursor.execute(f"{FAST};\n{statement}", parameters)
+        yield cursor
 
 
 FAST = "SELECT set_config('work_mem', '64MB', true), set_config('jit', 'off', true)"
@@ -217,7 +236,7 @@ _JUDGMENTS = """
            CASE WHEN cr.is_reversed THEN cr.low + cr.high - j.value ELSE j.value END AS value {collection} {more}
     FROM annotate_judgment j JOIN projects_criterion cr ON cr.id = j.criterion_id {joins}
     WHERE j.criterion_id = ANY(%(criteria)s) AND j.is_counted AND j.candidate_id IS NOT NULL
-      AND j.value IS NOT NULL {in_batch} {in_stage} {blind}
+      AND j.value IS NOT NULL {in_batch} {in_stage} {blind} {only}
     {newest}
 """
 

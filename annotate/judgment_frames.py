@@ -1,6 +1,7 @@
 """Tables into the long frame: a row per judgment that counts, for what needs to know who gave it, where or when."""
 
 import io
+from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
@@ -18,16 +19,18 @@ _WORDS = (
 _NUMBERS = {columns.UNIT: pa.int64(), columns.GROUP: pa.int64(), columns.BATCH: pa.int32(), columns.VALUE: pa.float64()}
 
 
-def fetch_judgments(scope: Scope) -> pd.DataFrame:
+def fetch_judgments(scope: Scope, *, only: Sequence[int] | None = None) -> pd.DataFrame:
     """The judgments of a scope with `measures.columns`, in order of candidate and annotator, by one statement.
+
+    `only` are the ids of the candidates, where not all are wanted.
 
     `unit` and `group` are the ids of candidate and passage, `annotator` a pseudonym, missing for nameless scores, `day`
     the day of judging in UTC, missing for what was collected elsewhere. Judgments that could not be judged are no rows.
     """
-    judgments, parameters = select_counted(scope, more=_MORE)
+    judgments, parameters = select_counted(scope, more=_MORE, only=only)
     select = _SELECT.format(judgments=judgments, places=in_places(scope))
     file = io.BytesIO()
-    with transaction.atomic():
+    with transaction.atomic(savepoint=False):
         connection.ensure_connection()
         with connection.connection.cursor() as cursor:
             cursor.execute(FAST)

@@ -33,6 +33,7 @@ TABS = [
     (_("Remarks"), "annotate:remark-list", Right.READ, ()),
     (_("Quality"), "annotate:quality-list", Right.MANAGE, ()),
     (_("Agreement"), "results:agreement", Right.READ, ("adjudication/",)),
+    (_("Scores"), "results:scores", Right.READ, ()),
     (_("Judgment sets"), "results:set-list", Right.READ, ("export/",)),
     (_("People"), "projects:people-list", Right.MANAGE, ()),
     (_("Payments"), "annotate:payment-list", Right.MANAGE, ()),

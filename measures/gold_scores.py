@@ -6,23 +6,15 @@ further one, such as a model of the annotators' skill, is one more entry.
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from enum import StrEnum
 
 import pandas as pd
 
 from measures.columns import ANNOTATOR, UNIT, VALUE, require_columns
+from measures.gold_rules import GoldRule
 from measures.outcome import Undefined
 from measures.standardising import standardise
 
 N, MEAN, MEDIAN, SD = "n", "mean", "median", "sd"
-
-
-class GoldRule(StrEnum):
-    """How the judgments of a candidate become its score."""
-
-    MEAN = "mean"
-    MEDIAN = "median"
-    Z = "z"
 
 
 Aggregate = Callable[[pd.DataFrame, "pd.DataFrame | None"], pd.Series]
@@ -115,7 +107,7 @@ def gold_by(rule: GoldRule | str, frame: pd.DataFrame, *, norms: pd.DataFrame | 
     >>> gold_by("median", frame).to_dict()
     {'a': 4.0}
     >>> gold_by("z", frame.assign(annotator=None), norms=pd.DataFrame()).reason
-    'annotators unknown'
+    'some annotators are unknown'
     """
     chosen = RULES[GoldRule(rule)]
     require_columns(frame, UNIT, VALUE)
@@ -125,7 +117,7 @@ def gold_by(rule: GoldRule | str, frame: pd.DataFrame, *, norms: pd.DataFrame | 
         if norms is None:
             raise ValueError(f"The rule {rule} needs the annotators' norms.")
         if frame[ANNOTATOR].isna().any():
-            return Undefined(reason="annotators unknown")
+            return Undefined(reason="some annotators are unknown")
     return chosen.aggregate(frame, norms).dropna()
 
 

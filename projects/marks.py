@@ -99,6 +99,23 @@ def line(at: str, value: str, low: str, high: str, *, title: str, axis: str, dom
     }  # fmt: skip
 
 
+def curves(x: str, y: str, series: str, *, title: str, axis: str, at: Sequence[float]) -> Spec:
+    """A line for each series over numbers that grow by multiples, each of them marked."""
+    grown = {
+        "scale": {"type": "log", "domain": [min(at), max(at)], "nice": False},
+        "axis": {"values": list(at), "format": ",d"},
+    }
+    return {
+        "height": 260,
+        "mark": {"type": "line", "point": {"size": 45}},
+        "encoding": {
+            "x": {"field": x, "type": "quantitative", "title": axis, **grown},
+            "y": {"field": y, "type": "quantitative", "title": title, "scale": {"zero": True}},
+            "color": colours(series),
+        },
+    }
+
+
 def points(
     x: str,
     y: str,

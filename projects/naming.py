@@ -43,6 +43,12 @@ NAMES = frozenset(
         gettext_noop("without this annotator there is no agreement to compute"),
         gettext_noop("fewer than three items with two judgments"),
         gettext_noop("the judgments do not vary"),
+        # gold scores and scores of systems
+        *(gettext_noop("mean"), gettext_noop("median"), gettext_noop("dataset and source")),
+        gettext_noop("the criteria have different scales"),
+        gettext_noop("no ratings on some criterion"),
+        gettext_noop("no rating has a z score"),
+        gettext_noop("no study is defined"),
     )
 )
 

@@ -45,7 +45,7 @@ def annotator_figures(project: Project, settings: Mapping[str, Any]) -> dict[str
         "level": settings["level"],
         "pairs": pairs,
         "by_type": compare_by_type(frame) if isinstance(pairs, Pairs) and pairs.n_pairs <= FEW_PAIRS else [],
-        "people": compare_people(frame, level=Level(settings["level"])) if is_known else [],
+        "people": compare_people(frame, level=Level(settings["level"])) if is_known and len(frame) else [],
         "n_people": int(frame[ANNOTATOR].nunique()),
         "entering": count_entering(scope).as_dict(),
     }

@@ -3,6 +3,7 @@
 from typing import Any
 
 from django import forms
+from django.utils.functional import cached_property
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
@@ -12,7 +13,7 @@ from annotate.stages import Stage, default_stage
 from annotate.trials import trials_of
 from projects.models import Criterion, Project
 from results.agreeing import PARTS
-from results.scoping import choose_among
+from results.scoping import choose_among, settings_of
 
 STAGES = [
     (Stage.FULL, gettext_lazy("full collection")),
@@ -44,9 +45,9 @@ class ScopeForm(forms.Form):
         self.project = project
         self.fields["batch"].queryset = project.batches.all()  # type: ignore[attr-defined]
         if trials_of(project).exists():
-            self.fields["stage"].initial = default_stage(project)
+            self.fields["stage"].initial = self.default_stage
             if self.is_bound and not self.data.get("stage"):
-                self.data = {**self.data.dict(), "stage": default_stage(project)}  # type: ignore[attr-defined]
+                self.data = {**self.data.dict(), "stage": self.default_stage}  # type: ignore[attr-defined]
         else:
             del self.fields["stage"]
         self.criteria = criteria_in_use(project)
@@ -56,20 +57,16 @@ class ScopeForm(forms.Form):
     def asked_stage(self) -> Stage:
         """The stage that was asked for, or the default one."""
         asked = self.cleaned_data.get("stage") if self.is_bound and self.is_valid() else ""
-        return Stage(asked) if asked else default_stage(self.project)
+        return Stage(asked) if asked else self.default_stage
+
+    @cached_property
+    def default_stage(self) -> Stage:
+        return default_stage(self.project)
 
 
-class AgreementForm(ScopeForm):
-    level = forms.ChoiceField(
-        label=gettext_lazy("Level"),
-        required=False,
-        choices=[("", gettext_lazy("the criterion's own")), *Criterion.Level.choices],
-    )
-    by = forms.ChoiceField(
-        label=gettext_lazy("Per"),
-        required=False,
-        choices=[(name, gettext_lazy(name.replace("_", " "))) for name in PARTS],
-    )
+class JudgmentsForm(ScopeForm):
+    """The judgments of one criterion that figures are computed from."""
+
     blind = forms.BooleanField(label=gettext_lazy("Blind judgments only"), required=False)
 
     def scope(self) -> Scope:
@@ -85,14 +82,24 @@ class AgreementForm(ScopeForm):
             is_blind_only=bool(asked.get("blind")),
         )
 
+
+class AgreementForm(JudgmentsForm):
+    level = forms.ChoiceField(
+        label=gettext_lazy("Level"),
+        required=False,
+        choices=[("", gettext_lazy("the criterion's own")), *Criterion.Level.choices],
+    )
+    by = forms.ChoiceField(
+        label=gettext_lazy("Per"),
+        required=False,
+        choices=[(name, gettext_lazy(name.replace("_", " "))) for name in PARTS],
+    )
+
     def settings(self, kind: str, scope: Scope) -> dict[str, Any]:
         """What a report of this kind is asked, everything filled in; `scope_of` reads the scope out of it again."""
         asked = self.cleaned_data if self.is_bound else {}
         return {
-            "criterion": scope.criterion.key,
-            "stage": scope.stage.value,
-            "batch": scope.batch.number if scope.batch else None,
-            "blind": scope.is_blind_only,
+            **settings_of(scope),
             "level": asked.get("level") or scope.criterion.level,
             **({"by": asked.get("by") or "dataset"} if kind == "agreement" else {}),
         }

@@ -29,6 +29,10 @@ KINDS = {
     "agreement": "results.agreeing.agreement_figures",
     "annotators": "results.comparing.annotator_figures",
     "time": "results.over_time.time_figures",
+    "golds": "results.scores.golds.gold_figures",
+    "systems": "results.scores.systems.system_figures",
+    "replication": "results.scores.systems.replication_figures",
+    "plan": "results.scores.planning.plan_figures",
 }
 """Every kind of figures, and the function that computes them."""
 

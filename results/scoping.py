@@ -26,14 +26,38 @@ def find_batch(project: Project, number: int) -> Batch:
 
 def scope_of(project: Project, settings: Mapping[str, Any]) -> Scope:
     """The scope that settings of a report name. Raises Refused where something is not there any more."""
+    return choose_scope(scopes_of(project, settings), settings["criterion"])
+
+
+def scopes_of(project: Project, settings: Mapping[str, Any]) -> list[Scope]:
+    """That scope for each criterion that is asked there, not for the one that the settings name alone."""
     batch = find_batch(project, settings["batch"]) if settings["batch"] else None
-    return Scope(
-        project=project,
-        criterion=choose_criterion(project, key=settings["criterion"], batch=batch),
-        stage=Stage(settings["stage"]),
-        batch=batch,
-        is_blind_only=settings["blind"],
-    )
+    return [
+        Scope(
+            project=project,
+            criterion=criterion,
+            stage=Stage(settings["stage"]),
+            batch=batch,
+            is_blind_only=settings["blind"],
+        )
+        for criterion in criteria_in_use(project, batch)
+    ]
+
+
+def choose_scope(scopes: list[Scope], key: str) -> Scope:
+    """The scope of the criterion of this key. Raises Refused, naming those there are."""
+    criterion = choose_among([scope.criterion for scope in scopes], key)
+    return next(scope for scope in scopes if scope.criterion == criterion)
+
+
+def settings_of(scope: Scope) -> dict[str, Any]:
+    """What a report is told of a scope; `scope_of` reads it again."""
+    return {
+        "criterion": scope.criterion.key,
+        "stage": scope.stage.value,
+        "batch": scope.batch.number if scope.batch else None,
+        "blind": scope.is_blind_only,
+    }
 
 
 def choose_criterion(project: Project, *, key: str = "", batch: Batch | None = None) -> CriterionInUse:

@@ -3,7 +3,18 @@
 from django.urls import path
 
 from results.exporting import FORMATS
-from results.views import agreement, batches, exports, overview, sets, standing
+from results.views import (
+    agreement,
+    batches,
+    disagreements,
+    exports,
+    overview,
+    planner,
+    scores,
+    sets,
+    standing,
+    systems,
+)
 
 app_name = "results"
 
@@ -29,6 +40,21 @@ urlpatterns = [
         )
         for kind, (name, folder) in AGREEMENT.items()
     ),
+    path("p/<slug:slug>/scores/", scores.gold_scores, name="scores"),
+    path("p/<slug:slug>/scores/charts/<slug:name>.<str:form>", scores.gold_chart, name="scores-chart"),
+    path("p/<slug:slug>/scores/rule/", scores.gold_rule, name="gold-rule"),
+    path("p/<slug:slug>/scores/systems/", systems.systems, name="systems"),
+    path("p/<slug:slug>/scores/systems/charts/<slug:name>.<str:form>", systems.systems_chart, name="systems-chart"),
+    path("p/<slug:slug>/scores/replication/", systems.replication, name="replication"),
+    path(
+        "p/<slug:slug>/scores/replication/charts/<slug:name>.<str:form>",
+        systems.replication_chart,
+        name="replication-chart",
+    ),
+    path("p/<slug:slug>/scores/disagreements/", disagreements.disagreements, name="disagreements"),
+    path("p/<slug:slug>/scores/items/<int:pk>/", disagreements.item, name="item"),
+    path("p/<slug:slug>/scores/planner/", planner.planner, name="planner"),
+    path("p/<slug:slug>/scores/planner/charts/<slug:name>.<str:form>", planner.planner_chart, name="planner-chart"),
     path("p/<slug:slug>/reports/<int:pk>/job/", standing.report_job, name="report-job"),
     path("p/<slug:slug>/reports/<int:pk>/cancel/", standing.report_cancel, name="report-cancel"),
     path("p/<slug:slug>/batches/<int:number>/results/", batches.batch_results, name="batch-results"),

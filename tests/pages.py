@@ -9,7 +9,7 @@ from annotate.models import Assignment, Remark
 from annotate.pay import paying
 from projects import passwords, tokens
 from projects.access import Right
-from projects.models import Membership, Passage, Project, User
+from projects.models import Candidate, Membership, Passage, Project, User
 from results import reporting
 from tests import factories
 from tests.annotate.checking_work import quality_samples
@@ -97,6 +97,7 @@ def samples_of(annotator: Membership, *, batch: int, token: str, is_paid: bool =
         "hit_number": hit.number,
         "assignment_uuid": Assignment.objects.open().get(annotator=annotator).uuid,
         "annotate:passage-show pk": Passage.objects.filter(dataset__project=project).earliest("pk").pk,
+        "results:item pk": Candidate.objects.of(project).earliest("pk").pk,
         "annotate:remark-resolve pk": Remark.objects.filter(assignment__hit__batch__project=project).earliest("pk").pk,
         **{
             f"{route.name} number": project.imports.earliest("number").number
@@ -113,7 +114,15 @@ def samples_of(annotator: Membership, *, batch: int, token: str, is_paid: bool =
 
 def chart_samples(*, of_ours: bool) -> dict[str, str]:
     """The name and the form of a file for each route of charts."""
-    names = {"agreement": "parts", "agreement-annotators": "pairs", "agreement-time": "time"}
+    names = {
+        "agreement": "parts",
+        "agreement-annotators": "pairs",
+        "agreement-time": "time",
+        "scores": "distribution",
+        "systems": "systems-raw",
+        "replication": "replication",
+        "planner": "widths",
+    }
     samples = {f"results:{route}-chart name": name if of_ours else "other" for route, name in names.items()}
     return samples | {f"results:{route}-chart form": "csv" if of_ours else "exe" for route in names}
 

@@ -49,7 +49,10 @@ ROUTES = [route for route in all_routes() if not route.is_admin]
 ADMIN_ROUTES = [route for route in all_routes() if route.is_admin]
 
 # What a member with the whole right gets on a GET; other than a page (200) or a way on (302, 303).
-OTHER_ANSWERS: dict[str, set[int]] = {"annotate:history-show": {200, 302, 303, 404}}  # everybody's own HITs alone
+OTHER_ANSWERS: dict[str, set[int]] = {
+    "annotate:history-show": {200, 302, 303, 404},  # everybody's own HITs alone
+    "results:replication-chart": {404},  # of which two batches, the query says
+}
 
 
 @dataclass(frozen=True)
@@ -201,6 +204,7 @@ def _children(
         "hit_number": batch.hits.latest("number").number,
         "assignment_uuid": Assignment.objects.open().get(annotator=annotator).uuid,
         "annotate:passage-show pk": passage.pk,
+        "results:item pk": passage.questions.earliest("pk").candidates.earliest("pk").pk,
         "annotate:remark-resolve pk": Remark.objects.get(assignment__annotator=rater).pk,
     }
     for route in ROUTES:

@@ -14,6 +14,7 @@ from django.utils.translation import gettext_lazy, pgettext_lazy
 
 from annotate.frames import CriterionInUse
 from annotate.models import Adjudication, QualityRules
+from measures.gold_rules import GoldRule
 from measures.rubric import Scale, ScaleKind, check_value
 from projects import log, people
 from projects.errors import Refused
@@ -168,6 +169,36 @@ def set_rule(*, project: Project, actor: Membership, wins: bool) -> None:
         QualityRules.objects.filter(pk=project.pk).update(adjudication_wins=wins)
         after = {"adjudication_wins": wins}
         log.record(project, actor, "change gold rule", project, before={"adjudication_wins": not wins}, after=after)
+
+
+@transaction.atomic
+def choose_gold(*, project: Project, actor: Membership, rule: str, with_controls: bool) -> None:
+    """Say by which rule judgments become gold scores, and whether controls enter the annotators' norms."""
+    people.lock_actor(actor)
+    if rule not in set(GoldRule):
+        raise Refused(_("There is no such rule."))
+    rules, _new = QualityRules.objects.select_for_update().get_or_create(project=project)
+    before = {"gold_rule": rules.gold_rule, "controls_enter_norms": rules.controls_enter_norms}
+    after = {"gold_rule": str(rule), "controls_enter_norms": with_controls}
+    if before != after:
+        QualityRules.objects.filter(pk=project.pk).update(**after)
+        log.record(project, actor, "change gold rule", project, before=before, after=after)
+
+
+@dataclass(frozen=True)
+class Gold:
+    """How judgments become the gold score of a candidate in a project."""
+
+    rule: GoldRule = GoldRule.MEAN
+    with_controls: bool = True
+    adjudication_wins: bool = False
+
+
+def gold_of(project: Project) -> Gold:
+    rules = QualityRules.objects.filter(project=project).first()
+    if rules is None:
+        return Gold()
+    return Gold(GoldRule(rules.gold_rule), rules.controls_enter_norms, rules.adjudication_wins)
 
 
 def does_win(project: Project) -> bool:

@@ -4,11 +4,15 @@ from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Now
+from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
 from annotate.models.assignment import Assignment
 from annotate.models.batch import Item
 from projects.models import Candidate, Criterion, Membership, Project
+
+GOLD_RULES = (("mean", _("mean")), ("median", _("median")), ("z", _("mean of z scores")))
+"""The rules of `measures.gold_rules`, by name."""
 
 
 class QualityRules(models.Model):
@@ -20,13 +24,19 @@ class QualityRules(models.Model):
     spot_check_floor = models.PositiveSmallIntegerField(default=0)
     seed = models.BigIntegerField(default=0)
     adjudication_wins = models.BooleanField(default=False)
+    gold_rule = models.CharField(max_length=20, choices=GOLD_RULES, db_default="mean", default="mean")
+    controls_enter_norms = models.BooleanField(db_default=True, default=True)
+    """Whether what an annotator said of controls enters the mean and deviation that their z scores rest on."""
 
     class Meta:
         verbose_name_plural = "quality rules"
         constraints = [
             models.CheckConstraint(
+                condition=Q(gold_rule__in=[rule for rule, _ in GOLD_RULES]), name="quality_rules_gold_rule"
+            ),
+            models.CheckConstraint(
                 condition=Q(spot_check_share__gte=0, spot_check_share__lte=1), name="quality_rules_spot_check_share"
-            )
+            ),
         ]
 
     def __str__(self) -> str:

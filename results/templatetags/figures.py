@@ -1,5 +1,8 @@
 """Results as people read them."""
 
+from collections.abc import Mapping
+from typing import Any
+
 from django import template
 
 from results.excluded import WORDS
@@ -29,6 +32,24 @@ def share(value: float) -> str:
 def signed(value: float, digits: int = 2) -> str:
     """A difference, with its sign."""
     return f"{value:+.{digits}f}".replace("-", "−")
+
+
+@register.filter
+def score(value: float) -> str:
+    """A score with two digits and a real minus sign."""
+    return f"{value:.2f}".replace("-0.00", "0.00").replace("-", "−")
+
+
+@register.filter
+def precise(value: float) -> str:
+    """Three digits, as scores of systems are published; a real minus sign."""
+    return f"{value:.3f}".replace("-0.000", "0.000").replace("-", "−")
+
+
+@register.filter
+def item(found: Mapping[str, Any], name: str) -> Any:
+    """What stands under a name that is not known before."""
+    return found[name]
 
 
 @register.filter

@@ -33,7 +33,7 @@ def batch_results(request: ProjectRequest, project: Project, number: int) -> Htt
         "chosen": chosen,
         "reports": reports.items(),
         "report": reports[chosen],
-        "spread": measure_spread(batch, chosen),
+        "spread": measure_spread(Scope(project=project, criterion=chosen, batch=batch)),
         "remarks": count_remarks(batch),
         "most_items": MOST_ITEMS,
         "n_resamples": RESAMPLES,

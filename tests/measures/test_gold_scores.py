@@ -6,7 +6,8 @@ import pandas as pd
 import pytest
 
 from measures.columns import DTYPES, UNIT, VALUE, empty_frame
-from measures.gold_scores import RULES, GoldRule, gold_by, gold_scores, settle
+from measures.gold_rules import GoldRule
+from measures.gold_scores import RULES, gold_by, gold_scores, settle
 from measures.outcome import Undefined
 from measures.standardising import annotator_norms
 from tests.measures.frames import random_frame
@@ -81,7 +82,7 @@ def test_a_unit_of_which_nobody_varies_has_no_z_and_so_no_gold() -> None:
 
 def test_z_needs_names_and_norms() -> None:
     frame = pd.DataFrame({"unit": ["a", "a"], "annotator": ["x", None], "value": [3.0, 1.0]})
-    assert gold_by("z", frame, norms=annotator_norms(frame)) == Undefined(reason="annotators unknown")
+    assert gold_by("z", frame, norms=annotator_norms(frame)) == Undefined(reason="some annotators are unknown")
     with pytest.raises(ValueError, match="norms"):
         gold_by("z", frame)
     with pytest.raises(ValueError, match="skill"):

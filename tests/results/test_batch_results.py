@@ -3,7 +3,7 @@
 import pytest
 from django.urls import reverse
 
-from annotate.frames import criteria_in_use
+from annotate.frames import Scope, criteria_in_use
 from annotate.models import Batch, Judgment, Remark
 from projects.models import Candidate, Membership, Project
 from results.spread import QUARTERS, measure_spread
@@ -29,7 +29,7 @@ def trial(project: Project) -> Batch:
 
 
 def test_items_are_counted_by_how_far_their_ratings_lie_apart(project: Project, trial: Batch) -> None:
-    spread = measure_spread(trial, criteria_in_use(project, trial)[0])
+    spread = measure_spread(Scope(project=project, criterion=criteria_in_use(project, trial)[0], batch=trial))
     assert spread.n_items == 3
     assert spread.by_quarter == [
         (QUARTERS[0], 1),
@@ -47,7 +47,7 @@ def test_items_are_counted_by_how_far_their_ratings_lie_apart(project: Project, 
 
 def test_what_does_not_count_is_shown_and_not_reckoned(project: Project, trial: Batch) -> None:
     Judgment.objects.filter(value=5).update(is_counted=False, not_counted_reason="set aside")
-    spread = measure_spread(trial, criteria_in_use(project, trial)[0])
+    spread = measure_spread(Scope(project=project, criterion=criteria_in_use(project, trial)[0], batch=trial))
     assert [item.gap for item in spread.worst] == [1]
     assert spread.by_quarter[0] == (QUARTERS[0], 2)
 

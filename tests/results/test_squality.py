@@ -1,14 +1,18 @@
 """Real judgments from file to alpha: the numbers printed beside the SQuALITY ratings."""
 
 import gzip
+import json
 from pathlib import Path
 
 import pytest
 
 from projects.importing import Kind
 from projects.models import Membership, Project
+from results import reporting
+from tests.people import SignIn
 from tests.projects.api.calling import Script
 from tests.results.rows import answer, take_file
+from tests.screens import read
 
 CRITERIA = (
     "correctness_1to5=correctness:1-5",
@@ -62,3 +66,36 @@ def test_alpha_per_source_has_all_ratings(squality: Project) -> None:
         ("bart-dpr", 100, 300),
         ("human", 100, 300),
     ]
+
+
+def test_the_means_by_system_on_the_page(
+    squality: Project, researcher: Membership, client_of: SignIn, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(reporting, "AT_ONCE", 10_000)
+    client = client_of(researcher)
+    printed = {
+        "correctness": (("bart", "2.393"), ("bart-dpr", "2.873"), ("human", "4.913")),
+        "correctness-100": (("bart", "34.8"), ("bart-dpr", "45.4"), ("human", "94.1")),
+        "coverage-100": (("bart", "15.6"), ("bart-dpr", "24.3"), ("human", "88.8")),
+        "overall-100": (("bart", "18.1"), ("bart-dpr", "27.9"), ("human", "91.3")),
+    }
+    for criterion, means in printed.items():
+        page = read(client.get("/p/bridges/scores/systems/", {"criterion": criterion}).content.decode())
+        rows = {row["System"]: row for row in page.rows("Scores of systems")}
+        for system, mean in means:
+            digits = len(mean.partition(".")[2])
+            assert f"{float(rows[system]['Mean']):.{digits}f}" == mean, (criterion, system)
+            assert (rows[system]["Candidates"], rows[system]["Ratings"]) == ("100", "300")
+        assert [row["System"] for row in page.rows("Scores of systems")] == ["human", "bart-dpr", "bart"]
+
+
+def test_the_gold_scores_on_the_page_are_the_means_of_the_file(
+    squality: Project, researcher: Membership, client_of: SignIn, squality_dir: Path
+) -> None:
+    entries = json.loads(gzip.decompress((squality_dir / "mocha_format.json.gz").read_bytes()))
+    scores = {key: entry["score"] for group in entries.values() for key, entry in group.items()}
+    page = read(client_of(researcher).get("/p/bridges/scores/", {"criterion": "correctness"}).content.decode())
+    rows = page.rows("Candidates with their scores")
+    assert len(rows) == 50
+    assert [row["Gold"] for row in rows] == [f"{scores[row['Candidate']]:.2f}" for row in rows]
+    assert page.n_listed == 300

@@ -1,0 +1,47 @@
+"""Norms: each annotator's mean and deviation, over all that they scored on one scale."""
+
+from collections.abc import Iterable
+
+import numpy as np
+import pandas as pd
+
+from annotate.frames import CriterionInUse, Scope, ask_fast, select_counted
+from measures.columns import ANNOTATOR, VALUE
+from measures.standardising import annotator_norms
+
+
+def fetch_norms(scope: Scope, criteria: Iterable[CriterionInUse], *, with_controls: bool) -> pd.DataFrame:
+    """The norms of `measures.standardising` for the criterion of a scope, indexed by pseudonym.
+
+    Of the criteria given, all that have the scale of the scope's own enter together, in its batch or stage, wherever
+    the candidates belong. Controls enter where asked; nameless scores do not.
+    """
+    on_scale = [each for each in criteria if each.scales == scope.criterion.scales]
+    judgments, parameters = select_counted(scope, criteria=on_scale)
+    controls = _CONTROLS.format(blind="AND NOT a.not_blind" if scope.is_blind_only else "") if with_controls else ""
+    with ask_fast(_SCORED.format(judgments=judgments, controls=controls), parameters) as cursor:
+        rows = cursor.fetchall()
+    names, values, counts = (list(column) for column in zip(*rows, strict=True)) if rows else ([], [], [])
+    annotators = pd.Categorical(names).repeat(counts)
+    return annotator_norms(pd.DataFrame({ANNOTATOR: annotators, VALUE: np.repeat(np.array(values, float), counts)}))
+
+
+_SCORED = """
+WITH judgments AS ({judgments})
+SELECT m.pseudonym, j.value, count(*)
+FROM judgments j
+JOIN projects_candidate c ON c.id = j.candidate_id AND c.withdrawn_at IS NULL
+JOIN projects_question q ON q.id = c.question_id
+JOIN projects_passage p ON p.id = q.passage_id AND p.withdrawn_at IS NULL
+JOIN projects_membership m ON m.id = j.annotator_id AND m.kind <> 'unknown'
+GROUP BY m.pseudonym, j.value
+{controls}"""
+_CONTROLS = """UNION ALL
+SELECT m.pseudonym, CASE WHEN cr.is_reversed THEN cr.low + cr.high - j.value ELSE j.value END, count(*)
+FROM annotate_judgment j JOIN projects_criterion cr ON cr.id = j.criterion_id
+JOIN annotate_assignment a ON a.id = j.assignment_id JOIN annotate_hit h ON h.id = a.hit_id
+JOIN projects_membership m ON m.id = j.annotator_id AND m.kind <> 'unknown'
+WHERE j.criterion_id = ANY(%(criteria)s) AND j.candidate_id IS NULL AND j.is_counted AND j.value IS NOT NULL
+  AND (%(batch)s::bigint IS NULL OR h.batch_id = %(batch)s) AND h.batch_id <> ALL(%(without)s::bigint[]) {blind}
+GROUP BY 1, 2
+"""

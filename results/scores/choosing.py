@@ -1,0 +1,67 @@
+"""What a study of a wanted precision takes: items, HITs, money and hours, for each number of judgments an item."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import ceil
+from typing import Any
+
+from annotate.costs import Cost, cost_of, seconds_per_item
+from measures.outcome import Undefined
+from projects.models import Project
+
+JUDGMENTS = (2, 3, 5)
+"""Judgments of each item that are tried where nothing else is asked for."""
+UNITS = (50, 100, 200, 400, 800, 1600)
+"""Numbers of items that are tried."""
+MOST_JUDGMENTS = 20
+WIDTH = 0.1
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A number of judgments of each item: the items that it needs, and what that takes, or why it is not known."""
+
+    n_judgments: int
+    is_modelled: bool
+    """Whether no item of the trial has so many ratings."""
+    undefined: str = ""
+    n_units: int = 0
+    n_hits: int = 0
+    cost: Cost | None = None
+
+    @property
+    def n_ratings(self) -> int:
+        return self.n_units * self.n_judgments
+
+
+def choices_of(project: Project, figures: Mapping[str, Any], *, width: float) -> list[Choice]:
+    """A choice for each number of judgments that was simulated, by the project's pay and pace."""
+    from measures.planning_alpha import PlannedWidth, units_for_width
+
+    plan, pace = figures["plan"], seconds_per_item(project)
+    hits_per_item = _hits_per_item(figures["passages"], project.hit_size)
+    choices = []
+    widths = [PlannedWidth(**each) for each in plan["widths"]]
+    for n_judgments in sorted({each.n_judgments for each in widths}):
+        needed = units_for_width([each for each in widths if each.n_judgments == n_judgments], width)
+        is_modelled = n_judgments > plan["most_judgments"]
+        if isinstance(needed, Undefined):
+            choices.append(Choice(n_judgments, is_modelled, undefined=needed.reason))
+            continue
+        n_hits = ceil(needed * hits_per_item)
+        cost = cost_of(
+            n_assignments=n_hits * n_judgments,
+            n_items=needed * n_judgments,
+            cents_per_hit=project.cents_per_hit,
+            cents_per_item=project.cents_per_item,
+            fee_share=project.fee_share,
+            seconds_per_item=pace,
+        )
+        choices.append(Choice(n_judgments, is_modelled, n_units=needed, n_hits=n_hits, cost=cost))
+    return choices
+
+
+def _hits_per_item(passages: list[list[int]], hit_size: int) -> float:
+    """A HIT holds candidates of one passage alone, so short passages make HITs that are not full."""
+    n_items = sum(size * n for size, n in passages)
+    return sum(ceil(size / hit_size) * n for size, n in passages) / n_items if n_items else 1.0

@@ -1,0 +1,139 @@
+"""What is drawn of scores: distributions, systems with their intervals, two runs beside each other, planned widths."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from django.utils.translation import gettext as _
+
+from projects import marks
+from projects.charts import Chart
+
+Figures = Mapping[str, Any]
+MOST_IN_MAP = 15
+"""So many systems stand in the map of pairs; the table has more."""
+MOST_FRAMES = 12
+"""So many parts are drawn side by side, those with most candidates; the table has more."""
+
+
+def rule_of(figures: Figures, rule: str) -> Figures:
+    """The figures of one rule."""
+    found: Figures = next(each for each in figures["rules"] if each["rule"] == rule)
+    return found
+
+
+def of_golds(figures: Figures, *, rule: str, by: str) -> list[Chart]:
+    """The distribution of gold scores, of all candidates and of each part."""
+    chosen = rule_of(figures, rule)
+    if chosen["undefined"]:
+        return []
+    axis, share = _("gold score"), _("share of candidates")
+    whole = Chart(
+        "distribution",
+        _("Gold scores"),
+        _bars(chosen["bins"], chosen["whole"]),
+        marks.bars("score", "n", title=_("candidates"), axis=axis),
+        columns=("score", "n", "share"),
+    )
+    parts = sorted(chosen["parts"][by], key=lambda part: -part["n"])[:MOST_FRAMES]
+    shown = [part for part in chosen["parts"][by] if part in parts]
+    rows = [row for part in shown for row in _bars(chosen["bins"], part)]
+    spec = marks.small_multiples("score", "share", "part", title=share, axis=axis, n=len(shown))
+    columns = ("part", "score", "n", "share")
+    return [whole, Chart("parts", _("Gold scores of each part"), rows, spec, columns=columns)]
+
+
+def _bars(bins: list[str], part: Figures) -> list[dict[str, Any]]:
+    return [
+        {"part": part["name"] or _("none named"), "score": label, "n": n, "share": n / part["n"]}
+        for label, n in zip(bins, part["counts"], strict=True)
+    ]
+
+
+def of_systems(figures: Figures, *, key: str) -> list[Chart]:
+    """Systems with their intervals, by z and on the scale, and which of two is better."""
+    scores = figures["scores"].get(key, [])
+    charts = [
+        _forest(scores, "z", _("Mean z score of each system, with intervals over its candidates")),
+        _forest(scores, "raw", _("Mean score of each system, with intervals over its candidates")),
+    ]
+    cells = [
+        {"better": pair["first"], "than": pair["second"], "p": pair["p"], "said": _cell(pair["p"])}
+        for pair in figures["pairs"].get(key, [])
+        if isinstance(pair["p"], float)
+    ]
+    spec = marks.heat_map(
+        "better", "than", "p", "said", title="p", domain=(0, 1), order=[score["source"] for score in scores]
+    )
+    return [
+        *charts,
+        Chart(
+            "pairs",
+            _("p of one-sided tests: the system of the row is better than that of the column"),
+            cells if len(scores) <= MOST_IN_MAP else [],
+            spec,
+            columns=("better", "than", "p"),
+        ),
+    ]
+
+
+def of_replication(figures: Figures, *, key: str) -> list[Chart]:
+    """The systems in one run against the other, by z where there is one."""
+    found = figures["by"].get(key, {})
+    measure = "z" if found.get("z", {}).get("systems") else "raw"
+    rows = found.get(measure, {}).get("systems", [])
+    axis = _("mean z, %(run)s") if measure == "z" else _("mean score, %(run)s")
+    spec = marks.points(
+        *("first", "second", "source"),
+        x_title=axis % {"run": _("first batch")},
+        y_title=axis % {"run": _("second batch")},
+    )
+    return [Chart("replication", _("Systems in two batches"), rows, spec, columns=("source", "first", "second"))]
+
+
+def of_plan(figures: Figures) -> list[Chart]:
+    """The width of the interval by items, a line for each number of judgments."""
+    widths = figures["plan"].get("widths", [])
+    rows = [
+        {
+            "items": each["n_units"],
+            "judgments": _("%(n)s judgments") % {"n": each["n_judgments"]},
+            "width": each["width"],
+            "alpha": each["alpha"],
+        }
+        for each in widths
+    ]
+    sizes = sorted({each["n_units"] for each in widths}) or [1]
+    spec = marks.curves("items", "width", "judgments", title=_("width of the interval"), axis=_("items"), at=sizes)
+    return [
+        Chart(
+            "widths",
+            _("Width of the 95 per cent interval of alpha"),
+            rows,
+            spec,
+            columns=("items", "judgments", "width", "alpha"),
+        )
+    ]
+
+
+def _forest(scores: list[Figures], measure: str, title: str) -> Chart:
+    rows = [
+        {
+            "system": score["source"] or _("none named"),
+            "mean": score[measure]["mean"],
+            "low": score[measure]["by_unit"].get("low"),
+            "high": score[measure]["by_unit"].get("high"),
+            "passage_low": score[measure]["by_group"].get("low"),
+            "passage_high": score[measure]["by_group"].get("high"),
+            "n_candidates": score["n_units"],
+            "n_ratings": score["n_ratings"],
+        }
+        for score in scores
+        if isinstance(score[measure]["mean"], float)
+    ]
+    axis = _("mean z") if measure == "z" else _("mean score")
+    spec = marks.intervals("system", "mean", "low", "high", title=axis, zero=0 if measure == "z" else None)
+    return Chart(f"systems-{measure}", title, rows, spec)
+
+
+def _cell(p: float) -> str:
+    return "< .001" if p < 0.001 else f"{p:.3f}".removeprefix("0")

@@ -1,0 +1,173 @@
+"""What the pages of scores are asked by their address, and the form of the project's rule."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from django import forms
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from annotate.acting.adjudicating import Gold
+from annotate.frames import Scope
+from annotate.models import Batch
+from annotate.models.quality import GOLD_RULES
+from projects.models import Criterion, Project
+from results.forms import BatchField, JudgmentsForm, ScopeForm
+from results.scoping import settings_of
+from results.scores.choosing import JUDGMENTS, MOST_JUDGMENTS, WIDTH
+
+PARTS = [
+    ("dataset", gettext_lazy("dataset")),
+    ("split", gettext_lazy("split")),
+    ("source", gettext_lazy("source")),
+    ("dataset and source", gettext_lazy("dataset and source")),
+]
+
+
+class GoldForm(JudgmentsForm):
+    rule = forms.ChoiceField(label=gettext_lazy("Gold score"), required=False, choices=GOLD_RULES)
+    by = forms.ChoiceField(label=gettext_lazy("Per"), required=False, choices=PARTS)
+
+    def settings(self, scope: Scope, gold: Gold) -> dict[str, Any]:
+        """What a report is asked: the rule is not in it, for it holds the scores by every rule."""
+        return {**settings_of(scope), "controls": gold.with_controls, "settled": gold.adjudication_wins}
+
+
+class DisagreementForm(JudgmentsForm):
+    by = forms.ChoiceField(
+        label=gettext_lazy("Show"),
+        required=False,
+        choices=[
+            ("items", gettext_lazy("items")),
+            ("passages", gettext_lazy("passages")),
+            ("pairs", gettext_lazy("pairs of annotators")),
+        ],
+    )
+
+    def asked_by(self) -> str:
+        return (self.cleaned_data.get("by") if self.is_bound else "") or "items"
+
+    def settings(self, scope: Scope) -> dict[str, Any]:
+        """The pairs are those of the agreement pages."""
+        return {**settings_of(scope), "level": scope.criterion.level}
+
+
+class RuleForm(forms.Form):
+    """The project's rule for gold scores."""
+
+    rule = forms.ChoiceField(label=gettext_lazy("Gold score"), choices=GOLD_RULES)
+    with_controls = forms.BooleanField(
+        label=gettext_lazy("Controls enter the annotators' means and deviations"),
+        help_text=gettext_lazy("For z scores alone. A control is never scored itself."),
+        required=False,
+    )
+
+
+class SystemsForm(ScopeForm):
+    blind = forms.BooleanField(label=gettext_lazy("Blind judgments only"), required=False)
+
+    def __init__(self, project: Project, *args: Any, **kwargs: Any) -> None:
+        super().__init__(project, *args, any_criterion=True, **kwargs)
+
+    def settings(self, gold: Gold) -> dict[str, Any]:
+        """What a report is asked: it holds every criterion."""
+        asked = self.cleaned_data if self.is_bound else {}
+        batch = asked.get("batch")
+        return {
+            "stage": self.asked_stage().value,
+            "batch": batch.number if batch else None,
+            "blind": bool(asked.get("blind")),
+            "controls": gold.with_controls,
+        }
+
+
+class ReplicationForm(forms.Form):
+    """Two batches to set beside each other."""
+
+    first = BatchField(
+        label=gettext_lazy("First batch"),
+        queryset=Batch.objects.none(),
+        required=False,
+        to_field_name="number",
+        empty_label=gettext_lazy("choose one"),
+    )
+    second = BatchField(
+        label=gettext_lazy("Second batch"),
+        queryset=Batch.objects.none(),
+        required=False,
+        to_field_name="number",
+        empty_label=gettext_lazy("choose one"),
+    )
+
+    def __init__(self, project: Project, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        for name in ("first", "second"):
+            self.fields[name].queryset = project.batches.all()  # type: ignore[attr-defined]
+
+    def clean(self) -> dict[str, Any]:
+        asked: dict[str, Any] = super().clean() or {}
+        first, second = asked.get("first"), asked.get("second")
+        if bool(first) != bool(second):
+            raise forms.ValidationError(_("Choose two batches."))
+        if first and first == second:
+            raise forms.ValidationError(_("Choose two different batches: a batch repeats itself."))
+        return asked
+
+    def settings(self, systems: Mapping[str, Any]) -> dict[str, Any] | None:
+        """None where no two batches are chosen."""
+        if not self.is_bound or not self.is_valid() or not self.cleaned_data["first"]:
+            return None
+        batches = {name: self.cleaned_data[name].number for name in ("first", "second")}
+        return {**batches, "blind": systems["blind"], "controls": systems["controls"]}
+
+
+class PlannerForm(JudgmentsForm):
+    level = forms.ChoiceField(
+        label=gettext_lazy("Level"),
+        required=False,
+        choices=[("", gettext_lazy("the criterion's own")), *Criterion.Level.choices],
+    )
+    resample = forms.ChoiceField(
+        label=gettext_lazy("Draw"),
+        required=False,
+        choices=[("items", gettext_lazy("items")), ("passages", gettext_lazy("whole passages"))],
+    )
+    width = forms.FloatField(
+        label=gettext_lazy("Width of the interval"),
+        required=False,
+        min_value=0.005,
+        max_value=1,
+        widget=forms.NumberInput(attrs={"step": "any", "placeholder": WIDTH, "inputmode": "decimal"}),
+    )
+    judgments = forms.CharField(
+        label=gettext_lazy("Judgments of each item"),
+        required=False,
+        max_length=40,
+        widget=forms.TextInput(attrs={"placeholder": ", ".join(map(str, JUDGMENTS)), "inputmode": "numeric"}),
+    )
+
+    def clean_judgments(self) -> tuple[int, ...]:
+        """Up to five whole numbers from two on."""
+        words = self.cleaned_data["judgments"].replace(",", " ").split()
+        if not all(word.isascii() and word.isdigit() and len(word) < 4 for word in words):
+            raise forms.ValidationError(_("Give whole numbers with commas between them, such as 2, 3, 5."))
+        numbers = sorted({int(word) for word in words})
+        if any(not 2 <= number <= MOST_JUDGMENTS for number in numbers) or len(numbers) > 5:
+            raise forms.ValidationError(
+                _("Give up to five numbers from 2 to %(most)s: agreement needs two judgments of an item.")
+                % {"most": MOST_JUDGMENTS}
+            )
+        return tuple(numbers)
+
+    def asked_width(self) -> float:
+        return (self.cleaned_data.get("width") if self.is_bound else None) or WIDTH
+
+    def settings(self, scope: Scope) -> dict[str, Any]:
+        """What a report is asked: not the width, which is read off what it holds."""
+        asked = self.cleaned_data if self.is_bound else {}
+        return {
+            **settings_of(scope),
+            "level": asked.get("level") or scope.criterion.level,
+            "judgments": list(asked.get("judgments") or JUDGMENTS),
+            "by_passage": asked.get("resample") == "passages",
+        }

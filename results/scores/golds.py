@@ -1,0 +1,182 @@
+"""Gold scores of a scope by every rule: how they are spread over datasets, splits and sources, and how rules differ."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import combinations, pairwise
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from django.utils.translation import gettext as _
+
+from annotate.frames import CriterionInUse, Scope
+from annotate.judgment_frames import fetch_judgments
+from annotate.models import Adjudication
+from annotate.norms import fetch_norms
+from measures.columns import ANNOTATOR, DATASET, SOURCE, SPLIT, UNIT
+from measures.correlation import kendall, spearman
+from measures.gold_rules import GoldRule
+from measures.gold_scores import MEAN, SD, N, gold_by, gold_scores, settle
+from measures.outcome import Undefined
+from measures.rubric import ScaleKind
+from projects.models import Project
+from results.excluded import count_entering
+from results.scoping import choose_scope, scopes_of
+
+BREAKDOWNS = ("dataset", "split", "source", "dataset and source")
+MOST_PARTS = 60
+"""So many parts of a breakdown are listed, those with most candidates."""
+MOST_POINTS = 11
+"""A scale with more points than this is cut into ten equal bins."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """The gold scores of one dataset, split or source: how many fall into each bin."""
+
+    name: str
+    n: int
+    mean: float
+    sd: float | None
+    counts: list[int]
+
+
+@dataclass(frozen=True)
+class Distribution:
+    """The gold scores by one rule, or why there are none."""
+
+    rule: GoldRule
+    undefined: str = ""
+    bins: tuple[str, ...] = ()
+    whole: Part | None = None
+    parts: dict[str, list[Part]] | None = None
+    n_parts: dict[str, int] | None = None
+
+
+@dataclass(frozen=True)
+class RankCorrelation:
+    """How two rules order the candidates that have a score by both."""
+
+    first: GoldRule
+    second: GoldRule
+    n: int
+    spearman: float | Undefined
+    kendall: float | Undefined
+
+
+def gold_figures(project: Project, settings: Mapping[str, Any]) -> dict[str, Any]:
+    """What the page of gold scores shows of a scope as a whole."""
+    scopes = scopes_of(project, settings)
+    scope = choose_scope(scopes, settings["criterion"])
+    if not scope.criterion.has_one_scale:
+        return {"refusal": say_several_scales(scope.criterion)}
+    frame = fetch_judgments(scope)
+    criteria = [each.criterion for each in scopes]
+    norms = fetch_norms(scope, criteria, with_controls=settings["controls"])
+    settled = settled_scores(scope)
+    scores = gold_scores(frame)
+    golds = {rule: gold_by(rule, frame, norms=norms) for rule in GoldRule}
+    places = _places(frame)
+    return {
+        "n_candidates": len(scores),
+        "n_judgments": int(scores[N].sum()),
+        "n_single": int((scores[N] == 1).sum()),
+        "mean_sd": float(scores[SD].mean()) if scores[SD].notna().any() else None,
+        "n_settled": int(settled.index.isin(scores.index).sum()),
+        "n_annotators": None if frame[ANNOTATOR].isna().any() else int(frame[ANNOTATOR].nunique()),
+        "norms": [[str(name), *row] for name, row in zip(norms.index, norms.to_numpy().tolist(), strict=True)],
+        "rules": [
+            _distribution(rule, gold, settings, settled, scope.criterion, places) for rule, gold in golds.items()
+        ],
+        "correlations": [_correlate(*pair, golds) for pair in combinations(GoldRule, 2)],
+        "entering": count_entering(scope).as_dict(),
+    }
+
+
+def say_several_scales(criterion: CriterionInUse) -> str:
+    return _("“%(criterion)s” was asked on several scales (%(scales)s): choose one batch.") % {
+        "criterion": criterion.key,
+        "scales": "; ".join(criterion.scales),
+    }
+
+
+def settled_scores(scope: Scope) -> pd.Series:
+    """The scores that people settled on, by candidate, reversed ones turned; the newest of each."""
+    rows = Adjudication.objects.filter(criterion__in=scope.criterion.ids).order_by("pk")
+    columns = rows.values_list("candidate_id", "value", "criterion__is_reversed", "criterion__low", "criterion__high")
+    found = {unit: low + high - value if turned else value for unit, value, turned, low, high in columns}
+    return pd.Series(found, dtype="float64", index=pd.Index(list(found), dtype="int64"))
+
+
+def norms_of(figures: Mapping[str, Any]) -> pd.DataFrame:
+    """The norms that figures rest on, as `measures.standardising` takes them."""
+    names = [name for name, *_row in figures["norms"]]
+    return pd.DataFrame([row for _name, *row in figures["norms"]], index=names, columns=[N, MEAN, SD], dtype="float64")
+
+
+def _places(frame: pd.DataFrame) -> dict[str, pd.Series]:
+    """The part of each breakdown that a candidate belongs to."""
+    once = frame.drop_duplicates(UNIT).set_index(UNIT)
+    places = {name: once[name].astype("str") for name in (DATASET, SPLIT, SOURCE)}
+    return places | {"dataset and source": places[DATASET] + " · " + places[SOURCE]}
+
+
+def _distribution(
+    rule: GoldRule,
+    gold: pd.Series | Undefined,
+    settings: Mapping[str, Any],
+    settled: pd.Series,
+    criterion: CriterionInUse,
+    places: Mapping[str, pd.Series],
+) -> Distribution:
+    if isinstance(gold, Undefined):
+        return Distribution(rule, undefined=gold.reason)
+    if gold.empty:
+        return Distribution(rule, undefined="no judgments")
+    if settings["settled"]:
+        gold = settle(gold, settled, rule=rule)
+    edges, labels = _bins(rule, criterion)
+    parts = {}
+    for name, place in places.items():
+        found = [_part(str(part), own, edges) for part, own in gold.groupby(place.reindex(gold.index))]
+        parts[name] = sorted(found, key=lambda part: (-part.n, part.name))
+    return Distribution(
+        rule,
+        bins=labels,
+        whole=_part("", gold, edges),
+        parts={name: sorted(found[:MOST_PARTS], key=lambda part: part.name) for name, found in parts.items()},
+        n_parts={name: len(found) for name, found in parts.items()},
+    )
+
+
+def _part(name: str, gold: pd.Series, edges: np.ndarray[Any, Any]) -> Part:
+    values = gold.to_numpy(np.float64)
+    places = np.clip(np.searchsorted(edges, values, side="right") - 1, 0, len(edges) - 2)
+    counts = np.bincount(places, minlength=len(edges) - 1).tolist()
+    return Part(name, len(values), float(values.mean()), float(values.std(ddof=1)) if len(values) > 1 else None, counts)
+
+
+def _bins(rule: GoldRule, criterion: CriterionInUse) -> tuple[np.ndarray[Any, Any], tuple[str, ...]]:
+    """The edges of the bins, each with its lower end, and their names."""
+    low, high = criterion.low, criterion.high
+    if rule is GoldRule.Z:
+        inner = np.arange(-2, 2.5, 0.5)
+        names = [f"{a:g} to {b:g}" for a, b in pairwise(inner)]
+        labels = ["below -2", *names, "2 or more"]
+        return np.concatenate([[-np.inf], inner, [np.inf]]), tuple(each.replace("-", "−") for each in labels)
+    if criterion.kind == ScaleKind.ORDINAL and high - low < MOST_POINTS:
+        return np.arange(low, high + 2) - 0.5, tuple(str(point) for point in range(low, high + 1))
+    edges = np.linspace(low, high, 11)
+    return edges, tuple(f"{a:g}–{b:g}" for a, b in pairwise(edges))
+
+
+def _correlate(first: GoldRule, second: GoldRule, golds: Mapping[GoldRule, pd.Series | Undefined]) -> RankCorrelation:
+    one, other = golds[first], golds[second]
+    for gold in (one, other):
+        if isinstance(gold, Undefined):
+            return RankCorrelation(first, second, 0, gold, gold)
+    assert isinstance(one, pd.Series)
+    assert isinstance(other, pd.Series)
+    common = one.index.intersection(other.index)
+    values = one[common].to_numpy(np.float64), other[common].to_numpy(np.float64)
+    return RankCorrelation(first, second, len(common), spearman(*values), kendall(*values))

@@ -1,0 +1,145 @@
+"""Items as people judged them: every rating with who gave it, what was written, and how long it took."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.db.models import F, QuerySet
+
+from annotate.models import Adjudication, Batch, Judgment, Remark
+from annotate.models.assignment import TAKEN_OUT
+from annotate.stages import default_stage, left_out
+from measures.columns import UNIT, VALUE
+from projects.models import Candidate, Project
+
+
+@dataclass(frozen=True)
+class ItemScore:
+    """What the ratings of an item that enter the results come to on one criterion."""
+
+    criterion: str
+    n: int
+    mean: float
+    median: float
+    sd: float | None
+    settled: Adjudication | None
+
+
+@dataclass(frozen=True)
+class Rating:
+    """What one annotator said of an item on one criterion; whoever took their work out is not here."""
+
+    pk: int
+    criterion_key: str
+    criterion: str
+    pseudonym: str
+    kind: str
+    value: float | None
+    turned: float | None
+    """The value, of a reversed criterion the other way round."""
+    is_counted: bool
+    why_not: str
+    is_blind: bool
+    batch: int
+    stage: str
+    hit: int
+    seconds: float | None
+    """On the whole item, all criteria together."""
+    at: datetime | None
+    remark: Remark | None
+
+
+def candidates_of(project: Project) -> QuerySet[Candidate]:
+    """Candidates with what an item shows of them."""
+    rows = Candidate.objects.of(project).select_related("question__passage__dataset", "dataset")
+    return rows.prefetch_related("question__references")
+
+
+def ratings_of(
+    ids: Sequence[int], *, criteria: Sequence[int] | None = None, batch: Batch | None = None
+) -> dict[int, list[Rating]]:
+    """The ratings of candidates, counted or not, by criterion, the lowest first."""
+    judgments = Judgment.objects.filter(
+        item__candidate__in=ids, item__control="none", assignment__hit=F("item__hit")
+    ).exclude(not_counted_reason=TAKEN_OUT)
+    if criteria is not None:
+        judgments = judgments.filter(criterion__in=criteria)
+    if batch is not None:
+        judgments = judgments.filter(assignment__hit__batch=batch)
+    judgments = judgments.select_related("annotator", "assignment__hit__batch", "criterion")
+    found: dict[int, list[Rating]] = {each: [] for each in ids}
+    remarks = _remarks(ids)
+    for judgment in judgments.order_by("criterion__key", "value", "annotator__pseudonym", "pk"):
+        assert judgment.candidate_id is not None
+        found[judgment.candidate_id].append(_rating(judgment, remarks))
+    return found
+
+
+def scores_of(project: Project, candidate: Candidate, ratings: Sequence[Rating]) -> list[ItemScore]:
+    """The figures of an item in the stage that results are of, each annotator's newest rating on a criterion."""
+    import pandas as pd
+
+    from measures.gold_scores import gold_scores
+
+    apart = set(Batch.objects.filter(pk__in=left_out(project, default_stage(project))).values_list("number", flat=True))
+    newest = {
+        (rating.criterion_key, rating.pseudonym): rating
+        for rating in sorted(ratings, key=lambda each: each.pk)
+        if rating.is_counted and rating.turned is not None and rating.batch not in apart
+    }
+    rows = [(each.criterion_key, each.turned) for each in newest.values()]
+    figures = gold_scores(pd.DataFrame(rows, columns=[UNIT, VALUE]).astype({VALUE: float})).to_dict("index")
+    names = {rating.criterion_key: rating.criterion for rating in ratings}
+    settled = {
+        row.criterion.key: row
+        for row in Adjudication.objects.filter(candidate=candidate)
+        .select_related("criterion", "adjudicator")
+        .order_by("pk")
+    }
+    return [
+        ItemScore(
+            names[str(key)], found["n"], found["mean"], found["median"],
+            found["sd"] if found["n"] > 1 else None, settled.get(str(key))
+        )
+        for key, found in figures.items()
+    ]  # fmt: skip
+
+
+def _turned(judgment: Judgment) -> float | None:
+    criterion = judgment.criterion
+    if judgment.value is None or not criterion.is_reversed:
+        return judgment.value
+    return criterion.low + criterion.high - judgment.value
+
+
+def _rating(judgment: Judgment, remarks: dict[tuple[int, int], Remark]) -> Rating:
+    assignment, hit = judgment.assignment, judgment.assignment.hit
+    return Rating(
+        pk=judgment.pk,
+        criterion_key=judgment.criterion.key,
+        criterion=judgment.criterion.name,
+        pseudonym=judgment.annotator.pseudonym,
+        kind=judgment.annotator.kind,
+        value=judgment.value,
+        turned=_turned(judgment),
+        is_counted=judgment.is_counted,
+        why_not=judgment.not_counted_reason,
+        is_blind=not assignment.not_blind,
+        batch=hit.batch.number,
+        stage=hit.batch.get_kind_display(),
+        hit=hit.number,
+        seconds=_seconds(assignment.layout, assignment.item_seconds, judgment.item_id),
+        at=None if hit.batch.kind == Batch.Kind.IMPORTED else judgment.judged_at or assignment.submitted_at,
+        remark=remarks.get((judgment.assignment_id, judgment.item_id)),
+    )
+
+
+def _remarks(ids: Sequence[int]) -> dict[tuple[int, int], Remark]:
+    rows = Remark.objects.filter(item__candidate__in=ids)
+    return {(remark.assignment_id, remark.item_id): remark for remark in rows}
+
+
+def _seconds(layout: Sequence[int], seconds: Sequence[float] | None, item_id: int) -> float | None:
+    if not seconds or item_id not in layout or len(seconds) != len(layout):
+        return None
+    return seconds[layout.index(item_id)]

@@ -1,0 +1,140 @@
+"""Scores of systems in a scope, over every criterion; and how two batches score the same systems."""
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from annotate.frames import CriterionInUse, Scope
+from annotate.judgment_frames import fetch_judgments
+from annotate.norms import fetch_norms
+from annotate.stages import Stage
+from measures.columns import ANNOTATOR, GROUP, SOURCE, UNIT, VALUE
+from measures.standardising import standardise
+from measures.system_scores import (
+    SystemScore,
+    Z,
+    compare_systems,
+    mean_over_criteria,
+    replicate,
+    sum_units,
+    system_scores,
+)
+from projects.models import Project
+from results.agreeing import CONFIDENCE, RESAMPLES, SEED
+from results.excluded import Entering, count_entering
+from results.scoping import scopes_of
+
+MOST_SYSTEMS = 30
+"""So many systems are compared pair by pair, the best; all have their scores."""
+ALL = ""
+"""The key of all criteria together."""
+
+Frames = dict[str, pd.DataFrame]
+
+
+def system_figures(project: Project, settings: Mapping[str, Any]) -> dict[str, Any]:
+    """The systems on every criterion and on all together, with intervals, and each against each."""
+    asked = scopes_of(project, settings)
+    scopes = _of_one_scale(asked)
+    sums, z = _read(scopes, settings)
+    scores = system_scores(
+        sums,
+        rng=np.random.default_rng(SEED),
+        n_resamples=RESAMPLES,
+        confidence=CONFIDENCE,
+        is_one_scale=_is_one_scale(scopes),
+    )
+    pairs = {key: _compare([frame], scores[key]) for key, frame in z.items()}
+    return {
+        "criteria": [_about(scope.criterion) for scope in scopes],
+        "left_out": [scope.criterion.key for scope in asked if not scope.criterion.has_one_scale],
+        "is_one_scale": _is_one_scale(scopes),
+        "scores": {key: [asdict(score) for score in found] for key, found in scores.items()},
+        "pairs": {**pairs, ALL: _compare(list(z.values()), scores[ALL])},
+        "entering": _sum_entering(scopes).as_dict(),
+    }
+
+
+def replication_figures(project: Project, settings: Mapping[str, Any]) -> dict[str, Any]:
+    """The systems' scores in two batches, by z and by the raw mean, on each criterion that both ask and on all."""
+    asked = [
+        _of_one_scale(scopes_of(project, {**settings, "batch": settings[name], "stage": Stage.ALL}))
+        for name in ("first", "second")
+    ]
+    runs = [_run(scopes, settings) for scopes in asked]
+    found: dict[str, Any] = {}
+    for key in runs[0]:
+        if key not in runs[1]:
+            continue
+        found[key] = {}
+        for measure in ("z", "raw"):
+            first, second = (_means(run[key], measure) for run in runs)
+            found[key][measure] = {
+                "systems": _side_by_side(first, second),
+                "replication": asdict(replicate(first, second)),
+            }
+    return {"by": found, "entering": [_sum_entering(scopes).as_dict() for scopes in asked]}
+
+
+def _of_one_scale(scopes: list[Scope]) -> list[Scope]:
+    return [scope for scope in scopes if scope.criterion.has_one_scale]
+
+
+def _run(scopes: list[Scope], settings: Mapping[str, Any]) -> dict[str, list[SystemScore]]:
+    sums, _z = _read(scopes, settings)
+    return system_scores(sums, rng=np.random.default_rng(SEED), n_resamples=1, is_one_scale=_is_one_scale(scopes))
+
+
+def _read(scopes: list[Scope], settings: Mapping[str, Any]) -> tuple[Frames, Frames]:
+    """The sums of each unit, and the z scores of the ratings, criterion by criterion: no more is kept in memory."""
+    sums, z = {}, {}
+    criteria = [scope.criterion for scope in scopes]
+    norms: dict[tuple[str, ...], pd.DataFrame] = {}
+    for scope in scopes:
+        scales = scope.criterion.scales
+        if scales not in norms:
+            norms[scales] = fetch_norms(scope, criteria, with_controls=settings["controls"])
+        frame = fetch_judgments(scope)[[UNIT, GROUP, ANNOTATOR, SOURCE, VALUE]]
+        frame = frame.assign(**{Z: standardise(frame, norms[scales])})
+        sums[scope.criterion.key] = sum_units(frame)
+        z[scope.criterion.key] = frame[[UNIT, ANNOTATOR, SOURCE, Z]].copy()
+    return sums, z
+
+
+def _is_one_scale(scopes: list[Scope]) -> bool:
+    return len({scope.criterion.scales for scope in scopes}) == 1
+
+
+def _means(scores: list[SystemScore], measure: str) -> dict[str, float]:
+    means = {score.source: getattr(score, measure).mean for score in scores}
+    return {source: mean for source, mean in means.items() if isinstance(mean, float)}
+
+
+def _side_by_side(first: Mapping[str, float], second: Mapping[str, float]) -> list[dict[str, Any]]:
+    common = sorted(set(first) & set(second), key=lambda source: (-first[source], source))
+    return [{"source": source, "first": first[source], "second": second[source]} for source in common]
+
+
+def _compare(frames: list[pd.DataFrame], scores: list[SystemScore]) -> list[dict[str, Any]]:
+    """Each of the best against each; the overall test is on what one annotator gave one item, over the criteria."""
+    if not frames:
+        return []
+    sources = [score.source for score in scores[:MOST_SYSTEMS]]
+    return [asdict(pair) for pair in compare_systems(mean_over_criteria(frames), sources=sources)]
+
+
+def _about(criterion: CriterionInUse) -> dict[str, Any]:
+    return {"key": criterion.key, "name": criterion.name, "low": criterion.low, "high": criterion.high}
+
+
+def _sum_entering(scopes: list[Scope]) -> Entering:
+    """The judgments on all criteria together."""
+    parts = [count_entering(scope) for scope in scopes]
+    counts: dict[str, int] = {}
+    for part in parts:
+        for reason, n in part.left_out:
+            counts[reason] = counts.get(reason, 0) + n
+    return Entering(sum(part.n_included for part in parts), tuple(sorted(counts.items())))

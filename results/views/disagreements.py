@@ -1,0 +1,81 @@
+"""Where annotators differ: items, passages and pairs of annotators; and one item with all that was said of it."""
+
+from typing import Any
+
+from django.http import HttpResponse
+from django.shortcuts import get_object_or_404, render
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods, require_safe
+
+from annotate.views.lists import page_of, read_text
+from projects.access import ProjectRequest, Right, requires
+from projects.errors import Refused
+from projects.models import Project
+from projects.snapshots import snapshot
+from results.excluded import count_entering
+from results.scores.forms import DisagreementForm
+from results.scores.items import candidates_of, ratings_of, scores_of
+from results.spread import Items, Passages
+from results.views.standing import context_of, figures_of
+
+TEMPLATE = "results/disagreements_list.html"
+MOST_PAIRS = 100
+
+
+@requires(Right.READ)
+@require_http_methods(["GET", "HEAD", "POST"])
+def disagreements(request: ProjectRequest, project: Project) -> HttpResponse:
+    form = DisagreementForm(project, request.GET or None)
+    context: dict[str, Any] = {"form": form}
+    if not form.criteria:
+        return render(request, TEMPLATE, context)
+    if form.is_bound and not form.is_valid():
+        return render(request, TEMPLATE, context, status=400)
+    try:
+        scope = form.scope()
+    except Refused as refusal:
+        return render(request, TEMPLATE, {**context, "refusal": refusal.message})
+    by = form.asked_by()
+    context |= {"scope": scope, "criterion": scope.criterion, "by": by}
+    if by == "pairs":
+        standing = figures_of(request, "annotators", form.settings(scope))
+        if isinstance(standing, HttpResponse):
+            return standing
+        return render(request, TEMPLATE, {**context, **context_of(request, standing), **_pairs(standing.figures)})
+    with snapshot():
+        first, second = read_text(request, "first"), read_text(request, "second")
+        pair = (first, second) if first and second else None
+        page = page_of(request, Passages(scope) if by == "passages" else Items(scope, pair=pair), 25)
+        context |= {"page": page, "pair": pair, "entering": count_entering(scope).as_dict()}
+    return render(request, TEMPLATE, context)
+
+
+@requires(Right.READ)
+@never_cache
+@require_safe
+@snapshot()
+def item(request: ProjectRequest, project: Project, pk: int) -> HttpResponse:
+    candidate = get_object_or_404(candidates_of(project), pk=pk)
+    ratings = ratings_of([candidate.pk])[candidate.pk]
+    context = {
+        "candidate": candidate,
+        "question": candidate.question,
+        "passage": candidate.question.passage,
+        "ratings": ratings,
+        "has_criteria": len({rating.criterion_key for rating in ratings}) > 1,
+        "scores": scores_of(project, candidate, ratings),
+    }
+    return render(request, "results/item_show.html", context)
+
+
+def _pairs(figures: dict[str, Any] | None) -> dict[str, Any]:
+    """Those who agree least come first; pairs without a kappa last."""
+    if not figures or "computed" not in figures["pairs"]:
+        return {"undefined": figures["pairs"]["reason"] if figures else ""}
+    pairs = figures["pairs"]["computed"]
+    ordered = sorted(pairs, key=lambda each: (not isinstance(each["kappa"], float), _kappa(each), -each["n"]))
+    return {"pairs": ordered[:MOST_PAIRS], "n_pairs": figures["pairs"]["n_pairs"], "entering": figures["entering"]}
+
+
+def _kappa(pair: dict[str, Any]) -> float:
+    return pair["kappa"] if isinstance(pair["kappa"], float) else 0.0

@@ -1,0 +1,68 @@
+"""The planner of alpha: how many items and judgments of each give an interval of a chosen width, and what they cost."""
+
+from typing import Any
+
+from django.http import Http404, HttpResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_http_methods, require_safe
+
+from projects.access import ProjectRequest, Right, requires
+from projects.errors import Refused
+from projects.models import Project
+from projects.snapshots import snapshot
+from results.agreeing import SEED
+from results.reporting import look_up
+from results.scores import drawing
+from results.scores.choosing import choices_of
+from results.scores.forms import PlannerForm
+from results.views.charts import answer_chart
+from results.views.standing import context_of, figures_of
+
+TEMPLATE = "results/planner_show.html"
+
+
+@requires(Right.READ)
+@require_http_methods(["GET", "HEAD", "POST"])
+def planner(request: ProjectRequest, project: Project) -> HttpResponse:
+    form = PlannerForm(project, request.GET or None)
+    context: dict[str, Any] = {"form": form, "seed": SEED}
+    if not form.criteria:
+        return render(request, TEMPLATE, context)
+    if form.is_bound and not form.is_valid():
+        return render(request, TEMPLATE, context, status=400)
+    try:
+        scope = form.scope()
+    except Refused as refusal:
+        return render(request, TEMPLATE, {**context, "refusal": refusal.message})
+    standing = figures_of(request, "plan", form.settings(scope))
+    if isinstance(standing, HttpResponse):
+        return standing
+    context |= {"scope": scope, "criterion": scope.criterion, **context_of(request, standing)}
+    figures = standing.figures
+    if figures and "refusal" in figures:
+        return render(request, TEMPLATE, {**context, "refusal": figures["refusal"], "figures": None})
+    if figures and "widths" in figures["plan"]:
+        width = form.asked_width()
+        context |= {
+            "width": width,
+            "plan": figures["plan"],
+            "choices": choices_of(project, figures, width=width),
+            "charts": {chart.name: chart for chart in drawing.of_plan(figures)},
+        }
+    return render(request, TEMPLATE, context)
+
+
+@requires(Right.READ)
+@require_safe
+@snapshot()
+def planner_chart(request: ProjectRequest, project: Project, name: str, form: str) -> HttpResponse:
+    asked = PlannerForm(project, request.GET or None)
+    if not asked.criteria or (asked.is_bound and not asked.is_valid()):
+        raise Http404("No such chart.")
+    try:
+        figures = look_up(project, "plan", asked.settings(asked.scope())).figures
+    except Refused as refusal:
+        raise Http404("No such chart.") from refusal
+    if not figures or "refusal" in figures:
+        raise Http404("There are no such figures.")
+    return answer_chart(project, drawing.of_plan(figures), name, form)

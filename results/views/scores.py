@@ -1,0 +1,141 @@
+"""Gold scores: how they are spread, how rules differ, and every candidate with what its judgments come to."""
+
+from typing import Any
+
+from django.contrib import messages
+from django.http import Http404, HttpResponse
+from django.shortcuts import redirect, render
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+from django_stubs_ext import StrOrPromise
+
+from annotate.acting import adjudicating
+from annotate.acting.adjudicating import Gold
+from annotate.frames import Scope
+from annotate.views.lists import page_of, read_sort, read_text
+from measures.gold_rules import GoldRule
+from projects.access import ProjectRequest, Right, requires
+from projects.errors import Refused
+from projects.models import Project
+from projects.snapshots import snapshot
+from results.reporting import Standing, look_up
+from results.scores import drawing
+from results.scores.candidates import SORTS, CandidateScores, Filters
+from results.scores.forms import PARTS, GoldForm, RuleForm
+from results.views.charts import answer_chart
+from results.views.standing import context_of, figures_of
+
+TEMPLATE = "results/scores_show.html"
+MOST_PARTS = 59
+"""Figures hold no more parts than one more than this: then some may be missing."""
+FILTERS = ("text", "dataset", "split", "source")
+
+
+@requires(Right.READ)
+@require_http_methods(["GET", "HEAD", "POST"])
+def gold_scores(request: ProjectRequest, project: Project) -> HttpResponse:
+    form, gold = _asked(request, project)
+    context: dict[str, Any] = {"form": form, "gold": gold, "rule_form": _rule_form(gold)}
+    if not form.criteria:
+        return render(request, TEMPLATE, context)
+    if form.is_bound and not form.is_valid():
+        return render(request, TEMPLATE, context, status=400)
+    try:
+        scope = form.scope()
+    except Refused as refusal:
+        return render(request, TEMPLATE, {**context, "refusal": refusal.message})
+    standing = figures_of(request, "golds", form.settings(scope, gold))
+    if isinstance(standing, HttpResponse):
+        return standing
+    context |= {"scope": scope, "criterion": scope.criterion, **context_of(request, standing)}
+    figures = standing.figures
+    if figures and "refusal" in figures:
+        return render(request, TEMPLATE, {**context, "refusal": figures["refusal"], "figures": None})
+    rule, by = _chosen(form, gold)
+    context |= {"rule": rule, "by": by, "parts": PARTS}
+    if figures:
+        context["charts"] = {chart.name: chart for chart in drawing.of_golds(figures, rule=rule, by=by)}
+        context["shown"] = drawing.rule_of(figures, rule)
+    with snapshot():
+        context |= _table(request, scope, gold, rule, standing)
+    return render(request, TEMPLATE, context)
+
+
+@requires(Right.READ)
+@require_safe
+@snapshot()
+def gold_chart(request: ProjectRequest, project: Project, name: str, form: str) -> HttpResponse:
+    asked, gold = _asked(request, project)
+    if not asked.criteria or (asked.is_bound and not asked.is_valid()):
+        raise Http404("No such chart.")
+    try:
+        figures = look_up(project, "golds", asked.settings(asked.scope(), gold)).figures
+    except Refused as refusal:
+        raise Http404("No such chart.") from refusal
+    if not figures or "refusal" in figures:
+        raise Http404("There are no such figures.")
+    rule, by = _chosen(asked, gold)
+    return answer_chart(project, drawing.of_golds(figures, rule=rule, by=by), name, form)
+
+
+@requires(Right.MANAGE)
+@require_POST
+def gold_rule(request: ProjectRequest, project: Project) -> HttpResponse:
+    form = RuleForm(request.POST)
+    if not form.is_valid():
+        messages.error(request, _("Choose one of the rules."))
+        return redirect("results:scores", project.slug)
+    try:
+        adjudicating.choose_gold(project=project, actor=request.membership, **form.cleaned_data)
+    except Refused as refusal:
+        messages.error(request, refusal.message)
+    else:
+        messages.success(request, _("This is the project's rule now."))
+    return redirect("results:scores", project.slug)
+
+
+def _asked(request: ProjectRequest, project: Project) -> tuple[GoldForm, Gold]:
+    gold = adjudicating.gold_of(project)
+    return GoldForm(project, request.GET or None, initial={"rule": gold.rule}), gold
+
+
+def _chosen(form: GoldForm, gold: Gold) -> tuple[GoldRule, str]:
+    asked = form.cleaned_data if form.is_bound else {}
+    return GoldRule(asked.get("rule") or gold.rule), asked.get("by") or "dataset"
+
+
+def _rule_form(gold: Gold) -> RuleForm:
+    return RuleForm(initial={"rule": gold.rule, "with_controls": gold.with_controls}, auto_id="project-%s")
+
+
+def _table(request: ProjectRequest, scope: Scope, gold: Gold, rule: GoldRule, standing: Standing) -> dict[str, Any]:
+    sort = read_sort(request, SORTS, "candidate")
+    chosen = {name: read_text(request, name) for name in FILTERS}
+    figures = standing.figures
+    rows = CandidateScores(
+        scope,
+        Filters(**chosen),
+        sort=sort,
+        rule=rule,
+        settled_wins=gold.adjudication_wins,
+        figures=figures,
+        has_settled=not (figures and standing.is_current and not figures["n_settled"]),
+    )
+    return {
+        "page": page_of(request, rows),
+        "sort": sort,
+        "chosen": chosen,
+        "selects": _selects(figures, chosen),
+        "is_filtered": any(chosen.values()),
+    }
+
+
+def _selects(figures: dict[str, Any] | None, chosen: dict[str, str]) -> list[tuple[str, StrOrPromise, list[str], str]]:
+    """The names there are to choose from; none where they are not known, or too many to list."""
+    by_mean = drawing.rule_of(figures, GoldRule.MEAN) if figures else {}
+    selects: list[tuple[str, StrOrPromise, list[str], str]] = []
+    for name, label in (("dataset", _("Dataset")), ("split", _("Split")), ("source", _("Source"))):
+        words = [part["name"] for part in (by_mean.get("parts") or {}).get(name, []) if part["name"]]
+        is_whole = len(words) <= MOST_PARTS and chosen[name] in ("", *words)
+        selects.append((name, label, words if is_whole else [], chosen[name]))
+    return selects

@@ -1,0 +1,113 @@
+"""Systems: their scores with intervals, which of two is better, and whether two batches say the same."""
+
+from typing import Any
+
+from django.http import Http404, HttpResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_http_methods, require_safe
+
+from annotate.acting import adjudicating
+from projects.access import ProjectRequest, Right, requires
+from projects.models import Project
+from projects.snapshots import snapshot
+from results.agreeing import RESAMPLES, SEED
+from results.reporting import look_up
+from results.scores import drawing
+from results.scores.forms import ReplicationForm, SystemsForm
+from results.views.charts import answer_chart
+from results.views.standing import context_of, figures_of
+
+TEMPLATE = "results/systems_show.html"
+P = 0.05
+"""One system is called better than another below this p."""
+
+
+@requires(Right.READ)
+@require_http_methods(["GET", "HEAD", "POST"])
+def systems(request: ProjectRequest, project: Project) -> HttpResponse:
+    form, runs, settings = _asked(request, project)
+    context: dict[str, Any] = {"form": form, "runs": runs, "n_resamples": RESAMPLES, "seed": SEED, "least_p": P}
+    if not form.criteria:
+        return render(request, TEMPLATE, context)
+    if form.is_bound and not form.is_valid():
+        return render(request, TEMPLATE, context, status=400)
+    standing = figures_of(request, "systems", settings)
+    if isinstance(standing, HttpResponse):
+        return standing
+    context |= context_of(request, standing) | {"with_controls": settings["controls"]}
+    if standing.figures:
+        context |= _of_criterion(standing.figures, form)
+    return render(request, TEMPLATE, context, status=400 if runs.errors else 200)
+
+
+@requires(Right.READ)
+@require_http_methods(["GET", "HEAD", "POST"])
+def replication(request: ProjectRequest, project: Project) -> HttpResponse:
+    form, runs, settings = _asked(request, project)
+    context: dict[str, Any] = {"form": form, "runs": runs}
+    between = runs.settings(settings) if form.criteria and (not form.is_bound or form.is_valid()) else None
+    if between is None:
+        is_wrong = bool(form.is_bound and (form.errors or runs.errors))
+        return render(request, "results/replication_show.html", context, status=400 if is_wrong else 200)
+    standing = figures_of(request, "replication", between)
+    if isinstance(standing, HttpResponse):
+        return standing
+    context |= context_of(request, standing)
+    if standing.figures:
+        key = _key(form)
+        context["found"] = standing.figures["by"].get(key)
+        context["charts"] = {chart.name: chart for chart in drawing.of_replication(standing.figures, key=key)}
+    return render(request, "results/replication_show.html", context)
+
+
+@requires(Right.READ)
+@require_safe
+@snapshot()
+def systems_chart(request: ProjectRequest, project: Project, name: str, form: str) -> HttpResponse:
+    asked, _runs, settings = _asked(request, project)
+    if not asked.criteria or (asked.is_bound and not asked.is_valid()):
+        raise Http404("No such chart.")
+    figures = look_up(project, "systems", settings).figures
+    if figures is None:
+        raise Http404("These figures are not computed yet.")
+    return answer_chart(project, drawing.of_systems(figures, key=_key(asked)), name, form)
+
+
+@requires(Right.READ)
+@require_safe
+@snapshot()
+def replication_chart(request: ProjectRequest, project: Project, name: str, form: str) -> HttpResponse:
+    asked, runs, settings = _asked(request, project)
+    between = runs.settings(settings) if asked.criteria and (not asked.is_bound or asked.is_valid()) else None
+    figures = look_up(project, "replication", between).figures if between else None
+    if figures is None:
+        raise Http404("There are no such figures.")
+    return answer_chart(project, drawing.of_replication(figures, key=_key(asked)), name, form)
+
+
+def _asked(request: ProjectRequest, project: Project) -> tuple[SystemsForm, ReplicationForm, dict[str, Any]]:
+    form = SystemsForm(project, request.GET or None)
+    is_wrong = form.is_bound and not form.is_valid()
+    settings = {} if is_wrong or not form.criteria else form.settings(adjudicating.gold_of(project))
+    return form, ReplicationForm(project, request.GET or None), settings
+
+
+def _key(form: SystemsForm) -> str:
+    """The criterion that is shown; where there is one alone, that."""
+    asked: str = form.cleaned_data.get("criterion", "") if form.is_bound else ""
+    return asked or (form.criteria[0].key if len(form.criteria) == 1 else "")
+
+
+def _of_criterion(figures: dict[str, Any], form: SystemsForm) -> dict[str, Any]:
+    key = _key(form)
+    scores = figures["scores"].get(key, [])
+    by_pair = {(pair["first"], pair["second"]): pair for pair in figures["pairs"].get(key, [])}
+    compared = [score["source"] for score in scores if any(score["source"] in pair for pair in by_pair)]
+    return {
+        "key": key,
+        "criterion": next((each for each in figures["criteria"] if each["key"] == key), None),
+        "scores": scores,
+        "compared": compared,
+        "matrix": [(first, [by_pair.get((first, second)) for second in compared]) for first in compared],
+        "charts": {chart.name.replace("-", "_"): chart for chart in drawing.of_systems(figures, key=key)},
+    }
