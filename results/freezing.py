@@ -24,7 +24,7 @@ from projects.errors import Refused
 from projects.models import Membership, Project
 from projects.running import OnProgress
 from results.models import JudgmentSet
-from results.sets import archive, building, canonical
+from results.sets import archive, building, canonical, prose
 from results.sets.changes import Earlier
 from results.sets.selecting import Selection, preview, refuse_unknown
 from results.sets.settings import Settings
@@ -110,14 +110,14 @@ def make(made: JudgmentSet, on_progress: OnProgress) -> dict[str, Any]:
         files = building.pack(room.folder, room.archive, identity, progress)
         sha256 = archive.sha256_of(room.archive)
         room.keep()
-    frozen_at = figures.pop("at")
+    about = figures.pop("about")
     return {
-        "facts": {**figures, "folder": identity.folder},
+        "facts": {**figures, "folder": identity.folder, "citation": prose.citation_of(about)},
         "files": [file.as_dict() for file in files],
         "stored_name": room.archive.name,
         "n_bytes": room.archive.stat().st_size,
         "sha256": sha256,
-        "frozen_at": datetime.fromisoformat(frozen_at),
+        "frozen_at": datetime.fromisoformat(about["snapshot_at"]),
     }
 
 

@@ -104,12 +104,6 @@ def derive(folder: Path, progress: Progress, earlier: Earlier | None = None) -> 
     about: Terms = orjson.loads((folder / SET).read_bytes())
     settings = Settings.from_dict(about["settings"])
     judgments = read_judgments(folder, progress.of("scores"))
-    norms = read_norms(folder)
-    golds = {asked: score(judgments, asked, norms) for asked in judgments.parts}
-    write_tables(folder, judgments, golds, settings, progress.of("tables", judgments.n_units))
-    if settings.with_texts:
-        write_mocha(folder, judgments, golds, settings, progress.of("mocha", judgments.n_units))
-    write_parquet(folder, settings, progress.of("parquet"))
     figures: dict[str, Any] = {
         "n_included": about["counts"]["n_included"],
         "left_out": about["counts"]["left_out"],
@@ -120,12 +114,18 @@ def derive(folder: Path, progress: Progress, earlier: Earlier | None = None) -> 
         "has_simulated_annotators": "simulated" in judgments.kinds,
         "criteria": measure(judgments, settings, _levels(about, judgments)),
     }
+    norms = read_norms(folder)
+    golds = {asked: score(judgments, asked, norms) for asked in judgments.parts}
+    write_tables(folder, judgments, golds, settings, progress.of("tables", judgments.n_units))
+    if settings.with_texts:
+        write_mocha(folder, judgments, golds, settings, progress.of("mocha", judgments.n_units))
+    write_parquet(folder, settings, progress.of("parquet"))
     _write_json(folder / FIGURES, figures)
     changes = describe(earlier, settings, figures, folder, progress.of("changes")) if earlier else None
     if changes:
         _write_json(folder / CHANGES, changes)
     prose.write_texts(folder, about, figures, changes)
-    return {**figures, "annotators": sorted(judgments.everybody), "changes": changes, "at": about["snapshot_at"]}
+    return {**figures, "annotators": sorted(judgments.everybody), "changes": changes, "about": about}
 
 
 def pack(folder: Path, path: Path, identity: Identity, progress: Progress) -> list[archive.File]:
