@@ -96,6 +96,7 @@ NOT_FOR_ANNOTATORS = (
     "projects/people.py",
     "projects/revising.py",
     "projects/splitting.py",
+    "projects/tokens.py",
     "projects/views/log.py",
     "projects/views/projects.py",
     "projects/views/rubrics.py",

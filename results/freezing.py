@@ -17,6 +17,7 @@ from typing import Any
 from django.conf import settings as site
 from django.db import connection, transaction
 from django.db.models import Max
+from django.utils.translation import gettext as _
 
 from annotate.acting.adjudicating import does_win
 from projects import jobs, log, running
@@ -48,9 +49,9 @@ def request_set(
     """
     name = " ".join(name.split())
     if not name:
-        raise Refused("Give the set a name.")
+        raise Refused(_("Give the set a name."))
     if len(name) > NAME_LENGTH:
-        raise Refused(f"The name is longer than {NAME_LENGTH} characters.")
+        raise Refused(_("The name is longer than %(most)s characters.") % {"most": NAME_LENGTH})
     refuse_unknown(project, settings)
     settings = replace(settings, adjudication_wins=does_win(project))
     if not preview(Selection(project, settings)).n_included:
@@ -73,7 +74,7 @@ def freeze_now(*, project: Project, name: str, settings: Settings) -> JudgmentSe
     """Freeze a set in this process, for the project's owner. Raises Refused, also with what ended the job."""
     owner = project.memberships.filter(role=Membership.Role.OWNER).order_by("id").first()
     if owner is None:
-        raise Refused("This project has no owner, and a set needs somebody it is for.")
+        raise Refused(_("This project has no owner, and a set needs somebody it is for."))
     made = request_set(project=project, actor=owner, name=name, settings=settings, is_rung_for=False)
     run(made.pk)
     made.refresh_from_db()
@@ -85,7 +86,7 @@ def freeze_now(*, project: Project, name: str, settings: Settings) -> JudgmentSe
 def start_again(*, made: JudgmentSet) -> None:
     """Queue a set that failed, was cancelled or was interrupted twice, with the same settings."""
     if made.is_frozen:
-        raise Refused("This set is frozen already.")
+        raise Refused(_("This set is frozen already."))
     jobs.queue(made)
 
 
@@ -99,7 +100,7 @@ def run(pk: int) -> str | None:
 def make(made: JudgmentSet, on_progress: OnProgress) -> dict[str, Any]:
     """The act of the job, all within one snapshot; nothing is left of it where it fails."""
     if made.project.deleted_at is not None:
-        raise Refused("The project has been deleted.")
+        raise Refused(_("The project has been deleted."))
     settings = Settings.from_dict(made.settings)
     identity = building.Identity(made.number, made.name, made.folder_name)
     stem = f"{made.pk}-{made.attempt}-{secrets.token_hex(8)}"
@@ -138,7 +139,7 @@ def files_of(made: JudgmentSet) -> list[archive.File]:
 def verify(made: JudgmentSet) -> list[str]:
     """Recompute every SHA-256 of a frozen set; sentences on what differs. Raises Refused where nothing is frozen."""
     if not made.is_frozen:
-        raise Refused("This set is not frozen yet.")
+        raise Refused(_("This set is not frozen yet."))
     return archive.find_breaches(path_of(made), sha256=made.sha256, inside=made.facts["folder"], files=files_of(made))
 
 

@@ -6,6 +6,7 @@ Its HITs are full from the first moment: as many places as assignments, none of 
 from typing import Any
 
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from annotate.batching import next_number
 from annotate.importing import full_hits
@@ -41,10 +42,12 @@ def check_scales(project: Project, checked: Checked) -> None:
     for each in checked.criteria:
         there = known.get(each.key)
         if there is not None and (there.low, there.high) != (each.low, each.high):
-            raise Refused(
-                f"The criterion “{each.key}” goes from {there.low} to {there.high} in this project, "
-                f"not from {each.low} to {each.high}. Give these judgments another key."
+            said = _(
+                "The criterion “%(key)s” goes from %(there_low)s to %(there_high)s in this project, "
+                "not from %(low)s to %(high)s. Give these judgments another key."
             )
+            scales = {"there_low": there.low, "there_high": there.high, "low": each.low, "high": each.high}
+            raise Refused(said % {"key": each.key, **scales})
 
 
 def stage_scores(cursor: Any) -> None:

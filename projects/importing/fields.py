@@ -221,9 +221,13 @@ def parse_meaning(text: str, fields: Mapping[str, StrOrPromise] = FIELDS) -> tup
     """Read ``COLUMN=FIELD``. Raises Refused for a field that there is not."""
     column, equals, meaning = text.rpartition("=")
     if not equals or not column:
-        raise Refused(f"“{text}” is not COLUMN=FIELD, such as answer=candidate.", field="map")
+        raise Refused(_("“%(text)s” is not COLUMN=FIELD, such as answer=candidate.") % {"text": text}, field="map")
     if not is_field(meaning, fields):
-        raise Refused(f"“{meaning}” is no field; the fields are {', '.join(fields)}.", field="map")
+        raise Refused(
+            _("“%(meaning)s” is no field; the fields are %(fields)s.")
+            % {"meaning": meaning, "fields": ", ".join(fields)},
+            field="map",
+        )
     return column, meaning
 
 

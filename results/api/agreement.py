@@ -4,6 +4,7 @@ from http import HTTPStatus
 from typing import Any
 
 from django.http import QueryDict
+from django.utils.translation import gettext as _
 from drf_spectacular.utils import OpenApiExample, extend_schema
 from rest_framework import serializers
 from rest_framework.request import Request
@@ -97,7 +98,7 @@ class Agreement(ProjectEndpoint):
         data.update({name: str(value) for name, value in asked.items()})
         form = AgreementForm(self.project, data)
         if not form.criteria:
-            raise Refused("There is no batch yet, so there are no judgments.")
+            raise Refused(_("There is no batch yet, so there are no judgments."))
         if not form.is_valid():
             name, sentences = next(iter(form.errors.items()))
             raise Refused(" ".join(map(str, sentences)), field=name)

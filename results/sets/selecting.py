@@ -5,6 +5,7 @@ from functools import cached_property
 from typing import Any
 
 from django.db import connection
+from django.utils.translation import gettext as _
 
 from annotate.frames import criteria_in_use
 from annotate.models import Batch
@@ -78,7 +79,7 @@ class Preview:
     @property
     def whole(self) -> Entering:
         counts: dict[str, int] = {}
-        for _, entering, _, _ in self.parts:
+        for _asked, entering, _n_candidates, _n_annotators in self.parts:
             for reason, n in entering.left_out:
                 counts[reason] = counts.get(reason, 0) + n
         return Entering(self.n_included, tuple(sorted(counts.items())))
@@ -97,10 +98,12 @@ def refuse_unknown(project: Project, settings: Settings) -> None:
     """Raise Refused for a criterion or a batch that the project does not have."""
     known = [criterion.key for criterion in criteria_in_use(project)]
     if not known:
-        raise Refused("There is no batch yet, so there are no judgments.")
+        raise Refused(_("There is no batch yet, so there are no judgments."))
     for key in settings.criteria:
         if key not in known:
-            raise Refused(f"There is no criterion “{key}”; there is {', '.join(known)}.")
+            raise Refused(
+                _("There is no criterion “%(key)s”; there is %(keys)s.") % {"key": key, "keys": ", ".join(known)}
+            )
     for number in settings.batches:
         find_batch(project, number)
 

@@ -174,6 +174,34 @@ def test_a_bare_sentence_is_found(source: str, bare: list[str]) -> None:
     assert bare_sentences(source) == bare
 
 
+IN_COMMANDS = "projects/commands.py"
+"""What commands say is English, as their help is."""
+
+
+def test_no_refusal_is_a_bare_sentence() -> None:
+    """Every reason why something is refused goes through gettext."""
+    bare = [
+        f"{where}: {ast.unparse(call.args[0])}"
+        for app in ("annotate", "projects", "results")
+        for path in sorted((settings.BASE_DIR / app).rglob("*.py"))
+        if (where := path.relative_to(settings.BASE_DIR).as_posix()) != IN_COMMANDS and "/management/" not in where
+        for call in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(call, ast.Call) and call.args and _refuses(call.func) and _is_sentence(call.args[0])
+    ]
+    assert not bare, "\n".join(bare)
+
+
+def _refuses(called: ast.expr) -> bool:
+    return ast.unparse(called).rpartition(".")[2].endswith(("Refused", "PermissionDenied", "ValidationError", "Gone"))
+
+
+def _is_sentence(said: ast.expr) -> bool:
+    """Words of its own; an f-string that only puts sentences together has none."""
+    parts = said.values if isinstance(said, ast.JoinedStr) else [said]
+    texts = [part.value for part in parts if isinstance(part, ast.Constant) and isinstance(part.value, str)]
+    return any(WORDS.search(text) for text in texts)
+
+
 def test_no_sentence_stands_inside_an_f_string() -> None:
     """Babel reads none there, so it would stay in English."""
     hidden = [
