@@ -30,7 +30,10 @@ NOT_SAID = {"code", "kbd", "script", "style", "bdi", "textarea"}
 """What stands in these is data, or for machines: names of columns, commands, keys, and texts from outside."""
 VOID = {"area", "br", "col", "embed", "hr", "img", "input", "link", "meta", "path", "circle", "line", "rect", "use"}
 SPOKEN = ("aria-label", "title", "placeholder", "alt", "label")
-NAMES = {*("Concord", "UTC", "CSV", "TSV"), *(name for _, name in settings.LANGUAGES)}
+NAMES = {
+    *("Concord", "UTC", "CSV", "TSV", "SVG", "PNG", "PDF", "Pearson", "Spearman", "Kendall"),
+    *(name for _, name in settings.LANGUAGES),
+}
 """Names that are the same in every language."""
 IN_ENGLISH = {"api:docs", "results:set-new", "results:set-show"}
 """What the API can do is told by its own description; a frozen set says of itself what its files say."""
