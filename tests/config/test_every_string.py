@@ -78,7 +78,7 @@ class Reader(HTMLParser):
             self.open.append((tag, tag in NOT_SAID or known.get("dir") == "auto" or known.get("translate") == "no"))
 
     def handle_endtag(self, tag: str) -> None:
-        while self.open and self.open.pop()[0] != tag:
+        while tag not in VOID and self.open and self.open.pop()[0] != tag:
             pass
 
     def handle_data(self, data: str) -> None:
