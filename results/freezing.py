@@ -19,7 +19,8 @@ from django.db import connection, transaction
 from django.db.models import Max
 from django.utils.translation import gettext as _
 
-from annotate.acting.adjudicating import does_win
+from annotate.acting.adjudicating import does_win, gold_of
+from annotate.stages import default_stage
 from projects import jobs, log, running
 from projects.errors import Refused
 from projects.models import Membership, Project
@@ -38,6 +39,12 @@ LEFT_SECONDS = 3600
 """What nobody has written to for so long is left over, unless a row says otherwise."""
 
 State = JudgmentSet.State
+
+
+def default_settings(project: Project) -> Settings:
+    """What a set of the project holds where nothing is said: all of its stage, gold scores by the project's rule."""
+    rule = gold_of(project)
+    return Settings(stage=default_stage(project), gold=rule.rule, controls_in_z=rule.with_controls)
 
 
 def request_set(

@@ -10,19 +10,21 @@ from django.utils.translation import gettext_lazy
 
 from annotate.frames import criteria_in_use
 from annotate.models import Batch
-from annotate.stages import Stage, default_stage
+from annotate.stages import Stage
 from annotate.trials import trials_of
+from measures.gold_rules import GoldRule
 from projects.models import Candidate, Passage, Project
+from results import freezing
 from results.agreeing import RESAMPLES, SEED
 from results.forms import STAGES
-from results.sets.settings import Gold, Settings
+from results.sets.settings import Settings
 
 NONE = "(none)"
 MOST_RESAMPLES = 20_000
 GOLDS = [
-    (Gold.MEAN, gettext_lazy("Mean of the judgments")),
-    (Gold.MEDIAN, gettext_lazy("Median of the judgments")),
-    (Gold.Z, gettext_lazy("Mean of z-scores: each annotator's own mean and deviation taken out")),
+    (GoldRule.MEAN, gettext_lazy("Mean of the judgments")),
+    (GoldRule.MEDIAN, gettext_lazy("Median of the judgments")),
+    (GoldRule.Z, gettext_lazy("Mean of z-scores: each annotator's own mean and deviation taken out")),
 ]
 
 
@@ -57,9 +59,7 @@ class SetForm(forms.Form):
         required=False,
         help_text=gettext_lazy("Free text: people may have written personal data."),
     )
-    gold = forms.ChoiceField(
-        label=gettext_lazy("Gold score"), required=False, choices=GOLDS, initial=Gold.MEAN, widget=forms.RadioSelect
-    )
+    gold = forms.ChoiceField(label=gettext_lazy("Gold score"), required=False, choices=GOLDS, widget=forms.RadioSelect)
     controls = forms.BooleanField(
         label=gettext_lazy("What annotators said of controls enters their mean and deviation"),
         required=False,
@@ -77,8 +77,10 @@ class SetForm(forms.Form):
         super().__init__(*args, **kwargs)
         self.project = project
         self.criteria_in_use = criteria_in_use(project)
-        self.default_stage = default_stage(project)
-        self.fields["stage"].initial = self.default_stage
+        self.defaults = freezing.default_settings(project)
+        self.fields["stage"].initial = self.defaults.stage
+        self.fields["gold"].initial = self.defaults.gold
+        self.fields["controls"].initial = self.defaults.controls_in_z
         if not trials_of(project).exists():
             del self.fields["stage"]
         batches = project.batches.exclude(state=Batch.State.DRAFT).order_by("number")
@@ -102,11 +104,11 @@ class SetForm(forms.Form):
     def settings(self) -> Settings:
         """What was asked for; what a set holds by itself where nothing was."""
         if not self.is_bound:
-            return Settings(stage=self.default_stage)
+            return self.defaults
         asked = self.cleaned_data
         return Settings(
             criteria=tuple(asked.get("criteria", ())),
-            stage=Stage(asked.get("stage") or self.default_stage),
+            stage=Stage(asked.get("stage") or self.defaults.stage),
             batches=tuple(asked.get("batches", ())),
             datasets=tuple(asked.get("datasets", ())),
             splits=tuple("" if each == NONE else each for each in asked.get("splits", ())),
@@ -114,7 +116,7 @@ class SetForm(forms.Form):
             is_blind_only=asked["blind"],
             with_texts=asked["texts"],
             with_comments=asked["comments"],
-            gold=Gold(asked["gold"] or Gold.MEAN),
+            gold=GoldRule(asked["gold"] or self.defaults.gold),
             controls_in_z=asked["controls"],
             seed=SEED if asked["seed"] is None else asked["seed"],
             n_resamples=RESAMPLES if asked["resamples"] is None else asked["resamples"],

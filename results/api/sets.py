@@ -13,6 +13,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from annotate.stages import Stage
+from measures.gold_rules import GoldRule
 from projects.api.door import ProjectEndpoint
 from projects.api.shapes import PageQuery, Shape, TextField, TruthField, give_page, page_of
 from projects.models import Project
@@ -20,7 +21,7 @@ from results import freezing, set_downloads
 from results.models import JudgmentSet
 from results.set_downloads import ANYTHING, KINDS
 from results.set_form import MOST_RESAMPLES
-from results.sets.settings import Gold, Settings
+from results.sets.settings import Settings
 
 INT32 = 2**31 - 1
 MANY: dict[str, Any] = {"required": False, "max_length": 1_000}
@@ -67,7 +68,7 @@ class NewSetSerializer(Shape):
     is_blind_only = TruthField(required=False)
     with_texts = TruthField(required=False, help_text="Without them there are no MOCHA files.")
     with_comments = TruthField(required=False, help_text="Free text: people may have written personal data.")
-    gold = serializers.ChoiceField(required=False, choices=[gold.value for gold in Gold])
+    gold = serializers.ChoiceField(required=False, choices=[gold.value for gold in GoldRule])
     controls_in_z = TruthField(required=False)
     seed = serializers.IntegerField(required=False, min_value=0, max_value=INT32)
     n_resamples = serializers.IntegerField(required=False, min_value=100, max_value=MOST_RESAMPLES)
@@ -98,7 +99,7 @@ class SetList(ProjectEndpoint):
         """
         sent = self.sent(NewSetSerializer)
         name = sent.pop("name")
-        settings = Settings.from_dict({**Settings().as_dict(), **sent})
+        settings = Settings.from_dict({**freezing.default_settings(self.project).as_dict(), **sent})
         made = freezing.request_set(project=self.project, actor=self.membership, name=name, settings=settings)
         place = reverse("api:set-show", args=[slug, made.number])
         return Response(_described(self.project, made.number), HTTPStatus.ACCEPTED, headers={"Location": place})

@@ -11,7 +11,7 @@ from typing import IO, Any
 from results.exporting.long import collected, judgment_columns, work_columns
 from results.exporting.streaming import CSV, LINES, Statement, write
 from results.exporting.tables import AS_CSV, AS_JSON, Columns, Writing, ids, listed, named
-from results.sets.selecting import CRITERIA, IN_BATCHES, IN_CHOICE, SCORE, WHY_NOT, Selection, once
+from results.sets.selecting import ALL_CRITERIA, CRITERIA, IN_BATCHES, IN_CHOICE, SCORE, WHY_NOT, Selection, once
 
 LONG_JSONL, LONG_CSV = "long.jsonl", "long.csv"
 CANDIDATES, PASSAGES, ANNOTATORS = "candidates.jsonl", "passages.jsonl", "annotators.csv"
@@ -198,21 +198,41 @@ ORDER BY d.name COLLATE "C", p.external_id COLLATE "C\""""
 def _select_annotators(selection: Selection) -> str:
     """Of each annotator on each scale: how much of theirs enters, and the mean and deviation that z-scores rest on.
 
-    Where the switch says so, what they said of controls enters these two, and nothing else.
+    These two are of all that they scored in the batches of the set, whatever else was chosen; where the switch says so
+    what they said of controls is in them, and in nothing else.
     """
-    return f"""{_with(selection, AS_CSV)},
+    return f"""
+WITH criteria AS ({ALL_CRITERIA}),
+candidates AS (
+    SELECT c.id, c.withdrawn_at IS NOT NULL OR p.withdrawn_at IS NOT NULL AS is_gone, {IN_CHOICE} AS is_chosen
+    FROM projects_candidate c JOIN projects_question q ON q.id = c.question_id
+    JOIN projects_passage p ON p.id = q.passage_id JOIN projects_dataset d ON d.id = c.dataset_id
+    WHERE d.project_id = %(project)s),
+work AS (
+    SELECT a.id, a.not_blind FROM annotate_assignment a
+    JOIN annotate_hit h ON h.id = a.hit_id JOIN annotate_batch b ON b.id = h.batch_id
+    WHERE b.project_id = %(project)s AND {IN_BATCHES}),
+said AS (
+    SELECT *, {once("why_not", selection)} AS reason FROM (
+        SELECT j.id, j.candidate_id, j.annotator_id, cr.key, cr.kind, cr.low, cr.high, {SCORE} AS score,
+               c.is_chosen AND cr.is_asked AS is_within, {WHY_NOT} AS why_not
+        FROM annotate_judgment j
+        JOIN criteria cr ON cr.id = j.criterion_id
+        JOIN candidates c ON c.id = j.candidate_id
+        JOIN work w ON w.id = j.assignment_id) found),
 scored AS (
-    SELECT annotator_id, key, kind, low, high, true AS is_judgment, score FROM said WHERE reason = ''
+    SELECT annotator_id, kind, low, high, is_within, true AS is_judgment, score FROM said WHERE reason = ''
     UNION ALL
-    SELECT j.annotator_id, cr.key, cr.kind, cr.low, cr.high, false, {SCORE}
+    SELECT j.annotator_id, cr.kind, cr.low, cr.high, false, false, {SCORE}
     FROM annotate_judgment j JOIN criteria cr ON cr.id = j.criterion_id JOIN work w ON w.id = j.assignment_id
     WHERE %(with_controls)s AND j.candidate_id IS NULL AND j.is_counted AND j.value IS NOT NULL
       AND NOT (%(blind)s AND w.not_blind))
 SELECT m.pseudonym AS annotator, m.kind AS annotator_kind, s.kind AS scale_kind, s.low AS scale_low,
-       s.high AS scale_high, count(*) FILTER (WHERE s.is_judgment) AS n_judgments,
+       s.high AS scale_high, count(*) FILTER (WHERE s.is_within) AS n_entering,
+       count(*) FILTER (WHERE s.is_judgment) AS n_judgments,
        count(*) FILTER (WHERE NOT s.is_judgment) AS n_controls,
        avg(s.score ORDER BY s.score) AS mean, stddev_samp(s.score ORDER BY s.score) AS sd
 FROM scored s JOIN projects_membership m ON m.id = s.annotator_id
 WHERE m.kind <> 'unknown'
-GROUP BY 1, 2, 3, 4, 5 HAVING bool_or(s.is_judgment)
+GROUP BY 1, 2, 3, 4, 5 HAVING bool_or(s.is_within)
 ORDER BY m.pseudonym COLLATE "C", s.kind COLLATE "C", s.low, s.high"""

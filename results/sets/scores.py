@@ -16,11 +16,13 @@ import orjson
 import pandas as pd
 
 from measures.columns import ANNOTATOR, GROUP, UNIT, VALUE
-from measures.gold_scores import gold_scores
-from measures.standardising import MEAN, SD, standardise
+from measures.gold_rules import GoldRule
+from measures.gold_scores import gold_by, gold_scores
+from measures.outcome import Undefined
+from measures.standardising import MEAN, SD
 from results.sets.canonical import ANNOTATORS, CANDIDATES, LONG_JSONL
 from results.sets.selecting import Asked
-from results.sets.settings import Gold, Settings
+from results.sets.settings import Settings
 
 EVERY = 20_000
 """After so many lines somebody is told how far it is, and may stop it."""
@@ -167,10 +169,11 @@ class GoldScores:
     median: Floats
     sd: Floats
     z_mean: Floats
-    n_z: npt.NDArray[np.int64]
+    no_z: str
+    """Why a candidate that was judged has no z."""
 
-    def by(self, rule: Gold) -> Floats:
-        return {Gold.MEAN: self.mean, Gold.MEDIAN: self.median, Gold.Z: self.z_mean}[rule]
+    def by(self, rule: GoldRule) -> Floats:
+        return {GoldRule.MEAN: self.mean, GoldRule.MEDIAN: self.median, GoldRule.Z: self.z_mean}[rule]
 
 
 Norms = dict[tuple[str, int, int], pd.DataFrame]
@@ -188,7 +191,7 @@ def score(judgments: Judgments, asked: Asked, norms: Norms) -> GoldScores:
     """Gold scores of every unit by each rule: `measures.gold_scores` of the judgments, and of their z-scores."""
     frame = judgments.frame(asked)
     of_scale = norms.get((asked.kind, asked.low, asked.high), pd.DataFrame({MEAN: [], SD: []}, dtype="float64"))
-    raw, z = gold_scores(frame), gold_scores(frame.assign(**{VALUE: standardise(frame, of_scale)}))
+    raw, z = gold_scores(frame), gold_by(GoldRule.Z, frame, norms=of_scale)
 
     def spread(column: pd.Series, fill: float) -> npt.NDArray[Any]:
         return column.reindex(range(judgments.n_units), fill_value=fill).to_numpy()
@@ -198,8 +201,8 @@ def score(judgments: Judgments, asked: Asked, norms: Norms) -> GoldScores:
         mean=spread(raw["mean"], np.nan),
         median=spread(raw["median"], np.nan),
         sd=spread(raw["sd"], np.nan),
-        z_mean=spread(z["mean"], np.nan),
-        n_z=spread(z["n"], 0),
+        z_mean=np.full(judgments.n_units, np.nan) if isinstance(z, Undefined) else spread(z, np.nan),
+        no_z=z.reason if isinstance(z, Undefined) else "no judgment by somebody whose scores vary",
     )
 
 

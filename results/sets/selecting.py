@@ -133,10 +133,12 @@ IN_CHOICE = " AND ".join(
 IN_BATCHES = """(cardinality(%(batches)s::bigint[]) = 0 OR b.id = ANY (%(batches)s))
     AND b.id <> ALL (%(left_out)s::bigint[])"""
 
-CRITERIA = """
-    SELECT cr.id, cr.key, cr.kind, cr.low, cr.high, cr.is_reversed
+IS_ASKED = "(cardinality(%(criteria)s::text[]) = 0 OR cr.key = ANY (%(criteria)s))"
+ALL_CRITERIA = f"""
+    SELECT cr.id, cr.key, cr.kind, cr.low, cr.high, cr.is_reversed, {IS_ASKED} AS is_asked
     FROM projects_criterion cr JOIN projects_rubric r ON r.id = cr.rubric_id
-    WHERE r.project_id = %(project)s AND (cardinality(%(criteria)s::text[]) = 0 OR cr.key = ANY (%(criteria)s))"""
+    WHERE r.project_id = %(project)s"""
+CRITERIA = f"{ALL_CRITERIA} AND {IS_ASKED}"
 
 WHY_NOT = """CASE WHEN NOT j.is_counted THEN j.not_counted_reason
             WHEN c.is_gone THEN 'withdrawn'

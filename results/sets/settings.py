@@ -2,19 +2,11 @@
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from enum import StrEnum
 from typing import Any
 
 from annotate.stages import Stage
+from measures.gold_rules import GoldRule
 from results.agreeing import RESAMPLES, SEED
-
-
-class Gold(StrEnum):
-    """What the judgments of a candidate come to."""
-
-    MEAN = "mean"
-    MEDIAN = "median"
-    Z = "z"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,7 +26,7 @@ class Settings:
     is_blind_only: bool = False
     with_texts: bool = True
     with_comments: bool = False
-    gold: Gold = Gold.MEAN
+    gold: GoldRule = GoldRule.MEAN
     controls_in_z: bool = True
     adjudication_wins: bool = False
     seed: int = SEED
@@ -48,11 +40,11 @@ class Settings:
         made: dict[str, Any] = {
             name: tuple(value) if isinstance(value, list) else value for name, value in stored.items()
         }
-        return cls(**{**made, "stage": Stage(made["stage"]), "gold": Gold(made["gold"])})
+        return cls(**{**made, "stage": Stage(made["stage"]), "gold": GoldRule(made["gold"])})
 
     @property
     def does_adjudication_win(self) -> bool:
-        return self.adjudication_wins and self.gold is not Gold.Z
+        return self.adjudication_wins and self.gold is not GoldRule.Z
 
     def chosen(self) -> list[tuple[str, str]]:
         """What was chosen, in words."""
@@ -79,9 +71,9 @@ class Settings:
     @property
     def gold_in_words(self) -> str:
         rule = {
-            Gold.MEAN: "the mean of the judgments, unrounded",
-            Gold.MEDIAN: "the median of the judgments",
-            Gold.Z: "the mean of z-scores, each annotator's own mean and deviation taken out"
+            GoldRule.MEAN: "the mean of the judgments, unrounded",
+            GoldRule.MEDIAN: "the median of the judgments",
+            GoldRule.Z: "the mean of z-scores, each annotator's own mean and deviation taken out"
             + ("; controls enter these two" if self.controls_in_z else "; controls do not enter these two"),
         }[self.gold]
         return f"{rule}; a score that was settled on wins" if self.does_adjudication_win else rule

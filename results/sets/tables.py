@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import IO
 
+import numpy as np
 import orjson
 
 from results.sets.canonical import CANDIDATES
@@ -17,7 +18,7 @@ SEPARATOR = "|"
 _ABOUT = ("dataset", "split", "passage_id", "question_id", "candidate_id", "source")
 _SCALE = ("criterion", "scale_kind", "scale_low", "scale_high")
 _AGGREGATED = (
-    *("n", "mean", "median", "sd", "z_mean", "n_z", "scores", "raters", "n_cannot_judge", "adjudicated", "gold"),
+    *("n", "mean", "median", "sd", "z_mean", "scores", "raters", "n_cannot_judge", "adjudicated", "gold"),
     "undefined",
 )
 
@@ -77,17 +78,18 @@ def _write_aggregated(
     gold: float | None,
 ) -> None:
     raters = None if any(name is None for _, name in said) else SEPARATOR.join(str(name) for _, name in said)
-    n, n_z = int(scores.n[unit]), int(scores.n_z[unit])
+    n = int(scores.n[unit])
     figures = (scores.mean[unit], scores.median[unit], scores.sd[unit], scores.z_mean[unit])
     values = SEPARATOR.join(repr(plain(value)) for value, _ in said)
-    write_row(file, [*head, n, *map(float, figures), n_z, values, raters, n_cannot, adjudicated, gold, _why(n, n_z)])
+    why = _why(n, scores.no_z if np.isnan(scores.z_mean[unit]) else "")
+    write_row(file, [*head, n, *map(float, figures), values, raters, n_cannot, adjudicated, gold, why])
 
 
-def _why(n: int, n_z: int) -> str | None:
+def _why(n: int, no_z: str) -> str | None:
     """What is undefined of a candidate, and why."""
     if not n:
         return "no score: nobody could judge it"
     said = ["no sd: one judgment"] if n == 1 else []
-    if not n_z:
-        said.append("no z: no annotator with a name and with variation")
+    if no_z:
+        said.append(f"no z: {no_z}")
     return "; ".join(said) or None

@@ -4,10 +4,11 @@ from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
 
-from annotate.stages import Stage, default_stage
+from annotate.stages import Stage
+from measures.gold_rules import GoldRule
 from projects.commands import ProjectCommand
 from results import freezing
-from results.sets.settings import Gold, Settings
+from results.sets.settings import Settings
 
 
 class Command(ProjectCommand):
@@ -29,7 +30,7 @@ class Command(ProjectCommand):
         parser.add_argument("--blind", action="store_true", help="leave out judgments by people who see the sources")
         parser.add_argument("--no-texts", action="store_true", help="ids only; there are no MOCHA files then")
         parser.add_argument("--comments", action="store_true", help="what annotators wrote; it may hold personal data")
-        parser.add_argument("--gold", choices=[gold.value for gold in Gold], default=defaults.gold.value)
+        parser.add_argument("--gold", choices=[rule.value for rule in GoldRule], help="by default the project's rule")
         parser.add_argument("--no-controls", action="store_true", help="keep controls out of the means that z rests on")
         parser.add_argument("--seed", type=int, default=defaults.seed)
         parser.add_argument("--bootstrap", type=int, default=defaults.n_resamples, metavar="N", help="resamples")
@@ -38,9 +39,10 @@ class Command(ProjectCommand):
         project = self.project(options)
         if not 0 <= options["seed"] < 2**31 or not 1 <= options["bootstrap"] <= 100_000:
             raise CommandError("--seed is 0 or more, and --bootstrap between 1 and 100,000.", returncode=2)
+        by_itself = freezing.default_settings(project)
         settings = Settings(
             criteria=tuple(options["criterion"]),
-            stage=Stage(options["stage"]) if options["stage"] else default_stage(project),
+            stage=Stage(options["stage"] or by_itself.stage),
             batches=tuple(dict.fromkeys(options["batch"])),
             datasets=tuple(options["dataset"]),
             splits=tuple(options["split"]),
@@ -48,8 +50,8 @@ class Command(ProjectCommand):
             is_blind_only=options["blind"],
             with_texts=not options["no_texts"],
             with_comments=options["comments"],
-            gold=Gold(options["gold"]),
-            controls_in_z=not options["no_controls"],
+            gold=GoldRule(options["gold"] or by_itself.gold),
+            controls_in_z=by_itself.controls_in_z and not options["no_controls"],
             seed=options["seed"],
             n_resamples=options["bootstrap"],
         )

@@ -13,6 +13,7 @@ import pytest
 
 from annotate.models import Adjudication, Assignment, Judgment, QualityRules, Remark
 from measures.agreement import Agreement, krippendorff_alpha
+from measures.gold_rules import GoldRule
 from measures.gold_scores import gold_scores
 from measures.standardising import annotator_norms, standardise
 from projects.models import Candidate, Criterion, Membership, MinimalPair, Project, User
@@ -20,7 +21,7 @@ from projects.spreadsheets import FORMULA_STARTS, unguarded
 from results import freezing
 from results.models import JudgmentSet
 from results.sets.codebook import columns_by_file
-from results.sets.settings import Gold, Settings
+from results.sets.settings import Settings
 from tests.factories import (
     make_candidates,
     make_dataset,
@@ -69,18 +70,18 @@ def test_figures_and_scores_follow_from_the_long_file(project: Project, manager:
         assert float(row["gold"]) == gold.loc[unit, "mean"]
 
 
-@pytest.mark.parametrize("gold", Gold)
-def test_the_gold_score_goes_by_the_rule(project: Project, manager: Membership, gold: Gold) -> None:
+@pytest.mark.parametrize("gold", GoldRule)
+def test_the_gold_score_goes_by_the_rule(project: Project, manager: Membership, gold: GoldRule) -> None:
     canonical(project)
     candidate = Candidate.objects.get(external_id="unit-01")
     Adjudication.objects.create(candidate=candidate, criterion=Criterion.objects.get(), adjudicator=manager, value=5)
     QualityRules.objects.create(project=project, adjudication_wins=True)
     made = freeze(project, manager, gold=gold)
     rows = {row["candidate_id"]: row for row in table(made, "aggregated.csv")}
-    column = {Gold.MEAN: "mean", Gold.MEDIAN: "median", Gold.Z: "z_mean"}[gold]
+    column = {GoldRule.MEAN: "mean", GoldRule.MEDIAN: "median", GoldRule.Z: "z_mean"}[gold]
     assert rows["unit-05"]["gold"] == rows["unit-05"][column]
     assert rows["unit-01"]["adjudicated"] == "5"
-    assert rows["unit-01"]["gold"] == (rows["unit-01"]["z_mean"] if gold is Gold.Z else "5"), "Nobody's z is 5."
+    assert rows["unit-01"]["gold"] == (rows["unit-01"]["z_mean"] if gold is GoldRule.Z else "5"), "Nobody's z is 5."
     entry = json.loads(read(made, "mocha-dev.json"))["canonical"]["unit-01"]
     assert entry["score"] == float(rows["unit-01"]["gold"])
 
@@ -101,11 +102,21 @@ def test_controls_enter_the_mean_and_deviation_of_z_alone(
         if name == someone.pseudonym
     ]
     behind = pd.Series([*own, *([5.0] if controls_in_z else [])])
-    assert int(row["n_judgments"]) == len(own)
+    assert int(row["n_entering"]) == int(row["n_judgments"]) == len(own)
     assert int(row["n_controls"]) == int(controls_in_z)
     assert float(row["mean"]) == pytest.approx(behind.mean(), abs=1e-12)
     assert float(row["sd"]) == pytest.approx(behind.std(), abs=1e-12)
-    assert candidate.external_id not in read(made, "long.csv").decode()
+    assert candidate.external_id not in {line["candidate_id"] for line in table(made, "long.csv")}
+
+
+def test_means_and_deviations_are_of_all_that_somebody_scored(project: Project, manager: Membership) -> None:
+    """What a set leaves out by its choice makes nobody stricter."""
+    canonical(project)
+    whole = {row["annotator"]: row for row in table(freeze(project, manager), "annotators.csv")}
+    for row in table(freeze(project, manager, splits=("dev",)), "annotators.csv"):
+        other = whole[row["annotator"]]
+        assert (row["mean"], row["sd"], row["n_judgments"]) == (other["mean"], other["sd"], other["n_judgments"])
+        assert 0 < int(row["n_entering"]) < int(other["n_entering"])
 
 
 def test_criteria_and_scales_are_told_apart(project: Project, manager: Membership) -> None:
@@ -165,7 +176,7 @@ def test_nameless_scores_are_nobodys_and_keep_their_order(project: Project, owne
     assert [row["scores"] for row in table(made, "aggregated.csv")] == ["5|1|1", "5|2|1", "5|3|1"]
     assert {row["annotator"] for row in lines(made, "long.jsonl")} == {None}
     assert {(row["raters"], row["undefined"]) for row in table(made, "aggregated.csv")} == {
-        ("", "no z: no annotator with a name and with variation")
+        ("", "no z: some annotators are unknown")
     }
     assert table(made, "annotators.csv") == []
     assert made.facts["criteria"][0]["agreement"]["n_annotators"] is None

@@ -13,12 +13,13 @@ from django.urls import reverse
 from annotate.frames import Scope, criteria_in_use
 from annotate.models import Judgment
 from annotate.stages import Stage, default_stage
+from measures.gold_rules import GoldRule
 from projects.models import Membership, Project
 from results import freezing
 from results.excluded import count_entering
 from results.models import JudgmentSet
 from results.sets.selecting import Selection, preview
-from results.sets.settings import Gold, Settings
+from results.sets.settings import Settings
 from tests.counting import Truth
 from tests.factories import make_dataset
 from tests.people import SignIn
@@ -83,7 +84,7 @@ def test_a_manager_looks_and_freezes(
     assert (response.status_code, response["Location"]) == (302, f"{LIST}1/")
     made = JudgmentSet.objects.get()
     assert Settings.from_dict(made.settings) == Settings(
-        splits=("dev",), gold=Gold.MEDIAN, controls_in_z=False, seed=7, n_resamples=200
+        splits=("dev",), gold=GoldRule.MEDIAN, controls_in_z=False, seed=7, n_resamples=200
     )
     waiting = desk.get(f"{LIST}1/").content.decode()
     assert "Freezing the set" in waiting

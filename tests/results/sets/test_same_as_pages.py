@@ -1,14 +1,25 @@
 """A set says what the pages say, to the last digit."""
 
+from unittest import mock
+
+import pandas as pd
 import pytest
 
+from annotate.acting.adjudicating import choose_gold
 from annotate.frames import Scope, criteria_in_use
+from annotate.judgment_frames import fetch_judgments
+from annotate.norms import fetch_norms
+from measures.gold_rules import GoldRule
+from measures.gold_scores import gold_by
 from measures.rubric import Level
+from projects import running
 from projects.models import Membership, Project
 from results.agreeing import Ends, Resampling, measure_agreement
+from results.models import JudgmentSet
 from tests.factories import make_candidates, make_dataset, make_membership, make_passage, make_question
-from tests.results.rows import judge
-from tests.results.sets.freezes import freeze
+from tests.people import SignIn
+from tests.results.rows import answer, canonical, judge
+from tests.results.sets.freezes import freeze, table
 
 
 def test_both_intervals_are_those_of_the_agreement_page(project: Project, manager: Membership) -> None:
@@ -29,3 +40,26 @@ def test_both_intervals_are_those_of_the_agreement_page(project: Project, manage
     for name, ends in (("interval_over_candidates", line.by_unit), ("interval_over_passages", line.by_passage)):
         assert isinstance(ends, Ends)
         assert [part[name]["low"], part[name]["high"]] == pytest.approx([ends.low, ends.high], abs=1e-12)
+
+
+def test_z_scores_are_those_of_the_scores_page(project: Project, manager: Membership) -> None:
+    canonical(project)
+    (candidate,) = make_candidates(make_question(make_passage(make_dataset(project))), 1)
+    judge(project, {candidate: {Membership.objects.filter(judgments__isnull=False)[0]: 5.0}}, control="repeat")
+    criteria = criteria_in_use(project)
+    scope = Scope(project=project, criterion=criteria[0], split="dev")
+    norms = fetch_norms(scope, criteria, with_controls=True)
+    on_page = gold_by(GoldRule.Z, fetch_judgments(scope), norms=norms)
+    assert isinstance(on_page, pd.Series)
+    rows = table(freeze(project, manager, splits=("dev",), gold=GoldRule.Z), "aggregated.csv")
+    assert [float(row["gold"]) for row in rows] == pytest.approx(on_page.tolist(), abs=1e-12)
+
+
+def test_the_project_s_rule_is_the_default(project: Project, owner: Membership, client_of: SignIn) -> None:
+    canonical(project)
+    choose_gold(project=project, actor=owner, rule=GoldRule.MEDIAN, with_controls=False)
+    with mock.patch.object(running, "BEAT_SECONDS", 60):
+        answer("freeze", "--project", project.slug, "--name", "By the rule")
+    made = JudgmentSet.objects.get()
+    assert (made.settings["gold"], made.settings["controls_in_z"]) == ("median", False)
+    assert "the median of the judgments" in client_of(owner).get(f"/p/{project.slug}/sets/1/").content.decode()
