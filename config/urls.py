@@ -10,10 +10,10 @@ from results.api.urls import urlpatterns as of_results
 api = [*of_projects, *of_judging, *of_results]
 
 urlpatterns = [
+    path("api/v1/", include((api, "api"))),
     path("", include("projects.urls")),
     path("", include("annotate.urls")),
     path("", include("results.urls")),
-    path("api/v1/", include((api, "api"))),
     path("admin/", admin.site.urls),
 ]
 

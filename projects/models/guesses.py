@@ -1,4 +1,4 @@
-"""Invitation links that were opened and never were: how many each address has tried."""
+"""Invitation links and API tokens that were tried and never were: how many each address has tried."""
 
 from datetime import timedelta
 

@@ -25,6 +25,7 @@ from results.sets.settings import Settings
 
 INT32 = 2**31 - 1
 MANY: dict[str, Any] = {"required": False, "max_length": 1_000}
+SOME: dict[str, Any] = {"required": False, "max_length": 100}
 
 
 class SetQuery(PageQuery):
@@ -61,7 +62,7 @@ class NewSetSerializer(Shape):
     name = TextField(max_length=freezing.NAME_LENGTH)
     criteria = serializers.ListField(child=TextField(), **MANY)
     stage = serializers.ChoiceField(required=False, choices=[stage.value for stage in Stage])
-    batches = serializers.ListField(child=serializers.IntegerField(min_value=1, max_value=INT32), **MANY)
+    batches = serializers.ListField(child=serializers.IntegerField(min_value=1, max_value=INT32), **SOME)
     datasets = serializers.ListField(child=TextField(), **MANY)
     splits = serializers.ListField(child=TextField(allow_blank=True), **MANY)
     sources = serializers.ListField(child=TextField(allow_blank=True), **MANY)

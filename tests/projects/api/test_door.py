@@ -9,6 +9,7 @@ from django.utils import timezone
 from pytest_django import Settings
 
 from projects import people, tokens
+from projects.api.views import ProjectShow
 from projects.models import ApiToken, Guesses, Membership
 from tests.factories import make_membership, make_project
 from tests.people import SignIn
@@ -129,6 +130,25 @@ def test_an_unknown_field_is_named(researcher: Membership) -> None:
 def test_an_address_without_a_route_is_a_problem_too(path: str) -> None:
     response = Client().get(path)
     assert (response.status_code, response["Content-Type"]) == (404, "application/problem+json")
+
+
+def test_what_goes_wrong_here_is_a_problem_without_a_trace(
+    researcher: Membership, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ProjectShow, "_described", lambda self: 1 / 0)
+    script = Script(researcher)
+    response = script.get(script.root)
+    assert (response.status_code, response["Content-Type"]) == (500, "application/problem+json")
+    assert "ZeroDivision" not in response.content.decode()
+
+
+def test_what_is_too_large_or_packed_is_a_problem(researcher: Membership, settings: Settings) -> None:
+    script = Script(researcher)
+    settings.DATA_UPLOAD_MAX_MEMORY_SIZE = 10
+    assert wrong_fields(script.send("", {"name": "x" * 20})) == set()
+    assert script.send("", {"name": "x" * 20}).status_code == 413
+    packed = script.post(script.root, b"", content_type="application/json", headers={"Content-Encoding": "gzip"})
+    assert (packed.status_code, packed["Content-Type"]) == (415, "application/problem+json")
 
 
 def test_the_page_about_the_api_names_every_operation(client: Client) -> None:
