@@ -109,6 +109,8 @@ class CandidateSerializer(Shape):
 
 
 class DatasetList(ProjectEndpoint):
+    chapter = "data"
+
     @extend_schema(responses=DatasetsSerializer)
     def get(self, request: Request, slug: str) -> Response:
         """Count the data.
@@ -122,6 +124,7 @@ class DatasetList(ProjectEndpoint):
 class CorpusList(ProjectEndpoint):
     """A page of one kind of row; each filter is a column that is named here."""
 
+    chapter = "data"
     own_id: ClassVar[str]
     filters: ClassVar[dict[str, str]]
 

@@ -92,7 +92,11 @@ class Described(AutoSchema):
         return self._said()[1]
 
     def get_tags(self) -> list[str]:
-        return [self.path.removeprefix("/api/v1/projects/{slug}/").partition("/")[0] or "projects"]
+        return [
+            self._endpoint().chapter
+            or self.path.removeprefix("/api/v1/projects/{slug}/").partition("/")[0]
+            or "projects"
+        ]
 
     def get_override_parameters(self) -> list[Any]:
         query = self._endpoint().query

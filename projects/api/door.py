@@ -71,6 +71,8 @@ class Endpoint(APIView):
     renderer_classes = [JSONRenderer]
     content_negotiation_class = AlwaysJSON
     policy: ClassVar[Policy] = Policy("api", answers_json=True, is_api=True)
+    chapter: ClassVar[str] = ""
+    """Where the page about the API tells of it; by default, what its address names."""
     takes_files: ClassVar[bool] = False
     query: ClassVar[type[Query]] = Query
     asked: dict[str, Any]
