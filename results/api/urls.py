@@ -2,10 +2,11 @@
 
 from django.urls import path
 
-from results.api import agreement, sets
+from results.api import figures, sets
 
 urlpatterns = [
-    path("projects/<slug:slug>/agreement/", agreement.Agreement.as_view(), name="agreement"),
+    path("projects/<slug:slug>/agreement/", figures.Agreement.as_view(), name="agreement"),
+    path("projects/<slug:slug>/scores/", figures.Scores.as_view(), name="scores"),
     path("projects/<slug:slug>/judgment-sets/", sets.SetList.as_view(), name="set-list"),
     path("projects/<slug:slug>/judgment-sets/<int:number>/", sets.SetShow.as_view(), name="set-show"),
     path("projects/<slug:slug>/judgment-sets/<int:number>/archive/", sets.SetArchive.as_view(), name="set-archive"),

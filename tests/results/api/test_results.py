@@ -6,16 +6,19 @@ from typing import Any
 from unittest import mock
 
 import pytest
+from django.http import QueryDict
 from django.test import Client
 from django.urls import reverse
 from pytest_django import Settings
 
+from annotate.acting import adjudicating
 from projects import running
 from projects.models import LogEntry, Membership, Project
 from results import freezing, reporting, tasks
 from results.agreeing import measure_agreement
 from results.models import JudgmentSet
 from results.scoping import scope_of
+from results.scores.forms import GoldForm
 from tests import counting
 from tests.factories import make_project
 from tests.people import SignIn
@@ -46,6 +49,20 @@ def test_agreement_is_that_of_the_pages(judged: Project, researcher: Membership)
     assert (given["is_current"], given["computed_at"], given["state"]) == (True, None, None)
     pairs = Script(researcher).read("agreement/", kind="annotators", stage="trial")
     assert pairs["figures"]
+
+
+def test_scores_are_those_of_the_pages(judged: Project, researcher: Membership) -> None:
+    script = Script(researcher)
+    gold = adjudicating.gold_of(judged)
+    given = script.read("scores/", stage="trial")
+    form = GoldForm(judged, QueryDict("stage=trial"))
+    assert form.is_valid()
+    settings = form.settings(form.scope(), gold)
+    assert given["settings"] == settings
+    assert given["figures"] == reporting.look_up(judged, "golds", settings).figures
+    systems = script.read("scores/", kind="systems", stage="trial")
+    assert systems["figures"]
+    assert systems["settings"]["stage"] == "trial"
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,166 @@
+"""Agreement and scores: the figures of the pages, computed at once where that is quick, otherwise by a job."""
+
+from collections.abc import Mapping
+from http import HTTPStatus
+from typing import Any, TypeVar
+
+from django.http import QueryDict
+from django.utils.translation import gettext as _
+from drf_spectacular.utils import OpenApiExample, extend_schema
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from annotate.acting import adjudicating
+from annotate.stages import Stage
+from measures.rubric import Level
+from projects.access import Policy, Right
+from projects.api.door import ProjectEndpoint
+from projects.api.shapes import Query, TextField, TruthField
+from projects.errors import Refused
+from projects.jobs import Job
+from projects.snapshots import snapshot
+from results.agreeing import PARTS
+from results.forms import AgreementForm, ScopeForm
+from results.reporting import look_up, request_report
+from results.scores.forms import GoldForm, SystemsForm
+
+INT32 = 2**31 - 1
+SomeForm = TypeVar("SomeForm", bound=ScopeForm)
+
+
+class ScopeQuery(Query):
+    criterion = TextField(required=False, help_text="The criterion's key; otherwise the first.")
+    batch = serializers.IntegerField(required=False, min_value=1, max_value=INT32, help_text="One batch only.")
+    stage = serializers.ChoiceField(required=False, choices=[stage.value for stage in Stage])
+    blind = TruthField(required=False, help_text="Blind judgments only.")
+
+
+class AgreementQuery(ScopeQuery):
+    kind = serializers.ChoiceField(choices=["agreement", "annotators", "time"], default="agreement")
+    level = serializers.ChoiceField(
+        required=False, choices=[level.value for level in Level], help_text="Otherwise the criterion's own."
+    )
+    by = serializers.ChoiceField(required=False, choices=PARTS, help_text="Alpha per part; otherwise per dataset.")
+
+
+class ScoresQuery(ScopeQuery):
+    kind = serializers.ChoiceField(
+        choices=["golds", "systems"],
+        default="golds",
+        help_text="Gold scores of a criterion by every rule, or systems with every criterion.",
+    )
+
+
+class StandingSerializer(Query):
+    settings = serializers.JSONField(help_text="What was asked, everything filled in.")
+    figures = serializers.JSONField(
+        allow_null=True,
+        help_text="Each with what it rests on, how it was made, and why it is undefined where it is. Null until they "
+        "are computed.",
+    )
+    is_current = serializers.BooleanField(help_text="Whether they are of the judgments as they are now.")
+    computed_at = serializers.DateTimeField(allow_null=True, help_text="Null where it was just now.")
+    state = serializers.ChoiceField(
+        choices=Job.State.choices, allow_null=True, help_text="Of the job that computes newer ones; null without one."
+    )
+
+
+class Figures(ProjectEndpoint):
+    """Reading computes what is quick; asking for a job stores its figures, and changes nothing that anybody made."""
+
+    policy = Policy("api", Right.READ, writes=Right.READ, answers_json=True, is_api=True)
+
+    def standing(self, asked: Mapping[str, Any]) -> dict[str, Any]:
+        settings = self.settings_of(asked)
+        with snapshot():
+            found = look_up(self.project, asked["kind"], settings)
+        stands = {
+            "settings": settings,
+            "figures": found.figures,
+            "is_current": found.is_current,
+            "computed_at": found.report.finished_at if found.report else None,
+            "state": found.under_way.state if found.under_way else None,
+        }
+        return dict(StandingSerializer(stands).data)
+
+    def ask_anew(self, asked: Mapping[str, Any]) -> Response:
+        settings = self.settings_of(asked)
+        request_report(project=self.project, actor=self.membership, kind=asked["kind"], settings=settings)
+        return Response(self.standing(asked), status=HTTPStatus.ACCEPTED)
+
+    def filled_in(self, form_class: type[SomeForm], asked: Mapping[str, Any]) -> SomeForm:
+        """The page's own form. Raises Refused for what the project does not have."""
+        data = QueryDict(mutable=True)
+        data.update({name: str(value) for name, value in asked.items()})
+        form = form_class(self.project, data)
+        if not form.criteria:
+            raise Refused(_("There is no batch yet, so there are no judgments."))
+        if not form.is_valid():
+            name, sentences = next(iter(form.errors.items()))
+            raise Refused(" ".join(map(str, sentences)), field=name)
+        return form
+
+    def settings_of(self, asked: Mapping[str, Any]) -> dict[str, Any]:
+        raise NotImplementedError
+
+
+class Agreement(Figures):
+    query = AgreementQuery
+
+    @extend_schema(responses=StandingSerializer)
+    def get(self, request: Request, slug: str) -> Response:
+        """Read agreement.
+
+        Krippendorff's alpha with its intervals, pairs of annotators, or alpha over time. Over many judgments the
+        figures are those of the newest job: where they are not current, ask for newer ones.
+        """
+        return Response(self.standing(self.asked))
+
+    @extend_schema(
+        request=AgreementQuery,
+        responses={HTTPStatus.ACCEPTED: StandingSerializer},
+        examples=[OpenApiExample("By source", value={"by": "source"}, request_only=True)],
+    )
+    def post(self, request: Request, slug: str) -> Response:
+        """Have agreement computed anew.
+
+        For figures that are not current; then read them until they are. A token that may only read can ask for it too.
+        """
+        return self.ask_anew(self.sent(AgreementQuery))
+
+    def settings_of(self, asked: Mapping[str, Any]) -> dict[str, Any]:
+        form = self.filled_in(AgreementForm, asked)
+        return form.settings(asked["kind"], form.scope())
+
+
+class Scores(Figures):
+    query = ScoresQuery
+
+    @extend_schema(responses=StandingSerializer)
+    def get(self, request: Request, slug: str) -> Response:
+        """Read scores.
+
+        Gold scores by every rule with their spread, or systems with intervals and tests, pair by pair. As with
+        agreement, figures over many judgments are those of the newest job.
+        """
+        return Response(self.standing(self.asked))
+
+    @extend_schema(
+        request=ScoresQuery,
+        responses={HTTPStatus.ACCEPTED: StandingSerializer},
+        examples=[OpenApiExample("Systems", value={"kind": "systems"}, request_only=True)],
+    )
+    def post(self, request: Request, slug: str) -> Response:
+        """Have scores computed anew.
+
+        For figures that are not current; then read them until they are.
+        """
+        return self.ask_anew(self.sent(ScoresQuery))
+
+    def settings_of(self, asked: Mapping[str, Any]) -> dict[str, Any]:
+        gold = adjudicating.gold_of(self.project)
+        if asked["kind"] == "systems":
+            return self.filled_in(SystemsForm, asked).settings(gold)
+        form = self.filled_in(GoldForm, asked)
+        return form.settings(form.scope(), gold)
