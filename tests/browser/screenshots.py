@@ -14,7 +14,7 @@ from django.db.models import Avg
 from django.urls import reverse
 from playwright.sync_api import Page
 
-from annotate import checking, reviewing, serving
+from annotate import checking, instructing, reviewing, serving
 from annotate.forms.rating import Sent
 from annotate.models import Judgment, Review
 from config import env
@@ -23,6 +23,7 @@ from projects.models import Membership, Project, User
 from tests.browser.conftest import PHONE, WIDE, SignedIn
 from tests.browser.rating import start, wait_for_keys
 from tests.pages import Address, addresses, samples_of
+from tests.results.sets.freezes import freeze
 
 SEED = 7
 MOST_BYTES = 250_000
@@ -81,14 +82,17 @@ def watch(project: Project) -> None:
 def test_pictures_of_the_docs(signed_in: SignedIn, demo: Project) -> None:
     page = signed_in(user("demo-manager"), **look("wide", "light"))
     found = demo.memberships.get(pseudonym="simulated-7")
+    owner = demo.memberships.get(user__username="demo-owner")
     further: dict[str, list[Any]] = {
         "annotate:import-show": [1],
         "annotate:batch-show": [BATCH],
         "annotate:annotator-show": [found.pseudonym],
+        "results:set-show": [freeze(demo, owner, "Fifteen short texts").number],
     }
     for name, route in IN_THE_DOCS.items():
         query = "?preset=mocha" if name == "plan" else ""
         take(page, reverse(route, args=[demo.slug, *further.get(route, [])]) + query, DOCS / f"{name}.png")
+    have_read(demo)
     rate(signed_in(user("demo-annotator-1"), **look("wide", "light")), demo, "rating-page")
     rate(signed_in(user("demo-annotator-1"), **look("wide", "dark")), demo, "rating-page-dark")
     rate(signed_in(user("demo-annotator-2"), **look("phone", "light")), demo, "rating-page-phone")
@@ -110,6 +114,13 @@ def test_pictures_of_every_page(signed_in: SignedIn, demo: Project, size: str, s
     for name, who, path in todo:
         file = f"{name.replace(':', '-')}-{who}-{size}-{scheme}.png"
         take(browsers[who], path, folder / file, full_page=True)
+
+
+def have_read(project: Project) -> None:
+    """The annotators have confirmed the instructions, so that rating starts with the page of the picture."""
+    text = project.instructions.latest("version")
+    for annotator in project.memberships.filter(user__username__startswith="demo-annotator"):
+        instructing.confirm(annotator=annotator, instructions=text)
 
 
 def rate(page: Page, project: Project, name: str) -> None:
