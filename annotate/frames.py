@@ -223,6 +223,13 @@ def ask_fast(statement: str, parameters: Mapping[str, Any]) -> Iterator[CursorWr
         yield cursor
 
 
+IS_NOT_WITHDRAWN = """NOT EXISTS (
+    SELECT 1 FROM (
+        SELECT id FROM projects_candidate WHERE withdrawn_at IS NOT NULL
+        UNION SELECT c.id FROM projects_passage p JOIN projects_question q ON q.passage_id = p.id
+        JOIN projects_candidate c ON c.question_id = q.id WHERE p.withdrawn_at IS NOT NULL) w
+    WHERE w.id = j.candidate_id)"""
+"""SQL: of the judgments j of candidates; it reads the few that are withdrawn and joins none of the others."""
 FAST = "SELECT set_config('work_mem', '64MB', true), set_config('jit', 'off', true)"
 """For this transaction: group in memory rather than sort on disk, and do not compile what runs once."""
 

@@ -37,12 +37,19 @@ def intervals(
 
 
 def bars(
-    category: str, value: str, *, title: str, axis: str, series: str = "", order: Sequence[Any] | None = None
+    category: str,
+    value: str,
+    *,
+    title: str,
+    axis: str,
+    series: str = "",
+    order: Sequence[Any] | None = None,
+    is_long: bool = False,
 ) -> Spec:
-    """Vertical bars; those of several series stand side by side."""
+    """Vertical bars; those of several series stand side by side. Long names of categories stand on end."""
     encoding: Spec = {
         "x": {"field": category, "type": "ordinal", "title": axis, "sort": list(order) if order else None,
-              "axis": {"labelAngle": 0}},
+              "axis": {"labelAngle": -90 if is_long else 0}},
         "y": {"field": value, "type": "quantitative", "title": title},
     }  # fmt: skip
     if series:
@@ -52,9 +59,11 @@ def bars(
     return {"height": 220, "mark": mark, "encoding": encoding}
 
 
-def small_multiples(category: str, value: str, facet: str, *, title: str, axis: str, n: int) -> Spec:
+def small_multiples(
+    category: str, value: str, facet: str, *, title: str, axis: str, n: int, is_long: bool = False
+) -> Spec:
     """The bars of each of `n` parts in a frame of its own, on one scale."""
-    inner = bars(category, value, title=title, axis=axis)
+    inner = bars(category, value, title=title, axis=axis, is_long=is_long)
     return {
         "facet": {"field": facet, "type": "nominal", "title": None, "sort": None},
         "columns": min(n, 3),

@@ -8,7 +8,7 @@ from django.db.models import Count, Q
 from django.utils.translation import gettext_lazy as _
 from django_stubs_ext import StrOrPromise
 
-from annotate.frames import Scope, ask_fast, in_places, select_counted
+from annotate.frames import IS_NOT_WITHDRAWN, Scope, ask_fast, select_counted
 from annotate.models import Batch, Remark
 from projects.models import Candidate, Passage
 from results.scores.items import Rating, candidates_of, ratings_of
@@ -65,24 +65,43 @@ class Remarks:
 
 
 class _Found:
-    """What a statement over the rated items of a scope finds, fetched by the slice."""
+    """What a statement over the rated items of a scope finds, fetched by the slice.
+
+    The number of all comes with the rows of a slice: to count and to fetch apart would group all judgments twice.
+    """
 
     rows = ""
     order = ""
 
     def __init__(self, scope: Scope, *, pair: tuple[str, str] | None = None) -> None:
         self.scope, self.pair = scope, pair
+        self._slices: dict[tuple[int, int], list[tuple[Any, ...]]] = {}
+        self._count: int | None = None
+
+    def read(self, start: int, n: int) -> None:
+        """Fetch a slice that is going to be asked for."""
+        found = f"SELECT *, count(*) OVER () FROM ({self.rows}) found"
+        statement = f"{found} ORDER BY {self.order} OFFSET %(start)s LIMIT %(n)s"
+        rows = _ask(self.scope, statement, self.pair, start=start, n=n)
+        self._slices[start, n] = [row[:-1] for row in rows]
+        if rows:
+            self._count = int(rows[0][-1])
 
     def count(self) -> int:
-        return int(_ask(self.scope, f"SELECT count(*) FROM ({self.rows}) found", self.pair)[0][0])
+        if self._count is None:
+            self._count = int(_ask(self.scope, f"SELECT count(*) FROM ({self.rows}) found", self.pair)[0][0])
+        return self._count
 
     def __len__(self) -> int:
         return self.count()
 
     def _slice(self, part: slice) -> list[tuple[Any, ...]]:
         start = part.start or 0
-        statement = f"{self.rows} ORDER BY {self.order} OFFSET %(start)s LIMIT %(n)s"
-        return _ask(self.scope, statement, self.pair, start=start, n=part.stop - start)
+        known = next((rows for (at, n), rows in self._slices.items() if at == start and at + n >= part.stop), None)
+        if known is None:
+            self.read(start, part.stop - start)
+            known = self._slices[start, part.stop - start]
+        return known[: part.stop - start]
 
 
 class Items(_Found):
@@ -100,7 +119,10 @@ class Items(_Found):
 class Passages(_Found):
     """The passages that have an item with two ratings, by the mean deviation of these items."""
 
-    rows = "SELECT passage_id, count(*) AS n, avg(sd) AS mean_sd, max(gap) AS widest FROM rated GROUP BY passage_id"
+    rows = """
+SELECT q.passage_id, count(*) AS n, avg(r.sd) AS mean_sd, max(r.gap) AS widest
+FROM rated r JOIN projects_candidate c ON c.id = r.candidate_id JOIN projects_question q ON q.id = c.question_id
+GROUP BY q.passage_id"""
     order = "mean_sd DESC, passage_id"
 
     def __getitem__(self, part: slice) -> list[SpreadPassage]:
@@ -138,24 +160,18 @@ def count_remarks(batch: Batch) -> Remarks:
 
 def _ask(scope: Scope, statement: str, pair: tuple[str, str] | None = None, **over: Any) -> list[tuple[Any, ...]]:
     judgments, parameters = select_counted(scope)
-    rated = _RATED.format(judgments=judgments, places=in_places(scope), pair=_OF_PAIR if pair else "")
+    rated = _RATED.format(judgments=judgments, pair=_OF_PAIR if pair else "")
     parameters |= {"project": scope.project.pk, "pair": list(pair or ())} | over
     with ask_fast(rated + statement, parameters) as cursor:
         return list(cursor.fetchall())
 
 
-_RATED = """
+_RATED = f"""
 WITH rated AS (
-    SELECT j.candidate_id, q.passage_id, j.n, j.mean, j.sd, j.gap
-    FROM (
-        SELECT candidate_id, count(*) AS n, avg(value) AS mean, stddev_samp(value) AS sd,
-               max(value) - min(value) AS gap
-        FROM ({judgments}) j {pair} GROUP BY candidate_id HAVING count(*) >= 2) j
-    JOIN projects_candidate c ON c.id = j.candidate_id JOIN projects_question q ON q.id = c.question_id
-    JOIN projects_passage p ON p.id = q.passage_id JOIN projects_dataset d ON d.id = c.dataset_id
-    WHERE c.withdrawn_at IS NULL AND p.withdrawn_at IS NULL {places})
+    SELECT candidate_id, count(*) AS n, avg(value) AS mean, stddev_samp(value) AS sd, max(value) - min(value) AS gap
+    FROM ({{judgments}}) j WHERE {IS_NOT_WITHDRAWN} {{pair}} GROUP BY candidate_id HAVING count(*) >= 2)
 """
-_OF_PAIR = """WHERE annotator_id IN (
+_OF_PAIR = """AND annotator_id IN (
     SELECT id FROM projects_membership
     WHERE project_id = %(project)s AND pseudonym = ANY(%(pair)s) AND kind <> 'unknown')
 """

@@ -27,5 +27,11 @@ def order_by(sort: str, columns: dict[str, str]) -> str:
     return f"-{field}" if sort.startswith("-") else field
 
 
+def read_page(request: HttpRequest) -> int:
+    """The number of the page that is asked for; the first where it is none."""
+    asked = request.GET.get("page", "")
+    return max(1, int(asked)) if asked.isascii() and asked.isdigit() and len(asked) < 8 else 1
+
+
 def page_of(request: HttpRequest, rows: Sequence[Any] | Any, size: int = 50) -> Page[Any]:
     return Paginator(rows, size).get_page(request.GET.get("page"))

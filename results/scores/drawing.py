@@ -26,18 +26,19 @@ def of_golds(figures: Figures, *, rule: str, by: str) -> list[Chart]:
     chosen = rule_of(figures, rule)
     if chosen["undefined"]:
         return []
+    is_long = max(map(len, chosen["bins"])) > 2
     axis, share = _("gold score"), _("share of candidates")
     whole = Chart(
         "distribution",
         _("Gold scores"),
         _bars(chosen["bins"], chosen["whole"]),
-        marks.bars("score", "n", title=_("candidates"), axis=axis),
+        marks.bars("score", "n", title=_("candidates"), axis=axis, is_long=is_long),
         columns=("score", "n", "share"),
     )
     parts = sorted(chosen["parts"][by], key=lambda part: -part["n"])[:MOST_FRAMES]
     shown = [part for part in chosen["parts"][by] if part in parts]
     rows = [row for part in shown for row in _bars(chosen["bins"], part)]
-    spec = marks.small_multiples("score", "share", "part", title=share, axis=axis, n=len(shown))
+    spec = marks.small_multiples("score", "share", "part", title=share, axis=axis, n=len(shown), is_long=is_long)
     columns = ("part", "score", "n", "share")
     return [whole, Chart("parts", _("Gold scores of each part"), rows, spec, columns=columns)]
 

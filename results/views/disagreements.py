@@ -7,12 +7,12 @@ from django.shortcuts import get_object_or_404, render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_safe
 
-from annotate.views.lists import page_of, read_text
+from annotate.views.lists import page_of, read_page, read_text
 from projects.access import ProjectRequest, Right, requires
 from projects.errors import Refused
 from projects.models import Project
 from projects.snapshots import snapshot
-from results.excluded import count_entering
+from results.scoping import settings_of
 from results.scores.forms import DisagreementForm
 from results.scores.items import candidates_of, ratings_of, scores_of
 from results.spread import Items, Passages
@@ -20,6 +20,7 @@ from results.views.standing import context_of, figures_of
 
 TEMPLATE = "results/disagreements_list.html"
 MOST_PAIRS = 100
+SIZE = 25
 
 
 @requires(Right.READ)
@@ -36,18 +37,20 @@ def disagreements(request: ProjectRequest, project: Project) -> HttpResponse:
     except Refused as refusal:
         return render(request, TEMPLATE, {**context, "refusal": refusal.message})
     by = form.asked_by()
-    context |= {"scope": scope, "criterion": scope.criterion, "by": by}
+    kind, settings = ("annotators", form.settings(scope)) if by == "pairs" else ("entering", settings_of(scope))
+    standing = figures_of(request, kind, settings)
+    if isinstance(standing, HttpResponse):
+        return standing
+    context |= {"scope": scope, "criterion": scope.criterion, "by": by, **context_of(request, standing)}
     if by == "pairs":
-        standing = figures_of(request, "annotators", form.settings(scope))
-        if isinstance(standing, HttpResponse):
-            return standing
-        return render(request, TEMPLATE, {**context, **context_of(request, standing), **_pairs(standing.figures)})
+        return render(request, TEMPLATE, {**context, **_pairs(standing.figures)})
     with snapshot():
         first, second = read_text(request, "first"), read_text(request, "second")
         pair = (first, second) if first and second else None
-        page = page_of(request, Passages(scope) if by == "passages" else Items(scope, pair=pair), 25)
-        context |= {"page": page, "pair": pair, "entering": count_entering(scope).as_dict()}
-    return render(request, TEMPLATE, context)
+        found: Items | Passages = Passages(scope) if by == "passages" else Items(scope, pair=pair)
+        found.read((read_page(request) - 1) * SIZE, SIZE)
+        page = page_of(request, found, SIZE)
+    return render(request, TEMPLATE, {**context, "page": page, "pair": pair})
 
 
 @requires(Right.READ)

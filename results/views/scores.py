@@ -136,6 +136,8 @@ def _selects(figures: dict[str, Any] | None, chosen: dict[str, str]) -> list[tup
     selects: list[tuple[str, StrOrPromise, list[str], str]] = []
     for name, label in (("dataset", _("Dataset")), ("split", _("Split")), ("source", _("Source"))):
         words = [part["name"] for part in (by_mean.get("parts") or {}).get(name, []) if part["name"]]
+        if figures and not words and not chosen[name]:
+            continue
         is_whole = len(words) <= MOST_PARTS and chosen[name] in ("", *words)
         selects.append((name, label, words if is_whole else [], chosen[name]))
     return selects

@@ -23,6 +23,7 @@ from measures.standardising import annotator_norms, standardise
 from projects.errors import Refused
 from projects.models import Candidate, Criterion, LogEntry, Membership, Project
 from projects.rubrics import create_rubric, spec_of
+from results.set_form import SetForm
 from tests.factories import make_corpus, make_membership
 from tests.people import SignIn
 from tests.results.rows import Ratings, canonical, judge
@@ -150,6 +151,8 @@ def test_the_project_keeps_its_rule_and_the_log_says_who_changed_it(
     assert LogEntry.objects.filter(act="change gold rule").count() == 1, "nothing has changed"
     rows = by_candidate(screen(client).rows("Candidates with their scores"))
     assert rows[rated[0].external_id]["Gold"] == "2.00"
+    asked = SetForm(project).settings()
+    assert (asked.gold, asked.controls_in_z) == (GoldRule.MEDIAN, False), "a new judgment set starts from it"
     client.post(f"{SCORES}rule/", {"rule": "loudest"})
     assert gold_of(project).rule is GoldRule.MEDIAN
     with pytest.raises(Refused, match="no such rule"):
