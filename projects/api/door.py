@@ -102,6 +102,11 @@ class Endpoint(APIView):
         query.is_valid(raise_exception=True)
         self.asked = query.validated_data
 
+    def finalize_response(self, request: Request, response: Any, *args: Any, **kwargs: Any) -> Any:
+        response = super().finalize_response(request, response, *args, **kwargs)
+        response.headers.setdefault("Cache-Control", "private, no-store")
+        return response
+
     def check_permissions(self, request: Request) -> None:
         if not request.user.is_authenticated:
             raise exceptions.NotAuthenticated("Send a token: “Authorization: Bearer concord_…”.")

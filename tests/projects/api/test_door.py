@@ -26,6 +26,7 @@ def test_a_token_and_a_session_are_answered_alike(researcher: Membership, client
         by_token, by_session = script.get(path), browser.get(path)
         assert by_token.status_code == by_session.status_code
         assert by_token.json() == by_session.json()
+        assert by_token["Cache-Control"] == by_session["Cache-Control"] == "private, no-store"
 
 
 def test_a_list_of_projects_holds_none_of_others(researcher: Membership, client_of: SignIn) -> None:
