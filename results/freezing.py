@@ -26,7 +26,7 @@ from projects.errors import Refused
 from projects.models import Membership, Project
 from projects.running import OnProgress
 from results.models import JudgmentSet
-from results.sets import archive, building, canonical, prose
+from results.sets import archive, building, canonical
 from results.sets.changes import Earlier
 from results.sets.selecting import Selection, preview, refuse_unknown
 from results.sets.settings import Settings
@@ -120,7 +120,7 @@ def make(made: JudgmentSet, on_progress: OnProgress) -> dict[str, Any]:
         room.keep()
     about = figures.pop("about")
     return {
-        "facts": {**figures, "folder": identity.folder, "citation": prose.citation_of(about)},
+        "facts": {**figures, "folder": identity.folder},
         "files": [file.as_dict() for file in files],
         "stored_name": room.archive.name,
         "n_bytes": room.archive.stat().st_size,

@@ -125,7 +125,14 @@ def derive(folder: Path, progress: Progress, earlier: Earlier | None = None) -> 
     if changes:
         _write_json(folder / CHANGES, changes)
     prose.write_texts(folder, about, figures, changes)
-    return {**figures, "annotators": sorted(judgments.everybody), "changes": changes, "about": about}
+    citation = prose.citation_of(about, figures)
+    return {
+        **figures,
+        "annotators": sorted(judgments.everybody),
+        "changes": changes,
+        "citation": citation,
+        "about": about,
+    }
 
 
 def pack(folder: Path, path: Path, identity: Identity, progress: Progress) -> list[archive.File]:

@@ -1,6 +1,7 @@
 """CSV as the database writes it: cells quoted where they must be, numbers without a needless point."""
 
 import math
+import re
 from collections.abc import Iterable
 from typing import IO
 
@@ -30,6 +31,9 @@ def _cell(value: Value) -> str:
     if isinstance(value, float):
         return "" if math.isnan(value) else repr(plain(value))
     text = str(value)
-    if any(sign in text for sign in ',"\r\n') or text == "\\.":
+    if _QUOTED.search(text) or text == "\\.":
         return f'"{text.replace(chr(34), chr(34) * 2)}"'
     return text
+
+
+_QUOTED = re.compile('[,"\r\n]')

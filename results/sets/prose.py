@@ -78,10 +78,16 @@ def title_of(about: Terms) -> str:
     return f"{about['project']['name']}, judgment set {about['set']['number']}: {about['set']['name']}"
 
 
-def citation_of(about: Terms) -> str:
+def citation_of(about: Terms, figures: dict[str, Any]) -> str:
     """How a paper names the set; the authors are the project's to name."""
     day = about["snapshot_at"][:10]
-    return f"{title_of(about)}. Human judgments, frozen on {day} with {about['code_version']}."
+    what = _judgments(figures)
+    return f"{title_of(about)}. {what[0].upper()}{what[1:]}, frozen on {day} with {about['code_version']}."
+
+
+def _judgments(figures: dict[str, Any]) -> str:
+    """What they are: nobody may take a program's for a person's."""
+    return "judgments, some of them by programs" if figures["has_simulated_annotators"] else "human judgments"
 
 
 def _readme(
@@ -90,11 +96,12 @@ def _readme(
     counts = about["counts"]
     yield from (f"# {title_of(about)}", "")
     yield (
-        f"{counts['n_included']:,} human judgments of answers to questions, frozen on {about['snapshot_at'][:10]}. "
+        f"{counts['n_included']:,} {_judgments(figures)}, of answers to questions, frozen on "
+        f"{about['snapshot_at'][:10]}. "
         "A frozen set never changes; a later one says what changed. If a file RETIRED.md stands beside this one, the "
         "set was retired, and that file says why and by which set it is succeeded."
     )
-    yield from ("", "## How to cite it", "", f"> {citation_of(about)}", "")
+    yield from ("", "## How to cite it", "", f"> {citation_of(about, figures)}", "")
     yield from ("## What it holds", "", "| file | what it is |", "|---|---|")
     for name in sorted(names, key=str.encode):
         yield f"| `{name}` | {described(name)} |"

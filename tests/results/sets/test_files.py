@@ -253,6 +253,16 @@ def test_without_texts_there_are_ids_alone(project: Project, manager: Membership
         assert not [name for name in archive.namelist() if b"The cat sat" in archive.read(name)]
 
 
+def test_what_programs_said_is_not_called_human(project: Project, manager: Membership) -> None:
+    canonical(project)
+    assert "Human judgments, frozen on" in freeze(project, manager).facts["citation"]
+    Membership.objects.filter(judgments__isnull=False).update(kind=Membership.Kind.SIMULATED, user=None)
+    made = freeze(project, manager)
+    assert "Judgments, some of them by programs, frozen on" in made.facts["citation"]
+    assert made.facts["citation"] in read(made, "README.md").decode()
+    assert b"uman judgments" not in read(made, "README.md")
+
+
 def test_parquet_is_the_long_file(project: Project, manager: Membership, tmp_path: Path) -> None:
     canonical(project)
     made = freeze(project, manager)
