@@ -37,6 +37,7 @@ _PALETTE = {
 """In a file. The series are those of Okabe and Ito, which people with any colour vision tell apart."""
 SERIES = tuple(f"@{name}" for name in _PALETTE if name.startswith("series"))
 SCHEME = "viridis"
+ET.register_namespace("", "http://www.w3.org/2000/svg")
 _ELEMENTS = {
     "svg",
     "g",
@@ -109,14 +110,21 @@ def _coloured(part: Any, palette: Mapping[str, str]) -> Any:
 
 
 def _checked(svg: str) -> str:
-    """The drawing, if it holds nothing but shapes and texts: it stands in a page as it is."""
-    for element in ET.fromstring(svg).iter():  # noqa: S314 - our own drawing, not a file from outside
+    """The drawing, if it holds nothing but shapes and texts: it stands in a page as it is.
+
+    What it says of itself to a screen reader is left out: the page says it for the whole.
+    """
+    drawing = ET.fromstring(svg)  # noqa: S314 - our own drawing, not a file from outside
+    for element in drawing.iter():
         name = element.tag.rpartition("}")[2]
         if name not in _ELEMENTS or any(
             "href" in each or each.startswith("on") or each == "style" for each in element.attrib
         ):
             raise ValueError(f"A chart holds “{name}” with {sorted(element.attrib)}.")
-    return svg
+        for attribute in [each for each in element.attrib if each == "role" or each.startswith("aria-")]:
+            del element.attrib[attribute]
+    drawing.set("aria-hidden", "true")
+    return ET.tostring(drawing, encoding="unicode")
 
 
 def _as_csv(chart: Chart) -> bytes:

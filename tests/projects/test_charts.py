@@ -23,6 +23,7 @@ def test_a_chart_in_a_page_takes_the_colours_of_the_page_and_runs_nothing() -> N
     assert "var(--series-1)" in drawn
     assert "#" not in drawn.replace("url(#", "").replace("&#", ""), "no colour of its own"
     assert "<script>" not in drawn
+    assert "aria-label" not in drawn, "the page says it for the whole"
     texts = [text.strip() for text in ET.fromstring(drawn).itertext() if text.strip()]
     assert NASTY in texts
 
