@@ -10,6 +10,7 @@ from django.db import connection
 from annotate.models import Judgment
 from projects import jobs
 from projects.models import LogEntry, Membership, Project
+from projects.running import Cancelled
 from results import freezing
 from results.exporting import streaming
 from results.models import JudgmentSet
@@ -110,3 +111,26 @@ def test_an_attempt_that_was_given_up_leaves_the_set_to_its_successor(
     assert made.stored_name.startswith(f"{made.pk}-2-")
     assert freezing.verify(made) == []
     assert LogEntry.objects.filter(act="freeze judgment set").count() == 1
+
+
+@pytest.mark.parametrize("name", ["long.jsonl", "annotators.csv"])
+def test_a_stop_in_the_middle_of_a_statement_leaves_a_sound_connection(
+    project: Project, manager: Membership, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    judge_canonical(project)
+    made = freezing.request_set(project=project, actor=manager, name="Never", settings=Settings())
+    write_canonical = canonical.write_canonical
+
+    def stop(at: str, n_rows: int) -> None:
+        if at == name and n_rows:
+            raise Cancelled
+
+    monkeypatch.setattr(
+        canonical, "write_canonical", lambda selection, folder, on_rows: write_canonical(selection, folder, stop)
+    )
+    assert freezing.run(made.pk) == JudgmentSet.State.CANCELLED
+    assert list(freezing.folder().iterdir()) == []
+    monkeypatch.undo()
+    made.refresh_from_db()
+    freezing.start_again(made=made)
+    assert freezing.run(made.pk) == JudgmentSet.State.DONE
