@@ -63,14 +63,18 @@ class CandidateScores:
         settled_wins: bool,
         figures: Mapping[str, Any] | None,
         has_settled: bool = True,
+        n_known: int | None = None,
     ) -> None:
         self.scope, self.filters, self.sort = scope, filters, sort
         self.rule, self.settled_wins = rule, settled_wins
         self.has_settled = has_settled
+        self.n_known = n_known
         self.norms = figures["norms"] if figures else []
         """Without them there is no z yet."""
 
     def count(self) -> int:
+        if self.n_known is not None:
+            return self.n_known
         judgments, parameters = select_counted(self.scope)
         rows = self._ask(
             f"{_FROM} WHERE {_IS_THERE} AND EXISTS (SELECT 1 FROM ({judgments}) j WHERE j.candidate_id = c.id)",

@@ -19,7 +19,7 @@ from measures.gold_rules import GoldRule
 from measures.gold_scores import MEAN, SD, N, gold_by, gold_scores, settle
 from measures.outcome import Undefined
 from measures.rubric import ScaleKind
-from projects.models import Project
+from projects.models import Membership, Project
 from results.excluded import count_entering
 from results.scoping import choose_scope, scopes_of
 
@@ -84,6 +84,7 @@ def gold_figures(project: Project, settings: Mapping[str, Any]) -> dict[str, Any
         "mean_sd": float(scores[SD].mean()) if scores[SD].notna().any() else None,
         "n_settled": int(settled.index.isin(scores.index).sum()),
         "n_annotators": None if frame[ANNOTATOR].isna().any() else int(frame[ANNOTATOR].nunique()),
+        "has_simulated": has_simulated(project, frame),
         "norms": [[str(name), *row] for name, row in zip(norms.index, norms.to_numpy().tolist(), strict=True)],
         "rules": [
             _distribution(rule, gold, settings, settled, scope.criterion, places) for rule, gold in golds.items()
@@ -98,6 +99,12 @@ def say_several_scales(criterion: CriterionInUse) -> str:
         "criterion": criterion.key,
         "scales": "; ".join(criterion.scales),
     }
+
+
+def has_simulated(project: Project, *frames: pd.DataFrame) -> bool:
+    """Whether some of these judgments are by simulated annotators."""
+    names = [str(name) for frame in frames for name in frame[ANNOTATOR].dropna().unique()]
+    return project.memberships.filter(kind=Membership.Kind.SIMULATED, pseudonym__in=names).exists()
 
 
 def settled_scores(scope: Scope) -> pd.Series:

@@ -15,7 +15,7 @@ from results.agreeing import CONFIDENCE, SEED
 from results.excluded import count_entering
 from results.scoping import scope_of
 from results.scores.choosing import UNITS
-from results.scores.golds import say_several_scales
+from results.scores.golds import has_simulated, say_several_scales
 
 
 def plan_figures(project: Project, settings: Mapping[str, Any]) -> dict[str, Any]:
@@ -36,6 +36,7 @@ def plan_figures(project: Project, settings: Mapping[str, Any]) -> dict[str, Any
     sizes = Counter(frame.drop_duplicates(UNIT)[GROUP].value_counts().tolist())
     return {
         "plan": plan,
+        "has_simulated": has_simulated(project, frame),
         "passages": sorted(sizes.items()),
         "entering": count_entering(scope).as_dict(),
     }

@@ -26,6 +26,7 @@ from projects.models import Project
 from results.agreeing import CONFIDENCE, RESAMPLES, SEED
 from results.excluded import Entering, count_entering
 from results.scoping import scopes_of
+from results.scores.golds import has_simulated
 
 MOST_SYSTEMS = 30
 """So many systems are compared pair by pair, the best; all have their scores."""
@@ -51,6 +52,7 @@ def system_figures(project: Project, settings: Mapping[str, Any]) -> dict[str, A
     return {
         "criteria": [_about(scope.criterion) for scope in scopes],
         "left_out": [scope.criterion.key for scope in asked if not scope.criterion.has_one_scale],
+        "has_simulated": has_simulated(project, *z.values()),
         "is_one_scale": _is_one_scale(scopes),
         "scores": {key: [asdict(score) for score in found] for key, found in scores.items()},
         "pairs": {**pairs, ALL: _compare(list(z.values()), scores[ALL])},

@@ -112,6 +112,7 @@ def _table(request: ProjectRequest, scope: Scope, gold: Gold, rule: GoldRule, st
     sort = read_sort(request, SORTS, "candidate")
     chosen = {name: read_text(request, name) for name in FILTERS}
     figures = standing.figures
+    current = figures if standing.is_current else None
     rows = CandidateScores(
         scope,
         Filters(**chosen),
@@ -119,7 +120,8 @@ def _table(request: ProjectRequest, scope: Scope, gold: Gold, rule: GoldRule, st
         rule=rule,
         settled_wins=gold.adjudication_wins,
         figures=figures,
-        has_settled=not (figures and standing.is_current and not figures["n_settled"]),
+        has_settled=not current or bool(current["n_settled"]),
+        n_known=current["n_candidates"] if current and not any(chosen.values()) else None,
     )
     return {
         "page": page_of(request, rows),

@@ -169,6 +169,18 @@ def test_scores_without_names_have_no_z(project: Project, researcher: Membership
     assert any("some annotators are unknown" in row["Spearman"] for row in page.rows("Rank correlation of the rules"))
 
 
+def test_simulated_annotators_are_named_as_such(project: Project, researcher: Membership, client_of: SignIn) -> None:
+    candidates = make_corpus(project, n_candidates=3).candidates.all()
+    person, robot = make_membership(project), make_membership(project, kind=Membership.Kind.SIMULATED)
+    judge(project, {candidate: {person: 3.0 + n % 2} for n, candidate in enumerate(candidates)})
+    client = client_of(researcher)
+    pages = [SCORES + page for page in ("", "systems/", "planner/")]
+    assert not any("by simulated annotators" in client.get(page).content.decode() for page in pages)
+    judge(project, {candidate: {robot: 2.0 + n % 2} for n, candidate in enumerate(candidates)})
+    cache.clear()
+    assert all("by simulated annotators" in client.get(page).content.decode() for page in pages)
+
+
 def test_a_project_without_judgments_says_what_to_do(
     project: Project, researcher: Membership, client_of: SignIn
 ) -> None:
