@@ -139,6 +139,18 @@ def path_of(made: JudgmentSet) -> Path:
     return folder() / made.stored_name
 
 
+def as_earlier(made: JudgmentSet) -> Earlier:
+    """A frozen set as one to compare a later one with."""
+    return Earlier(
+        number=made.number,
+        name=made.name,
+        sha256=made.sha256,
+        settings=Settings.from_dict(made.settings),
+        facts=made.facts,
+        long_lines=lambda: archive.read_lines(path_of(made), made.facts["folder"], canonical.LONG_JSONL),
+    )
+
+
 def files_of(made: JudgmentSet) -> list[archive.File]:
     return [archive.File(**each) for each in made.files]
 
@@ -206,17 +218,7 @@ def _remove(path: Path) -> None:
 def _earlier(made: JudgmentSet) -> Earlier | None:
     """The frozen set before this one; None where there is none, or where its files are gone."""
     before = made.project.judgment_sets.frozen().filter(number__lt=made.number).first()
-    if before is None or not path_of(before).is_file():
-        return None
-    path, folder = path_of(before), before.facts["folder"]
-    return Earlier(
-        number=before.number,
-        name=before.name,
-        sha256=before.sha256,
-        settings=Settings.from_dict(before.settings),
-        facts=before.facts,
-        long_lines=lambda: archive.read_lines(path, folder, canonical.LONG_JSONL),
-    )
+    return as_earlier(before) if before is not None and path_of(before).is_file() else None
 
 
 def _next_number(project: Project) -> int:

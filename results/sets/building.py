@@ -121,8 +121,10 @@ def derive(folder: Path, progress: Progress, earlier: Earlier | None = None) -> 
         write_mocha(folder, judgments, golds, settings, progress.of("mocha", judgments.n_units))
     write_parquet(folder, settings, progress.of("parquet"))
     _write_json(folder / FIGURES, figures)
-    changes = describe(earlier, settings, figures, folder, progress.of("changes")) if earlier else None
-    if changes:
+    changes = None
+    if earlier is not None:
+        with (folder / canonical.LONG_JSONL).open("rb") as lines:
+            changes = describe(earlier, settings, figures, lines, progress.of("changes"))
         _write_json(folder / CHANGES, changes)
     prose.write_texts(folder, about, figures, changes)
     citation = prose.citation_of(about, figures)

@@ -3,12 +3,10 @@
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import groupby
-from pathlib import Path
 from typing import Any
 
 import orjson
 
-from results.sets.canonical import LONG_JSONL
 from results.sets.scores import EVERY, Line
 from results.sets.settings import Settings
 
@@ -30,12 +28,14 @@ class Earlier:
 
 
 def describe(
-    earlier: Earlier, settings: Settings, figures: dict[str, Any], folder: Path, on_rows: Callable[[int], None]
+    earlier: Earlier,
+    settings: Settings,
+    figures: dict[str, Any],
+    long_lines: Iterable[bytes],
+    on_rows: Callable[[int], None] = lambda _: None,
 ) -> dict[str, Any]:
-    """Everything that differs; `figures` are those of the later set, whose long file is in the folder."""
+    """Everything that differs; settings, figures and the lines of the long file are those of the later set."""
     before, after = dict(earlier.settings.chosen()), dict(settings.chosen())
-    with (folder / LONG_JSONL).open("rb") as later:
-        judgments = compare(earlier.long_lines(), later, on_rows)
     return {
         "against": {"number": earlier.number, "name": earlier.name, "sha256": earlier.sha256},
         "settings": [
@@ -44,7 +44,7 @@ def describe(
             if before[name] != after[name]
         ],
         "n_included": {"before": earlier.facts["n_included"], "after": figures["n_included"]},
-        "judgments": judgments,
+        "judgments": compare(earlier.long_lines(), long_lines, on_rows),
         "agreement": _agreement(earlier.facts["criteria"], figures["criteria"]),
     }
 

@@ -11,6 +11,7 @@ from projects.models import Project
 from results import freezing
 from results.models import JudgmentSet
 from results.sets import archive
+from results.sets.changes import describe
 
 
 class Command(ProjectCommand):
@@ -21,6 +22,7 @@ class Command(ProjectCommand):
         parser.add_argument("number", type=int, metavar="N")
         parser.add_argument("--download", metavar="DIR", help="write the files into a folder of their own in DIR")
         parser.add_argument("--zip", action="store_true", help="with --download: the archive as it is, not unpacked")
+        parser.add_argument("--against", type=int, metavar="M", help="what changed since judgment set M")
         parser.add_argument("--verify", action="store_true", help="recompute every SHA-256; exit with 1 if one differs")
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -42,6 +44,9 @@ class Command(ProjectCommand):
             if breaches:
                 raise Refused(f"Judgment set {made.number} is not as it was frozen.", details=breaches)
             result["verified"] = True
+        if options["against"] is not None:
+            earlier, later = (freezing.as_earlier(each) for each in (_find(project, options["against"]), made))
+            result["changes"] = describe(earlier, later.settings, later.facts, later.long_lines())
         if options["download"]:
             result["folder"] = str(_write(made, Path(options["download"]), is_packed=options["zip"]))
         self.answer(result)

@@ -41,6 +41,19 @@ def test_freeze_and_download(project: Project, tmp_path: Path) -> None:
     assert hashlib.sha256(Path(packed).read_bytes()).hexdigest() == made.sha256
 
 
+def test_any_earlier_set_can_be_compared_with(project: Project) -> None:
+    for name, splits in (("A", ("dev",)), ("B", ("test",)), ("C", ("dev", "test"))):
+        answer("freeze", *PROJECT, "--name", name, "--split", *splits)
+    changes = answer("judgment_set", "3", *PROJECT, "--against", "1")["changes"]
+    assert changes["against"]["name"] == "A"
+    assert (changes["judgments"]["added"], changes["judgments"]["gone"], changes["judgments"]["same"]) == (18, 0, 23)
+    assert changes == answer("judgment_set", "3", *PROJECT, "--against", "1")["changes"]
+    stored = JudgmentSet.objects.get(number=3).facts["changes"]
+    assert stored == answer("judgment_set", "3", *PROJECT, "--against", "2")["changes"]
+    with pytest.raises(CommandError, match="no frozen judgment set 9; it has 1, 2, 3"):
+        call_command("judgment_set", "3", *PROJECT, "--against", "9")
+
+
 def test_verify_ends_with_1_where_a_byte_differs(project: Project) -> None:
     answer("freeze", *PROJECT, "--name", "A")
     path = freezing.path_of(JudgmentSet.objects.get())
