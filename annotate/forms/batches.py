@@ -6,6 +6,7 @@ from typing import Any
 from django import forms
 from django.core.exceptions import ValidationError
 from django.db.models import Count, Q
+from django.utils.text import capfirst
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
@@ -92,7 +93,7 @@ class NewBatchForm(PresentationForm, CapsForm):
     )
     use_of_trial = forms.ChoiceField(
         label=gettext_lazy("What becomes of the trial"),
-        choices=[(value, label.capitalize()) for value, label in Batch.UseOfTrial.choices],
+        choices=[(value, capfirst(label)) for value, label in Batch.UseOfTrial.choices],
         initial=Batch.UseOfTrial.LEAVE_OUT,
         required=False,
         widget=forms.RadioSelect,
@@ -162,7 +163,7 @@ class NewBatchForm(PresentationForm, CapsForm):
     )
     order = forms.ChoiceField(
         label=gettext_lazy("Order of serving"),
-        choices=[(value, label.capitalize()) for value, label in Batch.Order.choices],
+        choices=[(value, capfirst(label)) for value, label in Batch.Order.choices],
         initial=Batch.Order.BREADTH,
     )
     priority = forms.IntegerField(

@@ -5,6 +5,7 @@ from typing import Any
 
 from django import forms
 from django.db.models import Count
+from django.utils.text import capfirst
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
@@ -49,7 +50,7 @@ class PlanForm(forms.Form):
         """The fields of each kind of dataset, in the order of the splits."""
         found: dict[str, list[forms.BoundField]] = {}
         for name, (kind, _split) in self.places.items():
-            found.setdefault(Dataset.Kind(kind).label.capitalize(), []).append(self[name])
+            found.setdefault(str(capfirst(Dataset.Kind(kind).label)), []).append(self[name])
         return list(found.items())
 
     def rules(self) -> tuple[Rule, ...]:
