@@ -14,8 +14,11 @@ from typing import Any
 from benchmarks import ground
 
 ROUNDS = 3
-OF_FIGURES = ("agreement/", "agreement/annotators/", "agreement/time/")
-PAGES = ("", *OF_FIGURES, "batches/", "data/", "export/")
+OF_FIGURES = (
+    *("agreement/", "agreement/annotators/", "agreement/time/"),
+    *("scores/", "scores/systems/", "scores/disagreements/", "scores/planner/"),
+)
+PAGES = ("", *OF_FIGURES, "batches/", "data/", "sets/", "export/")
 
 
 def main() -> None:

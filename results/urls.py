@@ -27,6 +27,7 @@ AGREEMENT = {
 
 urlpatterns = [
     path("p/<slug:slug>/", overview.project_overview, name="project-overview"),
+    path("p/<slug:slug>/charts/<slug:name>.<str:form>", overview.overview_chart, name="project-overview-chart"),
     *(
         path(f"p/<slug:slug>/agreement/{folder}", agreement.agreement, {"kind": kind}, name=name)
         for kind, (name, folder) in AGREEMENT.items()

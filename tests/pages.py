@@ -115,6 +115,7 @@ def samples_of(annotator: Membership, *, batch: int, token: str, is_paid: bool =
 def chart_samples(*, of_ours: bool) -> dict[str, str]:
     """The name and the form of a file for each route of charts."""
     names = {
+        "project-overview": "progress",
         "agreement": "parts",
         "agreement-annotators": "pairs",
         "agreement-time": "time",

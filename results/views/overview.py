@@ -1,4 +1,4 @@
-"""The overview of a project."""
+"""The overview of a project, and the chart of its progress."""
 
 from django.http import HttpResponse
 from django.shortcuts import render
@@ -9,12 +9,25 @@ from projects.access import ProjectRequest, Right, requires
 from projects.models import Project
 from projects.snapshots import snapshot
 from results.overview import make_overview
+from results.progressing import draw_progress, progress_by_day
+from results.views.charts import answer_chart
 
 
 @requires(Right.READ)
 @require_safe
 @snapshot()
 def project_overview(request: ProjectRequest, project: Project) -> HttpResponse:
-    overview = make_overview(project, can_manage=request.membership.can_manage)
-    alerts = alerts_of(project) if request.membership.can_manage else None
-    return render(request, "results/project_overview.html", {"overview": overview, "alerts": alerts})
+    days = progress_by_day(project)
+    context = {
+        "overview": make_overview(project, can_manage=request.membership.can_manage),
+        "alerts": alerts_of(project) if request.membership.can_manage else None,
+        "days": days,
+        "progress_chart": draw_progress(days),
+    }
+    return render(request, "results/project_overview.html", context)
+
+
+@requires(Right.READ)
+@require_safe
+def overview_chart(request: ProjectRequest, project: Project, name: str, form: str) -> HttpResponse:
+    return answer_chart(project, [draw_progress(progress_by_day(project))], name, form)

@@ -12,6 +12,7 @@ import { say } from "./words.js";
 const root = document.getElementById("rate");
 const form = document.getElementById("rating");
 let passage = null; // comes a moment later: rating does not wait for it
+let wanted = null; // what was asked of it before it came
 const data = root.dataset;
 const isPreview = "preview" in data;
 const isAlone = "alone" in data; // one item at a time, no looking back
@@ -270,8 +271,8 @@ function startKeysHere() {
       comment: () => open("comment"),
       cannot: () => open("cannot"),
       flag: () => walk.current.item.flag.click(),
-      find: () => passage?.find(),
-      toSpan: () => passage?.toSpan(),
+      find: () => askPassage("find"),
+      toSpan: () => askPassage("toSpan"),
     },
   });
 }
@@ -313,8 +314,14 @@ function startReading() {
     ({ startPassage }) => {
       passage = startPassage(root);
       lightSpan(walk.current);
+      if (wanted) passage[wanted]();
     },
   );
+}
+
+function askPassage(act) {
+  if (passage) passage[act]();
+  else wanted = act;
 }
 
 function lightSpan(slot) {

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Page, ViewportSize, expect
+from playwright.sync_api import Page, Route, ViewportSize, expect
 
 from projects.models import Candidate, Membership, Project, Question, Reference
 from tests.annotate.work import add_hit, open_batch
@@ -30,6 +30,12 @@ def show(project: Project, page: Page, *, spans: tuple[str, ...] = ("",), n_item
     add_hit(batch, candidates, 0)
     start(page, project)
     wait_for_keys(page)
+
+
+def find(page: Page, words: str) -> None:
+    page.keyboard.press("/")
+    expect(page.get_by_role("searchbox", name="Find in the passage")).to_be_focused()
+    page.keyboard.type(words)
 
 
 def is_in_pane(page: Page, words: str) -> bool:
@@ -198,6 +204,19 @@ def test_what_was_read_stays_at_the_top_when_width_or_size_change(wide: Page, an
     assert abs(first_seen(wide) - read) < 2 * A_LINE
 
 
+def test_a_search_that_is_asked_for_before_it_is_there_begins_when_it_is(wide: Page, annotator: Membership) -> None:
+    """Rating does not wait for the passage's part of the script; a key that is meant for it is not lost."""
+    held: list[Route] = []
+    wide.route("**/rate/passage*.js", lambda route: held.append(route))
+    show(annotator.project, wide)
+    wide.keyboard.press("/")
+    expect(wide.get_by_role("search")).to_be_hidden()
+    assert held
+    for route in held:
+        route.continue_()
+    expect(wide.get_by_role("searchbox", name="Find in the passage")).to_be_focused()
+
+
 def test_words_are_found_whatever_their_case_accents_and_spacing(wide: Page, annotator: Membership) -> None:
     show(annotator.project, wide)
     expect(wide.get_by_role("search")).to_be_hidden()
@@ -240,8 +259,7 @@ def test_without_highlights_finding_still_goes_to_each_match(wide: Page, annotat
     )
     show(annotator.project, wide)
     assert wide.evaluate("'highlights' in CSS") is False
-    wide.keyboard.press("/")
-    wide.keyboard.type("by the sea")
+    find(wide, "by the sea")
     expect(wide.locator("[data-find-count]")).to_have_text("1 of 1")
     assert wide.evaluate(TOP) > 1000
     wide.keyboard.press("Escape")
@@ -262,8 +280,7 @@ def test_a_menu_goes_to_each_of_several_documents(wide: Page, annotator: Members
     assert wide.evaluate("scrollY") == 0
     wide.get_by_text("3 documents").click()
     expect(menu.locator("[aria-current]")).to_have_text("3 العنوان الثالث")
-    wide.keyboard.press("/")
-    wide.keyboard.type("end of 2")
+    find(wide, "end of 2")
     assert is_in_pane(wide, "End of 2")
 
 
@@ -413,8 +430,7 @@ def test_axe_finds_nothing_in_any_state_of_the_pane(signed_in: SignedIn, annotat
     page.get_by_text("3 documents").click()
     found += axe(page)
     page.keyboard.press("Escape")
-    page.keyboard.press("/")
-    page.keyboard.type("lazy")
+    find(page, "lazy")
     found += axe(page)
     page.set_viewport_size(ViewportSize(width=320, height=640))
     page.locator(".passage > summary").click()

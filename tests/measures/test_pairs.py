@@ -50,6 +50,16 @@ def test_every_pair_of_krippendorffs_example() -> None:
     assert [pair.n for pair in pairs.computed] == sorted((pair.n for pair in pairs.computed), reverse=True)
 
 
+def test_perfect_agreement_is_one_in_every_statistic_with_missing_cells() -> None:
+    frame = from_table(["1 2 3 . 5 1", "1 2 . 4 5 1", ". 2 3 4 5 ."])
+    pairs = pair_agreements(frame)
+    assert isinstance(pairs, Pairs)
+    assert pairs.n_pairs == 3
+    for pair in pairs.computed:
+        assert (pair.same_share, pair.p) == (1.0, 0.0)
+        assert [pair.kappa, pair.pearson, pair.spearman] == pytest.approx([1.0, 1.0, 1.0])
+
+
 def test_only_the_largest_pairs_are_computed_and_all_are_counted() -> None:
     pairs = pair_agreements(from_table(CANONICAL), most=2)
     assert isinstance(pairs, Pairs)

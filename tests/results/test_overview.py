@@ -1,18 +1,24 @@
 """The overview: what comes next, and how many batches there are."""
 
+from datetime import UTC, datetime
+
 import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
 
 from annotate import steering
-from annotate.models import Batch
+from annotate.models import Assignment, Batch
 from projects.models import Membership, Project
 from results.next_step import NextStep
 from results.overview import make_overview
+from results.progressing import Day, progress_by_day
 from tests.annotate.work import open_batch
 from tests.counting import claim, submit
 from tests.factories import make_batch, make_corpus, make_membership
 from tests.people import SignIn
+from tests.results.rows import judge
+from tests.screens import read
 
 pytestmark = pytest.mark.django_db
 
@@ -110,3 +116,24 @@ def test_its_queries_are_few_whatever_the_number_of_batches(
     with CaptureQueriesContext(connection) as together:
         client.get(project.get_absolute_url())
     assert len(together) == len(alone) <= 20
+
+
+def test_work_is_shown_day_by_day(project: Project, researcher: Membership, client_of: SignIn) -> None:
+    """Imported work was done elsewhere, and rejected work holds no place."""
+    candidates = list(make_corpus(project, n_candidates=4).candidates.order_by("pk"))
+    people = [make_membership(project) for _ in range(2)]
+    trial = judge(project, {each: dict.fromkeys(people, 3) for each in candidates[:2]}, kind="trial")
+    judge(project, {candidates[2]: dict.fromkeys(people, 3)})
+    judge(project, {candidates[3]: dict.fromkeys(people, 3)}, kind="imported")
+    Assignment.objects.filter(hit__batch=trial).update(submitted_at=datetime(2026, 3, 1, 23, 59, tzinfo=UTC))
+    first = Assignment.objects.filter(hit__batch=trial).earliest("pk")
+    Assignment.objects.filter(pk=first.pk).update(state="rejected", holds_place=False)
+    today = f"{timezone.now():%Y-%m-%d}"
+    assert progress_by_day(project) == [Day("2026-03-01", 3, 0, 3), Day(today, 0, 2, 5)]
+    client = client_of(researcher)
+    rows = read(client.get("/p/bridges/").content.decode()).rows("HITs handed in by day")
+    assert [(row["Trial"], row["Full collection"], row["So far"]) for row in rows] == [("3", "0", "3"), ("0", "2", "5")]
+    assert client.get("/p/bridges/charts/progress.csv").content.decode().splitlines()[1:] == [
+        "2026-03-01,3,3",
+        f"{today},2,5",
+    ]

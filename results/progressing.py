@@ -1,0 +1,48 @@
+"""Progress by day: how many HITs were handed in, in each stage, and how many in all so far."""
+
+from dataclasses import dataclass
+
+from django.db import connection
+from django.utils.translation import gettext as _
+
+from projects import marks
+from projects.charts import Chart
+from projects.models import Project
+
+
+@dataclass(frozen=True)
+class Day:
+    """The HITs handed in on a day, in UTC, whose work holds its place."""
+
+    day: str
+    n_trial: int
+    n_full: int
+    so_far: int
+
+    @property
+    def n(self) -> int:
+        return self.n_trial + self.n_full
+
+
+def progress_by_day(project: Project) -> list[Day]:
+    """In one statement; days without work are left out, and so is what was imported."""
+    with connection.cursor() as cursor:
+        cursor.execute(_BY_DAY, [project.pk])
+        return [Day(*row) for row in cursor.fetchall()]
+
+
+def draw_progress(days: list[Day]) -> Chart:
+    rows = [{"day": day.day, "n": day.n, "so_far": day.so_far} for day in days]
+    spec = marks.bars("day", "n", title=_("HITs handed in"), axis=_("day, by UTC"))
+    return Chart("progress", _("HITs handed in by day"), rows, spec, columns=("day", "n", "so_far"))
+
+
+_BY_DAY = """
+SELECT day, n_trial, n_full, (sum(n_trial + n_full) OVER (ORDER BY day))::bigint FROM (
+    SELECT to_char(a.submitted_at AT TIME ZONE 'UTC', 'YYYY-MM-DD') AS day,
+           count(*) FILTER (WHERE b.kind = 'trial') AS n_trial, count(*) FILTER (WHERE b.kind = 'full') AS n_full
+    FROM annotate_batch b JOIN annotate_hit h ON h.batch_id = b.id JOIN annotate_assignment a ON a.hit_id = h.id
+    WHERE b.project_id = %s AND b.kind <> 'imported' AND a.holds_place AND a.submitted_at IS NOT NULL
+    GROUP BY 1) days
+ORDER BY day
+"""
