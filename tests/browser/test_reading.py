@@ -207,7 +207,11 @@ def test_what_was_read_stays_at_the_top_when_width_or_size_change(wide: Page, an
 def test_a_search_that_is_asked_for_before_it_is_there_begins_when_it_is(wide: Page, annotator: Membership) -> None:
     """Rating does not wait for the passage's part of the script; a key that is meant for it is not lost."""
     held: list[Route] = []
-    wide.route("**/rate/passage*.js", lambda route: held.append(route))
+
+    def hold(route: Route) -> None:
+        held.append(route)
+
+    wide.route("**/rate/passage*.js", hold)
     show(annotator.project, wide)
     wide.keyboard.press("/")
     expect(wide.get_by_role("search")).to_be_hidden()
