@@ -13,7 +13,6 @@ from tests.browser.conftest import PHONE, WIDE, SignedIn
 from tests.browser.rating import wait_for_keys
 from tests.browser.watching import Watch
 from tests.factories import make_batch, make_consent, make_corpus
-from tests.ground import wait_until
 
 PASSWORD = "a long way over the bridge"
 MOST_STOPS = 80
@@ -114,8 +113,9 @@ def test_from_the_invitation_to_the_history(
 
     hands.use(page.get_by_role("link", name="Change the HIT you submitted last"))
     wait_for_keys(page)
-    change_first(hands)
-    wait_until(lambda: values() == [3, 4, 5])
+    with page.expect_navigation():
+        change_first(hands)
+    assert values() == [3, 4, 5]
     page.goto(f"/p/{project.slug}/desk/")
     hands.use(page.get_by_role("link", name="What you have done"))
     expect(page.get_by_text("submitted", exact=True).first).to_be_visible()

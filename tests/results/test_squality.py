@@ -54,7 +54,7 @@ def test_alpha_of_every_criterion(squality: Project) -> None:
 
 def test_alpha_by_the_api(squality: Project, owner: Membership) -> None:
     script = Script(owner)
-    for criterion, level, alpha in PRINTED[:4]:
+    for criterion, level, alpha in PRINTED:
         line = script.read("agreement/", criterion=criterion, level=level)["figures"]["report"]["levels"][0]
         assert (round(line["alpha"], 4), line["n_units"], line["n_ratings"]) == (alpha, 300, 900)
 
@@ -68,11 +68,11 @@ def test_alpha_per_source_has_all_ratings(squality: Project) -> None:
     ]
 
 
-def test_the_means_by_system_on_the_page(
+def test_the_means_by_system_on_the_page_and_by_the_api(
     squality: Project, researcher: Membership, client_of: SignIn, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(reporting, "AT_ONCE", 10_000)
-    client = client_of(researcher)
+    client, script = client_of(researcher), Script(researcher)
     printed = {
         "correctness": (("bart", "2.393"), ("bart-dpr", "2.873"), ("human", "4.913")),
         "correctness-100": (("bart", "34.8"), ("bart-dpr", "45.4"), ("human", "94.1")),
@@ -82,9 +82,12 @@ def test_the_means_by_system_on_the_page(
     for criterion, means in printed.items():
         page = read(client.get("/p/bridges/scores/systems/", {"criterion": criterion}).content.decode())
         rows = {row["System"]: row for row in page.rows("Scores of systems")}
+        given = script.read("scores/", kind="systems", criterion=criterion)["figures"]["scores"][criterion]
+        by_api = {score["source"]: score["raw"]["mean"] for score in given}
         for system, mean in means:
             digits = len(mean.partition(".")[2])
             assert f"{float(rows[system]['Mean']):.{digits}f}" == mean, (criterion, system)
+            assert f"{by_api[system]:.{digits}f}" == mean, (criterion, system)
             assert (rows[system]["Candidates"], rows[system]["Ratings"]) == ("100", "300")
         assert [row["System"] for row in page.rows("Scores of systems")] == ["human", "bart-dpr", "bart"]
 

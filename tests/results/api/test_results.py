@@ -23,6 +23,7 @@ from tests import counting
 from tests.factories import make_project
 from tests.people import SignIn
 from tests.projects.api.calling import Script, wrong_fields
+from tests.results.rows import PUBLISHED, canonical
 from tests.results.sets.freezes import freeze
 
 pytestmark = pytest.mark.django_db
@@ -49,6 +50,15 @@ def test_agreement_is_that_of_the_pages(judged: Project, researcher: Membership)
     assert (given["is_current"], given["computed_at"], given["state"]) == (True, None, None)
     pairs = Script(researcher).read("agreement/", kind="annotators", stage="trial")
     assert pairs["figures"]
+
+
+@pytest.mark.parametrize(("level", "alpha"), PUBLISHED.items())
+def test_krippendorffs_example_gives_his_numbers(
+    project: Project, researcher: Membership, level: str, alpha: float
+) -> None:
+    canonical(project)
+    line = Script(researcher).read("agreement/", level=level)["figures"]["report"]["levels"][0]
+    assert (round(line["alpha"], 3), line["n_single"]) == (alpha, 1)
 
 
 def test_scores_are_those_of_the_pages(judged: Project, researcher: Membership) -> None:
