@@ -77,8 +77,8 @@ class RatedUnits(NamedTuple):
     source: str
     question_type: str
     collection: str
-    passage: str | None
-    """Dataset and id, so that passages are drawn in an order that files can have as well."""
+    passage: int | None
+    """Its place by dataset and id, byte by byte: files can draw passages in the same order."""
     ratings: list[float]
     n_units: int
 
@@ -153,7 +153,8 @@ def fetch_ratings(scope: Scope, *, by_passage: bool = False, by: str = "") -> Ra
     judgments, parameters = select_counted(scope, collection=BY_COLLECTION.get(by, ""))
     statement = _RATINGS.format(
         judgments=judgments,
-        passage="d.name || E'\\x01' || p.external_id" if by_passage else "NULL::text",
+        passage="o.place" if by_passage else "NULL::bigint",
+        in_order=_IN_ORDER if by_passage else "",
         collection="collection" if by in BY_COLLECTION else "''",
         each="candidate_id, collection" if by in BY_COLLECTION else "candidate_id",
         places=in_places(scope),
@@ -201,6 +202,7 @@ def select_counted(
     )
     parameters = {
         "criteria": [pk for criterion in criteria for pk in criterion.ids],
+        "project": scope.project.pk,
         "batch": scope.batch and scope.batch.pk,
         "without": list(without),
         "only": list(only or ()),
@@ -247,6 +249,12 @@ _JUDGMENTS = """
     {newest}
 """
 
+_IN_ORDER = """
+    JOIN (
+        SELECT p.id, row_number() OVER (ORDER BY d.name COLLATE "C", p.external_id COLLATE "C") AS place
+        FROM projects_passage p JOIN projects_dataset d ON d.id = p.dataset_id WHERE d.project_id = %(project)s
+    ) o ON o.id = p.id"""
+
 _RATINGS = """
 WITH judgments AS ({judgments}),
 rated AS (
@@ -259,7 +267,7 @@ placed AS MATERIALIZED (
     JOIN projects_candidate c ON c.id = r.candidate_id
     JOIN projects_question q ON q.id = c.question_id
     JOIN projects_passage p ON p.id = q.passage_id
-    JOIN projects_dataset d ON d.id = c.dataset_id
+    JOIN projects_dataset d ON d.id = c.dataset_id {in_order}
     WHERE c.withdrawn_at IS NULL AND p.withdrawn_at IS NULL {places})
 SELECT dataset, split, source, question_type, collection, passage, ratings, count(*),
        NULL::bigint, NULL, NULL::boolean

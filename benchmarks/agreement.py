@@ -6,7 +6,7 @@ Run: .venv/bin/python -m benchmarks.agreement [--scale 100000 1000000] [--resamp
 unit. `package` is what as many calls of `krippendorff.alpha` on resampled matrices would take, extrapolated from ten;
 `times` says how often the closed form, SQL included, goes into that. `page` is what the agreement page computes: two
 queries, four levels, both intervals, a breakdown and the human ceiling. With four criteria, a quarter of the judgments
-each, the seconds are of all four. RSS is the peak of this process so far.
+each, the seconds are of all four. MB is the peak RSS of the process before the package was called.
 """
 
 import argparse
@@ -82,10 +82,10 @@ def _print(n: int, scale: str, project: Any, resamples: int) -> None:
         interval = partial(alpha_interval, patterns, level=Level.ORDINAL, n_resamples=resamples)
         items += _timed(partial(interval, rng=np.random.default_rng(1)))[1]
         passages += _timed(partial(interval, rng=np.random.default_rng(1), by_group=True))[1]
+        megabytes = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
         package += _package(patterns, resamples)
         settings = {"criterion": criterion.key, "stage": "full", "batch": None, "blind": False}
         page += _timed(partial(agreement_figures, project, {**settings, "level": "ordinal", "by": "source"}))[1]
-    megabytes = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
     times = f"{package / (sql + items):.0f}" if package else "-"
     shown = f"{package:.0f}" if package else "-"
     print(

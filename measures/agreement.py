@@ -1,6 +1,6 @@
 """Krippendorff's alpha in closed form from rating patterns, at four levels of measurement."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,7 +12,6 @@ from measures.rubric import Level
 if TYPE_CHECKING:
     import pandas as pd
 
-    from measures.bootstrap import Interval
 
 _MOST_CELLS = 20_000_000
 """The package lays out units by values by values; beyond this many numbers it is not asked."""
@@ -36,10 +35,6 @@ class Agreement:
         Annotators behind those ratings; None where annotators are unknown.
     n_single : int
         Units with one rating, which do not count.
-    low, high : float or None
-        Ends of the bootstrap interval; None where none was asked for or none is defined.
-    interval : Interval or None
-        How that interval was computed.
     """
 
     alpha: float
@@ -48,15 +43,6 @@ class Agreement:
     n_annotators: int | None
     n_ratings: int
     n_single: int
-    low: float | None = None
-    high: float | None = None
-    interval: "Interval | None" = None
-
-    def with_interval(self, interval: "Interval | Undefined") -> "Agreement":
-        """Return the same agreement with its interval, or without one where that is undefined."""
-        if isinstance(interval, Undefined):
-            return self
-        return replace(self, low=interval.low, high=interval.high, interval=interval)
 
 
 @dataclass(frozen=True, kw_only=True)

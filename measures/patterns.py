@@ -4,6 +4,7 @@ Agreement needs nothing else: who gave a rating does not enter, only how the rat
 annotators on five points make 35 patterns, whatever the number of candidates.
 """
 
+from array import array
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -163,13 +164,20 @@ class Patterns:
         >>> patterns.n_units, patterns.n_ratings, patterns.n_single
         (30, 60, 3)
         """
-        table = [(tuple(row[0]), int(row[1]), row[2] if len(row) > 2 else None) for row in rows]
-        lengths = np.array([len(ratings) for ratings, _, _ in table], np.int64)
-        ratings = np.array([rating for ratings, _, _ in table for rating in ratings], np.float64)
-        groups = np.unique([str(group) for _, _, group in table], return_inverse=True)[1]
-        units = np.repeat(np.arange(len(table)), lengths)
-        weights = np.array([n for _, n, _ in table], np.int64)
-        return _count(units, ratings, np.repeat(groups.astype(np.int64), lengths), weights)
+        ratings, lengths, weights = array("d"), array("q"), array("q")
+        groups: list[object] = []
+        for row in rows:
+            before = len(ratings)
+            ratings.extend(row[0])
+            lengths.append(len(ratings) - before)
+            weights.append(row[1])
+            groups.append(row[2] if len(row) > 2 else None)
+        are_numbers = all(isinstance(group, int) for group in groups)
+        group = np.unique(groups if are_numbers else list(map(str, groups)), return_inverse=True)[1]
+        n_ratings = np.array(lengths, np.int64)
+        units = np.repeat(np.arange(len(groups)), n_ratings)
+        numbers = np.repeat(group.astype(np.int64), n_ratings)
+        return _count(units, np.array(ratings, np.float64), numbers, np.array(weights, np.int64))
 
     @classmethod
     def from_counts(

@@ -57,14 +57,15 @@ def report_job(request: ProjectRequest, project: Project, pk: int) -> HttpRespon
 @requires(Right.READ)
 @require_POST
 def report_cancel(request: ProjectRequest, project: Project, pk: int) -> HttpResponse:
+    """Figures of several pages are made by reports: back to the one that the button stood on."""
     report = get_object_or_404(Report, project=project, pk=pk)
     try:
         jobs.cancel(report)
     except Refused as refusal:
         messages.error(request, refusal.message)
-    back = request.POST.get("next", "")
-    is_ours = url_has_allowed_host_and_scheme(back, allowed_hosts=None)
-    return redirect(back if is_ours else reverse("results:agreement", args=[project.slug]))
+    page = request.headers.get("Referer", "")
+    is_ours = url_has_allowed_host_and_scheme(page, allowed_hosts={request.get_host()})
+    return redirect(page if is_ours else reverse("results:agreement", args=[project.slug]))
 
 
 def _progress(project: Project, report: Report) -> dict[str, Any]:

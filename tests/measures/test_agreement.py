@@ -34,7 +34,6 @@ def test_four_annotators_and_twelve_units(level: str, alpha: float) -> None:
     assert round(result.alpha, 3) == alpha
     assert (result.n_units, result.n_ratings, result.n_single, result.n_annotators) == (11, 40, 1, 4)
     assert result.level == level
-    assert (result.low, result.high) == (None, None)
 
 
 def test_two_annotators_and_ten_binary_units() -> None:

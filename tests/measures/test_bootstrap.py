@@ -116,16 +116,6 @@ def test_where_alpha_is_undefined_so_is_its_interval() -> None:
     assert group == Undefined(reason="one group only, so there is nothing to resample")
 
 
-def test_an_interval_stands_with_its_alpha() -> None:
-    patterns = Patterns.from_frame(from_table(CANONICAL))
-    alpha = krippendorff_alpha(patterns, level="ordinal")
-    assert isinstance(alpha, Agreement)
-    interval = interval_of(patterns)
-    assert alpha.with_interval(interval).low == interval.low
-    assert alpha.with_interval(interval).interval is interval
-    assert alpha.with_interval(Undefined(reason="no")) == alpha
-
-
 @pytest.mark.parametrize("options", [{"n_resamples": 0}, {"confidence": 0}, {"confidence": 1}, {"level": "metric"}])
 def test_options_out_of_range_are_refused(options: dict[str, Any]) -> None:
     with pytest.raises(ValueError):
