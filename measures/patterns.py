@@ -173,7 +173,8 @@ class Patterns:
             weights.append(row[1])
             groups.append(row[2] if len(row) > 2 else None)
         are_numbers = all(isinstance(group, int) for group in groups)
-        group = np.unique(groups if are_numbers else list(map(str, groups)), return_inverse=True)[1]
+        named = np.array(groups if are_numbers else list(map(str, groups)))
+        group = np.unique(named, return_inverse=True)[1]
         n_ratings = np.array(lengths, np.int64)
         units = np.repeat(np.arange(len(groups)), n_ratings)
         numbers = np.repeat(group.astype(np.int64), n_ratings)
