@@ -1,0 +1,20 @@
+"""Automatic metrics of answers, one family a file: pure functions over whole columns, for the app and for notebooks."""
+
+from measures.metrics import exact as exact
+from measures.metrics.metric import Answers, MeanMetric, Metric, setting
+from measures.metrics.registry import METRICS, make, register
+from measures.metrics.scoring import Scores, score, score_column, score_corpus
+
+__all__ = [
+    "METRICS",
+    "Answers",
+    "MeanMetric",
+    "Metric",
+    "Scores",
+    "make",
+    "register",
+    "score",
+    "score_column",
+    "score_corpus",
+    "setting",
+]

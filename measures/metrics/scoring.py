@@ -1,0 +1,186 @@
+"""Scoring a column of answers by a metric: in batches, with progress, and with a reason for each that is refused."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, overload
+
+import numpy as np
+
+from measures.metrics.metric import Answers, Metric, Texts
+from measures.metrics.registry import make
+from measures.outcome import Undefined
+from measures.patterns import Floats
+
+OnProgress = Callable[[int, int], None]
+"""Told how many answers are scored, of how many; it may raise to stop."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Scores:
+    """What a metric says of a column of answers.
+
+    Attributes
+    ----------
+    metric : Metric
+        As it was set up.
+    values : ndarray of float64, shape (n,)
+        NaN where an answer was refused.
+    reasons : tuple of str
+        Why it was; empty where it has a score.
+    counts : ndarray of float64, shape (n, k)
+        The statistics behind the scores; zeros where an answer was refused.
+    notes : mapping
+        Counts that a report gives beside the scores, such as how many answers had a bonus.
+    """
+
+    metric: Metric
+    values: Floats
+    reasons: tuple[str, ...]
+    counts: Floats
+    notes: dict[str, int]
+
+    @property
+    def n_scored(self) -> int:
+        return int(np.isfinite(self.values).sum())
+
+    def over(self, rows: Any = slice(None)) -> float | Undefined:
+        """The score of these answers as a corpus, those refused left out; undefined where none is left."""
+        is_scored = np.isfinite(self.values[rows])
+        if not is_scored.any():
+            return Undefined(reason="no answer could be scored")
+        return float(self.metric.combine(self.counts[rows][is_scored].sum(axis=0)))
+
+
+def score_column(metric: Metric, answers: Answers, on_progress: OnProgress = lambda _done, _total: None) -> Scores:
+    """Score every answer of a column by a metric that is set up.
+
+    Parameters
+    ----------
+    metric : Metric
+        As `measures.metrics.make` sets it up.
+    answers : Answers
+        The column.
+    on_progress : callable
+        Told how many answers are scored, of how many, between two batches; it may raise to stop.
+
+    Returns
+    -------
+    Scores
+        With a reason for each answer that has none.
+
+    Raises
+    ------
+    ValueError
+        The machine lacks something that the metric needs.
+
+    Examples
+    --------
+    >>> found = score_column(make("exact_match"), Answers(candidates=["cat", "dog"], references=[["cat"], []]))
+    >>> found.values, found.reasons
+    (array([ 1., nan]), ('', 'no reference'))
+    """
+    if missing := metric.lacks():
+        raise ValueError(missing)
+    reasons = metric.refuse(answers)
+    rows = [row for row, reason in enumerate(reasons) if not reason]
+    values = np.full(len(answers), np.nan)
+    parts: list[Floats] = []
+    notes: dict[str, int] = {}
+    on_progress(0, len(rows))
+    with metric.ready():
+        for start in range(0, len(rows), metric.batch_size):
+            batch = answers.only(rows[start : start + metric.batch_size])
+            parts.append(metric.count(batch))
+            for name, n in metric.notes(batch).items():
+                notes[name] = notes.get(name, 0) + n
+            on_progress(min(start + metric.batch_size, len(rows)), len(rows))
+    counts = np.zeros((len(answers), parts[0].shape[-1] if parts else 0))
+    if parts:
+        counts[rows] = np.concatenate(parts)
+        values[rows] = metric.combine(counts[rows])
+    return Scores(metric=metric, values=values, reasons=tuple(reasons), counts=counts, notes=notes)
+
+
+@overload
+def score(
+    name: str,
+    candidates: Texts,
+    references: Sequence[Texts] = (),
+    *,
+    with_reasons: Literal[False] = False,
+    **settings: Any,
+) -> Floats: ...
+@overload
+def score(
+    name: str, candidates: Texts, references: Sequence[Texts] = (), *, with_reasons: Literal[True], **settings: Any
+) -> tuple[Floats, tuple[str, ...]]: ...
+def score(
+    name: str, candidates: Texts, references: Sequence[Texts] = (), *, with_reasons: bool = False, **settings: Any
+) -> Floats | tuple[Floats, tuple[str, ...]]:
+    """Score each answer against its references.
+
+    Parameters
+    ----------
+    name : str
+        A metric, such as "rouge_l"; `measures.metrics.METRICS` holds them all.
+    candidates : sequence of str
+        The answers.
+    references : sequence of sequence of str
+        The right answers of each.
+    with_reasons : bool
+        Give the reasons for what was refused as well.
+    **settings
+        Settings of the metric, and further columns of `measures.metrics.Answers`, such as `entities`.
+
+    Returns
+    -------
+    ndarray of float64, shape (n,)
+        The scores, in the metric's range; NaN where it refuses an answer.
+    tuple of str
+        With `with_reasons`: why, and an empty text where there is a score.
+
+    Raises
+    ------
+    ValueError
+        There is no such metric or setting, a value is not allowed, columns differ in length, or the machine lacks
+        what the metric needs.
+
+    Examples
+    --------
+    >>> score("exact_match", ["The cat", "a dog"], [["cat"], ["cat", "mouse"]])
+    array([1., 0.])
+    """
+    found = _score(name, candidates, references, settings)
+    return (found.values, found.reasons) if with_reasons else found.values
+
+
+def score_corpus(name: str, candidates: Texts, references: Sequence[Texts] = (), **settings: Any) -> float | Undefined:
+    """Score a set of answers as a whole; answers that the metric refuses are left out.
+
+    Parameters
+    ----------
+    name, candidates, references, **settings
+        As `score` takes them.
+
+    Returns
+    -------
+    float or Undefined
+        Undefined where no answer could be scored. For BLEU counts are summed before they are combined; for most
+        metrics it is the mean of the answers' scores.
+
+    Raises
+    ------
+    ValueError
+        As `score` does.
+
+    Examples
+    --------
+    >>> score_corpus("exact_match", ["The cat", "a dog"], [["cat"], ["cat", "mouse"]])
+    0.5
+    """
+    return _score(name, candidates, references, settings).over()
+
+
+def _score(name: str, candidates: Texts, references: Sequence[Texts], settings: dict[str, Any]) -> Scores:
+    columns = {key: settings.pop(key) for key in list(settings) if key in Answers.__dataclass_fields__}
+    return score_column(make(name, **settings), Answers(candidates=candidates, references=references, **columns))

@@ -1,0 +1,46 @@
+"""Tokenisers: the ways in which a text becomes words."""
+
+import re
+from collections.abc import Callable
+
+from measures.tokens import tokens
+
+Tokeniser = Callable[[str], list[str]]
+
+_ALNUM = re.compile(r"[a-z0-9]+")
+_WORDS = re.compile(r"\w+|[^\w\s]")
+_STOPS = str.maketrans("", "", "?.!")
+
+
+def split_characters(text: str) -> list[str]:
+    """Split a text into characters, for texts without spaces between words, such as Chinese ones.
+
+    Parameters
+    ----------
+    text : str
+        The text as it stands.
+
+    Returns
+    -------
+    list of str
+        Every character but white space.
+
+    Examples
+    --------
+    >>> split_characters("大学 在都柏林")
+    ['大', '学', '在', '都', '柏', '林']
+    """
+    return [each for each in text if not each.isspace()]
+
+
+TOKENISERS: dict[str, Tokeniser] = {
+    "squad": tokens,
+    "alnum": lambda text: _ALNUM.findall(text.lower()),
+    "words": _WORDS.findall,
+    "spaces": str.split,
+    "mocha": lambda text: text.translate(_STOPS).split(),
+    "characters": split_characters,
+}
+"""`squad`: lower case, no ASCII punctuation, no articles. `alnum`: runs of a-z and 0-9 in lower case. `words`: runs of
+letters and digits, and each punctuation mark by itself; case kept. `spaces`: split at white space. `mocha`: without
+?, . and !, then split at white space; case kept. `characters`: each by itself."""

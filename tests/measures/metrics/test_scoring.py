@@ -1,0 +1,77 @@
+"""Scoring a column: batches, refusals, progress, settings, and a metric from outside the package."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+import pytest
+
+from measures.metrics import METRICS, Answers, MeanMetric, make, register, score, score_column, score_corpus, setting
+from measures.outcome import Undefined
+from measures.patterns import Floats
+
+
+@dataclass(frozen=True, kw_only=True)
+class Length(MeanMetric):
+    """How long an answer is, in characters."""
+
+    high: ClassVar[float] = float("inf")
+    batch_size: ClassVar[int] = 2
+    per: int = setting(1, "characters that count as one", low=1, high=100)
+
+    def score_each(self, answers: Answers) -> Floats:
+        return np.array([len(text) / self.per for text in answers.candidates])
+
+
+@pytest.fixture(autouse=True)
+def registered() -> object:
+    register("length", "Length", Length)
+    yield
+    del METRICS["length"]
+
+
+def test_a_metric_from_outside_scores_in_batches_and_tells_progress() -> None:
+    told: list[tuple[int, int]] = []
+    answers = Answers(candidates=["a", "bb", "", "dddd", "e"], references=[["x"], ["x"], ["x"], [], ["x"]])
+    found = score_column(make("length"), answers, lambda done, total: told.append((done, total)))
+    np.testing.assert_array_equal(found.values, [1, 2, 0, np.nan, 1])
+    assert found.reasons == ("", "", "", "no reference", "")
+    assert told == [(0, 4), (2, 4), (4, 4)]
+    assert found.over() == 1.0
+    assert found.over([1, 3]) == 2.0
+    assert found.over([3]) == Undefined(reason="no answer could be scored")
+
+
+def test_a_cancel_stops_between_two_batches() -> None:
+    class Stop(Exception):
+        pass
+
+    def on_progress(done: int, _total: int) -> None:
+        if done:
+            raise Stop
+
+    with pytest.raises(Stop):
+        score_column(make("length"), Answers(candidates=["a"] * 5, references=[["x"]] * 5), on_progress)
+
+
+def test_settings_are_checked_and_told() -> None:
+    assert make("length", per=2).settings() == {"per": 2}
+    for settings in ({"per": 0}, {"per": True}, {"per": "2"}, {"pre": 2}):
+        with pytest.raises(ValueError, match="per"):
+            make("length", **settings)
+    with pytest.raises(ValueError, match="no metric “lenght”"):
+        make("lenght")
+    with pytest.raises(ValueError, match="already"):
+        register("exact_match", "Mine", Length)
+
+
+def test_columns_must_fit() -> None:
+    with pytest.raises(ValueError, match="references has 1 rows, candidates 2"):
+        score("exact_match", ["a", "b"], [["a"]])
+    with pytest.raises(TypeError, match="list of texts"):
+        score("exact_match", ["a", "b"], ["a", "b"])
+    assert score("exact_match", [], []).shape == (0,)
+    assert isinstance(score_corpus("exact_match", [], []), Undefined)
+    values, reasons = score("exact_match", ["a", "b"], [["a"], []], with_reasons=True, tokeniser="spaces")
+    assert reasons == ("", "no reference")
+    np.testing.assert_array_equal(values, [1, np.nan])
