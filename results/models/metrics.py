@@ -1,0 +1,82 @@
+"""Scores by automatic metrics: computed here or brought from outside, one run for each metric as it was set up."""
+
+from django.contrib.postgres.fields import ArrayField
+from django.db import models
+from django.db.models import Q
+from django.utils.translation import gettext_lazy
+
+from projects.jobs import Job
+from projects.models import Candidate, Project
+
+
+class MetricRunQuerySet(models.QuerySet["MetricRun"]):
+    def done(self) -> "MetricRunQuerySet":
+        return self.filter(state=Job.State.DONE)
+
+    def newest(self) -> "MetricRunQuerySet":
+        """Of each metric as it was set up, the run whose scores stand."""
+        return self.done().order_by("subject", "-id").distinct("subject")
+
+
+class MetricRun(Job):
+    """One metric with its settings over the candidates of a project, or the scores of a metric from outside."""
+
+    class Origin(models.TextChoices):
+        COMPUTED = "computed", gettext_lazy("computed here")
+        UPLOADED = "uploaded", gettext_lazy("from a file")
+
+    task = "results.run_metric"
+
+    project = models.ForeignKey(Project, on_delete=models.CASCADE, related_name="metric_runs", db_index=False)
+    origin = models.CharField(max_length=10, choices=Origin.choices)
+    metric = models.CharField(max_length=60)
+    """The name under which it is registered, or the one that a file of scores goes by."""
+    title = models.CharField(max_length=80)
+    settings = models.JSONField(default=dict)
+    """Every setting of the metric, and what it depends on, such as the version of a library."""
+    subject = models.CharField(max_length=64)
+    """A hash of origin, metric and settings: runs that share it are of the same metric."""
+    n_scored = models.PositiveIntegerField(default=0)
+    n_refused = models.PositiveIntegerField(default=0)
+    report = models.JSONField(default=dict)
+    """What to say of the run: reasons of refusals with their counts, answers that had a bonus, rows that were wrong."""
+
+    objects = MetricRunQuerySet.as_manager()
+
+    class Meta:
+        ordering = ("-id",)
+        constraints = [
+            models.UniqueConstraint(
+                fields=["project", "subject"], condition=Q(state__in=("queued", "running")), name="metric_run_once"
+            ),
+        ]
+        indexes = [models.Index(fields=["project", "subject", "-id"], name="metric_run_newest")]
+
+    def __str__(self) -> str:
+        return f"run {self.pk} of {self.title}"
+
+
+class MetricScore(models.Model):
+    """What a run says of a candidate: a score, or why there is none."""
+
+    run = models.ForeignKey(MetricRun, on_delete=models.CASCADE, related_name="scores", db_index=False)
+    candidate = models.ForeignKey(Candidate, on_delete=models.CASCADE, related_name="metric_scores")
+    value = models.FloatField(null=True, blank=True)
+    reason = models.CharField(max_length=200, blank=True, db_default="")
+    counts = ArrayField(models.FloatField(), null=True, blank=True)
+    """The statistics behind a score that is more than their mean over many answers, such as those of BLEU."""
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["run", "candidate"], name="metric_score_once"),
+            models.CheckConstraint(
+                condition=Q(value__isnull=False, reason="") | Q(value=None) & ~Q(reason=""),
+                name="metric_score_or_reason",
+            ),
+            models.CheckConstraint(
+                condition=Q(value=None) | Q(value__gt=-1e300, value__lt=1e300), name="metric_score_finite"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"score of {self.candidate_id} by run {self.run_id}"

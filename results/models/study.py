@@ -1,0 +1,58 @@
+"""Studies: how automatic metrics agree with people, computed once and kept with what they were asked."""
+
+from django.db import models
+from django.utils.translation import gettext_lazy
+
+from projects.jobs import Job
+from projects.models import Candidate, Membership, Project
+
+
+class Study(Job):
+    """One comparison of metrics with gold scores: its settings, its seed and what came of it."""
+
+    class Kind(models.TextChoices):
+        CORRELATION = "correlation", gettext_lazy("correlation per question")
+        SYSTEMS = "systems", gettext_lazy("correlation per system")
+        SIGNIFICANCE = "significance", gettext_lazy("metric against metric")
+        SWEEP = "sweep", gettext_lazy("weight of the bonus")
+        PAIRS = "pairs", gettext_lazy("minimal pairs")
+        ERRORS = "errors", gettext_lazy("largest errors")
+
+    task = "results.run_study"
+
+    project = models.ForeignKey(Project, on_delete=models.CASCADE, related_name="studies", db_index=False)
+    number = models.PositiveIntegerField()
+    kind = models.CharField(max_length=20, choices=Kind.choices)
+    name = models.CharField(max_length=120)
+    settings = models.JSONField(default=dict)
+    """Criterion, gold rule, stages, split, filters, least number of judgments, metrics by their subjects, and more."""
+    seed = models.BigIntegerField()
+    result = models.JSONField(null=True, blank=True)
+
+    class Meta:
+        ordering = ("-number",)
+        constraints = [models.UniqueConstraint(fields=["project", "number"], name="study_number")]
+
+    def __str__(self) -> str:
+        return f"study {self.number}"
+
+
+class ErrorCause(models.Model):
+    """Why a metric went wrong on a candidate, as a person sees it."""
+
+    project = models.ForeignKey(Project, on_delete=models.CASCADE, related_name="error_causes", db_index=False)
+    candidate = models.ForeignKey(Candidate, on_delete=models.CASCADE, related_name="error_causes")
+    compared = models.CharField(max_length=130)
+    """The subject of the metric that is compared with people, or those of two metrics with a bar between them."""
+    cause = models.CharField(max_length=60)
+    by = models.ForeignKey(Membership, on_delete=models.PROTECT, related_name="+", db_index=False)
+    at = models.DateTimeField(auto_now=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["project", "candidate", "compared"], name="error_cause_once"),
+            models.CheckConstraint(condition=~models.Q(cause=""), name="error_cause_said"),
+        ]
+
+    def __str__(self) -> str:
+        return self.cause
