@@ -218,6 +218,7 @@ SPECTACULAR_SETTINGS = {
     "ENUM_GENERATE_CHOICE_DESCRIPTION": False,
 }
 # What one API token may ask in a minute.
+METRIC_MODULES = env.words("METRIC_MODULES")
 API_REQUESTS_PER_MINUTE = env.number("API_REQUESTS_PER_MINUTE", default=300, least=1)
 
 CELERY_BROKER_URL = REDIS_URL or embedded.redis_url()

@@ -1,10 +1,12 @@
-"""Errands of results: reports and judgment sets."""
+"""Errands of results: reports, judgment sets, metrics and studies."""
 
 from celery import shared_task
 
 from projects import running
 from results import freezing, reporting, retiring
-from results.models import JudgmentSet, Report
+from results.metrics import computing
+from results.models import JudgmentSet, MetricRun, Report, Study
+from results.studies import running as studying
 
 
 @shared_task(name=Report.task, ignore_result=True)
@@ -30,3 +32,13 @@ def retire_sets() -> None:
 @shared_task(name="results.tidy_sets", ignore_result=True)
 def tidy_sets() -> None:
     freezing.tidy()
+
+
+@shared_task(name=MetricRun.task, ignore_result=True)
+def run_metric(pk: int) -> None:
+    computing.run(pk)
+
+
+@shared_task(name=Study.task, ignore_result=True)
+def run_study(pk: int) -> None:
+    running.run(Study, pk, studying.run, only_reads=True)

@@ -3,7 +3,7 @@
 from measures.metrics import exact as exact
 from measures.metrics.metric import Answers, MeanMetric, Metric, setting
 from measures.metrics.registry import METRICS, make, register
-from measures.metrics.scoring import Scores, score, score_column, score_corpus
+from measures.metrics.scoring import Scores, score, score_column, score_corpus, score_slice
 
 __all__ = [
     "METRICS",
@@ -16,5 +16,6 @@ __all__ = [
     "score",
     "score_column",
     "score_corpus",
+    "score_slice",
     "setting",
 ]

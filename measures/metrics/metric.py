@@ -116,6 +116,8 @@ class Metric(ABC):
     low: ClassVar[float] = 0.0
     high: ClassVar[float] = 1.0
     """The range of its scores; infinite where there is no bound."""
+    packages: ClassVar[tuple[str, ...]] = ()
+    """Libraries that its scores depend on: their versions are kept with each run."""
     batch_size: ClassVar[int] = 2_000
     """Answers that are counted at a time; progress is told and a cancel heard between two batches."""
 

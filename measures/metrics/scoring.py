@@ -81,19 +81,44 @@ def score_column(metric: Metric, answers: Answers, on_progress: OnProgress = lam
     """
     if missing := metric.lacks():
         raise ValueError(missing)
+    with metric.ready():
+        return score_slice(metric, answers, on_progress)
+
+
+def score_slice(metric: Metric, answers: Answers, on_progress: OnProgress = lambda _done, _total: None) -> Scores:
+    """Score a part of a column that is too long for the memory, within `metric.ready()`, which opens what it needs.
+
+    Parameters
+    ----------
+    metric, answers, on_progress
+        As `score_column` takes them.
+
+    Returns
+    -------
+    Scores
+        Of these answers.
+
+    Examples
+    --------
+    >>> metric = make("exact_match")
+    >>> with metric.ready():
+    ...     for text in ("cat", "dog"):
+    ...         print(score_slice(metric, Answers(candidates=[text], references=[["cat"]])).values)
+    [1.]
+    [0.]
+    """
     reasons = metric.refuse(answers)
     rows = [row for row, reason in enumerate(reasons) if not reason]
     values = np.full(len(answers), np.nan)
     parts: list[Floats] = []
     notes: dict[str, int] = {}
     on_progress(0, len(rows))
-    with metric.ready():
-        for start in range(0, len(rows), metric.batch_size):
-            batch = answers.only(rows[start : start + metric.batch_size])
-            parts.append(metric.count(batch))
-            for name, n in metric.notes(batch).items():
-                notes[name] = notes.get(name, 0) + n
-            on_progress(min(start + metric.batch_size, len(rows)), len(rows))
+    for start in range(0, len(rows), metric.batch_size):
+        batch = answers.only(rows[start : start + metric.batch_size])
+        parts.append(metric.count(batch))
+        for name, n in metric.notes(batch).items():
+            notes[name] = notes.get(name, 0) + n
+        on_progress(min(start + metric.batch_size, len(rows)), len(rows))
     counts = np.zeros((len(answers), parts[0].shape[-1] if parts else 0))
     if parts:
         counts[rows] = np.concatenate(parts)

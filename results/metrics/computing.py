@@ -1,0 +1,128 @@
+"""Computing a metric over the candidates of a project: asked for once, done by a job, stored as one run."""
+
+import hashlib
+from collections import Counter
+from collections.abc import Mapping
+from math import isfinite
+from typing import Any
+
+import orjson
+from django.db import IntegrityError, transaction
+from django.utils.translation import gettext as _
+
+from measures.metrics import MeanMetric, Metric, score_slice
+from projects import jobs, log, running
+from projects.errors import Refused
+from projects.jobs import Job
+from projects.models import Membership, Project
+from projects.running import OnProgress
+from results.metrics.reading import count_candidates, read_answers
+from results.metrics.registry import find, versions_of
+from results.metrics.storing import Column, store_scores
+from results.models import MetricRun
+
+Origin = MetricRun.Origin
+
+
+def request_run(
+    *, project: Project, actor: Membership, name: str, settings: Mapping[str, Any], is_rung_for: bool = True
+) -> MetricRun:
+    """Queue the job that scores the project's candidates; who asks while it is under way gets that one.
+
+    Raises Refused for an unknown metric or setting, a value that is not allowed, or what this machine lacks.
+    """
+    metric = make_metric(name, settings)
+    if not count_candidates(project):
+        raise Refused(_("There is no candidate to score yet."))
+    asked = metric.settings()
+    subject = subject_of(Origin.COMPUTED, name, asked)
+    under_way = MetricRun.objects.filter(project=project, subject=subject, state__in=Job.LIVE)
+    try:
+        with transaction.atomic():
+            run, is_new = under_way.get_or_create(
+                defaults={"project": project, "origin": Origin.COMPUTED, "metric": name, "title": find(name).title,
+                          "settings": asked, "subject": subject, "requested_by": actor}
+            )  # fmt: skip
+            if is_new:
+                log.record(project, actor, "run metric", run, after={"metric": name, "settings": asked})
+                if is_rung_for:
+                    jobs.ring_on_commit(run)
+    except IntegrityError:
+        run = under_way.get()
+    return run
+
+
+def make_metric(name: str, settings: Mapping[str, Any]) -> Metric:
+    """The metric as it is set up. Raises Refused as `request_run` does."""
+    try:
+        metric = find(name).make(**settings)
+    except (ValueError, TypeError) as error:
+        raise Refused(str(error)) from error
+    if missing := metric.lacks():
+        raise Refused(_("%(metric)s cannot be computed here: %(missing)s.") % {"metric": name, "missing": missing})
+    return metric
+
+
+def subject_of(origin: str, name: str, settings: Mapping[str, Any]) -> str:
+    """Names a metric as it is set up: runs that share it are of the same metric."""
+    named = orjson.dumps([str(origin), name, dict(settings)], option=orjson.OPT_SORT_KEYS)
+    return hashlib.sha256(named).hexdigest()
+
+
+def run(pk: int) -> str | None:
+    """Do the job: read and score as of one moment, then store. Returns the state it ended in."""
+    return running.run(MetricRun, pk, compute, only_reads=True, finish=store)
+
+
+def compute(run: MetricRun, on_progress: OnProgress) -> dict[str, Any]:
+    """The act of the job: every candidate's score, and what to say of them."""
+    if run.project.deleted_at is not None:
+        raise Refused(_("The project has been deleted."))
+    metric = make_metric(run.metric, chosen_settings(run))
+    total = count_candidates(run.project)
+    column = Column(with_counts=not isinstance(metric, MeanMetric))
+    on_progress(0, total)
+    with metric.ready():
+        for part in read_answers(run.project, metric):
+            column.add(part.ids, score_slice(metric, part.answers, _after(len(column), total, on_progress)))
+            on_progress(len(column), total)
+    return {
+        "column": column,
+        "n_scored": len(column) - len(column.reasons),
+        "n_refused": len(column.reasons),
+        "report": {
+            "reasons": dict(Counter(column.reasons.values()).most_common()),
+            "notes": dict(column.notes),
+            "about": about(metric),
+        },
+    }
+
+
+def store(run: MetricRun, changes: dict[str, Any]) -> None:
+    """What belongs to the run in the transaction that marks it as done."""
+    store_scores(run, changes.pop("column"))
+
+
+def chosen_settings(run: MetricRun) -> dict[str, Any]:
+    """The settings of a run without those that belong to the metric's name."""
+    free = {each.name for each in find(run.metric).settings()}
+    return {name: value for name, value in run.settings.items() if name in free}
+
+
+def about(metric: Metric) -> dict[str, Any]:
+    """What a reader of the scores wants to know of the metric beside its settings."""
+    return {
+        "variant": metric.variant,
+        "tokenisation": metric.tokenisation,
+        "low": _finite(metric.low),
+        "high": _finite(metric.high),
+        "versions": versions_of(metric),
+    }
+
+
+def _after(before: int, total: int, on_progress: OnProgress) -> OnProgress:
+    return lambda done, _of_slice: on_progress(before + done, total)
+
+
+def _finite(bound: float) -> float | None:
+    return bound if isfinite(bound) else None

@@ -1,0 +1,68 @@
+"""The candidates of a project as metrics see them: slice by slice, so that texts never fill the memory."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+
+from measures.metrics import Answers, Metric
+from projects.models import Candidate, Passage, Project, Question, Reference
+
+SLICE = 4_000
+"""So many candidates are read at a time."""
+
+
+@dataclass(frozen=True)
+class Slice:
+    """Candidates by their ids, and the same as a column of answers."""
+
+    ids: tuple[int, ...]
+    answers: Answers
+
+
+def count_candidates(project: Project) -> int:
+    return Candidate.objects.of(project).judgeable().count()
+
+
+def read_answers(project: Project, metric: Metric) -> Iterator[Slice]:
+    """Every candidate that may be judged, those of a question side by side, with what the metric needs to know."""
+    rows = Candidate.objects.of(project).judgeable().order_by("question_id", "id")
+    fields = rows.values_list("id", "question_id", "text", "opinion").iterator(chunk_size=SLICE)
+    while part := list(islice(fields, SLICE)):
+        ids, questions, texts, opinions = zip(*part, strict=True)
+        yield Slice(ids, _column(questions, texts, opinions, with_passages="passages" in metric.needs))
+
+
+def _column(ids: Sequence[int], texts: Sequence[str], opinions: Sequence[str], *, with_passages: bool) -> Answers:
+    questions = {
+        row[0]: row
+        for row in Question.objects.filter(pk__in=set(ids)).values_list("id", "text", "type", "entities", "passage_id")
+    }
+    references: dict[int, list[tuple[str, str]]] = {}
+    for question, text, opinion in (
+        Reference.objects.filter(question__in=set(ids))
+        .order_by("question_id", "position")
+        .values_list("question_id", "text", "opinion")
+    ):
+        references.setdefault(question, []).append((text, opinion))
+    of_each = [references.get(each, []) for each in ids]
+    return Answers(
+        candidates=texts,
+        references=[[text for text, _opinion in each] for each in of_each],
+        question_types=[questions[each][2] for each in ids],
+        opinions=opinions,
+        reference_opinions=[[opinion for _text, opinion in each] for each in of_each],
+        entities=[questions[each][3] for each in ids],
+        questions=[questions[each][1] for each in ids],
+        passages=_passages([questions[each][4] for each in ids]) if with_passages else (),
+    )
+
+
+def _passages(ids: Sequence[int]) -> list[str]:
+    rows = Passage.objects.filter(pk__in=set(ids)).values_list("id", "text", "documents")
+    texts = {pk: _text(text, documents) for pk, text, documents in rows}
+    return [texts[each] for each in ids]
+
+
+def _text(text: str, documents: list[dict[str, str]] | None) -> str:
+    listed = [part for each in documents or () for part in (each["title"], each["text"])]
+    return "\n\n".join(part for part in (text, *listed) if part)

@@ -1,0 +1,78 @@
+"""Storing the scores of a run by COPY: a score or why there is none, and the statistics behind it where they matter."""
+
+import io
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from django.db import connection
+
+from measures.metrics import Scores
+from measures.patterns import Floats
+from results.models import MetricRun
+
+NO_NUMBER = "the metric gave no number"
+LARGEST = 1e300
+"""Beyond it no score is kept: the database holds finite numbers only."""
+REASON_LENGTH = 200
+
+
+@dataclass
+class Column:
+    """The scores of a run until they are stored: numbers only, so that a large project fits."""
+
+    with_counts: bool = False
+    ids: list[Sequence[int]] = field(default_factory=list)
+    values: list[Floats] = field(default_factory=list)
+    counts: list[Floats] = field(default_factory=list)
+    reasons: dict[int, str] = field(default_factory=dict)
+    """Of the candidates that have no score."""
+    notes: Counter[str] = field(default_factory=Counter)
+
+    def add(self, ids: Sequence[int], scores: Scores) -> None:
+        is_finite = np.isfinite(scores.values) & (np.abs(scores.values) < LARGEST)
+        for row in np.flatnonzero(~is_finite).tolist():
+            self.reasons[ids[row]] = (scores.reasons[row] or NO_NUMBER)[:REASON_LENGTH]
+        self.ids.append(ids)
+        self.values.append(np.where(is_finite, scores.values, np.nan))
+        if self.with_counts:
+            self.counts.append(scores.counts)
+        self.notes.update(scores.notes)
+
+    def __len__(self) -> int:
+        return sum(map(len, self.ids))
+
+    def rows(self) -> Iterator[tuple[int, float, Sequence[float]]]:
+        """Candidate, score (NaN where it has none) and statistics."""
+        for place, ids in enumerate(self.ids):
+            counts = self.counts[place].tolist() if self.with_counts else [()] * len(ids)
+            yield from zip(ids, self.values[place].tolist(), counts, strict=True)
+
+
+def store_scores(run: MetricRun, column: Column) -> None:
+    """Write them all, and take away the older runs of the same metric: only the newest stands.
+
+    Called in the transaction that marks the run as done.
+    """
+    table = f'"{run.scores.model._meta.db_table}" (run_id, candidate_id, value, reason, counts)'
+    file = io.StringIO("".join(_line(run.pk, *row, column.reasons) for row in column.rows()))
+    with connection.cursor() as cursor:
+        cursor.copy_expert(f"COPY {table} FROM STDIN", file)
+    older = MetricRun.objects.filter(project=run.project_id, subject=run.subject, pk__lt=run.pk)
+    older.exclude(state__in=MetricRun.LIVE).delete()
+
+
+def _line(run: int, candidate: int, value: float, counts: Sequence[float], reasons: dict[int, str]) -> str:
+    if candidate in reasons:
+        return f"{run}\t{candidate}\t\\N\t{_escaped(reasons[candidate])}\t\\N\n"
+    listed = "{" + ",".join(map(repr, counts)) + "}" if counts else "\\N"
+    return f"{run}\t{candidate}\t{value!r}\t\t{listed}\n"
+
+
+def _escaped(text: str) -> str:
+    """As COPY reads a text; the database keeps no NUL."""
+    return text.replace("\0", "").translate(_ESCAPES)
+
+
+_ESCAPES = str.maketrans({"\\": "\\\\", "\t": "\\t", "\n": "\\n", "\r": "\\r"})

@@ -1,0 +1,1 @@
+"""Studies: how the scores of metrics agree with those of people."""
