@@ -106,6 +106,7 @@ SAID = {
     "revoke qualification": ("membership a-x", "revoked the qualification of membership a-x"),
     "revoke token": ("API token 3", "revoked API token 3"),
     "rotate token": ("API token 3", "rotated API token 3"),
+    "run metric": ("metric run 3", "asked for metric run 3"),
     "set judgment aside": ("assignment 3", "set aside a judgment of assignment 3"),
     "split passages": ("", "split passages"),
     "start plan": ("overlap plan 3", "started overlap plan 3"),
