@@ -77,10 +77,11 @@ class RatedUnits(NamedTuple):
     source: str
     question_type: str
     collection: str
-    passage: int | None
-    """Its place by dataset and id, byte by byte: files can draw passages in the same order."""
     ratings: list[float]
     n_units: int
+    passages: list[int] | None
+    """Of each its passage, by its place among them in the order of dataset and id, byte by byte: files can draw
+    passages in the same order."""
 
 
 class RatedBy(NamedTuple):
@@ -154,6 +155,7 @@ def fetch_ratings(scope: Scope, *, by_passage: bool = False, by: str = "") -> Ra
     statement = _RATINGS.format(
         judgments=judgments,
         passage="o.place" if by_passage else "NULL::bigint",
+        passages="array_agg(passage)" if by_passage else "NULL::bigint[]",
         in_order=_IN_ORDER if by_passage else "",
         collection="collection" if by in BY_COLLECTION else "''",
         each="candidate_id, collection" if by in BY_COLLECTION else "candidate_id",
@@ -262,25 +264,28 @@ rated AS (
     FROM judgments GROUP BY {each}),
 placed AS MATERIALIZED (
     SELECT d.name AS dataset, p.split, c.source, q.type AS question_type, {collection} AS collection,
+           dense_rank() OVER (ORDER BY c.dataset_id, p.split, c.source, q.type, {collection}) AS place,
            {passage} AS passage, r.ratings, r.annotators
     FROM rated r
     JOIN projects_candidate c ON c.id = r.candidate_id
     JOIN projects_question q ON q.id = c.question_id
     JOIN projects_passage p ON p.id = q.passage_id
     JOIN projects_dataset d ON d.id = c.dataset_id {in_order}
-    WHERE c.withdrawn_at IS NULL AND p.withdrawn_at IS NULL {places})
-SELECT dataset, split, source, question_type, collection, passage, ratings, count(*),
-       NULL::bigint, NULL, NULL::boolean
-FROM placed GROUP BY dataset, split, source, question_type, collection, passage, ratings
-UNION ALL
-SELECT t.dataset, t.split, t.source, t.question_type, t.collection, NULL, NULL, NULL,
-       t.annotator_id, m.kind, t.has_pairs
-FROM (
-    SELECT dataset, split, source, question_type, collection, annotator_id,
-           bool_or(cardinality(ratings) >= 2) AS has_pairs
-    FROM placed, unnest(annotators) AS annotator_id
-    GROUP BY dataset, split, source, question_type, collection, annotator_id) t
-JOIN projects_membership m ON m.id = t.annotator_id
+    WHERE c.withdrawn_at IS NULL AND p.withdrawn_at IS NULL {places}),
+named AS (
+    SELECT place, min(dataset) AS dataset, min(split) AS split, min(source) AS source,
+           min(question_type) AS question_type, min(collection) AS collection
+    FROM placed GROUP BY place),
+counted AS (
+    SELECT place, ratings, count(*) AS n_units, {passages} AS passages, NULL::bigint AS annotator_id,
+           NULL::boolean AS has_pairs
+    FROM placed GROUP BY place, ratings
+    UNION ALL
+    SELECT place, NULL, NULL, NULL, annotator_id, bool_or(n_ratings >= 2)
+    FROM (SELECT place, cardinality(ratings) AS n_ratings, unnest(annotators) AS annotator_id FROM placed) one
+    GROUP BY place, annotator_id)
+SELECT dataset, split, source, question_type, collection, ratings, n_units, passages, annotator_id, m.kind, has_pairs
+FROM counted JOIN named USING (place) LEFT JOIN projects_membership m ON m.id = annotator_id
 """
 
 
@@ -312,7 +317,7 @@ def _scale(criterion: Criterion) -> str:
 
 
 def _patterns(units: Iterable[RatedUnits], annotators: Iterable[RatedBy]) -> Patterns:
-    patterns = Patterns.from_rows((row.ratings, row.n_units, row.passage) for row in units)
+    patterns = Patterns.from_rows((row.ratings, row.passages or row.n_units) for row in units)
     everyone = list(annotators)
     if any(row.kind == Membership.Kind.UNKNOWN for row in everyone):
         return patterns.with_annotators(None)

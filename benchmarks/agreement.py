@@ -2,11 +2,12 @@
 
 Run: .venv/bin/python -m benchmarks.agreement [--scale 100000 1000000] [--resamples 1000]
 
-`sql` counts the rating patterns in the database; `items` and `passages` are alpha with its bootstrap interval by that
-unit. `package` is what as many calls of `krippendorff.alpha` on resampled matrices would take, extrapolated from ten;
-`times` says how often the closed form, SQL included, goes into that. `page` is what the agreement page computes: two
-queries, four levels, both intervals, a breakdown and the human ceiling. With four criteria, a quarter of the judgments
-each, the seconds are of all four. MB is the peak RSS of the process before the package was called.
+`sql` counts the rating patterns in the database and reads them; `items` and `passages` are alpha with its bootstrap
+interval by that unit. `package` is what as many calls of `krippendorff.alpha` on resampled matrices would take,
+extrapolated from ten; `times` says how often the three, SQL and both intervals, go into that. `page` is what the
+agreement page computes: two queries, four levels, both intervals, a breakdown and the human ceiling. With four
+criteria, a quarter of the judgments each, the seconds are of all four. MB is the peak RSS of the process before the
+package was called.
 """
 
 import argparse
@@ -76,9 +77,8 @@ def _print(n: int, scale: str, project: Any, resamples: int) -> None:
     sql, items, passages, page, package = 0.0, 0.0, 0.0, 0.0, 0.0
     for criterion in criteria_in_use(project):
         scope = Scope(project=project, criterion=criterion)
-        ratings, seconds = _timed(partial(fetch_ratings, scope, by_passage=True))
+        patterns, seconds = _timed(lambda: fetch_ratings(scope, by_passage=True).patterns())  # noqa: B023 - at once
         sql += seconds
-        patterns = ratings.patterns()
         interval = partial(alpha_interval, patterns, level=Level.ORDINAL, n_resamples=resamples)
         items += _timed(partial(interval, rng=np.random.default_rng(1)))[1]
         passages += _timed(partial(interval, rng=np.random.default_rng(1), by_group=True))[1]
@@ -86,7 +86,7 @@ def _print(n: int, scale: str, project: Any, resamples: int) -> None:
         package += _package(patterns, resamples)
         settings = {"criterion": criterion.key, "stage": "full", "batch": None, "blind": False}
         page += _timed(partial(agreement_figures, project, {**settings, "level": "ordinal", "by": "source"}))[1]
-    times = f"{package / (sql + items):.0f}" if package else "-"
+    times = f"{package / (sql + items + passages):.0f}" if package else "-"
     shown = f"{package:.0f}" if package else "-"
     print(
         f"{n:>10,}{scale:>10}{sql:10.2f}{items:10.2f}{passages:10.2f}{shown:>10}{times:>10}{page:10.2f}{megabytes:>10}",

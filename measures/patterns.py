@@ -5,7 +5,7 @@ annotators on five points make 35 patterns, whatever the number of candidates.
 """
 
 from array import array
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -145,13 +145,14 @@ class Patterns:
         return patterns.with_annotators(*_count_annotators(frame, units))
 
     @classmethod
-    def from_rows(cls, rows: Iterable[tuple[Iterable[float], int] | tuple[Iterable[float], int, object]]) -> "Patterns":
+    def from_rows(cls, rows: Iterable[tuple[Iterable[float], int | Sequence[int]]]) -> "Patterns":
         """Take patterns that were counted elsewhere, as by GROUP BY in SQL.
 
         Parameters
         ----------
-        rows : iterable of (ratings, n_units) or (ratings, n_units, group)
-            The ratings of a unit in any order, and how many units of the group have just these.
+        rows : iterable of (ratings, n_units) or (ratings, groups)
+            The ratings of a unit in any order, and how many units have just these; or the number of the group of each
+            of these units.
 
         Returns
         -------
@@ -163,22 +164,17 @@ class Patterns:
         >>> patterns = Patterns.from_rows([([4, 5], 10), ([5, 5], 20), ([1], 3)])
         >>> patterns.n_units, patterns.n_ratings, patterns.n_single
         (30, 60, 3)
+        >>> Patterns.from_rows([([4, 5], [7, 7, 8]), ([5, 5], [8])]).n_groups
+        2
         """
-        ratings, lengths, weights = array("d"), array("q"), array("q")
-        groups: list[object] = []
-        for row in rows:
-            before = len(ratings)
-            ratings.extend(row[0])
-            lengths.append(len(ratings) - before)
-            weights.append(row[1])
-            groups.append(row[2] if len(row) > 2 else None)
-        are_numbers = all(isinstance(group, int) for group in groups)
-        named = np.array(groups if are_numbers else list(map(str, groups)))
-        group = np.unique(named, return_inverse=True)[1]
-        n_ratings = np.array(lengths, np.int64)
-        units = np.repeat(np.arange(len(groups)), n_ratings)
-        numbers = np.repeat(group.astype(np.int64), n_ratings)
-        return _count(units, np.array(ratings, np.float64), numbers, np.array(weights, np.int64))
+        ratings, sizes, weights, groups = array("d"), array("q"), array("q"), array("q")
+        for unit, units in rows:
+            before, (numbers, weight) = len(ratings), ([0], units) if isinstance(units, int) else (units, 1)
+            ratings.extend(unit)
+            sizes.extend([len(ratings) - before, len(numbers)])
+            groups.extend(numbers)
+            weights.append(weight)
+        return _count(*_one_a_row(ratings, np.array(sizes, np.int64).reshape(-1, 2), groups, weights))
 
     @classmethod
     def from_counts(
@@ -220,6 +216,19 @@ class Patterns:
         times = matrix[row, column]
         units, ratings = np.repeat(row, times), np.repeat(columns[column], times)
         return _count(units, ratings, np.zeros_like(units), weights)
+
+
+def _one_a_row(
+    ratings: Sequence[float], sizes: Ints, groups: Sequence[int], weights: Sequence[int]
+) -> tuple[Ints, Floats, Ints, Ints]:
+    """Give each unit its ratings, one to a row, where units with the same ones were listed together."""
+    n_ratings, n_units = sizes.T
+    starts = np.repeat(np.cumsum(n_ratings) - n_ratings, n_units)
+    length = np.repeat(n_ratings, n_units)
+    unit = np.repeat(np.arange(len(length)), length)
+    place = np.arange(len(unit)) - np.repeat(np.cumsum(length) - length, length)
+    given = np.array(ratings, np.float64)[np.repeat(starts, length) + place]
+    return unit, given, np.array(groups, np.int64)[unit], np.repeat(np.array(weights, np.int64), n_units)
 
 
 def _count(units: Ints, ratings: Floats, groups: Ints, weights: Ints | None = None) -> Patterns:

@@ -285,7 +285,7 @@ def _less(ratings: tuple[float, ...], value: float, known: dict[tuple[float, ...
 
 def _number(ratings: list[tuple[float, ...]]) -> tuple[Patterns, dict[tuple[float, ...], int]]:
     """The patterns of these ratings, and which is which."""
-    patterns = Patterns.from_rows((each, 1, f"{place:012d}") for place, each in enumerate(ratings))
+    patterns = Patterns.from_rows((each, [place]) for place, each in enumerate(ratings))
     number_of = {
         ratings[group]: int(pattern) for group, pattern in zip(patterns.cell_group, patterns.cell_pattern, strict=True)
     }

@@ -230,7 +230,7 @@ def test_patterns_from_rows_counts_and_frames_are_the_same() -> None:
         for patterns in (
             Patterns.from_frame(frame),
             Patterns.from_rows((unit, 1) for unit in by_unit),
-            Patterns.from_rows((unit[::-1], 1, f"passage {n % 3}") for n, unit in enumerate(by_unit)),
+            Patterns.from_rows((unit[::-1], [n % 3]) for n, unit in enumerate(by_unit)),
             Patterns.from_counts(counts, range(1, 6)),
         )
     ]

@@ -110,7 +110,7 @@ def test_where_alpha_is_undefined_so_is_its_interval() -> None:
     rng = np.random.default_rng(1)
     equal = alpha_interval(Patterns.from_rows([([5, 5], 9)]), level="ordinal", rng=rng)
     lone = alpha_interval(Patterns.from_rows([([4, 5], 1)]), level="ordinal", rng=rng)
-    group = alpha_interval(Patterns.from_rows([([4, 5], 7, "p")]), level="ordinal", rng=rng, by_group=True)
+    group = alpha_interval(Patterns.from_rows([([4, 5], [1] * 7)]), level="ordinal", rng=rng, by_group=True)
     assert equal == Undefined(reason="all ratings are equal")
     assert lone == Undefined(reason="one unit only, so there is nothing to resample")
     assert group == Undefined(reason="one group only, so there is nothing to resample")
