@@ -3,8 +3,8 @@
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field, fields
-from typing import Any, ClassVar
+from dataclasses import asdict, dataclass, field, fields, replace
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -109,8 +109,6 @@ class Metric(ABC):
     the simple kind, whose corpus score is the mean of the answers' scores.
     """
 
-    variant: ClassVar[str] = ""
-    """What sets it apart from other forms of the same name, in a few words."""
     needs: ClassVar[tuple[str, ...]] = ("references",)
     """Columns of `Answers` without which an answer cannot be scored."""
     low: ClassVar[float] = 0.0
@@ -118,6 +116,8 @@ class Metric(ABC):
     """The range of its scores; infinite where there is no bound."""
     packages: ClassVar[tuple[str, ...]] = ()
     """Libraries that its scores depend on: their versions are kept with each run."""
+    weights: ClassVar[tuple[str, ...]] = ()
+    """Settings that only `combine` uses: with others the same statistics give other scores, and need no new count."""
     batch_size: ClassVar[int] = 2_000
     """Answers that are counted at a time; progress is told and a cancel heard between two batches."""
 
@@ -126,12 +126,28 @@ class Metric(ABC):
             _check(each.name, getattr(self, each.name), each.metadata)
 
     @property
+    def variant(self) -> str:
+        """What sets it apart from other forms of the same name, in a few words."""
+        return ""
+
+    @property
     def tokenisation(self) -> str:
         """How texts become words; empty for a metric that sees whole texts."""
         return str(getattr(self, "tokeniser", ""))
 
+    @property
+    def signature(self) -> str:
+        """What a library that computes it says of itself, with its version; empty where the code is our own."""
+        return ""
+
     def settings(self) -> dict[str, Any]:
         return asdict(self)
+
+    def with_weights(self, **weights: float) -> Self:
+        """The same metric with other values for some of its `weights`."""
+        if strange := sorted(weights.keys() - set(self.weights)):
+            raise ValueError(f"{strange[0]} is no weight; there are: {', '.join(self.weights) or 'none'}.")
+        return replace(self, **weights)
 
     def lacks(self) -> str:
         """What it needs and this machine does not have, as a clause; empty where nothing is missing."""
@@ -154,8 +170,8 @@ class Metric(ABC):
             for row in range(len(answers))
         ]
 
-    def notes(self, answers: Answers) -> Mapping[str, int]:
-        """Counts that a report on a run gives beside the scores, such as how many answers had a bonus."""
+    def notes(self, counts: Floats) -> Mapping[str, int]:
+        """What a report on a run says beside the scores, such as how many answers had a bonus, from `count`'s rows."""
         return {}
 
     @abstractmethod

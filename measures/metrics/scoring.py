@@ -1,7 +1,7 @@
 """Scoring a column of answers by a metric: in batches, with progress, and with a reason for each that is refused."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, overload
 
 import numpy as np
@@ -38,6 +38,14 @@ class Scores:
     reasons: tuple[str, ...]
     counts: Floats
     notes: dict[str, int]
+
+    def reweighted(self, **weights: float) -> "Scores":
+        """The same answers by the same metric with other weights, combined anew without a new count."""
+        metric = self.metric.with_weights(**weights)
+        is_scored = np.isfinite(self.values)
+        values = np.full_like(self.values, np.nan)
+        values[is_scored] = metric.combine(self.counts[is_scored])
+        return replace(self, metric=metric, values=values)
 
     @property
     def n_scored(self) -> int:
@@ -111,18 +119,15 @@ def score_slice(metric: Metric, answers: Answers, on_progress: OnProgress = lamb
     rows = [row for row, reason in enumerate(reasons) if not reason]
     values = np.full(len(answers), np.nan)
     parts: list[Floats] = []
-    notes: dict[str, int] = {}
     on_progress(0, len(rows))
     for start in range(0, len(rows), metric.batch_size):
-        batch = answers.only(rows[start : start + metric.batch_size])
-        parts.append(metric.count(batch))
-        for name, n in metric.notes(batch).items():
-            notes[name] = notes.get(name, 0) + n
+        parts.append(metric.count(answers.only(rows[start : start + metric.batch_size])))
         on_progress(min(start + metric.batch_size, len(rows)), len(rows))
     counts = np.zeros((len(answers), parts[0].shape[-1] if parts else 0))
     if parts:
         counts[rows] = np.concatenate(parts)
         values[rows] = metric.combine(counts[rows])
+    notes = dict(metric.notes(counts[rows])) if parts else {}
     return Scores(metric=metric, values=values, reasons=tuple(reasons), counts=counts, notes=notes)
 
 

@@ -33,6 +33,32 @@ def split_characters(text: str) -> list[str]:
     return [each for each in text if not each.isspace()]
 
 
+def cannot_read(tokeniser: str, text: str) -> bool:
+    """Whether a text is in a script of which a tokeniser reads nothing.
+
+    Parameters
+    ----------
+    tokeniser : str
+        One of `TOKENISERS`.
+    text : str
+        The text as it stands.
+
+    Returns
+    -------
+    bool
+        True where it has letters or digits, the tokeniser finds no word in it, and did not leave them out on purpose,
+        as "squad" does with articles.
+
+    Examples
+    --------
+    >>> cannot_read("alnum", "都柏林"), cannot_read("alnum", "Dublin"), cannot_read("alnum", "?!")
+    (True, False, False)
+    """
+    if text.isascii() or tokeniser == "squad":
+        return False
+    return any(map(str.isalnum, text)) and not TOKENISERS[tokeniser](text)
+
+
 TOKENISERS: dict[str, Tokeniser] = {
     "squad": tokens,
     "alnum": lambda text: _ALNUM.findall(text.lower()),

@@ -1,0 +1,201 @@
+"""Counting n-grams of a whole column at once: texts as numbered tokens, and how many n-grams texts have in common."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import chain
+
+import numpy as np
+
+from measures.metrics.tokenising import Tokeniser
+from measures.patterns import Ints
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Tokenised:
+    """Distinct texts, each split once, with their tokens numbered and laid end to end.
+
+    Attributes
+    ----------
+    number : mapping of str to int
+        Where each text stands, from 0 to T - 1.
+    lengths : ndarray of int64, shape (T,)
+        Tokens of each text.
+    tokens : ndarray of int64, shape (N,)
+        The number of each token; the same token has the same number in all texts.
+    n_types : int
+        How many different tokens there are.
+    """
+
+    number: dict[str, int]
+    lengths: Ints
+    tokens: Ints
+    n_types: int
+
+    def of(self, texts: Iterable[str]) -> Ints:
+        """The numbers of these texts, each of which was given to `tokenise`."""
+        return np.fromiter(map(self.number.__getitem__, texts), dtype=np.int64)
+
+    def bags(self, order: int) -> "list[Bags]":
+        """The n-grams of each text as bags: of single tokens, of pairs, up to n-grams of this order."""
+        text = np.repeat(np.arange(len(self.lengths)), self.lengths)
+        ends = np.cumsum(self.lengths)[text]
+        place = np.arange(len(self.tokens))
+        grams, found = self.tokens, []
+        for n in range(1, order + 1):
+            if n > 1:
+                # Those that go on inside their text, each numbered anew by its first n - 1 tokens and its last.
+                goes_on = place + n <= ends
+                place, text, ends = place[goes_on], text[goes_on], ends[goes_on]
+                longer = grams[goes_on] * self.n_types + self.tokens[place + n - 1]
+                grams = np.unique(longer, return_inverse=True)[1] if n < order else longer
+            found.append(_bags(text, grams, len(self.lengths)))
+        return found
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Bags:
+    """The n-grams of texts, each with how often it occurs, sorted by text.
+
+    Attributes
+    ----------
+    totals, sizes : ndarray of int64, shape (T,)
+        How many n-grams each text has, and how many different ones.
+    starts : ndarray of int64, shape (T,)
+        Where the n-grams of each text begin.
+    grams, counts : ndarray of int64, shape (E,)
+        Which n-gram, and how often it occurs in its text.
+    keys : ndarray of int64, shape (E,)
+        Text and n-gram as one number, rising.
+    width : int
+        What a text counts in `keys`.
+    """
+
+    totals: Ints
+    sizes: Ints
+    starts: Ints
+    grams: Ints
+    counts: Ints
+    keys: Ints
+    width: int
+
+    def shared(self, texts: Ints, others: Ints) -> Ints:
+        """How many n-grams a text and another have in common, pair by pair: the sum of the lesser counts."""
+        return self.clipped(texts, np.arange(len(texts)), others)
+
+    def clipped(self, texts: Ints, rows: Ints, references: Ints, *, over: "np.ufunc" = np.maximum) -> Ints:
+        """How many n-grams of each text its references have too, no more often than they have them.
+
+        Parameters
+        ----------
+        texts : ndarray of int64, shape (n,)
+            The candidates' numbers.
+        rows : ndarray of int64, shape (m,)
+            The candidate, 0 to n - 1, that each reference belongs to.
+        references : ndarray of int64, shape (m,)
+            The references' numbers.
+        over : ufunc
+            `maximum`: an n-gram counts as often as the reference that has it most often; `add`: as often as they
+            have it together.
+
+        Returns
+        -------
+        ndarray of int64, shape (n,)
+            0 for a candidate without references.
+        """
+        sizes = self.sizes[texts]
+        entries = _ranges(self.starts[texts], sizes)
+        # Each n-gram of a candidate is looked up in each of its references.
+        pairs = _ranges((np.cumsum(sizes) - sizes)[rows], sizes[rows])
+        wanted = np.repeat(references * self.width, sizes[rows]) + self.grams[entries[pairs]]
+        available = np.zeros(len(entries), dtype=np.int64)
+        over.at(available, pairs, self._count(wanted))
+        hits = np.minimum(self.counts[entries], available)
+        return np.bincount(np.repeat(np.arange(len(texts)), sizes), hits, len(texts)).astype(np.int64)
+
+    def _count(self, keys: Ints) -> Ints:
+        if not len(self.keys):
+            return np.zeros(len(keys), dtype=np.int64)
+        place = np.minimum(np.searchsorted(self.keys, keys), len(self.keys) - 1)
+        return np.where(self.keys[place] == keys, self.counts[place], 0)
+
+
+def tokenise(split: Tokeniser, *columns: Iterable[str]) -> Tokenised:
+    """Split each distinct text of some columns once and number its tokens.
+
+    Parameters
+    ----------
+    split : callable
+        One of `measures.metrics.tokenising.TOKENISERS`.
+    *columns : iterable of str
+        The texts.
+
+    Returns
+    -------
+    Tokenised
+        The texts in the order in which they first occur.
+
+    Examples
+    --------
+    >>> texts = tokenise(str.split, ["a b a", "b c"], ["a b a"])
+    >>> texts.lengths, texts.tokens, texts.of(["b c", "a b a"])
+    (array([3, 2]), array([0, 1, 0, 1, 2]), array([1, 0]))
+    """
+    distinct = dict.fromkeys(chain.from_iterable(columns))
+    numbers: defaultdict[str, int] = defaultdict()
+    numbers.default_factory = numbers.__len__
+    lengths, tokens = [], []
+    for text in distinct:
+        words = split(text)
+        lengths.append(len(words))
+        tokens.extend([numbers[word] for word in words])
+    return Tokenised(
+        number=dict(zip(distinct, range(len(distinct)), strict=True)),
+        lengths=np.array(lengths, dtype=np.int64),
+        tokens=np.array(tokens, dtype=np.int64),
+        n_types=len(numbers),
+    )
+
+
+def flatten(lists: Sequence[Sequence[str]]) -> tuple[Ints, list[str]]:
+    """Lay lists of texts end to end.
+
+    Parameters
+    ----------
+    lists : sequence of sequence of str
+        Such as the references of each answer.
+
+    Returns
+    -------
+    rows : ndarray of int64, shape (m,)
+        The list that each text was in.
+    texts : list of str
+        The texts.
+
+    Examples
+    --------
+    >>> flatten([["a", "b"], [], ["c"]])
+    (array([0, 0, 2]), ['a', 'b', 'c'])
+    """
+    sizes = np.fromiter(map(len, lists), dtype=np.int64, count=len(lists))
+    return np.repeat(np.arange(len(lists)), sizes), list(chain.from_iterable(lists))
+
+
+def _bags(text: Ints, grams: Ints, n_texts: int) -> Bags:
+    width = int(grams.max(initial=0)) + 1
+    keys, counts = np.unique(text * width + grams, return_counts=True)
+    sizes = np.bincount(keys // width, minlength=n_texts)
+    return Bags(
+        totals=np.bincount(text, minlength=n_texts),
+        sizes=sizes,
+        starts=np.cumsum(sizes) - sizes,
+        grams=keys % width,
+        counts=counts,
+        keys=keys,
+        width=width,
+    )
+
+
+def _ranges(starts: Ints, sizes: Ints) -> Ints:
+    """Whole numbers from each start, as many as its size, end to end."""
+    return np.arange(sizes.sum()) + np.repeat(starts - np.cumsum(sizes) + sizes, sizes)
