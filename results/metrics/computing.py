@@ -117,6 +117,7 @@ def about(metric: Metric) -> dict[str, Any]:
         "low": _finite(metric.low),
         "high": _finite(metric.high),
         "versions": versions_of(metric),
+        "signature": metric.signature,
     }
 
 

@@ -39,8 +39,8 @@ class Likeness(MeanMetric):
             dtype=np.float64,
         )
 
-    def notes(self, answers: Answers) -> Mapping[str, int]:
-        return {"long answers": sum(len(text) > 10 for text in answers.candidates)}
+    def notes(self, counts: Floats) -> Mapping[str, int]:
+        return {"finite scores": int(np.isfinite(counts[:, 0]).sum())}
 
 
 @dataclass(frozen=True, kw_only=True)

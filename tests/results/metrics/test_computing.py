@@ -107,7 +107,7 @@ def test_a_metric_from_outside_is_got_ready_once_and_scores_in_batches_with_prog
     assert told[0] == (0, 4)
     assert told[-1] == (4, 4)
     assert told == sorted(told)
-    assert changes["report"]["notes"] == {"long answers": 2}
+    assert changes["report"]["notes"] == {"finite scores": 2}
     assert changes["report"]["about"]["versions"]["numpy"]
     computing.run(run.pk)
     assert stored(run) == {"right": 64, "wrong": "the metric gave no number", "alone": "no reference", "long": 196}
