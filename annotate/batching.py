@@ -1,6 +1,6 @@
 """Batching: candidates chosen, the plan said, the batch made and cut into HITs."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 from random import Random
@@ -10,7 +10,7 @@ from django.db.models import BooleanField, ExpressionWrapper, Max, Q
 from django.utils.translation import gettext as _
 
 from annotate import places, trials
-from annotate.choosing import Row, Selection, candidates_of, choose
+from annotate.choosing import Row, Selection, candidates_of, choose, pair_of
 from annotate.controls.plans import ControlPlan
 from annotate.costs import Cost, cost_of, seconds_per_item
 from annotate.cutting import cut_passage
@@ -128,7 +128,8 @@ def next_number(project: Project) -> int:
 def cut(rows: Sequence[Row], hit_size: int) -> Iterator[list[Row]]:
     """HITs in canonical order: of one passage each, or of one question each where there is no passage to read.
 
-    Candidates that have had another number of judgments are cut apart: every candidate of a HIT wants as many.
+    Candidates that have had another number of judgments are cut apart: every candidate of a HIT wants as many. The two
+    of a minimal pair are never in one HIT.
     """
 
     def home(row: Row) -> tuple[int, int, int]:
@@ -140,8 +141,18 @@ def cut(rows: Sequence[Row], hit_size: int) -> Iterator[list[Row]]:
             [row.candidate for row in group]
             for _question, group in groupby(here.values(), key=lambda row: row.question)
         ]
-        for hit in cut_passage(groups, hit_size):
+        for hit in cut_passage(groups, hit_size, _apart(here.values())):
             yield [here[candidate] for candidate in hit]
+
+
+def _apart(rows: Iterable[Row]) -> dict[int, int]:
+    """Of each candidate that stands here with the other of its minimal pair, that other one."""
+    members: dict[int, list[int]] = {}
+    for row in rows:
+        if row.pair is not None:
+            members.setdefault(row.pair, []).append(row.candidate)
+    whole = [both for both in members.values() if len(both) > 1]
+    return {one: other for both in whole for one, other in (both, both[::-1])}
 
 
 def describe(batch: Batch) -> dict[str, object]:
@@ -196,7 +207,14 @@ def cut_anew(batch: Batch) -> None:
             )
         )
         .order_by("hit__passage_id", "question_id", "candidate_id")
-        .values_list("candidate_id", "question_id", "hit__passage_id", "hit__passage__dataset__name", "has_text")
+        .values_list(
+            "candidate_id",
+            "question_id",
+            "hit__passage_id",
+            "hit__passage__dataset__name",
+            "has_text",
+            pair_of(prefix="candidate__"),
+        )
     ]
     places.delete_hits(batch)
     _write_hits(batch, rows)

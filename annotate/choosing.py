@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from django.db.models import BooleanField, ExpressionWrapper, Q, QuerySet
+from django.db.models import BooleanField, ExpressionWrapper, IntegerField, Q, QuerySet, Value
+from django.db.models.functions import Coalesce
 from django.utils.translation import gettext as _
 
 from annotate.cutting import sample_passages
@@ -48,6 +49,8 @@ class Row:
     passage: int
     dataset: str
     has_passage_text: bool
+    pair: int | None = None
+    """The minimal pair that it belongs to; its two candidates are never in one HIT."""
     n_had: int = 0
     """Judgments that count towards the number wanted and are there already."""
 
@@ -66,7 +69,7 @@ def choose(project: Project, selection: Selection, *, but: Batch | None = None) 
     rows = [
         Row(*values)
         for values in candidates.order_by("question__passage_id", "question_id", "id").values_list(
-            "id", "question_id", "question__passage_id", "dataset__name", "has_text"
+            "id", "question_id", "question__passage_id", "dataset__name", "has_text", pair_of(selection.with_pairs)
         )
     ]
     if selection.sample is not None:
@@ -88,6 +91,13 @@ def candidates_of(project: Project, selection: Selection) -> QuerySet[Candidate]
     if not selection.with_pairs:
         candidates = candidates.filter(pair_as_1=None, pair_as_2=None)
     return candidates
+
+
+def pair_of(is_wanted: bool = True, *, prefix: str = "") -> Coalesce | Value:
+    """SQL: the minimal pair that a candidate belongs to, NULL for none."""
+    if not is_wanted:
+        return Value(None, IntegerField(null=True))
+    return Coalesce(f"{prefix}pair_as_1__pk", f"{prefix}pair_as_2__pk")
 
 
 def find_annotators(project: Project, names: Sequence[str]) -> tuple[Membership, ...]:

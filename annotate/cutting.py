@@ -4,6 +4,7 @@ Nothing here knows the database: ids in, ids out.
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from itertools import chain
 from math import ceil
 from random import Random
 
@@ -16,14 +17,18 @@ CLOSING_SIZE = 4_000
 CLOSING_PASSAGES = 2_000
 
 
-def cut_passage(groups: Sequence[Group], hit_size: int) -> list[list[int]]:
+def cut_passage(groups: Sequence[Group], hit_size: int, apart: Mapping[int, int] | None = None) -> list[list[int]]:
     """Cut the candidates of one passage, given by question, into as few HITs as can hold them.
 
     The HITs are as even as whole questions allow. A question is divided only where no arrangement that the
     search finds keeps it whole within those HITs; divided ones level the HITs out (11 become 6 and 5).
+
+    `apart` names, of each candidate of a minimal pair, the other one: the two are never in one HIT, so a passage with
+    a pair has two HITs at least. A question with a pair is halved beforehand, for it has to be divided anyway.
     """
-    sizes = [len(group) for group in groups]
-    n_hits = ceil(sum(sizes) / hit_size)
+    parts = _halved(groups, apart) if apart else groups
+    sizes = [len(part) for part in parts]
+    n_hits = max(ceil(sum(sizes) / hit_size), 2 if apart else 0)
     if n_hits <= 1:
         return [[candidate for group in groups for candidate in group]] if n_hits else []
     order = sorted(range(len(sizes)), key=lambda index: -sizes[index])
@@ -35,7 +40,10 @@ def cut_passage(groups: Sequence[Group], hit_size: int) -> list[list[int]]:
     shares = [{index: (0, sizes[index]) for index in members} for members in bins]
     for index in left:
         _divide(index, sizes[index], shares)
-    return _in_canonical_order(groups, shares)
+    hits = [[candidate for i in share for candidate in parts[i][slice(*share[i])]] for share in shares]
+    if apart:
+        hits = _Parting(groups, hits, hit_size, apart).part()
+    return _in_canonical_order(groups, hits)
 
 
 def _arrange(
@@ -108,11 +116,94 @@ def _divide(index: int, size: int, shares: list[dict[int, tuple[int, int]]]) -> 
             start += n
 
 
-def _in_canonical_order(groups: Sequence[Group], shares: list[dict[int, tuple[int, int]]]) -> list[list[int]]:
-    in_order = sorted((share for share in shares if share), key=lambda share: min((i, *share[i]) for i in share))
-    return [
-        [candidate for i in sorted(share) for candidate in groups[i][share[i][0] : share[i][1]]] for share in in_order
-    ]
+def _halved(groups: Sequence[Group], apart: Mapping[int, int]) -> list[Group]:
+    """Questions with a pair in two halves, one of the pair in each; of two pairs in turn, so that good ones mix."""
+    parts: list[Group] = []
+    n_pairs = 0
+    for group in groups:
+        halves: tuple[list[int], list[int]] = ([], [])
+        for candidate in group:
+            partner = apart.get(candidate)
+            if partner in halves[0] or partner in halves[1]:
+                halves[partner in halves[0]].append(candidate)
+            elif partner is not None:
+                halves[n_pairs % 2].append(candidate)
+                n_pairs += 1
+        is_paired = bool(halves[0] or halves[1])
+        for candidate in group:
+            if candidate not in apart and is_paired:
+                halves[len(halves[1]) < len(halves[0])].append(candidate)
+        parts += halves if is_paired else (group,)
+    return parts
+
+
+class _Parting:
+    """Takes minimal pairs apart that fell into one HIT, and touches as few other questions as it can.
+
+    One of the two goes to a HIT with room, or changes places with a candidate there. There always is one: a HIT as
+    full as this one cannot hold nothing but partners of what is left here, as two of those left are a pair themselves.
+    """
+
+    def __init__(self, groups: Sequence[Group], hits: list[list[int]], hit_size: int, apart: Mapping[int, int]) -> None:
+        self.hits, self.hit_size, self.apart = hits, hit_size, apart
+        self.question = {candidate: index for index, group in enumerate(groups) for candidate in group}
+        self.home = {candidate: place for place, hit in enumerate(hits) for candidate in hit}
+
+    def part(self) -> list[list[int]]:
+        for one in sorted(self.apart):
+            if self.home[one] == self.home[self.apart[one]]:
+                self._take_away(max(one, self.apart[one]))
+        return self.hits
+
+    def _take_away(self, candidate: int) -> None:
+        here = self.home[candidate]
+        others = sorted((place for place in range(len(self.hits)) if place != here), key=self._load)
+        if self._load(others[0]) < min(self._load(here), self.hit_size):
+            self._move(candidate, others[0])
+            self._level(others[0], here)
+            return
+        swaps = [
+            (self._cost(other, here, candidate), place, other)
+            for place in others
+            for other in self.hits[place]
+            if self.home[self.apart.get(other, other)] != here
+        ]
+        _cost, place, other = min(swaps)
+        self._move(other, here)
+        self._move(candidate, place)
+
+    def _cost(self, other: int, here: int, candidate: int) -> int:
+        """How little a change of places is wanted: not at all where it parts another pair too."""
+        partner = self.apart.get(other, other)
+        if partner != other and self.home[partner] == self.home[other]:
+            return 0
+        if self.question[other] == self.question[candidate]:
+            return 1
+        return 2 if self._has(here, self.question[other]) else 3
+
+    def _level(self, low: int, high: int) -> None:
+        """Even two HITs out by candidates of questions that are divided between them anyway."""
+        for candidate in reversed(self.hits[high][:]):
+            if self._load(high) - self._load(low) < 2:
+                return
+            if self._has(low, self.question[candidate]) and self.home[self.apart.get(candidate, candidate)] != low:
+                self._move(candidate, low)
+
+    def _has(self, place: int, question: int) -> bool:
+        return any(self.question[candidate] == question for candidate in self.hits[place])
+
+    def _move(self, candidate: int, place: int) -> None:
+        self.hits[self.home[candidate]].remove(candidate)
+        self.hits[place].append(candidate)
+        self.home[candidate] = place
+
+    def _load(self, place: int) -> int:
+        return len(self.hits[place])
+
+
+def _in_canonical_order(groups: Sequence[Group], hits: Sequence[Sequence[int]]) -> list[list[int]]:
+    place = {candidate: place for place, candidate in enumerate(chain.from_iterable(groups))}
+    return sorted((sorted(hit, key=place.__getitem__) for hit in hits if hit), key=lambda hit: place[hit[0]])
 
 
 def sample_passages(sizes: Mapping[str, Mapping[int, int]], n_candidates: int, seed: int) -> set[int]:

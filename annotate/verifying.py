@@ -228,6 +228,16 @@ RULES = (
                   SELECT c.question_id FROM projects_candidate c WHERE c.id = i.candidate_id))""",
     ),
     Rule(
+        "pair_apart",
+        "The two candidates of a minimal pair are never in one HIT.",
+        "HIT",
+        """SELECT DISTINCT one.hit_id FROM projects_minimalpair mp
+           JOIN annotate_item one ON one.candidate_id = mp.candidate_1_id
+           JOIN annotate_item two ON two.candidate_id = mp.candidate_2_id AND two.hit_id = one.hit_id
+           JOIN annotate_hit h ON h.id = one.hit_id
+           JOIN annotate_batch b ON b.id = h.batch_id AND b.kind <> 'imported'""",
+    ),
+    Rule(
         "one_project",
         "An assignment's annotator belongs to the project of its batch.",
         "assignment",

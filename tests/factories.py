@@ -16,6 +16,7 @@ from projects.models import (
     Instructions,
     InstructionsReading,
     Membership,
+    MinimalPair,
     Passage,
     Project,
     Question,
@@ -128,10 +129,28 @@ def make_plan(project: Project, number: int = 1) -> OverlapPlan:
     return plan
 
 
-def make_batch(project: Project, *, is_open: bool = True, datasets: tuple[str, ...] = (), **over: Any) -> Batch:
+def make_pair(question: Question, name: str = "", **over: Any) -> MinimalPair:
+    """A minimal pair with two new candidates; `over` are its phenomenon and its scores."""
+    name = name or f"pair{next(_numbers)}"
+    one, two = (
+        make_candidates(question, 1, external_id=f"{name}-{n}", text=f"{text} of {name}", source="minimal pair")[0]
+        for n, text in enumerate(("On the mat", "Under the mat"), start=1)
+    )
+    return MinimalPair.objects.create(question=question, candidate_1=one, candidate_2=two, **over)
+
+
+def make_batch(
+    project: Project,
+    *,
+    is_open: bool = True,
+    datasets: tuple[str, ...] = (),
+    with_pairs: bool = False,
+    **over: Any,
+) -> Batch:
     """A batch over the project's candidates, cut by the real act; `over` are its terms."""
+    selection = Selection(datasets=datasets, with_pairs=with_pairs)
     batch = batching.create_batch(
-        project=project, actor=None, selection=Selection(datasets=datasets), terms=Terms(**{"judgments": 1, **over})
+        project=project, actor=None, selection=selection, terms=Terms(**{"judgments": 1, **over})
     )
     if is_open:
         steering.open_batch(batch=batch, actor=None)

@@ -128,7 +128,8 @@ FROM whole w
 JOIN projects_candidate c ON c.id = w.candidate_id AND c.withdrawn_at IS NULL AND btrim(c.text) <> ''
 JOIN projects_question q ON q.id = c.question_id
 JOIN projects_passage p ON p.id = q.passage_id AND p.withdrawn_at IS NULL
-WHERE NOT EXISTS (
+WHERE NOT EXISTS (SELECT 1 FROM projects_minimalpair mp WHERE c.id IN (mp.candidate_1_id, mp.candidate_2_id))
+  AND NOT EXISTS (
     SELECT 1 FROM annotate_item i JOIN annotate_hit h ON h.id = i.hit_id AND h.purpose = 'work'
     WHERE i.candidate_id = c.id AND (h.batch_id = %(batch)s OR h.places_open > 0))
 ORDER BY md5(%(seed)s || '-' || q.passage_id), q.passage_id, md5(%(seed)s || '-' || c.id), c.id
@@ -138,7 +139,8 @@ ORDER BY md5(%(seed)s || '-' || q.passage_id), q.passage_id, md5(%(seed)s || '-'
 def scored_candidates(batch: Batch, criteria: Sequence[Criterion], seed: int) -> Iterator[tuple[int, Known]]:
     """Candidates whose score is known, with their passage, in a seeded order: judged at least twice, or imported.
 
-    Those of this batch, and those that anybody is still to be served, are left out: nobody gets one twice.
+    Those of this batch, and those that anybody is still to be served, are left out: nobody gets one twice. So are
+    minimal pairs: their difference is what is asked about.
     """
     parameters: dict[str, Any] = {
         "keys": [criterion.key for criterion in criteria],

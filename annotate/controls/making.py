@@ -11,6 +11,7 @@ import numpy as np
 from django.db import transaction
 from django.utils.translation import gettext as _
 
+from annotate.choosing import pair_of
 from annotate.controls.known import Known, known_of_passage, quality_criteria, scored_candidates
 from annotate.controls.plans import ControlPlan
 from annotate.models import Batch, Hit, Item
@@ -53,6 +54,8 @@ class Ordinary(NamedTuple):
     id: int
     question_id: int
     text: str
+    pair: int | None
+    """The minimal pair of its candidate. It is not degraded: the result would differ from the other by chance."""
 
 
 @dataclass(frozen=True)
@@ -98,7 +101,7 @@ def yield_report(batch: Batch, seed: int = 0) -> tuple[Yield, ...]:
     good = [
         (item.text, corpus.references.get(item.question_id, []), item.passage_id)
         for item in corpus.items
-        if _is_good(item.text, corpus.references.get(item.question_id, []))
+        if not item.pair and _is_good(item.text, corpus.references.get(item.question_id, []))
     ]
     questions = {item.question_id: item.passage_id for item in corpus.items}
     good += [
@@ -114,7 +117,7 @@ def _corpus(batch: Batch, seed: int) -> Corpus:
     rows = (
         Item.objects.filter(hit__batch=batch, hit__purpose=Hit.Purpose.WORK, control=Control.NONE, retired_at=None)
         .order_by("hit__passage_id", "hit_id", "position")
-        .values_list("hit__passage_id", "hit_id", "id", "question_id", "candidate__text")
+        .values_list("hit__passage_id", "hit_id", "id", "question_id", "candidate__text", pair_of(prefix="candidate__"))
     )
     items = [Ordinary(*row) for row in rows]
     references: dict[int, list[str]] = {}
@@ -223,7 +226,7 @@ def _degraded(
 
 def _sources(batch: Batch, rows: Sequence[Ordinary], corpus: Corpus, rng: Random) -> Iterable[tuple[Item, bool]]:
     """What may be degraded: good candidates in any order, then references, to be shown as items that are new."""
-    good = [row for row in rows if _is_good(row.text, corpus.references.get(row.question_id, []))]
+    good = [row for row in rows if not row.pair and _is_good(row.text, corpus.references.get(row.question_id, []))]
     for row in rng.sample(good, len(good)):
         yield Item(pk=row.id, question_id=row.question_id, shown_text=row.text), False
     shown = {(row.question_id, row.text.strip()) for row in rows}

@@ -36,6 +36,8 @@ WHERE p.pool_of_id = %(batch)s AND p.recipe = 'candidate' AND p.accepted_at IS N
   AND NOT EXISTS (
       SELECT 1 FROM annotate_item i JOIN annotate_assignment a ON a.hit_id = i.hit_id AND a.annotator_id = %(me)s
       WHERE i.candidate_id = p.candidate_id)
+  AND NOT EXISTS (
+      SELECT 1 FROM projects_minimalpair mp WHERE p.candidate_id IN (mp.candidate_1_id, mp.candidate_2_id))
 ORDER BY q.passage_id, p.id
 """
 
@@ -54,12 +56,13 @@ asked_again AS MATERIALIZED (
     JOIN annotate_hit h ON h.id = a.hit_id AND h.batch_id = %(batch)s
     JOIN annotate_item i ON i.id = ANY(a.layout)
     WHERE a.annotator_id = %(me)s AND i.made_from_id IS NOT NULL)
-SELECT r.passage_id, 'repeat', r.id, r.question_id, r.candidate_id, NULL::text, NULL::text
+SELECT r.passage_id, 'repeat', r.id, r.question_id, r.candidate_id, NULL::text, NULL::text,
+       (SELECT mp.id FROM projects_minimalpair mp WHERE r.candidate_id IN (mp.candidate_1_id, mp.candidate_2_id))
 FROM rated r
 WHERE %(repeats)s AND r.control = 'none' AND NOT EXISTS (
     SELECT 1 FROM asked_again s WHERE s.made_from_id = r.id AND s.control = 'repeat')
 UNION ALL
-SELECT r.passage_id, 'degraded', r.id, p.question_id, NULL, p.shown_text, p.recipe
+SELECT r.passage_id, 'degraded', r.id, p.question_id, NULL, p.shown_text, p.recipe, NULL
 FROM rated r JOIN annotate_item p ON p.made_from_id = r.id AND p.pool_of_id = %(batch)s AND p.control = 'degraded'
 WHERE %(degraded)s AND p.accepted_at IS NOT NULL AND p.retired_at IS NULL
   AND NOT EXISTS (SELECT 1 FROM asked_again s WHERE s.made_from_id = r.id AND s.control = 'degraded')
@@ -78,6 +81,18 @@ class OfPassage:
 
     repeats: list[ReservedItem] = field(default_factory=list)
     degraded: list[ReservedItem] = field(default_factory=list)
+    pair_of: dict[int, int] = field(default_factory=dict)
+    """The minimal pair of an item, by the item's id, for those that are of one."""
+
+    def one_of_each_pair(self, repeats: Sequence[ReservedItem], chance: Random) -> list[ReservedItem]:
+        """Repeats in a random order, of a minimal pair only one: the two never stand in one HIT."""
+        kept, met = [], set()
+        for item in chance.sample(list(repeats), len(repeats)):
+            pair = self.pair_of.get(item.made_from_id or 0)
+            if pair is None or pair not in met:
+                met.add(pair)
+                kept.append(item)
+        return kept
 
 
 def find_reserved(*, annotator_id: int, batch_id: int, hit_size: int, plan: ControlPlan, dealt: Dealt) -> int | None:
@@ -137,7 +152,7 @@ def _make_personal(
         degraded = chance.sample(again.degraded, min(n_degraded, len(again.degraded)))
         sources = {item.made_from_id for item in degraded}
         free = [item for item in again.repeats if item.made_from_id not in sources]
-        repeats = chance.sample(free, min(n_repeats, len(free), hit_size - len(degraded)))
+        repeats = again.one_of_each_pair(free, chance)[: min(n_repeats, hit_size - len(degraded))]
         worth = (len(repeats) if n_repeats else len(degraded), len(degraded))
         if worth > best:
             best, choices = worth, []
@@ -164,8 +179,10 @@ def _askable(
         cursor.execute(_RATED, parameters)
         rows = cursor.fetchall()
     found: dict[int, OfPassage] = {}
-    for passage, control, source, question, candidate, text, recipe in rows:
+    for passage, control, source, question, candidate, text, recipe, pair in rows:
         again = found.setdefault(passage, OfPassage())
+        if pair is not None:
+            again.pair_of[source] = pair
         if control == Control.REPEAT:
             again.repeats.append(ReservedItem(question, Control.REPEAT, candidate_id=candidate, made_from_id=source))
         else:

@@ -4,7 +4,7 @@ from typing import Any
 
 import orjson
 
-from measures.rubric import check_value, say_number
+from measures.rubric import check_value
 from projects.importing import filters
 from projects.importing.fields import Plan
 from projects.importing.identity import SeenDataset, SeenIds, SeenQuestion, text_id
@@ -15,6 +15,10 @@ from projects.importing.report import Broken, Notes, Report, shown
 from projects.importing.spool import Spool
 from projects.importing.values import ID_LENGTH
 
+PAIR_NOT_HIGHER = (
+    "A minimal pair does not score its first candidate higher; it is kept, and left out of the accuracy of metrics."
+)
+PAIR_OF_ONE_TEXT = "Both candidates of a minimal pair have the same text."
 SCORES_LEFT = "Scores are in the file and are not imported; ask for them (--with-scores)."
 SHORT_TEXT = 20
 
@@ -219,27 +223,24 @@ class CandidateRows(QuestionRows):
     def _add_pair(
         self, line: int, record: dict[str, Any], dataset: SeenDataset, references: References, before: int
     ) -> None:
-        """Two candidates and the scores they came with."""
+        """Two candidates, with the scores they came with if they came with any."""
         columns, values, notes = self.columns, self.values, self.notes
-        texts, scores = [], []
+        texts = []
         for number in ("1", "2"):
             column = columns.get(f"candidate_{number}", "")
             text = values.text(record.get(column), column, line)
             if not text and notes.total == before:
                 notes.problem(line, column or f"candidate_{number}", "is empty")
             texts.append(text)
-            column = columns.get(f"score_{number}", "")
-            scores.append(values.number(record.get(column), column or f"score_{number}", line))
+        if texts[0] and texts[0] == texts[1]:
+            notes.warn(PAIR_OF_ONE_TEXT, line)
+        scores = self._pair_scores(line, record)
         question = self.question_of(record, line, dataset, references)
         phenomenon = values.text(record.get(columns.get("phenomenon", "")), columns.get("phenomenon", ""), line, 40)
-        if question is None or scores[0] is None or scores[1] is None or notes.total != before:
+        if question is None or notes.total != before:
             return
-        if scores[0] <= scores[1]:
-            low, high = say_number(scores[1]), say_number(scores[0])
-            notes.problem(
-                line, columns["score_1"], f"a minimal pair scores its first candidate higher, not {high} against {low}"
-            )
-            return
+        if scores and scores[0] <= scores[1]:
+            notes.warn(PAIR_NOT_HIGHER, line)
         keys = [
             self._add_candidate(line, record, dataset, question, text, suffix)
             for text, suffix in zip(texts, ("-1", "-2"), strict=True)
@@ -248,8 +249,22 @@ class CandidateRows(QuestionRows):
             dataset.minimal_pairs += 1
             for key, number in zip(keys, ("_1", "_2"), strict=True):
                 self._add_scores(line, record, dataset, key or 0, number)
-            numbers = f"{question.key}\t{keys[0]}\t{keys[1]}\t{scores[0]!r}\t{scores[1]!r}"
-            self.spool.add("pairs", numbers, (phenomenon,))
+            said = "\t".join(map(repr, scores)) if scores else f"{_NULL}\t{_NULL}"
+            self.spool.add("pairs", f"{question.key}\t{keys[0]}\t{keys[1]}\t{said}", (phenomenon,))
+
+    def _pair_scores(self, line: int, record: dict[str, Any]) -> list[float]:
+        """Both scores of a pair, or none; one without the other is a problem."""
+        found: list[float | None] = []
+        names = [self.columns.get(name, "") for name in ("score_1", "score_2")]
+        given = [name for name in names if record.get(name) not in (None, "")]
+        if not given:
+            return []
+        for name, meaning in zip(names, ("score_1", "score_2"), strict=True):
+            if name in given:
+                found.append(self.values.number(record[name], name, line))
+            else:
+                self.notes.problem(line, name or meaning, "is missing; a minimal pair has both scores or none")
+        return [score for score in found if score is not None]
 
     def add_reference_candidate(
         self, line: int, dataset: SeenDataset, question: SeenQuestion, text: str, number: int

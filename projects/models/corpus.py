@@ -141,19 +141,25 @@ class Candidate(models.Model):
 
 
 class MinimalPair(models.Model):
-    """Two candidates written to differ in one phenomenon, with the scores they came with."""
+    """Two candidates written to differ in one phenomenon, the first the better; people's scores may come with them."""
 
     question = models.ForeignKey(Question, on_delete=models.PROTECT, related_name="minimal_pairs")
     candidate_1 = models.OneToOneField(Candidate, on_delete=models.PROTECT, related_name="pair_as_1")
     candidate_2 = models.OneToOneField(Candidate, on_delete=models.PROTECT, related_name="pair_as_2")
     phenomenon = models.CharField(max_length=40, blank=True, db_default="")
-    score_1 = models.FloatField()
-    score_2 = models.FloatField()
+    score_1 = models.FloatField(null=True, blank=True)
+    score_2 = models.FloatField(null=True, blank=True)
 
     class Meta:
         ordering = ("id",)
         constraints = [
-            models.CheckConstraint(condition=Q(score_1__gt=models.F("score_2")), name="minimal_pair_scores"),
+            models.CheckConstraint(
+                condition=Q(score_1=None, score_2=None) | Q(score_1__isnull=False, score_2__isnull=False),
+                name="minimal_pair_both_scores",
+            ),
+            models.CheckConstraint(
+                condition=~Q(candidate_1=models.F("candidate_2")), name="minimal_pair_two_candidates"
+            ),
         ]
 
     def __str__(self) -> str:

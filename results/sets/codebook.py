@@ -156,7 +156,7 @@ _CANDIDATES = (
     Column(
         "minimal_pair",
         _O,
-        "Of the first of a minimal pair: the second, the phenomenon, and the scores it was written with.",
+        "Of the first of a minimal pair: the second, the phenomenon, and the scores it came with, if any.",
     ),
     Column("is_second_of_pair", _B, "Whether it is the second of a minimal pair."),
 )

@@ -1,7 +1,7 @@
 """MOCHA's JSON of a set: train, dev and test with scores, test without, and minimal pairs; one criterion a file.
 
 The entries are those of the export (`results.exporting.mocha`): they import again to the same thing. A candidate stands
-in a file if it has a gold score; a minimal pair always, as it has the scores it was written with.
+in a file if it has a gold score; a minimal pair always, with the scores it came with, if any.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -124,8 +124,7 @@ def _pair(
             "reference": reference["text"] if reference else None,
             "candidate1": line["candidate"],
             "candidate2": other["candidate"],
-            "score1": plain(given["score_1"]),
-            "score2": plain(given["score_2"]),
+            **{f"score{n}": plain(given[f"score_{n}"]) for n in (1, 2) if given[f"score_{n}"] is not None},
             "metadata": _without_none(
                 {
                     **_scores("1", said),

@@ -114,3 +114,57 @@ def test_what_one_dataset_misses_by_the_next_makes_up_for() -> None:
     chosen = sample_passages(sizes, 28, seed=1)
     assert len([passage for passage in chosen if passage < 3]) == 1
     assert len([passage for passage in chosen if passage >= 10]) == 18
+
+
+@st.composite
+def passages_with_pairs(draw: st.DrawFn) -> tuple[list[list[int]], dict[int, int]]:
+    """Questions of any size, in each of which any candidates may be minimal pairs."""
+    groups = groups_of(draw(SIZES))
+    apart: dict[int, int] = {}
+    for group in groups:
+        members = draw(st.permutations(group))
+        for one, other in zip(members[::2], members[1::2][: draw(st.integers(0, 7))], strict=False):
+            apart |= {one: other, other: one}
+    return groups, apart
+
+
+@given(passage=passages_with_pairs(), hit_size=st.integers(1, 100))
+def test_a_minimal_pair_is_never_in_one_hit_and_costs_none_more_than_it_must(
+    passage: tuple[list[list[int]], dict[int, int]], hit_size: int
+) -> None:
+    groups, apart = passage
+    hits = cut_passage(groups, hit_size, apart)
+    n = sum(map(len, groups))
+    assert sorted(candidate for hit in hits for candidate in hit) == list(range(n))
+    assert all(0 < len(hit) <= hit_size for hit in hits)
+    assert len(hits) == max(-(-n // hit_size), 2 if apart else 1)
+    assert all(apart.get(candidate) not in hit for hit in hits for candidate in hit)
+    assert all(hit == sorted(hit) for hit in hits)
+    assert [hit[0] for hit in hits] == sorted(hit[0] for hit in hits)
+    assert hits == cut_passage(groups, hit_size, apart)
+    if not apart:
+        assert hits == cut_passage(groups, hit_size)
+
+
+@pytest.mark.parametrize(
+    ("groups", "pairs", "expected"),
+    [
+        ([[1, 2]], [(1, 2)], [[1], [2]]),
+        ([[1, 2, 3, 4, 5, 6]], [(1, 2)], [[1, 3, 5], [2, 4, 6]]),
+        ([[1, 2, 3], [4, 5, 6]], [(2, 3), (5, 6)], [[1, 2, 5], [3, 4, 6]]),
+        ([[1, 2], [3, 4], [5, 6], [7, 8]], [(1, 2), (3, 4), (5, 6), (7, 8)], [[1, 4, 5, 8], [2, 3, 6, 7]]),
+        ([[1, 2], [3, 4], [5, 6]], [(3, 4)], [[1, 2, 3], [4, 5, 6]]),
+    ],
+)
+def test_known_cuts_around_pairs(
+    groups: list[list[int]], pairs: list[tuple[int, int]], expected: list[list[int]]
+) -> None:
+    """Divided questions level the HITs out; other questions stay whole where they can."""
+    apart = {one: other for pair in pairs for one, other in (pair, pair[::-1])}
+    assert cut_passage(groups, 10, apart) == expected
+
+
+def test_a_long_passage_of_pairs_is_cut_quickly() -> None:
+    groups = groups_of([2] * 2_000)
+    apart = {one: other for group in groups for one, other in (group, group[::-1])}
+    assert len(cut_passage(groups, 10, apart)) == 400

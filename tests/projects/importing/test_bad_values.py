@@ -7,6 +7,7 @@ import orjson
 import pytest
 
 from projects.importing import CriterionColumn, Kind, preview
+from projects.importing.rows import PAIR_NOT_HIGHER, PAIR_OF_ONE_TEXT
 from projects.importing.spool import TABLES
 from tests.projects.importing.conftest import Desk, csv_of
 
@@ -257,10 +258,29 @@ def test_minimal_pairs_become_two_candidates_and_keep_their_scores(desk: Desk) -
         {"question": "0", "candidate_1": "0", "candidate_2": "1", "score_1": "5.0", "score_2": "2.5", "phenomenon": ""}
     ]
     assert checked.report.minimal_pairs == 1
-    for first, second in ((2, 2), (1, 5)):
-        written = json.dumps({"d": {"x": pair | {"score1": first, "score2": second}}})
-        assert "scores its first candidate higher" in desk.reason(written, "a.json")
-    assert desk.refuse(json.dumps({"d": {"x": pair | {"score1": 5}}}), "a.json").problems[0].column == "score_2"
+    assert "minimal pair" not in desk.warnings(checked)
+
+
+def test_pairs_without_scores_or_with_unlikely_ones_are_taken_and_half_scored_ones_refused(desk: Desk) -> None:
+    pair = {"context": "P", "question": "Q", "reference": "R", "candidate1": "A", "candidate2": "B"}
+    entries = {
+        "bare": pair,
+        "tie": pair | {"question": "Q2", "score1": 2, "score2": 2},
+        "worse": pair | {"question": "Q3", "score1": 1, "score2": 5},
+        "same": pair | {"question": "Q4", "candidate2": "A"},
+    }
+    checked = desk.check(json.dumps({"d": entries}), "a.json")
+    assert [(row["score_1"], row["score_2"]) for row in checked.spool.rows("pairs")] == [
+        ("\\N", "\\N"),
+        ("2.0", "2.0"),
+        ("1.0", "5.0"),
+        ("\\N", "\\N"),
+    ]
+    said = {warned.reason: warned.n for warned in checked.report.warnings}
+    assert (said[PAIR_NOT_HIGHER], said[PAIR_OF_ONE_TEXT]) == (2, 1)
+    half = json.dumps({"d": {"x": pair | {"score1": 5}}})
+    assert "has both scores or none" in desk.reason(half, "a.json")
+    assert desk.refuse(half, "a.json").problems[0].column == "score_2"
 
 
 def test_candidates_of_a_pair_may_have_judgments_too(desk: Desk) -> None:
