@@ -1,6 +1,8 @@
 """Automatic metrics of answers, one family a file: pure functions over whole columns, for the app and for notebooks."""
 
 from measures.metrics import exact as exact
+from measures.metrics import rouge_l as rouge_l
+from measures.metrics import rouge_n as rouge_n
 from measures.metrics.metric import Answers, MeanMetric, Metric, setting
 from measures.metrics.registry import METRICS, make, register
 from measures.metrics.scoring import Scores, score, score_column, score_corpus, score_slice

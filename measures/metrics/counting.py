@@ -52,6 +52,22 @@ class Tokenised:
             found.append(_bags(text, grams, len(self.lengths)))
         return found
 
+    def skip_bag(self, max_gap: int, *, has_last: bool = True) -> "Bags":
+        """Single tokens and the pairs of tokens in order with at most so many between them, as bags.
+
+        `has_last` says whether the last token of a text counts among the single ones.
+        """
+        text = np.repeat(np.arange(len(self.lengths)), self.lengths)
+        ends = np.cumsum(self.lengths)[text]
+        place = np.arange(len(self.tokens))
+        is_counted = place + (not has_last) < ends
+        texts, grams = [text[is_counted]], [self.tokens[is_counted]]
+        for gap in range(1, max_gap + 2):
+            first = place[place + gap < ends]
+            texts.append(text[first])
+            grams.append((self.tokens[first] + 1) * self.n_types + self.tokens[first + gap])
+        return _bags(np.concatenate(texts), np.concatenate(grams), len(self.lengths))
+
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Bags:

@@ -1,7 +1,7 @@
 """What a metric is: settings, what it needs of an answer, and statistics of each answer that add up to a score."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any, ClassVar, Self
@@ -148,6 +148,11 @@ class Metric(ABC):
         if strange := sorted(weights.keys() - set(self.weights)):
             raise ValueError(f"{strange[0]} is no weight; there are: {', '.join(self.weights) or 'none'}.")
         return replace(self, **weights)
+
+    def count_once(self, answers: Answers) -> Callable[..., Floats]:
+        """Count once for scores under many weights: a function of some `weights` that gives each answer's score."""
+        counts = self.count(answers)
+        return lambda **weights: self.with_weights(**weights).combine(counts)
 
     def lacks(self) -> str:
         """What it needs and this machine does not have, as a clause; empty where nothing is missing."""

@@ -1,0 +1,119 @@
+"""ROUGE-1, ROUGE-2 and ROUGE-SU4: the n-grams or skip-bigrams that an answer shares with its references."""
+
+from abc import abstractmethod
+from dataclasses import dataclass
+
+import numpy as np
+
+from measures.metrics.counting import Bags, Tokenised, flatten, tokenise
+from measures.metrics.matches import Matches, f_measure
+from measures.metrics.metric import Answers, MeanMetric, setting
+from measures.metrics.registry import register
+from measures.metrics.stemming import StemmingMetric
+from measures.metrics.tokenising import TOKENISERS
+from measures.patterns import Floats
+
+POLICIES = ("max", "pooled", "per_reference")
+MEASURES = ("f1", "recall", "precision")
+MAX_GAP = 4
+"""Words that may stand between the two of a skip-bigram of ROUGE-SU4."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rouge(StemmingMetric, MeanMetric):
+    """The bag of units that an answer shares with its references.
+
+    With H the bag of the answer and R_1 to R_K those of its references: `max` takes the best score against a single
+    reference; `pooled` compares with the sum of the bags, |H ∩ ΣR_k| / |ΣR_k|, so that saying a thing twice pays
+    where two references say it; `per_reference` sums |H ∩ R_k| over the references, and divides by Σ|R_k| for recall
+    and by K|H| for precision, as ROUGE-1.5.5 does. A text that is too short to have a unit shares none: 0.
+
+    References
+    ----------
+    C.-Y. Lin (2004), ROUGE: A Package for Automatic Evaluation of Summaries, ACL workshop Text Summarization
+    Branches Out. H. Daumé III (2008), a post on ROUGE and redundancy, for `pooled`.
+    """
+
+    tokeniser: str = setting("alnum", "how texts become words", choices=TOKENISERS)
+    policy: str = setting("max", "how several references count", choices=POLICIES)
+    measure: str = setting("f1", "what is given", choices=MEASURES)
+
+    @property
+    def variant(self) -> str:
+        return f"{self.measure}, {self.policy}"
+
+    @abstractmethod
+    def bags(self, texts: Tokenised) -> Bags:
+        """The units of each text and how often each occurs."""
+
+    def score_each(self, answers: Answers) -> Floats:
+        matches = self.matches(answers)
+        if self.policy == "per_reference":
+            matches = matches.summed()
+        if self.measure == "recall":
+            return matches.best(matches.recall)
+        if self.measure == "precision":
+            return matches.best(matches.precision)
+        return matches.best(f_measure(matches.precision, matches.recall))
+
+    def matches(self, answers: Answers) -> Matches:
+        """Units in common with each reference, or with all of them pooled into one."""
+        rows, flat = flatten(answers.references)
+        texts = tokenise(self.split, answers.candidates, flat)
+        candidates, references = texts.of(answers.candidates), texts.of(flat)
+        bags = self.bags(texts)
+        if self.policy == "pooled":
+            n_common = bags.clipped(candidates, rows, references, over=np.add)
+            n_reference = np.bincount(rows, bags.totals[references], len(answers))
+            answer = np.arange(len(answers))
+        else:
+            n_common, n_reference, answer = bags.shared(candidates[rows], references), bags.totals[references], rows
+        return Matches(
+            n_common=n_common.astype(np.float64),
+            n_candidate=bags.totals[candidates[answer]].astype(np.float64),
+            n_reference=n_reference.astype(np.float64),
+            answer=answer,
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class RougeN(Rouge):
+    """ROUGE of n-grams.
+
+    References
+    ----------
+    C.-Y. Lin (2004), ROUGE: A Package for Automatic Evaluation of Summaries, section 2.
+    """
+
+    n: int = setting(1, "words in an n-gram", low=1, high=9)
+
+    def bags(self, texts: Tokenised) -> Bags:
+        return texts.bags(self.n)[-1]
+
+
+@dataclass(frozen=True, kw_only=True)
+class RougeSU4(Rouge):
+    """ROUGE of skip-bigrams, which are two words in order with at most four between them, and of single words.
+
+    References
+    ----------
+    C.-Y. Lin (2004), ROUGE: A Package for Automatic Evaluation of Summaries, section 5.
+    """
+
+    unigrams: str = setting(
+        "all",
+        "single words that count: all, or as in ROUGE-1.5.5 all but the last",
+        choices=("all", "rouge155"),
+    )
+
+    @property
+    def variant(self) -> str:
+        return ", ".join([super().variant, *(["ROUGE-1.5.5's unigrams"] if self.unigrams == "rouge155" else [])])
+
+    def bags(self, texts: Tokenised) -> Bags:
+        return texts.skip_bag(MAX_GAP, has_last=self.unigrams == "all")
+
+
+register("rouge_1", "ROUGE-1", RougeN, family="ROUGE", n=1)
+register("rouge_2", "ROUGE-2", RougeN, family="ROUGE", n=2)
+register("rouge_su4", "ROUGE-SU4", RougeSU4, family="ROUGE")
