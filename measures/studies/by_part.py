@@ -1,0 +1,134 @@
+"""Correlations part by part, such as by dataset, and their unweighted mean."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from measures.outcome import Undefined
+from measures.patterns import Floats
+from measures.studies.correlating import Correlation, Correlations
+from measures.studies.items import COEFFICIENTS, Items, number_groups
+
+
+@dataclass(frozen=True, kw_only=True)
+class ByPart:
+    """Correlations part by part, and their unweighted mean.
+
+    Attributes
+    ----------
+    parts : dict of str to dict of str to Correlations
+        By part, then by metric.
+    means : dict of str to Correlations
+        By metric: the mean over `averaged`.
+    averaged : tuple of str
+        The parts in which every metric is defined, so that the means of all metrics are of the same parts.
+    left_out : dict of str to str
+        The other parts, and why.
+    """
+
+    parts: dict[str, dict[str, Correlations]]
+    means: dict[str, Correlations]
+    averaged: tuple[str, ...]
+    left_out: dict[str, str]
+
+
+def correlate_by_part(
+    human: Floats,
+    metrics: Mapping[str, Floats],
+    parts: Sequence[str] | npt.NDArray[np.generic],
+    *,
+    rng: np.random.Generator,
+    groups: Sequence[object] | npt.NDArray[np.generic] | None = None,
+    n_resamples: int = 1000,
+    confidence: float = 0.95,
+    by_group: bool = False,
+) -> ByPart:
+    """Correlate metrics with the human scores within each part, such as a dataset, and average over the parts.
+
+    Every part counts the same in the mean, however many items it has. Resamples are drawn within each part, and the
+    mean of a resample is that of the parts' correlations in it.
+
+    Parameters
+    ----------
+    human, metrics, rng, groups, n_resamples, confidence, by_group
+        As in `correlate_all`.
+    parts : sequence of str, shape (n,)
+        The part of each item.
+
+    Returns
+    -------
+    ByPart
+        Parts in alphabetical order. A part in which a metric is undefined enters no mean; a mean over no part is
+        undefined. A resample in which a part is undefined is left out of the mean's interval.
+
+    Raises
+    ------
+    ValueError
+        As in `correlate`.
+
+    References
+    ----------
+    A. Chen et al. (2020), MOCHA, EMNLP, table 4.
+
+    Examples
+    --------
+    >>> found = correlate_by_part(np.array([1.0, 2, 3, 3, 2, 1, 1]), {"a": np.array([1.0, 2, 3, 1, 2, 3, 1])},
+    ...                           list("xxxyyyz"), rng=np.random.default_rng(1))
+    >>> found.parts["x"]["a"].pearson.value, found.means["a"].pearson.value, found.left_out
+    (1.0, 0.0, {'z': 'fewer than three pairs'})
+    """
+    human, names = np.asarray(human, np.float64), np.asarray([str(part) for part in parts])
+    if len(names) != len(human):
+        raise ValueError("There is not one part for each item.")
+    all_groups = None if groups is None else number_groups(groups)
+    own = {
+        str(name): Items(
+            human[rows], {key: np.asarray(column)[rows] for key, column in metrics.items()},
+            None if all_groups is None else all_groups[rows], by_group=by_group,
+        )
+        for name in np.unique(names) for rows in [np.flatnonzero(names == name)]
+    }  # fmt: skip
+    wholes = {name: part.whole() for name, part in own.items()}
+    draws = {name: part.resample(n_resamples, rng) for name, part in own.items()}
+    left_out = {name: reason for name, whole in wholes.items() if (reason := _why_undefined(whole))}
+    averaged = tuple(name for name in own if name not in left_out)
+    found = {
+        name: {
+            key: Correlations.of(
+                wholes[name][key], draws[name][key], n=part.n, n_groups=part.n_groups, confidence=confidence
+            )
+            for key in metrics
+        }
+        for name, part in own.items()
+    }
+    means = {
+        key: _mean([found[name][key] for name in averaged], [draws[name][key] for name in averaged], confidence)
+        for key in metrics
+    }
+    return ByPart(parts=found, means=means, averaged=averaged, left_out=left_out)
+
+
+def _mean(found: Sequence[Correlations], draws: Sequence[Floats], confidence: float) -> Correlations:
+    values: list[float | Undefined] = []
+    for name in COEFFICIENTS:
+        each: list[Correlation] = [getattr(one, name) for one in found]
+        of_parts = [one.value for one in each if not isinstance(one.value, Undefined)]
+        values.append(float(np.mean(of_parts)) if of_parts else Undefined(reason="defined in no part"))
+    return Correlations.of(
+        values,
+        np.mean(draws, axis=0) if draws else np.full((len(COEFFICIENTS), 1), np.nan),
+        n=sum(one.pearson.n for one in found),
+        n_groups=sum(one.pearson.n_groups for one in found),
+        confidence=confidence,
+    )
+
+
+def _why_undefined(whole: Mapping[str, tuple[float | Undefined, ...]]) -> str:
+    """Why some metric has no correlation in a part; empty where all have one."""
+    for name, values in whole.items():
+        for value in values:
+            if isinstance(value, Undefined):
+                return value.reason if "fewer" in value.reason or len(whole) == 1 else f"{value.reason} ({name})"
+    return ""

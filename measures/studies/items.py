@@ -1,0 +1,104 @@
+"""Items with their human scores and metrics: coefficients over all of them, and in each of their resamples."""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from measures.correlation import kendall, pearson, spearman
+from measures.outcome import Undefined
+from measures.patterns import Floats, Ints
+from measures.studies.resampling import Column, Moments, Pairs, Ranks, draw_resamples
+
+COEFFICIENTS = ("pearson", "spearman", "kendall")
+_WHOLE = (pearson, spearman, kendall)
+
+
+class Items:
+    """Human scores and metrics of items that are correlated together, each with its group if need be.
+
+    Parameters
+    ----------
+    human : ndarray of float64, shape (n,)
+        The human scores; all finite.
+    metrics : mapping of str to ndarray of float64, shape (n,)
+        The metrics by name; all finite.
+    groups : sequence, shape (n,), or None
+        What the items come from.
+    by_group : bool
+        Whether resamples draw whole groups.
+
+    Raises
+    ------
+    ValueError
+        A score is missing, lengths differ, or groups are to be drawn and none are given.
+    """
+
+    def __init__(
+        self,
+        human: Floats,
+        metrics: Mapping[str, Floats],
+        groups: Sequence[object] | npt.NDArray[np.generic] | None,
+        *,
+        by_group: bool,
+    ) -> None:
+        self.human, self.n = Column.of(human), len(human)
+        self.metrics = {name: Column.of(metric) for name, metric in metrics.items()}
+        lengths = {len(column.values) for column in self.metrics.values()} | (
+            {len(groups)} if groups is not None else set()
+        )
+        if lengths - {self.n}:
+            raise ValueError("There is not one human score, one of each metric and one group for each item.")
+        if by_group and groups is None:
+            raise ValueError("Groups are to be drawn, and none are given.")
+        self.groups = None if groups is None else number_groups(groups)
+        self.n_groups = 0 if self.groups is None or not self.n else int(self.groups.max()) + 1
+        self.drawn = self.groups if by_group else None
+        self.n_drawn = self.n_groups if by_group else self.n
+
+    def whole(self) -> dict[str, tuple[float | Undefined, ...]]:
+        """Each metric's three coefficients over the items."""
+        return {
+            name: tuple(compute(metric.values, self.human.values) for compute in _WHOLE)
+            for name, metric in self.metrics.items()
+        }
+
+    def resample(self, n_resamples: int, rng: np.random.Generator) -> dict[str, Floats]:
+        """Each metric's coefficients, shape (3, resamples); empty where there is nothing to resample."""
+        if n_resamples < 1:
+            raise ValueError("There must be a resample.")
+        found = np.full((3, n_resamples, len(self.metrics)), np.nan)
+        if self.n_drawn >= 2 and self.metrics:
+            columns = list(self.metrics.values())
+            moments, ranks = Moments(self.human, columns), Ranks(self.human, columns)
+            pairs = [Pairs(self.human, column) for column in columns]
+            at = 0
+            for weights in draw_resamples(self.n, n_resamples=n_resamples, rng=rng, groups=self.drawn):
+                rows = slice(at, at := at + len(weights))
+                found[0, rows] = moments.pearsons(weights)
+                found[1, rows] = ranks.spearmans(weights)
+                found[2, rows] = np.stack([each.kendalls(weights) for each in pairs], axis=1)
+        return {name: found[:, :, at] for at, name in enumerate(self.metrics)}
+
+
+def number_groups(groups: Sequence[object] | npt.NDArray[np.generic]) -> Ints:
+    """Number groups from 0 in the order of their first item.
+
+    Parameters
+    ----------
+    groups : sequence, shape (n,)
+        The group of each item.
+
+    Returns
+    -------
+    ndarray of int64, shape (n,)
+        Its number.
+
+    Examples
+    --------
+    >>> number_groups(["b", "a", "b"]).tolist()
+    [0, 1, 0]
+    """
+    numbers: dict[object, int] = {}
+    each = groups.tolist() if isinstance(groups, np.ndarray) else groups
+    return np.array([numbers.setdefault(group, len(numbers)) for group in each], np.int64)
