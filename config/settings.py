@@ -238,6 +238,7 @@ CELERY_BEAT_SCHEDULE = {
     "forget-old-reports": {"task": "results.forget_old_reports", "schedule": crontab(hour=4, minute=30)},
     "retire-sets": {"task": "results.retire_sets", "schedule": 30.0, "options": {"expires": 29}},
     "tidy-sets": {"task": "results.tidy_sets", "schedule": crontab(minute=37)},
+    "tidy-score-files": {"task": "results.tidy_score_files", "schedule": crontab(minute=47)},
     "clear-sessions": {"task": "projects.clear_sessions", "schedule": crontab(hour=4, minute=0)},
 }
 

@@ -41,6 +41,7 @@ WORDS: dict[str, StrOrPromise] = {
     "count judgment again": pgettext_lazy("log", "counted again a judgment of"),
     "create project": pgettext_lazy("log", "made the project"),
     "delete batch": pgettext_lazy("log", "deleted"),
+    "delete metric run": pgettext_lazy("log", "deleted"),
     "delete project": pgettext_lazy("log", "deleted the project"),
     "dismiss a finding": pgettext_lazy("log", "dismissed a finding of"),
     "download payment": pgettext_lazy("log", "took the file, which names people, of"),
@@ -96,6 +97,7 @@ WORDS: dict[str, StrOrPromise] = {
     "take back adjudication": pgettext_lazy("log", "took back the settled score of"),
     "take up remark again": pgettext_lazy("log", "took up again"),
     "want judgments": pgettext_lazy("log", "asked for another number of judgments of"),
+    "take scores": pgettext_lazy("log", "took the scores of"),
     "warn": pgettext_lazy("log", "warned"),
     "run metric": pgettext_lazy("log", "asked for"),
     "withdraw candidate": pgettext_lazy("log", "withdrew"),
@@ -136,6 +138,7 @@ KINDS: dict[str, StrOrPromise] = {
     "qualification test": pgettext_lazy("log", "qualification test"),
     "quality rules": pgettext_lazy("log", "quality rules"),
     "remark": pgettext_lazy("log", "remark"),
+    "score file": pgettext_lazy("log", "file of scores"),
     "review": pgettext_lazy("log", "review"),
     "rubric": pgettext_lazy("log", "rubric"),
 }
@@ -149,9 +152,11 @@ PAGES = {
     "instructions": ("projects:instructions-version", "version"),
     "judgmentset": ("results:set-show", "number"),
     "membership": ("projects:member-show", "pseudonym"),
+    "metricrun": ("results:metric-show", "pk"),
     "overlapplan": ("annotate:plan-show", "number"),
     "passage": ("annotate:passage-show", "pk"),
     "payment": ("annotate:payment-show", "number"),
+    "scorefile": ("results:score-file", "number"),
 }
 """Objects with a page of their own, and what its address takes."""
 

@@ -4,8 +4,8 @@ from celery import shared_task
 
 from projects import running
 from results import freezing, reporting, retiring
-from results.metrics import computing
-from results.models import JudgmentSet, MetricRun, Report, Study
+from results.metrics import computing, taking
+from results.models import JudgmentSet, MetricRun, Report, ScoreFile, Study
 from results.studies import running as studying
 
 
@@ -37,6 +37,16 @@ def tidy_sets() -> None:
 @shared_task(name=MetricRun.task, ignore_result=True)
 def run_metric(pk: int) -> None:
     computing.run(pk)
+
+
+@shared_task(name=ScoreFile.task, ignore_result=True)
+def read_scores(pk: int) -> None:
+    taking.run(pk)
+
+
+@shared_task(name="results.tidy_score_files", ignore_result=True)
+def tidy_score_files() -> None:
+    taking.tidy_leftovers()
 
 
 @shared_task(name=Study.task, ignore_result=True)

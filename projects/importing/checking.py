@@ -81,7 +81,7 @@ def preview(
     """Read the beginning of a file. Raises FileRefused."""
     options = options or Options()
     notes = Notes(limits)
-    with _reading(path, name, options, limits, notes) as reader:
+    with reading(path, name, options, limits, notes) as reader:
         plan = _plan(reader, options, kind)
         rows: list[tuple[str, ...]] = []
         n_rows, is_whole = 0, True
@@ -128,7 +128,7 @@ def check(
     notes = Notes(limits)
     report = Report(file=shown(name, 200), kind=kind.value, format="")
     with Spool(folder) as spool:
-        with _reading(path, name, options, limits, notes) as reader:
+        with reading(path, name, options, limits, notes) as reader:
             report.format = reader.format
             plan = _plan(reader, options, kind)
             rows: CandidateRows | JudgmentRows
@@ -195,7 +195,7 @@ def load(folder: Path) -> Checked:
 
 
 @contextmanager
-def _reading(path: Path, name: str, options: Options, limits: Limits, notes: Notes) -> Iterator[Reader]:
+def reading(path: Path, name: str, options: Options, limits: Limits, notes: Notes) -> Iterator[Reader]:
     """Turn whatever breaks the reading into one refusal, after the problems found before it."""
     reader = None
     try:

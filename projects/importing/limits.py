@@ -22,6 +22,8 @@ class Limits:
     list_entries: int = 1_000
     problems_shown: int = 100
     lines_shown: int = 5
+    takes_nan: bool = False
+    """Python writes NaN and Infinity into JSON, which has no such numbers: let them through instead of refusing."""
 
 
 DEFAULT_LIMITS = Limits()

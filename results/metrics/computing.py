@@ -1,12 +1,10 @@
 """Computing a metric over the candidates of a project: asked for once, done by a job, stored as one run."""
 
-import hashlib
 from collections import Counter
 from collections.abc import Mapping
 from math import isfinite
 from typing import Any
 
-import orjson
 from django.db import IntegrityError, transaction
 from django.utils.translation import gettext as _
 
@@ -19,6 +17,7 @@ from projects.running import OnProgress
 from results.metrics.reading import count_candidates, read_answers
 from results.metrics.registry import find, versions_of
 from results.metrics.storing import Column, store_scores
+from results.metrics.subjects import subject_of
 from results.models import MetricRun
 
 Origin = MetricRun.Origin
@@ -63,12 +62,6 @@ def make_metric(name: str, settings: Mapping[str, Any]) -> Metric:
     return metric
 
 
-def subject_of(origin: str, name: str, settings: Mapping[str, Any]) -> str:
-    """Names a metric as it is set up: runs that share it are of the same metric."""
-    named = orjson.dumps([str(origin), name, dict(settings)], option=orjson.OPT_SORT_KEYS)
-    return hashlib.sha256(named).hexdigest()
-
-
 def run(pk: int) -> str | None:
     """Do the job: read and score as of one moment, then store. Returns the state it ended in."""
     return running.run(MetricRun, pk, compute, only_reads=True, finish=store)
@@ -87,6 +80,7 @@ def compute(run: MetricRun, on_progress: OnProgress) -> dict[str, Any]:
             column.add(part.ids, score_slice(metric, part.answers, _after(len(column), total, on_progress)))
             on_progress(len(column), total)
     return {
+        "metric": metric,
         "column": column,
         "n_scored": len(column) - len(column.reasons),
         "n_refused": len(column.reasons),
@@ -99,8 +93,13 @@ def compute(run: MetricRun, on_progress: OnProgress) -> dict[str, Any]:
 
 
 def store(run: MetricRun, changes: dict[str, Any]) -> None:
-    """What belongs to the run in the transaction that marks it as done."""
-    store_scores(run, changes.pop("column"))
+    """What belongs to the run in the transaction that marks it as done. Locks the project."""
+    metric = changes.pop("metric")
+    combine = None if isinstance(metric, MeanMetric) else metric.combine
+    Project.objects.select_for_update(no_key=True).get(pk=run.project_id)
+    report = changes["report"]
+    ends = {end: report["about"][end] for end in ("low", "high")}
+    report["summary"] = store_scores(run, changes.pop("column"), combine, **ends)
 
 
 def chosen_settings(run: MetricRun) -> dict[str, Any]:

@@ -4,13 +4,16 @@ import io
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from django.db import connection
+from django.db.models import QuerySet
 
 from measures.metrics import Scores
 from measures.patterns import Floats
-from results.models import MetricRun
+from results.metrics.summarising import Combine, summarise
+from results.models import MetricRun, MetricScore
 
 NO_NUMBER = "the metric gave no number"
 LARGEST = 1e300
@@ -50,8 +53,10 @@ class Column:
             yield from zip(ids, self.values[place].tolist(), counts, strict=True)
 
 
-def store_scores(run: MetricRun, column: Column) -> None:
-    """Write them all, and take away the older runs of the same metric: only the newest stands.
+def store_scores(
+    run: MetricRun, column: Column, combine: Combine = None, *, low: float | None = None, high: float | None = None
+) -> dict[str, Any]:
+    """Write them all, and take away the older runs of the same metric: only the newest stands. Returns their summary.
 
     Called in the transaction that marks the run as done.
     """
@@ -60,7 +65,17 @@ def store_scores(run: MetricRun, column: Column) -> None:
     with connection.cursor() as cursor:
         cursor.copy_expert(f"COPY {table} FROM STDIN", file)
     older = MetricRun.objects.filter(project=run.project_id, subject=run.subject, pk__lt=run.pk)
-    older.exclude(state__in=MetricRun.LIVE).delete()
+    delete_runs(older.exclude(state__in=MetricRun.LIVE))
+    return summarise(run, combine, low=low, high=high)
+
+
+def delete_runs(runs: QuerySet[MetricRun]) -> None:
+    """With their scores, in two statements: what Django would fetch first is long."""
+    ids = list(runs.values_list("pk", flat=True))
+    if ids:
+        scores = MetricScore.objects.filter(run__in=ids)
+        scores._raw_delete(scores.db)
+        MetricRun.objects.filter(pk__in=ids).delete()
 
 
 def _line(run: int, candidate: int, value: float, counts: Sequence[float], reasons: dict[int, str]) -> str:

@@ -1,8 +1,8 @@
 """What came of the judging, as far as it is stored: reports, judgment sets, scores by metrics and studies."""
 
 from results.models.judgment_set import JudgmentSet
-from results.models.metrics import MetricRun, MetricScore
+from results.models.metrics import MetricRun, MetricScore, ScoreFile
 from results.models.report import Report
 from results.models.study import ErrorCause, Study
 
-__all__ = ["ErrorCause", "JudgmentSet", "MetricRun", "MetricScore", "Report", "Study"]
+__all__ = ["ErrorCause", "JudgmentSet", "MetricRun", "MetricScore", "Report", "ScoreFile", "Study"]

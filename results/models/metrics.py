@@ -9,6 +9,35 @@ from projects.jobs import Job
 from projects.models import Candidate, Project
 
 
+class ScoreFile(Job):
+    """A file of scores by metrics from outside: read and reported on, then taken as runs or left."""
+
+    class Step(models.TextChoices):
+        CHECK = "check", gettext_lazy("check")
+        TAKE = "take", gettext_lazy("take")
+
+    task = "results.read_scores"
+
+    project = models.ForeignKey(Project, on_delete=models.CASCADE, related_name="score_files", db_index=False)
+    number = models.PositiveIntegerField()
+    step = models.CharField(max_length=5, choices=Step.choices, default=Step.CHECK)
+    file_name = models.CharField(max_length=300)
+    stored_name = models.CharField(max_length=80, blank=True)
+    """The file while it waits; what was wrong with it is kept beside it, and stays."""
+    n_bytes = models.PositiveBigIntegerField(default=0)
+    sha256 = models.CharField(max_length=64)
+    options = models.JSONField(default=dict)
+    """How it is read, and once it is taken: the columns, each with the name that its metric goes by."""
+    report = models.JSONField(null=True, blank=True)
+
+    class Meta:
+        ordering = ("-number",)
+        constraints = [models.UniqueConstraint(fields=["project", "number"], name="score_file_number")]
+
+    def __str__(self) -> str:
+        return f"file of scores {self.number}"
+
+
 class MetricRunQuerySet(models.QuerySet["MetricRun"]):
     def done(self) -> "MetricRunQuerySet":
         return self.filter(state=Job.State.DONE)
@@ -33,13 +62,16 @@ class MetricRun(Job):
     """The name under which it is registered, or the one that a file of scores goes by."""
     title = models.CharField(max_length=80)
     settings = models.JSONField(default=dict)
-    """Every setting of the metric, and what it depends on, such as the version of a library."""
+    """Every setting of the metric."""
     subject = models.CharField(max_length=64)
     """A hash of origin, metric and settings: runs that share it are of the same metric."""
+    file = models.ForeignKey(ScoreFile, on_delete=models.SET_NULL, null=True, blank=True, related_name="runs")
+    """Where scores from outside came from."""
     n_scored = models.PositiveIntegerField(default=0)
     n_refused = models.PositiveIntegerField(default=0)
     report = models.JSONField(default=dict)
-    """What to say of the run: reasons of refusals with their counts, answers that had a bonus, rows that were wrong."""
+    """What to say of the run: its summary, reasons of refusals with their counts, notes such as answers that had a
+    bonus, and what the scores depend on, such as the version of a library."""
 
     objects = MetricRunQuerySet.as_manager()
 

@@ -50,7 +50,19 @@ def _float(digits: str) -> float:
     return number
 
 
+def _any_number(digits: str) -> float:
+    return int(digits) if len(digits) <= DIGITS and digits.lstrip("-").isdecimal() else float(digits)
+
+
 DECODER = json.JSONDecoder(object_pairs_hook=_pairs, parse_constant=_constant, parse_int=_whole, parse_float=_float)
+
+_WITH_NAN = json.JSONDecoder(
+    object_pairs_hook=_pairs, parse_constant=float, parse_int=_any_number, parse_float=_any_number
+)
+
+
+def decoder_for(limits: Limits) -> json.JSONDecoder:
+    return _WITH_NAN if limits.takes_nan else DECODER
 
 
 class Window:
@@ -59,6 +71,7 @@ class Window:
     def __init__(self, stream: TextIOWrapper, limits: Limits) -> None:
         self._stream = stream
         self._cap = limits.row_chars
+        self._decoder = decoder_for(limits)
         self._text = ""
         self._at = 0
         self._is_done = False
@@ -110,7 +123,7 @@ class Window:
             self._more(WINDOW)
         while True:
             try:
-                value, end = DECODER.raw_decode(self._text, self._at)
+                value, end = self._decoder.raw_decode(self._text, self._at)
             except json.JSONDecodeError as error:
                 # What looks broken may only be cut off by the end of the window.
                 if self._more(max(WINDOW, len(self._text))):

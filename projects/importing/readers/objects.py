@@ -7,7 +7,7 @@ from typing import Any
 
 from projects.importing.fields import IN_METADATA, OWN_METADATA
 from projects.importing.readers.base import Reader, Record, check_key
-from projects.importing.readers.json_values import DECODER, SPACE, NotTaken, Window, explain, explain_value
+from projects.importing.readers.json_values import SPACE, NotTaken, Window, decoder_for, explain, explain_value
 from projects.importing.report import Broken, shown
 from projects.importing.text import byte_position, encoding_of, lines_of, open_text
 from projects.importing.values import kind_of
@@ -81,7 +81,7 @@ class JsonlReader(ObjectReader):
 
     def _read(self) -> Iterator[Record]:
         number = 0
-        decode = DECODER.decode
+        decode = decoder_for(self.limits).decode
         for number, line in enumerate(lines_of(self._stream, self.limits), start=1):
             try:
                 value = decode(line)

@@ -1,0 +1,73 @@
+"""What is wrong with a file of scores: every row of it in a file, counts, and the first ones for the page."""
+
+import csv
+from collections import Counter
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from projects.importing.limits import Limits
+from projects.importing.report import Notes, shown
+from projects.spreadsheets import guarded_text
+
+KINDS = ("unreadable", "unknown", "ambiguous", "withdrawn", "duplicate", "not a number", "missing")
+COLUMNS = ("line", "column", "kind", "dataset", "candidate_id", "value", "what_is_wrong")
+SHOWN = 100
+"""So many of each kind stand in the report; the file has all."""
+VALUE_LENGTH = 200
+
+
+class Problems(Notes):
+    """Takes the place of an import's notes: a wrong row is named and left out, and the file is read on."""
+
+    def __init__(self, path: Path | None, limits: Limits) -> None:
+        super().__init__(limits)
+        self.counts: Counter[str] = Counter()
+        self.listed: dict[str, list[dict[str, Any]]] = {}
+        self._path = path
+        self._is_reading = False
+
+    def __enter__(self) -> Self:
+        self._file = self._path.open("w", encoding="utf-8", newline="") if self._path else None
+        self._rows = csv.writer(self._file) if self._file else None
+        if self._rows:
+            self._rows.writerow(COLUMNS)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._file:
+            self._file.close()
+            if kind is not None and self._path:
+                self._path.unlink(missing_ok=True)
+
+    def problem(self, line: int | None, column: str, reason: str) -> None:
+        """A row that the reader itself cannot take apart."""
+        self.add("unreadable", line, column, "", "", "", reason)
+
+    def add(
+        self, kind: str, line: int | None, column: str, dataset: str, name: str, value: object, reason: str
+    ) -> None:
+        self.counts[kind] += 1
+        listed = self.listed.setdefault(kind, [])
+        if self._rows is None and len(listed) >= SHOWN:
+            return
+        said = said_of(value)
+        if len(listed) < SHOWN:
+            place = {"line": line, "column": shown(column), "dataset": shown(dataset), "id": shown(name)}
+            listed.append({**place, "value": said, "reason": reason})
+        if self._rows:
+            texts = (column, kind, dataset, name, said, reason)
+            self._rows.writerow(["" if line is None else line, *(guarded_text(_clean(text)) for text in texts)])
+
+
+def said_of(value: object) -> str:
+    """A value of a file as a person reads it, not longer than a line."""
+    if value is None:
+        return ""
+    return shown(value if isinstance(value, str) else repr(value), VALUE_LENGTH)
+
+
+def _clean(text: str) -> str:
+    return text.replace("\0", "").encode("utf-8", "replace").decode()

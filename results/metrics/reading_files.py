@@ -1,0 +1,101 @@
+"""Reading a file of scores against the candidates of a project: what it holds, and every row that is wrong."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+import numpy as np
+
+from projects.importing import DEFAULT_LIMITS, FileRefused, Options, Problem
+from projects.importing.checking import reading
+from projects.importing.report import Broken, shown
+from projects.models import Project
+from projects.running import OnProgress
+from results.metrics.matching import Candidates
+from results.metrics.problems import KINDS, Problems
+from results.metrics.score_rows import PREDICTION, MetricColumn, ScoreRows, is_taken_unasked
+
+LIMITS = replace(DEFAULT_LIMITS, takes_nan=True)
+STEP = 1_000
+NAME_LENGTH = 60
+KB = 1024
+
+
+@dataclass(frozen=True)
+class Read:
+    """The scores of a file by metric, and the report on it."""
+
+    candidates: Candidates
+    columns: dict[str, MetricColumn]
+    report: dict[str, Any]
+
+
+def read_scores(
+    *, project: Project, path: Path, name: str, options: Options, problems_path: Path | None, on_progress: OnProgress
+) -> Read:
+    """Match every row. Raises FileRefused where the file as a whole cannot be read; a wrong row is only reported."""
+    candidates = Candidates(project)
+    with Problems(problems_path, LIMITS) as problems:
+        with reading(path, name, options, LIMITS, problems) as reader:
+            rows = ScoreRows(candidates, problems, is_mocha=reader.format == "mocha", dataset=options.dataset)
+            rows.name_columns(reader.columns, dict(options.mapping))
+            for line, record in reader.records():
+                rows.add(line, record)
+                if rows.n_rows > LIMITS.rows:
+                    raise Broken(f"more than {LIMITS.rows:,} rows; split the file", line=line)
+                if rows.n_rows % STEP == 0:
+                    on_progress(min(reader.position(), reader.size) // KB, max(1, reader.size // KB))
+            rows.finish()
+        _refuse_without_scores(name, rows)
+    on_progress(max(1, reader.size // KB), max(1, reader.size // KB))
+    report = {
+        "file": shown(name, 200),
+        "format": reader.format,
+        "encoding": reader.encoding.removesuffix("-sig"),
+        "id_column": rows.id_column,
+        "dataset_column": rows.dataset_column,
+        "n_rows": rows.n_rows,
+        "n_matched": rows.n_matched,
+        "n_candidates": candidates.n,
+        "columns": [_told(each, name) for each in rows.columns.values()],
+        "left_out": rows.left_out,
+        "counts": {kind: problems.counts[kind] for kind in KINDS},
+        "problems": problems.listed,
+        "warnings": [str(warned) for warned in problems.warnings],
+    }
+    return Read(candidates, rows.columns, report)
+
+
+def _refuse_without_scores(name: str, rows: ScoreRows) -> None:
+    if not rows.columns:
+        listed = ", ".join(f"“{shown(each, 30)}”" for each in rows.left_out[:10])
+        reason = f"no column holds scores (found: {listed})" if listed else "the file holds ids and no scores"
+        raise FileRefused(name, [Problem(None, "", reason)])
+
+
+def _told(column: MetricColumn, file_name: str) -> dict[str, Any]:
+    scores = column.values[np.isfinite(column.values)]
+    has_any = len(scores) > 0
+    return {
+        "column": column.column,
+        "name": _name_of(column.column, file_name),
+        "is_taken": has_any and is_taken_unasked(column.column),
+        "n": len(scores),
+        "n_not_numbers": len(column.not_numbers),
+        "n_missing": len(column.missing),
+        "low": float(scores.min()) if has_any else None,
+        "mean": float(scores.mean()) if has_any else None,
+        "high": float(scores.max()) if has_any else None,
+    }
+
+
+def _name_of(column: str, file_name: str) -> str:
+    """MOCHA's predictions do not say by which metric they are; the file's name does."""
+    name = PurePosixPath(file_name).stem if column == PREDICTION else column.removeprefix("metadata.")
+    return " ".join(shown(name, NAME_LENGTH).split()) or "scores"
+
+
+def names_in(columns: Sequence[dict[str, Any]]) -> dict[str, str]:
+    """What is taken where nobody chooses: each column with the name of its metric."""
+    return {each["column"]: each["name"] for each in columns if each["is_taken"]}

@@ -1,0 +1,218 @@
+"""Rows of a file of scores, one by one, into a column of numbers for each metric."""
+
+import math
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from measures.patterns import Floats
+from projects.importing.fields import SYNONYMS, normal_name, plan_for
+from projects.importing.report import Broken, shown
+from projects.importing.values import ID_LENGTH, kind_of
+from results.metrics.matching import Candidates
+from results.metrics.problems import Problems, said_of
+from results.metrics.storing import LARGEST
+
+SCORE_FIELDS = {"dataset": "Dataset", "candidate_id": "Candidate id", "ignore": "Leave out"}
+"""What a column may be, apart from a metric."""
+ID_NAMES = ("candidate_id", "id", "item_id", "example_id", "uid", "item", "unit", "candidate")
+PREDICTION = "pred_score"
+"""What MOCHA calls the score of a metric; those of a minimal pair end in 1 and 2."""
+PLAIN = re.compile(r"[-+]?(?:\d{1,40}(?:\.\d{0,40})?|\.\d{1,40})(?:[eE][-+]?\d{1,4})?", re.ASCII)
+DECIMAL_COMMA = re.compile(r"[-+]?\d*,\d+", re.ASCII)
+LEAST_SHARE = 0.1
+"""A column is a metric where this share of its first cells are numbers."""
+FIRST_ROWS = 1_000
+MOST_METRICS = 50
+
+NOT_SCORES = {
+    name for meaning, names in SYNONYMS.items() if meaning not in ("score", "score_1", "score_2") for name in names
+}
+"""Columns of other meaning that may hold numbers: they are offered as metrics, but not taken unasked."""
+
+
+@dataclass
+class MetricColumn:
+    """The scores of one metric by the places of the candidates; NaN where there is none."""
+
+    column: str
+    values: Floats
+    lines: npt.NDArray[np.int32]
+    """The line that gave the score, or what was no number; 0 where none did."""
+    not_numbers: dict[int, str] = field(default_factory=dict)
+    """What stands where a number should, by the places of the candidates."""
+
+    @property
+    def n(self) -> int:
+        return int(np.isfinite(self.values).sum())
+
+    @property
+    def missing(self) -> npt.NDArray[np.intp]:
+        """Places of the candidates of which the file says nothing."""
+        return np.flatnonzero(self.lines == 0)
+
+
+class ScoreRows:
+    """Takes records; `columns` are the metrics that were found, in the order of the file."""
+
+    def __init__(self, candidates: Candidates, problems: Problems, *, is_mocha: bool, dataset: str = "") -> None:
+        self.candidates, self.problems, self.dataset = candidates, problems, dataset
+        self.is_mocha = is_mocha
+        self.columns: dict[str, MetricColumn] = {}
+        self.left_out: list[str] = []
+        self.n_rows = self.n_matched = 0
+        self._seen: set[str] = set()
+        self._first: list[tuple[int, dict[str, Any]]] | None = []
+        self._cells: list[tuple[str, int, MetricColumn]] = []
+        """Each column of scores, which half of a pair it is of, and where its scores go."""
+        self.id_column = self.dataset_column = ""
+
+    def name_columns(self, names: Iterable[str], mapping: dict[str, str]) -> None:
+        """Find the columns of the ids. Raises Broken where there is none."""
+        synonyms = {"candidate_id": ID_NAMES, "dataset": SYNONYMS["dataset"]}
+        plan = plan_for(names, mapping, fields=SCORE_FIELDS, synonyms=synonyms)
+        self.id_column, self.dataset_column = plan.column("candidate_id"), plan.column("dataset")
+        if not self.id_column:
+            raise Broken("no column for the candidate's id; say which column it is", column="candidate_id")
+        self._seen = {self.id_column, self.dataset_column}
+        self._seen |= {name for name, meaning in mapping.items() if meaning in ("", "ignore")} - {""}
+
+    def add(self, line: int, record: dict[str, Any]) -> None:
+        self.n_rows += 1
+        if self._first is None:
+            self._take(line, record)
+            return
+        self._first.append((line, record))
+        if len(self._first) == FIRST_ROWS:
+            self._settle_columns()
+
+    def finish(self) -> None:
+        """Take what is left, and name the candidates that the file says nothing of."""
+        if self._first is not None:
+            self._settle_columns()
+        for each in self.columns.values():
+            for place in each.missing:
+                dataset, name = self.candidates.named(int(place))
+                self.problems.add("missing", None, each.column, dataset, name, None, "has no score in the file")
+
+    def _settle_columns(self) -> None:
+        first, self._first = self._first or [], None
+        names = dict.fromkeys(name for _line, record in first for name in record)
+        for name in names:
+            self._meet(name, (record.get(name) for _line, record in first))
+        for line, record in first:
+            self._take(line, record)
+
+    def _meet(self, name: str, cells: Iterable[Any]) -> None:
+        """Tell whether a column is a metric by what its first cells hold."""
+        filled = [cell for cell in cells if cell is not None and cell != ""]
+        if name in self._seen or not filled:
+            return
+        self._seen.add(name)
+        half = half_of(name)
+        metric = PREDICTION if half else name
+        n_numbers = sum(number_of(cell) is not None for cell in filled)
+        is_other = self.is_mocha and not metric.startswith(PREDICTION)
+        if is_other or n_numbers < max(1, LEAST_SHARE * len(filled)):
+            self.left_out.append(name)
+            return
+        if metric not in self.columns:
+            if len(self.columns) == MOST_METRICS:
+                raise Broken(f"more than {MOST_METRICS} columns hold numbers; leave some out of the file")
+            n = self.candidates.n
+            self.columns[metric] = MetricColumn(metric, np.full(n, np.nan), np.zeros(n, dtype=np.int32))
+        self._cells.append((name, half, self.columns[metric]))
+
+    def _take(self, line: int, record: dict[str, Any]) -> None:
+        for name in record.keys() - self._seen:
+            self._meet(name, [record[name]])
+        name = self._text(record.get(self.id_column))
+        dataset = (self._text(record.get(self.dataset_column)) if self.dataset_column else "") or self.dataset
+        if not name:
+            said = record.get(self.id_column)
+            self.problems.add("unreadable", line, self.id_column, dataset, "", said, "is no id")
+            return
+        filled = [
+            (column, half, into, cell)
+            for column, half, into in self._cells
+            if (cell := record.get(column)) is not None and cell != ""
+        ]
+        halves = {half for _column, half, _into, _cell in filled} or {min((each[1] for each in self._cells), default=0)}
+        places = {half: self._find(line, dataset, name, half) for half in sorted(halves)}
+        self.n_matched += any(place is not None for place in places.values())
+        repeated = []
+        for column, half, into, cell in filled:
+            place = places[half]
+            if place is None:
+                continue
+            if into.lines[place]:
+                repeated.append((column, cell, into.lines[place]))
+            else:
+                self._set(into, place, line, (dataset, name), column, cell)
+        if repeated:
+            column = repeated[0][0] if len(repeated) == 1 else ""
+            reason = f"is there already on line {repeated[0][2]}; the first one counts"
+            self.problems.add("duplicate", line, column, dataset, name, repeated[0][1], reason)
+
+    def _find(self, line: int, dataset: str, name: str, half: int) -> int | None:
+        found = self.candidates.find(dataset, name, half=half)
+        if not found.kind:
+            return found.place
+        if half < 2:
+            self.problems.add(found.kind, line, self.id_column, dataset, name, name, found.reason)
+        return None
+
+    def _set(self, into: MetricColumn, place: int, line: int, named: tuple[str, str], column: str, cell: Any) -> None:
+        into.lines[place] = line
+        number = number_of(cell)
+        if number is None:
+            into.not_numbers[place] = said_of(cell)
+            self.problems.add("not a number", line, column, *named, cell, why_no_number(cell))
+        else:
+            into.values[place] = number
+
+    @staticmethod
+    def _text(value: Any) -> str:
+        text = str(value) if type(value) is int else value
+        return text if type(text) is str and len(text) <= ID_LENGTH and text.strip() else ""
+
+
+def half_of(column: str) -> int:
+    """1 or 2 for a column with the scores of a pair's candidate, else 0."""
+    return {"pred_score1": 1, "pred_score_1": 1, "pred_score2": 2, "pred_score_2": 2}.get(normal_name(column), 0)
+
+
+def is_taken_unasked(column: str) -> bool:
+    return normal_name(column) not in NOT_SCORES
+
+
+def number_of(cell: Any) -> float | None:
+    """A finite number, from a cell that is one or holds its digits."""
+    if type(cell) is str:
+        text = cell.strip()
+        cell = float(text) if PLAIN.fullmatch(text) else None
+    if type(cell) is int or type(cell) is float:
+        return float(cell) if abs(cell) < LARGEST else None
+    return None
+
+
+def why_no_number(cell: Any) -> str:
+    if type(cell) is float:
+        return "is not finite" if not math.isnan(cell) else "is NaN, which says that there is no score"
+    if type(cell) is not str:
+        return f"is {kind_of(cell)}, and a number is wanted"
+    if DECIMAL_COMMA.fullmatch(cell.strip()):
+        return "has a decimal comma; a point is wanted"
+    return f"is “{shown(cell, 30)}”, and a number is wanted"
+
+
+def reasons_of(column: MetricColumn) -> Iterator[tuple[int, str]]:
+    """Why candidates have no score, by their places."""
+    for place in column.missing:
+        yield int(place), "not in the file"
+    for place, said in column.not_numbers.items():
+        yield place, f"not a number: “{shown(said, 100)}”"

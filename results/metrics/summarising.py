@@ -1,0 +1,91 @@
+"""What the scores of a run come to: over all candidates, by dataset and by source, and how they are spread."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+from django.db import connection
+
+from measures.patterns import Floats
+from results.models import MetricRun
+
+Combine = Callable[[Floats], Floats] | None
+"""From sums of statistics to scores, where the score of many is not the mean of theirs."""
+
+BINS = 20
+MOST_PARTS = 60
+"""So many datasets and sources are listed, those with most candidates."""
+
+
+def summarise(
+    run: MetricRun, combine: Combine = None, *, low: float | None = None, high: float | None = None
+) -> dict[str, Any]:
+    """Figures of the scores that are stored; `score` is the corpus score where that is not the mean.
+
+    `low` and `high` are the ends of what scores can be, where there are any.
+    Deviations have n − 1 in the denominator; None where there is one score.
+    """
+    corpora = dict(_corpora(run, combine)) if combine else {}
+    parts: dict[str, list[dict[str, Any]]] = {"all": [], "dataset": [], "source": []}
+    with connection.cursor() as cursor:
+        cursor.execute(_PARTS, [run.pk])
+        for kind, name, *figures in cursor.fetchall():
+            part = {"name": name, **dict(zip(("n", "mean", "sd", "low", "high"), figures, strict=True))}
+            parts[kind].append({**part, "score": corpora.get((kind, name), part["mean"])})
+    whole = parts.pop("all")
+    return {
+        **(whole[0] if whole else {"n": 0}),
+        "is_corpus": combine is not None,
+        "parts": {kind: listed[:MOST_PARTS] for kind, listed in parts.items()},
+        "n_parts": {kind: len(listed) for kind, listed in parts.items()},
+        "histogram": _histogram(run, whole[0], low, high) if whole else None,
+    }
+
+
+def _corpora(run: MetricRun, combine: Callable[[Floats], Floats]) -> Iterator[tuple[tuple[str, str | None], float]]:
+    with connection.cursor() as cursor:
+        cursor.execute(_SUMS, [run.pk])
+        rows = cursor.fetchall()
+    if rows:
+        scores = combine(np.array([sums for _kind, _name, sums in rows], dtype=np.float64))
+        for (kind, name, _sums), score in zip(rows, scores.tolist(), strict=True):
+            yield (kind, name), score
+
+
+def _histogram(run: MetricRun, whole: dict[str, Any], low: float | None, high: float | None) -> dict[str, list[float]]:
+    """Equal bins over what the scores can be, where that has ends, else over what they are."""
+    low = whole["low"] if low is None else min(low, whole["low"])
+    high = whole["high"] if high is None else max(high, whole["high"])
+    if low == high:
+        low, high = low - 0.5, high + 0.5
+    with connection.cursor() as cursor:
+        cursor.execute(_BINS, {"run": run.pk, "low": low, "high": high, "bins": BINS})
+        counts = dict(cursor.fetchall())
+    return {
+        "edges": np.linspace(low, high, BINS + 1).tolist(),
+        "counts": [counts.get(place, 0) for place in range(1, BINS + 1)],
+    }
+
+
+_SCORED = """
+FROM results_metricscore s JOIN projects_candidate c ON c.id = s.candidate_id
+JOIN projects_dataset d ON d.id = c.dataset_id
+"""
+_KINDS = "CASE WHEN grouping(d.name) = 0 THEN 'dataset' WHEN grouping(c.source) = 0 THEN 'source' ELSE 'all' END"
+_PARTS = f"""
+SELECT {_KINDS}, coalesce(d.name, c.source), count(*), avg(s.value), stddev_samp(s.value), min(s.value), max(s.value)
+{_SCORED} WHERE s.run_id = %s AND s.value IS NOT NULL GROUP BY GROUPING SETS ((d.name), (c.source), ())
+HAVING count(*) > 0
+ORDER BY 3 DESC, 2
+"""
+_SUMS = f"""
+SELECT kind, name, array_agg(sum ORDER BY place) FROM (
+    SELECT {_KINDS} AS kind, coalesce(d.name, c.source) AS name, u.place, sum(u.x) AS sum
+    {_SCORED} CROSS JOIN LATERAL unnest(s.counts) WITH ORDINALITY u (x, place)
+    WHERE s.run_id = %s GROUP BY GROUPING SETS ((d.name, u.place), (c.source, u.place), (u.place))) summed
+GROUP BY kind, name
+"""
+_BINS = """
+SELECT least(width_bucket(value, %(low)s, %(high)s, %(bins)s), %(bins)s), count(*)
+FROM results_metricscore WHERE run_id = %(run)s AND value IS NOT NULL GROUP BY 1
+"""

@@ -1,0 +1,275 @@
+"""Scores from outside: a file is received, read and reported on; then its scores are taken as runs, or it is left."""
+
+import secrets
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings as site
+from django.core.files.uploadedfile import UploadedFile
+from django.db import connection, transaction
+from django.db.models import Max, Sum
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from projects import jobs, log, running, uploads
+from projects.amounts import say_number
+from projects.errors import Refused
+from projects.importing import FileRefused, Options, fingerprint
+from projects.models import Membership, Project
+from projects.running import Kept, OnProgress
+from results.metrics.reading_files import NAME_LENGTH, Read, read_scores
+from results.metrics.score_rows import MetricColumn, reasons_of
+from results.metrics.storing import Column, store_scores
+from results.metrics.subjects import subject_of
+from results.models import MetricRun, ScoreFile
+
+NUMBERING = 7_301_556
+"""The advisory lock under which files of scores get their numbers."""
+MB = 1024**2
+
+State, Step = ScoreFile.State, ScoreFile.Step
+
+
+def receive(*, project: Project, actor: Membership, upload: "UploadedFile[Any]", options: Options) -> ScoreFile:
+    """Keep an uploaded file and have it read. Raises Refused where it is too large or the project has no candidate."""
+    n_bytes = upload.size or 0
+    _refuse_without_room(project, n_bytes)
+    stored_name = uploads.keep(upload)
+    try:
+        with transaction.atomic():
+            job = _create(project, actor, uploads.name_to_show(upload.name), stored_name, options)
+            jobs.ring_on_commit(job)
+    except BaseException:
+        (uploads.folder() / stored_name).unlink(missing_ok=True)
+        raise
+    return job
+
+
+def start_taking(*, job: ScoreFile, actor: Membership, names: dict[str, str]) -> None:
+    """Have the scores of a file that was read stored: of each column the name that its metric goes by.
+
+    Raises Refused for names that cannot stand, or where the file is not there to be taken.
+    """
+    names = {column: " ".join(name.split()) for column, name in names.items()}
+    _refuse_names(job, names)
+    if not file_of(job).is_file():
+        raise Refused(_("The file is gone. Choose it again."))
+    at_rest = {"step": Step.CHECK}
+    with transaction.atomic():
+        if job.state not in (State.DONE, State.INTERRUPTED):
+            raise Refused(_("This file has not been read yet, or was given up. Look at its page."))
+        options = {**job.options, "names": names}
+        jobs.queue(job, only_if=at_rest, step=Step.TAKE, options=options, requested_by=actor)
+
+
+def stop(*, job: ScoreFile) -> bool:
+    """Give a file up and remove it; True if it has stopped now, False if the worker is being told.
+
+    Raises Refused if its scores are taken already.
+    """
+    at_rest = ScoreFile.objects.filter(pk=job.pk, state=State.DONE, step=Step.CHECK)
+    if at_rest.update(state=State.CANCELLED, finished_at=timezone.now()) or jobs.cancel(job):
+        tidy(job.pk)
+        return True
+    return False
+
+
+def run(pk: int) -> str | None:
+    """Do the step that a file waits for. Returns the state it ended in."""
+    state = running.run(ScoreFile, pk, read, only_reads=True, finish=store)
+    tidy(pk)
+    return state
+
+
+def read(job: ScoreFile, on_progress: OnProgress) -> dict[str, Any]:
+    """The act of the job: read the file, for the report or for what is to be stored."""
+    if job.project.deleted_at is not None:
+        raise Refused(_("The project has been deleted."))
+    try:
+        found = read_scores(
+            project=job.project,
+            path=file_of(job),
+            name=job.file_name,
+            options=_options_of(job),
+            problems_path=problems_of(job),
+            on_progress=on_progress,
+        )
+    except FileRefused as refusal:
+        raise Kept(refusal, report=refusal.as_dict()) from refusal
+    return {"read": found, "report": found.report}
+
+
+def store(job: ScoreFile, changes: dict[str, Any]) -> None:
+    """What belongs to the step in the transaction that marks it as done."""
+    found: Read = changes.pop("read")
+    if job.step == Step.TAKE:
+        store_runs(job, found, job.options["names"])
+
+
+def store_runs(job: ScoreFile, found: Read, names: dict[str, str]) -> list[MetricRun]:
+    """Each chosen column as a run that is done, in place of the run of that name before. Locks the project."""
+    Project.objects.select_for_update(no_key=True).get(pk=job.project_id)
+    if gone := names.keys() - found.columns.keys():
+        raise Refused(_("The file has no scores of “%(name)s” any more.") % {"name": min(gone)})
+    runs = [_store_run(job, found, found.columns[column], name) for column, name in names.items()]
+    after = {"file": job.file_name, "metrics": [run.metric for run in runs]}
+    log.record(job.project, job.requested_by, "take scores", job, after=after)
+    return runs
+
+
+def take_now(
+    *,
+    project: Project,
+    path: Path,
+    options: Options,
+    choose: Callable[[dict[str, Any]], dict[str, str]],
+    on_progress: OnProgress,
+) -> tuple[ScoreFile, list[MetricRun]]:
+    """Read a file and store its scores in this process, for the project's owner.
+
+    `choose` is given the report and names the metric of each column that is taken. Raises Refused.
+    """
+    owner = owner_of(project)
+    job = ScoreFile(
+        project=project,
+        requested_by=owner,
+        step=Step.TAKE,
+        state=State.DONE,
+        file_name=uploads.name_to_show(path.name),
+        stored_name=secrets.token_hex(16),
+        n_bytes=path.stat().st_size,
+        sha256=fingerprint(path, Options()),
+        finished_at=timezone.now(),
+    )
+    try:
+        found = read_scores(
+            project=project,
+            path=path,
+            name=job.file_name,
+            options=options,
+            problems_path=problems_of(job),
+            on_progress=on_progress,
+        )
+        job.report = found.report
+        names = choose(found.report)
+        _refuse_names(job, names)
+        job.options = {**options.as_dict(), "names": names}
+        with transaction.atomic():
+            job.number = _next_number(project)
+            job.save()
+            runs = store_runs(job, found, names)
+    except BaseException:
+        problems_of(job).unlink(missing_ok=True)
+        raise
+    return job, runs
+
+
+def owner_of(project: Project) -> Membership:
+    owner = project.memberships.filter(role=Membership.Role.OWNER).order_by("id").first()
+    if owner is None:
+        raise Refused(_("This project has no owner, and scores need somebody they are for."))
+    return owner
+
+
+def file_of(job: ScoreFile) -> Path:
+    return uploads.folder() / job.stored_name
+
+
+def problems_of(job: ScoreFile) -> Path:
+    """What was wrong with the file, row by row; kept for as long as its scores may be asked about."""
+    return uploads.folder() / f"{job.stored_name}.problems.csv"
+
+
+def tidy(pk: int) -> None:
+    """Remove the files of one that has ended: what was wrong stays where the scores were taken."""
+    job = ScoreFile.objects.get(pk=pk)
+    is_over = job.state in (State.FAILED, State.CANCELLED)
+    if is_over or (job.step, job.state) == (Step.TAKE, State.DONE):
+        file_of(job).unlink(missing_ok=True)
+    if is_over:
+        problems_of(job).unlink(missing_ok=True)
+
+
+def tidy_leftovers() -> None:
+    """Remove the files of those whose end no worker saw."""
+    for job in ScoreFile.objects.exclude(state__in=(*ScoreFile.LIVE, State.INTERRUPTED)):
+        if file_of(job).exists():
+            tidy(job.pk)
+
+
+def _store_run(job: ScoreFile, found: Read, column: MetricColumn, name: str) -> MetricRun:
+    ids, now = found.candidates.ids, timezone.now()
+    reasons = {ids[place]: reason for place, reason in reasons_of(column)}
+    n_not_numbers = len(column.not_numbers)
+    counts = {"not in the file": len(column.missing), "not a number": n_not_numbers}
+    run = MetricRun.objects.create(
+        project=job.project,
+        requested_by=job.requested_by,
+        origin=MetricRun.Origin.UPLOADED,
+        metric=name,
+        title=name,
+        subject=subject_of(MetricRun.Origin.UPLOADED, name, {}),
+        file=job,
+        state=MetricRun.State.DONE,
+        started_at=now,
+        finished_at=now,
+        n_scored=column.n,
+        n_refused=len(reasons),
+        report={"reasons": {reason: n for reason, n in counts.items() if n}, "column": column.column},
+    )
+    run.report["summary"] = store_scores(run, Column(ids=[ids], values=[column.values], reasons=reasons))
+    run.save(update_fields=["report"])
+    return run
+
+
+def _create(project: Project, actor: Membership, name: str, stored_name: str, options: Options) -> ScoreFile:
+    path = uploads.folder() / stored_name
+    return ScoreFile.objects.create(
+        project=project,
+        number=_next_number(project),
+        requested_by=actor,
+        file_name=name,
+        stored_name=stored_name,
+        n_bytes=path.stat().st_size,
+        sha256=fingerprint(path, Options()),
+        options=options.as_dict(),
+    )
+
+
+def _options_of(job: ScoreFile) -> Options:
+    return Options.from_dict({name: value for name, value in job.options.items() if name != "names"})
+
+
+def _next_number(project: Project) -> int:
+    """The number of the project's next file, held until the transaction ends."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_advisory_xact_lock(%s, %s)", [NUMBERING, project.pk])
+    return (project.score_files.aggregate(newest=Max("number"))["newest"] or 0) + 1
+
+
+def _refuse_names(job: ScoreFile, names: dict[str, str]) -> None:
+    if not names:
+        raise Refused(_("Choose at least one column of scores."))
+    known = {each["column"]: each["n"] for each in (job.report or {}).get("columns", [])}
+    for column, name in names.items():
+        if not known.get(column):
+            raise Refused(_("The file has no score in a column “%(column)s”.") % {"column": column})
+        if not name:
+            raise Refused(_("Say by which metric the scores of “%(column)s” are.") % {"column": column})
+        if len(name) > NAME_LENGTH:
+            raise Refused(_("“%(name)s” is longer than %(most)s characters.") % {"name": name, "most": NAME_LENGTH})
+    repeated = [name for name, n in Counter(names.values()).items() if n > 1]
+    if repeated:
+        raise Refused(_("Two columns cannot both be of “%(name)s”.") % {"name": repeated[0]})
+
+
+def _refuse_without_room(project: Project, n_bytes: int) -> None:
+    if n_bytes > site.MAX_UPLOAD_BYTES:
+        most = {"most": say_number(site.MAX_UPLOAD_BYTES // MB)}
+        raise Refused(_("The file is larger than %(most)s MB. Split it and try again.") % most)
+    waiting = project.score_files.filter(step=Step.CHECK).exclude(state__in=(State.FAILED, State.CANCELLED))
+    n_waiting = waiting.aggregate(n=Sum("n_bytes"))["n"] or 0
+    if n_waiting + n_bytes > site.MAX_PROJECT_UPLOAD_BYTES:
+        raise Refused(_("Files of scores that wait take too much room. Take or give up some of them first."))
