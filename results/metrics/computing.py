@@ -73,7 +73,7 @@ def compute(run: MetricRun, on_progress: OnProgress) -> dict[str, Any]:
         raise Refused(_("The project has been deleted."))
     metric = make_metric(run.metric, chosen_settings(run))
     total = count_candidates(run.project)
-    column = Column(with_counts=not isinstance(metric, MeanMetric))
+    column = Column(with_counts=not isinstance(metric, MeanMetric) or bool(metric.weights))
     on_progress(0, total)
     with metric.ready():
         for part in read_answers(run.project, metric):
@@ -113,10 +113,10 @@ def about(metric: Metric) -> dict[str, Any]:
     return {
         "variant": metric.variant,
         "tokenisation": metric.tokenisation,
+        "signature": metric.signature,
         "low": _finite(metric.low),
         "high": _finite(metric.high),
         "versions": versions_of(metric),
-        "signature": metric.signature,
     }
 
 

@@ -1,6 +1,7 @@
 """What is wrong with a file of scores: every row of it in a file, counts, and the first ones for the page."""
 
 import csv
+import json
 from collections import Counter
 from pathlib import Path
 from types import TracebackType
@@ -66,7 +67,7 @@ def said_of(value: object) -> str:
     """A value of a file as a person reads it, not longer than a line."""
     if value is None:
         return ""
-    return shown(value if isinstance(value, str) else repr(value), VALUE_LENGTH)
+    return shown(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str), VALUE_LENGTH)
 
 
 def _clean(text: str) -> str:

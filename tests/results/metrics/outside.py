@@ -18,7 +18,6 @@ HAPPENED: list[str] = []
 class Likeness(MeanMetric):
     """A metric as a neural one would be: got ready once, then batch by batch."""
 
-    variant: ClassVar[str] = "made up"
     batch_size: ClassVar[int] = 2
     packages: ClassVar[tuple[str, ...]] = ("numpy",)
 

@@ -1,0 +1,208 @@
+"""Files of scores by other metrics: what is matched, each wrong row by its line and value, and what is taken."""
+
+import csv
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from projects.errors import Refused
+from projects.importing import FileRefused, Options
+from projects.models import Candidate, Membership, MinimalPair, Project
+from results.metrics import taking
+from results.metrics.problems import KINDS
+from results.metrics.reading_files import Read, names_in, read_scores
+from results.models import MetricRun, MetricScore, ScoreFile
+from tests.factories import make_candidates, make_dataset, make_passage, make_question
+
+pytestmark = pytest.mark.django_db
+
+TEN_WRONG = """candidate_id,bleurt,text
+a,0.5,fine
+b,nan,one
+c,"0,5",two
+d,Infinity,three
+e,n/a,four
+ghost,0.1,five
+a,0.9,six
+gone,0.2,seven
+both,0.3,eight
+,0.4,nine
+f,0.6
+g,-1.5e-3,fine
+"""
+"""A file with ten wrong rows, from line 3 to line 12."""
+
+
+@pytest.fixture
+def corpus(project: Project) -> Project:
+    """Candidates a to h in one dataset, one of them withdrawn, and `both` in two."""
+    for dataset in (make_dataset(project, "narrative"), make_dataset(project, "cosmos")):
+        question = make_question(make_passage(dataset))
+        make_candidates(question, external_id="both")
+        if dataset.name == "narrative":
+            for name in [*"abcdefgh", "gone"]:
+                make_candidates(question, external_id=name, text=f"answer {name}")
+    Candidate.objects.filter(external_id="gone").update(withdrawn_at="2026-01-01T00:00Z")
+    return project
+
+
+def read(project: Project, folder: Path, content: str | bytes, name: str = "scores.csv", **over: Any) -> Read:
+    path = folder / name
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    return read_scores(
+        project=project,
+        path=path,
+        name=name,
+        options=Options(**over),
+        problems_path=folder / "problems.csv",
+        on_progress=lambda _done, _total: None,
+    )
+
+
+def scores(found: Read, column: str = "bleurt") -> dict[str, float]:
+    values = found.columns[column].values.tolist()
+    return {found.candidates.named(place)[1]: value for place, value in enumerate(values) if not math.isnan(value)}
+
+
+def test_each_of_ten_wrong_rows_is_named_with_line_and_value(corpus: Project, tmp_path: Path) -> None:
+    found = read(corpus, tmp_path, TEN_WRONG)
+    assert scores(found) == {"a": 0.5, "g": -0.0015}
+    named = {
+        (each["line"], kind, each["value"], each["reason"])
+        for kind, listed in found.report["problems"].items()
+        for each in listed
+        if kind != "missing"
+    }
+    assert named == {
+        (3, "not a number", "nan", "is “nan”, and a number is wanted"),
+        (4, "not a number", "0,5", "has a decimal comma; a point is wanted"),
+        (5, "not a number", "Infinity", "is “Infinity”, and a number is wanted"),
+        (6, "not a number", "n/a", "is “n/a”, and a number is wanted"),
+        (7, "unknown", "ghost", "is the id of no candidate in the project"),
+        (8, "duplicate", "0.9", "is there already on line 2; the first one counts"),
+        (9, "withdrawn", "gone", "is a withdrawn candidate, which has no scores"),
+        (10, "ambiguous", "both", "is an id in several datasets; a column “dataset” says which"),
+        (11, "unreadable", "", "is no id"),
+        (12, "unreadable", "", "too few cells: 2 instead of 3"),
+    }
+    assert found.report["counts"] == dict(zip(KINDS, (2, 1, 1, 1, 1, 4, 4), strict=True))
+    assert [each["id"] for each in found.report["problems"]["missing"]] == ["both", "f", "h", "both"]
+    with (tmp_path / "problems.csv").open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert len(rows) == 14
+    assert ["3", "bleurt", "not a number", "", "b", "nan"] in [list(row.values())[:-1] for row in rows]
+
+
+def test_what_is_taken_stands_with_reasons_and_replaces_the_run_of_that_name(
+    corpus: Project, owner: Membership, tmp_path: Path
+) -> None:
+    path = tmp_path / "scores.csv"
+    path.write_text(TEN_WRONG)
+    job, (run,) = take(corpus, path)
+    told = {
+        row["candidate__external_id"]: row["reason"] or row["value"]
+        for row in run.scores.values("candidate__external_id", "value", "reason").exclude(candidate__external_id="both")
+    }
+    assert told == {
+        "a": 0.5, "g": -0.0015, "f": "not in the file", "h": "not in the file", "b": "not a number: “nan”",
+        "c": "not a number: “0,5”", "d": "not a number: “Infinity”", "e": "not a number: “n/a”",
+    }  # fmt: skip
+    assert (run.origin, run.metric, run.n_scored, run.n_refused, run.file) == ("uploaded", "bleurt", 2, 8, job)
+    assert run.report["reasons"] == {"not in the file": 4, "not a number": 4}
+    assert taking.problems_of(job).is_file()
+    path.write_text("candidate_id,bleurt\na,1\n")
+    _job, (newer,) = take(corpus, path)
+    assert list(MetricRun.objects.all()) == [newer]
+    assert MetricScore.objects.exclude(value=None).get().value == 1.0
+    assert corpus.log.filter(act="take scores").count() == 2
+
+
+def test_scores_come_as_mochas_predictions_also_of_pairs(corpus: Project, tmp_path: Path) -> None:
+    question = corpus.datasets.get(name="cosmos").questions.get()
+    (first,), (second,) = (make_candidates(question, external_id=f"pair-{half}") for half in (1, 2))
+    MinimalPair.objects.create(question=question, candidate_1=first, candidate_2=second, score_1=5, score_2=1)
+    sent = {
+        "narrative": {"a": {"pred_score": 4.5, "score": 3}, "both": {"pred_score": 1}},
+        "cosmos": {"pair": {"pred_score1": 3, "pred_score2": 2.5}, "both": {"pred_score": 2}, "a": {"pred_score": 9}},
+    }
+    found = read(corpus, tmp_path, json.dumps(sent), "lerc.json")
+    assert names_in(found.report["columns"]) == {"pred_score": "lerc"}
+    values = found.columns["pred_score"].values
+    told = {
+        found.candidates.named(place): values[place] for place in range(len(values)) if values[place] == values[place]
+    }
+    assert told == {
+        ("narrative", "a"): 4.5, ("narrative", "both"): 1, ("cosmos", "both"): 2,
+        ("cosmos", "pair-1"): 3, ("cosmos", "pair-2"): 2.5,
+    }  # fmt: skip
+    (unknown,) = found.report["problems"]["unknown"]
+    assert unknown["reason"] == "is no candidate of this dataset, but of another"
+
+
+def test_a_line_of_json_may_hold_nan_as_python_writes_it(corpus: Project, tmp_path: Path) -> None:
+    lines = '{"id": "a", "dataset": "narrative", "x": NaN}\n{"id": "b", "x": 1e999}\n{"id": "c", "x": true}\n'
+    found = read(corpus, tmp_path, lines + '{"id": "d", "x": 0.25, "late": 3}\n', "scores.jsonl")
+    assert scores(found, "x") == {"d": 0.25}
+    assert scores(found, "late") == {"d": 3}
+    told = [(each["line"], each["value"], each["reason"]) for each in found.report["problems"]["not a number"]]
+    assert told == [
+        (1, "NaN", "is NaN, which says that there is no score"),
+        (2, "Infinity", "is not finite"),
+        (3, "true", "is true or false, and a number is wanted"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("content", "name", "said"),
+    [
+        (b"", "scores.csv", "the file is empty"),
+        (b"id;bleurt\na;1\n", "scores.csv", "separated by a semicolon"),
+        (b"bleurt\n1\n", "scores.csv", "no column for the candidate's id"),
+        (b"id,text\na,b\n", "scores.csv", "no column holds scores"),
+        (b"id\na\n", "scores.csv", "ids and no scores"),
+        (b'{"narrative": {"a": {"pred_score": 1}, "b": {"pred', "scores.json", "not JSON"),
+        (b'{"narrative": {"a": {"pred_score": 1, "pred_score": 2}}}', "scores.json", "twice in one object"),
+        (b"id,bleurt\nd\xe9j\xe0,1\n", "scores.csv", "not UTF-8"),
+        (b'id,bleurt\na,"1\n', "scores.csv", "never closed"),
+        (b"\x89PNG\r\n", "scores.csv", "a picture"),
+    ],
+)
+def test_a_file_that_cannot_be_read_is_refused_whole(
+    corpus: Project, tmp_path: Path, content: bytes, name: str, said: str
+) -> None:
+    with pytest.raises(FileRefused) as refused:
+        read(corpus, tmp_path, content, name)
+    assert said in str(refused.value.problems[0])
+    assert not (tmp_path / "problems.csv").exists()
+
+
+def test_encodings_byte_order_marks_and_a_chosen_dataset_are_understood(corpus: Project, tmp_path: Path) -> None:
+    made = "dataset,id,bleurt,rank\r\n,both,1,3\r\nnarrative,both,2,4\r\n"
+    for content in (made.encode("utf-8-sig"), made.encode("utf-16")):
+        found = read(corpus, tmp_path, content, dataset="cosmos")
+        assert sorted(found.columns["bleurt"].values)[:2] == [1, 2], "each in its dataset"
+        assert found.report["counts"]["ambiguous"] == 0
+        assert names_in(found.report["columns"]) == {"bleurt": "bleurt"}, "a rank is offered, not taken unasked"
+
+
+def test_names_of_metrics_are_said_once_each(corpus: Project, owner: Membership, tmp_path: Path) -> None:
+    path = tmp_path / "scores.csv"
+    path.write_text("id,x,y\na,1,2\n")
+    for names in ({}, {"x": "same", "y": "same"}, {"z": "z"}, {"x": ""}, {"x": "n" * 61}):
+        with pytest.raises(Refused):
+            take(corpus, path, names)
+    assert not ScoreFile.objects.exists()
+    assert not MetricRun.objects.exists()
+
+
+def take(project: Project, path: Path, names: dict[str, str] | None = None) -> tuple[ScoreFile, list[MetricRun]]:
+    return taking.take_now(
+        project=project,
+        path=path,
+        options=Options(),
+        choose=lambda report: names_in(report["columns"]) if names is None else names,
+        on_progress=lambda _done, _total: None,
+    )
