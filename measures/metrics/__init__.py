@@ -1,5 +1,6 @@
 """Automatic metrics of answers, one family a file: pure functions over whole columns, for the app and for notebooks."""
 
+from measures.metrics import bleu as bleu
 from measures.metrics import exact as exact
 from measures.metrics import rouge_l as rouge_l
 from measures.metrics import rouge_n as rouge_n

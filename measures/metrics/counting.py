@@ -99,7 +99,7 @@ class Bags:
         """How many n-grams a text and another have in common, pair by pair: the sum of the lesser counts."""
         return self.clipped(texts, np.arange(len(texts)), others)
 
-    def clipped(self, texts: Ints, rows: Ints, references: Ints, *, over: "np.ufunc" = np.maximum) -> Ints:
+    def clipped(self, texts: Ints, rows: Ints, references: Ints, *, over: np.ufunc = np.maximum) -> Ints:
         """How many n-grams of each text its references have too, no more often than they have them.
 
         Parameters
@@ -158,17 +158,20 @@ def tokenise(split: Tokeniser, *columns: Iterable[str]) -> Tokenised:
     (array([3, 2]), array([0, 1, 0, 1, 2]), array([1, 0]))
     """
     distinct = dict.fromkeys(chain.from_iterable(columns))
+    lengths: list[int] = []
+    words: list[str] = []
+    for text in distinct:
+        found = split(text)
+        lengths.append(len(found))
+        words.extend(found)
+    # A word that is met for the first time has the number of words met before it.
     numbers: defaultdict[str, int] = defaultdict()
     numbers.default_factory = numbers.__len__
-    lengths, tokens = [], []
-    for text in distinct:
-        words = split(text)
-        lengths.append(len(words))
-        tokens.extend([numbers[word] for word in words])
+    tokens = np.fromiter(map(numbers.__getitem__, words), dtype=np.int64, count=len(words))
     return Tokenised(
         number=dict(zip(distinct, range(len(distinct)), strict=True)),
         lengths=np.array(lengths, dtype=np.int64),
-        tokens=np.array(tokens, dtype=np.int64),
+        tokens=tokens,
         n_types=len(numbers),
     )
 

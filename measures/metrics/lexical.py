@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from measures.metrics.metric import Answers, Metric, setting
-from measures.metrics.tokenising import TOKENISERS, Tokeniser, cannot_read
+from measures.metrics.tokenising import TOKENISERS, Tokeniser, cannot_read, has_words
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,10 +27,11 @@ class LexicalMetric(Metric):
 
     def refuse(self, answers: Answers) -> list[str]:
         reasons = super().refuse(answers)
-        split = self.split
         texts = {*answers.candidates, *(each for references in answers.references for each in references)}
         unread = {text for text in texts if cannot_read(self.tokeniser, text)}
-        empty = set() if self.compares_texts_without_words else {text for text in texts if not split(text)}
+        without_words: set[str] = set()
+        if not self.compares_texts_without_words:
+            without_words = {text for text in texts if not has_words(self.tokeniser, text)}
         for row, (candidate, references) in enumerate(zip(answers.candidates, answers.references, strict=False)):
             if reasons[row]:
                 continue
@@ -38,6 +39,6 @@ class LexicalMetric(Metric):
                 reasons[row] = f"the answer has no word that “{self.tokeniser}” reads"
             elif not unread.isdisjoint(references):
                 reasons[row] = f"a reference has no word that “{self.tokeniser}” reads"
-            elif empty.issuperset(references):
+            elif without_words.issuperset(references):
                 reasons[row] = "no reference has a word"
         return reasons

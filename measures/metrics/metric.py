@@ -123,7 +123,7 @@ class Metric(ABC):
 
     def __post_init__(self) -> None:
         for each in fields(self):
-            _check(each.name, getattr(self, each.name), each.metadata)
+            _check(each.name, getattr(self, each.name), each.default, each.metadata)
 
     @property
     def variant(self) -> str:
@@ -220,11 +220,15 @@ def _has_text(cell: str | Texts) -> bool:
     return bool(cell)
 
 
-def _check(name: str, value: Any, allowed: Mapping[str, Any]) -> None:
+def _check(name: str, value: Any, default: Any, allowed: Mapping[str, Any]) -> None:
     if choices := allowed.get("choices"):
         if value not in choices:
             raise ValueError(f"{name} is one of {', '.join(choices)}, not {value!r}.")
-    elif (high := allowed.get("high")) and not (
-        isinstance(value, int | float) and not isinstance(value, bool) and allowed["low"] <= value <= high
-    ):
-        raise ValueError(f"{name} is a number from {allowed['low']:g} to {high:g}, not {value!r}.")
+    elif high := allowed.get("high"):
+        is_whole = isinstance(default, int)
+        is_number = isinstance(value, int if is_whole else int | float) and not isinstance(value, bool)
+        if not (is_number and allowed["low"] <= value <= high):
+            kind = "a whole number" if is_whole else "a number"
+            raise ValueError(f"{name} is {kind} from {allowed['low']:g} to {high:g}, not {value!r}.")
+    elif isinstance(default, bool) and not isinstance(value, bool):
+        raise ValueError(f"{name} is True or False, not {value!r}.")

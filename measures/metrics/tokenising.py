@@ -8,6 +8,7 @@ from measures.tokens import tokens
 Tokeniser = Callable[[str], list[str]]
 
 _ALNUM = re.compile(r"[a-z0-9]+")
+_LETTER = re.compile(r"[A-Za-z0-9]")
 _WORDS = re.compile(r"\w+|[^\w\s]")
 _STOPS = str.maketrans("", "", "?.!")
 
@@ -33,6 +34,30 @@ def split_characters(text: str) -> list[str]:
     return [each for each in text if not each.isspace()]
 
 
+def has_words(tokeniser: str, text: str) -> bool:
+    """Whether a tokeniser finds any word in a text.
+
+    Parameters
+    ----------
+    tokeniser : str
+        One of `TOKENISERS`.
+    text : str
+        The text as it stands.
+
+    Returns
+    -------
+    bool
+        What splitting the text would say, mostly without doing so.
+
+    Examples
+    --------
+    >>> has_words("squad", "the cat"), has_words("squad", "the"), has_words("alnum", "都柏林")
+    (True, False, False)
+    """
+    # Only SQuAD's rules drop a word of plain letters.
+    return bool((tokeniser != "squad" and _LETTER.search(text)) or TOKENISERS[tokeniser](text))
+
+
 def cannot_read(tokeniser: str, text: str) -> bool:
     """Whether a text is in a script of which a tokeniser reads nothing.
 
@@ -54,9 +79,8 @@ def cannot_read(tokeniser: str, text: str) -> bool:
     >>> cannot_read("alnum", "都柏林"), cannot_read("alnum", "Dublin"), cannot_read("alnum", "?!")
     (True, False, False)
     """
-    if text.isascii() or tokeniser == "squad":
-        return False
-    return any(map(str.isalnum, text)) and not TOKENISERS[tokeniser](text)
+    is_dropped_on_purpose = tokeniser == "squad" or text.isascii()
+    return not is_dropped_on_purpose and any(map(str.isalnum, text)) and not has_words(tokeniser, text)
 
 
 TOKENISERS: dict[str, Tokeniser] = {
