@@ -95,8 +95,8 @@ class AdaptedBleu(LexicalMetric):
     """
 
     order: int = setting(LONGEST, "the longest n-gram", low=1, high=LONGEST)
-    alpha: float = setting(2.0, "weight of the bonus for the right opinion", low=0, high=1_000)
-    beta: float = setting(1.0, "weight of the bonus for entities", low=0, high=1_000)
+    alpha: float = setting(2.0, "weight of the bonus for the right opinion", low=0, high=100)
+    beta: float = setting(1.0, "weight of the bonus for entities", low=0, high=100)
 
     weights: ClassVar[tuple[str, ...]] = ("alpha", "beta")
 
@@ -117,8 +117,8 @@ class AdaptedBleu(LexicalMetric):
 
     def notes(self, counts: Floats) -> Mapping[str, int]:
         return {
-            "bonus for the opinion": int((counts[:, self.order] > 0).sum()),
-            "bonus for entities": int((counts[:, 2 * self.order] > 0).sum()),
+            "answers with an opinion bonus": int((counts[:, self.order] > 0).sum()),
+            "answers with an entity bonus": int((counts[:, 2 * self.order] > 0).sum()),
         }
 
 

@@ -23,8 +23,6 @@ def agreeing_references(answers: Answers) -> list[list[bool]]:
     --------
     >>> answers = Answers(candidates=["It is.", "It is."], references=[["Yes.", "No."], ["Yes."]],
     ...     question_types=["yes-no", "entity"], opinions=["yes", "yes"], reference_opinions=[["Yes", "No"], ["Yes"]])
-    >>> answers = Answers(candidates=["It is.", "It is."], references=[["Yes.", "No."], ["Yes."]],
-    ...     question_types=["yes-no", "entity"], opinions=["yes", "yes"], reference_opinions=[["Yes", "No"], ["Yes"]])
     >>> agreeing_references(answers)
     [[True, False], [False]]
     """

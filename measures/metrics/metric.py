@@ -117,7 +117,7 @@ class Metric(ABC):
     packages: ClassVar[tuple[str, ...]] = ()
     """Libraries that its scores depend on: their versions are kept with each run."""
     weights: ClassVar[tuple[str, ...]] = ()
-    """Settings that only `combine` uses: with others the same statistics give other scores, and need no new count."""
+    """Settings that weigh what was counted: `count_once` gives the scores under others without a new count."""
     batch_size: ClassVar[int] = 2_000
     """Answers that are counted at a time; progress is told and a cancel heard between two batches."""
 

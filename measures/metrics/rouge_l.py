@@ -1,8 +1,9 @@
 """ROUGE-L, and the adapted ROUGE-L that rewards the right opinion and the right entities."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -121,6 +122,8 @@ class AdaptedRougeL(RougeL):
     alpha: float = setting(2.0, "weight of the bonus for the opinion of a yes-no answer", low=0, high=100)
     beta: float = setting(1.0, "weight of the bonus for gold entities", low=0, high=100)
 
+    weights: ClassVar[tuple[str, ...]] = ("alpha", "beta")
+
     @property
     def variant(self) -> str:
         return f"{super().variant}, alpha = {self.alpha:g}, beta = {self.beta:g}"
@@ -141,7 +144,7 @@ class AdaptedRougeL(RougeL):
 
     def count_once(self, answers: Answers) -> Callable[..., Floats]:
         parts = self.parts(answers)
-        return lambda **weights: replace(self, **weights).score_parts(parts)
+        return lambda **weights: self.with_weights(**weights).score_parts(parts)
 
     def score_parts(self, parts: BonusParts) -> Floats:
         """The scores that subsequences, lengths and bonuses come to with these weights."""

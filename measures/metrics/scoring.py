@@ -1,7 +1,7 @@
 """Scoring a column of answers by a metric: in batches, with progress, and with a reason for each that is refused."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Literal, overload
 
 import numpy as np
@@ -38,14 +38,6 @@ class Scores:
     reasons: tuple[str, ...]
     counts: Floats
     notes: dict[str, int]
-
-    def reweighted(self, **weights: float) -> "Scores":
-        """The same answers by the same metric with other weights, combined anew without a new count."""
-        metric = self.metric.with_weights(**weights)
-        is_scored = np.isfinite(self.values)
-        values = np.full_like(self.values, np.nan)
-        values[is_scored] = metric.combine(self.counts[is_scored])
-        return replace(self, metric=metric, values=values)
 
     @property
     def n_scored(self) -> int:

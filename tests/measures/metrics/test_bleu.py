@@ -154,7 +154,7 @@ def test_no_label_is_no_bonus_and_no_refusal() -> None:
     plain = score("bleu_4", candidates, references)
     np.testing.assert_array_equal(found.values > plain, [True, False, False, True, False, False, False])
     np.testing.assert_allclose(found.values[[1, 2, 4, 5, 6]], plain[0])
-    assert found.notes == {"bonus for the opinion": 1, "bonus for entities": 1}
+    assert found.notes == {"answers with an opinion bonus": 1, "answers with an entity bonus": 1}
     np.testing.assert_allclose(score("adapted_bleu", candidates, references), plain)
 
 
@@ -168,15 +168,15 @@ def test_weights_vary_without_a_new_count() -> None:
         [["a b c d", "c d e"], ["a b y z", "q"], ["a b c d"]],
     )
     answers = Answers(candidates=candidates, references=references, **columns)
-    found = score_column(make("adapted_bleu"), answers)
+    metric = make("adapted_bleu")
+    counted, sums = metric.count_once(answers), metric.count(answers).sum(axis=0)
     for alpha, beta in [(0, 0), (0.5, 3), (7, 1)]:
         anew = score_column(make("adapted_bleu", alpha=alpha, beta=beta), answers)
-        varied = found.reweighted(alpha=alpha, beta=beta)
-        np.testing.assert_array_equal(varied.values, anew.values)
-        assert varied.over() == anew.over()
-    np.testing.assert_allclose(found.reweighted(alpha=0, beta=0).values, score("bleu_4", candidates, references))
+        np.testing.assert_array_equal(counted(alpha=alpha, beta=beta), anew.values)
+        assert metric.with_weights(alpha=alpha, beta=beta).combine(sums) == anew.over()
+    np.testing.assert_allclose(counted(alpha=0, beta=0), score("bleu_4", candidates, references))
     with pytest.raises(ValueError, match="order is no weight"):
-        found.reweighted(order=2)
+        counted(order=2)
 
 
 def test_a_setting_of_the_wrong_kind_is_refused() -> None:
