@@ -13,15 +13,8 @@ from annotate.norms import fetch_norms
 from annotate.stages import Stage
 from measures.columns import ANNOTATOR, GROUP, SOURCE, UNIT, VALUE
 from measures.standardising import standardise
-from measures.system_scores import (
-    SystemScore,
-    Z,
-    compare_systems,
-    mean_over_criteria,
-    replicate,
-    sum_units,
-    system_scores,
-)
+from measures.system_comparisons import compare_systems, replicate
+from measures.system_scores import SystemScore, Z, mean_over_criteria, sum_units, system_scores
 from projects.models import Project
 from results.agreeing import CONFIDENCE, RESAMPLES, SEED
 from results.excluded import Entering, count_entering

@@ -34,3 +34,21 @@ def random_frame(
     kept = rng.random(units.shape) < share
     names = np.array(list("wxyz"))[annotators[kept]]
     return pd.DataFrame({"unit": units[kept], "annotator": names, "value": ratings[kept]})
+
+
+def system_ratings(seed: int = 3, n_units: int = 60, systems: str = "abc") -> pd.DataFrame:
+    """Two ratings of each unit; the later systems are better."""
+    rng = np.random.default_rng(seed)
+    units = np.repeat(np.arange(n_units), 2)
+    sources = np.array(list(systems))[units % len(systems)]
+    better = units % len(systems)
+    return pd.DataFrame(
+        {
+            "unit": units,
+            "group": units // 6,
+            "source": sources,
+            "annotator": np.tile(["x", "y"], n_units),
+            "value": np.clip(np.round(2 + better + rng.normal(0, 1, len(units))), 1, 5),
+            "z": better + rng.normal(0, 1, len(units)),
+        }
+    )
