@@ -1,0 +1,294 @@
+"""How metrics follow people in telling systems apart: over repeated draws of questions, and over all answers."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from measures.correlation import kendall, pearson, spearman
+from measures.outcome import Undefined
+from measures.patterns import Floats, Ints
+
+Names = Sequence[object] | npt.NDArray[np.generic]
+
+
+def take_mean(sums: Floats) -> Floats:
+    """Combine sums of scores and of their number into means.
+
+    Parameters
+    ----------
+    sums : ndarray of float64, shape (..., 2)
+        The sum of the scores, and how many there are; at least one.
+
+    Returns
+    -------
+    ndarray of float64, shape (...)
+        The means.
+
+    Examples
+    --------
+    >>> take_mean(np.array([[3.0, 2.0], [1.0, 4.0]])).tolist()
+    [1.5, 0.25]
+    """
+    means: Floats = sums[..., 0] / sums[..., 1]
+    return means
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Additive:
+    """A metric whose score of many answers comes from sums over them.
+
+    Attributes
+    ----------
+    counts : ndarray of float64, shape (n, k)
+        The statistics of each answer, such as BLEU's hits and lengths; all finite.
+    combine : callable
+        What sums of them come to, shape (..., k) to (...): `measures.metrics.Metric.combine`.
+    """
+
+    counts: Floats
+    combine: Callable[[Floats], Floats]
+
+    @classmethod
+    def mean_of(cls, scores: Floats) -> "Additive":
+        """A metric whose score of many answers is the mean of theirs."""
+        scores = np.asarray(scores, np.float64)
+        return cls(counts=np.stack([scores, np.ones_like(scores)], axis=-1), combine=take_mean)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Lacking:
+    """Questions that systems have not all answered; they are in no draw.
+
+    Attributes
+    ----------
+    n_common, n_all : int
+        Questions that every system has answered, and all of them.
+    lacks : dict of str to int
+        How many of all questions each system lacks, if any.
+    """
+
+    n_common: int
+    n_all: int
+    lacks: dict[str, int]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class DrawnCorrelation:
+    """A metric beside the human scores of systems on repeated draws of questions.
+
+    Attributes
+    ----------
+    systems : tuple of str
+        The systems, in alphabetical order.
+    human, metric : ndarray of float64, shape (n_draws, systems)
+        The mean human score and the metric's score of each system on each draw: the points.
+    pearson : float or Undefined
+        Over all points. They share questions and are not independent, so that there is no p-value.
+    n_questions : int
+        Questions in a draw.
+    """
+
+    systems: tuple[str, ...]
+    human: Floats
+    metric: Floats
+    pearson: float | Undefined
+    n_questions: int
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class SystemCorrelation:
+    """A metric beside the human scores of systems over all their answers: one point for each system.
+
+    Attributes
+    ----------
+    systems : tuple of str
+        The systems, in alphabetical order.
+    n_items : ndarray of int64, shape (systems,)
+        Answers of each.
+    human, metric : ndarray of float64, shape (systems,)
+        The points.
+    pearson, spearman, kendall : float or Undefined
+        Over the systems; undefined for fewer than three, and where a side does not vary.
+    """
+
+    systems: tuple[str, ...]
+    n_items: Ints
+    human: Floats
+    metric: Floats
+    pearson: float | Undefined
+    spearman: float | Undefined
+    kendall: float | Undefined
+
+
+def find_lacking(questions: Names, systems: Names) -> Lacking:
+    """Count the questions that every system has answered, and those that each lacks.
+
+    Parameters
+    ----------
+    questions, systems : sequence, shape (n,)
+        The question and the system of each answer.
+
+    Returns
+    -------
+    Lacking
+        What of the questions can be drawn.
+
+    Examples
+    --------
+    >>> find_lacking([1, 2, 1, 3], ["a", "a", "b", "b"])
+    Lacking(n_common=1, n_all=3, lacks={'a': 1, 'b': 1})
+    """
+    cells = _Cells(questions, systems)
+    has = cells.n > 0
+    lacks = {name: int(n) for name, n in zip(cells.systems, (~has).sum(axis=0), strict=True) if n}
+    return Lacking(n_common=int(has.all(axis=1).sum()), n_all=len(has), lacks=lacks)
+
+
+def draw_systems(
+    questions: Names,
+    systems: Names,
+    human: Floats,
+    metrics: Mapping[str, Additive],
+    *,
+    rng: np.random.Generator,
+    n_questions: int = 30,
+    n_draws: int = 100,
+) -> dict[str, DrawnCorrelation] | Undefined:
+    """Correlate metrics with human scores of systems over repeated draws of questions.
+
+    Each draw takes questions without replacement from those that every system has answered, the same for all systems
+    and metrics. On it a system has its mean human score, and the metric's score of its answers taken together: BLEU is
+    the corpus BLEU of the draw. The points of all draws and systems are pooled.
+
+    Parameters
+    ----------
+    questions, systems : sequence, shape (n,)
+        The question and the system of each answer; a system may have several answers to a question.
+    human : ndarray of float64, shape (n,)
+        The human score of each answer.
+    metrics : mapping of str to Additive
+        The metrics by name, on the same answers.
+    rng : numpy.random.Generator
+        The source of randomness; questions are numbered in the order of their first answer.
+    n_questions : int
+        Questions in a draw.
+    n_draws : int
+        Draws.
+
+    Returns
+    -------
+    dict of str to DrawnCorrelation, or Undefined
+        By metric. Undefined for fewer than two systems, and where fewer than `n_questions` questions have an answer
+        of every system.
+
+    Raises
+    ------
+    ValueError
+        Lengths differ, a score is missing, or a number is below 1.
+
+    References
+    ----------
+    A. Yang et al. (2018), Adaptations of ROUGE and BLEU to Better Evaluate Machine Reading Comprehension Task,
+    table 3.
+
+    Examples
+    --------
+    >>> questions, systems = [1, 1, 2, 2, 3, 3], ["a", "b"] * 3
+    >>> human = np.array([1.0, 4, 2, 5, 1, 4])
+    >>> found = draw_systems(questions, systems, human, {"m": Additive.mean_of(human / 5)},
+    ...                      rng=np.random.default_rng(1), n_questions=2, n_draws=10)
+    >>> found["m"].human.shape, round(found["m"].pearson, 9)
+    ((10, 2), 1.0)
+    >>> draw_systems(questions, systems, human, {}, rng=np.random.default_rng(1)).reason
+    '3 questions have an answer of every system, and a draw takes 30'
+    """
+    if n_questions < 1 or n_draws < 1:
+        raise ValueError("There must be a draw, and a question in it.")
+    cells = _Cells(questions, systems)
+    common = np.flatnonzero((cells.n > 0).all(axis=1))
+    if len(cells.systems) < 2:
+        return Undefined(reason="fewer than two systems")
+    if len(common) < n_questions:
+        have = "question has" if len(common) == 1 else "questions have"
+        return Undefined(reason=f"{len(common)} {have} an answer of every system, and a draw takes {n_questions}")
+    drawn = np.stack([rng.permutation(common)[:n_questions] for _ in range(n_draws)])
+    judged = take_mean(cells.sum(Additive.mean_of(human).counts)[drawn].sum(axis=1))
+    found = {}
+    for name, metric in metrics.items():
+        scores = metric.combine(cells.sum(metric.counts)[drawn].sum(axis=1))
+        found[name] = DrawnCorrelation(
+            systems=cells.systems, human=judged, metric=scores,
+            pearson=pearson(scores.ravel(), judged.ravel()), n_questions=n_questions,
+        )  # fmt: skip
+    return found
+
+
+def correlate_systems(systems: Names, human: Floats, metrics: Mapping[str, Additive]) -> dict[str, SystemCorrelation]:
+    """Correlate metrics with human scores over systems, one point for each, from all of its answers.
+
+    Parameters
+    ----------
+    systems : sequence, shape (n,)
+        The system of each answer.
+    human : ndarray of float64, shape (n,)
+        The human score of each answer.
+    metrics : mapping of str to Additive
+        The metrics by name, on the same answers.
+
+    Returns
+    -------
+    dict of str to SystemCorrelation
+        By metric.
+
+    Raises
+    ------
+    ValueError
+        Lengths differ, or a score is missing.
+
+    References
+    ----------
+    Ji et al. (2022), QAScore.
+
+    Examples
+    --------
+    >>> human = np.array([1.0, 3, 4, 5])
+    >>> found = correlate_systems(list("aabc"), human, {"m": Additive.mean_of(human ** 2)})["m"]
+    >>> found.human.tolist(), found.n_items.tolist(), found.spearman
+    ([2.0, 4.0, 5.0], [2, 1, 1], 1.0)
+    """
+    cells = _Cells(np.zeros(len(systems), np.int64), systems)
+    judged = take_mean(cells.sum(Additive.mean_of(human).counts)[0]) if cells.systems else np.zeros(0)
+    found = {}
+    for name, metric in metrics.items():
+        scores = metric.combine(cells.sum(metric.counts)[0]) if cells.systems else np.zeros(0)
+        found[name] = SystemCorrelation(
+            systems=cells.systems, n_items=cells.n.sum(axis=0), human=judged, metric=scores,
+            pearson=pearson(scores, judged), spearman=spearman(scores, judged), kendall=kendall(scores, judged),
+        )  # fmt: skip
+    return found
+
+
+class _Cells:
+    """Answers by question and system."""
+
+    def __init__(self, questions: Names, systems: Names) -> None:
+        if len(questions) != len(systems):
+            raise ValueError("There is not one question and one system for each answer.")
+        numbers: dict[object, int] = {}
+        each = questions.tolist() if isinstance(questions, np.ndarray) else questions
+        self._question = np.array([numbers.setdefault(one, len(numbers)) for one in each], np.int64)
+        names, self._system = np.unique(np.asarray([str(one) for one in systems], dtype=object), return_inverse=True)
+        self.systems = tuple(str(name) for name in names)
+        self._shape = (len(numbers), len(self.systems))
+        self.n: Ints = np.zeros(self._shape, np.int64)
+        np.add.at(self.n, (self._question, self._system), 1)
+
+    def sum(self, counts: Floats) -> Floats:
+        """The statistics of each question and system, shape (questions, systems, k)."""
+        if len(counts) != len(self._question) or not np.isfinite(counts).all():
+            raise ValueError("There is not one finite score for each answer.")
+        sums = np.zeros((*self._shape, counts.shape[1]))
+        np.add.at(sums, (self._question, self._system), counts)
+        return sums
