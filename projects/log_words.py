@@ -23,6 +23,7 @@ WORDS: dict[str, StrOrPromise] = {
     "approve pay": pgettext_lazy("log", "approved pay that belongs to no HIT"),
     "approve work": pgettext_lazy("log", "approved"),
     "ask for judgment set": pgettext_lazy("log", "asked for"),
+    "ask for study": pgettext_lazy("log", "asked for"),
     "archive batch": pgettext_lazy("log", "archived"),
     "change caps": pgettext_lazy("log", "changed caps of"),
     "change consent": pgettext_lazy("log", "changed"),
@@ -43,6 +44,7 @@ WORDS: dict[str, StrOrPromise] = {
     "delete batch": pgettext_lazy("log", "deleted"),
     "delete metric run": pgettext_lazy("log", "deleted"),
     "delete project": pgettext_lazy("log", "deleted the project"),
+    "delete study": pgettext_lazy("log", "deleted"),
     "dismiss a finding": pgettext_lazy("log", "dismissed a finding of"),
     "download payment": pgettext_lazy("log", "took the file, which names people, of"),
     "draw spot checks": pgettext_lazy("log", "drew spot checks"),
@@ -141,6 +143,7 @@ KINDS: dict[str, StrOrPromise] = {
     "score file": pgettext_lazy("log", "file of scores"),
     "review": pgettext_lazy("log", "review"),
     "rubric": pgettext_lazy("log", "rubric"),
+    "study": pgettext_lazy("log", "study"),
 }
 """Kinds of objects, by what Django calls them."""
 
@@ -157,6 +160,7 @@ PAGES = {
     "passage": ("annotate:passage-show", "pk"),
     "payment": ("annotate:payment-show", "number"),
     "scorefile": ("results:score-file", "number"),
+    "study": ("results:study-show", "number"),
 }
 """Objects with a page of their own, and what its address takes."""
 

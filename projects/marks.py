@@ -17,8 +17,13 @@ def intervals(
     title: str,
     domain: Domain | None = None,
     zero: float | None = None,
+    line: tuple[float, str] | None = None,
+    band: Domain | None = None,
 ) -> Spec:
-    """A forest plot: one line a row with its estimate and its interval, in the order of the rows."""
+    """A forest plot: one line a row with its estimate and its interval, in the order of the rows.
+
+    A line to compare with, and a band around it, stand behind all rows; the line has its words on top.
+    """
     x = {"type": "quantitative", "title": title, "scale": _scale(domain)}
     y = {"field": label, "type": "nominal", "sort": None, "title": None}
     layers: list[Spec] = [
@@ -33,6 +38,17 @@ def intervals(
             "encoding": {"x": {"datum": zero}, "y": None},
         }
         layers.insert(0, rule)
+    if line is not None:
+        at, words = line
+        layers[:0] = [
+            {"mark": {"type": "rule", "strokeWidth": 2, "strokeDash": [6, 3], "color": "@series-2"},
+             "encoding": {"x": {**x, "datum": at}, "y": None}},
+            {"mark": {"type": "text", "dy": -8, "fontSize": 12, "color": "@ink-2"},
+             "encoding": {"x": {**x, "datum": at}, "y": {"value": 0}, "text": {"value": words}}},
+        ]  # fmt: skip
+    if band is not None:
+        of_band = {"x": {**x, "datum": band[0]}, "x2": {"datum": band[1]}, "y": None}
+        layers.insert(0, {"mark": {"type": "rect", "opacity": 0.16, "color": "@series-2"}, "encoding": of_band})
     return {"height": {"step": 26}, "encoding": {"y": y}, "layer": layers}
 
 
@@ -153,6 +169,16 @@ def points(
         rule = {"mark": {"type": "rule", "color": "@ink-3", "strokeDash": [3, 3]}, "encoding": {"x": {"datum": zero}}}
         layers.insert(0, rule)
     return {"height": 300, "layer": layers}
+
+
+def scatter(x: str, y: str, *, x_title: str, y_title: str) -> Spec:
+    """Many points without names, clear enough to show where they lie over each other."""
+    encoding = {
+        "x": {"field": x, "type": "quantitative", "title": x_title, "scale": {"zero": False, "padding": 8}},
+        "y": {"field": y, "type": "quantitative", "title": y_title, "scale": {"zero": False, "padding": 8}},
+    }
+    mark = {"type": "point", "filled": True, "color": "@series-1", "opacity": 0.45, "size": 36}
+    return {"height": 320, "mark": mark, "encoding": encoding}
 
 
 def colours(series: str) -> Spec:

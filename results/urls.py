@@ -13,6 +13,7 @@ from results.views import (
     scores,
     sets,
     standing,
+    studies,
     systems,
 )
 
@@ -69,6 +70,16 @@ urlpatterns = [
     path("p/<slug:slug>/sets/<int:number>/succeed/", sets.set_succeed, name="set-succeed"),
     path("p/<slug:slug>/sets/<int:number>/archive/", sets.set_archive, name="set-archive"),
     path("p/<slug:slug>/sets/<int:number>/files/<str:name>", sets.set_file, name="set-file"),
+    path("p/<slug:slug>/studies/", studies.study_list, name="study-list"),
+    path("p/<slug:slug>/studies/new/", studies.study_new, name="study-new"),
+    path("p/<slug:slug>/studies/compare/", studies.study_compare, name="study-compare"),
+    path("p/<slug:slug>/studies/<int:number>/", studies.study_show, name="study-show"),
+    path("p/<slug:slug>/studies/<int:number>/job/", studies.study_job, name="study-job"),
+    path("p/<slug:slug>/studies/<int:number>/cancel/", studies.study_cancel, name="study-cancel"),
+    path("p/<slug:slug>/studies/<int:number>/again/", studies.study_again, name="study-again"),
+    path("p/<slug:slug>/studies/<int:number>/delete/", studies.study_delete, name="study-delete"),
+    path("p/<slug:slug>/studies/<int:number>/charts/<slug:name>.<str:form>", studies.study_chart, name="study-chart"),
+    path("p/<slug:slug>/studies/<int:number>/tables/<slug:name>.<str:form>", studies.study_table, name="study-table"),
     path("p/<slug:slug>/export/", exports.export_list, name="export-list"),
     *(
         path(f"p/<slug:slug>/export/{name}", exports.export_download, {"form": form}, name=f"export-{form}")

@@ -17,11 +17,12 @@ from tests.annotate.money import earn
 from tests.annotate.qualification.making import path_samples
 from tests.annotate.settled import acting_samples
 from tests.results.sets.freezes import set_samples
+from tests.results.studies.making import study_samples
 from tests.routes import Route, all_routes
 
 NO_PAGES = (
     *("export-long", "export-aggregated", "export-jsonl", "export-mocha"),
-    *("-chart", "report-job", "set-job", "set-archive", "set-file"),
+    *("-chart", "report-job", "set-job", "set-archive", "set-file", "study-job", "study-table", "study-compare"),
     *("import-file", "import-job", "annotate:session", "api:schema"),
 )
 """Files, fragments, and what answers scripts."""
@@ -109,11 +110,12 @@ def samples_of(annotator: Membership, *, batch: int, token: str, is_paid: bool =
         **quality_samples(project),
         **acting_samples(annotator),
         **set_samples(project, project.memberships.get(role=Membership.Role.OWNER)),
+        **study_samples(project, project.memberships.get(role=Membership.Role.OWNER)),
     }
 
 
 def chart_samples(*, of_ours: bool) -> dict[str, str]:
-    """The name and the form of a file for each route of charts."""
+    """The name and the form of a file for each route of charts and tables."""
     names = {
         "project-overview": "progress",
         "agreement": "parts",
@@ -123,9 +125,12 @@ def chart_samples(*, of_ours: bool) -> dict[str, str]:
         "systems": "systems-raw",
         "replication": "replication",
         "planner": "widths",
+        "study-chart": "scatter-1",
+        "study-table": "overall",
     }
-    samples = {f"results:{route}-chart name": name if of_ours else "other" for route, name in names.items()}
-    return samples | {f"results:{route}-chart form": "csv" if of_ours else "exe" for route in names}
+    routes = {route if route.startswith("study-") else f"{route}-chart": name for route, name in names.items()}
+    samples = {f"results:{route} name": name if of_ours else "other" for route, name in routes.items()}
+    return samples | {f"results:{route} form": "csv" if of_ours else "exe" for route in routes}
 
 
 def report_of(project: Project) -> int:

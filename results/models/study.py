@@ -1,6 +1,7 @@
 """Studies: how automatic metrics agree with people, computed once and kept with what they were asked."""
 
 from django.db import models
+from django.urls import reverse
 from django.utils.translation import gettext_lazy
 
 from projects.jobs import Job
@@ -35,6 +36,9 @@ class Study(Job):
 
     def __str__(self) -> str:
         return f"study {self.number}"
+
+    def get_absolute_url(self) -> str:
+        return reverse("results:study-show", args=[self.project.slug, self.number])
 
 
 class ErrorCause(models.Model):

@@ -1,1 +1,1 @@
-"""Studies: how the scores of metrics agree with those of people."""
+"""Studies: how automatic metrics agree with people, computed once and kept with what they were asked."""

@@ -1,19 +1,175 @@
-"""Running a study: its kind names the function that computes it."""
+"""Studies as jobs: asked for, computed from one moment, stored with settings and seed, and taken away again."""
 
+from collections.abc import Mapping
+from dataclasses import asdict
+from datetime import UTC, datetime
 from typing import Any
 
 import orjson
-from django.utils.module_loading import import_string
+from django.db import connection, transaction
+from django.db.models import Max
+from django.utils.translation import gettext as _
 
+from projects import jobs, log, running
+from projects.errors import Refused
+from projects.models import Membership, Project
 from projects.running import OnProgress
 from results.models import Study
+from results.studies.frame import Frame
+from results.studies.kinds import KINDS, Kind
+from results.studies.settings import MOST_RESAMPLES, Settings
+from results.studies.stored import stored
 
-KINDS: dict[str, str] = {}
-"""Every kind of study, and the function from a study and a progress function to what JSON can hold."""
+NUMBERING = 7_301_555
+"""The advisory lock under which studies get their numbers."""
+NAME_LENGTH = 120
+LARGEST_SEED = 2**31 - 1
+
+State = Study.State
+
+
+def kind_of(name: str) -> Kind:
+    """The kind of this name. Raises Refused, naming those there are."""
+    if name not in KINDS:
+        raise Refused(
+            _("There is no kind of study “%(kind)s”; there is %(kinds)s.") % {"kind": name, "kinds": ", ".join(KINDS)}
+        )
+    return KINDS[name]
+
+
+def request_study(
+    *,
+    project: Project,
+    actor: Membership,
+    kind: str,
+    settings: Settings,
+    seed: int,
+    name: str = "",
+    is_rung_for: bool = True,
+) -> Study:
+    """Queue a study under the project's next number. Locks the numbering of the project's studies."""
+    chosen = kind_of(kind)
+    _check(chosen, settings, seed)
+    name = " ".join(name.split()) or str(chosen.title)
+    if len(name) > NAME_LENGTH:
+        raise Refused(_("The name is longer than %(most)s characters.") % {"most": NAME_LENGTH}, field="name")
+    with transaction.atomic():
+        study = Study.objects.create(
+            project=project,
+            number=_next_number(project),
+            kind=kind,
+            name=name,
+            settings=settings.as_dict(),
+            seed=seed,
+            requested_by=actor,
+        )
+        after = {"number": study.number, "kind": kind, "name": name, "settings": study.settings, "seed": seed}
+        log.record(project, actor, "ask for study", study, after=after)
+        if is_rung_for:
+            jobs.ring_on_commit(study)
+    return study
+
+
+def study_now(*, project: Project, kind: str, settings: Settings, seed: int, name: str = "") -> Study:
+    """Run a study in this process, for the project's owner. Raises Refused, also with what ended the job."""
+    owner = project.memberships.filter(role=Membership.Role.OWNER).order_by("id").first()
+    if owner is None:
+        raise Refused(_("This project has no owner, and a study needs somebody it is for."))
+    study = request_study(
+        project=project, actor=owner, kind=kind, settings=settings, seed=seed, name=name, is_rung_for=False
+    )
+    running.run(Study, study.pk, run, only_reads=True)
+    study.refresh_from_db()
+    if study.state != State.DONE:
+        raise Refused(study.error or f"The study ended as “{study.get_state_display()}”.")
+    return study
+
+
+def run_again(*, study: Study, actor: Membership) -> Study:
+    """Ask for a new study with the settings and the seed of this one, of the judgments and scores as they are now."""
+    return request_study(
+        project=study.project,
+        actor=actor,
+        kind=study.kind,
+        settings=Settings.from_dict(study.settings),
+        seed=study.seed,
+        name=study.name,
+    )
+
+
+def delete_study(*, study: Study, actor: Membership) -> None:
+    """Take a study away with its result; the log keeps what it was asked.
+
+    Raises Refused while it is under way, and to a researcher for a study that somebody else asked for.
+    """
+    if not may_delete(study, actor):
+        raise Refused(_("Only a manager, or who asked for a study, may delete it."))
+    with transaction.atomic():
+        rows = Study.objects.select_for_update(no_key=True).filter(pk=study.pk)
+        if any(row.is_live for row in rows):
+            raise Refused(_("This study is under way. Cancel it first."))
+        before = {"number": study.number, "kind": study.kind, "name": study.name, "settings": study.settings}
+        log.record(study.project, actor, "delete study", study, before=before)
+        rows.delete()
+
+
+def may_delete(study: Study, actor: Membership) -> bool:
+    return actor.can_manage or study.requested_by_id == actor.pk
 
 
 def run(study: Study, on_progress: OnProgress) -> dict[str, Any]:
     """The act of the job: what comes of the study, as JSON holds it."""
+    if study.project.deleted_at is not None:
+        raise Refused(_("The project has been deleted."))
     on_progress(0, 0)
-    found = import_string(KINDS[study.kind])(study, on_progress)
-    return {"result": orjson.loads(orjson.dumps(found, option=orjson.OPT_SERIALIZE_NUMPY))}
+    kind, settings = kind_of(study.kind), Settings.from_dict(study.settings)
+    frame = kind.read(study.project, settings)
+    figures = kind.compute(frame, settings, study.seed, on_progress)
+    return {"result": _as_json({**about(frame, study.seed), "figures": figures})}
+
+
+def about(frame: Frame, seed: int) -> dict[str, Any]:
+    """What a result says of the data that it rests on."""
+    criterion = frame.scope.criterion
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT now()")
+        at: datetime = cursor.fetchone()[0]
+    return {
+        "read_at": at.astimezone(UTC).isoformat(),
+        "criterion": {"key": criterion.key, "name": criterion.name, "low": criterion.low, "high": criterion.high},
+        "n": len(frame.table),
+        "n_judgments": len(frame.judgments),
+        "n_passages": int(frame.table["passage"].nunique()),
+        "n_questions": int(frame.table["question"].nunique()),
+        "left_out": asdict(frame.left_out),
+        "metrics": [asdict(metric) for metric in frame.metrics],
+        "ceiling": stored(frame.ceiling(seed=seed)),
+        "has_simulated": frame.has_simulated,
+    }
+
+
+def _as_json(result: Mapping[str, Any]) -> dict[str, Any]:
+    made: dict[str, Any] = orjson.loads(orjson.dumps(result, option=orjson.OPT_SERIALIZE_NUMPY))
+    return made
+
+
+def _check(kind: Kind, settings: Settings, seed: int) -> None:
+    if not settings.metrics:
+        raise Refused(_("Choose at least one metric."), field="metrics")
+    if len(set(settings.metrics)) < kind.least_metrics:
+        raise Refused(_("This kind of study compares metrics: choose at least two."), field="metrics")
+    if not 0 <= seed <= LARGEST_SEED:
+        raise Refused(_("The seed is a whole number from 0 to %(most)s.") % {"most": LARGEST_SEED}, field="seed")
+    if not 100 <= settings.n_resamples <= MOST_RESAMPLES:
+        raise Refused(
+            _("The number of resamples is from 100 to %(most)s.") % {"most": MOST_RESAMPLES}, field="resamples"
+        )
+    if settings.least_judgments < 1:
+        raise Refused(_("An answer needs at least one judgment."), field="least")
+
+
+def _next_number(project: Project) -> int:
+    """The number of the project's next study, held until the transaction ends."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_advisory_xact_lock(%s, %s)", [NUMBERING, project.pk])
+    return (project.studies.aggregate(newest=Max("number"))["newest"] or 0) + 1

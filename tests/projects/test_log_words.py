@@ -66,6 +66,8 @@ SAID = {
     "edit qualification item": ("qualification item 3", "edited qualification item 3"),
     "fail qualification test": ("attempt 3", "failed the qualification test by attempt 3"),
     "ask for judgment set": ("judgment set 3", "asked for judgment set 3"),
+    "ask for study": ("study 3", "asked for study 3"),
+    "delete study": ("study 3", "deleted study 3"),
     "freeze judgment set": ("judgment set 3", "froze judgment set 3"),
     "retire judgment set": ("judgment set 3", "retired judgment set 3"),
     "find": ("membership a-x", "raised a finding about membership a-x"),

@@ -1,0 +1,52 @@
+"""Charts that several kinds of study share: metrics with the human ceiling, maps of figures, scatters."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from django.utils.translation import gettext as _
+
+from projects import marks
+from projects.charts import Chart
+from results.studies.tables import Estimate, Value
+
+MOST_IN_MAP = 600
+"""So many cells are drawn; the table has more."""
+
+
+def draw_metrics(
+    name: str, title: str, found: Sequence[tuple[str, Value]], ceiling: Mapping[str, Any], *, axis: str
+) -> Chart:
+    """Each metric with its interval, and the human ceiling behind them."""
+    rows = [
+        {"metric": label, "value": value.value, "low": value.low, "high": value.high}
+        for label, value in found
+        if isinstance(value, Estimate)
+    ]
+    columns = ("metric", "value", "low", "high")
+    if "reason" in ceiling:
+        spec = marks.intervals("metric", "value", "low", "high", title=axis)
+        return Chart(name, title, rows, spec, columns=columns)
+    spec = marks.intervals(
+        *columns,
+        title=axis,
+        line=(ceiling["r"], _("human ceiling %(r)s") % {"r": f"{ceiling['r']:.3f}"}),
+        band=(ceiling["low"], ceiling["high"]),
+    )
+    description = _("%(title)s. The human ceiling is at %(r)s.") % {"title": title, "r": f"{ceiling['r']:.3f}"}
+    return Chart(name, title, rows, spec, description=description, columns=columns)
+
+
+def heat_map(name: str, title: str, cells: Sequence[Mapping[str, Any]], *, row: str, column: str) -> Chart:
+    """A square for each cell of `row`, `column` and `value`, darker where it is lower."""
+    shown = [{**cell, "said": f"{cell['value']:.2f}".replace("-", "\u2212")} for cell in cells]
+    values = [cell["value"] for cell in cells]
+    spec = marks.heat_map(
+        row, column, "value", "said", title=_("correlation"), domain=(min([0.0, *values]), max([0.0, *values]) or 1.0)
+    )
+    return Chart(name, title, shown if len(shown) <= MOST_IN_MAP else [], spec, columns=(row, column, "value"))
+
+
+def scatter(name: str, title: str, rows: Sequence[Mapping[str, Any]], *, x_title: str, y_title: str) -> Chart:
+    """A point for each row of `metric` and `human`."""
+    spec = marks.scatter("metric", "human", x_title=x_title, y_title=y_title)
+    return Chart(name, title, rows, spec)

@@ -1,0 +1,151 @@
+"""What a new study is asked by its form."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from django import forms
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from annotate.frames import criteria_in_use
+from annotate.models import Batch
+from annotate.models.quality import GOLD_RULES
+from annotate.stages import Stage
+from annotate.trials import trials_of
+from measures.gold_rules import GoldRule
+from projects.models import Candidate, Passage, Project, Question
+from results.forms import STAGES, BatchField
+from results.studies.frame import labels_of, standing_runs
+from results.studies.kinds import Kind
+from results.studies.running import LARGEST_SEED, NAME_LENGTH
+from results.studies.settings import MOST_RESAMPLES, RESAMPLES, SEED, Settings, default_settings
+
+NONE = "(none)"
+"""What a form calls a part without a name."""
+
+
+class StudyForm(forms.Form):
+    """Which metrics, which gold scores, which answers; where nothing is ticked, all are taken."""
+
+    name = forms.CharField(
+        label=gettext_lazy("Name"),
+        required=False,
+        max_length=NAME_LENGTH,
+        help_text=gettext_lazy("To find it again. Without one it is called after its kind."),
+    )
+    metrics = forms.MultipleChoiceField(
+        label=gettext_lazy("Metrics"),
+        widget=forms.CheckboxSelectMultiple,
+        error_messages={"required": gettext_lazy("Choose at least one metric.")},
+    )
+    criterion = forms.ChoiceField(label=gettext_lazy("Criterion"))
+    stage = forms.ChoiceField(label=gettext_lazy("Stage"), required=False, choices=STAGES)
+    batch = BatchField(
+        label=gettext_lazy("Batch"),
+        queryset=Batch.objects.none(),
+        required=False,
+        to_field_name="number",
+        empty_label=gettext_lazy("all batches"),
+    )
+    blind = forms.BooleanField(label=gettext_lazy("Blind judgments only"), required=False)
+    gold = forms.ChoiceField(label=gettext_lazy("Gold score"), choices=GOLD_RULES)
+    least = forms.IntegerField(
+        label=gettext_lazy("Judgments of an answer, at least"), required=False, initial=1, min_value=1, max_value=1000
+    )
+    datasets = forms.MultipleChoiceField(
+        label=gettext_lazy("Datasets"), required=False, widget=forms.CheckboxSelectMultiple
+    )
+    splits = forms.MultipleChoiceField(
+        label=gettext_lazy("Splits"), required=False, widget=forms.CheckboxSelectMultiple
+    )
+    sources = forms.MultipleChoiceField(
+        label=gettext_lazy("Sources"), required=False, widget=forms.CheckboxSelectMultiple
+    )
+    question_types = forms.MultipleChoiceField(
+        label=gettext_lazy("Question types"), required=False, widget=forms.CheckboxSelectMultiple
+    )
+    as_zero = forms.BooleanField(
+        label=gettext_lazy("A missing score counts as zero"),
+        required=False,
+        help_text=gettext_lazy(
+            "Otherwise an answer that some metric has no score for is left out for all, so that all rest on the same."
+        ),
+    )
+    resamples = forms.IntegerField(
+        label=gettext_lazy("Resamples"), required=False, initial=RESAMPLES, min_value=100, max_value=MOST_RESAMPLES
+    )
+    seed = forms.IntegerField(
+        label=gettext_lazy("Seed"), required=False, initial=SEED, min_value=0, max_value=LARGEST_SEED
+    )
+
+    def __init__(self, project: Project, kind: Kind, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.project, self.kind = project, kind
+        self.defaults = default_settings(project)
+        self.runs = standing_runs(project)
+        self.criteria = criteria_in_use(project)
+        labels = labels_of(self.runs)
+        self.fields["metrics"].choices = list(labels.items())  # type: ignore[attr-defined]
+        self.fields["metrics"].initial = list(labels)
+        self.fields["criterion"].choices = [(each.key, each.name) for each in self.criteria]  # type: ignore[attr-defined]
+        self.fields["batch"].queryset = project.batches.exclude(state=Batch.State.DRAFT)  # type: ignore[attr-defined]
+        self.fields["gold"].initial = self.defaults["gold"]
+        self.fields["stage"].initial = self.defaults["stage"]
+        if not trials_of(project).exists():
+            del self.fields["stage"]
+        self._offer("datasets", project.datasets.values_list("name", flat=True))
+        self._offer("splits", _distinct(Passage.objects.filter(dataset__project=project), "split"))
+        self._offer("sources", _distinct(Candidate.objects.of(project), "source"))
+        self._offer("question_types", _distinct(Question.objects.filter(dataset__project=project), "type"))
+        self.own = list(kind.fields(project))
+        self.fields.update(kind.fields(project))
+
+    @property
+    def own_fields(self) -> list[forms.BoundField]:
+        """Those of the kind of study alone."""
+        return [self[name] for name in self.own]
+
+    @property
+    def place_fields(self) -> list[forms.BoundField]:
+        """Those that choose among the answers, as far as the project leaves a choice."""
+        names = ("datasets", "splits", "sources", "question_types")
+        return [self[name] for name in names if name in self.fields]
+
+    def _offer(self, name: str, values: Iterable[str]) -> None:
+        """Offer what the project has; a single value is no choice."""
+        found = [(value or NONE, value or _("none given")) for value in values]
+        if len(found) < 2:
+            del self.fields[name]
+        else:
+            self.fields[name].choices = found  # type: ignore[attr-defined]
+
+    def settings(self) -> Settings:
+        """What was asked for, everything filled in; the project's own rule on settled scores is taken as it is now."""
+        asked = self.cleaned_data
+        batch = asked.get("batch")
+        return Settings(
+            criterion=asked["criterion"],
+            metrics=tuple(asked["metrics"]),
+            stage=Stage(asked.get("stage") or self.defaults["stage"]),
+            batch=batch.number if batch else None,
+            is_blind_only=asked["blind"],
+            **{
+                name: tuple("" if each == NONE else each for each in asked.get(name, ()))
+                for name in ("datasets", "splits", "sources", "question_types")
+            },
+            gold=GoldRule(asked["gold"]),
+            controls_in_z=self.defaults["controls_in_z"],
+            adjudication_wins=self.defaults["adjudication_wins"],
+            least_judgments=asked["least"] or 1,
+            as_zero=asked["as_zero"],
+            n_resamples=asked["resamples"] or RESAMPLES,
+            options={name: asked[name] for name in self.own},
+        )
+
+    def asked_seed(self) -> int:
+        seed: int | None = self.cleaned_data["seed"]
+        return SEED if seed is None else seed
+
+
+def _distinct(rows: Any, name: str) -> list[str]:
+    return list(rows.order_by(name).values_list(name, flat=True).distinct())

@@ -1,0 +1,159 @@
+"""Correlation per question: each answer is a point, a metric's score against the gold score."""
+
+from typing import Any
+
+import numpy as np
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+from django_stubs_ext import StrOrPromise
+
+from measures.outcome import Undefined
+from measures.patterns import Floats
+from measures.studies.by_part import correlate_by_part
+from measures.studies.correlating import Correlation, Correlations, correlate
+from projects.running import OnProgress
+from results.models import Study
+from results.studies.frame import DATASET, EXTERNAL_ID, PASSAGE, QUESTION_TYPE, SOURCE, Frame, Rows
+from results.studies.kinds.correlation_shown import COEFFICIENTS, sections
+from results.studies.kinds.kind import Figures, Kind
+from results.studies.settings import Settings
+from results.studies.steps import Steps
+from results.studies.stored import stored
+
+BREAKDOWNS: dict[str, tuple[str, ...]] = {
+    "dataset": (DATASET,),
+    "dataset_source": (DATASET, SOURCE),
+    "question_type": (QUESTION_TYPE,),
+}
+MOST_POINTS = 1_000
+"""So many answers are drawn in a scatter; of more, a sample."""
+N_BANDS = 5
+
+
+def compute(frame: Frame, settings: Settings, seed: int, on_progress: OnProgress) -> dict[str, Any]:
+    """All answers together, each part of each breakdown, the mean of the datasets, and points to draw."""
+    parts = {name: list(frame.parts(*columns)) for name, columns in BREAKDOWNS.items()}
+    parts = {name: found for name, found in parts.items() if len(found) > 1}
+    n_parts = 2 + ("dataset" in parts) + sum(map(len, parts.values()))
+    steps = Steps(on_progress, n_parts * len(frame.metrics))
+    every = np.ones(len(frame.table), dtype=bool)
+    return {
+        "whole": _correlate(frame, every, settings, seed, steps),
+        "whole_by_passage": _correlate(frame, every, settings, seed, steps, by_group=True),
+        "parts": {
+            name: [_part(frame, names, rows, settings, seed, steps) for names, rows in found]
+            for name, found in parts.items()
+        },
+        "mean": _mean_of_datasets(frame, settings, seed, steps) if "dataset" in parts else None,
+        "points": _points(frame, seed),
+        "bands": {metric.subject: _bands(frame.gold, frame.scores(metric)) for metric in frame.metrics},
+    }
+
+
+def _correlate(
+    frame: Frame, rows: Rows, settings: Settings, seed: int, steps: Steps, *, by_group: bool = False
+) -> dict[str, Any]:
+    """Each metric with the gold scores, all under the same resamples."""
+    found = {}
+    for metric in frame.metrics:
+        found[metric.subject] = _as_dict(
+            correlate(
+                frame.gold[rows],
+                frame.scores(metric)[rows],
+                groups=frame.codes(PASSAGE)[rows],
+                n_resamples=settings.n_resamples,
+                rng=np.random.default_rng(seed),
+                by_group=by_group,
+            )
+        )
+        steps.take()
+    return found
+
+
+def _part(
+    frame: Frame, names: tuple[str, ...], rows: Rows, settings: Settings, seed: int, steps: Steps
+) -> dict[str, Any]:
+    return {
+        "names": list(names),
+        "n": int(rows.sum()),
+        "ceiling": stored(frame.ceiling(seed=seed, rows=rows)),
+        "metrics": _correlate(frame, rows, settings, seed, steps),
+    }
+
+
+def _mean_of_datasets(frame: Frame, settings: Settings, seed: int, steps: Steps) -> dict[str, Any]:
+    """The unweighted mean over the datasets in which every metric is defined, so that all means are of the same."""
+    columns = {metric.subject: frame.scores(metric) for metric in frame.metrics}
+    names = frame.table[DATASET].to_numpy(str)
+    found = correlate_by_part(frame.gold, columns, names, rng=np.random.default_rng(seed), n_resamples=1)
+    rows = np.isin(names, found.averaged)
+    means = {}
+    for subject, scores in columns.items():
+        means[subject] = _as_dict(
+            correlate_by_part(
+                frame.gold[rows],
+                {subject: scores[rows]},
+                names[rows],
+                n_resamples=settings.n_resamples,
+                rng=np.random.default_rng(seed),
+            ).means[subject]
+            if rows.any()
+            else found.means[subject]
+        )
+        steps.take()
+    return {"metrics": means, "averaged": list(found.averaged), "left_out": found.left_out}
+
+
+def _as_dict(found: Correlations) -> dict[str, Any]:
+    return {name: _coefficient(getattr(found, name)) for name in COEFFICIENTS}
+
+
+def _coefficient(found: Correlation) -> dict[str, Any]:
+    value = {"reason": found.value.reason} if isinstance(found.value, Undefined) else found.value
+    return {"value": value, "low": found.low, "high": found.high, "undefined_share": found.undefined_share}
+
+
+def _points(frame: Frame, seed: int) -> dict[str, Any]:
+    """The answers that a scatter draws: all, or so many drawn by the seed."""
+    n = len(frame.table)
+    rows = np.arange(n)
+    if n > MOST_POINTS:
+        rows = np.sort(np.random.default_rng(seed).choice(n, MOST_POINTS, replace=False))
+    return {
+        "n": n,
+        "candidates": frame.table[EXTERNAL_ID].iloc[rows].tolist(),
+        "gold": frame.gold[rows].tolist(),
+        "scores": {metric.subject: frame.scores(metric)[rows].tolist() for metric in frame.metrics},
+    }
+
+
+def _bands(gold: Floats, scores: Floats) -> list[dict[str, Any]]:
+    """The answers in bands of about as many by their metric, equal scores in one; and what people gave each band."""
+    edges = np.unique(np.quantile(scores, np.linspace(0, 1, N_BANDS + 1)[1:-1]))
+    places = np.searchsorted(edges, scores, side="right")
+    return [
+        {
+            "low": float(scores[places == place].min()),
+            "high": float(scores[places == place].max()),
+            "n": int((places == place).sum()),
+            "mean": float(gold[places == place].mean()),
+        }
+        for place in np.unique(places)
+    ]
+
+
+def limits(settings: Settings, figures: Figures) -> list[StrOrPromise]:
+    return [
+        _("Answers on one passage are not independent of each other: look at the interval over passages too."),
+        _("A correlation says how a metric orders and spaces answers, not whether its scores mean what people's do."),
+    ]
+
+
+KIND = Kind(
+    name=Study.Kind.CORRELATION,
+    title=gettext_lazy("Correlation per question"),
+    about=gettext_lazy("How closely does each metric follow people, answer by answer, overall and in each part?"),
+    compute=compute,
+    sections=sections,
+    limits=limits,
+)

@@ -1,0 +1,198 @@
+"""The tables and charts of correlations per question."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from projects.charts import Chart
+from results.studies.drawing import draw_metrics, heat_map, scatter
+from results.studies.kinds.kind import About, Figures, Section
+from results.studies.tables import Column, Estimate, Table, Value, read_ceiling, read_value
+
+COEFFICIENTS = {"pearson": "Pearson", "spearman": "Spearman", "kendall": "Kendall"}
+_BY = {
+    "dataset": gettext_lazy("By dataset"),
+    "dataset_source": gettext_lazy("By dataset and source"),
+    "question_type": gettext_lazy("By question type"),
+}
+
+
+def sections(about: About) -> list[Section]:
+    return [_whole(about), *_breakdowns(about), *_scatters(about)]
+
+
+def _whole(about: About) -> Section:
+    figures = about.figures
+    columns = [
+        Column("metric", _("Metric")),
+        *(Column(name, title, "estimate") for name, title in COEFFICIENTS.items()),
+        Column("by_passage", _("Pearson, interval over passages"), "estimate"),
+    ]
+    order = best_first(about)
+    rows: list[list[Value]] = [
+        [
+            about.labels[subject],
+            *(read_value(figures["whole"][subject][name]) for name in COEFFICIENTS),
+            read_value(figures["whole_by_passage"][subject]["pearson"]),
+        ]
+        for subject in order
+    ]
+    rows.append([_("Human ceiling"), read_ceiling(about.ceiling), None, None, None])
+    drawn = [(about.labels[subject], read_value(figures["whole"][subject]["pearson"])) for subject in order]
+    title = _("Pearson's correlation of each metric with people")
+    return Section(
+        "overall",
+        _("All answers together"),
+        Table(
+            "overall",
+            _("Correlation with people"),
+            columns,
+            rows,
+            about.captioned(_("Correlation of metrics with people")),
+        ),
+        charts=[draw_metrics("overall", title, drawn, about.ceiling, axis=_("Pearson's correlation"))],
+        note=_("In brackets the 95 % interval, over answers; in the last column over whole passages."),
+    )
+
+
+def _breakdowns(about: About) -> Iterator[Section]:
+    for name, parts in about.figures["parts"].items():
+        for coefficient, words in COEFFICIENTS.items():
+            make = _by_source if name == "dataset_source" else _by_part
+            key, title = f"{name.replace('_', '-')}-{coefficient}", str(_BY[name])
+            table, chart = make(about, parts, coefficient, key)
+            yield Section(key, title, table, charts=[chart], choice=words, note=_note_of(about, name))
+
+
+def _by_part(about: About, parts: list[Figures], coefficient: str, key: str) -> tuple[Table, Chart]:
+    """Metrics in rows, parts in columns, with the mean of the parts where these are datasets."""
+    mean = about.figures["mean"] if key.startswith("dataset") else None
+    names = [_named(part) for part in parts]
+    columns = [
+        Column("metric", _("Metric")),
+        *(Column(f"part-{place}", name, "estimate") for place, name in enumerate(names)),
+        *([Column("mean", _("Mean of the datasets"), "estimate")] if mean else []),
+    ]
+    order = best_first(about)
+    rows: list[list[Value]] = [
+        [
+            about.labels[subject],
+            *(read_value(part["metrics"][subject][coefficient]) for part in parts),
+            *([read_value(mean["metrics"][subject][coefficient])] if mean else []),
+        ]
+        for subject in order
+    ]
+    if coefficient == "pearson":
+        rows.append([_("Human ceiling"), *(read_ceiling(part["ceiling"]) for part in parts), *([None] if mean else [])])
+    rows.append([_("Answers"), *(f"{part['n']:,}" for part in parts), *([None] if mean else [])])
+    title = f"{COEFFICIENTS[coefficient]}, {_BY[key.rpartition('-')[0].replace('-', '_')]}"
+    cells = _cells(about, parts, names, order, coefficient)
+    return (
+        Table(key, title, columns, rows, about.captioned(title)),
+        heat_map(f"{key}-map", title, cells, row="metric", column="part"),
+    )
+
+
+def _by_source(about: About, parts: list[Figures], coefficient: str, key: str) -> tuple[Table, Chart]:
+    """Sources in rows, for there may be many; metrics in columns."""
+    order = best_first(about)
+    columns = [
+        Column("dataset", _("Dataset")),
+        Column("source", _("Source")),
+        Column("n", _("Answers"), "count"),
+        *([Column("ceiling", _("Human ceiling"), "estimate")] if coefficient == "pearson" else []),
+        *(Column(subject, about.labels[subject], "estimate") for subject in order),
+    ]
+    rows: list[list[Value]] = [
+        [
+            *(name or _("none named") for name in part["names"]),
+            part["n"],
+            *([read_ceiling(part["ceiling"])] if coefficient == "pearson" else []),
+            *(read_value(part["metrics"][subject][coefficient]) for subject in order),
+        ]
+        for part in parts
+    ]
+    title = f"{COEFFICIENTS[coefficient]}, {_BY['dataset_source']}"
+    cells = _cells(about, parts, [_named(part) for part in parts], order, coefficient)
+    return (
+        Table(key, title, columns, rows, about.captioned(title), n_keys=2),
+        heat_map(f"{key}-map", title, cells, row="part", column="metric"),
+    )
+
+
+def _cells(
+    about: About, parts: list[Figures], names: list[str], order: list[str], coefficient: str
+) -> list[dict[str, Any]]:
+    """A cell for each metric and part in which it is defined."""
+    found = (
+        (about.labels[subject], name, read_value(part["metrics"][subject][coefficient]))
+        for subject in order
+        for name, part in zip(names, parts, strict=True)
+    )
+    return [
+        {"metric": metric, "part": name, "value": each.value}
+        for metric, name, each in found
+        if isinstance(each, Estimate)
+    ]
+
+
+def _note_of(about: About, name: str) -> str:
+    mean = about.figures["mean"]
+    if name != "dataset" or not mean["left_out"]:
+        return ""
+    said = "; ".join(f"{part}: {why}" for part, why in mean["left_out"].items())
+    return _("Datasets in which some metric is undefined enter no mean. %(left_out)s.") % {"left_out": said}
+
+
+def _scatters(about: About) -> Iterator[Section]:
+    points = about.figures["points"]
+    for place, subject in enumerate(best_first(about), start=1):
+        label = about.labels[subject]
+        rows = [
+            {"candidate": candidate, "metric": score, "human": gold}
+            for candidate, score, gold in zip(
+                points["candidates"], points["scores"][subject], points["gold"], strict=True
+            )
+        ]
+        title = _("%(metric)s and people") % {"metric": label}
+        columns = [
+            Column("low", _("%(metric)s from") % {"metric": label}, "number"),
+            Column("high", _("to"), "number"),
+            Column("n", _("Answers"), "count"),
+            Column("mean", _("Mean human score"), "number"),
+        ]
+        bands: list[list[Value]] = [
+            [band[name] for name in ("low", "high", "n", "mean")] for band in about.figures["bands"][subject]
+        ]
+        yield Section(
+            f"scatter-{place}",
+            _("Each answer"),
+            Table(f"scatter-{place}", title, columns, bands, about.captioned(title), n_keys=0),
+            charts=[scatter(f"scatter-{place}", title, rows, x_title=label, y_title=about.criterion)],
+            note=_say_points(len(rows), points["n"]),
+            choice=label,
+        )
+
+
+def _say_points(n_drawn: int, n: int) -> str:
+    if n_drawn == n:
+        return _("Each point is an answer. The table cuts the answers into bands by the metric.")
+    return _(
+        "Each point is an answer: %(drawn)s of %(n)s, drawn by the seed. The table has all, in bands by the metric."
+    ) % {"drawn": f"{n_drawn:,}", "n": f"{n:,}"}
+
+
+def best_first(about: About) -> list[str]:
+    """The metrics by Pearson over all answers, the highest first; undefined ones last."""
+
+    def height(subject: str) -> float:
+        value = read_value(about.figures["whole"][subject]["pearson"])
+        return value.value if isinstance(value, Estimate) else -2.0
+
+    return sorted(about.labels, key=lambda subject: -height(subject))
+
+
+def _named(part: Figures) -> str:
+    return " · ".join(name or _("none named") for name in part["names"])

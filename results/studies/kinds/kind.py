@@ -1,0 +1,74 @@
+"""What a kind of study is: what it asks, how it is computed, and how its result is shown."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from django import forms
+from django_stubs_ext import StrOrPromise
+
+from projects.charts import Chart
+from projects.models import Project
+from projects.running import OnProgress
+from results.studies.frame import Frame, read_frame
+from results.studies.settings import Settings
+from results.studies.tables import Table
+
+Figures = Mapping[str, Any]
+Compute = Callable[[Frame, Settings, int, OnProgress], Mapping[str, Any]]
+"""From a frame, settings and a seed to figures that JSON can hold; what is undefined is an object with its reason."""
+
+
+@dataclass(frozen=True)
+class About:
+    """What a result says of itself beside the figures of its kind; `figures` are what `compute` gave."""
+
+    number: int
+    criterion: str
+    gold: str
+    n: int
+    ceiling: Mapping[str, Any]
+    labels: Mapping[str, str]
+    """The metrics in the order in which they were chosen: subject, and what it is called."""
+    resampling: str
+    caption: str
+    """What each caption ends with: criterion, gold rule, answers, settings of the metrics."""
+    figures: Figures
+
+    def captioned(self, title: str) -> str:
+        """The caption of a table of this title."""
+        return f"{title}. {self.caption} {self.resampling}"
+
+
+@dataclass(frozen=True)
+class Section:
+    """A part of the page of a study: charts, and the table with their figures below them.
+
+    Of sections that share a `choice` one is shown at a time, with links to the others.
+    """
+
+    name: str
+    title: StrOrPromise
+    table: Table
+    charts: Sequence[Chart] = ()
+    note: StrOrPromise = ""
+    choice: StrOrPromise = ""
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of study by its name, which is one of `Study.Kind`."""
+
+    name: str
+    title: StrOrPromise
+    about: StrOrPromise
+    """The question that it answers, in a sentence."""
+    compute: Compute
+    sections: Callable[[About], list[Section]]
+    limits: Callable[[Settings, Figures], list[StrOrPromise]] = lambda _settings, _figures: []
+    """What a reader must know before leaning on the figures, in sentences."""
+    fields: Callable[[Project], Mapping[str, forms.Field]] = lambda _project: {}
+    """Fields of the form beside those of every study; what they hold is stored in the options."""
+    read: Callable[[Project, Settings], Frame] = field(default=read_frame)
+    """Reads what `compute` takes; a kind that rests on something else than gold scores brings its own."""
+    least_metrics: int = 1

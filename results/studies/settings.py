@@ -1,0 +1,97 @@
+"""What a study is asked: which gold scores, which metrics, which answers; stored with what came of it."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from django.utils.translation import gettext as _
+
+from annotate.acting.adjudicating import gold_of
+from annotate.stages import Stage, default_stage
+from measures.gold_rules import GoldRule
+from projects.models import Project
+
+SEED = 1000
+RESAMPLES = 1000
+MOST_RESAMPLES = 20_000
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings:
+    """Nothing named means everything. `metrics` are subjects of runs; `options` are what the kind of study asks for."""
+
+    criterion: str
+    metrics: tuple[str, ...]
+    stage: Stage = Stage.FULL
+    batch: int | None = None
+    is_blind_only: bool = False
+    datasets: tuple[str, ...] = ()
+    splits: tuple[str, ...] = ()
+    sources: tuple[str, ...] = ()
+    question_types: tuple[str, ...] = ()
+    gold: GoldRule = GoldRule.MEAN
+    controls_in_z: bool = True
+    adjudication_wins: bool = False
+    least_judgments: int = 1
+    as_zero: bool = False
+    n_resamples: int = RESAMPLES
+    options: dict[str, Any] = field(default_factory=dict)
+
+    def as_dict(self) -> dict[str, Any]:
+        return {name: list(value) if isinstance(value, tuple) else value for name, value in asdict(self).items()}
+
+    @classmethod
+    def from_dict(cls, stored: Mapping[str, Any]) -> "Settings":
+        made: dict[str, Any] = {
+            name: tuple(value) if isinstance(value, list) else value for name, value in stored.items()
+        }
+        return cls(**{**made, "stage": Stage(made["stage"]), "gold": GoldRule(made["gold"])})
+
+    @property
+    def does_adjudication_win(self) -> bool:
+        return self.adjudication_wins and self.gold is not GoldRule.Z
+
+    @property
+    def gold_in_words(self) -> str:
+        rule = {
+            GoldRule.MEAN: _("mean of the judgments"),
+            GoldRule.MEDIAN: _("median of the judgments"),
+            GoldRule.Z: _("mean of z scores"),
+        }[self.gold]
+        return _("%(rule)s; a score that was settled on wins") % {"rule": rule} if self.does_adjudication_win else rule
+
+    def chosen(self) -> list[tuple[str, str]]:
+        """Which answers and gold scores, in words; the metrics and the kind's own options are said elsewhere."""
+        places = (
+            (_("Datasets"), self.datasets),
+            (_("Splits"), self.splits),
+            (_("Sources"), self.sources),
+            (_("Question types"), self.question_types),
+        )
+        judgments = _("batch %(number)s") % {"number": self.batch} if self.batch else STAGES[self.stage]()
+        return [
+            (_("Judgments"), judgments),
+            *((name, ", ".join(each or _("none named") for each in values)) for name, values in places if values),
+            *([(_("By people who saw the sources"), _("left out"))] if self.is_blind_only else []),
+            (_("Gold score"), self.gold_in_words),
+            (_("Judgments of an answer, at least"), str(self.least_judgments)),
+            (_("Missing scores of metrics"), _("count as zero") if self.as_zero else _("left out")),
+        ]
+
+
+def default_settings(project: Project) -> dict[str, Any]:
+    """What a study of the project rests on where nothing is said: its stage, and gold scores by its rule."""
+    gold = gold_of(project)
+    return {
+        "stage": default_stage(project),
+        "gold": gold.rule,
+        "controls_in_z": gold.with_controls,
+        "adjudication_wins": gold.adjudication_wins,
+    }
+
+
+STAGES = {
+    Stage.FULL: lambda: _("full collection"),
+    Stage.TRIAL: lambda: _("trial"),
+    Stage.ALL: lambda: _("full collection and trial"),
+}

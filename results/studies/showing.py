@@ -1,0 +1,204 @@
+"""How a study is shown: what it was asked and left out in words, its tables and charts, and two side by side."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from django.utils.translation import gettext as _
+
+from projects.charts import Chart
+from results.models import Study
+from results.studies.kinds import KINDS, About, Section
+from results.studies.settings import Settings
+from results.studies.tables import Column, Estimate, Table, Value
+
+
+@dataclass(frozen=True)
+class MissingScores:
+    """What a metric has no score for, of the answers with a gold score."""
+
+    label: str
+    n: int
+    reasons: list[tuple[str, int]]
+    first: list[str]
+    has_more: bool
+
+
+def about_of(study: Study) -> About:
+    """What the kind of a study needs to show its result."""
+    result, settings = study.result, Settings.from_dict(study.settings)
+    assert result is not None
+    criterion = result["criterion"]["name"]
+    labels = {metric["subject"]: metric["label"] for metric in result["metrics"]}
+    caption = _(
+        "Criterion: %(criterion)s; gold score: %(gold)s; n = %(n)s answers, judgments of each at least %(least)s."
+    ) % {
+        "criterion": criterion,
+        "gold": settings.gold_in_words,
+        "n": f"{result['n']:,}",
+        "least": settings.least_judgments,
+    }
+    zeros = _(" Missing scores count as zero.") if settings.as_zero else ""
+    return About(
+        number=study.number,
+        criterion=criterion,
+        gold=settings.gold_in_words,
+        n=result["n"],
+        ceiling=result["ceiling"],
+        labels=labels,
+        caption=f"{caption}{zeros} {_('Metrics')}: {'; '.join(map(said_metric, result['metrics']))}.",
+        resampling=_("Intervals: 95 per cent percentile bootstrap, %(n)s resamples, seed %(seed)s.")
+        % {"n": f"{settings.n_resamples:,}", "seed": study.seed},
+        figures=result["figures"],
+    )
+
+
+def said_metric(metric: Mapping[str, Any]) -> str:
+    """A metric with every setting."""
+    settings = ", ".join(f"{name}={_said(value)}" for name, value in sorted(metric["settings"].items()))
+    return f"{metric['title']} ({settings or _('no settings')})"
+
+
+def sections_of(study: Study) -> list[Section]:
+    """Every table and chart of a study that is done."""
+    return KINDS[study.kind].sections(about_of(study)) if study.result and study.kind in KINDS else []
+
+
+def shown_of(sections: list[Section], chosen: str) -> list[tuple[Section, list[Section]]]:
+    """The sections of a page, each with those that can be looked at in its place; `chosen` names what is wanted."""
+    shown: dict[str, tuple[Section, list[Section]]] = {}
+    wanted = chosen.split(",")
+    for section in sections:
+        key = str(section.title) if section.choice else section.name
+        if key not in shown:
+            shown[key] = (section, [])
+        others = shown[key][1]
+        others.append(section)
+        if section.name in wanted:
+            shown[key] = (section, others)
+    return list(shown.values())
+
+
+def find_table(study: Study, name: str) -> Table | None:
+    return next((each.table for each in sections_of(study) if each.table.name == name), None)
+
+
+def charts_of(study: Study) -> list[Chart]:
+    return [chart for section in sections_of(study) for chart in section.charts]
+
+
+def asked_of(study: Study) -> list[tuple[str, str]]:
+    """What a study was asked, in words, with the options of its kind."""
+    settings = Settings.from_dict(study.settings)
+    kind = KINDS.get(study.kind)
+    fields = kind.fields(study.project) if kind else {}
+    options = [(str(fields[name].label), _said(value)) for name, value in settings.options.items() if name in fields]
+    return [
+        (_("Criterion"), settings.criterion),
+        *settings.chosen(),
+        *options,
+        (_("Resamples"), f"{settings.n_resamples:,}"),
+        (_("Seed"), str(study.seed)),
+    ]
+
+
+def left_out_of(study: Study) -> list[tuple[str, int]]:
+    """Judged answers that a study does not rest on, with the reason; what is not there is not said."""
+    counts = (study.result or {}).get("left_out", {})
+    words = {
+        "minimal_pairs": _("belong to minimal pairs, which are kept apart"),
+        "other_places": _("are of other datasets, splits, sources or question types"),
+        "no_gold": _("have no gold score by this rule"),
+        "few_judgments": _("have too few judgments"),
+        "no_score": _("have no score by some metric"),
+    }
+    return [(said, counts[name]) for name, said in words.items() if counts.get(name)]
+
+
+def missing_of(study: Study) -> list[MissingScores]:
+    return [
+        MissingScores(
+            label=metric["label"],
+            n=metric["n_missing"],
+            reasons=list(metric["reasons"].items()),
+            first=metric["missing"],
+            has_more=metric["n_missing"] > len(metric["missing"]),
+        )
+        for metric in (study.result or {}).get("metrics", [])
+        if metric["n_missing"]
+    ]
+
+
+def differing_settings(first: Study, second: Study) -> list[tuple[str, str, str]]:
+    """What two studies were asked differently, in words; then what they rest on."""
+    said = [{**dict(asked_of(study)), **_resting(study)} for study in (first, second)]
+    names = dict.fromkeys([*said[0], *said[1]])
+    return [
+        (name, said[0].get(name, "–"), said[1].get(name, "–"))
+        for name in names
+        if said[0].get(name) != said[1].get(name)
+    ]
+
+
+def compare_tables(first: Study, second: Study) -> list[Table]:
+    """The tables that both studies have, their figures side by side with the difference where both have a number."""
+    others = {section.table.name: section.table for section in sections_of(second)}
+    return [
+        _compare(section.table, others[section.table.name], first, second)
+        for section in sections_of(first)
+        if section.table.name in others and section.table.n_keys
+    ]
+
+
+def _resting(study: Study) -> dict[str, str]:
+    result = study.result or {"metrics": [], "n": 0, "read_at": ""}
+    return {
+        _("Metrics"): "; ".join(sorted(map(said_metric, result["metrics"]))),
+        _("Runs of the metrics"): ", ".join(
+            str(each) for each in sorted(metric["run"] for metric in result["metrics"])
+        ),
+        _("Answers"): f"{result['n']:,}",
+        _("Judgments behind them"): f"{result.get('n_judgments', 0):,}",
+    }
+
+
+def _compare(one: Table, other: Table, first: Study, second: Study) -> Table:
+    keys = list(one.columns[: one.n_keys])
+    common = [column for column in one.columns[one.n_keys :] if column.key in {each.key for each in other.columns}]
+    mine, theirs = _by_key(one), _by_key(other)
+    columns = [*keys]
+    for column in common:
+        columns += [
+            Column(f"{column.key}-1", f"{column.title} ({first.number})", column.kind, column.digits),
+            Column(f"{column.key}-2", f"{column.title} ({second.number})", column.kind, column.digits),
+            *([Column(f"{column.key}-d", _("change"), "number", column.digits)] if column.is_number else []),
+        ]
+    rows: list[list[Value]] = []
+    for key in dict.fromkeys([*mine, *theirs]):
+        row: list[Value] = list(key)
+        for column in common:
+            values = [found.get(key, {}).get(column.key) for found in (mine, theirs)]
+            row += values
+            if column.is_number:
+                row.append(_difference(*values))
+        rows.append(row)
+    return Table(one.name, one.title, columns, rows, n_keys=one.n_keys)
+
+
+def _by_key(table: Table) -> dict[tuple[Value, ...], dict[str, Value]]:
+    names = [column.key for column in table.columns]
+    return {tuple(row[: table.n_keys]): dict(zip(names, row, strict=True)) for row in table.rows}
+
+
+def _difference(first: Value, second: Value) -> float | None:
+    numbers = [each.value if isinstance(each, Estimate) else each for each in (first, second)]
+    if not all(isinstance(each, int | float) for each in numbers):
+        return None
+    one, other = (float(each) for each in numbers if isinstance(each, int | float))
+    return other - one
+
+
+def _said(value: Any) -> str:
+    if isinstance(value, bool):
+        return _("yes") if value else _("no")
+    return f"{value:g}" if isinstance(value, float) else str(value)

@@ -1,0 +1,15 @@
+"""How far a study is."""
+
+from projects.running import OnProgress
+
+
+class Steps:
+    """Counts the steps of a study as they are done."""
+
+    def __init__(self, on_progress: OnProgress, total: int) -> None:
+        self._on_progress, self._total, self._done = on_progress, total, 0
+        on_progress(0, total)
+
+    def take(self) -> None:
+        self._done += 1
+        self._on_progress(self._done, self._total)

@@ -1,0 +1,187 @@
+"""Studies: the list, a new one, one with its tables and charts, two side by side, and its files."""
+
+from http import HTTPStatus
+from typing import Any
+
+from django.contrib import messages
+from django.core.paginator import Paginator
+from django.http import Http404, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from projects import jobs
+from projects.access import ProjectRequest, Right, requires
+from projects.errors import Refused
+from projects.models import Project
+from results.models import Study
+from results.studies import running, showing, tables
+from results.studies.forms import StudyForm
+from results.studies.kinds import KINDS
+from results.studies.settings import Settings
+from results.views.charts import answer_chart
+
+REFRESH_SECONDS = 3
+
+
+@requires(Right.READ)
+@require_safe
+def study_list(request: ProjectRequest, project: Project) -> HttpResponse:
+    studies = project.studies.select_related("requested_by__user").defer("result")
+    page = Paginator(studies, 50).get_page(request.GET.get("page"))
+    return render(request, "results/study_list.html", {"page": page, "kinds": KINDS})
+
+
+@requires(Right.READ)
+@require_http_methods(["GET", "HEAD", "POST"])
+def study_new(request: ProjectRequest, project: Project) -> HttpResponse:
+    """Choose by GET; run by POST."""
+    kind = KINDS.get(request.GET.get("kind", ""), next(iter(KINDS.values())))
+    form = StudyForm(project, kind, request.POST if request.method == "POST" else None)
+    context = {"form": form, "kind": kind, "kinds": KINDS.values()}
+    if not form.is_bound:
+        return render(request, "results/study_new.html", context)
+    if form.is_valid():
+        try:
+            study = running.request_study(
+                project=project,
+                actor=request.membership,
+                kind=kind.name,
+                settings=form.settings(),
+                seed=form.asked_seed(),
+                name=form.cleaned_data["name"],
+            )
+        except Refused as refused:
+            form.add_error(refused.field if refused.field in form.fields else None, refused.message)
+        else:
+            return redirect(study)
+    return render(request, "results/study_new.html", context, status=HTTPStatus.UNPROCESSABLE_ENTITY)
+
+
+@requires(Right.READ)
+@never_cache
+@require_safe
+def study_show(request: ProjectRequest, project: Project, number: int) -> HttpResponse:
+    study = _fetch(project, number)
+    chosen = request.GET.get("show", "")
+    settings = Settings.from_dict(study.settings)
+    context = {
+        **_progress(study),
+        "kind": KINDS.get(study.kind),
+        "asked": showing.asked_of(study),
+        "shown": showing.shown_of(showing.sections_of(study), chosen),
+        "left_out": showing.left_out_of(study),
+        "missing": showing.missing_of(study),
+        "metrics": [(metric, showing.said_metric(metric)) for metric in (study.result or {}).get("metrics", [])],
+        "limits": KINDS[study.kind].limits(settings, study.result["figures"]) if study.result else [],
+        "others": project.studies.filter(kind=study.kind, state=Study.State.DONE).exclude(pk=study.pk).defer("result"),
+        "may_delete": running.may_delete(study, request.membership),
+        "refresh_seconds": REFRESH_SECONDS if study.is_live else None,
+    }
+    return render(request, "results/study_show.html", context)
+
+
+@requires(Right.READ)
+@never_cache
+@require_safe
+def study_job(request: ProjectRequest, project: Project, number: int) -> HttpResponse:
+    """The progress alone, for a page that asks every second."""
+    study = _fetch(project, number)
+    response = render(request, "_job.html", _progress(study))
+    if not study.is_live:
+        response["HX-Refresh"] = "true"
+    return response
+
+
+@requires(Right.READ)
+@require_POST
+def study_cancel(request: ProjectRequest, project: Project, number: int) -> HttpResponse:
+    study = _fetch(project, number)
+    try:
+        has_stopped = jobs.cancel(study)
+    except Refused as refusal:
+        messages.error(request, refusal.message)
+    else:
+        messages.success(request, _("Cancelled.") if has_stopped else _("It stops in a moment; nothing is stored."))
+    return redirect(study)
+
+
+@requires(Right.READ)
+@require_POST
+def study_again(request: ProjectRequest, project: Project, number: int) -> HttpResponse:
+    study = _fetch(project, number)
+    try:
+        made = running.run_again(study=study, actor=request.membership)
+    except Refused as refusal:
+        messages.error(request, refusal.message)
+        return redirect(study)
+    return redirect(made)
+
+
+@requires(Right.READ)
+@require_POST
+def study_delete(request: ProjectRequest, project: Project, number: int) -> HttpResponse:
+    study = _fetch(project, number)
+    try:
+        running.delete_study(study=study, actor=request.membership)
+    except Refused as refusal:
+        messages.error(request, refusal.message)
+        return redirect(study)
+    messages.success(request, _("Study %(number)s is deleted.") % {"number": number})
+    return redirect("results:study-list", project.slug)
+
+
+@requires(Right.READ)
+@require_safe
+def study_compare(request: ProjectRequest, project: Project) -> HttpResponse:
+    """Two studies of one kind side by side, named by their numbers in the address; without them there is the list."""
+    numbers = [request.GET.get(name, "") for name in ("first", "second")]
+    if not all(number.isascii() and number.isdigit() and len(number) < 10 for number in numbers):
+        return redirect("results:study-list", project.slug)
+    first, second = (_fetch(project, int(number)) for number in numbers)
+    context: dict[str, Any] = {"first": first, "second": second}
+    if first.kind == second.kind and first.result and second.result:
+        context["settings"] = showing.differing_settings(first, second)
+        context["tables"] = showing.compare_tables(first, second)
+    return render(request, "results/study_compare.html", context)
+
+
+@requires(Right.READ)
+@require_safe
+def study_chart(request: ProjectRequest, project: Project, number: int, name: str, form: str) -> HttpResponse:
+    return answer_chart(project, showing.charts_of(_fetch(project, number)), name, form)
+
+
+@requires(Right.READ)
+@require_safe
+def study_table(request: ProjectRequest, project: Project, number: int, name: str, form: str) -> HttpResponse:
+    table = showing.find_table(_fetch(project, number), name)
+    if table is None or form not in tables.FORMS:
+        raise Http404("No such table.")
+    return HttpResponse(
+        tables.write(table, form),
+        content_type=tables.FORMS[form],
+        headers={
+            "Content-Disposition": f'attachment; filename="{project.slug}-study-{number}-{name}.{form}"',
+            "Cache-Control": "no-store",
+        },
+    )
+
+
+def _fetch(project: Project, number: int) -> Study:
+    return get_object_or_404(project.studies.select_related("project", "requested_by__user"), number=number)
+
+
+def _progress(study: Study) -> dict[str, Any]:
+    if study.is_live:
+        study.message = jobs.why_waiting(study) or (_("steps") if study.total else _("in a moment"))
+    place = [study.project.slug, study.number]
+    return {
+        "study": study,
+        "job": study,
+        "job_title": _("Computing the study"),
+        "job_url": reverse("results:study-job", args=place),
+        "job_cancel_url": "" if study.is_cancelling else reverse("results:study-cancel", args=place),
+    }
