@@ -1,12 +1,14 @@
 """Automatic metrics of answers, one family a file: pure functions over whole columns, for the app and for notebooks."""
 
 from measures.metrics import bleu as bleu
+from measures.metrics import chrf as chrf
 from measures.metrics import exact as exact
 from measures.metrics import rouge_l as rouge_l
 from measures.metrics import rouge_n as rouge_n
 from measures.metrics.metric import Answers, MeanMetric, Metric, setting
 from measures.metrics.registry import METRICS, make, register
 from measures.metrics.scoring import Scores, score, score_column, score_corpus, score_slice
+from measures.metrics.top_n import TopN, top_n_accuracy
 
 __all__ = [
     "METRICS",
@@ -14,6 +16,7 @@ __all__ = [
     "MeanMetric",
     "Metric",
     "Scores",
+    "TopN",
     "make",
     "register",
     "score",
@@ -21,4 +24,5 @@ __all__ = [
     "score_corpus",
     "score_slice",
     "setting",
+    "top_n_accuracy",
 ]

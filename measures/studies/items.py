@@ -80,6 +80,16 @@ class Items:
                 found[2, rows] = np.stack([each.kendalls(weights) for each in pairs], axis=1)
         return {name: found[:, :, at] for at, name in enumerate(self.metrics)}
 
+    def resample_pearsons(self, n_resamples: int, rng: np.random.Generator) -> Floats:
+        """Each metric's Pearson alone, shape (resamples, metrics); NaN throughout where nothing can be resampled."""
+        if n_resamples < 1:
+            raise ValueError("There must be a resample.")
+        if self.n_drawn < 2 or not self.metrics:
+            return np.full((n_resamples, len(self.metrics)), np.nan)
+        moments = Moments(self.human, list(self.metrics.values()))
+        blocks = draw_resamples(self.n, n_resamples=n_resamples, rng=rng, groups=self.drawn)
+        return np.concatenate([moments.pearsons(weights) for weights in blocks])
+
 
 def number_groups(groups: Sequence[object] | npt.NDArray[np.generic]) -> Ints:
     """Number groups from 0 in the order of their first item.

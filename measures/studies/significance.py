@@ -11,7 +11,6 @@ from measures.correlation import pearson
 from measures.outcome import Undefined
 from measures.patterns import Floats
 from measures.studies.items import Items
-from measures.studies.resampling import Moments, draw_resamples
 from measures.studies.williams import Williams, williams_of
 
 _SAME = 1e-12
@@ -223,11 +222,7 @@ def _whole(items: Items) -> dict[str, float | Undefined]:
 
 def _resample(items: Items, n_resamples: int, rng: np.random.Generator) -> dict[str, Floats]:
     """Each metric's correlation in each resample, NaN where undefined."""
-    if items.n_drawn < 2:
-        return {name: np.full(n_resamples, np.nan) for name in items.metrics}
-    moments = Moments(items.human, list(items.metrics.values()))
-    blocks = draw_resamples(items.n, n_resamples=n_resamples, rng=rng, groups=items.drawn)
-    drawn = np.concatenate([moments.pearsons(weights) for weights in blocks])
+    drawn = items.resample_pearsons(n_resamples, rng)
     return {name: drawn[:, at] for at, name in enumerate(items.metrics)}
 
 

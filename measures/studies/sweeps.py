@@ -1,0 +1,121 @@
+"""How a metric's correlation with human scores moves as one of its weights does."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from measures.correlation import pearson
+from measures.outcome import Undefined
+from measures.patterns import Floats
+from measures.studies.items import Items
+
+
+@dataclass(frozen=True, kw_only=True)
+class SweptPoint:
+    """Pearson's correlation at one weight, and what it gains over the first weight of the sweep.
+
+    Attributes
+    ----------
+    weight : float
+        The weight.
+    value : float or Undefined
+        The correlation.
+    low, high : float or None
+        Its 95 % percentile interval; None where it has none.
+    gain : float or Undefined
+        The correlation less that at the first weight.
+    gain_low, gain_high : float or None
+        The interval of the gain, from the same resamples: narrower than the intervals of the two would have it.
+    undefined_share : float
+        The share of resamples in which the correlation is not defined; they are left out.
+    """
+
+    weight: float
+    value: float | Undefined
+    low: float | None
+    high: float | None
+    gain: float | Undefined
+    gain_low: float | None
+    gain_high: float | None
+    undefined_share: float
+
+
+def sweep(
+    human: Floats,
+    score: Callable[[float], Floats],
+    weights: Sequence[float],
+    *,
+    rng: np.random.Generator,
+    groups: Sequence[object] | npt.NDArray[np.generic] | None = None,
+    n_resamples: int = 1000,
+    by_group: bool = False,
+) -> list[SweptPoint]:
+    """Correlate a metric with human scores at each of several weights, under the same resamples.
+
+    Parameters
+    ----------
+    human : ndarray of float64, shape (n,)
+        The human scores of n items; all finite.
+    score : callable
+        From a weight to the metric's scores of the items, shape (n,); all finite.
+    weights : sequence of float
+        The weights; the first is what gains are measured from, 0 for a metric without its bonus.
+    rng : numpy.random.Generator
+        The source of randomness.
+    groups : sequence, shape (n,), optional
+        What the items come from, such as passages.
+    n_resamples : int
+        Resamples.
+    by_group : bool
+        Draw whole groups instead of items.
+
+    Returns
+    -------
+    list of SweptPoint
+        One for each weight, in their order.
+
+    Raises
+    ------
+    ValueError
+        A score is missing, lengths differ, groups are wanted and not given, or there is no resample.
+
+    References
+    ----------
+    A. Yang et al. (2018), Adaptations of ROUGE and BLEU to Better Evaluate Machine Reading Comprehension Task,
+    figures 1 and 2.
+
+    Examples
+    --------
+    >>> human, off = np.arange(12.0), np.tile([3.0, -3.0], 6)
+    >>> points = sweep(human, lambda weight: weight * human + off, [0, 1, 2], rng=np.random.default_rng(1))
+    >>> [round(point.value, 2) for point in points], round(points[2].gain, 2), points[2].gain_low > 0
+    ([-0.14, 0.71, 0.91], 1.05, True)
+    """
+    items = Items(human, {str(at): score(weight) for at, weight in enumerate(weights)}, groups, by_group=by_group)
+    drawn = items.resample_pearsons(n_resamples, rng)
+    values = [pearson(metric.values, items.human.values) for metric in items.metrics.values()]
+    return [_point(weight, at, values, drawn) for at, weight in enumerate(weights)]
+
+
+def _point(weight: float, at: int, values: Sequence[float | Undefined], drawn: Floats) -> SweptPoint:
+    value, first = values[at], values[0]
+    if isinstance(value, Undefined):
+        gain: float | Undefined = value
+    else:
+        gain = first if isinstance(first, Undefined) else value - first
+    low, high = _ends(value, drawn[:, at])
+    gain_low, gain_high = _ends(gain, drawn[:, at] - drawn[:, 0])
+    return SweptPoint(
+        weight=float(weight), value=value, low=low, high=high, gain=gain, gain_low=gain_low, gain_high=gain_high,
+        undefined_share=float(np.isnan(drawn[:, at]).mean()),
+    )  # fmt: skip
+
+
+def _ends(value: float | Undefined, drawn: Floats) -> tuple[float | None, float | None]:
+    defined = drawn[~np.isnan(drawn)]
+    if isinstance(value, Undefined) or not defined.size:
+        return None, None
+    low, high = np.quantile(defined, [0.025, 0.975])
+    return float(low), float(high)

@@ -1,0 +1,40 @@
+"""chrF as sacrebleu's public functions give it."""
+
+import numpy as np
+import pytest
+import sacrebleu
+
+from measures.metrics import Answers, make, score, score_column, score_corpus
+
+CANDIDATES = ["the cat sat", "a", "", "大学在都柏林", "nothing alike"]
+REFERENCES = [["a cat sat down", "the cat"], ["a", "b"], ["x", "y"], ["大学 在都柏林", "大学"], ["zzz", "qqq"]]
+
+
+@pytest.mark.parametrize("word_order", [0, 2])
+def test_sacrebleu_says_the_same(word_order: int) -> None:
+    oracle = sacrebleu.CHRF(word_order=word_order)
+    wanted = [
+        oracle.sentence_score(text, texts).score / 100 for text, texts in zip(CANDIDATES, REFERENCES, strict=True)
+    ]
+    np.testing.assert_allclose(score("chrf", CANDIDATES, REFERENCES, word_order=word_order), wanted, atol=1e-12)
+    corpus = oracle.corpus_score(CANDIDATES, list(map(list, zip(*REFERENCES, strict=True)))).score / 100
+    assert score_corpus("chrf", CANDIDATES, REFERENCES, word_order=word_order) == pytest.approx(corpus, abs=1e-12)
+    assert 0 < corpus < 1 == wanted[1] > wanted[2] == 0
+
+
+def test_its_signature_is_that_of_sacrebleu() -> None:
+    oracle = sacrebleu.CHRF()
+    oracle.num_refs = -1
+    assert make("chrf").signature == oracle.get_signature().format()
+    assert "nw:2" in make("chrf", word_order=2).signature
+
+
+def test_references_without_a_character_are_none() -> None:
+    answers = Answers(candidates=["cat", "cat", "", " "], references=[["", " "], ["", "cat"], ["cat"], ["cat"]])
+    found = score_column(make("chrf"), answers)
+    np.testing.assert_array_equal(found.values, [np.nan, 1, 0, 0])
+    assert found.reasons[0] == "no reference has a character"
+    # An answer that shares nothing counts its characters against the reference that has some.
+    wanted = score_corpus("chrf", ["cat", "dog"], [["cat"], ["cat"]])
+    assert score_corpus("chrf", ["cat", "dog"], [["cat"], ["", "cat"]]) == pytest.approx(wanted)
+    assert wanted != 1
