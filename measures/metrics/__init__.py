@@ -3,9 +3,10 @@
 from measures.metrics import bleu as bleu
 from measures.metrics import chrf as chrf
 from measures.metrics import exact as exact
+from measures.metrics import meteor as meteor
 from measures.metrics import rouge_l as rouge_l
 from measures.metrics import rouge_n as rouge_n
-from measures.metrics.metric import Answers, MeanMetric, Metric, setting
+from measures.metrics.metric import Answers, Broken, MeanMetric, Metric, setting
 from measures.metrics.registry import METRICS, make, register
 from measures.metrics.scoring import Scores, score, score_column, score_corpus, score_slice
 from measures.metrics.top_n import TopN, top_n_accuracy
@@ -13,6 +14,7 @@ from measures.metrics.top_n import TopN, top_n_accuracy
 __all__ = [
     "METRICS",
     "Answers",
+    "Broken",
     "MeanMetric",
     "Metric",
     "Scores",

@@ -13,6 +13,10 @@ from measures.patterns import Floats
 Texts = Sequence[str]
 
 
+class Broken(RuntimeError):
+    """A metric could not go on, for a reason that its user may read."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Answers:
     """A column of candidate answers, and what is known of each; every column that is given has the same length.

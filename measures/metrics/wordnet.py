@@ -1,0 +1,89 @@
+"""WordNet's synonyms, where its data lie on this machine: in nltk's folders, or from the system's package."""
+
+from functools import cache, lru_cache
+from io import StringIO
+from pathlib import Path
+from typing import IO, Any
+
+SYSTEM_FOLDERS = (Path("/usr/share/wordnet"),)
+"""Where Debian's package wordnet-base puts it."""
+
+_N_LEXICOGRAPHER_FILES = 45
+
+
+class Synonyms:
+    """What nltk's METEOR asks of WordNet, each word once; with no data no word has a synonym."""
+
+    def __init__(self, reader: Any = None) -> None:
+        self._reader = reader
+        self.synsets = lru_cache(maxsize=100_000)(self._synsets)
+
+    def _synsets(self, word: str) -> list[Any]:
+        return list(self._reader.synsets(word)) if self._reader else []
+
+
+def find_wordnet() -> Any:
+    """Find WordNet's data.
+
+    Returns
+    -------
+    nltk.data.PathPointer or None
+        The folder, in nltk's own folders or in the system's; None where there is none.
+
+    Examples
+    --------
+    >>> found = find_wordnet()
+    >>> found is None or "wordnet" in str(found)
+    True
+    """
+    import nltk
+
+    for name in ("corpora/wordnet", "corpora/wordnet.zip/wordnet/"):
+        try:
+            return nltk.data.find(name)
+        except LookupError:
+            continue
+    folder = next((str(each) for each in SYSTEM_FOLDERS if (each / "data.noun").exists()), None)
+    if folder is None:
+        return None
+    if folder not in nltk.data.path:
+        nltk.data.path.append(folder)  # It reads in the folders of this list only.
+    return nltk.data.FileSystemPathPointer(folder)
+
+
+@cache
+def read_wordnet() -> Synonyms:
+    """Read WordNet's data, once for a process.
+
+    Returns
+    -------
+    Synonyms
+        Without any where there are no data.
+
+    Examples
+    --------
+    >>> read_wordnet() is read_wordnet()
+    True
+    """
+    from warnings import catch_warnings, simplefilter
+
+    from nltk.corpus.reader import WordNetCorpusReader
+
+    class Reader(WordNetCorpusReader):  # type: ignore[misc]  # nltk has no types
+        def open(self, file: str) -> IO[str]:
+            """Names of lexicographers' files, which the system's package leaves out and synonyms do not need."""
+            if file == "lexnames":
+                return StringIO("".join(f"{number:02} unnamed 0\n" for number in range(_N_LEXICOGRAPHER_FILES)))
+            return super().open(file)  # type: ignore[no-any-return]
+
+        def map_wn(self) -> dict[str, Any]:
+            """Numbers in other versions, which other languages go by."""
+            return {}
+
+    folder = find_wordnet()
+    if folder is None:
+        return Synonyms()
+    with catch_warnings():
+        # It warns that there are no other languages.
+        simplefilter("ignore")
+        return Synonyms(Reader(folder, None))
