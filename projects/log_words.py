@@ -29,6 +29,7 @@ WORDS: dict[str, StrOrPromise] = {
     "change consent": pgettext_lazy("log", "changed"),
     "change gold rule": pgettext_lazy("log", "changed the rule for gold scores"),
     "change instructions": pgettext_lazy("log", "changed"),
+    "change minimal pair": pgettext_lazy("log", "changed"),
     "change plan": pgettext_lazy("log", "changed"),
     "change qualification test": pgettext_lazy("log", "changed"),
     "change quality rules": pgettext_lazy("log", "changed quality rules"),
@@ -43,6 +44,7 @@ WORDS: dict[str, StrOrPromise] = {
     "create project": pgettext_lazy("log", "made the project"),
     "delete batch": pgettext_lazy("log", "deleted"),
     "delete metric run": pgettext_lazy("log", "deleted"),
+    "delete minimal pair": pgettext_lazy("log", "deleted"),
     "delete project": pgettext_lazy("log", "deleted the project"),
     "delete study": pgettext_lazy("log", "deleted"),
     "dismiss a finding": pgettext_lazy("log", "dismissed a finding of"),
@@ -105,6 +107,7 @@ WORDS: dict[str, StrOrPromise] = {
     "withdraw candidate": pgettext_lazy("log", "withdrew"),
     "withdraw consent": pgettext_lazy("log", "withdrew the consent of"),
     "withdraw passage": pgettext_lazy("log", "withdrew"),
+    "write minimal pair": pgettext_lazy("log", "wrote"),
 }
 """What was done, up to the object that stands after it: “opened”, “changed standing of”."""
 
@@ -131,6 +134,7 @@ KINDS: dict[str, StrOrPromise] = {
     "ledger entry": pgettext_lazy("log", "ledger entry"),
     "membership": pgettext_lazy("log", "membership"),
     "metric run": pgettext_lazy("log", "metric run"),
+    "minimal pair": pgettext_lazy("log", "minimal pair"),
     "notice": pgettext_lazy("log", "notice"),
     "overlap plan": pgettext_lazy("log", "overlap plan"),
     "passage": pgettext_lazy("log", "passage"),
@@ -156,6 +160,7 @@ PAGES = {
     "judgmentset": ("results:set-show", "number"),
     "membership": ("projects:member-show", "pseudonym"),
     "metricrun": ("results:metric-show", "pk"),
+    "minimalpair": ("annotate:pair-edit", "pk"),
     "overlapplan": ("annotate:plan-show", "number"),
     "passage": ("annotate:passage-show", "pk"),
     "payment": ("annotate:payment-show", "number"),

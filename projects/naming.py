@@ -16,6 +16,9 @@ NAMES = frozenset(
         *(gettext_noop("passages"), gettext_noop("questions"), gettext_noop("candidates"), gettext_noop("type")),
         *(gettext_noop("yes-no"), gettext_noop("entity"), gettext_noop("description"), gettext_noop("other")),
         gettext_noop("none"),
+        # what the two of a minimal pair differ in
+        *(gettext_noop("coreference"), gettext_noop("hyponymy"), gettext_noop("negation"), gettext_noop("syntax")),
+        *(gettext_noop("semantic role"), gettext_noop("word sense")),
         # how far a job is, in what it counts
         *(gettext_noop("kB read"), gettext_noop("rows written"), gettext_noop("rows")),
         # why a judgment does not count

@@ -16,7 +16,7 @@ from annotate.models.batch import ROUND
 from projects.importing import Kind
 from projects.models import Candidate, Membership, Project
 from tests.annotate.work import answered
-from tests.factories import make_batch, make_corpus, make_membership
+from tests.factories import make_batch, make_corpus, make_membership, make_pair
 from tests.results.rows import take_file
 
 SIZES = ("none", "one", "trial", "thousand")
@@ -35,7 +35,9 @@ def fill(project: Project, annotator: Membership, other: Membership, *, size: st
         run_trial(project)
     else:
         run_trial(project)
-        make_corpus(project, n_passages=30, n_candidates=10, name="mass")
+        mass = make_corpus(project, n_passages=30, n_candidates=10, name="mass")
+        for n, question in enumerate(mass.questions.order_by("pk")):
+            make_pair(question, phenomenon=("negation", "syntax", "")[n % 3], score_1=n % 4, score_2=1)
         judge_everything(make_batch(project, judgments=3, datasets=("mass",), cents_per_hit=0), n_annotators=3)
         make_corpus(project, n_passages=8, n_candidates=3, name="more")
         make_every_state(make_batch(project, datasets=("more",), name="More"), annotator, other)

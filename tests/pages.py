@@ -9,7 +9,7 @@ from annotate.models import Assignment, Remark
 from annotate.pay import paying
 from projects import passwords, tokens
 from projects.access import Right
-from projects.models import Candidate, Membership, Passage, Project, User
+from projects.models import Candidate, Membership, Passage, Project, Question, User
 from results import reporting
 from tests import factories
 from tests.annotate.checking_work import quality_samples
@@ -109,8 +109,19 @@ def samples_of(annotator: Membership, *, batch: int, token: str, is_paid: bool =
         **of_qualification,
         **quality_samples(project),
         **acting_samples(annotator),
+        **pair_samples(project),
         **set_samples(project, project.memberships.get(role=Membership.Role.OWNER)),
         **study_samples(project, project.memberships.get(role=Membership.Role.OWNER)),
+    }
+
+
+def pair_samples(project: Project) -> dict[str, int]:
+    """A question to write a minimal pair on, and a pair."""
+    question = Question.objects.filter(dataset__project=project).earliest("pk")
+    pair = factories.make_pair(question, phenomenon="negation")
+    return {
+        "annotate:pair-new pk": question.pk,
+        **dict.fromkeys(("annotate:pair-edit pk", "annotate:pair-remove pk"), pair.pk),
     }
 
 

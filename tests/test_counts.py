@@ -167,6 +167,21 @@ def test_the_data(truth: Truth, see: See, researcher: Membership) -> None:
 
 @pytest.mark.django_db
 @AT_EVERY_SIZE
+def test_the_minimal_pairs(truth: Truth, see: See, researcher: Membership, project: Project) -> None:
+    pairs = """SELECT {} FROM projects_minimalpair m JOIN projects_question q ON q.id = m.question_id
+        JOIN projects_dataset d ON d.id = q.dataset_id WHERE d.project_id = %(project)s"""
+    page = see(researcher, "annotate:pair-list")
+    n = ask_one(project, pairs.format("count(*)"))
+    if not n:
+        return
+    assert page.number("Minimal pairs") == page.n_listed == n
+    for label, says in (("First scored higher", ">"), ("First not scored higher", "<=")):
+        assert page.number(label) == ask_one(project, pairs.format(f"count(*) FILTER (WHERE score_1 {says} score_2)"))
+    assert sum(number(row["All"]) for row in page.rows("Pairs by dataset and phenomenon")) == n
+
+
+@pytest.mark.django_db
+@AT_EVERY_SIZE
 def test_people_and_remarks(truth: Truth, see: See, manager: Membership, project: Project) -> None:
     members = "SELECT count(*) FROM projects_membership WHERE project_id = %(project)s"
     remarks = """SELECT count(*) FROM annotate_remark r JOIN annotate_assignment a ON a.id = r.assignment_id

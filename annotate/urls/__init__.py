@@ -5,7 +5,7 @@ from django.urls import path
 from annotate.urls import acting as acting_urls
 from annotate.urls import qualification as qualification_urls
 from annotate.urls import quality as quality_urls
-from annotate.views import batches, controls, data, desk, guides, hits, importing, payments, plans, remarks, work
+from annotate.views import batches, controls, data, desk, guides, hits, importing, pairs, payments, plans, remarks, work
 
 app_name = "annotate"
 
@@ -31,6 +31,10 @@ urlpatterns = [
     path("p/<slug:slug>/data/questions/", data.data_questions, name="data-questions"),
     path("p/<slug:slug>/data/passages/", data.data_passages, name="data-passages"),
     path("p/<slug:slug>/data/passages/<int:pk>/", data.passage_show, name="passage-show"),
+    path("p/<slug:slug>/data/questions/<int:pk>/pairs/new/", pairs.pair_new, name="pair-new"),
+    path("p/<slug:slug>/data/pairs/", pairs.pair_list, name="pair-list"),
+    path("p/<slug:slug>/data/pairs/<int:pk>/", pairs.pair_edit, name="pair-edit"),
+    path("p/<slug:slug>/data/pairs/<int:pk>/remove/", pairs.pair_remove, name="pair-remove"),
     path("p/<slug:slug>/data/split/", data.data_split, name="data-split"),
     path("p/<slug:slug>/data/imports/", importing.import_list, name="import-list"),
     path("p/<slug:slug>/data/imports/new/", importing.import_new, name="import-new"),

@@ -17,7 +17,7 @@ from annotate.views.lists import order_by, page_of, read_sort, read_text, read_w
 from projects.access import ProjectRequest, Right, requires
 from projects.amounts import say_number
 from projects.errors import Refused
-from projects.models import Candidate, Dataset, Passage, Project, Question
+from projects.models import Candidate, Dataset, MinimalPair, Passage, Project, Question
 from projects.naming import said
 from projects.snapshots import snapshot
 from projects.splitting import SplitPlan, plan_split, write_split
@@ -119,8 +119,12 @@ def passage_show(request: ProjectRequest, project: Project, pk: int) -> HttpResp
     candidates = [candidate for question in page for candidate in question.candidates.all()]
     judged = Candidate.objects.filter(pk__in=[each.pk for each in candidates], judgments__is_counted=True)
     n_judged = dict(judged.annotate(n=Count("judgments")).values_list("pk", "n"))
+    pairs = MinimalPair.objects.filter(question__in=[question.pk for question in page])
+    pair_of = {pk: pair for pair in pairs for pk in (pair.candidate_1_id, pair.candidate_2_id)}
     for candidate in candidates:
         candidate.n_judged = n_judged.get(candidate.pk, 0)
+        candidate.pair = pair_of.get(candidate.pk)
+        candidate.is_better = candidate.pair is not None and candidate.pair.candidate_1_id == candidate.pk
     return render(request, "annotate/passage_show.html", {"passage": passage, "page": page})
 
 

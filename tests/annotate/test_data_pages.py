@@ -184,7 +184,7 @@ def test_a_passage_asks_as_often_for_many_questions_as_for_one(
     passage = make_passage(make_dataset(project))
     for _ in range(10):
         make_candidates(make_question(passage), 3)
-    with django_assert_max_num_queries(9):
+    with django_assert_max_num_queries(10):
         assert client.get(url("passage-show", passage.pk)).status_code == 200
 
 

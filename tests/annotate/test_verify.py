@@ -304,7 +304,7 @@ def test_every_rule_has_been_seen_broken_here() -> None:
 
     names = (
         *("test_verify.py", "test_verify_pay.py", "test_verify_revisions.py"),
-        *("controls/test_rules.py", "consent/test_withdrawing.py"),
+        *("controls/test_rules.py", "consent/test_withdrawing.py", "test_pairs_apart.py"),
     )
     source = "".join((Path(__file__).parent / name).read_text() for name in names)
     assert [rule.name for rule in verifying.RULES if f'"{rule.name}"' not in source] == []

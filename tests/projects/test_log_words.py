@@ -44,6 +44,7 @@ SAID = {
     "change consent": ("consent 3", "changed consent 3"),
     "change gold rule": ("", "changed the rule for gold scores"),
     "change instructions": ("instructions 3", "changed instructions 3"),
+    "change minimal pair": ("minimal pair 3", "changed minimal pair 3"),
     "change plan": ("overlap plan 3", "changed overlap plan 3"),
     "change qualification test": ("qualification test 3", "changed qualification test 3"),
     "change quality rules": ("", "changed quality rules"),
@@ -58,6 +59,7 @@ SAID = {
     "create project": ("", "made the project"),
     "delete batch": ("batch 3", "deleted batch 3"),
     "delete metric run": ("metric run 3", "deleted metric run 3"),
+    "delete minimal pair": ("minimal pair 3", "deleted minimal pair 3"),
     "delete project": ("", "deleted the project"),
     "dismiss a finding": ("membership a-x", "dismissed a finding of membership a-x"),
     "download payment": ("payment 3", "took the file, which names people, of payment 3"),
@@ -121,6 +123,7 @@ SAID = {
     "warn": ("membership a-x", "warned membership a-x"),
     "withdraw candidate": ("candidate 3", "withdrew candidate 3"),
     "withdraw consent": ("membership a-x", "withdrew the consent of membership a-x"),
+    "write minimal pair": ("minimal pair 3", "wrote minimal pair 3"),
     "withdraw passage": ("passage 3", "withdrew passage 3"),
 }
 """Each act, what it is done to, and how it reads after the name of whoever did it."""

@@ -1,0 +1,166 @@
+"""Pairing: minimal pairs written on a question, changed while nobody has been asked about them, and taken back.
+
+The candidates of a pair are named by a key of their own, as an import names those of a row: `KEY-1` and `KEY-2`.
+"""
+
+from dataclasses import asdict, dataclass
+from uuid import uuid4
+
+from django.db import transaction
+from django.db.models import Q
+from django.utils.translation import gettext as _
+
+from annotate.acting.withdrawing import withdraw_candidate
+from annotate.models import Adjudication, Item, Judgment, QualificationItem
+from annotate.places import Withdrawn
+from projects import log
+from projects.errors import Refused
+from projects.models import Candidate, Membership, MinimalPair, Project, Question
+
+SOURCE = "minimal pair"
+PHENOMENA = ("coreference", "hyponymy", "negation", "semantic role", "syntax", "word sense", "other")
+"""What MOCHA's pairs are about; a pair may be about anything else."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Written:
+    """What a person writes of a pair: the better text and the other one, and people's scores where they have them."""
+
+    text_1: str
+    text_2: str
+    phenomenon: str = ""
+    score_1: float | None = None
+    score_2: float | None = None
+
+    @property
+    def is_first_higher(self) -> bool | None:
+        """Whether the scores say that the first is the better one; None without scores."""
+        return None if self.score_1 is None or self.score_2 is None else self.score_1 > self.score_2
+
+
+def written_of(pair: MinimalPair) -> Written:
+    return Written(
+        text_1=pair.candidate_1.text,
+        text_2=pair.candidate_2.text,
+        phenomenon=pair.phenomenon,
+        score_1=pair.score_1,
+        score_2=pair.score_2,
+    )
+
+
+@transaction.atomic
+def write_pair(*, project: Project, actor: Membership, question: Question, written: Written) -> MinimalPair:
+    """Write a pair with two new candidates.
+
+    Raises Refused for texts that are empty, the same, or a pair of the question already, and where the passage is
+    withdrawn. Locks the project, so that of two who write the same at once the second finds it there.
+    """
+    _lock(project)
+    _check(question, written)
+    key = f"pair-{uuid4().hex[:12]}"
+    first, second = (
+        Candidate.objects.create(
+            dataset_id=question.dataset_id, question=question, external_id=f"{key}-{n}", text=text, source=SOURCE
+        )
+        for n, text in enumerate((written.text_1, written.text_2), start=1)
+    )
+    pair = MinimalPair.objects.create(
+        question=question, candidate_1=first, candidate_2=second, phenomenon=written.phenomenon.strip(),
+        score_1=written.score_1, score_2=written.score_2,
+    )  # fmt: skip
+    log.record(project, actor, "write minimal pair", pair, after=asdict(written))
+    return pair
+
+
+@transaction.atomic
+def change_pair(*, project: Project, actor: Membership, pair: MinimalPair, written: Written) -> MinimalPair:
+    """Change a pair; its texts only while neither candidate is in a HIT.
+
+    A candidate whose text changes loses the scores that metrics gave the old one. Raises Refused as `write_pair` does,
+    for other texts of a pair that is in use, and where nothing has changed. Locks the project.
+    """
+    _lock(project)
+    pair = _fresh(project, pair)
+    before = written_of(pair)
+    if written == before:
+        raise Refused(_("Nothing has changed."))
+    if (written.text_1, written.text_2) != (before.text_1, before.text_2):
+        if is_used(pair):
+            raise Refused(_("These candidates are in a HIT already, so their texts stay as they are."))
+        _check(pair.question, written, but=pair)
+        _rewrite(pair, written)
+    pair.phenomenon = written.phenomenon.strip()
+    pair.score_1, pair.score_2 = written.score_1, written.score_2
+    pair.save()
+    log.record(project, actor, "change minimal pair", pair, before=asdict(before), after=asdict(written))
+    return pair
+
+
+@transaction.atomic
+def delete_pair(*, project: Project, actor: Membership, pair: MinimalPair) -> None:
+    """Take back a pair that nobody has been asked about, with its candidates. Raises Refused for any other."""
+    _lock(project)
+    pair = _fresh(project, pair)
+    if is_used(pair):
+        raise Refused(_("These candidates are in a HIT already; they can be withdrawn."))
+    log.record(project, actor, "delete minimal pair", pair, before=asdict(written_of(pair)))
+    _delete_rows(pair)
+
+
+def withdraw_pair(*, project: Project, actor: Membership, pair: MinimalPair, why: str) -> Withdrawn:
+    """Withdraw both candidates of a pair, as single ones are. Raises Refused as `withdraw_candidate` does."""
+    left = [each for each in (pair.candidate_1, pair.candidate_2) if each.withdrawn_at is None]
+    if not left:
+        raise Refused(_("This is withdrawn already."))
+    done = [withdraw_candidate(project=project, actor=actor, candidate=each, why=why) for each in left]
+    return done[0] + done[1] if len(done) > 1 else done[0]
+
+
+def is_used(pair: MinimalPair) -> bool:
+    """Whether either candidate is in a HIT, in a qualification test, or has been judged in any way."""
+    ids = (pair.candidate_1_id, pair.candidate_2_id)
+    uses = (Item.objects, QualificationItem.objects, Judgment.objects, Adjudication.objects)
+    return any(rows.filter(candidate__in=ids).exists() for rows in uses)
+
+
+def _lock(project: Project) -> None:
+    """Imports and the making of batches lock it too, so that no candidate comes into use meanwhile."""
+    Project.objects.select_for_update(no_key=True).get(pk=project.pk)
+
+
+def _fresh(project: Project, pair: MinimalPair) -> MinimalPair:
+    rows = MinimalPair.objects.select_related("question", "candidate_1", "candidate_2")
+    fresh = rows.filter(pk=pair.pk, question__dataset__project=project).first()
+    if fresh is None:
+        raise Refused(_("This pair was deleted meanwhile."))
+    return fresh
+
+
+def _check(question: Question, written: Written, *, but: MinimalPair | None = None) -> None:
+    if not written.text_1.strip() or not written.text_2.strip():
+        raise Refused(_("Both candidates of a pair have a text."))
+    if written.text_1 == written.text_2:
+        raise Refused(_("The two texts are the same, so no metric could tell them apart."), field="text_2")
+    if (written.score_1 is None) != (written.score_2 is None):
+        raise Refused(_("Give both scores or none."), field="score_1" if written.score_1 is None else "score_2")
+    if Question.objects.filter(pk=question.pk, passage__withdrawn_at__isnull=False).exists():
+        raise Refused(_("The passage of this question is withdrawn."))
+    one, other = written.text_1, written.text_2
+    same = Q(candidate_1__text=one, candidate_2__text=other) | Q(candidate_1__text=other, candidate_2__text=one)
+    there = MinimalPair.objects.filter(same, question=question, candidate_1__withdrawn_at=None)
+    if (there.exclude(pk=but.pk) if but else there).exists():
+        raise Refused(_("This question has a pair of these two texts already."))
+
+
+def _rewrite(pair: MinimalPair, written: Written) -> None:
+    """Other texts under the same ids. The rows are made anew, so that scores of the old texts go with them."""
+    first, second = pair.candidate_1, pair.candidate_2
+    first.text, second.text = written.text_1, written.text_2
+    _delete_rows(pair)
+    for row in (first, second, pair):
+        row.save(force_insert=True)
+
+
+def _delete_rows(pair: MinimalPair) -> None:
+    MinimalPair.objects.filter(pk=pair.pk).delete()
+    Candidate.objects.filter(pk__in=(pair.candidate_1_id, pair.candidate_2_id)).delete()

@@ -1,0 +1,217 @@
+"""Minimal pairs: the list with its counts, a pair written and changed, deleted or withdrawn."""
+
+from typing import Any
+
+from django.contrib import messages
+from django.db.models import Case, CharField, Count, F, Q, QuerySet, Value, When
+from django.http import HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, ngettext
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods, require_safe
+
+from annotate import pairing
+from annotate.acting.withdrawing import plan_withdrawal
+from annotate.forms.acting import WhyForm
+from annotate.forms.pairs import PairForm
+from annotate.models import Judgment
+from annotate.pairing import PHENOMENA
+from annotate.views.data import MOST_NAMES, NONE
+from annotate.views.lists import page_of, read_text, read_word
+from projects.access import ProjectRequest, Right, requires
+from projects.amounts import say_number
+from projects.errors import Refused
+from projects.models import MinimalPair, Project, Question
+from projects.snapshots import snapshot
+
+UNPROCESSABLE = 422
+SCORES = {
+    "higher": gettext_lazy("first higher"),
+    "not": gettext_lazy("first not higher"),
+    NONE: gettext_lazy("none given"),
+}
+"""What the scores say that came with a pair."""
+
+_SAYING = {"higher": Q(score_1__gt=F("score_2")), "not": Q(score_1__lte=F("score_2")), NONE: Q(score_1=None)}
+_SCORES = Case(*(When(says, then=Value(name)) for name, says in _SAYING.items()), output_field=CharField())
+_IS_WITHDRAWN = (
+    Q(candidate_1__withdrawn_at__isnull=False)
+    | Q(candidate_2__withdrawn_at__isnull=False)
+    | Q(question__passage__withdrawn_at__isnull=False)
+)
+
+
+@requires(Right.READ)
+@require_safe
+@snapshot()
+def pair_list(request: ProjectRequest, project: Project) -> HttpResponse:
+    pairs = MinimalPair.objects.filter(question__dataset__project=project)
+    counts = _counts(pairs)
+    chosen = {
+        "dataset": read_word(request, "dataset", counts["datasets"]),
+        "phenomenon": read_word(request, "phenomenon", [word for word, _name in counts["phenomena"]]),
+        "scores": read_word(request, "scores", SCORES),
+        "q": read_text(request, "q"),
+    }
+    rows = _narrowed(pairs, chosen)
+    rows = rows.select_related("question__dataset", "question__passage", "candidate_1", "candidate_2")
+    rows = rows.defer("question__passage__text", "question__passage__documents")
+    page = page_of(request, rows.order_by("pk"))
+    _add_judgments(page.object_list)
+    context = {"page": page, "chosen": chosen, "is_narrowed": any(chosen.values()), "score_words": SCORES, **counts}
+    return render(request, "annotate/pair_list.html", context)
+
+
+@requires(Right.MANAGE)
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+def pair_new(request: ProjectRequest, project: Project, pk: int) -> HttpResponse:
+    questions = Question.objects.select_related("dataset", "passage").prefetch_related("references")
+    question = get_object_or_404(questions, pk=pk, dataset__project=project)
+    form = PairForm(request.POST if request.method == "POST" else None)
+    if request.method == "POST" and form.is_valid():
+        try:
+            pairing.write_pair(project=project, actor=request.membership, question=question, written=form.written())
+        except Refused as refusal:
+            form.add_error(refusal.field or None, refusal.message)
+        else:
+            _say_saved(request, form, _("The minimal pair is written."))
+            if "another" in request.POST:
+                return redirect("annotate:pair-new", project.slug, question.pk)
+            return redirect("annotate:pair-list", project.slug)
+    return _render_form(request, form, question, None)
+
+
+@requires(Right.MANAGE)
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+def pair_edit(request: ProjectRequest, project: Project, pk: int) -> HttpResponse:
+    pair = _pair(project, pk)
+    is_used = pairing.is_used(pair)
+    form = PairForm(request.POST if request.method == "POST" else None, pair=pair, is_used=is_used)
+    if request.method == "POST" and form.is_valid():
+        try:
+            pairing.change_pair(project=project, actor=request.membership, pair=pair, written=form.written())
+        except Refused as refusal:
+            form.add_error(refusal.field or None, refusal.message)
+        else:
+            _say_saved(request, form, _("The minimal pair is saved."))
+            return redirect("annotate:pair-list", project.slug)
+    return _render_form(request, form, pair.question, pair, is_used=is_used)
+
+
+@requires(Right.MANAGE)
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+def pair_remove(request: ProjectRequest, project: Project, pk: int) -> HttpResponse:
+    """Deleted while nobody has been asked about it, withdrawn with a reason after that."""
+    pair = _pair(project, pk)
+    is_used = pairing.is_used(pair)
+    form = WhyForm(request.POST if request.method == "POST" else None) if is_used else None
+    if request.method == "POST" and (form is None or form.is_valid()):
+        try:
+            if form is None:
+                pairing.delete_pair(project=project, actor=request.membership, pair=pair)
+                messages.success(request, _("The minimal pair is deleted."))
+            else:
+                why = form.cleaned_data["why"]
+                done = pairing.withdraw_pair(project=project, actor=request.membership, pair=pair, why=why)
+                said = ngettext(
+                    "Withdrawn. %(n)s judgment of it no longer counts.",
+                    "Withdrawn. %(n)s judgments of it no longer count.",
+                    done.n_judgments,
+                )
+                messages.success(request, said % {"n": say_number(done.n_judgments)})
+            return redirect("annotate:pair-list", project.slug)
+        except Refused as refusal:
+            messages.error(request, refusal.message)
+            return redirect("annotate:pair-remove", project.slug, pair.pk)
+    plan = plan_withdrawal([pair.candidate_1_id, pair.candidate_2_id]) if is_used else None
+    context = {"pair": pair, "form": form, "plan": plan, "is_withdrawn": _is_withdrawn(pair)}
+    return render(request, "annotate/pair_remove.html", context, status=UNPROCESSABLE if form and form.errors else 200)
+
+
+def _pair(project: Project, pk: int) -> MinimalPair:
+    pairs = MinimalPair.objects.select_related("question__dataset", "question__passage", "candidate_1", "candidate_2")
+    pairs = pairs.prefetch_related("question__references")
+    return get_object_or_404(pairs, pk=pk, question__dataset__project=project)
+
+
+def _is_withdrawn(pair: MinimalPair) -> bool:
+    return bool(pair.candidate_1.withdrawn_at and pair.candidate_2.withdrawn_at)
+
+
+def _say_saved(request: ProjectRequest, form: PairForm, saved: str) -> None:
+    if form.written().is_first_higher is False:
+        saved += " " + _("Its first candidate does not have the higher score, so no metric is measured by it.")
+        messages.warning(request, saved)
+    else:
+        messages.success(request, saved)
+
+
+def _render_form(
+    request: ProjectRequest, form: PairForm, question: Question, pair: MinimalPair | None, *, is_used: bool = False
+) -> HttpResponse:
+    of_ours = MinimalPair.objects.filter(question__dataset__project=request.project).order_by("phenomenon")
+    used = of_ours.exclude(phenomenon__in=("", *PHENOMENA)).values_list("phenomenon", flat=True).distinct()
+    context = {
+        "form": form,
+        "question": question,
+        "pair": pair,
+        "is_used": is_used,
+        "phenomena": [*PHENOMENA, *used[:MOST_NAMES]],
+    }
+    return render(request, "annotate/pair_form.html", context, status=UNPROCESSABLE if form.errors else 200)
+
+
+def _narrowed(rows: QuerySet[MinimalPair], chosen: dict[str, str]) -> QuerySet[MinimalPair]:
+    if chosen["dataset"]:
+        rows = rows.filter(question__dataset__name=chosen["dataset"])
+    if chosen["phenomenon"]:
+        words = chosen["phenomenon"]
+        rows = rows.filter(phenomenon__in=["", words] if words == NONE else [words])
+    if chosen["scores"]:
+        rows = rows.filter(_SAYING[chosen["scores"]])
+    if text := chosen["q"]:
+        in_texts = Q(candidate_1__text__icontains=text) | Q(candidate_2__text__icontains=text)
+        rows = rows.filter(in_texts | Q(question__text__icontains=text) | Q(candidate_1__external_id=text))
+    return rows
+
+
+def _counts(pairs: QuerySet[MinimalPair]) -> dict[str, Any]:
+    """How many pairs each dataset has of each phenomenon, what their scores say, and how many are withdrawn."""
+    grouped = pairs.order_by().values("question__dataset__name", "phenomenon", said=_SCORES)
+    n: dict[tuple[str, str], int] = {}
+    n_of: dict[str, int] = dict.fromkeys(SCORES, 0)
+    for row in grouped.annotate(n=Count("pk"), n_withdrawn=Count("pk", filter=_IS_WITHDRAWN)):
+        key = (row["question__dataset__name"], row["phenomenon"])
+        n[key] = n.get(key, 0) + row["n"]
+        n_of[row["said"]] += row["n"]
+        n_of["withdrawn"] = n_of.get("withdrawn", 0) + row["n_withdrawn"]
+    datasets = sorted({dataset for dataset, _phenomenon in n})
+    phenomena = sorted({phenomenon for _dataset, phenomenon in n}, key=lambda name: (name in ("", "other"), name))
+    return {
+        "datasets": datasets,
+        "phenomena": [(name or NONE, name) for name in phenomena],
+        "lines": [
+            {"dataset": each, "cells": [(name or NONE, n.get((each, name), 0)) for name in phenomena],
+             "n": sum(n.get((each, name), 0) for name in phenomena)}
+            for each in datasets
+        ],
+        "sums": [sum(n.get((each, name), 0) for each in datasets) for name in phenomena],
+        "n_pairs": sum(n.values()),
+        "n_of": n_of,
+    }  # fmt: skip
+
+
+def _add_judgments(pairs: Any) -> None:
+    """How many counted judgments each candidate of the pairs of one page has: one query."""
+    ids = [pk for pair in pairs for pk in (pair.candidate_1_id, pair.candidate_2_id)]
+    judged = Judgment.objects.filter(candidate__in=ids, is_counted=True).order_by()
+    found = dict(judged.values_list("candidate").annotate(n=Count("assignment", distinct=True)))
+    for pair in pairs:
+        pair.n_judged = [found.get(pk, 0) for pk in (pair.candidate_1_id, pair.candidate_2_id)]
+        pair.is_withdrawn = bool(
+            pair.candidate_1.withdrawn_at or pair.candidate_2.withdrawn_at or pair.question.passage.withdrawn_at
+        )
