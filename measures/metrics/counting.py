@@ -10,6 +10,9 @@ import numpy as np
 from measures.metrics.tokenising import Tokeniser
 from measures.patterns import Ints
 
+LARGEST = 2**62
+"""Numbers of n-grams are made smaller before those of texts with n-grams would pass this."""
+
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Tokenised:
@@ -41,14 +44,16 @@ class Tokenised:
         text = np.repeat(np.arange(len(self.lengths)), self.lengths)
         ends = np.cumsum(self.lengths)[text]
         place = np.arange(len(self.tokens))
-        grams, found = self.tokens, []
-        for n in range(1, order + 1):
-            if n > 1:
-                # Those that go on inside their text, each numbered anew by its first n - 1 tokens and its last.
-                goes_on = place + n <= ends
-                place, text, ends = place[goes_on], text[goes_on], ends[goes_on]
-                longer = grams[goes_on] * self.n_types + self.tokens[place + n - 1]
-                grams = np.unique(longer, return_inverse=True)[1] if n < order else longer
+        grams, width = self.tokens, self.n_types
+        found = [_bags(text, grams, len(self.lengths))]
+        for n in range(2, order + 1):
+            # Those that go on inside their text: an n-gram's number is that of its first n - 1 tokens and its last.
+            goes_on = place + n <= ends
+            place, text, ends, grams = place[goes_on], text[goes_on], ends[goes_on], grams[goes_on]
+            if width * self.n_types * len(self.lengths) > LARGEST:
+                distinct, grams = np.unique(grams, return_inverse=True)
+                width = len(distinct)
+            grams, width = grams * self.n_types + self.tokens[place + n - 1], width * self.n_types
             found.append(_bags(text, grams, len(self.lengths)))
         return found
 

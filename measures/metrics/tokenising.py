@@ -31,7 +31,7 @@ def split_characters(text: str) -> list[str]:
     >>> split_characters("大学 在都柏林")
     ['大', '学', '在', '都', '柏', '林']
     """
-    return [each for each in text if not each.isspace()]
+    return list("".join(text.split()))
 
 
 def has_words(tokeniser: str, text: str) -> bool:
