@@ -73,6 +73,7 @@ WORDS: dict[str, StrOrPromise] = {
     "rotate token": pgettext_lazy("log", "rotated"),
     "make qualification test": pgettext_lazy("log", "made"),
     "move qualification test": pgettext_lazy("log", "moved"),
+    "name cause of error": pgettext_lazy("log", "gave a cause for an error in"),
     "open batch": pgettext_lazy("log", "opened"),
     "open qualification test": pgettext_lazy("log", "opened"),
     "pass qualification test": pgettext_lazy("log", "passed the qualification test by"),

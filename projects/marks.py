@@ -141,6 +141,38 @@ def curves(x: str, y: str, series: str, *, title: str, axis: str, at: Sequence[f
     }
 
 
+def swept(
+    x: str,
+    y: str,
+    low: str,
+    high: str,
+    series: str,
+    *,
+    title: str,
+    axis: str,
+    line: tuple[float, str] | None = None,
+) -> Spec:
+    """A line for each series over a number, its interval behind it; and a line to compare with, with its words."""
+    across = {"field": x, "type": "quantitative", "title": axis, "scale": {"nice": False}}
+    upright = {"type": "quantitative", "title": title, "scale": _scale(None)}
+    coloured = {"x": across, "color": colours(series)}
+    layers: list[Spec] = [
+        {"mark": {"type": "area", "opacity": 0.14},
+         "encoding": {**coloured, "y": {**upright, "field": low}, "y2": {"field": high}}},
+        {"mark": {"type": "line", "strokeWidth": 2},
+         "encoding": {**coloured, "y": {**upright, "field": y}}},
+    ]  # fmt: skip
+    if line is not None:
+        at, words = line
+        level = {"y": {**upright, "datum": at}}
+        layers += [
+            {"mark": {"type": "rule", "strokeDash": [6, 3], "color": "@ink-3"}, "encoding": level},
+            {"mark": {"type": "text", "align": "right", "dy": -7, "fontSize": 12, "color": "@ink-2"},
+             "encoding": {**level, "x": {"value": "width"}, "text": {"value": words}}},
+        ]  # fmt: skip
+    return {"height": 280, "layer": layers}
+
+
 def points(
     x: str,
     y: str,

@@ -78,6 +78,7 @@ urlpatterns = [
     path("p/<slug:slug>/studies/<int:number>/cancel/", studies.study_cancel, name="study-cancel"),
     path("p/<slug:slug>/studies/<int:number>/again/", studies.study_again, name="study-again"),
     path("p/<slug:slug>/studies/<int:number>/delete/", studies.study_delete, name="study-delete"),
+    path("p/<slug:slug>/studies/<int:number>/causes/", studies.study_cause, name="study-cause"),
     path("p/<slug:slug>/studies/<int:number>/charts/<slug:name>.<str:form>", studies.study_chart, name="study-chart"),
     path("p/<slug:slug>/studies/<int:number>/tables/<slug:name>.<str:form>", studies.study_table, name="study-table"),
     path("p/<slug:slug>/export/", exports.export_list, name="export-list"),

@@ -82,7 +82,7 @@ class StudyForm(forms.Form):
         super().__init__(*args, **kwargs)
         self.project, self.kind = project, kind
         self.defaults = default_settings(project)
-        self.runs = standing_runs(project)
+        self.runs = [run for run in standing_runs(project) if kind.takes(run)]
         self.criteria = criteria_in_use(project)
         labels = labels_of(self.runs)
         self.fields["metrics"].choices = list(labels.items())  # type: ignore[attr-defined]

@@ -24,8 +24,8 @@ class MissingScores:
     has_more: bool
 
 
-def about_of(study: Study) -> About:
-    """What the kind of a study needs to show its result."""
+def about_of(study: Study, *, with_texts: bool = False) -> About:
+    """What the kind of a study needs to show its result; a study that was read from a file is whole as it is."""
     result, settings = study.result, Settings.from_dict(study.settings)
     assert result is not None
     criterion = result["criterion"]["name"]
@@ -49,8 +49,15 @@ def about_of(study: Study) -> About:
         caption=f"{caption}{zeros} {_('Metrics')}: {'; '.join(map(said_metric, result['metrics']))}.",
         resampling=_("Intervals: 95 per cent percentile bootstrap, %(n)s resamples, seed %(seed)s.")
         % {"n": f"{settings.n_resamples:,}", "seed": study.seed},
-        figures=result["figures"],
+        figures={**result["figures"], **_beside(study, with_texts=with_texts)},
     )
+
+
+def _beside(study: Study, *, with_texts: bool) -> Mapping[str, Any]:
+    if study._state.adding:
+        return {}
+    kind = KINDS[study.kind]
+    return {**kind.beside(study), **(kind.texts(study) if with_texts else {})}
 
 
 def said_metric(metric: Mapping[str, Any]) -> str:
@@ -59,9 +66,11 @@ def said_metric(metric: Mapping[str, Any]) -> str:
     return f"{metric['title']} ({settings or _('no settings')})"
 
 
-def sections_of(study: Study) -> list[Section]:
+def sections_of(study: Study, *, with_texts: bool = False) -> list[Section]:
     """Every table and chart of a study that is done."""
-    return KINDS[study.kind].sections(about_of(study)) if study.result and study.kind in KINDS else []
+    if not study.result or study.kind not in KINDS:
+        return []
+    return KINDS[study.kind].sections(about_of(study, with_texts=with_texts))
 
 
 def shown_of(sections: list[Section], chosen: str) -> list[tuple[Section, list[Section]]]:

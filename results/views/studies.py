@@ -2,6 +2,7 @@
 
 from http import HTTPStatus
 from typing import Any
+from urllib.parse import urlencode
 
 from django.contrib import messages
 from django.core.paginator import Paginator
@@ -17,7 +18,7 @@ from projects.access import ProjectRequest, Right, requires
 from projects.errors import Refused
 from projects.models import Project
 from results.models import Study
-from results.studies import running, showing, tables
+from results.studies import causes, running, showing, tables
 from results.studies.forms import StudyForm
 from results.studies.kinds import KINDS
 from results.studies.settings import Settings
@@ -71,7 +72,7 @@ def study_show(request: ProjectRequest, project: Project, number: int) -> HttpRe
         **_progress(study),
         "kind": KINDS.get(study.kind),
         "asked": showing.asked_of(study),
-        "shown": showing.shown_of(showing.sections_of(study), chosen),
+        "shown": showing.shown_of(showing.sections_of(study, with_texts=True), chosen),
         "left_out": showing.left_out_of(study),
         "missing": showing.missing_of(study),
         "metrics": [(metric, showing.said_metric(metric)) for metric in (study.result or {}).get("metrics", [])],
@@ -131,6 +132,28 @@ def study_delete(request: ProjectRequest, project: Project, number: int) -> Http
         return redirect(study)
     messages.success(request, _("Study %(number)s is deleted.") % {"number": number})
     return redirect("results:study-list", project.slug)
+
+
+@requires(Right.READ)
+@require_POST
+def study_cause(request: ProjectRequest, project: Project, number: int) -> HttpResponse:
+    """Say why a metric went wrong on an answer."""
+    study = _fetch(project, number)
+    sent, section = request.POST, request.POST.get("section", "")
+    candidate = sent.get("candidate", "")
+    if not (candidate.isascii() and candidate.isdigit() and len(candidate) < 19 and section.isprintable()):
+        raise Http404("No such answer.")
+    try:
+        causes.set_cause(
+            study=study, actor=request.membership, candidate=int(candidate),
+            compared=sent.get("compared", ""), cause=sent.get("cause", ""),
+        )  # fmt: skip
+    except Refused as refusal:
+        messages.error(request, refusal.message)
+    else:
+        messages.success(request, _("The cause is saved."))
+    place = urlencode({"show": f"{section},{section.replace('errors', 'causes')}"})
+    return redirect(f"{study.get_absolute_url()}?{place}#{section}-{candidate}")
 
 
 @requires(Right.READ)

@@ -10,6 +10,7 @@ from django_stubs_ext import StrOrPromise
 from projects.charts import Chart
 from projects.models import Project
 from projects.running import OnProgress
+from results.models import MetricRun, Study
 from results.studies.frame import Frame, read_frame
 from results.studies.settings import Settings
 from results.studies.tables import Table
@@ -53,6 +54,9 @@ class Section:
     charts: Sequence[Chart] = ()
     note: StrOrPromise = ""
     choice: StrOrPromise = ""
+    template: str = "results/_table.html"
+    """What shows the table on a page; `detail` is what it needs beside the table."""
+    detail: Any = None
 
 
 @dataclass(frozen=True)
@@ -71,4 +75,12 @@ class Kind:
     """Fields of the form beside those of every study; what they hold is stored in the options."""
     read: Callable[[Project, Settings], Frame] = field(default=read_frame)
     """Reads what `compute` takes; a kind that rests on something else than gold scores brings its own."""
+    beside: Callable[[Study], Mapping[str, Any]] = lambda _study: {}
+    """What people have said of a result since it was computed; it joins the figures, and is frozen with them."""
+    texts: Callable[[Study], Mapping[str, Any]] = lambda _study: {}
+    """Texts that a page shows beside the figures; they join them for the page alone."""
+    without_metrics: StrOrPromise = ""
+    """What to do where no metric of the project can be taken, if it is not just any metric that is wanted."""
+    takes: Callable[[MetricRun], bool] = lambda _run: True
+    """Which metrics of the project the form offers."""
     least_metrics: int = 1

@@ -1,0 +1,259 @@
+"""The largest errors: answers on which a metric is furthest from people, or from another metric, and why."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+from django import forms
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+from django_stubs_ext import StrOrPromise
+
+from measures.gold_rules import GoldRule
+from measures.outcome import Undefined
+from measures.patterns import Floats
+from measures.studies.errors import Gap, bring_to_scale, find_span, largest_gaps, share_causes
+from projects.errors import Refused
+from projects.models import Project
+from projects.running import OnProgress
+from results.models import Study
+from results.studies.causes import BETWEEN, read_causes, read_texts
+from results.studies.frame import CANDIDATE, DATASET, EXTERNAL_ID, Frame
+from results.studies.kinds.kind import About, Figures, Kind, Section
+from results.studies.settings import Settings
+from results.studies.steps import Steps
+from results.studies.stored import stored
+from results.studies.tables import Column, Table, Value
+
+N, N_ANSWERS, MOST_ANSWERS = "n_answers", 10, 100
+MOST_PAIRED = 4
+"""So many metrics are compared with each other, those that were chosen first; all are compared with people."""
+
+
+@dataclass(frozen=True)
+class Shown:
+    """An answer of a list as the page shows it, with its texts; `cause` is in the words of who gave it."""
+
+    candidate: int
+    external_id: str
+    first: float
+    second: float
+    cause: str
+    texts: Mapping[str, Any]
+
+    @property
+    def gap(self) -> float:
+        return self.second - self.first
+
+
+@dataclass(frozen=True)
+class ErrorList:
+    """What the page needs of a list beside its table: names of the two sides, and the answers of each dataset."""
+
+    compared: str
+    first: str
+    second: str
+    parts: list[tuple[str, list[Shown]]]
+    causes: list[str]
+    """Causes that have been given in the project so far."""
+
+
+def compute(frame: Frame, settings: Settings, seed: int, on_progress: OnProgress) -> dict[str, Any]:
+    """Of each dataset the answers with the largest gaps, for each metric and people and for each pair of metrics."""
+    if settings.gold is GoldRule.Z:
+        raise Refused(_("Choose the mean or the median as gold score: z scores lie on no scale to bring metrics to."))
+    scale = {"low": float(frame.scope.criterion.low), "high": float(frame.scope.criterion.high)}
+    n = int(settings.options.get(N) or N_ANSWERS)
+    spans = {
+        metric.subject: find_span(frame.scores(metric), low=metric.low, high=metric.high) for metric in frame.metrics
+    }
+    scaled: dict[str, Floats] = {
+        metric.subject: bring_to_scale(frame.scores(metric), span, **scale)
+        for metric in frame.metrics
+        if not isinstance(span := spans[metric.subject], Undefined)
+    }
+    pairs = list(combinations(list(scaled)[:MOST_PAIRED], 2))
+    steps = Steps(on_progress, len(scaled) + len(pairs))
+    lists = []
+    for first, second in [("", subject) for subject in scaled] + pairs:
+        one = scaled[first] if first else frame.gold
+        gaps = largest_gaps(one, scaled[second], frame.table[DATASET].to_numpy(), n=n)
+        lists.append(
+            {
+                "compared": f"{first}{BETWEEN}{second}" if first else second,
+                "first": first,
+                "second": second,
+                "parts": {part: [_answer(frame, gap) for gap in found] for part, found in gaps.items()},
+            }
+        )
+        steps.take()
+    return {"scale": scale, "n": n, "spans": {subject: stored(span) for subject, span in spans.items()}, "lists": lists}
+
+
+def _answer(frame: Frame, gap: Gap) -> dict[str, Any]:
+    row = frame.table.iloc[gap.row]
+    return {"candidate": int(row[CANDIDATE]), "id": row[EXTERNAL_ID], "first": gap.first, "second": gap.second}
+
+
+def beside(study: Study) -> dict[str, Any]:
+    """The causes that people have given for the answers of a study, and those known in the project."""
+    return read_causes(study.project, candidates_of(study))
+
+
+def texts(study: Study) -> dict[str, Any]:
+    return {"texts": read_texts(study.project, candidates_of(study))}
+
+
+def candidates_of(study: Study) -> set[int]:
+    """The answers that the lists of a study hold."""
+    lists = (study.result or {"figures": {"lists": []}})["figures"]["lists"]
+    return {each["candidate"] for one in lists for part in one["parts"].values() for each in part}
+
+
+def sections(about: About) -> list[Section]:
+    lists = about.figures["lists"]
+    found = [_list(about, each, place) for place, each in enumerate(lists, start=1)]
+    return found + [_causes(about, each, place) for place, each in enumerate(lists, start=1)]
+
+
+def _names(about: About, one: Figures) -> tuple[str, str]:
+    """What is compared, by the labels of the metrics."""
+    return (about.labels[one["first"]] if one["first"] else _("People")), about.labels[one["second"]]
+
+
+def _cause(about: About, one: Figures, candidate: int) -> str:
+    causes: Mapping[str, str] = about.figures.get("causes", {}).get(one["compared"], {})
+    return causes.get(str(candidate), "")
+
+
+def _list(about: About, one: Figures, place: int) -> Section:
+    first, second = _names(about, one)
+    name = f"errors-{place}"
+    columns = [
+        Column("dataset", _("Dataset")),
+        Column("candidate", _("Answer")),
+        Column("first", first, "number", 2),
+        Column("second", second, "number", 2),
+        Column("gap", _("Gap"), "number", 2),
+        Column("cause", _("Cause")),
+    ]
+    rows: list[list[Value]] = [
+        [part, each["id"], each["first"], each["second"], each["second"] - each["first"],
+         _cause(about, one, each["candidate"])]
+        for part, answers in one["parts"].items()
+        for each in answers
+    ]  # fmt: skip
+    title = _("Largest gaps between %(first)s and %(second)s") % {"first": first, "second": second}
+    return Section(
+        name,
+        _("Largest gaps"),
+        Table(name, title, columns, rows, about.captioned(f"{title}. {_say_scale(about, one)}"), n_keys=2),
+        note=_say_scale(about, one),
+        choice=_("%(first)s and %(second)s") % {"first": first, "second": second},
+        template="results/_study_errors.html",
+        detail=_shown(about, one, first, second),
+    )
+
+
+def _shown(about: About, one: Figures, first: str, second: str) -> ErrorList:
+    read = about.figures.get("texts", {})
+    return ErrorList(
+        compared=one["compared"],
+        first=first,
+        second=second,
+        parts=[
+            (
+                part,
+                [
+                    Shown(
+                        each["candidate"], each["id"], each["first"], each["second"],
+                        _cause(about, one, each["candidate"]), read.get(each["candidate"], {}),
+                    )
+                    for each in answers
+                ],
+            )
+            for part, answers in one["parts"].items()
+            if answers
+        ],
+        causes=about.figures.get("causes_known", []),
+    )  # fmt: skip
+
+
+def _causes(about: About, one: Figures, place: int) -> Section:
+    first, second = _names(about, one)
+    name = f"causes-{place}"
+    answers = [each for part in one["parts"].values() for each in part]
+    given = [_cause(about, one, each["candidate"]) for each in answers]
+    shares = share_causes(given)
+    columns = [
+        Column("cause", _("Cause")),
+        Column("n", _("Answers"), "count"),
+        Column("share", _("Share"), "number", 3),
+    ]
+    rows: list[list[Value]] = [[each.cause, each.n, each.share] for each in shares]
+    n_given = sum(each.n for each in shares)
+    rows.append([_("All with a cause"), n_given, 1.0 if n_given else None])
+    title = _("Causes of the gaps between %(first)s and %(second)s") % {"first": first, "second": second}
+    return Section(
+        name,
+        _("Shares by cause"),
+        Table(name, title, columns, rows, about.captioned(title)),
+        note=_("%(given)s of %(all)s answers have a cause; shares are of those.")
+        % {"given": n_given, "all": len(answers)},
+        choice=_("%(first)s and %(second)s") % {"first": first, "second": second},
+    )
+
+
+def _say_scale(about: About, one: Figures) -> str:
+    """How the metrics of a list came to the scale of the criterion."""
+    scale = about.figures["scale"]
+    said = []
+    for subject in filter(None, (one["first"], one["second"])):
+        span = about.figures["spans"][subject]
+        words = (
+            _("%(metric)s is laid on %(low)g to %(high)g by its declared range, %(from)g to %(to)g.")
+            if span["is_declared"]
+            else _("%(metric)s is laid on %(low)g to %(high)g by the range of its scores here, %(from).3g to %(to).3g.")
+        )
+        said.append(words % {"metric": about.labels[subject], **scale, "from": span["low"], "to": span["high"]})
+    return " ".join(said)
+
+
+def limits(settings: Settings, figures: Figures) -> list[StrOrPromise]:
+    flat = [span for span in figures["spans"].values() if "reason" in span]
+    return [
+        _("A straight line brings a metric to the scale; a gap may come from that line as well as from the metric."),
+        _("Causes are what a person read into an answer. They stay when the study is run again."),
+        *([_("Metrics whose scores are all equal here have no list.")] if flat else []),
+        *(
+            [_("Only the first %(n)s metrics are compared with each other.") % {"n": MOST_PAIRED}]
+            if len(figures["spans"]) > MOST_PAIRED
+            else []
+        ),
+    ]
+
+
+def fields(project: Project) -> dict[str, forms.Field]:
+    return {
+        N: forms.IntegerField(
+            label=gettext_lazy("Answers of each dataset"),
+            required=False,
+            initial=N_ANSWERS,
+            min_value=1,
+            max_value=MOST_ANSWERS,
+        )
+    }
+
+
+KIND = Kind(
+    name=Study.Kind.ERRORS,
+    title=gettext_lazy("Largest errors"),
+    about=gettext_lazy("On which answers is a metric furthest from people, or from another metric, and why?"),
+    compute=compute,
+    sections=sections,
+    limits=limits,
+    fields=fields,
+    beside=beside,
+    texts=texts,
+)

@@ -1,0 +1,234 @@
+"""The weight of a bonus: how an adapted metric's correlation with people moves as its weight does."""
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any
+
+import numpy as np
+from django import forms
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+from django_stubs_ext import StrOrPromise
+
+from measures.metrics import Metric
+from measures.metrics.bonus import ENTITY, YES_NO
+from measures.outcome import Undefined
+from measures.patterns import Floats, Ints
+from measures.studies.sweeps import SweptPoint, sweep
+from projects.charts import Chart
+from projects.errors import Refused
+from projects.marks import swept
+from projects.models import Project
+from projects.running import OnProgress
+from results.metrics.reading import count_candidates, read_answers
+from results.metrics.registry import find, known
+from results.models import MetricRun, Study
+from results.studies.frame import CANDIDATE, PASSAGE, QUESTION_TYPE, Frame, MetricColumn
+from results.studies.kinds.kind import About, Figures, Kind, Section
+from results.studies.settings import Settings
+from results.studies.steps import Steps
+from results.studies.stored import stored
+from results.studies.tables import Column, Estimate, Table, Value, read_ceiling, read_value
+
+SWEPT = {"alpha": YES_NO, "beta": ENTITY}
+"""The weights of bonuses, each with the questions whose answers may have it."""
+LARGEST, STEP = "largest", "step"
+MOST_STEPS = 100
+
+Score = Callable[..., Floats]
+
+
+def has_bonus(run: MetricRun) -> bool:
+    """Whether the metric of a run was computed here and has weights to vary."""
+    metric = known().get(run.metric) if run.origin == MetricRun.Origin.COMPUTED else None
+    return metric is not None and set(SWEPT) <= set(metric.metric.weights)
+
+
+def compute(frame: Frame, settings: Settings, seed: int, on_progress: OnProgress) -> dict[str, Any]:
+    """Each bonus on the answers to its type of question; texts are read and counted once."""
+    weights = _weights(settings)
+    metrics = {metric.subject: _make(metric) for metric in frame.metrics}
+    chosen = _once_each(frame, metrics)
+    rows = {name: np.flatnonzero(frame.table[QUESTION_TYPE] == of) for name, of in SWEPT.items()}
+    if not any(map(len, rows.values())):
+        raise Refused(_("No answer here is to a yes-no question or to one about entities, so none may have a bonus."))
+    found: dict[str, Any] = {}
+    steps = Steps(on_progress, 2 * len(chosen))
+    for name, places in rows.items():
+        swept = {}
+        for subject in chosen:
+            if len(places):
+                score = _count_once(frame, metrics[subject], frame.table[CANDIDATE].to_numpy()[places])
+                swept[subject] = [
+                    _as_dict(point)
+                    for point in sweep(
+                        frame.gold[places],
+                        partial(_at, score, name),
+                        weights,
+                        groups=frame.codes(PASSAGE)[places],
+                        n_resamples=settings.n_resamples,
+                        rng=np.random.default_rng(seed),
+                    )
+                ]
+            steps.take()
+        is_there = np.isin(np.arange(len(frame.table)), places)
+        found[name] = {
+            "type": SWEPT[name],
+            "n": len(places),
+            "ceiling": stored(frame.ceiling(seed=seed, rows=is_there)) if len(places) else None,
+            "metrics": swept,
+        }
+    others = {subject: {name: getattr(metrics[subject], name) for name in SWEPT} for subject in chosen}
+    return {"weights": weights, "sweeps": found, "own": others}
+
+
+def _weights(settings: Settings) -> list[float]:
+    largest, step = (float(settings.options.get(name, default)) for name, default in ((LARGEST, 5), (STEP, 0.25)))
+    if not 0 < step <= largest <= 100 or largest / step > MOST_STEPS:
+        raise Refused(_("Weights go from 0 to 100 at most, in %(most)s steps at most.") % {"most": MOST_STEPS})
+    return [round(at * step, 9) for at in range(int(largest / step + 1e-9) + 1)]
+
+
+def _make(metric: MetricColumn) -> Metric:
+    """The metric of a column. Raises Refused where it has no weight to vary."""
+    made = find(metric.name) if metric.name in known() and metric.origin == MetricRun.Origin.COMPUTED else None
+    if made is None or not set(SWEPT) <= set(made.metric.weights):
+        raise Refused(
+            _("%(metric)s has no bonus whose weight could vary; choose adapted metrics alone.")
+            % {"metric": metric.label}
+        )
+    free = {each.name for each in made.settings()}
+    return made.make(**{name: value for name, value in metric.settings.items() if name in free})
+
+
+def _once_each(frame: Frame, metrics: Mapping[str, Metric]) -> list[str]:
+    """Of metrics that differ in their weights alone the first, for they are points of one sweep."""
+    seen: dict[Any, str] = {}
+    for column in frame.metrics:
+        rest = metrics[column.subject].with_weights(**dict.fromkeys(SWEPT, 0.0))
+        seen.setdefault((column.name, rest), column.subject)
+    return list(seen.values())
+
+
+def _count_once(frame: Frame, metric: Metric, candidates: Ints) -> Score:
+    """The scores of these candidates by weights; an answer that the metric refuses counts as zero, as was asked."""
+    places = {int(pk): place for place, pk in enumerate(candidates)}
+    parts: list[tuple[list[int], Score]] = []
+    if count_candidates(frame.project):
+        with metric.ready():
+            for part in read_answers(frame.project, metric):
+                reasons = metric.refuse(part.answers)
+                rows = [at for at, pk in enumerate(part.ids) if pk in places and not reasons[at]]
+                if rows:
+                    parts.append(([places[part.ids[at]] for at in rows], metric.count_once(part.answers.only(rows))))
+
+    def score(**weights: float) -> Floats:
+        values = np.zeros(len(candidates))
+        for rows, of_part in parts:
+            values[rows] = of_part(**weights)
+        return values
+
+    return score
+
+
+def _at(score: Score, name: str, weight: float) -> Floats:
+    """Scores at a weight; alpha varies at beta 1, beta at the metric's own alpha, which no entity answer depends on."""
+    return score(**{name: weight, **({"beta": 1.0} if name == "alpha" else {})})
+
+
+def _as_dict(point: SweptPoint) -> dict[str, Any]:
+    def said(value: float | Undefined) -> Any:
+        return {"reason": value.reason} if isinstance(value, Undefined) else value
+
+    return {
+        "weight": point.weight,
+        "pearson": {"value": said(point.value), "low": point.low, "high": point.high},
+        "gain": {"value": said(point.gain), "low": point.gain_low, "high": point.gain_high},
+        "undefined_share": point.undefined_share,
+    }
+
+
+def sections(about: About) -> list[Section]:
+    return [_section(about, name, found) for name, found in about.figures["sweeps"].items() if found["n"]]
+
+
+def _section(about: About, name: str, found: Figures) -> Section:
+    title = {
+        "alpha": _("Bonus for the right opinion: alpha on yes-no answers"),
+        "beta": _("Bonus for entities: beta on answers about entities"),
+    }[name]
+    columns = [Column("weight", name, "number", 2)]
+    for subject in found["metrics"]:
+        label = about.labels[subject]
+        columns += [
+            Column(subject, label, "estimate"),
+            Column(f"{subject}-gain", _("%(metric)s, gain over weight 0") % {"metric": label}, "estimate"),
+        ]
+    rows: list[list[Value]] = []
+    for at, weight in enumerate(about.figures["weights"]):
+        points = [of[at] for of in found["metrics"].values()]
+        rows.append([weight, *(read_value(point[key]) for point in points for key in ("pearson", "gain"))])
+    blanks: list[Value] = [None] * (2 * len(found["metrics"]) - 1)
+    rows.append([_("Human ceiling"), read_ceiling(found["ceiling"]), *blanks])
+    caption = about.captioned(f"{title}, n = {found['n']:,}")
+    return Section(
+        name,
+        title,
+        Table(name, title, columns, rows, caption),
+        charts=[_chart(about, name, found, title)],
+        note=_("%(n)s answers. Weight 0 is the metric without its bonus.") % {"n": f"{found['n']:,}"},
+    )
+
+
+def _chart(about: About, name: str, found: Figures, title: str) -> Chart:
+    rows = []
+    for subject, points in found["metrics"].items():
+        for point in points:
+            value = read_value(point["pearson"])
+            if isinstance(value, Estimate):
+                ends = {"low": value.low, "high": value.high}
+                rows.append(
+                    {"weight": point["weight"], "metric": about.labels[subject], "pearson": value.value, **ends}
+                )
+    ceiling = read_ceiling(found["ceiling"])
+    line = None
+    if isinstance(ceiling, Estimate):
+        line = (ceiling.value, _("human ceiling %(r)s") % {"r": f"{ceiling.value:.3f}"})
+    spec = swept("weight", "pearson", "low", "high", "metric", title=_("Pearson's correlation"), axis=name, line=line)
+    return Chart(name, title, rows, spec, columns=("metric", "weight", "pearson", "low", "high"))
+
+
+def limits(settings: Settings, figures: Figures) -> list[StrOrPromise]:
+    none = {
+        "alpha": _("No answer here is to a yes-no question, so alpha has nothing to weigh."),
+        "beta": _("No answer here is to a question about entities, so beta has nothing to weigh."),
+    }
+    return [
+        *(words for name, words in none.items() if not figures["sweeps"][name]["n"]),
+        _("The weight that does best here was found on these answers: on others it will do less well."),
+        _("The gain has an interval of its own: both weights are looked at under the same resamples."),
+    ]
+
+
+def fields(project: Project) -> dict[str, forms.Field]:
+    return {
+        LARGEST: forms.FloatField(
+            label=gettext_lazy("Largest weight"), required=False, initial=5, min_value=0.01, max_value=100
+        ),
+        STEP: forms.FloatField(label=gettext_lazy("Step"), required=False, initial=0.25, min_value=0.01, max_value=100),
+    }
+
+
+KIND = Kind(
+    name=Study.Kind.SWEEP,
+    title=gettext_lazy("Weight of the bonus"),
+    about=gettext_lazy("How does an adapted metric's agreement with people change as its bonus weighs more?"),
+    compute=compute,
+    sections=sections,
+    limits=limits,
+    fields=fields,
+    without_metrics=gettext_lazy(
+        "Compute adapted BLEU or adapted ROUGE-L over the candidates: only these have a bonus."
+    ),
+    takes=has_bonus,
+)

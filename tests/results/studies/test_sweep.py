@@ -1,0 +1,68 @@
+import pytest
+
+from projects.models import Membership, Project
+from results.metrics import computing
+from results.models import MetricRun, Study
+from tests.factories import make_candidates, make_dataset, make_membership, make_passage, make_question
+from tests.people import SignIn
+from tests.results.rows import judge
+from tests.results.studies.making import give_scores, study
+from tests.screens import read
+
+WORDS = ["the", "harbour", "was", "frozen", "over", "in", "the", "winter", "of", "that", "year"]
+
+
+@pytest.fixture
+def adapted(project: Project, owner: Membership) -> list[MetricRun]:
+    """Answers to yes-no questions that people rate by their opinion, and to one about an entity, and their metrics."""
+    dataset = make_dataset(project, "frost")
+    person, ratings = make_membership(project), {}
+    for n in range(12):
+        question = make_question(make_passage(dataset), type="yes-no")
+        question.references.update(text=" ".join(WORDS[: 4 + n % 5]), opinion="Yes")
+        for is_right in (True, False):
+            text = " ".join(WORDS[: 3 + (n * 3 + is_right) % 6])
+            (made,) = make_candidates(question, text=text, opinion="Yes" if is_right else "No")
+            ratings[made] = {person: (4.0 + n % 2) if is_right else (1.0 + n % 2)}
+    judge(project, ratings)
+    runs = []
+    for name in ("adapted_bleu", "adapted_rouge_l"):
+        run = computing.request_run(project=project, actor=owner, name=name, settings={}, is_rung_for=False)
+        computing.run(run.pk)
+        runs.append(run)
+    return runs
+
+
+def test_the_bonus_for_the_right_opinion_raises_the_correlation(
+    project: Project, owner: Membership, adapted: list[MetricRun], researcher: Membership, client_of: SignIn
+) -> None:
+    made = study(project, owner, adapted, "sweep", n_resamples=100, options={"largest": 2.0, "step": 0.5})
+    assert made.state == Study.State.DONE, made.error
+    figures = made.result["figures"]  # type: ignore[index]
+    assert figures["weights"] == [0.0, 0.5, 1.0, 1.5, 2.0]
+    for run in adapted:
+        points = figures["sweeps"]["alpha"]["metrics"][run.subject]
+        values = [point["pearson"]["value"] for point in points]
+        assert values[-1] > values[1] > values[0]
+        assert points[-1]["gain"]["value"] == pytest.approx(values[-1] - values[0])
+        assert points[-1]["gain"]["low"] > 0
+        scores = dict(run.scores.values_list("candidate_id", "value"))  # alpha 2 is the setting of the run itself
+        alone = study(project, owner, [run], n_resamples=100).result["figures"]["whole"][run.subject]  # type: ignore[index]
+        assert len(scores) == 24
+        assert alone["pearson"]["value"] == pytest.approx(values[-1], abs=1e-9)
+    answer = client_of(researcher).get(made.get_absolute_url()).content.decode()
+    rows = read(answer).rows("Bonus for the right opinion: alpha on yes-no answers")
+    assert [row["alpha"] for row in rows] == ["0.00", "0.50", "1.00", "1.50", "2.00", "Human ceiling"]
+    assert "No answer here is to a question about entities" in answer
+
+
+def test_a_metric_without_a_bonus_is_not_offered_and_refused(
+    project: Project, owner: Membership, adapted: list[MetricRun], client_of: SignIn
+) -> None:
+    plain = give_scores(project, owner, "Plain", dict(adapted[0].scores.values_list("candidate_id", "value")))
+    form = client_of(owner).get("/p/bridges/studies/new/?kind=sweep").context["form"]
+    assert {value for value, _label in form.fields["metrics"].choices} == {run.subject for run in adapted}
+    made = study(project, owner, [adapted[0], plain], "sweep", n_resamples=100)
+    assert made.error == "Plain has no bonus whose weight could vary; choose adapted metrics alone."
+    steps = study(project, owner, adapted, "sweep", n_resamples=100, options={"largest": 100.0, "step": 0.01})
+    assert steps.error == "Weights go from 0 to 100 at most, in 100 steps at most."
