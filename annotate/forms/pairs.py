@@ -24,6 +24,11 @@ def _text(label: StrOrPromise, help_text: StrOrPromise) -> forms.CharField:
     )
 
 
+def _as_typed(value: str | float | None) -> str | float | None:
+    """A whole number without a point, as people write it."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
 def _score(label: StrOrPromise) -> forms.FloatField:
     widget = forms.NumberInput(attrs={"step": "any", "inputmode": "decimal"})
     return forms.FloatField(label=label, required=False, min_value=-MOST, max_value=MOST, widget=widget)
@@ -54,7 +59,7 @@ class PairForm(forms.Form):
         super().__init__(*args, **kwargs)
         if pair is not None:
             written = written_of(pair)
-            self.initial = {name: getattr(written, name) for name in self.fields}
+            self.initial = {name: _as_typed(getattr(written, name)) for name in self.fields}
         if is_used:
             for name in ("text_1", "text_2"):
                 self.fields[name].disabled = True
