@@ -38,17 +38,18 @@ def intervals(
             "encoding": {"x": {"datum": zero}, "y": None},
         }
         layers.insert(0, rule)
+    once: Spec = {"data": {"values": [{}]}}  # not once a row
     if line is not None:
         at, words = line
         layers[:0] = [
-            {"mark": {"type": "rule", "strokeWidth": 2, "strokeDash": [6, 3], "color": "@series-2"},
+            {**once, "mark": {"type": "rule", "strokeWidth": 2, "strokeDash": [6, 3], "color": "@series-2"},
              "encoding": {"x": {**x, "datum": at}, "y": None}},
-            {"mark": {"type": "text", "dy": -8, "fontSize": 12, "color": "@ink-2"},
+            {**once, "mark": {"type": "text", "dy": -8, "fontSize": 12, "color": "@ink-2"},
              "encoding": {"x": {**x, "datum": at}, "y": {"value": 0}, "text": {"value": words}}},
         ]  # fmt: skip
     if band is not None:
         of_band = {"x": {**x, "datum": band[0]}, "x2": {"datum": band[1]}, "y": None}
-        layers.insert(0, {"mark": {"type": "rect", "opacity": 0.16, "color": "@series-2"}, "encoding": of_band})
+        layers.insert(0, {**once, "mark": {"type": "rect", "opacity": 0.16, "color": "@series-2"}, "encoding": of_band})
     return {"height": {"step": 26}, "encoding": {"y": y}, "layer": layers}
 
 
@@ -203,13 +204,17 @@ def points(
     return {"height": 300, "layer": layers}
 
 
-def scatter(x: str, y: str, *, x_title: str, y_title: str) -> Spec:
+def scatter(x: str, y: str, *, x_title: str, y_title: str, series: str = "") -> Spec:
     """Many points without names, clear enough to show where they lie over each other."""
     encoding = {
         "x": {"field": x, "type": "quantitative", "title": x_title, "scale": {"zero": False, "padding": 8}},
         "y": {"field": y, "type": "quantitative", "title": y_title, "scale": {"zero": False, "padding": 8}},
     }
-    mark = {"type": "point", "filled": True, "color": "@series-1", "opacity": 0.45, "size": 36}
+    mark: Spec = {"type": "point", "filled": True, "opacity": 0.45, "size": 36}
+    if series:
+        encoding["color"] = colours(series)
+    else:
+        mark["color"] = "@series-1"
     return {"height": 320, "mark": mark, "encoding": encoding}
 
 

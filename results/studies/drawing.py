@@ -17,9 +17,10 @@ def draw_metrics(
     name: str, title: str, found: Sequence[tuple[str, Value]], ceiling: Mapping[str, Any], *, axis: str
 ) -> Chart:
     """Each metric with its interval, and the human ceiling behind them."""
+    estimates = [(label, Estimate(value) if isinstance(value, float) else value) for label, value in found]
     rows = [
         {"metric": label, "value": value.value, "low": value.low, "high": value.high}
-        for label, value in found
+        for label, value in estimates
         if isinstance(value, Estimate)
     ]
     columns = ("metric", "value", "low", "high")
@@ -46,7 +47,20 @@ def heat_map(name: str, title: str, cells: Sequence[Mapping[str, Any]], *, row: 
     return Chart(name, title, shown if len(shown) <= MOST_IN_MAP else [], spec, columns=(row, column, "value"))
 
 
-def scatter(name: str, title: str, rows: Sequence[Mapping[str, Any]], *, x_title: str, y_title: str) -> Chart:
-    """A point for each row of `metric` and `human`."""
-    spec = marks.scatter("metric", "human", x_title=x_title, y_title=y_title)
+def map_of_p(name: str, title: str, cells: Sequence[Mapping[str, Any]], *, order: Sequence[str]) -> Chart:
+    """A square for each `better`, `than` and their `p`."""
+    shown = [{**cell, "said": _short(cell["p"])} for cell in cells]
+    spec = marks.heat_map("better", "than", "p", "said", title="p", domain=(0, 1), order=order)
+    return Chart(name, title, shown if len(shown) <= MOST_IN_MAP else [], spec, columns=("better", "than", "p"))
+
+
+def _short(p: float) -> str:
+    return "< .001" if p < 0.001 else f"{p:.3f}".removeprefix("0")
+
+
+def scatter(
+    name: str, title: str, rows: Sequence[Mapping[str, Any]], *, x_title: str, y_title: str, series: str = ""
+) -> Chart:
+    """A point for each row of `metric` and `human`, in the colour of its series where there are any."""
+    spec = marks.scatter("metric", "human", x_title=x_title, y_title=y_title, series=series)
     return Chart(name, title, rows, spec)

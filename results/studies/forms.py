@@ -97,6 +97,8 @@ class StudyForm(forms.Form):
         self._offer("splits", _distinct(Passage.objects.filter(dataset__project=project), "split"))
         self._offer("sources", _distinct(Candidate.objects.of(project), "source"))
         self._offer("question_types", _distinct(Question.objects.filter(dataset__project=project), "type"))
+        if not kind.is_resampled:
+            del self.fields["resamples"]
         self.own = list(kind.fields(project))
         self.fields.update(kind.fields(project))
 
@@ -138,7 +140,7 @@ class StudyForm(forms.Form):
             adjudication_wins=self.defaults["adjudication_wins"],
             least_judgments=asked["least"] or 1,
             as_zero=asked["as_zero"],
-            n_resamples=asked["resamples"] or RESAMPLES,
+            n_resamples=asked.get("resamples") or RESAMPLES,
             options={name: asked[name] for name in self.own},
         )
 

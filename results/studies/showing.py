@@ -106,7 +106,7 @@ def asked_of(study: Study) -> list[tuple[str, str]]:
         (_("Criterion"), settings.criterion),
         *settings.chosen(),
         *options,
-        (_("Resamples"), f"{settings.n_resamples:,}"),
+        *([(_("Resamples"), f"{settings.n_resamples:,}")] if kind is None or kind.is_resampled else []),
         (_("Seed"), str(study.seed)),
     ]
 

@@ -114,6 +114,14 @@ def read_value(stored: Any) -> Value:
     return value
 
 
+def read_number(stored: Any) -> Value:
+    """A stored number without an interval, or why there is none."""
+    if isinstance(stored, Mapping):
+        return Missing(stored["reason"])
+    value: float | None = stored
+    return value
+
+
 def read_ceiling(stored_ceiling: Mapping[str, Any]) -> Value:
     """A stored human ceiling as a cell."""
     if "reason" in stored_ceiling:

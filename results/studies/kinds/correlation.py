@@ -1,5 +1,6 @@
 """Correlation per question: each answer is a point, a metric's score against the gold score."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -7,10 +8,9 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django_stubs_ext import StrOrPromise
 
-from measures.outcome import Undefined
 from measures.patterns import Floats
 from measures.studies.by_part import correlate_by_part
-from measures.studies.correlating import Correlation, Correlations, correlate
+from measures.studies.correlating import Correlations, correlate
 from projects.running import OnProgress
 from results.models import Study
 from results.studies.frame import DATASET, EXTERNAL_ID, PASSAGE, QUESTION_TYPE, SOURCE, Frame, Rows
@@ -18,7 +18,7 @@ from results.studies.kinds.correlation_shown import COEFFICIENTS, sections
 from results.studies.kinds.kind import Figures, Kind
 from results.studies.settings import Settings
 from results.studies.steps import Steps
-from results.studies.stored import stored
+from results.studies.stored import stored, stored_correlation
 
 BREAKDOWNS: dict[str, tuple[str, ...]] = {
     "dataset": (DATASET,),
@@ -28,6 +28,7 @@ BREAKDOWNS: dict[str, tuple[str, ...]] = {
 MOST_POINTS = 1_000
 """So many answers are drawn in a scatter; of more, a sample."""
 N_BANDS = 5
+_NOWHERE = {"reason": "defined in no part"}
 
 
 def compute(frame: Frame, settings: Settings, seed: int, on_progress: OnProgress) -> dict[str, Any]:
@@ -37,14 +38,15 @@ def compute(frame: Frame, settings: Settings, seed: int, on_progress: OnProgress
     n_parts = 2 + ("dataset" in parts) + sum(map(len, parts.values()))
     steps = Steps(on_progress, n_parts * len(frame.metrics))
     every = np.ones(len(frame.table), dtype=bool)
+    whole = _correlate(frame, every, settings, seed, steps)
     return {
-        "whole": _correlate(frame, every, settings, seed, steps),
+        "whole": whole,
         "whole_by_passage": _correlate(frame, every, settings, seed, steps, by_group=True),
         "parts": {
             name: [_part(frame, names, rows, settings, seed, steps) for names, rows in found]
             for name, found in parts.items()
         },
-        "mean": _mean_of_datasets(frame, settings, seed, steps) if "dataset" in parts else None,
+        "mean": _mean_of_datasets(frame, whole, settings, seed, steps) if "dataset" in parts else None,
         "points": _points(frame, seed),
         "bands": {metric.subject: _bands(frame.gold, frame.scores(metric)) for metric in frame.metrics},
     }
@@ -81,36 +83,38 @@ def _part(
     }
 
 
-def _mean_of_datasets(frame: Frame, settings: Settings, seed: int, steps: Steps) -> dict[str, Any]:
-    """The unweighted mean over the datasets in which every metric is defined, so that all means are of the same."""
-    columns = {metric.subject: frame.scores(metric) for metric in frame.metrics}
+def _mean_of_datasets(
+    frame: Frame, whole: Mapping[str, Any], settings: Settings, seed: int, steps: Steps
+) -> dict[str, Any]:
+    """The unweighted mean over the datasets in which every metric is defined, so that all means are of the same.
+
+    A metric that is not defined over all answers together has no mean, and keeps no dataset out of the others'.
+    """
     names = frame.table[DATASET].to_numpy(str)
+    defined = [metric for metric in frame.metrics if not isinstance(whole[metric.subject]["pearson"]["value"], dict)]
+    columns = {metric.label: frame.scores(metric) for metric in defined}
     found = correlate_by_part(frame.gold, columns, names, rng=np.random.default_rng(seed), n_resamples=1)
     rows = np.isin(names, found.averaged)
-    means = {}
-    for subject, scores in columns.items():
-        means[subject] = _as_dict(
-            correlate_by_part(
+    means: dict[str, Any] = {}
+    for metric in frame.metrics:
+        if metric not in defined or not rows.any():
+            reason = _NOWHERE if metric in defined else whole[metric.subject]["pearson"]["value"]
+            means[metric.subject] = {name: {"value": reason} for name in COEFFICIENTS}
+        else:
+            one = correlate_by_part(
                 frame.gold[rows],
-                {subject: scores[rows]},
+                {metric.subject: frame.scores(metric)[rows]},
                 names[rows],
                 n_resamples=settings.n_resamples,
                 rng=np.random.default_rng(seed),
-            ).means[subject]
-            if rows.any()
-            else found.means[subject]
-        )
+            )
+            means[metric.subject] = _as_dict(one.means[metric.subject])
         steps.take()
     return {"metrics": means, "averaged": list(found.averaged), "left_out": found.left_out}
 
 
 def _as_dict(found: Correlations) -> dict[str, Any]:
-    return {name: _coefficient(getattr(found, name)) for name in COEFFICIENTS}
-
-
-def _coefficient(found: Correlation) -> dict[str, Any]:
-    value = {"reason": found.value.reason} if isinstance(found.value, Undefined) else found.value
-    return {"value": value, "low": found.low, "high": found.high, "undefined_share": found.undefined_share}
+    return {name: stored_correlation(getattr(found, name)) for name in COEFFICIENTS}
 
 
 def _points(frame: Frame, seed: int) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
+from django.utils.text import capfirst
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
@@ -13,9 +14,9 @@ from results.studies.tables import Column, Estimate, Table, Value, read_ceiling,
 
 COEFFICIENTS = {"pearson": "Pearson", "spearman": "Spearman", "kendall": "Kendall"}
 _BY = {
-    "dataset": gettext_lazy("By dataset"),
-    "dataset_source": gettext_lazy("By dataset and source"),
-    "question_type": gettext_lazy("By question type"),
+    "dataset": gettext_lazy("by dataset"),
+    "dataset_source": gettext_lazy("by dataset and source"),
+    "question_type": gettext_lazy("by question type"),
 }
 
 
@@ -61,7 +62,7 @@ def _breakdowns(about: About) -> Iterator[Section]:
     for name, parts in about.figures["parts"].items():
         for coefficient, words in COEFFICIENTS.items():
             make = _by_source if name == "dataset_source" else _by_part
-            key, title = f"{name.replace('_', '-')}-{coefficient}", str(_BY[name])
+            key, title = f"{name.replace('_', '-')}-{coefficient}", capfirst(str(_BY[name]))
             table, chart = make(about, parts, coefficient, key)
             yield Section(key, title, table, charts=[chart], choice=words, note=_note_of(about, name))
 
@@ -87,7 +88,7 @@ def _by_part(about: About, parts: list[Figures], coefficient: str, key: str) -> 
     if coefficient == "pearson":
         rows.append([_("Human ceiling"), *(read_ceiling(part["ceiling"]) for part in parts), *([None] if mean else [])])
     rows.append([_("Answers"), *(f"{part['n']:,}" for part in parts), *([None] if mean else [])])
-    title = f"{COEFFICIENTS[coefficient]}, {_BY[key.rpartition('-')[0].replace('-', '_')]}"
+    title = f"{COEFFICIENTS[coefficient]} {_BY[key.rpartition('-')[0].replace('-', '_')]}"
     cells = _cells(about, parts, names, order, coefficient)
     return (
         Table(key, title, columns, rows, about.captioned(title)),
@@ -114,7 +115,7 @@ def _by_source(about: About, parts: list[Figures], coefficient: str, key: str) -
         ]
         for part in parts
     ]
-    title = f"{COEFFICIENTS[coefficient]}, {_BY['dataset_source']}"
+    title = f"{COEFFICIENTS[coefficient]} {_BY['dataset_source']}"
     cells = _cells(about, parts, [_named(part) for part in parts], order, coefficient)
     return (
         Table(key, title, columns, rows, about.captioned(title), n_keys=2),

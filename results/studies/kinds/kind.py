@@ -84,3 +84,5 @@ class Kind:
     takes: Callable[[MetricRun], bool] = lambda _run: True
     """Which metrics of the project the form offers."""
     least_metrics: int = 1
+    is_resampled: bool = True
+    """Whether it asks for a number of resamples."""

@@ -1,0 +1,203 @@
+"""Metric against metric: whether one follows people better than another, by paired bootstrap and Williams' test."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+from django import forms
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+from django_stubs_ext import StrOrPromise
+
+from measures.outcome import Undefined
+from measures.studies.correlating import correlate
+from measures.studies.significance import MetricComparison, compare_all
+from projects.models import Project
+from projects.running import OnProgress
+from results.models import Study
+from results.studies.drawing import draw_metrics, map_of_p
+from results.studies.frame import PASSAGE, Frame
+from results.studies.kinds.kind import About, Figures, Kind, Section
+from results.studies.settings import Settings
+from results.studies.steps import Steps
+from results.studies.stored import stored, stored_correlation
+from results.studies.tables import Column, Estimate, Missing, Table, Value, read_ceiling, read_value
+
+PASSAGES = "passages"
+OVER = [("answers", gettext_lazy("answers")), (PASSAGES, gettext_lazy("whole passages"))]
+MATRICES = {
+    "bootstrap-holm": gettext_lazy("Paired bootstrap, Holm"),
+    "bootstrap": gettext_lazy("Paired bootstrap"),
+    "williams-holm": gettext_lazy("Williams, Holm"),
+    "williams": gettext_lazy("Williams"),
+}
+
+
+def fields(project: Project) -> dict[str, forms.Field]:
+    return {"over": forms.ChoiceField(label=gettext_lazy("Resample"), choices=OVER, initial="answers")}
+
+
+def compute(frame: Frame, settings: Settings, seed: int, on_progress: OnProgress) -> dict[str, Any]:
+    """Each metric with its interval, then every metric against every other under the same resamples."""
+    steps = Steps(on_progress, len(frame.metrics) + 1)
+    chosen: dict[str, Any] = {
+        "groups": frame.codes(PASSAGE),
+        "by_group": settings.options["over"] == PASSAGES,
+        "n_resamples": settings.n_resamples,
+    }
+    found = {}
+    for metric in frame.metrics:
+        one = correlate(frame.gold, frame.scores(metric), rng=np.random.default_rng(seed), **chosen)
+        found[metric.subject] = stored_correlation(one.pearson)
+        steps.take()
+    scores = {metric.subject: frame.scores(metric) for metric in frame.metrics}
+    pairs = compare_all(frame.gold, scores, rng=np.random.default_rng(seed), **chosen)
+    steps.take()
+    return {"metrics": found, "pairs": [_as_dict(pair) for pair in pairs], "n_resamples": settings.n_resamples}
+
+
+def _as_dict(pair: MetricComparison) -> dict[str, Any]:
+    between = pair.r_between
+    return {
+        "first": pair.first,
+        "second": pair.second,
+        "between": asdict(between) if isinstance(between, Undefined) else between,
+        "bootstrap": stored(pair.bootstrap),
+        "bootstrap_holm": pair.bootstrap_holm,
+        "williams": stored(pair.williams),
+        "williams_holm": pair.williams_holm,
+    }
+
+
+def sections(about: About) -> list[Section]:
+    return [_metrics(about), *_matrices(about), _pairs(about)]
+
+
+def _metrics(about: About) -> Section:
+    columns = [Column("metric", _("Metric")), Column("pearson", "Pearson", "estimate")]
+    order = _order(about)
+    found: list[tuple[str, Value]] = [
+        (about.labels[subject], read_value(about.figures["metrics"][subject])) for subject in order
+    ]
+    rows = [[label, value] for label, value in found] + [[_("Human ceiling"), read_ceiling(about.ceiling)]]
+    title = _("Pearson's correlation of each metric with people")
+    return Section(
+        "metrics",
+        _("The metrics"),
+        Table("metrics", title, columns, rows, about.captioned(title)),
+        charts=[draw_metrics("metrics", title, found, about.ceiling, axis=_("Pearson's correlation"))],
+    )
+
+
+def _matrices(about: About) -> Iterator[Section]:
+    order = _order(about)
+    by_pair = {(pair["first"], pair["second"]): pair for pair in about.figures["pairs"]}
+    for name, words in MATRICES.items():
+        test, _dash, is_corrected = name.partition("-")
+        digits = len(str(about.figures["n_resamples"])) - 1 if test == "bootstrap" else 4
+        columns = [
+            Column("better", _("Better ↓ than →")),
+            *(Column(subject, about.labels[subject], "p", digits) for subject in order),
+        ]
+        rows: list[list[Value]] = [
+            [about.labels[first], *(_p(by_pair.get((first, second)), test, bool(is_corrected)) for second in order)]
+            for first in order
+        ]
+        cells = [
+            {"better": row[0], "than": about.labels[second], "p": value}
+            for row in rows
+            for second, value in zip(order, row[1:], strict=True)
+            if isinstance(value, float)
+        ]
+        title = _("p of one-sided tests: the metric of the row follows people better than that of the column")
+        full = f"{title}. {words}"
+        yield Section(
+            name,
+            _("Which of two is better"),
+            Table(name, str(words), columns, rows, about.captioned(full)),
+            charts=[map_of_p(f"{name}-map", f"{words}: p", cells, order=[about.labels[each] for each in order])],
+            note=title + ".",
+            choice=words,
+        )
+
+
+def _p(pair: Figures | None, test: str, is_corrected: bool) -> Value:
+    if pair is None:
+        return None
+    if "reason" in pair[test]:
+        return Missing(pair[test]["reason"])
+    value: float = pair[f"{test}_holm"] if is_corrected else pair[test]["p"]
+    return value
+
+
+def _pairs(about: About) -> Section:
+    """Each pair once, the metric that follows people better first."""
+    digits = len(str(about.figures["n_resamples"])) - 1
+    columns = [
+        Column("first", _("Metric")),
+        Column("second", _("against")),
+        Column("difference", _("Difference of Pearson"), "estimate"),
+        Column("bootstrap", _("p, bootstrap"), "p", digits),
+        Column("bootstrap_holm", _("with Holm"), "p", digits),
+        Column("t", _("Williams' t"), "number", 2),
+        Column("williams", _("p, Williams"), "p", 4),
+        Column("williams_holm", _("with Holm"), "p", 4),
+        Column("between", _("Pearson of the two"), "number"),
+    ]
+    places = {subject: place for place, subject in enumerate(_order(about))}
+    better = [pair for pair in about.figures["pairs"] if places[pair["first"]] < places[pair["second"]]]
+    better.sort(key=lambda pair: (places[pair["first"]], places[pair["second"]]))
+    rows = [
+        [
+            about.labels[pair["first"]],
+            about.labels[pair["second"]],
+            _difference(pair["bootstrap"]),
+            _p(pair, "bootstrap", False),
+            _p(pair, "bootstrap", True),
+            Missing(pair["williams"]["reason"]) if "reason" in pair["williams"] else pair["williams"]["t"],
+            _p(pair, "williams", False),
+            _p(pair, "williams", True),
+            Missing(pair["between"]["reason"]) if isinstance(pair["between"], Mapping) else pair["between"],
+        ]
+        for pair in better
+    ]
+    title = _("Each pair of metrics, the one that follows people better first")
+    return Section("pairs", _("Each pair"), Table("pairs", title, columns, rows, about.captioned(title), n_keys=2))
+
+
+def _difference(bootstrap: Figures) -> Value:
+    if "reason" in bootstrap:
+        return Missing(bootstrap["reason"])
+    return Estimate(bootstrap["difference"], bootstrap["low"], bootstrap["high"])
+
+
+def _order(about: About) -> list[str]:
+    """The metrics by their correlation, the highest first; undefined ones last."""
+
+    def height(subject: str) -> float:
+        value = read_value(about.figures["metrics"][subject])
+        return value.value if isinstance(value, Estimate) else -2.0
+
+    return sorted(about.labels, key=lambda subject: -height(subject))
+
+
+def limits(settings: Settings, figures: Figures) -> list[StrOrPromise]:
+    return [
+        _("Tests are one-sided; in the bootstrap a resample in which both are equal is no win for either."),
+        _("Holm's correction counts every ordered pair, for nobody has said beforehand which metric should be better."),
+        _("A bootstrap p of 0 means less than one resample in %(n)s.") % {"n": f"{settings.n_resamples:,}"},
+        _("Williams' test takes answers as independent; answers on one passage are not."),
+    ]
+
+
+KIND = Kind(
+    name=Study.Kind.SIGNIFICANCE,
+    title=gettext_lazy("Metric against metric"),
+    about=gettext_lazy("Does one metric follow people better than another, or may the difference be chance?"),
+    compute=compute,
+    sections=sections,
+    limits=limits,
+    fields=fields,
+    least_metrics=2,
+)
