@@ -12,7 +12,7 @@ GUIDES = (
     "README.md",
     *(f"docs/{name}.md" for name in ("annotators", "managers", "quality", "researchers", "importing", "operations")),
 )
-LINKING = (*GUIDES, "CHANGELOG.md", "SECURITY.md", "benchmarks/README.md", "docs/architecture.md")
+LINKING = (*GUIDES, "CHANGELOG.md", "SECURITY.md", "benchmarks/README.md", "docs/architecture.md", "docs/metrics.md")
 
 
 def text_of(guide: str) -> str:
