@@ -8,7 +8,7 @@ from typing import Any
 from django.db import IntegrityError, transaction
 from django.utils.translation import gettext as _
 
-from measures.metrics import MeanMetric, Metric, score_slice
+from measures.metrics import Broken, MeanMetric, Metric, score_slice
 from projects import jobs, log, running
 from projects.errors import Refused
 from projects.jobs import Job
@@ -75,10 +75,13 @@ def compute(run: MetricRun, on_progress: OnProgress) -> dict[str, Any]:
     total = count_candidates(run.project)
     column = Column(with_counts=not isinstance(metric, MeanMetric) or bool(metric.weights))
     on_progress(0, total)
-    with metric.ready():
-        for part in read_answers(run.project, metric):
-            column.add(part.ids, score_slice(metric, part.answers, _after(len(column), total, on_progress)))
-            on_progress(len(column), total)
+    try:
+        with metric.ready():
+            for part in read_answers(run.project, metric):
+                column.add(part.ids, score_slice(metric, part.answers, _after(len(column), total, on_progress)))
+                on_progress(len(column), total)
+    except Broken as error:
+        raise Refused(str(error)) from error
     return {
         "metric": metric,
         "column": column,
