@@ -75,7 +75,7 @@ def _measure(metric: Metric, name: str, answers: Answers, rounds: int) -> None:
         return
     if name.startswith(SLOW):
         answers = answers.only(slice(0, max(1, len(answers) // SLOWER)))
-    seconds, _ = _least(lambda: score_column(metric, answers), rounds)
+    seconds = min(_timed(lambda: score_column(metric, answers))[0] for _ in range(rounds))
     print(f"{name:<18}{len(answers):>9,}{seconds:>9.2f}", flush=True)
 
 
@@ -109,19 +109,18 @@ def _compare(
         found = score_column(metric, answers)
         return [found.over()] if per_corpus else found.values  # type: ignore[list-item]  # there are answers
 
-    seconds, values = _least(ours, rounds)
-    theirs, wanted = _least(library, rounds)
+    # By turns, so that whatever else the machine does falls on both.
+    turns = [(_timed(ours), _timed(library)) for _ in range(rounds)]
+    seconds, theirs = (min(took for took, _ in each) for each in zip(*turns, strict=True))
+    (_, values), (_, wanted) = turns[0]
     difference = np.abs(np.asarray(values) - np.asarray(wanted)).max()
     print(f"{title:<34}{theirs:>9.2f}{seconds:>9.2f}{theirs / seconds:>7.1f}  {difference:.0e}", flush=True)
 
 
-def _least(act: Callable[[], Result], rounds: int) -> tuple[float, Result]:
-    took = []
-    for _ in range(rounds):
-        started = time.perf_counter()
-        result = act()
-        took.append(time.perf_counter() - started)
-    return min(took), result
+def _timed(act: Callable[[], Result]) -> tuple[float, Result]:
+    started = time.perf_counter()
+    result = act()
+    return time.perf_counter() - started, result
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """Scoring a column of answers by a metric: in batches, with progress, and with a reason for each that is refused."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, overload
 
@@ -13,6 +13,9 @@ from measures.patterns import Floats
 
 OnProgress = Callable[[int, int], None]
 """Told how many answers are scored, of how many; it may raise to stop."""
+
+BATCH_CHARACTERS = 500_000
+"""A batch of long texts holds fewer answers than its metric asks for, so that they do not fill the memory."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -112,9 +115,11 @@ def score_slice(metric: Metric, answers: Answers, on_progress: OnProgress = lamb
     values = np.full(len(answers), np.nan)
     parts: list[Floats] = []
     on_progress(0, len(rows))
-    for start in range(0, len(rows), metric.batch_size):
-        parts.append(metric.count(answers.only(rows[start : start + metric.batch_size])))
-        on_progress(min(start + metric.batch_size, len(rows)), len(rows))
+    n_done = 0
+    for batch in _cut(answers, rows, metric.batch_size):
+        parts.append(metric.count(answers.only(batch)))
+        n_done += len(batch)
+        on_progress(n_done, len(rows))
     counts = np.zeros((len(answers), parts[0].shape[-1] if parts else 0))
     if parts:
         counts[rows] = np.concatenate(parts)
@@ -201,6 +206,21 @@ def score_corpus(name: str, candidates: Texts, references: Sequence[Texts] = (),
     0.5
     """
     return _score(name, candidates, references, settings).over()
+
+
+def _cut(answers: Answers, rows: Sequence[int], size: int) -> Iterator[list[int]]:
+    batch: list[int] = []
+    n_characters = 0
+    for row in rows:
+        references = answers.references[row] if len(answers.references) else ()
+        length = len(answers.candidates[row]) + sum(map(len, references))
+        if batch and (len(batch) == size or n_characters + length > BATCH_CHARACTERS):
+            yield batch
+            batch, n_characters = [], 0
+        batch.append(row)
+        n_characters += length
+    if batch:
+        yield batch
 
 
 def _score(name: str, candidates: Texts, references: Sequence[Texts], settings: dict[str, Any]) -> Scores:

@@ -6,7 +6,18 @@ from typing import ClassVar
 import numpy as np
 import pytest
 
-from measures.metrics import METRICS, Answers, MeanMetric, make, register, score, score_column, score_corpus, setting
+from measures.metrics import (
+    METRICS,
+    Answers,
+    MeanMetric,
+    make,
+    register,
+    score,
+    score_column,
+    score_corpus,
+    scoring,
+    setting,
+)
 from measures.outcome import Undefined
 from measures.patterns import Floats
 
@@ -40,6 +51,16 @@ def test_a_metric_from_outside_scores_in_batches_and_tells_progress() -> None:
     assert found.over() == 1.0
     assert found.over([1, 3]) == 2.0
     assert found.over([3]) == Undefined(reason="no answer could be scored")
+
+
+def test_long_texts_make_small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(scoring, "BATCH_CHARACTERS", 5)
+    monkeypatch.setattr(Length, "batch_size", 3)
+    told: list[int] = []
+    answers = Answers(candidates=["a", "a", "a", "a" * 9, "a", "aa"], references=[["x"]] * 6)
+    found = score_column(make("length"), answers, lambda done, _total: told.append(done))
+    assert told == [0, 2, 3, 4, 6]
+    np.testing.assert_array_equal(found.values, [1, 1, 1, 9, 1, 2])
 
 
 def test_a_cancel_stops_between_two_batches() -> None:
