@@ -46,7 +46,7 @@ class Meteor15(Metric):
 
     variant: ClassVar[str] = "1.5, English, best reference"
     packages: ClassVar[tuple[str, ...]] = ("pycocoevalcap",)
-    batch_size: ClassVar[int] = 500
+    batch_size: ClassVar[int] = 100
     process: ClassVar[MeteorProcess | None] = None
     """Running while a column is scored."""
 

@@ -16,7 +16,7 @@ N_STATISTICS = 23
 PATIENCE_SECONDS = 180.0
 """How long it may be silent; it reads its paraphrases for some seconds before the first answer."""
 
-_ASKED_AT_ONCE = 64
+_ASKED_AT_ONCE = 16
 """Answers to as many questions fit into the pipe, so that neither side waits for the other."""
 
 
