@@ -3,7 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -145,7 +145,9 @@ class Metric(ABC):
         return ""
 
     def settings(self) -> dict[str, Any]:
-        return asdict(self)
+        """What it is set to; where decimals are allowed 1 is given as 1.0, so that both are one setting."""
+        given = {each.name: (getattr(self, each.name), each.default) for each in fields(self)}
+        return {name: float(value) if isinstance(default, float) else value for name, (value, default) in given.items()}
 
     def with_weights(self, **weights: float) -> Self:
         """The same metric with other values for some of its `weights`."""
