@@ -30,7 +30,8 @@ class Bleu(LexicalMetric):
 
     Smoothing changes orders without a match: "add-k" adds 1 to matches and n-grams above the first order, "exp"
     halves what the first such order would have with one match, and halves again for the next, "floor" counts 0.1
-    matches, all three as sacrebleu does; "mocha" adds 1e-15 and 1e-9 to every ratio, as pycocoevalcap does.
+    matches, all three as sacrebleu does; "mocha" adds 1e-15 to the matches and 1e-9 to the n-grams of every order, as
+    pycocoevalcap does.
 
     References
     ----------
@@ -117,8 +118,8 @@ class AdaptedBleu(LexicalMetric):
 
     def notes(self, counts: Floats) -> Mapping[str, int]:
         return {
-            "answers with an opinion bonus": int((counts[:, self.order] > 0).sum()),
-            "answers with an entity bonus": int((counts[:, 2 * self.order] > 0).sum()),
+            "answers with an opinion bonus": int((self.alpha * counts[:, self.order] > 0).sum()),
+            "answers with an entity bonus": int((self.beta * counts[:, 2 * self.order] > 0).sum()),
         }
 
 
