@@ -7,7 +7,7 @@ from django import forms
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from annotate.frames import criteria_in_use
+from annotate.frames import criteria_in_use, criteria_to_come
 from annotate.models import Batch
 from annotate.models.quality import GOLD_RULES
 from annotate.stages import Stage
@@ -83,7 +83,7 @@ class StudyForm(forms.Form):
         self.project, self.kind = project, kind
         self.defaults = default_settings(project)
         self.runs = [run for run in standing_runs(project) if kind.takes(run)]
-        self.criteria = criteria_in_use(project)
+        self.criteria = criteria_in_use(project) or (criteria_to_come(project) if kind.is_of_pairs else [])
         labels = labels_of(self.runs)
         self.fields["metrics"].choices = list(labels.items())  # type: ignore[attr-defined]
         self.fields["metrics"].initial = list(labels)

@@ -13,7 +13,7 @@ import pyarrow.csv
 from django.db import connection
 from django.utils.translation import gettext as _
 
-from annotate.frames import Scope
+from annotate.frames import CriterionInUse, Scope
 from annotate.judgment_frames import fetch_judgments
 from annotate.norms import fetch_norms
 from measures import columns
@@ -142,17 +142,19 @@ def labels_of(runs: Sequence[MetricRun]) -> dict[str, str]:
 
 def read_frame(project: Project, settings: Settings, *, with_counts: bool = False) -> Frame:
     """Read and join gold scores and metrics. Raises Refused where nothing is left to study, with the reason."""
-    scopes = scopes_of(project, _asked(settings))
+    scopes = scopes_of(project, asked_scope(settings))
     scope = choose_scope(scopes, settings.criterion)
     if not scope.criterion.has_one_scale:
         raise Refused(say_several_scales(scope.criterion))
-    runs = _chosen_runs(project, settings)
+    runs = chosen_runs(project, settings)
     judgments = fetch_judgments(scope)
     criteria = [each.criterion for each in scopes]
-    table, left_out = _golds(project, settings, scope, criteria, judgments)
+    if judgments.empty:
+        raise Refused(_("There are no judgments here yet."))
+    table, left_out = _keep(gold_table(project, settings, scope, criteria, judgments), settings)
     if table.empty:
         raise Refused(_say_nothing(left_out))
-    table, metrics = _with_scores(table, runs)
+    table, metrics = with_scores(table, runs)
     kept = table if settings.as_zero else table.dropna(subset=[metric.subject for metric in metrics])
     left_out = LeftOut(**{**left_out.__dict__, "no_score": len(table) - len(kept)})
     if kept.empty:
@@ -171,7 +173,7 @@ def read_frame(project: Project, settings: Settings, *, with_counts: bool = Fals
     )
 
 
-def _asked(settings: Settings) -> dict[str, Any]:
+def asked_scope(settings: Settings) -> dict[str, Any]:
     return {
         "criterion": settings.criterion,
         "stage": settings.stage,
@@ -180,7 +182,7 @@ def _asked(settings: Settings) -> dict[str, Any]:
     }
 
 
-def _chosen_runs(project: Project, settings: Settings) -> list[MetricRun]:
+def chosen_runs(project: Project, settings: Settings) -> list[MetricRun]:
     if not settings.metrics:
         raise Refused(_("Choose at least one metric."))
     by_subject = {run.subject: run for run in standing_runs(project)}
@@ -192,12 +194,13 @@ def _chosen_runs(project: Project, settings: Settings) -> list[MetricRun]:
     return [by_subject[subject] for subject in dict.fromkeys(settings.metrics)]
 
 
-def _golds(
-    project: Project, settings: Settings, scope: Scope, criteria: list[Any], judgments: pd.DataFrame
-) -> tuple[pd.DataFrame, LeftOut]:
-    """A row for each answer with a gold score that the settings ask for."""
-    if judgments.empty:
-        raise Refused(_("There are no judgments here yet."))
+def gold_table(
+    project: Project, settings: Settings, scope: Scope, criteria: Sequence[CriterionInUse], judgments: pd.DataFrame
+) -> pd.DataFrame:
+    """A row for each judged answer, by its id: where it belongs, its gold score by the rule, and its judgments.
+
+    Raises Refused where the rule gives no gold scores at all.
+    """
     norms = fetch_norms(scope, criteria, with_controls=settings.controls_in_z)
     golds = gold_by(settings.gold, judgments, norms=norms)
     if isinstance(golds, Undefined):
@@ -209,10 +212,14 @@ def _golds(
     for name in (DATASET, SPLIT, SOURCE, QUESTION_TYPE):
         table[name] = once[name].astype("object").fillna("")
     table[GOLD] = golds.reindex(table.index)
-    table = table.join(_fetch_candidates(project, table.index))
+    return table.join(_fetch_candidates(project, table.index))
+
+
+def _keep(table: pd.DataFrame, settings: Settings) -> tuple[pd.DataFrame, LeftOut]:
+    """The rows that the settings ask for, in order, and how many others there are, each for its first reason."""
     keeps: dict[str, Callable[[pd.DataFrame], pd.Series]] = {
         "minimal_pairs": lambda rows: rows["is_of_pair"] == 0,
-        "other_places": lambda rows: _is_in_places(rows, settings),
+        "other_places": lambda rows: is_in_places(rows, settings),
         "no_gold": lambda rows: rows[GOLD].notna(),
         "few_judgments": lambda rows: rows[N] >= settings.least_judgments,
     }
@@ -225,7 +232,7 @@ def _golds(
     return table.sort_values([DATASET, EXTERNAL_ID, CANDIDATE], ignore_index=True), LeftOut(**out)
 
 
-def _is_in_places(rows: pd.DataFrame, settings: Settings) -> pd.Series:
+def is_in_places(rows: pd.DataFrame, settings: Settings) -> pd.Series:
     wanted = pd.Series(True, index=rows.index)
     for name, column in PLACES.items():
         if chosen := getattr(settings, name):
@@ -239,7 +246,7 @@ def _fetch_candidates(project: Project, ids: pd.Index) -> pd.DataFrame:
     return rows.set_index(CANDIDATE)
 
 
-def _with_scores(table: pd.DataFrame, runs: Sequence[MetricRun]) -> tuple[pd.DataFrame, tuple[MetricColumn, ...]]:
+def with_scores(table: pd.DataFrame, runs: Sequence[MetricRun]) -> tuple[pd.DataFrame, tuple[MetricColumn, ...]]:
     """The table with a column for each metric, NaN where it has no score."""
     scores = _copy(_SCORES, {"runs": [run.pk for run in runs]}, _SCORE_TYPES)
     labels, names = labels_of(runs), table[EXTERNAL_ID].to_numpy()

@@ -31,8 +31,9 @@ def about_of(study: Study, *, with_texts: bool = False) -> About:
     criterion = result["criterion"]["name"]
     labels = {metric["subject"]: metric["label"] for metric in result["metrics"]}
     caption = _(
-        "Criterion: %(criterion)s; gold score: %(gold)s; n = %(n)s answers, judgments of each at least %(least)s."
+        "Criterion: %(criterion)s; gold score: %(gold)s; n = %(n)s %(counted)s, judgments of each at least %(least)s."
     ) % {
+        "counted": counted_of(study),
         "criterion": criterion,
         "gold": settings.gold_in_words,
         "n": f"{result['n']:,}",
@@ -58,6 +59,12 @@ def _beside(study: Study, *, with_texts: bool) -> Mapping[str, Any]:
         return {}
     kind = KINDS[study.kind]
     return {**kind.beside(study), **(kind.texts(study) if with_texts else {})}
+
+
+def counted_of(study: Study) -> str:
+    """What a study counts, in the plural."""
+    kind = KINDS.get(study.kind)
+    return _("minimal pairs") if kind is not None and kind.is_of_pairs else _("answers")
 
 
 def said_metric(metric: Mapping[str, Any]) -> str:

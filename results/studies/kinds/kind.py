@@ -79,6 +79,8 @@ class Kind:
     """What people have said of a result since it was computed; it joins the figures, and is frozen with them."""
     texts: Callable[[Study], Mapping[str, Any]] = lambda _study: {}
     """Texts that a page shows beside the figures; they join them for the page alone."""
+    is_of_pairs: bool = False
+    """Whether it counts minimal pairs, and not answers; these may have come with scores, before anything is judged."""
     without_metrics: StrOrPromise = ""
     """What to do where no metric of the project can be taken, if it is not just any metric that is wanted."""
     takes: Callable[[MetricRun], bool] = lambda _run: True

@@ -1,0 +1,113 @@
+"""Minimal pairs: how often each metric scores the better of two candidates higher."""
+
+from typing import Any
+
+import numpy as np
+from django import forms
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+from django_stubs_ext import StrOrPromise
+
+from measures.outcome import Undefined
+from measures.studies.minimal_pairs import MeanAccuracy, MinimalPairAccuracy, PairAccuracy, minimal_pair_accuracy
+from projects.models import Project
+from projects.running import OnProgress
+from results.models import Study
+from results.studies.frame import DATASET, Frame
+from results.studies.kinds.kind import Figures, Kind
+from results.studies.kinds.pairs_shown import sections
+from results.studies.pair_frame import GIVEN, GOLDS, PHENOMENON, PairFrame, read_pairs
+from results.studies.settings import Settings
+from results.studies.steps import Steps
+
+
+def compute(frame: Frame, settings: Settings, seed: int, on_progress: OnProgress) -> dict[str, Any]:
+    """Each metric and people on these pairs: all together, by dataset with the mean of the datasets, by phenomenon."""
+    assert isinstance(frame, PairFrame)
+    steps = Steps(on_progress, len(frame.metrics) + len(frame.human))
+    found = {}
+    for metric in frame.metrics:
+        one, other = frame.both(metric)
+        found[metric.subject] = _accuracy(one, other, frame.table, settings, seed)
+        steps.take()
+    people = {}
+    for name, scored in frame.human.items():
+        one, other = (scored[f"{name}_{number}"].to_numpy(np.float64) for number in (1, 2))
+        if len(scored):
+            people[name] = _accuracy(one, other, scored, settings, seed)
+        steps.take()
+    return {
+        "metrics": found,
+        "people": people,
+        "datasets": sorted(set(frame.table[DATASET])),
+        "phenomena": sorted(set(frame.table[PHENOMENON])),
+        "human": settings.options.get("human", GIVEN),
+        "reasons": frame.reasons,
+        "listed": frame.listed,
+    }
+
+
+def _accuracy(one: Any, other: Any, table: Any, settings: Settings, seed: int) -> dict[str, Any]:
+    found = minimal_pair_accuracy(
+        one,
+        other,
+        datasets=list(table[DATASET]),
+        phenomena=list(table[PHENOMENON]),
+        rng=np.random.default_rng(seed),
+        n_resamples=settings.n_resamples,
+    )
+    return _as_dict(found)
+
+
+def _as_dict(found: MinimalPairAccuracy) -> dict[str, Any]:
+    return {
+        "overall": _part(found.overall),
+        "mean": _part(found.mean),
+        "by_dataset": {name: _part(part) for name, part in found.by_dataset.items()},
+        "by_phenomenon": {name: _part(part) for name, part in found.by_phenomenon.items()},
+    }
+
+
+def _part(found: PairAccuracy | MeanAccuracy | Undefined) -> dict[str, Any]:
+    """An accuracy as a stored result holds it: an estimate without ends where resampling shows no spread."""
+    if isinstance(found, Undefined):
+        return {"reason": found.reason}
+    interval = found.interval
+    ends: dict[str, float | None] = {"low": None, "high": None}
+    if not isinstance(interval, Undefined):
+        ends = {"low": interval.low, "high": interval.high}
+    counts = {"n": found.n, "n_ties": found.n_ties} if isinstance(found, PairAccuracy) else {}
+    return {"value": found.accuracy, **ends, **counts}
+
+
+def fields(project: Project) -> dict[str, forms.Field]:
+    choices = [
+        (GIVEN, gettext_lazy("the scores it came with, else gold scores")),
+        (GOLDS, gettext_lazy("gold scores, else those it came with")),
+    ]
+    return {
+        "human": forms.ChoiceField(
+            label=gettext_lazy("Which candidate of a pair is better goes by"), choices=choices, initial=GIVEN
+        )
+    }
+
+
+def limits(settings: Settings, figures: Figures) -> list[StrOrPromise]:
+    return [
+        _("A pair is counted only where people score its first candidate higher; the others are listed."),
+        _("A tie is half a pair, so a metric that says nothing has 50 %. Scores are compared unrounded."),
+        _("Where all pairs of a part came out alike there is no interval: resampling them would show no spread."),
+    ]
+
+
+KIND = Kind(
+    name=Study.Kind.PAIRS,
+    title=gettext_lazy("Minimal pairs"),
+    about=gettext_lazy("How often does each metric score the better of two nearly equal answers higher?"),
+    compute=compute,
+    sections=sections,
+    limits=limits,
+    fields=fields,
+    read=read_pairs,
+    is_of_pairs=True,
+)

@@ -1,0 +1,207 @@
+"""The tables and charts of accuracy on minimal pairs."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from django.utils.translation import gettext as _
+
+from projects import marks
+from projects.charts import Chart
+from projects.naming import said
+from results.studies.kinds.kind import About, Figures, Section
+from results.studies.pair_frame import NOT_HIGHER, say_reason
+from results.studies.tables import Column, Estimate, Missing, Table, Value
+
+CHANCE = 50.0
+ALL = "overall"
+
+
+def sections(about: About) -> list[Section]:
+    figures = about.figures
+    found = [_by_dataset(about), _by_phenomenon(about), _whole(about)]
+    return [*found, *([_left_out(about)] if figures["listed"] else [])]
+
+
+def _by_dataset(about: About) -> Section:
+    """MOCHA's table 8: metrics in rows, datasets in columns, and the unweighted mean of these."""
+    names = about.figures["datasets"]
+    has_mean = len(names) > 1
+    columns = [
+        Column("metric", _("Metric")),
+        *(Column(f"part-{place}", name, "estimate", 1) for place, name in enumerate(names)),
+        *([Column("mean", _("Mean of the datasets"), "estimate", 1)] if has_mean else []),
+    ]
+
+    def row(label: str, each: Figures) -> list[Value]:
+        mean = [_percent(each["mean"])] if has_mean else []
+        return [label, *(_percent(each["by_dataset"].get(name)) for name in names), *mean]
+
+    title = _("Accuracy on minimal pairs by dataset, in %")
+    key = "mean" if has_mean else ALL
+    drawn = [(label, each[key]) for label, each in _metrics(about)]
+    axis = _("mean of the datasets, in %") if has_mean else _("accuracy, in %")
+    rows = [*(row(label, each) for label, each in _metrics(about)), *(row(*each) for each in _people(about))]
+    rows.append([_("Pairs"), *(f"{_n(about, 'by_dataset', name):,}" for name in names), *([None] if has_mean else [])])
+    return Section(
+        "datasets",
+        _("By dataset"),
+        Table("datasets", title, columns, rows, _captioned(about, title)),
+        charts=[_intervals("datasets", title, drawn, axis), *_map(about, "by_dataset", names, title)],
+        note=_say_people(about),
+    )
+
+
+def _by_phenomenon(about: About) -> Section:
+    names = about.figures["phenomena"]
+    columns = [
+        Column("metric", _("Metric")),
+        *(Column(f"part-{place}", _named(name), "estimate", 1) for place, name in enumerate(names)),
+    ]
+    rows: list[list[Value]] = [
+        [label, *(_percent(each["by_phenomenon"].get(name)) for name in names)]
+        for label, each in [*_metrics(about), *_people(about)]
+    ]
+    rows.append([_("Pairs"), *(f"{_n(about, 'by_phenomenon', name):,}" for name in names)])
+    title = _("Accuracy on minimal pairs by phenomenon, in %")
+    return Section(
+        "phenomena",
+        _("By phenomenon"),
+        Table("phenomena", title, columns, rows, _captioned(about, title)),
+        charts=_map(about, "by_phenomenon", names, title),
+        note=_say_people(about),
+    )
+
+
+def _whole(about: About) -> Section:
+    """All pairs together, with how many of them are ties."""
+    columns = [
+        Column("metric", _("Metric")),
+        Column("accuracy", _("Accuracy, in %"), "estimate", 1),
+        Column("n", _("Pairs"), "count"),
+        Column("higher", _("First higher"), "count"),
+        Column("ties", _("Ties"), "count"),
+        Column("lower", _("First lower"), "count"),
+    ]
+    rows: list[list[Value]] = []
+    for label, each in [*_metrics(about), *_people(about)]:
+        whole = each[ALL]
+        n, n_ties = whole["n"], whole["n_ties"]
+        n_higher = round(whole["value"] * n - n_ties / 2)
+        rows.append([label, _percent(whole), n, n_higher, n_ties, n - n_higher - n_ties])
+    title = _("Accuracy on all minimal pairs together")
+    table = Table("pairs", title, columns, rows, _captioned(about, title))
+    return Section("pairs", _("All pairs together"), table, note=_("In brackets the 95 % interval over pairs."))
+
+
+def _left_out(about: About) -> Section:
+    figures = about.figures
+    columns = [
+        Column("dataset", _("Dataset")),
+        Column("pair", _("Pair")),
+        Column("reason", _("Why")),
+        Column("phenomenon", _("Phenomenon")),
+        Column("score_1", _("First, by people"), "number", 2),
+        Column("score_2", _("Second, by people"), "number", 2),
+    ]
+    rows: list[list[Value]] = [
+        [
+            each["dataset"],
+            each["id"].removesuffix("-1"),
+            say_reason(each["reason"]),
+            _named(each["phenomenon"]),
+            each["human_1"],
+            each["human_2"],
+        ]
+        for each in figures["listed"]
+    ]
+    n = sum(figures["reasons"].values())
+    counted = "; ".join(f"{say_reason(name)}: {count:,}" for name, count in figures["reasons"].items())
+    note = _("%(n)s pairs are left out. %(counted)s.") % {"n": f"{n:,}", "counted": counted}
+    if n > len(rows):
+        note += " " + _("The first %(shown)s are listed.") % {"shown": f"{len(rows):,}"}
+    if NOT_HIGHER in figures["reasons"]:
+        note += " " + _(
+            "Look at those whose first candidate people do not score higher: the two may be the wrong way round."
+        )
+    title = _("Minimal pairs that are left out")
+    return Section(
+        "left-out", _("Pairs left out"), Table("left-out", title, columns, rows, f"{title}. {note}", 2), note=note
+    )
+
+
+def _captioned(about: About, title: str) -> str:
+    by = _("%(title)s; which candidate of a pair is better goes by %(human)s")
+    return about.captioned(by % {"title": title, "human": about.figures["human"]})
+
+
+def _metrics(about: About) -> list[tuple[str, Figures]]:
+    """The metrics with their figures, the best first."""
+    figures = about.figures
+    key = "mean" if len(figures["datasets"]) > 1 else ALL
+    order = sorted(about.labels, key=lambda subject: -figures["metrics"][subject][key]["value"])
+    return [(about.labels[subject], figures["metrics"][subject]) for subject in order]
+
+
+def _people(about: About) -> list[tuple[str, Figures]]:
+    words = {"given": _("People: the scores pairs came with"), "gold": _("People: gold scores")}
+    people: Mapping[str, Figures] = about.figures["people"]
+    return [(words[name], people[name]) for name in words if name in people]
+
+
+def _percent(part: Figures | None) -> Value:
+    """A share of pairs in per cent."""
+    if part is None:
+        return Missing("no pairs with scores")
+    if "reason" in part:
+        return Missing(part["reason"])
+    ends = [None if part[end] is None else 100 * part[end] for end in ("low", "high")]
+    return Estimate(100 * part["value"], *ends)
+
+
+def _n(about: About, by: str, name: str) -> int:
+    """The pairs of a part: the same for all metrics."""
+    first = next(iter(about.figures["metrics"].values()))
+    n: int = first[by][name]["n"]
+    return n
+
+
+def _named(phenomenon: str) -> str:
+    return said(phenomenon) if phenomenon else _("not said")
+
+
+def _say_people(about: About) -> str:
+    counts = [f"{label}: {each[ALL]['n']:,}" for label, each in _people(about)]
+    return _(
+        "In brackets the 95 %% interval over pairs. Metrics are measured by the pairs whose first candidate people "
+        "score higher; people's own accuracy is that of all pairs with such scores (%(counts)s)."
+    ) % {"counts": "; ".join(counts)}
+
+
+def _intervals(name: str, title: str, found: Sequence[tuple[str, Figures]], axis: str) -> Chart:
+    rows = []
+    for label, part in found:
+        value = _percent(part)
+        if isinstance(value, Estimate):
+            rows.append({"metric": label, "value": value.value, "low": value.low, "high": value.high})
+    columns = ("metric", "value", "low", "high")
+    spec = marks.intervals(*columns, title=axis, line=(CHANCE, _("chance")))
+    return Chart(name, title, rows, spec, columns=columns)
+
+
+def _map(about: About, by: str, names: Sequence[str], title: str) -> list[Chart]:
+    """Metrics against parts, darker where they are worse; none where there is but one part."""
+    cells: list[dict[str, Any]] = []
+    for label, each in _metrics(about):
+        for name in names:
+            value = _percent(each[by].get(name))
+            if isinstance(value, Estimate):
+                cells.append(
+                    {"metric": label, "part": _named(name), "value": value.value, "said": f"{value.value:.0f}"}
+                )
+    spec = marks.heat_map("metric", "part", "value", "said", title=_("accuracy, in %"), domain=(0.0, 100.0))
+    is_drawn = len(names) > 1
+    return (
+        [Chart(f"{by.replace('_', '-')}-map", title, cells, spec, columns=("metric", "part", "value"))]
+        if is_drawn
+        else []
+    )
