@@ -142,6 +142,15 @@ def test_yangs_second_example() -> None:
     assert one("adapted_bleu", candidate, "a b c d e f", **settings) == pytest.approx(adapted)
 
 
+def test_the_bonuses_of_a_corpus_are_summed_with_their_counts() -> None:
+    columns: dict[str, Any] = {
+        "question_types": ["yes-no", "entity"], "opinions": ["Yes", ""],
+        "reference_opinions": [["Yes"], [""]], "entities": [[], ["c"]],
+    }  # fmt: skip
+    corpus = score_corpus("adapted_bleu", ["a b", "c d"], [["a x"], ["c y"]], order=1, **columns)
+    assert corpus == pytest.approx((1 + 2 * 1 + 1 + 1) / (2 + 2 * 1 + 2 + 1))
+
+
 def test_no_label_is_no_bonus_and_no_refusal() -> None:
     columns: dict[str, Any] = {
         "question_types": ["yes-no", "yes-no", "yes-no", "entity", "entity", "description", ""],

@@ -3,6 +3,8 @@
 import numpy as np
 import pytest
 import sacrebleu
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from measures.metrics import Answers, make, score, score_column, score_corpus
 
@@ -26,6 +28,18 @@ def test_sacrebleu_says_the_same() -> None:
     corpus = oracle.corpus_score(CANDIDATES, list(map(list, zip(*REFERENCES, strict=True)))).score / 100
     assert score_corpus("chrf", CANDIDATES, REFERENCES) == pytest.approx(corpus, abs=1e-12)
     assert 0 < corpus < 1 == wanted[2] > wanted[3] == 0
+
+
+TEXTS = st.text(alphabet="ab c", min_size=1, max_size=9).filter(str.strip)
+
+
+@settings(max_examples=50)
+@given(TEXTS, st.lists(TEXTS, min_size=1, max_size=3))
+def test_any_texts_score_as_the_library_has_them(candidate: str, references: list[str]) -> None:
+    wanted = sacrebleu.CHRF().sentence_score(candidate, references).score / 100
+    assert score("chrf", [candidate], [references]).item() == pytest.approx(wanted)
+    assert score("chrf", [candidate], [references[::-1]]).item() == pytest.approx(wanted)
+    assert score("chrf", [candidate], [[*references, candidate]]).item() == pytest.approx(1)
 
 
 def test_its_signature_is_that_of_sacrebleu() -> None:

@@ -26,6 +26,10 @@ def one(name: str, candidate: str, *references: str, **settings: Any) -> float:
         # Printed as 0.5; precision 1, recall 1/2.
         ("Tony", "Tony Stark", 0, 2 / 3),
         ("The Tony, Stark!", "tony stark", 1, 1),
+        # Only ASCII punctuation is deleted, and only whole articles; what punctuation held apart becomes one word.
+        ("“Tony” Stark", "Tony Stark", 0, 0.5),
+        ("theory", "ory", 0, 0),
+        ("Tony-Stark", "tonystark", 1, 1),
     ],
 )
 def test_the_posts_examples(candidate: str, reference: str, em: float, f1: float) -> None:
