@@ -15,7 +15,13 @@ from measures.metrics.tokenising import Tokeniser
 from measures.patterns import Floats, Ints
 
 LONGEST = 4
-SMOOTHINGS = ("none", "add-k", "exp", "floor", "mocha")
+SMOOTHINGS = {
+    "none": "nothing",
+    "add-k": "1 match more and 1 n-gram more above single words, as sacrebleu",
+    "exp": "half a match, the next such order a quarter, as sacrebleu",
+    "floor": "a tenth of a match, as sacrebleu",
+    "mocha": "1e-15 matches, as pycocoevalcap",
+}
 _FLOOR, _TINY, _SMALL = 0.1, 1e-15, 1e-9
 
 
@@ -28,10 +34,9 @@ class Bleu(LexicalMetric):
     which an answer has no n-gram has a precision of 0. For a corpus all counts and lengths are summed before they
     are combined.
 
-    Smoothing changes orders without a match: "add-k" adds 1 to matches and n-grams above the first order, "exp"
-    halves what the first such order would have with one match, and halves again for the next, "floor" counts 0.1
-    matches, all three as sacrebleu does; "mocha" adds 1e-15 to the matches and 1e-9 to the n-grams of every order, as
-    pycocoevalcap does.
+    Smoothing is for orders without a match: "exp" counts half a match for the first of them and half as much for each
+    further one, "floor" 0.1 matches, and "add-k" one more match and n-gram in every order but the first, all three as
+    sacrebleu does; "mocha" adds 1e-15 matches and 1e-9 n-grams to every order, as pycocoevalcap does.
 
     References
     ----------

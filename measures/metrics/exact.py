@@ -9,7 +9,7 @@ from measures.metrics.counting import flatten, tokenise
 from measures.metrics.lexical import LexicalMetric
 from measures.metrics.metric import Answers, MeanMetric, setting
 from measures.metrics.registry import register
-from measures.metrics.tokenising import TOKENISERS
+from measures.metrics.tokenising import MEANINGS
 from measures.patterns import Floats
 
 
@@ -22,7 +22,7 @@ class ExactMatch(LexicalMetric, MeanMetric):
     P. Rajpurkar et al. (2016), SQuAD: 100,000+ Questions for Machine Comprehension of Text, EMNLP, section 6.1.
     """
 
-    tokeniser: str = setting("squad", "how texts become words", choices=TOKENISERS)
+    tokeniser: str = setting("squad", "how texts become words", choices=MEANINGS)
 
     variant: ClassVar[str] = "best reference"
     compares_texts_without_words: ClassVar[bool] = True
@@ -53,7 +53,7 @@ class TokenF1(LexicalMetric, MeanMetric):
     P. Rajpurkar et al. (2018), Know What You Don't Know: Unanswerable Questions for SQuAD, ACL; their scripts.
     """
 
-    tokeniser: str = setting("squad", "how texts become words", choices=TOKENISERS)
+    tokeniser: str = setting("squad", "how texts become words", choices=MEANINGS)
     squad_version: str = setting("1.1", "two texts without words: 0 as in 1.1, 1 as in 2.0", choices=("1.1", "2.0"))
 
     compares_texts_without_words: ClassVar[bool] = True

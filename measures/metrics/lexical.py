@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from measures.metrics.metric import Answers, Metric, setting
-from measures.metrics.tokenising import TOKENISERS, Tokeniser, cannot_read, has_words
+from measures.metrics.tokenising import MEANINGS, TOKENISERS, Tokeniser, cannot_read, has_words
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -16,7 +16,7 @@ class LexicalMetric(Metric):
     answer is scored.
     """
 
-    tokeniser: str = setting("words", "how texts become words", choices=TOKENISERS)
+    tokeniser: str = setting("words", "how texts become words", choices=MEANINGS)
 
     compares_texts_without_words: ClassVar[bool] = False
     """Whether references without words are compared all the same, as SQuAD's rules have it."""

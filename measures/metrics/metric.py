@@ -77,7 +77,9 @@ class Answers:
         return Answers(**{name: [column[row] for row in rows] for name, column in self.columns()})
 
 
-def setting(default: Any, meaning: str, *, choices: Iterable[str] = (), low: float = 0, high: float = 0) -> Any:
+def setting(
+    default: Any, meaning: str, *, choices: Iterable[str] | Mapping[str, str] = (), low: float = 0, high: float = 0
+) -> Any:
     """Make a field of a metric that its user may set: one of `choices`, a number from `low` to `high`, or yes and no.
 
     Parameters
@@ -86,8 +88,8 @@ def setting(default: Any, meaning: str, *, choices: Iterable[str] = (), low: flo
         What it is where nothing is said.
     meaning : str
         What it decides, as a form says it.
-    choices : iterable of str
-        The values that it may have.
+    choices : iterable of str, or mapping of str to str
+        The values that it may have; with what each means where it is a mapping.
     low, high : float
         Bounds of a number; a `high` of 0 means that it is none.
 
@@ -100,8 +102,12 @@ def setting(default: Any, meaning: str, *, choices: Iterable[str] = (), low: flo
     --------
     >>> setting("max", "which references count", choices=("max", "pooled")).metadata["choices"]
     ('max', 'pooled')
+    >>> setting("max", "which references count", choices={"max": "the best of them"}).metadata["meanings"]["max"]
+    'the best of them'
     """
-    return field(default=default, metadata={"meaning": meaning, "choices": tuple(choices), "low": low, "high": high})
+    meanings = dict(choices) if isinstance(choices, Mapping) else {}
+    said = {"meaning": meaning, "choices": tuple(choices), "meanings": meanings, "low": low, "high": high}
+    return field(default=default, metadata=said)
 
 
 @dataclass(frozen=True, kw_only=True)

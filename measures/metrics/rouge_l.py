@@ -15,7 +15,7 @@ from measures.metrics.metric import Answers, MeanMetric, setting
 from measures.metrics.registry import register
 from measures.metrics.stemming import StemmingMetric
 from measures.metrics.subsequences import lcs_length, occurs, places
-from measures.metrics.tokenising import TOKENISERS
+from measures.metrics.tokenising import MEANINGS
 from measures.patterns import Floats
 
 AGGREGATIONS = ("separate", "best")
@@ -36,7 +36,7 @@ class RougeL(StemmingMetric, MeanMetric):
     Adaptations of ROUGE and BLEU to Better Evaluate Machine Reading Comprehension Task, equations 6 to 8.
     """
 
-    tokeniser: str = setting("alnum", "how texts become words", choices=TOKENISERS)
+    tokeniser: str = setting("alnum", "how texts become words", choices=MEANINGS)
     aggregation: str = setting(
         "separate",
         "the highest P and R over the references each for itself, or the best single reference",
@@ -118,7 +118,7 @@ class AdaptedRougeL(RougeL):
     Workshop on Machine Reading for Question Answering, section 3.2.
     """
 
-    tokeniser: str = setting("words", "how texts become words", choices=TOKENISERS)
+    tokeniser: str = setting("words", "how texts become words", choices=MEANINGS)
     alpha: float = setting(2.0, "weight of the bonus for the opinion of a yes-no answer", low=0, high=100)
     beta: float = setting(1.0, "weight of the bonus for gold entities", low=0, high=100)
 

@@ -10,7 +10,7 @@ from measures.metrics.matches import Matches, f_measure
 from measures.metrics.metric import Answers, MeanMetric, setting
 from measures.metrics.registry import register
 from measures.metrics.stemming import StemmingMetric
-from measures.metrics.tokenising import TOKENISERS
+from measures.metrics.tokenising import MEANINGS
 from measures.patterns import Floats
 
 POLICIES = ("max", "pooled", "per_reference")
@@ -34,7 +34,7 @@ class Rouge(StemmingMetric, MeanMetric):
     Branches Out. H. Daumé III (2008), a post on ROUGE and redundancy, for `pooled`.
     """
 
-    tokeniser: str = setting("alnum", "how texts become words", choices=TOKENISERS)
+    tokeniser: str = setting("alnum", "how texts become words", choices=MEANINGS)
     policy: str = setting("max", "how several references count", choices=POLICIES)
     measure: str = setting("f1", "what is given", choices=MEASURES)
 

@@ -91,6 +91,13 @@ TOKENISERS: dict[str, Tokeniser] = {
     "mocha": lambda text: text.translate(_STOPS).split(),
     "characters": split_characters,
 }
-"""`squad`: lower case, no ASCII punctuation, no articles. `alnum`: runs of a-z and 0-9 in lower case. `words`: runs of
-letters and digits, and each punctuation mark by itself; case kept. `spaces`: split at white space. `mocha`: without
-?, . and !, then split at white space; case kept. `characters`: each by itself."""
+
+MEANINGS = {
+    "squad": "lower case, without ASCII punctuation and without a, an, the",
+    "alnum": "runs of a–z and 0–9, in lower case",
+    "words": "runs of letters and digits, and each punctuation mark by itself",
+    "spaces": "whatever stands between spaces",
+    "mocha": "whatever stands between spaces, without ?, . and !",
+    "characters": "each character by itself, as for Chinese",
+}
+"""What a word is to each of them. Case is kept unless it is said."""

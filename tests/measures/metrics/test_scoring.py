@@ -18,6 +18,7 @@ from measures.metrics import (
     scoring,
     setting,
 )
+from measures.metrics.tokenising import MEANINGS, TOKENISERS
 from measures.outcome import Undefined
 from measures.patterns import Floats
 
@@ -84,6 +85,13 @@ def test_settings_are_checked_and_told() -> None:
         make("lenght")
     with pytest.raises(ValueError, match="already"):
         register("exact_match", "Mine", Length)
+
+
+def test_every_tokeniser_has_a_meaning() -> None:
+    assert MEANINGS.keys() == TOKENISERS.keys()
+    told = {each.name: each.metadata["meanings"] for each in METRICS["bleu_4"].settings()}
+    assert told["tokeniser"] == MEANINGS
+    assert told["effective_order"] == {}
 
 
 def test_columns_must_fit() -> None:
