@@ -11,6 +11,8 @@ from results.studies.tables import Estimate, Value
 
 MOST_IN_MAP = 600
 """So many cells are drawn; the table has more."""
+WIDTH = 400
+"""Of a plot that stands beside its table."""
 
 
 def draw_metrics(
@@ -26,7 +28,7 @@ def draw_metrics(
     columns = ("metric", "value", "low", "high")
     if "reason" in ceiling:
         spec = marks.intervals("metric", "value", "low", "high", title=axis)
-        return Chart(name, title, rows, spec, columns=columns)
+        return Chart(name, title, rows, {**spec, "width": WIDTH}, columns=columns)
     spec = marks.intervals(
         *columns,
         title=axis,
@@ -34,7 +36,7 @@ def draw_metrics(
         band=(ceiling["low"], ceiling["high"]),
     )
     description = _("%(title)s. The human ceiling is at %(r)s.") % {"title": title, "r": f"{ceiling['r']:.3f}"}
-    return Chart(name, title, rows, spec, description=description, columns=columns)
+    return Chart(name, title, rows, {**spec, "width": WIDTH}, description=description, columns=columns)
 
 
 def heat_map(name: str, title: str, cells: Sequence[Mapping[str, Any]], *, row: str, column: str) -> Chart:
@@ -63,4 +65,4 @@ def scatter(
 ) -> Chart:
     """A point for each row of `metric` and `human`, in the colour of its series where there are any."""
     spec = marks.scatter("metric", "human", x_title=x_title, y_title=y_title, series=series)
-    return Chart(name, title, rows, spec)
+    return Chart(name, title, rows, {**spec, "width": WIDTH})

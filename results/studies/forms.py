@@ -1,9 +1,10 @@
 """What a new study is asked by its form."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from django import forms
+from django.http import QueryDict
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
@@ -147,6 +148,16 @@ class StudyForm(forms.Form):
     def asked_seed(self) -> int:
         seed: int | None = self.cleaned_data["seed"]
         return SEED if seed is None else seed
+
+
+def fill_in(project: Project, kind: Kind, asked: Mapping[str, Any]) -> StudyForm:
+    """The form sent as it is offered, but for what is asked by the names of its fields."""
+    blank, data = StudyForm(project, kind), QueryDict(mutable=True)
+    for name, field in blank.fields.items():
+        value = asked.get(name, blank.get_initial_for_field(field, name))
+        values = value if isinstance(value, list) else [value]
+        data.setlist(name, [str(each) for each in values if each not in (None, "", False)])
+    return StudyForm(project, kind, data)
 
 
 def _distinct(rows: Any, name: str) -> list[str]:

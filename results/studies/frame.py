@@ -36,6 +36,8 @@ PLACES = {"datasets": DATASET, "splits": SPLIT, "sources": SOURCE, "question_typ
 MOST_NAMED = 10
 """So many answers without a score are named, metric by metric; all are counted."""
 NOT_SCORED = "not among the scores"
+LEAST_OF_SUBJECT = 6
+"""So many characters of a subject name a metric."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -119,6 +121,30 @@ def standing_runs(project: Project) -> list[MetricRun]:
     """The metrics of a project, by title: of each the run whose scores stand."""
     runs = MetricRun.objects.filter(project=project).newest()
     return sorted(runs, key=lambda run: (run.title.casefold(), run.pk))
+
+
+def choose_runs(runs: Sequence[MetricRun], names: Iterable[str]) -> list[MetricRun]:
+    """The metrics that go by these names: that of a metric, its title or its label. Raises Refused for an unknown one.
+
+    A name that several share, each set up in its own way, means them all; a label or the start of a subject one alone.
+    """
+    labels = labels_of(runs)
+    chosen: dict[str, MetricRun] = {}
+    for name in names:
+        found = [
+            run
+            for run in runs
+            if name.casefold() in (run.metric.casefold(), run.title.casefold(), labels[run.subject].casefold())
+            or (len(name) >= LEAST_OF_SUBJECT and run.subject.startswith(name))
+        ]
+        if not found:
+            there_are = "; ".join(labels.values()) or _("none")
+            raise Refused(
+                _("No metric “%(name)s” has scores in this project; there is: %(names)s.")
+                % {"name": name, "names": there_are}
+            )
+        chosen |= {run.subject: run for run in found}
+    return list(chosen.values())
 
 
 def labels_of(runs: Sequence[MetricRun]) -> dict[str, str]:

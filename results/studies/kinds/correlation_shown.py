@@ -29,7 +29,7 @@ def _whole(about: About) -> Section:
     columns = [
         Column("metric", _("Metric")),
         *(Column(name, title, "estimate") for name, title in COEFFICIENTS.items()),
-        Column("by_passage", _("Pearson, interval over passages"), "estimate"),
+        Column("by_passage", _("Pearson by passage"), "estimate"),
     ]
     order = best_first(about)
     rows: list[list[Value]] = [
@@ -54,7 +54,7 @@ def _whole(about: About) -> Section:
             about.captioned(_("Correlation of metrics with people")),
         ),
         charts=[draw_metrics("overall", title, drawn, about.ceiling, axis=_("Pearson's correlation"))],
-        note=_("In brackets the 95 % interval, over answers; in the last column over whole passages."),
+        note=_("In brackets 95 % intervals: over answers, and in the last column over whole passages."),
     )
 
 

@@ -1,0 +1,129 @@
+"""A study of how metrics follow people, computed now and stored like any other."""
+
+from typing import Any
+
+from django.core.management.base import CommandError, CommandParser
+
+from annotate.stages import Stage
+from measures.gold_rules import GoldRule
+from projects.commands import Once, ProjectCommand
+from projects.errors import Refused
+from projects.models import Project
+from results.models import Study
+from results.scoping import choose_criterion, find_batch
+from results.studies import running, showing
+from results.studies.forms import NONE, StudyForm, fill_in
+from results.studies.frame import choose_runs, standing_runs
+from results.studies.kinds import KINDS, Kind
+from results.studies.tables import Table, write
+
+FORMS = {"csv": "csv", "latex": "tex", "markdown": "md"}
+PLACES = {"dataset": "datasets", "split": "splits", "source": "sources", "question_type": "question_types"}
+
+
+class Command(ProjectCommand):
+    help = "Compare metrics with what people said, store it as a study of the project, and print its tables."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        super().add_arguments(parser)
+        parser.add_argument("kind", choices=list(KINDS))
+        parser.add_argument(
+            "--metric",
+            nargs="+",
+            action="extend",
+            default=[],
+            metavar="NAME",
+            help="by name or title, each as often as it is set up; by default all that the kind can take",
+        )
+        parser.add_argument("--criterion", default="", metavar="KEY", help="needed where batches ask several")
+        which = parser.add_mutually_exclusive_group()
+        which.add_argument("--stage", choices=[stage.value for stage in Stage])
+        which.add_argument("--batch", type=int, action=Once, metavar="NUMBER", help="one batch only")
+        for name in PLACES:
+            option = f"--{name.replace('_', '-')}"
+            parser.add_argument(option, nargs="+", action="extend", default=[], metavar=name.upper())
+        parser.add_argument("--blind", action="store_true", help="leave out judgments by people who see the sources")
+        parser.add_argument("--gold", choices=[rule.value for rule in GoldRule], help="by default the project's rule")
+        parser.add_argument("--least", default="1", metavar="N", help="judgments that an answer needs (1)")
+        parser.add_argument("--as-zero", action="store_true", help="a missing score counts as zero")
+        parser.add_argument("--bootstrap", default="", metavar="N", help="resamples")
+        parser.add_argument("--seed", default="", metavar="N")
+        parser.add_argument("--name", default="", help="to find it again")
+        parser.add_argument(
+            "--option", nargs="+", action="extend", default=[], metavar="NAME=VALUE", help="what the kind asks for"
+        )
+        form = parser.add_mutually_exclusive_group()
+        for name in FORMS:
+            form.add_argument(f"--{name}", action="store_const", const=name, dest="form", help=f"tables as {name}")
+        parser.add_argument("--table", default="", metavar="NAME", help="this table alone")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        project, kind = self.project(options), KINDS[options["kind"]]
+        if options["form"] and self.as_json:
+            raise CommandError("Choose --json or one form of tables, not both.", returncode=2)
+        form = _filled_in(project, kind, options)
+        study = running.study_now(
+            project=project, kind=kind.name, settings=form.settings(), seed=form.asked_seed(), name=options["name"]
+        )
+        if self.as_json:
+            self.answer(_as_dict(study))
+            return
+        written = [write(table, FORMS[options["form"] or "markdown"]) for table in _tables(study, options["table"])]
+        if options["form"] is None:
+            written.insert(0, f"Study {study.number}: {study.name}\n")
+        self.stdout.write("\n".join(written), ending="")
+
+
+def _filled_in(project: Project, kind: Kind, options: dict[str, Any]) -> StudyForm:
+    """The page's own form. Raises CommandError for what it refuses, Refused for what the project does not have."""
+    batch = None if options["batch"] is None else find_batch(project, options["batch"])
+    asked: dict[str, Any] = {
+        "criterion": choose_criterion(project, key=options["criterion"], batch=batch).key,
+        "batch": batch and batch.number,
+        "resamples": options["bootstrap"],
+        **{name: options[name] for name in ("stage", "blind", "gold", "least", "as_zero", "seed")},
+        **{name: [each or NONE for each in options[option]] for option, name in PLACES.items()},
+        **_own_options(kind, project, options["option"]),
+    }
+    if options["metric"]:
+        asked["metrics"] = [run.subject for run in choose_runs(standing_runs(project), options["metric"])]
+    form = fill_in(project, kind, {name: value for name, value in asked.items() if value})
+    for option, name in PLACES.items():
+        if options[option] and name not in form.fields:
+            raise Refused(f"The project has no choice of {name.replace('_', ' ')}.")
+    if not form.is_valid():
+        said = [f"{name}: {sentence}" for name, errors in form.errors.items() for sentence in errors]
+        raise CommandError("\n".join(said), returncode=2)
+    return form
+
+
+def _own_options(kind: Kind, project: Project, options: list[str]) -> dict[str, str]:
+    """What the kind asks for beside what every study does, given as name=value."""
+    given = dict(each.partition("=")[::2] for each in options)
+    fields = kind.fields(project)
+    for name in given:
+        if name not in fields:
+            known = ", ".join(fields) or "none"
+            raise CommandError(f"A study of this kind has no option “{name}”; it has: {known}.", returncode=2)
+    return given
+
+
+def _as_dict(study: Study) -> dict[str, Any]:
+    return {
+        "project": study.project.slug,
+        "study": study.number,
+        "name": study.name,
+        "kind": study.kind,
+        "settings": study.settings,
+        "seed": study.seed,
+        "result": study.result,
+    }
+
+
+def _tables(study: Study, name: str) -> list[Table]:
+    tables = [section.table for section in showing.sections_of(study)]
+    chosen = [table for table in tables if name in ("", table.name)]
+    if not chosen:
+        names = ", ".join(table.name for table in tables)
+        raise Refused(f"Study {study.number} has no table “{name}”; it has: {names}.")
+    return chosen
