@@ -1,0 +1,59 @@
+"""A study on the command line."""
+
+import io
+from typing import Any
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from projects.models import Membership, Project
+from results.models import MetricRun, Study
+from tests.results.rows import answer
+
+pytestmark = pytest.mark.django_db
+
+QUICK = ("--project", "bridges", "--bootstrap", "100")
+
+
+def test_a_study_is_stored_and_printed_in_every_form(judged: Project, runs: list[MetricRun], owner: Membership) -> None:
+    said = answer("study", "correlation", *QUICK, "--metric", "near", "--seed", "5", "--source", "weak", "--as-zero")
+    made = Study.objects.get()
+    assert (said["study"], said["seed"], said["settings"]) == (made.number, 5, made.settings)
+    assert made.settings["metrics"] == [runs[0].subject]
+    assert (made.settings["sources"], made.settings["as_zero"], made.settings["n_resamples"]) == (["weak"], True, 100)
+    assert said["result"] == made.result
+    assert said["result"]["n"] == 10
+    for form, mark in (
+        ("--latex", r"\begin{tabular}{lrrrr}"),
+        ("--csv", "Metric,Pearson,"),
+        ("--markdown", "| Metric |"),
+    ):
+        assert mark in printed("correlation", *QUICK, form, "--table", "overall")
+    assert "Study 5: Correlation per system" in printed(
+        "systems", "--project", "bridges", "--option", "n_questions=5", "n_draws=10"
+    )
+
+
+def test_wrong_use_ends_with_2_and_what_the_project_lacks_with_1(
+    judged: Project, runs: list[MetricRun], owner: Membership
+) -> None:
+    for arguments, code, sentence in (
+        (("--seed", "-1"), 2, "seed: "),
+        (("--bootstrap", "3"), 2, "resamples: "),
+        (("--option", "weight=1"), 2, "no option “weight”"),
+        (("--csv", "--json"), 2, "not both"),
+        (("--metric", "nonsense"), 1, "No metric “nonsense”"),
+        (("--criterion", "style"), 1, "no criterion “style”"),
+        (("--split", "dev"), 1, "no choice of splits"),
+        (("--least", "9"), 1, "too few judgments"),
+        (("--table", "nowhere"), 1, "has no table “nowhere”"),
+    ):
+        with pytest.raises(CommandError, match=sentence) as refused:
+            printed("correlation", *QUICK, *arguments)
+        assert refused.value.returncode == code, arguments
+
+
+def printed(*arguments: Any) -> str:
+    out = io.StringIO()
+    call_command("study", *arguments, stdout=out)
+    return out.getvalue()

@@ -1,0 +1,122 @@
+"""What a study rests on: gold scores by the rule asked for, joined to metrics on the answers that all have."""
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from annotate.models import Adjudication, Judgment
+from measures.gold_rules import GoldRule
+from projects.errors import Refused
+from projects.models import Candidate, Membership, MinimalPair, Project
+from results.models import MetricRun, MetricScore
+from results.studies.frame import GOLD, choose_runs, labels_of, read_frame
+from tests.results.studies.making import REFUSED, candidates_of, give_scores, settings_of, study
+
+pytestmark = pytest.mark.django_db
+
+
+def values_of(candidate: Candidate) -> list[float]:
+    return [float(value or 0) for value in Judgment.objects.filter(candidate=candidate).values_list("value", flat=True)]
+
+
+def test_an_answer_that_one_metric_has_no_score_for_is_left_out_for_all(
+    judged: Project, runs: list[MetricRun], owner: Membership
+) -> None:
+    candidates = candidates_of(judged)
+    refused, unknown = candidates[0], candidates[1]
+    lacking = {each.pk: None if each == refused else 0.1 * n for n, each in enumerate(candidates) if each != unknown}
+    run = give_scores(judged, owner, "Lacking", lacking)
+    frame = read_frame(judged, settings_of(judged, [runs[0], run]))
+    assert sorted(frame.table["candidate"]) == sorted(each.pk for each in candidates[2:])
+    assert frame.left_out.no_score == 2
+    near, lacks = frame.metrics
+    assert (near.n_missing, lacks.n_missing) == (0, 2)
+    assert lacks.reasons == {REFUSED: 1, "not among the scores": 1}
+    assert set(lacks.missing) == {refused.external_id, unknown.external_id}
+    zeros = read_frame(judged, settings_of(judged, [runs[0], run], as_zero=True))
+    assert zeros.table.set_index("candidate")[run.subject][[refused.pk, unknown.pk]].tolist() == [0, 0]
+    assert (len(zeros.table), zeros.left_out.no_score) == (20, 0)
+
+
+def test_gold_scores_are_those_of_the_rule_and_settled_ones_win_only_where_the_project_says_so(
+    judged: Project, runs: list[MetricRun], owner: Membership
+) -> None:
+    one = candidates_of(judged)[0]
+    criterion = judged.rubrics.get().criteria.get()
+    Adjudication.objects.create(candidate=one, criterion=criterion, value=1, adjudicator=owner)
+    for over, gold in (
+        ({}, np.mean(values_of(one))),
+        ({"gold": GoldRule.MEDIAN}, np.median(values_of(one))),
+        ({"adjudication_wins": True}, 1.0),
+    ):
+        frame = read_frame(judged, settings_of(judged, runs[:1], **over))
+        assert frame.table.set_index("candidate")[GOLD][one.pk] == gold
+
+
+def test_minimal_pairs_and_answers_with_too_few_judgments_stay_out(
+    judged: Project, runs: list[MetricRun], owner: Membership
+) -> None:
+    candidates = candidates_of(judged)
+    MinimalPair.objects.create(
+        question=candidates[0].question, candidate_1=candidates[0], candidate_2=candidates[1], score_1=5, score_2=1
+    )
+    Judgment.objects.filter(pk=Judgment.objects.filter(candidate=candidates[2]).earliest("pk").pk).update(
+        is_counted=False, not_counted_reason="surplus"
+    )
+    frame = read_frame(judged, settings_of(judged, runs[:1], least_judgments=2, sources=("strong",)))
+    assert (frame.left_out.minimal_pairs, frame.left_out.other_places, frame.left_out.few_judgments) == (2, 9, 0)
+    frame = read_frame(judged, settings_of(judged, runs[:1], least_judgments=2))
+    assert frame.left_out.few_judgments == 1
+    assert set(frame.table["candidate"]) == {each.pk for each in candidates[3:]}
+
+
+def test_refusals_say_what_is_in_the_way(judged: Project, runs: list[MetricRun], owner: Membership) -> None:
+    nowhere = settings_of(judged, runs, datasets=("elsewhere",))
+    with pytest.raises(Refused, match="20 are of other datasets"):
+        read_frame(judged, nowhere)
+    nothing = give_scores(judged, owner, "Nothing", {each.pk: None for each in candidates_of(judged)})
+    with pytest.raises(Refused, match="Nothing: 0"):
+        read_frame(judged, settings_of(judged, [runs[0], nothing]))
+    runs[0].delete()
+    with pytest.raises(Refused, match="have no scores any more"):
+        read_frame(judged, settings_of(judged, runs))
+
+
+def test_correlations_are_scipys_and_their_mean_over_datasets_counts_each_the_same(
+    judged: Project, runs: list[MetricRun], owner: Membership
+) -> None:
+    made = study(judged, owner, runs, n_resamples=100)
+    assert made.result is not None
+    figures, near = made.result["figures"], runs[0].subject
+    scores = dict(MetricScore.objects.filter(run=runs[0]).values_list("candidate_id", "value"))
+    pairs = {
+        name: [
+            (scores[each.pk], np.mean(values_of(each)))
+            for each in candidates_of(judged)
+            if name in ("", each.question.passage.dataset.name)
+        ]
+        for name in ("", "news", "stories")
+    }
+    r = {name: stats.pearsonr(*zip(*rows, strict=True)).statistic for name, rows in pairs.items()}
+    assert figures["whole"][near]["pearson"]["value"] == pytest.approx(r[""])
+    assert figures["whole"][near]["kendall"]["value"] == pytest.approx(
+        stats.kendalltau(*zip(*pairs[""], strict=True)).statistic
+    )
+    assert figures["mean"]["metrics"][near]["pearson"]["value"] == pytest.approx((r["news"] + r["stories"]) / 2)
+    assert figures["mean"]["metrics"][runs[2].subject]["pearson"]["value"] == {"reason": "all scores are equal"}
+    again = study(judged, owner, runs, n_resamples=100)
+    assert again.result is not None
+    assert {**again.result, "read_at": ""} == {**made.result, "read_at": ""}
+    other = study(judged, owner, runs, n_resamples=100, seed=2)
+    assert other.result is not None
+    assert other.result["figures"]["whole"] != figures["whole"]
+
+
+def test_metrics_of_one_title_are_told_apart_by_what_differs(judged: Project, owner: Membership) -> None:
+    runs = [
+        give_scores(judged, owner, "ROUGE-L", {}, settings={"stem": stem, "tokeniser": "alnum"})
+        for stem in (True, False)
+    ]
+    assert list(labels_of(runs).values()) == ["ROUGE-L (stem yes)", "ROUGE-L (stem no)"]
+    assert choose_runs(runs, ["rouge-l (STEM no)"]) == runs[1:]
+    assert choose_runs(runs, ["rouge-l"]) == runs

@@ -1,0 +1,174 @@
+"""The pages of studies: asked for by a form, read as tables and charts, run again, compared, cancelled and deleted."""
+
+import csv
+import io
+import re
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from projects.models import LogEntry, Membership, Project
+from results.models import MetricRun, Study
+from results.studies.kinds import KINDS
+from tests.factories import make_membership
+from tests.people import SignIn
+from tests.results.studies.making import candidates_of, do, give_scores, study
+from tests.screens import read
+
+pytestmark = pytest.mark.django_db
+
+STUDIES = "/p/bridges/studies/"
+
+
+def ask(client: Client, runs: list[MetricRun], kind: str = "correlation", **over: Any) -> Any:
+    sent = {"metrics": [run.subject for run in runs], "criterion": "correctness", "gold": "mean", "resamples": 100}
+    own: dict[str, dict[str, Any]] = {
+        "systems": {"n_questions": 5, "n_draws": 20},
+        "significance": {"over": "answers"},
+    }
+    return client.post(f"{STUDIES}new/?kind={kind}", {**sent, **own.get(kind, {}), **over})
+
+
+def said_by(response: Any) -> str:
+    return re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", response.content.decode()))
+
+
+def test_a_researcher_runs_a_study_reads_it_and_takes_its_tables_and_charts(
+    judged: Project, runs: list[MetricRun], researcher: Membership, client_of: SignIn
+) -> None:
+    client = client_of(researcher)
+    for kind in ("correlation", "systems", "significance"):
+        response = ask(client, runs, kind, name=f"My {kind}")
+        made = do(Study.objects.get(name=f"My {kind}"))
+        assert made.state == Study.State.DONE, made.error
+        assert response.headers["Location"] == made.get_absolute_url()
+        response = client.get(made.get_absolute_url())
+        page = response.content.decode()
+        assert "all scores are equal" in page, "a constant metric is undefined, and why is said"
+        assert "Human ceiling" in page
+        assert "<b>away</b>" not in page
+        files = re.findall(rf'href="({re.escape(made.get_absolute_url())}(?:tables|charts)/[^"]+)"', page)
+        assert len(files) >= 12
+        for address in files:
+            response = client.get(address)
+            assert response.status_code == 200, address
+            assert response.headers["Content-Disposition"].startswith("attachment")
+            assert len(response.content) > 50
+    log: Any = LogEntry.objects.filter(act="ask for study").earliest("pk")
+    assert (log.actor, log.after["seed"], log.after["settings"]["criterion"]) == (researcher, 1000, "correctness")
+    listed = read(client.get(STUDIES).content.decode()).rows("Studies")
+    assert [row["Name"] for row in listed] == ["My significance", "My systems", "My correlation"]
+
+
+def test_each_part_can_be_looked_at_by_each_coefficient_and_metric(
+    judged: Project, runs: list[MetricRun], owner: Membership, client_of: SignIn
+) -> None:
+    made = study(judged, owner, runs, n_resamples=100)
+    client = client_of(owner)
+    page = read(client.get(made.get_absolute_url(), {"show": "dataset-kendall,scatter-2"}).content.decode())
+    assert [row["Metric"] for row in page.rows("Kendall by dataset")][:1] == ["Near"]
+    assert "Pearson by dataset" not in page.tables
+    rows = page.rows("Far & <b>away</b> and people")
+    assert sum(int(row["Answers"]) for row in rows) == 20
+    points = client.get(f"{made.get_absolute_url()}charts/scatter-1.csv").content.decode()
+    assert len(list(csv.reader(io.StringIO(points, newline="")))) == 21
+    assert client.get(f"{made.get_absolute_url()}tables/scatter-9.csv").status_code == 404
+    assert client.get(f"{made.get_absolute_url()}tables/overall.exe").status_code == 404
+
+
+def test_running_again_makes_a_new_study_that_stands_beside_the_old_one(
+    judged: Project, runs: list[MetricRun], researcher: Membership, client_of: SignIn
+) -> None:
+    client = client_of(researcher)
+    first = study(judged, researcher, runs, n_resamples=100)
+    client.post(f"{first.get_absolute_url()}again/")
+    second = do(Study.objects.get(number=first.number + 1))
+    asked = {"first": first.number, "second": second.number}
+    same = client.get(f"{STUDIES}compare/", asked).content.decode()
+    assert "Nothing: same settings" in same
+    rows = read(same).rows("Correlation with people")
+    assert {row["change"] for row in rows if row["Metric"] == "Near"} == {"0.000"}
+    third = study(judged, researcher, runs[:2], n_resamples=100, seed=9, least_judgments=2, as_zero=True)
+    page = read(client.get(f"{STUDIES}compare/", {**asked, "second": third.number}).content.decode())
+    settings = {row["Setting"]: row for row in page.rows("What was asked differently")}
+    assert (settings["Seed"]["Study 1"], settings["Seed"]["Study 3"]) == ("1", "9")
+    assert {"Metrics", "Judgments of an answer, at least", "Missing scores of metrics"} <= set(settings)
+    other = study(judged, researcher, runs[:2], "significance", n_resamples=100, options={"over": "answers"})
+    assert "different kinds" in said_by(client.get(f"{STUDIES}compare/", {**asked, "second": other.number}))
+    assert client.get(f"{STUDIES}compare/", {"first": "x", "second": "1"}).status_code == 302
+
+
+def test_a_form_that_is_wrong_comes_back_with_what_is_wrong(
+    judged: Project, runs: list[MetricRun], researcher: Membership, client_of: SignIn
+) -> None:
+    client = client_of(researcher)
+    for over, sentence in (
+        ({"metrics": []}, "Choose at least one metric."),
+        ({"metrics": ["0" * 64]}, "is not one of the available choices"),
+        ({"seed": "-1"}, "greater than or equal to 0"),
+        ({"seed": "many"}, "whole number"),
+        ({"resamples": "5"}, "greater than or equal to 100"),
+        ({"criterion": "style"}, "is not one of the available choices"),
+        ({"least": "0"}, "greater than or equal to 1"),
+        ({"name": "x" * 121}, "at most 120 characters"),
+    ):
+        response = ask(client, runs, **over)
+        assert response.status_code == 422, over
+        assert sentence in said_by(response), over
+    assert "at least two" in said_by(ask(client, runs[:1], "significance"))
+    assert not Study.objects.exists()
+
+
+def test_what_cannot_be_studied_fails_with_a_sentence_and_what_is_undefined_says_why(
+    judged: Project, runs: list[MetricRun], researcher: Membership, client_of: SignIn
+) -> None:
+    client = client_of(researcher)
+    ask(client, runs, splits=[], least=5)
+    failed = do(Study.objects.get())
+    assert failed.state == Study.State.FAILED
+    assert "20 have too few judgments" in said_by(client.get(failed.get_absolute_url()))
+    one = give_scores(judged, researcher, "One", {candidates_of(judged)[0].pk: 0.5})
+    made = study(judged, researcher, [one, runs[0]], n_resamples=100)
+    page = read(client.get(made.get_absolute_url()).content.decode())
+    assert {row["Pearson"] for row in page.rows("Correlation with people")[:2]} == {"fewer than three pairs"}
+    assert page.number("Answers") == 1
+    assert "One: no score for 19 answers" in said_by(client.get(made.get_absolute_url()))
+    options = {"n_questions": 30, "n_draws": 5}
+    made = study(judged, researcher, runs, "systems", options=options)
+    assert "10 questions have an answer of every system, and a draw takes 30" in said_by(
+        client.get(made.get_absolute_url())
+    )
+
+
+def test_a_study_is_cancelled_and_deleted_by_who_asked_for_it_or_a_manager(
+    judged: Project, runs: list[MetricRun], researcher: Membership, manager: Membership, client_of: SignIn
+) -> None:
+    client = client_of(researcher)
+    ask(client, runs)
+    waiting = Study.objects.get()
+    client.post(f"{waiting.get_absolute_url()}delete/")
+    assert Study.objects.exists(), "what is under way is cancelled first"
+    client.post(f"{waiting.get_absolute_url()}cancel/")
+    assert do(waiting).state == Study.State.CANCELLED
+    assert "Nothing is stored but what it was asked" in said_by(client.get(waiting.get_absolute_url()))
+    other = make_membership(judged, role=Membership.Role.RESEARCHER)
+    client_of(other).post(f"{waiting.get_absolute_url()}delete/")
+    assert Study.objects.exists()
+    client.post(f"{waiting.get_absolute_url()}delete/")
+    assert not Study.objects.exists()
+    assert LogEntry.objects.filter(act="delete study", actor=researcher).count() == 1
+    study(judged, researcher, runs[:1], n_resamples=100)
+    client_of(manager).post(f"{STUDIES}{Study.objects.get().number}/delete/")
+    assert not Study.objects.exists()
+
+
+def test_without_judgments_or_metrics_the_form_says_what_comes_first(
+    project: Project, judged: Project, researcher: Membership, client_of: SignIn
+) -> None:
+    client = client_of(researcher)
+    assert "No study yet" in said_by(client.get(STUDIES))
+    for kind in KINDS:
+        response = client.get(f"{STUDIES}new/", {"kind": kind})
+        assert '<form method="post" action="?kind=' not in response.content.decode()
+    assert ask(client, []).status_code == 422
