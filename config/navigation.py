@@ -34,6 +34,7 @@ TABS = [
     (_("Quality"), "annotate:quality-list", Right.MANAGE, ()),
     (_("Agreement"), "results:agreement", Right.READ, ("adjudication/",)),
     (_("Scores"), "results:scores", Right.READ, ()),
+    (_("Metrics"), "results:metric-list", Right.READ, ()),
     (_("Studies"), "results:study-list", Right.READ, ()),
     (_("Judgment sets"), "results:set-list", Right.READ, ("export/",)),
     (_("People"), "projects:people-list", Right.MANAGE, ()),

@@ -16,6 +16,7 @@ from tests.annotate.checking_work import quality_samples
 from tests.annotate.money import earn
 from tests.annotate.qualification.making import path_samples
 from tests.annotate.settled import acting_samples
+from tests.results.metrics.samples import metric_samples
 from tests.results.sets.freezes import set_samples
 from tests.results.studies.making import study_samples
 from tests.routes import Route, all_routes
@@ -23,6 +24,7 @@ from tests.routes import Route, all_routes
 NO_PAGES = (
     *("export-long", "export-aggregated", "export-jsonl", "export-mocha"),
     *("-chart", "report-job", "set-job", "set-archive", "set-file", "study-job", "study-table", "study-compare"),
+    *("metric-jobs", "metric-job", "metric-scores", "score-file-job", "score-file-problems"),
     *("import-file", "import-job", "annotate:session", "api:schema"),
 )
 """Files, fragments, and what answers scripts."""
@@ -111,6 +113,7 @@ def samples_of(annotator: Membership, *, batch: int, token: str, is_paid: bool =
         **acting_samples(annotator),
         **pair_samples(project),
         **set_samples(project, project.memberships.get(role=Membership.Role.OWNER)),
+        **metric_samples(project, project.memberships.get(role=Membership.Role.OWNER)),
         **study_samples(project, project.memberships.get(role=Membership.Role.OWNER)),
     }
 
@@ -138,6 +141,7 @@ def chart_samples(*, of_ours: bool) -> dict[str, str]:
         "planner": "widths",
         "study-chart": "scatter-1",
         "study-table": "overall",
+        "metric": "spread",
     }
     routes = {route if route.startswith("study-") else f"{route}-chart": name for route, name in names.items()}
     samples = {f"results:{route} name": name if of_ours else "other" for route, name in routes.items()}

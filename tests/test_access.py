@@ -35,6 +35,7 @@ from tests.annotate.money import earn
 from tests.annotate.qualification.making import path_samples
 from tests.annotate.settled import acting_samples
 from tests.pages import chart_samples, pair_samples, report_of, token_of
+from tests.results.metrics.samples import metric_samples
 from tests.results.sets.freezes import set_samples
 from tests.results.studies.making import study_samples
 from tests.routes import Route, all_routes
@@ -218,6 +219,7 @@ def _children(
         samples[f"annotate:{name} number"] = n_before + 1
     samples["annotate:import-file number"] = _import(project, manager)  # no walk cancels this one
     samples |= set_samples(project, manager, n_before=n_before)
+    samples |= metric_samples(project, manager, n_before=n_before)
     samples |= study_samples(project, manager, n_before=n_before)
     samples |= path_samples(annotator) | quality_samples(project) | acting_samples(annotator) | pair_samples(project)
     for _ in range(1 if n_before == 0 else 3):  # after the work: what was begun without a consent goes on without

@@ -51,6 +51,13 @@ def request_run(
     return run
 
 
+def request_again(*, run: MetricRun, actor: Membership) -> MetricRun:
+    """Ask for the same metric with the same settings. Raises Refused as `request_run` does."""
+    if run.origin != Origin.COMPUTED:
+        raise Refused(_("Scores from a file are not computed here. Upload a newer file under the same name."))
+    return request_run(project=run.project, actor=actor, name=run.metric, settings=chosen_settings(run))
+
+
 def make_metric(name: str, settings: Mapping[str, Any]) -> Metric:
     """The metric as it is set up. Raises Refused as `request_run` does."""
     try:

@@ -14,6 +14,7 @@ from projects.models import Candidate, Membership, Project, Reference
 from results.metrics import computing, reading
 from results.models import MetricRun, MetricScore
 from tests.factories import make_candidates, make_dataset, make_passage, make_question
+from tests.results.metrics.samples import compute
 
 pytestmark = pytest.mark.django_db
 
@@ -30,13 +31,6 @@ def corpus(project: Project) -> Project:
     make_candidates(make_question(passage, "open", references=()), external_id="alone", text="4444")
     make_candidates(make_question(passage, "sat"), external_id="long", text="sat on the mat")
     return project
-
-
-def compute(project: Project, actor: Membership, name: str = "exact_match", **settings: Any) -> MetricRun:
-    run = computing.request_run(project=project, actor=actor, name=name, settings=settings)
-    computing.run(run.pk)
-    run.refresh_from_db()
-    return run
 
 
 def stored(run: MetricRun) -> dict[str, float | str]:

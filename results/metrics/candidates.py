@@ -1,0 +1,65 @@
+"""The candidates of a run with their scores and what people say of them, page by page."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from django.db.models import F, Q, QuerySet
+
+from annotate.acting.adjudicating import gold_of
+from annotate.frames import CriterionInUse, Scope
+from annotate.stages import default_stage
+from measures.gold_rules import GoldRule
+from measures.outcome import Undefined
+from projects.models import Project
+from results.models import MetricRun, MetricScore
+
+SORTS = {
+    "candidate": ("candidate__dataset__name", "candidate__external_id"),
+    "source": ("candidate__source",),
+    "score": ("value",),
+}
+
+
+@dataclass(frozen=True)
+class Filters:
+    """Which candidates of a run; nothing named means all."""
+
+    text: str = ""
+    dataset: str = ""
+    source: str = ""
+    reason: str = ""
+
+
+def list_scores(run: MetricRun, filters: Filters, sort: str) -> QuerySet[MetricScore]:
+    """In the order asked for; a candidate without a score comes last."""
+    rows = run.scores.select_related("candidate__dataset", "candidate__question")
+    if filters.text:
+        rows = rows.filter(
+            Q(candidate__external_id__icontains=filters.text) | Q(candidate__text__icontains=filters.text)
+        )
+    if filters.dataset:
+        rows = rows.filter(candidate__dataset__name=filters.dataset)
+    if filters.source:
+        rows = rows.filter(candidate__source=filters.source)
+    if filters.reason:
+        rows = rows.filter(value=None, reason__startswith=filters.reason)
+    columns = [F(name) for name in SORTS[sort.removeprefix("-")]]
+    ordered = [each.desc(nulls_last=True) if sort.startswith("-") else each.asc(nulls_last=True) for each in columns]
+    return rows.order_by(*ordered, "candidate_id")
+
+
+def golds_of(project: Project, criterion: CriterionInUse, ids: Sequence[int]) -> dict[int, float]:
+    """What people say of these candidates: the median where the project's rule is that, else the mean."""
+    from annotate.judgment_frames import fetch_judgments
+    from measures.gold_scores import gold_by, settle
+    from results.scores.golds import settled_scores
+
+    scope = Scope(project=project, criterion=criterion, stage=default_stage(project))
+    rule = gold_of(project)
+    by = GoldRule.MEDIAN if rule.rule == GoldRule.MEDIAN else GoldRule.MEAN
+    golds = gold_by(by, fetch_judgments(scope, only=list(ids)))
+    if isinstance(golds, Undefined):
+        return {}
+    if rule.adjudication_wins:
+        golds = settle(golds, settled_scores(scope), rule=by)
+    return dict(zip(golds.index.tolist(), golds.tolist(), strict=True))

@@ -1,0 +1,27 @@
+"""The scores of a run as a file, as they come out of the database."""
+
+from results.exporting.guard import guarded
+from results.exporting.streaming import CSV, LINES, Statement
+from results.models import MetricRun
+
+FORMATS = {"csv": "text/csv; charset=utf-8", "jsonl": "application/jsonl"}
+
+_FROM = """
+FROM results_metricscore s JOIN projects_candidate c ON c.id = s.candidate_id
+JOIN projects_dataset d ON d.id = c.dataset_id
+WHERE s.run_id = %(run)s ORDER BY d.name COLLATE "C", c.external_id COLLATE "C"
+"""
+_CSV = f"""
+SELECT {guarded("d.name")} AS dataset, {guarded("c.external_id")} AS candidate_id, {guarded("c.source")} AS source,
+       s.value AS score, {guarded("s.reason")} AS reason {_FROM}
+"""
+_JSONL = f"""
+SELECT json_build_object('dataset', d.name, 'candidate_id', c.external_id, 'source', c.source, 'score', s.value,
+                         'reason', nullif(s.reason, '')) {_FROM}
+"""
+
+
+def select_scores(run: MetricRun, form: str) -> Statement:
+    """Every candidate of the run, by dataset and id: its score, or why it has none."""
+    is_csv = form == "csv"
+    return Statement(select=_CSV if is_csv else _JSONL, parameters={"run": run.pk}, form=CSV if is_csv else LINES)

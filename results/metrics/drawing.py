@@ -1,0 +1,36 @@
+"""What is drawn of a run: how its scores are spread, and the datasets and sources beside each other."""
+
+from typing import Any
+
+from django.utils.translation import gettext as _
+
+from projects.charts import Chart, Spec
+from results.models import MetricRun
+
+
+def charts_of(run: MetricRun) -> list[Chart]:
+    histogram = (run.report.get("summary") or {}).get("histogram")
+    return [_histogram(histogram)] if histogram else []
+
+
+def bins_of(histogram: dict[str, Any]) -> list[dict[str, Any]]:
+    edges, counts = histogram["edges"], histogram["counts"]
+    n = sum(counts)
+    return [
+        {"from": low, "to": high, "n": count, "share": count / n}
+        for low, high, count in zip(edges, edges[1:], counts, strict=False)
+    ]
+
+
+def _histogram(histogram: dict[str, Any]) -> Chart:
+    axis = {"type": "quantitative", "title": _("score"), "scale": {"nice": False, "zero": False}}
+    spec: Spec = {
+        "height": 220,
+        "mark": {"type": "bar", "color": "@series-1", "binSpacing": 1},
+        "encoding": {
+            "x": {**axis, "field": "from", "bin": {"binned": True}},
+            "x2": {"field": "to"},
+            "y": {"field": "n", "type": "quantitative", "title": _("candidates")},
+        },
+    }
+    return Chart("spread", _("Candidates by score"), bins_of(histogram), spec, columns=("from", "to", "n", "share"))

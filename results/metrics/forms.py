@@ -1,0 +1,196 @@
+"""The forms of metrics: which to compute, with which settings; a file of scores; and what of it is taken."""
+
+from collections.abc import Iterator
+from dataclasses import MISSING, Field, dataclass
+from typing import Any
+
+from django import forms
+from django.forms import BoundField
+from django.utils.text import capfirst
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from annotate.forms.imports import ReadingForm
+from measures.metrics.registry import Registered
+from measures.metrics.tokenising import TOKENISERS
+from projects.importing import Options
+from projects.models import Project
+from results.metrics.reading_files import NAME_LENGTH
+from results.metrics.registry import known
+from results.metrics.subjects import subject_of
+from results.models import ScoreFile
+
+USUAL = ("exact_match", "token_f1", "bleu_1", "bleu_4", "rouge_1", "rouge_2", "rouge_l", "meteor_2005", "chrf")
+"""Ticked where nobody has chosen."""
+TOKENISER = "tokeniser"
+
+
+@dataclass(frozen=True)
+class Choice:
+    """One metric of the form: its box, its settings, and what this machine lacks for it."""
+
+    registered: Registered
+    box: BoundField
+    settings: list[BoundField]
+    variant: str
+    lacks: str
+    is_there: bool
+    """Whether its scores with the usual settings stand already."""
+
+    @property
+    def has_errors(self) -> bool:
+        return any(field.errors for field in self.settings)
+
+
+class ComputeForm(forms.Form):
+    """A box for each metric that is known, and a field for each of its settings."""
+
+    tokeniser = forms.ChoiceField(
+        label=gettext_lazy("How texts become words"),
+        required=False,
+        choices=[("", gettext_lazy("as each metric does by itself")), *((name, name) for name in TOKENISERS)],
+        help_text=gettext_lazy("Said once for every metric that counts words. For Chinese, choose characters."),
+    )
+
+    def __init__(self, project: Project, data: Any = None) -> None:
+        super().__init__(data)
+        self._metrics = known()
+        self._usual = {name: each.make() for name, each in self._metrics.items()}
+        self._lacks = {name: metric.lacks() for name, metric in self._usual.items()}
+        stand = set(project.metric_runs.done().values_list("subject", flat=True))
+        self._there = {
+            name for name, metric in self._usual.items() if subject_of("computed", name, metric.settings()) in stand
+        }
+        for name, each in self._metrics.items():
+            is_able = not self._lacks[name]
+            is_ticked = is_able and name in USUAL and name not in self._there
+            self.fields[f"use:{name}"] = forms.BooleanField(
+                label=each.title, required=False, disabled=not is_able, initial=is_ticked
+            )
+            for setting in each.settings():
+                self.fields[f"{name}:{setting.name}"] = field_of(setting)
+
+    def families(self) -> Iterator[tuple[str, list[Choice]]]:
+        """Small families first: they are the simple metrics."""
+        found: dict[str, list[Choice]] = {}
+        for name, each in sorted(self._metrics.items(), key=lambda item: item[1].title.removeprefix("Adapted ")):
+            settings = [self[f"{name}:{setting.name}"] for setting in each.settings()]
+            variant = self._usual[name].variant
+            choice = Choice(each, self[f"use:{name}"], settings, variant, self._lacks[name], name in self._there)
+            found.setdefault(each.family, []).append(choice)
+        yield from sorted(found.items(), key=lambda item: len(item[1]))
+
+    def clean(self) -> dict[str, Any]:
+        if not self.errors and not list(self.chosen()):
+            raise forms.ValidationError(_("Tick at least one metric."))
+        return self.cleaned_data
+
+    def chosen(self) -> Iterator[tuple[str, dict[str, Any]]]:
+        """The name of each metric that is ticked, with its settings."""
+        for name, each in self._metrics.items():
+            if self._lacks[name] or not self.cleaned_data.get(f"use:{name}"):
+                continue
+            settings = {setting.name: self._setting(name, setting) for setting in each.settings()}
+            if self.cleaned_data[TOKENISER] and TOKENISER in settings:
+                settings[TOKENISER] = self.cleaned_data[TOKENISER]
+            yield name, settings
+
+    def _setting(self, name: str, setting: "Field[Any]") -> Any:
+        """What was said, or what holds where nothing was."""
+        said = self.cleaned_data.get(f"{name}:{setting.name}")
+        return default_of(setting) if said is None or said == "" else said
+
+
+def field_of(setting: "Field[Any]") -> forms.Field:
+    """A form field for a setting of a metric, as its declaration has it."""
+    default = default_of(setting)
+    words: dict[str, Any] = {
+        "label": capfirst(setting.name.replace("_", " ")),
+        "help_text": capfirst(setting.metadata.get("meaning", "")),
+        "required": False,
+        "initial": default,
+    }
+    low, high = setting.metadata.get("low"), setting.metadata.get("high")
+    if choices := setting.metadata.get("choices"):
+        return forms.ChoiceField(choices=[(each, each) for each in choices], **words)
+    if isinstance(default, bool):
+        return forms.BooleanField(**words)
+    if isinstance(default, int):
+        return forms.IntegerField(min_value=low, max_value=high or None, **words)
+    if isinstance(default, float):
+        return forms.FloatField(
+            min_value=low, max_value=high or None, widget=forms.NumberInput(attrs={"step": "any"}), **words
+        )
+    return forms.CharField(max_length=200, **words)
+
+
+def default_of(setting: "Field[Any]") -> Any:
+    return "" if setting.default is MISSING else setting.default
+
+
+class ScoreFileForm(ReadingForm):
+    """A file of scores, and how it is read."""
+
+    file = forms.FileField(
+        label=gettext_lazy("File"),
+        max_length=None,
+        help_text=gettext_lazy("CSV, TSV, Excel (.xlsx), JSON, JSONL, Parquet or MOCHA's predictions."),
+    )
+    dataset = forms.ChoiceField(
+        label=gettext_lazy("Dataset"),
+        required=False,
+        help_text=gettext_lazy("Of rows that name none. Needed only where an id is in several datasets."),
+    )
+    id_column = forms.CharField(
+        label=gettext_lazy("Column of the candidates' ids"),
+        required=False,
+        max_length=200,
+        help_text=gettext_lazy("Where it is called neither candidate_id nor id."),
+    )
+
+    field_order = ("file", "dataset")
+
+    def __init__(self, project: Project, *args: Any) -> None:
+        super().__init__(*args)
+        field = self.fields["dataset"]
+        assert isinstance(field, forms.ChoiceField)
+        names = list(project.datasets.values_list("name", flat=True))
+        field.choices = [("", _("as the file says")), *((name, name) for name in names)]
+
+    def options(self) -> Options:
+        sent = self.cleaned_data
+        column = sent["id_column"].strip()
+        return Options(
+            format=sent["format"],
+            encoding=sent["encoding"],
+            delimiter=sent["delimiter"],
+            dataset=sent["dataset"],
+            mapping={column: "candidate_id"} if column else {},
+        )
+
+
+class TakeForm(forms.Form):
+    """Which columns of a file are taken, and by which metric each is; numbered, because a column may have any name."""
+
+    def __init__(self, job: ScoreFile, data: Any = None) -> None:
+        super().__init__(data)
+        self._columns = [each for each in (job.report or {}).get("columns", []) if each["n"]]
+        for place, each in enumerate(self._columns):
+            self.fields[f"take_{place}"] = forms.BooleanField(
+                label=each["column"], required=False, initial=each["is_taken"]
+            )
+            self.fields[f"name_{place}"] = forms.CharField(
+                label=_("Name of the metric"), required=False, max_length=NAME_LENGTH, initial=each["name"]
+            )
+
+    def rows(self) -> Iterator[tuple[dict[str, Any], BoundField, BoundField]]:
+        for place, each in enumerate(self._columns):
+            yield each, self[f"take_{place}"], self[f"name_{place}"]
+
+    def names(self) -> dict[str, str]:
+        sent = self.cleaned_data
+        return {
+            each["column"]: sent[f"name_{place}"]
+            for place, each in enumerate(self._columns)
+            if sent.get(f"take_{place}")
+        }

@@ -1,0 +1,74 @@
+"""The metrics of a project as a list: the run of each that stands, and what became of a newer one."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, fields
+from typing import Any
+
+from django.db.models import QuerySet
+from django.utils.translation import gettext as _
+
+from measures.metrics import METRICS
+from projects.models import Project
+from results.metrics.forms import default_of
+from results.models import MetricRun
+
+
+@dataclass(frozen=True)
+class Listed:
+    """A metric as it is set up: the run whose scores stand, if any, and a newer one that has none."""
+
+    stands: MetricRun | None
+    newer: MetricRun | None
+
+    @property
+    def run(self) -> MetricRun:
+        run = self.stands or self.newer
+        assert run is not None
+        return run
+
+    @property
+    def said(self) -> list[str]:
+        return said_of(self.run)
+
+
+def list_metrics(project: Project) -> list[Listed]:
+    """By title; those computed here first."""
+    runs = project.metric_runs.select_related("requested_by__user", "project")
+    stand = {run.subject: run for run in runs.newest()}
+    last = {run.subject: run for run in runs.order_by("subject", "-id").distinct("subject")}
+    listed = [Listed(stand.get(subject), None if run == stand.get(subject) else run) for subject, run in last.items()]
+    return sorted(listed, key=lambda each: (each.run.origin, each.run.title.casefold(), each.run.pk))
+
+
+def live_runs(project: Project) -> QuerySet[MetricRun]:
+    return project.metric_runs.filter(state__in=MetricRun.LIVE).select_related("project").order_by("id")
+
+
+def said_of(run: MetricRun) -> list[str]:
+    """The settings of a run in short: its variant, how texts become words, and what was chosen otherwise."""
+    about: dict[str, Any] = run.report.get("about") or {}
+    parts = [about.get("variant", ""), about.get("tokenisation") or run.settings.get("tokeniser", "")]
+    return [part for part in [*parts, *_chosen(run)] if part]
+
+
+def settings_of(run: MetricRun) -> list[tuple[str, str, str]]:
+    """Every setting of a run: its name, its value, and what it decides."""
+    known = METRICS.get(run.metric) if run.origin == MetricRun.Origin.COMPUTED else None
+    meanings = {each.name: str(each.metadata.get("meaning", "")) for each in fields(known.metric)} if known else {}
+    return [
+        (name.replace("_", " "), say_setting(value), meanings.get(name, "")) for name, value in run.settings.items()
+    ]
+
+
+def _chosen(run: MetricRun) -> Iterator[str]:
+    known = METRICS.get(run.metric)
+    for setting in known.settings() if known and run.origin == MetricRun.Origin.COMPUTED else ():
+        value = run.settings.get(setting.name)
+        if setting.name != "tokeniser" and value is not None and value != default_of(setting):
+            yield f"{setting.name.replace('_', ' ')}: {say_setting(value)}"
+
+
+def say_setting(value: Any) -> str:
+    if isinstance(value, bool):
+        return _("yes") if value else _("no")
+    return f"{value:g}" if isinstance(value, float) else str(value)

@@ -1,0 +1,173 @@
+"""One run of a metric: its figures and candidates, running it again, cancelling, deleting, its file."""
+
+from typing import Any
+
+from django.contrib import messages
+from django.http import Http404, HttpResponse, HttpResponseBase, StreamingHttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
+from django.utils.text import slugify
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_POST, require_safe
+
+from annotate.frames import CriterionInUse, criteria_in_use
+from annotate.views.lists import page_of, read_sort, read_text
+from projects import jobs
+from projects.access import ProjectRequest, Right, requires
+from projects.errors import Refused
+from projects.models import Project
+from results.exporting.streaming import stream
+from results.metrics import computing
+from results.metrics.candidates import SORTS, Filters, golds_of, list_scores
+from results.metrics.deleting import delete_run, may_delete
+from results.metrics.downloading import FORMATS, select_scores
+from results.metrics.drawing import bins_of, charts_of
+from results.metrics.listing import said_of, settings_of
+from results.models import MetricRun
+from results.views.charts import answer_chart
+
+REFRESH_SECONDS = 3
+PARTS = (("dataset", gettext_lazy("By dataset")), ("source", gettext_lazy("By source")))
+FILTERS = ("text", "dataset", "source", "reason")
+
+
+@requires(Right.READ)
+@never_cache
+@require_safe
+def metric_show(request: ProjectRequest, project: Project, pk: int) -> HttpResponse:
+    run = _fetch(project, pk)
+    summary = run.report.get("summary") or {}
+    context: dict[str, Any] = {
+        **_progress(run),
+        "run": run,
+        "said": said_of(run),
+        "settings": settings_of(run),
+        "about": run.report.get("about") or {},
+        "summary": summary,
+        "charts": charts_of(run),
+        "parts": PARTS,
+        "bins": bins_of(summary["histogram"]) if summary.get("histogram") else [],
+        "may_delete": may_delete(run, request.membership),
+        "is_computed": run.origin == MetricRun.Origin.COMPUTED,
+        "refresh_seconds": REFRESH_SECONDS if run.is_live else None,
+    }
+    if run.state == MetricRun.State.DONE:
+        context |= _table(request, project, run)
+    return render(request, "results/metric_show.html", context)
+
+
+@requires(Right.READ)
+@never_cache
+@require_safe
+def metric_job(request: ProjectRequest, project: Project, pk: int) -> HttpResponse:
+    """The progress alone, for a page that asks every second."""
+    run = _fetch(project, pk)
+    response = render(request, "_job.html", _progress(run))
+    if not run.is_live:
+        response["HX-Refresh"] = "true"
+    return response
+
+
+@requires(Right.READ)
+@require_POST
+def metric_cancel(request: ProjectRequest, project: Project, pk: int) -> HttpResponse:
+    run = _fetch(project, pk)
+    try:
+        has_stopped = jobs.cancel(run)
+    except Refused as refusal:
+        messages.error(request, refusal.message)
+    else:
+        messages.success(request, _("Cancelled.") if has_stopped else _("It stops in a moment; nothing is stored."))
+    return redirect("results:metric-list", project.slug)
+
+
+@requires(Right.READ)
+@require_POST
+def metric_again(request: ProjectRequest, project: Project, pk: int) -> HttpResponse:
+    """Compute the metric anew with the same settings; its scores take the place of these."""
+    run = _fetch(project, pk)
+    try:
+        again = computing.request_again(run=run, actor=request.membership)
+    except Refused as refusal:
+        messages.error(request, refusal.message)
+        return redirect("results:metric-show", project.slug, pk)
+    return redirect("results:metric-show", project.slug, again.pk)
+
+
+@requires(Right.READ)
+@require_POST
+def metric_delete(request: ProjectRequest, project: Project, pk: int) -> HttpResponse:
+    run = _fetch(project, pk)
+    try:
+        delete_run(run=run, actor=request.membership)
+    except Refused as refusal:
+        messages.error(request, refusal.message)
+        return redirect("results:metric-show", project.slug, pk)
+    messages.success(request, _("The scores are deleted."))
+    return redirect("results:metric-list", project.slug)
+
+
+@requires(Right.READ)
+@require_safe
+def metric_scores(request: ProjectRequest, project: Project, pk: int, form: str) -> HttpResponseBase:
+    run = _fetch(project, pk)
+    if form not in FORMATS or run.state != MetricRun.State.DONE:
+        raise Http404("There is no such file.")
+    name = f"{project.slug}-{slugify(run.metric) or run.pk}.{form}"
+    return StreamingHttpResponse(
+        iter(()) if request.method == "HEAD" else stream(select_scores(run, form)),
+        content_type=FORMATS[form],
+        headers={
+            "Content-Disposition": f'attachment; filename="{name}"',
+            "Cache-Control": "no-store",
+            "Content-Security-Policy": "sandbox; default-src 'none'",
+        },
+    )
+
+
+@requires(Right.READ)
+@require_safe
+def metric_chart(request: ProjectRequest, project: Project, pk: int, name: str, form: str) -> HttpResponse:
+    return answer_chart(project, charts_of(_fetch(project, pk)), name, form)
+
+
+def _fetch(project: Project, pk: int) -> MetricRun:
+    runs = project.metric_runs.select_related("project", "requested_by__user", "file__project")
+    return get_object_or_404(runs, pk=pk)
+
+
+def _table(request: ProjectRequest, project: Project, run: MetricRun) -> dict[str, Any]:
+    sort = read_sort(request, SORTS, "candidate")
+    chosen = {name: read_text(request, name) for name in FILTERS}
+    page = page_of(request, list_scores(run, Filters(**chosen), sort))
+    criteria = criteria_in_use(project)
+    criterion = _criterion(request, criteria)
+    golds = golds_of(project, criterion, [row.candidate_id for row in page]) if criterion else {}
+    return {
+        "page": page,
+        "rows": [(row, golds.get(row.candidate_id)) for row in page],
+        "sort": sort,
+        "chosen": chosen,
+        "is_filtered": any(chosen.values()),
+        "criteria": criteria,
+        "criterion": criterion,
+    }
+
+
+def _criterion(request: ProjectRequest, criteria: list[CriterionInUse]) -> CriterionInUse | None:
+    usable = [each for each in criteria if each.has_one_scale]
+    return next((each for each in usable if each.key == request.GET.get("criterion")), usable[0] if usable else None)
+
+
+def _progress(run: MetricRun) -> dict[str, Any]:
+    if run.is_live:
+        run.message = jobs.why_waiting(run) or (_("candidates") if run.total else _("in a moment"))
+    place = [run.project.slug, run.pk]
+    return {
+        "job": run,
+        "job_title": _("Computing %(metric)s") % {"metric": run.title},
+        "job_url": reverse("results:metric-job", args=place),
+        "job_cancel_url": "" if run.is_cancelling else reverse("results:metric-cancel", args=place),
+    }

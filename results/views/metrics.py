@@ -1,0 +1,105 @@
+"""Metrics: the list of a project's, and asking for more."""
+
+from http import HTTPStatus
+from typing import Any
+
+from django.contrib import messages
+from django.http import HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from projects import jobs
+from projects.access import ProjectRequest, Right, requires
+from projects.errors import Refused
+from projects.models import Project
+from results.metrics import computing
+from results.metrics.forms import ComputeForm
+from results.metrics.listing import list_metrics, live_runs
+from results.metrics.reading import count_candidates
+from results.metrics.registry import not_imported
+from results.models import ScoreFile
+
+REFRESH_SECONDS = 3
+
+
+@requires(Right.READ)
+@never_cache
+@require_safe
+def metric_list(request: ProjectRequest, project: Project) -> HttpResponse:
+    listed = list_metrics(project)
+    waiting = project.score_files.filter(step=ScoreFile.Step.CHECK).exclude(state__in=("failed", "cancelled"))
+    context = {
+        **_jobs(project),
+        "metrics": listed,
+        "waiting": waiting.select_related("requested_by__user", "project")[:20],
+        "not_imported": not_imported(),
+        "n_candidates": count_candidates(project),
+    }
+    context["refresh_seconds"] = REFRESH_SECONDS if context["live"] else None
+    return render(request, "results/metric_list.html", context)
+
+
+@requires(Right.READ)
+@never_cache
+@require_safe
+def metric_jobs(request: ProjectRequest, project: Project) -> HttpResponse:
+    """The progress of what is under way, for a page that asks every second."""
+    context = _jobs(project)
+    response = render(request, "results/_metric_jobs.html", context)
+    if request.GET.get("live", "") != context["live_ids"]:
+        response["HX-Refresh"] = "true"
+    return response
+
+
+@requires(Right.READ)
+@require_http_methods(["GET", "HEAD", "POST"])
+def metric_new(request: ProjectRequest, project: Project) -> HttpResponse:
+    """Researchers run metrics as they make any other figures of what was judged."""
+    form = ComputeForm(project, request.POST if request.method == "POST" else None)
+    refusals: list[str] = []
+    if request.method == "POST" and form.is_valid():
+        asked = list(form.chosen())
+        for name, settings in asked:
+            try:
+                computing.request_run(project=project, actor=request.membership, name=name, settings=settings)
+            except Refused as refusal:
+                refusals.append(refusal.message)
+        if len(refusals) < len(asked):
+            for refused in refusals:
+                messages.error(request, refused)
+            return redirect("results:metric-list", project.slug)
+    context = {
+        "form": form,
+        "refusals": refusals,
+        "n_candidates": count_candidates(project),
+        "not_imported": not_imported(),
+    }
+    is_wrong = bool(form.errors or refusals)
+    status = HTTPStatus.UNPROCESSABLE_ENTITY if is_wrong else HTTPStatus.OK
+    return render(request, "results/metric_new.html", context, status=status)
+
+
+@requires(Right.READ)
+@require_POST
+def metric_cancel_all(request: ProjectRequest, project: Project) -> HttpResponse:
+    for run in live_runs(project):
+        try:
+            jobs.cancel(run)
+        except Refused:
+            continue
+    messages.success(request, _("What had not ended is cancelled; nothing of it is stored."))
+    return redirect("results:metric-list", project.slug)
+
+
+def _jobs(project: Project) -> dict[str, Any]:
+    live = list(live_runs(project))
+    ids = "-".join(str(run.pk) for run in live)
+    return {
+        "live": live,
+        "live_ids": ids,
+        "why_waiting": next(filter(None, map(jobs.why_waiting, live)), "") if live else "",
+        "jobs_url": f"{reverse('results:metric-jobs', args=[project.slug])}?live={ids}",
+    }

@@ -1,0 +1,180 @@
+"""Scores from outside: choose a file, see what it holds and what is wrong, take its scores."""
+
+from http import HTTPStatus
+from typing import Any
+
+from django.contrib import messages
+from django.http import FileResponse, Http404, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from projects import jobs
+from projects.access import ProjectRequest, Right, requires
+from projects.errors import Refused
+from projects.models import Project
+from projects.uploads import takes_files
+from results.metrics import taking
+from results.metrics.forms import ScoreFileForm, TakeForm
+from results.metrics.reading import count_candidates
+from results.models import ScoreFile
+
+REFRESH_SECONDS = 3
+COUNTED = {
+    "unknown": (gettext_lazy("Unknown"), gettext_lazy("ids of no candidate")),
+    "ambiguous": (gettext_lazy("Ambiguous"), gettext_lazy("ids in several datasets")),
+    "duplicate": (gettext_lazy("Duplicate"), gettext_lazy("the first score counts")),
+    "not a number": (gettext_lazy("Not a number"), gettext_lazy("cells of candidates")),
+    "withdrawn": (gettext_lazy("Withdrawn"), gettext_lazy("candidates without scores")),
+    "unreadable": (gettext_lazy("Unreadable"), gettext_lazy("rows without an id, or broken")),
+}
+"""Kinds of wrong rows as the page calls them, but for the missing ones, which are no rows."""
+
+State, Step = ScoreFile.State, ScoreFile.Step
+
+
+@requires(Right.READ)
+@takes_files
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+def score_file_new(request: ProjectRequest, project: Project) -> HttpResponse:
+    form = ScoreFileForm(project)
+    if request.method == "POST":
+        form = ScoreFileForm(project, request.POST, request.FILES)
+        if form.is_valid():
+            try:
+                job = taking.receive(
+                    project=project,
+                    actor=request.membership,
+                    upload=form.cleaned_data["file"],
+                    options=form.options(),
+                )
+            except Refused as refusal:
+                form.add_error("file", refusal.message)
+            else:
+                return _to(job)
+    context = {"form": form, "n_candidates": count_candidates(project)}
+    status = HTTPStatus.UNPROCESSABLE_ENTITY if form.errors else HTTPStatus.OK
+    return render(request, "results/score_file_new.html", context, status=status)
+
+
+@requires(Right.READ)
+@never_cache
+@require_safe
+def score_file(request: ProjectRequest, project: Project, number: int) -> HttpResponse:
+    job = _fetch(project, number)
+    return _render(request, job, TakeForm(job))
+
+
+@requires(Right.READ)
+@never_cache
+@require_safe
+def score_file_job(request: ProjectRequest, project: Project, number: int) -> HttpResponse:
+    """The progress alone, for a page that asks every second."""
+    job = _fetch(project, number)
+    response = render(request, "_job.html", _progress(job))
+    if not job.is_live:
+        response["HX-Refresh"] = "true"
+    return response
+
+
+@requires(Right.READ)
+@require_POST
+def score_file_take(request: ProjectRequest, project: Project, number: int) -> HttpResponse:
+    job = _fetch(project, number)
+    if job.is_live or job.step == Step.TAKE:
+        return _to(job)  # a second click
+    form = TakeForm(job, request.POST)
+    if form.is_valid():
+        try:
+            taking.start_taking(job=job, actor=request.membership, names=form.names())
+        except Refused as refusal:
+            form.add_error(None, refusal.message)
+        else:
+            return _to(job)
+    return _render(request, job, form, status=HTTPStatus.UNPROCESSABLE_ENTITY)
+
+
+@requires(Right.READ)
+@require_POST
+def score_file_cancel(request: ProjectRequest, project: Project, number: int) -> HttpResponse:
+    job = _fetch(project, number)
+    try:
+        has_stopped = taking.stop(job=job)
+    except Refused as refusal:
+        messages.error(request, refusal.message)
+        return _to(job)
+    said = _("Given up. The file is removed.") if has_stopped else _("It stops in a moment; nothing is stored.")
+    messages.success(request, said)
+    return redirect("results:metric-list", project.slug)
+
+
+@requires(Right.READ)
+@never_cache
+@require_safe
+def score_file_problems(request: ProjectRequest, project: Project, number: int) -> FileResponse:
+    """Every row that was wrong and every candidate without a score."""
+    job = _fetch(project, number)
+    path = taking.problems_of(job)
+    if not job.report or not path.is_file():
+        raise Http404("There is no list of what was wrong with this file.")
+    response = FileResponse(
+        path.open("rb"),
+        as_attachment=True,
+        filename=f"{project.slug}-scores-{job.number}-problems.csv",
+        content_type="text/csv; charset=utf-8",
+    )
+    response["Content-Security-Policy"] = "sandbox; default-src 'none'"
+    return response
+
+
+def _fetch(project: Project, number: int) -> ScoreFile:
+    files = project.score_files.select_related("project", "requested_by__user")
+    return get_object_or_404(files, number=number)
+
+
+def _to(job: ScoreFile) -> HttpResponse:
+    return redirect("results:score-file", job.project.slug, job.number)
+
+
+def _render(request: ProjectRequest, job: ScoreFile, form: TakeForm, status: int = HTTPStatus.OK) -> HttpResponse:
+    report = job.report if job.report and "counts" in job.report else None
+    refusal = job.report if job.report and "total" in job.report else None
+    listed = [] if report is None else [each for kind in COUNTED for each in _listed(report, kind)]
+    context = {
+        **_progress(job),
+        "form": form,
+        "report": report,
+        "refusal": refusal,
+        "counts": [(label, report["counts"][kind], note) for kind, (label, note) in COUNTED.items()] if report else [],
+        "n_wrong": sum(report["counts"][kind] for kind in COUNTED) if report else 0,
+        "listed": sorted(listed, key=lambda each: each["line"] or 0),
+        "missing": list(dict.fromkeys(each["id"] for each in report["problems"].get("missing", [])))[:20]
+        if report
+        else [],
+        "runs": list(job.runs.select_related("project").order_by("title")) if job.step == Step.TAKE else [],
+        "has_file": taking.problems_of(job).is_file(),
+        "refresh_seconds": REFRESH_SECONDS if job.is_live else None,
+    }
+    return render(request, "results/score_file.html", context, status=status)
+
+
+def _listed(report: dict[str, Any], kind: str) -> list[dict[str, Any]]:
+    """The first problems of a kind, each with what the kind is called."""
+    return [{**each, "kind": COUNTED[kind][0]} for each in report["problems"].get(kind, [])]
+
+
+def _progress(job: ScoreFile) -> dict[str, Any]:
+    if job.is_live:
+        job.message = jobs.why_waiting(job) or (_("kB read") if job.total else _("in a moment"))
+    place = [job.project.slug, job.number]
+    is_check = job.step == Step.CHECK
+    return {
+        "job": job,
+        "job_title": _("Reading every row") if is_check else _("Storing the scores"),
+        "job_url": reverse("results:score-file-job", args=place),
+        "job_cancel_url": "" if job.is_cancelling else reverse("results:score-file-cancel", args=place),
+    }
