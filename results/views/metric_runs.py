@@ -48,6 +48,7 @@ def metric_show(request: ProjectRequest, project: Project, pk: int) -> HttpRespo
         "summary": summary,
         "charts": charts_of(run),
         "parts": PARTS,
+        "forms": tuple(FORMATS),
         "bins": bins_of(summary["histogram"]) if summary.get("histogram") else [],
         "may_delete": may_delete(run, request.membership),
         "is_computed": run.origin == MetricRun.Origin.COMPUTED,
