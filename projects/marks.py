@@ -156,7 +156,7 @@ def swept(
     """A line for each series over a number, its interval behind it; and a line to compare with, with its words."""
     across = {"field": x, "type": "quantitative", "title": axis, "scale": {"nice": False}}
     upright = {"type": "quantitative", "title": title, "scale": _scale(None)}
-    coloured = {"x": across, "color": colours(series)}
+    coloured = {"x": across, "color": {**colours(series), "legend": {"orient": "top", "symbolOpacity": 1}}}
     layers: list[Spec] = [
         {"mark": {"type": "area", "opacity": 0.14},
          "encoding": {**coloured, "y": {**upright, "field": low}, "y2": {"field": high}}},
@@ -165,11 +165,13 @@ def swept(
     ]  # fmt: skip
     if line is not None:
         at, words = line
+        once: Spec = {"values": [{}]}
         level = {"y": {**upright, "datum": at}}
         layers += [
-            {"mark": {"type": "rule", "strokeDash": [6, 3], "color": "@ink-3"}, "encoding": level},
-            {"mark": {"type": "text", "align": "right", "dy": -7, "fontSize": 12, "color": "@ink-2"},
-             "encoding": {**level, "x": {"value": "width"}, "text": {"value": words}}},
+            {"data": once, "mark": {"type": "rule", "strokeDash": [6, 3], "color": "@ink-3"}, "encoding": level},
+            {"data": once,
+             "mark": {"type": "text", "align": "left", "dx": 4, "dy": -7, "fontSize": 12, "color": "@ink-2"},
+             "encoding": {**level, "x": {"value": 0}, "text": {"value": words}}},
         ]  # fmt: skip
     return {"height": 280, "layer": layers}
 

@@ -26,7 +26,7 @@ from projects.errors import Refused
 from projects.models import Membership, Project
 from projects.running import OnProgress
 from results.models import JudgmentSet
-from results.sets import archive, building, canonical
+from results.sets import archive, building, canonical, studies
 from results.sets.changes import Earlier
 from results.sets.selecting import Selection, preview, refuse_unknown
 from results.sets.settings import Settings
@@ -60,6 +60,7 @@ def request_set(
     if len(name) > NAME_LENGTH:
         raise Refused(_("The name is longer than %(most)s characters.") % {"most": NAME_LENGTH})
     refuse_unknown(project, settings)
+    studies.choose_studies(project, settings.studies)
     settings = replace(settings, adjudication_wins=does_win(project))
     if not preview(Selection(project, settings)).n_included:
         raise Refused(building.NOTHING)
@@ -119,6 +120,8 @@ def make(made: JudgmentSet, on_progress: OnProgress) -> dict[str, Any]:
         sha256 = archive.sha256_of(room.archive)
         room.keep()
     about = figures.pop("about")
+    if settings.studies:
+        figures["annotators"] = sorted({*figures["annotators"], *studies.behind_studies(made.project)})
     return {
         "facts": {**figures, "folder": identity.folder},
         "files": [file.as_dict() for file in files],

@@ -18,6 +18,7 @@ from results import freezing
 from results.agreeing import RESAMPLES, SEED
 from results.forms import STAGES
 from results.sets.settings import Settings
+from results.sets.studies import find_studies
 
 NONE = "(none)"
 MOST_RESAMPLES = 20_000
@@ -59,6 +60,13 @@ class SetForm(forms.Form):
         required=False,
         help_text=gettext_lazy("Free text: people may have written personal data."),
     )
+    studies = forms.TypedMultipleChoiceField(
+        label=gettext_lazy("Studies"),
+        required=False,
+        widget=forms.CheckboxSelectMultiple,
+        coerce=int,
+        help_text=gettext_lazy("Their settings, figures and tables, and the scores of their metrics. None by itself."),
+    )
     gold = forms.ChoiceField(label=gettext_lazy("Gold score"), required=False, choices=GOLDS, widget=forms.RadioSelect)
     controls = forms.BooleanField(
         label=gettext_lazy("What annotators said of controls enters their mean and deviation"),
@@ -91,6 +99,11 @@ class SetForm(forms.Form):
         passages = Passage.objects.filter(dataset__project=project).order_by("split")
         self._offer("splits", _named(passages.values_list("split", flat=True).distinct()))
         counts = candidates.values_list("source").annotate(n=Count("pk")).order_by("-n", "source")
+        of_studies = [(each.number, f"{each.number} · {each.name}") for each in find_studies(project)]
+        if of_studies:
+            self.fields["studies"].choices = of_studies  # type: ignore[attr-defined]
+        else:
+            del self.fields["studies"]
         self._offer("sources", _named(source for source, _n in counts))
 
     def _offer(self, name: str, choices: Iterable[tuple[Any, str]]) -> None:
@@ -119,6 +132,7 @@ class SetForm(forms.Form):
             gold=GoldRule(asked["gold"] or self.defaults.gold),
             controls_in_z=asked["controls"],
             seed=SEED if asked["seed"] is None else asked["seed"],
+            studies=tuple(sorted(asked.get("studies", ()))),
             n_resamples=RESAMPLES if asked["resamples"] is None else asked["resamples"],
         )
 

@@ -71,6 +71,9 @@ class NewSetSerializer(Shape):
     with_comments = TruthField(required=False, help_text="Free text: people may have written personal data.")
     gold = serializers.ChoiceField(required=False, choices=[gold.value for gold in GoldRule])
     controls_in_z = TruthField(required=False)
+    studies = serializers.ListField(
+        child=serializers.IntegerField(min_value=1, max_value=INT32), help_text="Their numbers; none by itself.", **SOME
+    )
     seed = serializers.IntegerField(required=False, min_value=0, max_value=INT32)
     n_resamples = serializers.IntegerField(required=False, min_value=100, max_value=MOST_RESAMPLES)
 

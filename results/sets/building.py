@@ -12,7 +12,7 @@ import orjson
 
 from measures.rubric import Level
 from projects.errors import Refused
-from results.sets import archive, canonical, prose
+from results.sets import archive, canonical, prose, studies
 from results.sets.changes import CHANGES, Earlier, describe
 from results.sets.figures import measure
 from results.sets.mocha import write_mocha
@@ -83,6 +83,7 @@ def read(selection: Selection, identity: Identity, folder: Path, on_progress: On
         raise Refused(NOTHING)
     progress = Progress(on_progress, counts.n_rows)
     canonical.write_canonical(selection, folder, lambda name, n: progress.of(name)(n))
+    of_studies = studies.read_studies(selection, folder)
     whole = counts.whole
     about = {
         "set": {"number": identity.number, "name": identity.name},
@@ -94,6 +95,7 @@ def read(selection: Selection, identity: Identity, folder: Path, on_progress: On
             "n_total": whole.n_total,
             "n_rows": counts.n_rows,
         },
+        "studies": of_studies,
     }
     _write_json(folder / SET, about)
     return counts
@@ -120,6 +122,7 @@ def derive(folder: Path, progress: Progress, earlier: Earlier | None = None) -> 
     if settings.with_texts:
         write_mocha(folder, judgments, golds, settings, progress.of("mocha", judgments.n_units))
     write_parquet(folder, settings, progress.of("parquet"))
+    studies.write_tables(folder)
     _write_json(folder / FIGURES, figures)
     changes = None
     if earlier is not None:

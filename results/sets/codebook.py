@@ -1,9 +1,10 @@
 """The codebook: what each column of each table means, its type, unit and values."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
+from typing import Any
 
 from results.sets.cells import write_row
 from results.sets.settings import Settings
@@ -201,10 +202,22 @@ def columns_by_file(settings: Settings) -> dict[str, tuple[Column, ...]]:
     }
 
 
-def write_codebook(folder: Path, settings: Settings) -> None:
+def metric_columns(metrics: Iterable[Mapping[str, Any]]) -> tuple[Column, ...]:
+    """The columns of the metric scores: those that name a candidate, and one for each metric."""
+    return (
+        *_IDS,
+        *(
+            Column(each["column"], _N, f"{each['title']}; metrics.json has its settings. Empty: no score.")
+            for each in metrics
+        ),
+    )
+
+
+def write_codebook(folder: Path, settings: Settings, metrics: Sequence[Mapping[str, Any]] = ()) -> None:
     with (folder / CODEBOOK).open("wb") as file:
         write_row(file, ("file", "column", "meaning", "type", "unit", "values"))
-        for name, columns in columns_by_file(settings).items():
+        of_metrics = {"metric_scores.csv": metric_columns(metrics)} if metrics else {}
+        for name, columns in {**columns_by_file(settings), **of_metrics}.items():
             for row in _rows(name, columns):
                 write_row(file, row)
 

@@ -5,6 +5,8 @@ from pathlib import Path
 from typing import Any
 
 from measures.rubric import ScaleKind
+from results.models import Study
+from results.sets import studies
 from results.sets.codebook import write_codebook
 from results.sets.settings import Settings
 from results.sets.terms import Terms
@@ -26,6 +28,8 @@ FILES = {
     "figures.json": "counts and agreement of each criterion",
     "changes.json": "what changed since the set before",
     "set.json": "the settings, the batches, the rubric and every text that annotators went by",
+    "metric_scores.csv": "a row for each candidate, a column for each metric that the studies compare",
+    "metrics.json": "each of these metrics with its settings, and what its scores depend on",
     "rubric.md": "what was asked, and on which scale",
     "instructions.md": "what annotators read before they rated",
     "consent.md": "what annotators agreed to",
@@ -52,20 +56,25 @@ MOCHA = {
 def write_texts(folder: Path, about: Terms, figures: dict[str, Any], changes: dict[str, Any] | None) -> None:
     """Write every file of prose; the README lists the files that are there."""
     settings = Settings.from_dict(about["settings"])
-    write_codebook(folder, settings)
+    columns = studies.metrics_in(folder)
+    write_codebook(folder, settings, columns)
     _write(folder / "rubric.md", _rubric(about))
     for name, versions in (("instructions.md", about["instructions"]), ("consent.md", about["consents"])):
         if versions:
             _write(folder / name, _versions(versions))
-    _write(folder / DATASHEET, _datasheet(about, figures, settings))
+    of_studies = list(studies.studies_in(folder))
+    _write(folder / DATASHEET, [*_datasheet(about, figures, settings), *_limits_of_studies(of_studies, columns)])
     names = {*(each.name for each in folder.iterdir()), README, "manifest.json", "SHA256SUMS"}
-    _write(folder / README, _readme(about, figures, changes, settings, names))
+    of_readme = _readme(about, figures, changes, settings, names)
+    _write(folder / README, [*of_readme, *_studies(of_studies)])
 
 
 def described(name: str) -> str:
     """What a file of a set holds."""
     if name in FILES:
         return FILES[name]
+    if of_study := studies.described(name):
+        return of_study
     endings = sorted(MOCHA, key=len, reverse=True)
     return next((MOCHA[ending] for ending in endings if name.endswith(ending)), "")
 
@@ -250,6 +259,40 @@ def _pay(batch: Terms) -> str:
         return "none"
     parts = [(batch["cents_per_hit"], "a HIT"), (batch["cents_per_item"], "an item")]
     return ", ".join(f"{cents / 100:.2f} {of}" for cents, of in parts if cents)
+
+
+def _studies(found: list[Study]) -> Iterator[str]:
+    """What the README says of each study."""
+    if not found:
+        return
+    yield from ("", "## Studies", "")
+    yield (
+        "Each study rests on the answers that its own settings name, which need not be those of this set. "
+        "`metric_scores.csv` has the scores of its metrics for the candidates of this set."
+    )
+    yield ""
+    for study in found:
+        result = study.result or {}
+        metrics = ", ".join(_line(metric["label"]) for metric in result["metrics"])
+        yield (
+            f"- Study {study.number}, {_line(study.name)} (`study-{study.number}.json`): {study.get_kind_display()}, "
+            f"{result['n']:,} answers, {metrics}; seed {study.seed}, read on {result['read_at'][:10]}"
+        )
+
+
+def _limits_of_studies(found: list[Study], columns: list[Terms]) -> Iterator[str]:
+    if not found:
+        return
+    numbers = ", ".join(str(study.number) for study in found)
+    yield f"- Studies {numbers}: their figures are of the judgments and scores as they were when each was computed."
+    later = [each["column"] for each in columns if not each["is_run_of_studies"]]
+    if later:
+        yield (
+            f"- {', '.join(later)} in metric_scores.csv: scored anew after a study took the scores; metrics.json and "
+            "the study name both runs."
+        )
+    if any(study.kind == Study.Kind.ERRORS for study in found):
+        yield "- Causes of errors are in the words of the project's researchers."
 
 
 def _or(value: int | None) -> str:

@@ -31,6 +31,8 @@ class Settings:
     adjudication_wins: bool = False
     seed: int = SEED
     n_resamples: int = RESAMPLES
+    studies: tuple[int, ...] = ()
+    """By their numbers; a set holds none unless it was asked to."""
 
     def as_dict(self) -> dict[str, Any]:
         return {name: list(value) if isinstance(value, tuple) else value for name, value in asdict(self).items()}
@@ -65,6 +67,7 @@ class Settings:
             ("Texts", "yes" if self.with_texts else "no"),
             ("Annotators' comments", "yes" if self.with_comments else "no"),
             ("Gold score", self.gold_in_words),
+            ("Studies", ", ".join(map(str, self.studies)) or "none"),
             ("Intervals", f"{self.n_resamples:,} resamples, seed {self.seed}"),
         ]
 

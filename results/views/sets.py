@@ -24,6 +24,7 @@ from results.sets import prose
 from results.sets.prose import CHANGED
 from results.sets.selecting import Selection, preview
 from results.sets.settings import Settings
+from results.sets.studies import find_studies
 
 REFRESH_SECONDS = 3
 
@@ -170,6 +171,7 @@ def _preview(request: ProjectRequest, project: Project, form: SetForm, refusal: 
         "counts": counts,
         "chosen": settings.chosen(),
         "settings": settings,
+        "studies": [study for study in find_studies(project) if study.number in settings.studies],
         "refusal": refusal,
         "name": request.POST.get("name", ""),
         "name_length": freezing.NAME_LENGTH,

@@ -32,6 +32,15 @@ class Command(ProjectCommand):
         parser.add_argument("--comments", action="store_true", help="what annotators wrote; it may hold personal data")
         parser.add_argument("--gold", choices=[rule.value for rule in GoldRule], help="by default the project's rule")
         parser.add_argument("--no-controls", action="store_true", help="keep controls out of the means that z rests on")
+        parser.add_argument(
+            "--study",
+            type=int,
+            nargs="+",
+            action="extend",
+            default=[],
+            metavar="NUMBER",
+            help="hold these studies too, with their tables and the scores of their metrics",
+        )
         parser.add_argument("--seed", type=int, default=defaults.seed)
         parser.add_argument("--bootstrap", type=int, default=defaults.n_resamples, metavar="N", help="resamples")
 
@@ -53,6 +62,7 @@ class Command(ProjectCommand):
             gold=GoldRule(options["gold"] or by_itself.gold),
             controls_in_z=by_itself.controls_in_z and not options["no_controls"],
             seed=options["seed"],
+            studies=tuple(sorted(set(options["study"]))),
             n_resamples=options["bootstrap"],
         )
         made = freezing.freeze_now(project=project, name=options["name"], settings=settings)

@@ -141,7 +141,7 @@ def _list(about: About, one: Figures, place: int) -> Section:
     rows: list[list[Value]] = [
         [part, each["id"], each["first"], each["second"], each["second"] - each["first"],
          _cause(about, one, each["candidate"])]
-        for part, answers in one["parts"].items()
+        for part, answers in sorted(one["parts"].items())
         for each in answers
     ]  # fmt: skip
     title = _("Largest gaps between %(first)s and %(second)s") % {"first": first, "second": second}
@@ -173,7 +173,7 @@ def _shown(about: About, one: Figures, first: str, second: str) -> ErrorList:
                     for each in answers
                 ],
             )
-            for part, answers in one["parts"].items()
+            for part, answers in sorted(one["parts"].items())
             if answers
         ],
         causes=about.figures.get("causes_known", []),
@@ -183,7 +183,7 @@ def _shown(about: About, one: Figures, first: str, second: str) -> ErrorList:
 def _causes(about: About, one: Figures, place: int) -> Section:
     first, second = _names(about, one)
     name = f"causes-{place}"
-    answers = [each for part in one["parts"].values() for each in part]
+    answers = [each for _part, found in sorted(one["parts"].items()) for each in found]
     given = [_cause(about, one, each["candidate"]) for each in answers]
     shares = share_causes(given)
     columns = [

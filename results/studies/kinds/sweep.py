@@ -149,7 +149,8 @@ def _as_dict(point: SweptPoint) -> dict[str, Any]:
 
 
 def sections(about: About) -> list[Section]:
-    return [_section(about, name, found) for name, found in about.figures["sweeps"].items() if found["n"]]
+    found = about.figures["sweeps"]
+    return [_section(about, name, found[name]) for name in SWEPT if found[name]["n"]]
 
 
 def _section(about: About, name: str, found: Figures) -> Section:
@@ -158,7 +159,8 @@ def _section(about: About, name: str, found: Figures) -> Section:
         "beta": _("Bonus for entities: beta on answers about entities"),
     }[name]
     columns = [Column("weight", name, "number", 2)]
-    for subject in found["metrics"]:
+    chosen = _in_order(about, found)
+    for subject in chosen:
         label = about.labels[subject]
         columns += [
             Column(subject, label, "estimate"),
@@ -166,9 +168,9 @@ def _section(about: About, name: str, found: Figures) -> Section:
         ]
     rows: list[list[Value]] = []
     for at, weight in enumerate(about.figures["weights"]):
-        points = [of[at] for of in found["metrics"].values()]
+        points = [found["metrics"][subject][at] for subject in chosen]
         rows.append([weight, *(read_value(point[key]) for point in points for key in ("pearson", "gain"))])
-    blanks: list[Value] = [None] * (2 * len(found["metrics"]) - 1)
+    blanks: list[Value] = [None] * (2 * len(chosen) - 1)
     rows.append([_("Human ceiling"), read_ceiling(found["ceiling"]), *blanks])
     caption = about.captioned(f"{title}, n = {found['n']:,}")
     return Section(
@@ -182,8 +184,8 @@ def _section(about: About, name: str, found: Figures) -> Section:
 
 def _chart(about: About, name: str, found: Figures, title: str) -> Chart:
     rows = []
-    for subject, points in found["metrics"].items():
-        for point in points:
+    for subject in _in_order(about, found):
+        for point in found["metrics"][subject]:
             value = read_value(point["pearson"])
             if isinstance(value, Estimate):
                 ends = {"low": value.low, "high": value.high}
@@ -196,6 +198,11 @@ def _chart(about: About, name: str, found: Figures, title: str) -> Chart:
         line = (ceiling.value, _("human ceiling %(r)s") % {"r": f"{ceiling.value:.3f}"})
     spec = swept("weight", "pearson", "low", "high", "metric", title=_("Pearson's correlation"), axis=name, line=line)
     return Chart(name, title, rows, spec, columns=("metric", "weight", "pearson", "low", "high"))
+
+
+def _in_order(about: About, found: Figures) -> list[str]:
+    """The metrics as they were chosen: what the database stores has lost its order."""
+    return [subject for subject in about.labels if subject in found["metrics"]]
 
 
 def limits(settings: Settings, figures: Figures) -> list[StrOrPromise]:

@@ -1,0 +1,188 @@
+"""Studies in a set, where they are asked for: what each was asked and what came of it, its tables, the metric scores.
+
+Studies and scores are read from the database with everything else of a set; the tables follow from these files alone.
+A study rests on the answers that its own settings name, which need not be those of the set.
+"""
+
+import re
+from collections.abc import Iterable, Iterator
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import orjson
+from django.db.models import Max
+from django.utils import translation
+from django.utils.translation import gettext as _
+
+from annotate.models import Judgment
+from annotate.models.assignment import TAKEN_OUT
+from measures.patterns import Floats
+from projects.errors import Refused
+from projects.models import ConsentAcceptance, Project
+from results.models import MetricRun, MetricScore, Study
+from results.sets.cells import Value, outside, write_row
+from results.sets.selecting import Selection
+from results.sets.tables import candidates_of
+from results.studies.kinds import KINDS
+from results.studies.showing import sections_of
+from results.studies.tables import FORM_NAMES, write
+
+METRICS, METRIC_SCORES = "metrics.json", "metric_scores.csv"
+ABOUT = ("dataset", "split", "passage_id", "question_id", "candidate_id", "source")
+SLACK = timedelta(seconds=10)
+"""So much earlier than its result a study may have read its judgments."""
+ROWS = 10_000
+
+_JSON = orjson.OPT_INDENT_2 | orjson.OPT_SORT_KEYS
+_OF_STUDY = re.compile(r"study-(\d+)(?:-(.+))?\.(json|csv|tex|md)")
+
+
+def find_studies(project: Project) -> list[Study]:
+    """The studies of a project that a set can hold, the newest first: done, and of nothing that was taken out since."""
+    agreed = ConsentAcceptance.objects.filter(membership__project=project, is_taken_out=True)
+    taken_out: datetime | None = agreed.aggregate(newest=Max("withdrawn_at"))["newest"]
+    done = project.studies.filter(state=Study.State.DONE).exclude(result=None).defer("result")
+    found = done.filter(started_at__gt=taken_out + SLACK) if taken_out else done
+    return [study for study in found if study.kind in KINDS]
+
+
+def choose_studies(project: Project, numbers: Iterable[int]) -> list[Study]:
+    """These studies, in the order of their numbers. Raises Refused for one that a set cannot hold."""
+    known = {study.number: study for study in find_studies(project)} if (wanted := sorted(set(numbers))) else {}
+    for number in wanted:
+        if number not in known:
+            raise Refused(
+                _("There is no study %(number)s that a set could hold: it is not done, or an annotator took their work "
+                  "out since. Run it again.") % {"number": number}
+            )  # fmt: skip
+    return [known[number] for number in wanted]
+
+
+def read_studies(selection: Selection, folder: Path) -> list[dict[str, Any]]:
+    """Write each study and the scores of its metrics into the folder; what there is to say of them in `set.json`."""
+    studies = choose_studies(selection.project, selection.settings.studies)
+    for study in studies:
+        _write(folder / f"study-{study.number}.json", _content(study))
+    if studies:
+        columns = _columns(selection.project, studies)
+        _write(folder / METRICS, {"columns": [_about(*each) for each in columns]})
+        _write_scores(folder, [(name, run) for name, run, _studies, _asked in columns])
+    return [{"number": study.number, "name": study.name, "kind": str(study.kind)} for study in studies]
+
+
+def behind_studies(project: Project) -> set[str]:
+    """Pseudonyms of all whose judgments a study of the project may rest on: a set with studies goes where they go."""
+    judgments = Judgment.objects.filter(assignment__hit__batch__project=project, candidate__isnull=False)
+    names = judgments.exclude(not_counted_reason=TAKEN_OUT).values_list("annotator__pseudonym", flat=True)
+    return set(names.distinct())
+
+
+def write_tables(folder: Path) -> None:
+    """Write every table of each study as CSV, LaTeX and Markdown."""
+    with translation.override("en"):
+        for study in studies_in(folder):
+            for section in sections_of(study):
+                for form in FORM_NAMES:
+                    name = f"study-{study.number}-{section.table.name}.{form}"
+                    (folder / name).write_bytes(write(section.table, form).encode())
+
+
+def studies_in(folder: Path) -> Iterator[Study]:
+    """The studies that a set holds, by number, read from its files."""
+    found = {int(match[1]): path for path in folder.iterdir() if (match := _OF_STUDY.fullmatch(path.name))
+             if match[3] == "json"}  # fmt: skip
+    for _number, path in sorted(found.items()):
+        yield Study(**orjson.loads(path.read_bytes()))
+
+
+def metrics_in(folder: Path) -> list[dict[str, Any]]:
+    """What the set says of each column of metric scores; nothing where it has none."""
+    path = folder / METRICS
+    columns: list[dict[str, Any]] = orjson.loads(path.read_bytes())["columns"] if path.exists() else []
+    return columns
+
+
+def described(name: str) -> str:
+    """What a file of a study holds; empty for a file of another kind."""
+    match = _OF_STUDY.fullmatch(name)
+    if match is None:
+        return ""
+    number, table, form = match.groups()
+    if table is None:
+        return f"study {number}: what it was asked, its seed, and what came of it"
+    return f"study {number}: a table as {FORM_NAMES[form]}"
+
+
+def _content(study: Study) -> dict[str, Any]:
+    """A study without who asked for it, and with what people have said of it since."""
+    result = study.result
+    assert result is not None
+    figures = {**result["figures"], **KINDS[study.kind].beside(study)}
+    return {
+        "number": study.number,
+        "kind": study.kind,
+        "name": study.name,
+        "settings": study.settings,
+        "seed": study.seed,
+        "result": {**result, "figures": figures},
+    }
+
+
+def _columns(project: Project, studies: list[Study]) -> list[tuple[str, MetricRun, list[int], set[int]]]:
+    """A column for each metric: its name, the run whose scores stand, the studies, and the runs that they took."""
+    asked: dict[str, tuple[list[int], set[int]]] = {}
+    for study in studies:
+        for metric in (study.result or {})["metrics"]:
+            numbers, runs = asked.setdefault(metric["subject"], ([], set()))
+            numbers.append(study.number)
+            runs.add(metric["run"])
+    found = MetricRun.objects.filter(project=project, subject__in=asked).newest()
+    names: dict[str, int] = {}
+    columns = []
+    for run in sorted(found, key=lambda each: (each.metric, each.subject)):
+        name = re.sub(r"\W+", "_", run.metric) or "metric"
+        names[name] = names.get(name, 0) + 1
+        columns.append((name if names[name] == 1 else f"{name}_{names[name]}", run, *asked[run.subject]))
+    return columns
+
+
+def _about(name: str, run: MetricRun, studies: list[int], taken: set[int]) -> dict[str, Any]:
+    return {
+        "column": name,
+        "title": run.title,
+        "metric": run.metric,
+        "origin": str(run.origin),
+        "settings": run.settings,
+        "subject": run.subject,
+        "run": run.pk,
+        "finished_at": run.finished_at.isoformat() if run.finished_at else None,
+        "depends_on": run.report.get("about", {}),
+        "studies": studies,
+        "is_run_of_studies": taken == {run.pk},
+    }
+
+
+def _write_scores(folder: Path, columns: list[tuple[str, MetricRun]]) -> None:
+    """A row for each candidate of the set, a column for each metric; empty where it has no score."""
+    places = {(line["dataset"], line["candidate_id"]): place for place, line in enumerate(candidates_of(folder))}
+    scores: list[Floats] = []
+    for _name, run in columns:
+        column = np.full(len(places), np.nan)
+        rows = MetricScore.objects.filter(run=run, value__isnull=False).order_by()
+        for dataset, candidate, value in rows.values_list(
+            "candidate__dataset__name", "candidate__external_id", "value"
+        ).iterator(chunk_size=ROWS):
+            if (place := places.get((dataset, candidate))) is not None:
+                column[place] = value
+        scores.append(column)
+    with (folder / METRIC_SCORES).open("wb") as file:
+        write_row(file, (*ABOUT, *(name for name, _run in columns)))
+        for place, line in enumerate(candidates_of(folder)):
+            about: list[Value] = [outside(line[name]) for name in ABOUT]
+            write_row(file, [*about, *(float(column[place]) for column in scores)])
+
+
+def _write(path: Path, content: dict[str, Any]) -> None:
+    path.write_bytes(orjson.dumps(content, option=_JSON) + b"\n")

@@ -1,0 +1,153 @@
+"""Studies in a judgment set: whole, the same bytes each time, nobody named, nothing of what was taken out."""
+
+import csv
+import io
+import json
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.utils import timezone
+
+from projects.errors import Refused
+from projects.models import ConsentAcceptance, Membership, Project
+from results.models import ErrorCause, JudgmentSet, MetricRun, Study
+from results.sets import building
+from tests.factories import make_consent
+from tests.people import SignIn
+from tests.results.rows import canonical
+from tests.results.sets.freezes import freeze, names_of, read, table
+from tests.results.studies.making import candidates_of, give_scores, study
+
+
+@pytest.fixture
+def runs(project: Project, manager: Membership) -> list[MetricRun]:
+    canonical(project)
+    candidates = candidates_of(project)
+    return [
+        give_scores(project, manager, "Overlap", {each.pk: each.pk % 5 / 5 for each in candidates}),
+        give_scores(project, manager, "=Model 2", {each.pk: each.pk % 3 / 3 for each in candidates[:-2]}),
+    ]
+
+
+@pytest.fixture
+def studies(project: Project, manager: Membership, runs: list[MetricRun]) -> list[Study]:
+    made = [study(project, manager, runs, kind, n_resamples=100) for kind in ("correlation", "errors")]
+    worst = made[1].result["figures"]["lists"][0]["parts"]["canonical"][0]["candidate"]  # type: ignore[index]
+    ErrorCause.objects.create(
+        project=project, candidate_id=worst, compared=runs[0].subject, cause="Negation", by=manager
+    )
+    return made
+
+
+@pytest.fixture
+def made(project: Project, manager: Membership, studies: list[Study]) -> JudgmentSet:
+    return freeze(project, manager, studies=tuple(each.number for each in studies))
+
+
+def test_a_set_holds_what_a_study_was_asked_and_what_came_of_it(
+    made: JudgmentSet, studies: list[Study], researcher: Membership, client_of: SignIn
+) -> None:
+    stored = json.loads(read(made, "study-1.json"))
+    assert {name: stored[name] for name in ("kind", "settings", "seed", "result")} == {
+        name: getattr(studies[0], name) for name in ("kind", "settings", "seed", "result")
+    }
+    causes = json.loads(read(made, "study-2.json"))["result"]["figures"]["causes"]
+    assert [list(each.values()) for each in causes.values()] == [["Negation"]]
+    client = client_of(researcher)
+    for form in ("csv", "tex", "md"):
+        shown = client.get(f"{studies[0].get_absolute_url()}tables/overall.{form}").content
+        assert read(made, f"study-1-overall.{form}") == shown
+    assert "Negation" in read(made, "study-2-causes-1.csv").decode()
+    assert {file["name"] for file in json.loads(read(made, "manifest.json"))["files"]} >= set(names_of(made)) - {
+        "manifest.json",
+        "SHA256SUMS",
+    }
+
+
+def test_metric_scores_stand_beside_the_candidates(made: JudgmentSet, runs: list[MetricRun]) -> None:
+    rows = table(made, "metric_scores.csv")
+    assert list(rows[0])[-2:] == ["_model_2", "overlap"]
+    stored = dict(runs[0].scores.values_list("candidate__external_id", "value"))
+    assert {row["candidate_id"]: float(row["overlap"]) for row in rows} == stored
+    assert [row["candidate_id"] for row in rows if not row["_model_2"]] == ["unit-10", "unit-11"]
+    about = json.loads(read(made, "metrics.json"))["columns"]
+    assert [(each["title"], each["studies"], each["is_run_of_studies"]) for each in about] == [
+        ("=Model 2", [1, 2], True),
+        ("Overlap", [1, 2], True),
+    ]
+    codebook = csv.DictReader(io.StringIO(read(made, "codebook.csv").decode()))
+    assert [row["column"] for row in codebook if row["file"] == "metric_scores.csv"][-2:] == ["_model_2", "overlap"]
+
+
+def test_the_prose_names_each_study_and_says_which_scores_are_newer(
+    project: Project, manager: Membership, studies: list[Study], runs: list[MetricRun]
+) -> None:
+    give_scores(project, manager, "Overlap", dict(runs[0].scores.values_list("candidate_id", "value")))
+    made = freeze(project, manager, studies=(1, 2))
+    readme, datasheet = read(made, "README.md").decode(), read(made, "datasheet.md").decode()
+    assert "| `study-1-overall.tex` | study 1: a table as LaTeX |" in readme
+    assert "- Study 1, Correlation per question (`study-1.json`): correlation per question, 10 answers" in readme
+    assert "- Studies: 1, 2" in readme
+    assert "- overlap in metric_scores.csv: scored anew after a study took the scores" in datasheet
+    assert "Causes of errors are in the words of the project's researchers." in datasheet
+
+
+def test_the_same_studies_are_the_same_bytes_and_follow_from_the_files(
+    project: Project, manager: Membership, made: JudgmentSet, tmp_path: Path
+) -> None:
+    again = freeze(project, manager, studies=(1, 2))
+    names = [name for name in names_of(made) if name.startswith(("study-", "metric"))]
+    assert len(names) > 20
+    assert all(read(made, name) == read(again, name) for name in names)
+    folder = tmp_path / "again"
+    folder.mkdir()
+    canonical_files = ("long.jsonl", "long.csv", "candidates.jsonl", "passages.jsonl", "annotators.csv", "set.json")
+    for name in (*canonical_files, "study-1.json", "study-2.json", "metrics.json", "metric_scores.csv"):
+        (folder / name).write_bytes(read(made, name))
+    building.derive(folder, building.Progress(lambda done, total: None, 41))
+    assert all((folder / name).read_bytes() == read(made, name) for name in [*names, "README.md", "codebook.csv"])
+
+
+def test_nobody_is_named_and_a_set_without_studies_has_none(
+    project: Project, manager: Membership, made: JudgmentSet
+) -> None:
+    whole = b"".join(read(made, name) for name in names_of(made) if name.startswith(("study-", "metric")))
+    for person in project.memberships.all():
+        assert person.pseudonym.encode() not in whole
+    plain = freeze(project, manager)
+    assert not [name for name in names_of(plain) if name.startswith(("study-", "metric"))]
+    assert b"## Studies" not in read(plain, "README.md")
+
+
+def test_a_study_of_judgments_that_were_taken_out_since_is_in_no_set(
+    project: Project, manager: Membership, made: JudgmentSet, client_of: SignIn
+) -> None:
+    annotator = next(each for each in project.memberships.all() if each.pseudonym in made.facts["annotators"])
+    ConsentAcceptance.objects.create(
+        membership=annotator, consent=make_consent(project), withdrawn_at=timezone.now(), is_taken_out=True
+    )
+    with pytest.raises(Refused, match="no study 1 that a set could hold"):
+        freeze(project, manager, studies=(1,))
+    assert "studies" not in client_of(manager).get("/p/bridges/sets/new/").context["form"].fields
+    Study.objects.update(started_at=timezone.now() + timedelta(minutes=1))
+    freeze(project, manager, studies=(1,))
+
+
+def test_the_form_offers_them_and_the_preview_says_which(
+    project: Project, manager: Membership, studies: list[Study], client_of: SignIn
+) -> None:
+    client = client_of(manager)
+    asked: dict[str, Any] = {"look": 1, "studies": "2", "texts": "on", "controls": "on"}
+    answer = client.get("/p/bridges/sets/new/", asked)
+    assert [each.number for each in answer.context["studies"]] == [2]
+    assert f'href="{studies[1].get_absolute_url()}"' in answer.content.decode()
+    client.post("/p/bridges/sets/new/", {**asked, "name": "With one"})
+    assert JudgmentSet.objects.get().settings["studies"] == [2]
+
+
+def test_a_study_that_is_not_there_or_not_done_is_refused(project: Project, manager: Membership) -> None:
+    canonical(project)
+    with pytest.raises(Refused, match="no study 7"):
+        freeze(project, manager, studies=(7,))
