@@ -38,6 +38,11 @@ class Written:
         return None if self.score_1 is None or self.score_2 is None else self.score_1 > self.score_2
 
 
+def place_of(phenomenon: str) -> tuple[int, str]:
+    """The order of phenomena: MOCHA's own, then other words, and last the pairs of which nothing is said."""
+    return (PHENOMENA.index(phenomenon) if phenomenon in PHENOMENA else len(PHENOMENA) + (not phenomenon), phenomenon)
+
+
 def written_of(pair: MinimalPair) -> Written:
     return Written(
         text_1=pair.candidate_1.text,

@@ -190,7 +190,7 @@ def _counts(pairs: QuerySet[MinimalPair]) -> dict[str, Any]:
         n_of[row["said"]] += row["n"]
         n_of["withdrawn"] = n_of.get("withdrawn", 0) + row["n_withdrawn"]
     datasets = sorted({dataset for dataset, _phenomenon in n})
-    phenomena = sorted({phenomenon for _dataset, phenomenon in n}, key=_place)
+    phenomena = sorted({phenomenon for _dataset, phenomenon in n}, key=pairing.place_of)
     return {
         "datasets": datasets,
         "phenomena": [(name or NONE, name) for name in phenomena],
@@ -203,11 +203,6 @@ def _counts(pairs: QuerySet[MinimalPair]) -> dict[str, Any]:
         "n_pairs": sum(n.values()),
         "n_of": n_of,
     }  # fmt: skip
-
-
-def _place(phenomenon: str) -> tuple[int, str]:
-    """MOCHA's own first, then other words, and last the pairs of which nothing is said."""
-    return (PHENOMENA.index(phenomenon) if phenomenon in PHENOMENA else len(PHENOMENA) + (not phenomenon), phenomenon)
 
 
 def _add_judgments(pairs: Any) -> None:

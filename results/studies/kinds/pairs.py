@@ -8,6 +8,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django_stubs_ext import StrOrPromise
 
+from annotate.pairing import place_of
 from measures.outcome import Undefined
 from measures.studies.minimal_pairs import MeanAccuracy, MinimalPairAccuracy, PairAccuracy, minimal_pair_accuracy
 from projects.models import Project
@@ -40,7 +41,7 @@ def compute(frame: Frame, settings: Settings, seed: int, on_progress: OnProgress
         "metrics": found,
         "people": people,
         "datasets": sorted(set(frame.table[DATASET])),
-        "phenomena": sorted(set(frame.table[PHENOMENON])),
+        "phenomena": sorted(set(frame.table[PHENOMENON]), key=place_of),
         "human": settings.options.get("human", GIVEN),
         "reasons": frame.reasons,
         "listed": frame.listed,

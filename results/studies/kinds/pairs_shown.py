@@ -143,7 +143,7 @@ def _metrics(about: About) -> list[tuple[str, Figures]]:
 
 
 def _people(about: About) -> list[tuple[str, Figures]]:
-    words = {"given": _("People: the scores pairs came with"), "gold": _("People: gold scores")}
+    words = {"given": _("People, given scores"), "gold": _("People, gold scores")}
     people: Mapping[str, Figures] = about.figures["people"]
     return [(words[name], people[name]) for name in words if name in people]
 
@@ -184,7 +184,7 @@ def _intervals(name: str, title: str, found: Sequence[tuple[str, Figures]], axis
         if isinstance(value, Estimate):
             rows.append({"metric": label, "value": value.value, "low": value.low, "high": value.high})
     columns = ("metric", "value", "low", "high")
-    spec = marks.intervals(*columns, title=axis, line=(CHANCE, _("chance")))
+    spec = marks.intervals(*columns, title=axis, domain=(0.0, 100.0), line=(CHANCE, _("chance")))
     return Chart(name, title, rows, spec, columns=columns)
 
 

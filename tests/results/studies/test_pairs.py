@@ -54,11 +54,11 @@ def table_8(project: Project, manager: Membership) -> Study:
 def test_given_scores_alone_make_table_8(table_8: Study) -> None:
     assert table_8.state == Study.State.DONE, table_8.error
     found = rows(table_8, "datasets")
-    assert list(found) == ["Good", "Poor", "People: the scores pairs came with", "Pairs"]
+    assert list(found) == ["Good", "Poor", "People, given scores", "Pairs"]
     assert found["Good"] == pytest.approx([85, 60, 72.5])
     assert found["Poor"] == pytest.approx([20, 35, 27.5])
     assert found["Pairs"] == ["10", "10", None]
-    assert rows(table_8, "phenomena")["Good"] == pytest.approx([60, 85]), "not said, then negation"
+    assert rows(table_8, "phenomena")["Good"] == pytest.approx([85, 60]), "negation, then those not said"
     assert rows(table_8, "pairs")["Good"] == pytest.approx([72.5, 20, 14, 1, 5])
     assert table_8.result is not None
     assert (table_8.result["n"], table_8.result["figures"]["reasons"]) == (20, {})
@@ -109,9 +109,9 @@ def test_what_is_left_out_is_listed_with_its_reason(project: Project, manager: M
         "no_score": 1,
     }
     assert rows(made, "datasets")["Metric"] == [75.0]
-    people = rows(made, "datasets")["People: the scores pairs came with"]
+    people = rows(made, "datasets")["People, given scores"]
     assert people == [100.0], "Of the datasets of the table."
-    assert rows(made, "pairs")["People: the scores pairs came with"][0] == pytest.approx(100 * 5.5 / 7)
+    assert rows(made, "pairs")["People, given scores"][0] == pytest.approx(100 * 5.5 / 7)
     listed = find_table(made, "left-out")
     assert listed is not None
     assert [row[1] for row in listed.rows] == ["a-0", "b-0", "c-0", "d-0", "e-0", "f-0"]
@@ -134,7 +134,7 @@ def test_pairs_without_given_scores_go_by_gold_scores(project: Project, manager:
     assert made.result is not None, made.error
     assert made.result["n"] == 3
     assert made.result["n_judgments"] == 12
-    assert rows(made, "pairs")["People: gold scores"] == pytest.approx([50.0, 4, 2, 0, 2])
+    assert rows(made, "pairs")["People, gold scores"] == pytest.approx([50.0, 4, 2, 0, 2])
     by_gold = study(project, manager, [run], kind="pairs", options={"human": GOLDS})
     assert by_gold.result is not None
     assert by_gold.result["n"] == 2, "The pair that came with scores is judged the other way round."
