@@ -27,7 +27,7 @@ from results.sets.selecting import Selection
 from results.sets.tables import candidates_of
 from results.studies.kinds import KINDS
 from results.studies.showing import sections_of
-from results.studies.tables import FORM_NAMES, write
+from results.studies.tables import FORM_NAMES, Table, write
 
 METRICS, METRIC_SCORES = "metrics.json", "metric_scores.csv"
 ABOUT = ("dataset", "split", "passage_id", "question_id", "candidate_id", "source")
@@ -80,13 +80,15 @@ def behind_studies(project: Project) -> set[str]:
 
 
 def write_tables(folder: Path) -> None:
-    """Write every table of each study as CSV, LaTeX and Markdown."""
+    """Write the tables of each study: as CSV one by one, as LaTeX and as Markdown all in one file."""
     with translation.override("en"):
         for study in studies_in(folder):
-            for section in sections_of(study):
-                for form in FORM_NAMES:
-                    name = f"study-{study.number}-{section.table.name}.{form}"
-                    (folder / name).write_bytes(write(section.table, form).encode())
+            stem = f"study-{study.number}"
+            tables = [section.table for section in sections_of(study)]
+            for table in tables:
+                (folder / f"{stem}-{table.name}.csv").write_bytes(write(table, "csv").encode())
+            (folder / f"{stem}.tex").write_text(_together(tables, "tex"), encoding="utf-8")
+            (folder / f"{stem}.md").write_text(_together(tables, "md"), encoding="utf-8")
 
 
 def studies_in(folder: Path) -> Iterator[Study]:
@@ -110,9 +112,16 @@ def described(name: str) -> str:
     if match is None:
         return ""
     number, table, form = match.groups()
-    if table is None:
+    if form == "json":
         return f"study {number}: what it was asked, its seed, and what came of it"
-    return f"study {number}: a table as {FORM_NAMES[form]}"
+    return f"study {number}: " + (f"the table {table} as CSV" if table else f"its tables as {FORM_NAMES[form]}")
+
+
+def _together(tables: list[Table], form: str) -> str:
+    """All tables in one file; what LaTeX says it needs stands once, on top."""
+    lines = [line for table in tables for line in ("", *write(table, form).splitlines())]
+    needed = dict.fromkeys(line for line in lines if form == "tex" and line.startswith("% "))
+    return "\n".join([*needed, *(line for line in lines if line not in needed)]).strip("\n") + "\n"
 
 
 def _content(study: Study) -> dict[str, Any]:

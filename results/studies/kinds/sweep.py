@@ -83,7 +83,7 @@ def compute(frame: Frame, settings: Settings, seed: int, on_progress: OnProgress
 
 
 def _weights(settings: Settings) -> list[float]:
-    largest, step = (float(settings.options.get(name, default)) for name, default in ((LARGEST, 5), (STEP, 0.25)))
+    largest, step = (float(settings.options.get(name, default)) for name, default in ((LARGEST, 5), (STEP, 0.5)))
     if not 0 < step <= largest <= 100 or largest / step > MOST_STEPS:
         raise Refused(_("Weights go from 0 to 100 at most, in %(most)s steps at most.") % {"most": MOST_STEPS})
     return [round(at * step, 9) for at in range(int(largest / step + 1e-9) + 1)]
@@ -164,7 +164,7 @@ def _section(about: About, name: str, found: Figures) -> Section:
         label = about.labels[subject]
         columns += [
             Column(subject, label, "estimate"),
-            Column(f"{subject}-gain", _("%(metric)s, gain over weight 0") % {"metric": label}, "estimate"),
+            Column(f"{subject}-gain", _("%(metric)s, gain") % {"metric": label}, "estimate"),
         ]
     rows: list[list[Value]] = []
     for at, weight in enumerate(about.figures["weights"]):
@@ -178,7 +178,8 @@ def _section(about: About, name: str, found: Figures) -> Section:
         title,
         Table(name, title, columns, rows, caption),
         charts=[_chart(about, name, found, title)],
-        note=_("%(n)s answers. Weight 0 is the metric without its bonus.") % {"n": f"{found['n']:,}"},
+        note=_("%(n)s answers. Weight 0 is the metric without its bonus; gains are over it.")
+        % {"n": f"{found['n']:,}"},
     )
 
 
@@ -222,7 +223,7 @@ def fields(project: Project) -> dict[str, forms.Field]:
         LARGEST: forms.FloatField(
             label=gettext_lazy("Largest weight"), required=False, initial=5, min_value=0.01, max_value=100
         ),
-        STEP: forms.FloatField(label=gettext_lazy("Step"), required=False, initial=0.25, min_value=0.01, max_value=100),
+        STEP: forms.FloatField(label=gettext_lazy("Step"), required=False, initial=0.5, min_value=0.01, max_value=100),
     }
 
 
