@@ -41,7 +41,12 @@ class Meteor15(Metric):
     """
 
     tokeniser: str = setting(
-        "meteor", "METEOR's own normalisation alone, or MOCHA's preprocessing before it", choices=("meteor", "mocha")
+        "meteor",
+        "how texts become words",
+        choices={
+            "meteor": "METEOR's own normalisation",
+            "mocha": "without ?, . and !, then METEOR's own normalisation",
+        },
     )
 
     variant: ClassVar[str] = "1.5, English, best reference"
@@ -117,7 +122,11 @@ class Meteor2005(LexicalMetric, MeanMetric):
     Human Judgments, ACL workshop on Intrinsic and Extrinsic Evaluation Measures.
     """
 
-    synonyms: str = setting("none", "whether words match their synonyms in WordNet", choices=("none", "wordnet"))
+    synonyms: str = setting(
+        "none",
+        "synonyms that words match",
+        choices={"none": "none", "wordnet": "WordNet's, where its data are on this machine"},
+    )
 
     packages: ClassVar[tuple[str, ...]] = ("nltk",)
 

@@ -18,8 +18,15 @@ from measures.metrics.subsequences import lcs_length, occurs, places
 from measures.metrics.tokenising import MEANINGS
 from measures.patterns import Floats
 
-AGGREGATIONS = ("separate", "best")
-MEASURES = ("f", "recall", "precision")
+AGGREGATIONS = {
+    "separate": "the highest P and the highest R, each for itself",
+    "best": "the best single reference, as in rouge-score",
+}
+MEASURES = {
+    "f": "the F measure of recall and precision",
+    "recall": "the share of the reference's words in the common subsequence",
+    "precision": "the share of the answer's words in it",
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,7 +46,7 @@ class RougeL(StemmingMetric, MeanMetric):
     tokeniser: str = setting("alnum", "how texts become words", choices=MEANINGS)
     aggregation: str = setting(
         "separate",
-        "the highest P and R over the references each for itself, or the best single reference",
+        "how several references count",
         choices=AGGREGATIONS,
     )
     rouge_beta: float = setting(1.2, "how many times as much recall counts as precision", low=0, high=10)

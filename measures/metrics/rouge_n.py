@@ -13,8 +13,17 @@ from measures.metrics.stemming import StemmingMetric
 from measures.metrics.tokenising import MEANINGS
 from measures.patterns import Floats
 
-POLICIES = ("max", "pooled", "per_reference")
-MEASURES = ("f1", "recall", "precision")
+POLICIES = {
+    "max": "the best of them",
+    "pooled": "all of them as one bag, so that saying a thing twice may pay",
+    "per_reference": "matches and lengths summed over them, as in ROUGE-1.5.5",
+}
+MEASURES = {
+    "f1": "the harmonic mean of recall and precision",
+    "recall": "the share of the reference that the answer has",
+    "precision": "the share of the answer that the reference has",
+}
+UNIGRAMS = {"all": "all of them", "rouge155": "all but the last, as in ROUGE-1.5.5"}
 MAX_GAP = 4
 """Words that may stand between the two of a skip-bigram of ROUGE-SU4."""
 
@@ -102,8 +111,8 @@ class RougeSU4(Rouge):
 
     unigrams: str = setting(
         "all",
-        "single words that count: all, or as in ROUGE-1.5.5 all but the last",
-        choices=("all", "rouge155"),
+        "single words that count",
+        choices=UNIGRAMS,
     )
 
     @property
