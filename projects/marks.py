@@ -18,13 +18,15 @@ def intervals(
     domain: Domain | None = None,
     zero: float | None = None,
     line: tuple[float, str] | None = None,
+    is_line_right: bool = False,
     band: Domain | None = None,
 ) -> Spec:
     """A forest plot: one line a row with its estimate and its interval, in the order of the rows.
 
-    A line to compare with, and a band around it, stand behind all rows; the line has its words on top.
+    A line to compare with, and a band around it, stand behind all rows; the line has its words on top, to its left
+    where it stands on the right.
     """
-    x = {"type": "quantitative", "title": title, "scale": _scale(domain)}
+    x = {"type": "quantitative", "title": title, "scale": _scale(domain), "axis": {"labelOverlap": True}}
     y = {"field": label, "type": "nominal", "sort": None, "title": None}
     layers: list[Spec] = [
         {"mark": {"type": "rule", "strokeWidth": 2, "color": "@series-1"},
@@ -44,7 +46,8 @@ def intervals(
         layers[:0] = [
             {**once, "mark": {"type": "rule", "strokeWidth": 2, "strokeDash": [6, 3], "color": "@series-2"},
              "encoding": {"x": {**x, "datum": at}, "y": None}},
-            {**once, "mark": {"type": "text", "dy": -8, "fontSize": 12, "color": "@ink-2"},
+            {**once, "mark": {"type": "text", "dy": -8, "fontSize": 12, "color": "@ink-2",
+                             "align": "right" if is_line_right else "left"},
              "encoding": {"x": {**x, "datum": at}, "y": {"value": 0}, "text": {"value": words}}},
         ]  # fmt: skip
     if band is not None:

@@ -33,10 +33,17 @@ def draw_metrics(
         *columns,
         title=axis,
         line=(ceiling["r"], _("human ceiling %(r)s") % {"r": f"{ceiling['r']:.3f}"}),
+        is_line_right=_is_right(ceiling["r"], rows),
         band=(ceiling["low"], ceiling["high"]),
     )
     description = _("%(title)s. The human ceiling is at %(r)s.") % {"title": title, "r": f"{ceiling['r']:.3f}"}
     return Chart(name, title, rows, {**spec, "width": WIDTH}, description=description, columns=columns)
+
+
+def _is_right(at: float, rows: Sequence[Mapping[str, Any]]) -> bool:
+    """Whether the ceiling lies to the right of most of what is drawn, so that its words stand on its left."""
+    ends: list[float] = [at, *(row[name] for row in rows for name in ("value", "low", "high") if row[name] is not None)]
+    return at > (min(ends) + max(ends)) / 2
 
 
 def heat_map(name: str, title: str, cells: Sequence[Mapping[str, Any]], *, row: str, column: str) -> Chart:

@@ -10,7 +10,7 @@ from projects.charts import Chart
 from results.models import Study
 from results.studies.kinds import KINDS, About, Section
 from results.studies.settings import Settings
-from results.studies.tables import Column, Estimate, Table, Value
+from results.studies.tables import Column, Estimate, Of, Table, Value
 
 
 @dataclass(frozen=True)
@@ -184,10 +184,11 @@ def _compare(one: Table, other: Table, first: Study, second: Study) -> Table:
     mine, theirs = _by_key(one), _by_key(other)
     columns = [*keys]
     for column in common:
+        of_change: Of = "count" if column.kind == "count" else "number"
         columns += [
             Column(f"{column.key}-1", f"{column.title} ({first.number})", column.kind, column.digits),
             Column(f"{column.key}-2", f"{column.title} ({second.number})", column.kind, column.digits),
-            *([Column(f"{column.key}-d", _("change"), "number", column.digits)] if column.is_number else []),
+            *([Column(f"{column.key}-d", _("change"), of_change, column.digits)] if column.is_number else []),
         ]
     rows: list[list[Value]] = []
     for key in dict.fromkeys([*mine, *theirs]):

@@ -42,7 +42,7 @@ class Missing:
 
 
 Value = str | int | float | Estimate | Missing | None
-Kind = Literal["text", "count", "number", "estimate", "p"]
+Of = Literal["text", "count", "number", "estimate", "p"]
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class Column:
 
     key: str
     title: str
-    kind: Kind = "text"
+    kind: Of = "text"
     digits: int = 3
 
     @property

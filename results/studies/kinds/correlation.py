@@ -35,8 +35,8 @@ def compute(frame: Frame, settings: Settings, seed: int, on_progress: OnProgress
     """All answers together, each part of each breakdown, the mean of the datasets, and points to draw."""
     parts = {name: list(frame.parts(*columns)) for name, columns in BREAKDOWNS.items()}
     parts = {name: found for name, found in parts.items() if len(found) > 1}
-    n_parts = 2 + ("dataset" in parts) + sum(map(len, parts.values()))
-    steps = Steps(on_progress, n_parts * len(frame.metrics))
+    n_times = 2 + ("dataset" in parts) + len(parts)
+    steps = Steps(on_progress, n_times * len(frame.table) * len(frame.metrics))
     every = np.ones(len(frame.table), dtype=bool)
     whole = _correlate(frame, every, settings, seed, steps)
     return {
@@ -68,7 +68,7 @@ def _correlate(
                 by_group=by_group,
             )
         )
-        steps.take()
+        steps.take(int(rows.sum()))
     return found
 
 
@@ -109,7 +109,7 @@ def _mean_of_datasets(
                 rng=np.random.default_rng(seed),
             )
             means[metric.subject] = _as_dict(one.means[metric.subject])
-        steps.take()
+        steps.take(len(frame.table))
     return {"metrics": means, "averaged": list(found.averaged), "left_out": found.left_out}
 
 
