@@ -2,11 +2,16 @@
 
 from django.urls import path
 
-from results.api import figures, sets
+from results.api import figures, metrics, sets
 
 urlpatterns = [
     path("projects/<slug:slug>/agreement/", figures.Agreement.as_view(), name="agreement"),
     path("projects/<slug:slug>/scores/", figures.Scores.as_view(), name="scores"),
+    path("projects/<slug:slug>/metrics/", metrics.MetricList.as_view(), name="metric-list"),
+    path("projects/<slug:slug>/metrics/<int:pk>/", metrics.MetricShow.as_view(), name="metric-show"),
+    path(
+        "projects/<slug:slug>/metrics/<int:pk>/scores.<str:form>", metrics.MetricScores.as_view(), name="metric-scores"
+    ),
     path("projects/<slug:slug>/judgment-sets/", sets.SetList.as_view(), name="set-list"),
     path("projects/<slug:slug>/judgment-sets/<int:number>/", sets.SetShow.as_view(), name="set-show"),
     path("projects/<slug:slug>/judgment-sets/<int:number>/archive/", sets.SetArchive.as_view(), name="set-archive"),

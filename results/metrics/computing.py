@@ -17,7 +17,7 @@ from projects.running import OnProgress
 from results.metrics.reading import count_candidates, read_answers
 from results.metrics.registry import find, versions_of
 from results.metrics.storing import Column, store_scores
-from results.metrics.subjects import subject_of
+from results.metrics.subjects import owner_of, subject_of
 from results.models import MetricRun
 
 Origin = MetricRun.Origin
@@ -56,6 +56,28 @@ def request_again(*, run: MetricRun, actor: Membership) -> MetricRun:
     if run.origin != Origin.COMPUTED:
         raise Refused(_("Scores from a file are not computed here. Upload a newer file under the same name."))
     return request_run(project=run.project, actor=actor, name=run.metric, settings=chosen_settings(run))
+
+
+def run_now(
+    *, project: Project, name: str, settings: Mapping[str, Any], on_progress: OnProgress = lambda _done, _total: None
+) -> MetricRun:
+    """Score in this process, for the project's owner. Raises Refused, also with what ended the job."""
+    asked = request_run(project=project, actor=owner_of(project), name=name, settings=settings, is_rung_for=False)
+
+    def act(run: MetricRun, beat: OnProgress) -> dict[str, Any]:
+        def both(done: int, total: int) -> None:
+            beat(done, total)
+            on_progress(done, total)
+
+        return compute(run, both)
+
+    running.run(MetricRun, asked.pk, act, only_reads=True, finish=store)
+    asked.refresh_from_db()
+    if asked.is_live:
+        raise Refused(_("%(metric)s is being computed by a worker already.") % {"metric": asked.title})
+    if asked.state != Job.State.DONE:
+        raise Refused(asked.error or _("Computing %(metric)s ended early.") % {"metric": asked.title})
+    return asked
 
 
 def make_metric(name: str, settings: Mapping[str, Any]) -> Metric:

@@ -1,7 +1,10 @@
 """The scores of a run as a file, as they come out of the database."""
 
+from django.http import Http404, StreamingHttpResponse
+from django.utils.text import slugify
+
 from results.exporting.guard import guarded
-from results.exporting.streaming import CSV, LINES, Statement
+from results.exporting.streaming import CSV, LINES, Statement, stream
 from results.models import MetricRun
 
 FORMATS = {"csv": "text/csv; charset=utf-8", "jsonl": "application/jsonl"}
@@ -25,3 +28,19 @@ def select_scores(run: MetricRun, form: str) -> Statement:
     """Every candidate of the run, by dataset and id: its score, or why it has none."""
     is_csv = form == "csv"
     return Statement(select=_CSV if is_csv else _JSONL, parameters={"run": run.pk}, form=CSV if is_csv else LINES)
+
+
+def give_scores(run: MetricRun, form: str, *, is_head: bool) -> StreamingHttpResponse:
+    """The file as it is read. Raises Http404 where there is none."""
+    if form not in FORMATS or run.state != MetricRun.State.DONE:
+        raise Http404("There is no such file.")
+    name = f"{run.project.slug}-{slugify(run.metric) or run.pk}.{form}"
+    return StreamingHttpResponse(
+        iter(()) if is_head else stream(select_scores(run, form)),
+        content_type=FORMATS[form],
+        headers={
+            "Content-Disposition": f'attachment; filename="{name}"',
+            "Cache-Control": "no-store",
+            "Content-Security-Policy": "sandbox; default-src 'none'",
+        },
+    )

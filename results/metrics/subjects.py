@@ -1,13 +1,24 @@
-"""What makes two runs be of the same metric."""
+"""What makes two runs be of the same metric, and who they are for where nobody asks by name."""
 
 import hashlib
 from collections.abc import Mapping
 from typing import Any
 
 import orjson
+from django.utils.translation import gettext as _
+
+from projects.errors import Refused
+from projects.models import Membership, Project
 
 
 def subject_of(origin: str, name: str, settings: Mapping[str, Any]) -> str:
     """Names a metric as it is set up: runs that share it are of the same metric."""
     named = orjson.dumps([str(origin), name, dict(settings)], option=orjson.OPT_SORT_KEYS)
     return hashlib.sha256(named).hexdigest()
+
+
+def owner_of(project: Project) -> Membership:
+    owner = project.memberships.filter(role=Membership.Role.OWNER).order_by("id").first()
+    if owner is None:
+        raise Refused(_("This project has no owner, and scores need somebody they are for."))
+    return owner

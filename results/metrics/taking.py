@@ -22,7 +22,7 @@ from projects.running import Kept, OnProgress
 from results.metrics.reading_files import NAME_LENGTH, Read, read_scores
 from results.metrics.score_rows import MetricColumn, reasons_of
 from results.metrics.storing import Column, store_scores
-from results.metrics.subjects import subject_of
+from results.metrics.subjects import owner_of, subject_of
 from results.models import MetricRun, ScoreFile
 
 NUMBERING = 7_301_556
@@ -164,13 +164,6 @@ def take_now(
         problems_of(job).unlink(missing_ok=True)
         raise
     return job, runs
-
-
-def owner_of(project: Project) -> Membership:
-    owner = project.memberships.filter(role=Membership.Role.OWNER).order_by("id").first()
-    if owner is None:
-        raise Refused(_("This project has no owner, and scores need somebody they are for."))
-    return owner
 
 
 def file_of(job: ScoreFile) -> Path:

@@ -3,10 +3,9 @@
 from typing import Any
 
 from django.contrib import messages
-from django.http import Http404, HttpResponse, HttpResponseBase, StreamingHttpResponse
+from django.http import HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
-from django.utils.text import slugify
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.cache import never_cache
@@ -18,11 +17,10 @@ from projects import jobs
 from projects.access import ProjectRequest, Right, requires
 from projects.errors import Refused
 from projects.models import Project
-from results.exporting.streaming import stream
 from results.metrics import computing
 from results.metrics.candidates import SORTS, Filters, golds_of, list_scores
 from results.metrics.deleting import delete_run, may_delete
-from results.metrics.downloading import FORMATS, select_scores
+from results.metrics.downloading import FORMATS, give_scores
 from results.metrics.drawing import bins_of, charts_of
 from results.metrics.listing import said_of, settings_of
 from results.models import MetricRun
@@ -113,19 +111,7 @@ def metric_delete(request: ProjectRequest, project: Project, pk: int) -> HttpRes
 @requires(Right.READ)
 @require_safe
 def metric_scores(request: ProjectRequest, project: Project, pk: int, form: str) -> HttpResponseBase:
-    run = _fetch(project, pk)
-    if form not in FORMATS or run.state != MetricRun.State.DONE:
-        raise Http404("There is no such file.")
-    name = f"{project.slug}-{slugify(run.metric) or run.pk}.{form}"
-    return StreamingHttpResponse(
-        iter(()) if request.method == "HEAD" else stream(select_scores(run, form)),
-        content_type=FORMATS[form],
-        headers={
-            "Content-Disposition": f'attachment; filename="{name}"',
-            "Cache-Control": "no-store",
-            "Content-Security-Policy": "sandbox; default-src 'none'",
-        },
-    )
+    return give_scores(_fetch(project, pk), form, is_head=request.method == "HEAD")
 
 
 @requires(Right.READ)

@@ -1,0 +1,113 @@
+"""Metrics: the runs of a project, a new one asked for, and the scores of one as a file."""
+
+from http import HTTPStatus
+from typing import Any
+
+from django.http import HttpResponseBase
+from django.shortcuts import get_object_or_404
+from django.urls import reverse
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiExample, extend_schema
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from projects.access import Policy, Right
+from projects.api.door import ProjectEndpoint
+from projects.api.shapes import PageQuery, Shape, TextField, give_page, page_of
+from projects.models import Project
+from results.metrics import computing
+from results.metrics.downloading import FORMATS, give_scores
+from results.models import MetricRun
+
+
+class MetricQuery(PageQuery):
+    state = serializers.ChoiceField(required=False, choices=MetricRun.State.choices)
+    origin = serializers.ChoiceField(required=False, choices=MetricRun.Origin.choices)
+
+
+class MetricSerializer(Shape):
+    id = serializers.IntegerField()
+    metric = serializers.CharField(help_text="The name under which it is computed, or that a file goes by.")
+    title = serializers.CharField()
+    origin = serializers.ChoiceField(choices=MetricRun.Origin.choices)
+    settings = serializers.JSONField(help_text="Every setting.")
+    state = serializers.ChoiceField(choices=MetricRun.State.choices)
+    is_live = serializers.BooleanField(help_text="Whether something still happens by itself: ask again.")
+    done = serializers.IntegerField()
+    total = serializers.IntegerField(help_text="How far the job is; 0 before it has begun.")
+    error = serializers.CharField(help_text="Why there are no scores; empty otherwise.")
+    n_scored = serializers.IntegerField()
+    n_refused = serializers.IntegerField(help_text="Candidates without a score; they are no zeros.")
+    report = serializers.JSONField(
+        help_text="Corpus score and mean, by dataset and source, why candidates were refused, and what scores rest on."
+    )
+    finished_at = serializers.DateTimeField(allow_null=True)
+
+
+class NewMetricSerializer(Shape):
+    metric = TextField(max_length=60, help_text="Such as rouge_l; a wrong name is answered with those there are.")
+    settings = serializers.DictField(required=False, default=dict, help_text="Those that are not as usual.")
+
+
+class MetricList(ProjectEndpoint):
+    policy = Policy("api", Right.READ, writes=Right.READ, answers_json=True, is_api=True)
+    query = MetricQuery
+
+    @extend_schema(responses=page_of(MetricSerializer))
+    def get(self, request: Request, slug: str) -> Response:
+        """List the runs of metrics.
+
+        The newest first. Of runs with the same metric and settings the newest that is done has the scores.
+        """
+        names = {name: self.asked[name] for name in ("state", "origin") if name in self.asked}
+        return give_page(
+            request, self.project.metric_runs.filter(**names).order_by("-id"), MetricSerializer, self.asked
+        )
+
+    @extend_schema(
+        request=NewMetricSerializer,
+        responses={HTTPStatus.ACCEPTED: MetricSerializer},
+        examples=[
+            OpenApiExample("ROUGE-L", value={"metric": "rouge_l", "settings": {"stem": True}}, request_only=True)
+        ],
+    )
+    def post(self, request: Request, slug: str) -> Response:
+        """Compute a metric.
+
+        A job scores every candidate that may be judged. The same that is under way is answered with that run.
+        """
+        sent = self.sent(NewMetricSerializer)
+        run = computing.request_run(
+            project=self.project, actor=self.membership, name=sent["metric"], settings=sent["settings"]
+        )
+        place = reverse("api:metric-show", args=[slug, run.pk])
+        return Response(_described(self.project, run.pk), HTTPStatus.ACCEPTED, headers={"Location": place})
+
+
+class MetricShow(ProjectEndpoint):
+    @extend_schema(responses=MetricSerializer)
+    def get(self, request: Request, slug: str, pk: int) -> Response:
+        """Ask after a run of a metric.
+
+        How far the job is; once it is done, what its scores come to.
+        """
+        return Response(_described(self.project, pk))
+
+
+class MetricScores(ProjectEndpoint):
+    @extend_schema(responses={(HTTPStatus.OK, kind): OpenApiTypes.BINARY for kind in FORMATS.values()})
+    def get(self, request: Request, slug: str, pk: int, form: str) -> HttpResponseBase:
+        """Download the scores of a run.
+
+        As csv or jsonl, by dataset and id: each candidate with its score, or why it has none.
+        """
+        return give_scores(_fetch(self.project, pk), form, is_head=request.method == "HEAD")
+
+
+def _fetch(project: Project, pk: int) -> MetricRun:
+    return get_object_or_404(project.metric_runs.select_related("project"), pk=pk)
+
+
+def _described(project: Project, pk: int) -> dict[str, Any]:
+    return dict(MetricSerializer(_fetch(project, pk)).data)

@@ -1,0 +1,106 @@
+"""Scores by other metrics, from a file."""
+
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import CommandError, CommandParser
+
+from annotate.management.importing import add_reading_arguments
+from projects.commands import ProjectCommand
+from projects.errors import Refused
+from projects.importing import Options
+from results.metrics import taking
+from results.metrics.reading_files import names_in, read_scores
+from results.metrics.score_rows import SCORE_FIELDS
+from results.models import MetricRun
+
+
+class Command(ProjectCommand):
+    help = (
+        "Import scores by other metrics, matched by dataset and candidate id. Wrong rows are named and left out; a "
+        "file that cannot be read is refused whole."
+    )
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        super().add_arguments(parser)
+        add_reading_arguments(parser, SCORE_FIELDS)
+        parser.add_argument(
+            "--column",
+            nargs="+",
+            action="extend",
+            default=[],
+            metavar="COLUMN",
+            help="columns to take (by default all)",
+        )
+        parser.add_argument("--name", default="", help="of the metric, where one column is taken")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        project, path = self.project(options), options["file"]
+        if not path.is_file():
+            raise Refused(f"There is no file {path}.")
+        reading = Options(
+            format=options["format"],
+            encoding=options["encoding"],
+            delimiter=options["delimiter"],
+            mapping=dict(options["map"]),
+            dataset=options["dataset"],
+        )
+
+        def choose(report: dict[str, Any]) -> dict[str, str]:
+            return _choose(report, options["column"], options["name"])
+
+        if options["dry_run"]:
+            found = read_scores(
+                project=project,
+                path=path,
+                name=path.name,
+                options=reading,
+                problems_path=None,
+                on_progress=self.progress,
+            )
+            report, names, runs = found.report, choose(found.report), list[MetricRun]()
+        else:
+            job, runs = taking.take_now(
+                project=project, path=path, options=reading, choose=choose, on_progress=self.progress
+            )
+            report, names = job.report or {}, job.options["names"]
+        taken = {"dry_run": options["dry_run"], "metrics": names, "runs": [run.pk for run in runs]}
+        self.answer({**report, **taken}, _as_text(report, names, path))
+
+
+def _choose(report: dict[str, Any], columns: list[str], name: str) -> dict[str, str]:
+    """The columns that are taken, each with the name of its metric."""
+    names = names_in(report["columns"])
+    if columns:
+        own = {each["column"]: each["name"] for each in report["columns"]}
+        names = {column: own.get(column, column) for column in columns}
+    if name:
+        if len(names) != 1:
+            there = ", ".join(names) or "none"
+            raise CommandError(
+                f"--name is for one column, and these would be taken: {there}. Choose by --column.", returncode=2
+            )
+        names = dict.fromkeys(names, " ".join(name.split()))
+    return names
+
+
+def _as_text(report: dict[str, Any], names: dict[str, str], path: Path) -> str:
+    lines = [f"{path.name}: {report['n_rows']:,} rows, {report['n_matched']:,} of candidates of the project"]
+    for each in report["columns"]:
+        if each["column"] in names:
+            missing = f"{each['n_missing']:,} missing, {each['n_not_numbers']:,} not a number"
+            lines.append(f"  {names[each['column']]}: {each['n']:,} scores, {missing}")
+    for kind, n in report["counts"].items():
+        if n and kind != "missing":
+            lines.append(f"{kind}: {n:,}")
+            lines += [f"  {_place(each)}: {each['reason']}" for each in report["problems"][kind]]
+    return "\n".join(lines)
+
+
+def _place(problem: dict[str, Any]) -> str:
+    named = (
+        problem["id"]
+        if problem["id"] == problem["value"]
+        else " = ".join(filter(None, (problem["id"], problem["value"])))
+    )
+    return f"line {problem['line']}" + (f", {named}" if named else "")

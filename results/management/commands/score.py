@@ -1,0 +1,133 @@
+"""Metrics over the candidates of a project, computed now and stored like any other run."""
+
+from dataclasses import Field
+from typing import Any
+
+from django.core.management.base import CommandError, CommandParser
+
+from measures.metrics import METRICS
+from projects.commands import ProjectCommand, ReportingCommand
+from results.metrics import computing
+from results.metrics.forms import default_of
+from results.metrics.registry import find, known, not_imported
+from results.models import MetricRun
+
+
+class Command(ProjectCommand):
+    help = "Score every candidate of a project by one metric or several. --list names them with their settings."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        ReportingCommand.add_arguments(self, parser)
+        parser.add_argument("--project", metavar="SLUG", help="needed but for --list")
+        what = parser.add_mutually_exclusive_group(required=True)
+        what.add_argument("--list", action="store_true", help="the metrics that are known, and what they lack here")
+        what.add_argument("--metric", nargs="+", action="extend", default=[], metavar="NAME")
+        parser.add_argument(
+            "--set",
+            nargs="+",
+            action="extend",
+            default=[],
+            metavar="KEY=VALUE",
+            help="a setting, of every metric that has it",
+        )
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        if options["list"]:
+            self.answer(
+                {"metrics": [_listed(name) for name in sorted(known())], "problems": list(not_imported())}, _list()
+            )
+            return
+        if not options["project"]:
+            raise CommandError("Name the project: --project SLUG", returncode=2)
+        project = self.project(options)
+        names = list(dict.fromkeys(options["metric"]))
+        settings = _settings_of(names, options["set"])
+        for name in names:
+            computing.make_metric(name, settings[name])  # what cannot be computed is refused before anything is
+        runs = [
+            computing.run_now(project=project, name=name, settings=settings[name], on_progress=self.progress)
+            for name in names
+        ]
+        lines = [f"{run.title}: {_score(run)}, {run.n_scored:,} scored, {run.n_refused:,} refused" for run in runs]
+        self.answer({"project": project.slug, "runs": [_as_dict(run) for run in runs]}, "\n".join(lines))
+
+
+def _settings_of(names: list[str], given: list[str]) -> dict[str, dict[str, Any]]:
+    """The settings of each metric. Raises Refused for an unknown metric, CommandError for what none of them has."""
+    fields = {name: {each.name: each for each in find(name).settings()} for name in names}
+    settings: dict[str, dict[str, Any]] = {name: {} for name in names}
+    for each in given:
+        key, equals, value = each.partition("=")
+        if not equals:
+            raise CommandError(f"“{each}” is not KEY=VALUE, such as tokeniser=characters.", returncode=2)
+        having = [name for name in names if key in fields[name]]
+        if not having:
+            there = ", ".join(sorted({name for each in fields.values() for name in each})) or "none"
+            raise CommandError(f"No metric that is named has a setting “{key}”; they have: {there}.", returncode=2)
+        for name in having:
+            settings[name][key] = _read(fields[name][key], value)
+    return settings
+
+
+def _read(setting: "Field[Any]", text: str) -> Any:
+    """A value in the type of the setting's own."""
+    default = default_of(setting)
+    try:
+        if isinstance(default, bool):
+            return {"yes": True, "true": True, "1": True, "no": False, "false": False, "0": False}[text.lower()]
+        return type(default)(text)
+    except (KeyError, ValueError) as error:
+        wanted = "yes or no" if isinstance(default, bool) else "a number"
+        raise CommandError(f"{setting.name} is {wanted}, not “{text}”.", returncode=2) from error
+
+
+def _as_dict(run: MetricRun) -> dict[str, Any]:
+    summary = run.report["summary"]
+    return {
+        "run": run.pk,
+        "metric": run.metric,
+        "title": run.title,
+        "settings": run.settings,
+        "score": summary.get("score"),
+        "mean": summary.get("mean"),
+        "is_corpus": summary["is_corpus"],
+        "n_scored": run.n_scored,
+        "n_refused": run.n_refused,
+        "reasons": run.report["reasons"],
+        "notes": run.report["notes"],
+        "about": run.report["about"],
+    }
+
+
+def _score(run: MetricRun) -> str:
+    summary = run.report["summary"]
+    return f"{summary['score']:.4f}" if summary["n"] else "undefined"
+
+
+def _listed(name: str) -> dict[str, Any]:
+    metric = METRICS[name]
+    return {
+        "name": name,
+        "title": metric.title,
+        "family": metric.family,
+        "lacks": metric.make().lacks(),
+        "settings": {
+            each.name: {
+                "default": default_of(each),
+                "choices": list(each.metadata.get("choices", ())),
+                "meaning": each.metadata.get("meaning", ""),
+            }
+            for each in metric.settings()
+        },
+    }
+
+
+def _list() -> str:
+    lines = list(not_imported())
+    for name in sorted(known()):
+        metric = _listed(name)
+        lines.append(f"{name}: {metric['title']}" + (f" (not here: {metric['lacks']})" if metric["lacks"] else ""))
+        for key, each in metric["settings"].items():
+            choices = f" ({', '.join(map(str, each['choices']))})" if each["choices"] else ""
+            lines.append(f"    {key}={each['default']}  {each['meaning']}{choices}")
+    return "\n".join(lines)

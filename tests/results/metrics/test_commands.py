@@ -1,0 +1,106 @@
+"""manage.py score and import_scores: what they answer, store, and refuse with which exit code."""
+
+from io import StringIO
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from projects.models import Membership, Project
+from results.models import MetricRun, ScoreFile
+from tests.factories import make_candidates, make_dataset, make_passage, make_question
+from tests.results.rows import answer
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def corpus(project: Project, owner: Membership) -> Project:
+    question = make_question(make_passage(make_dataset(project, "narrative")), references=("on the mat",))
+    make_candidates(question, external_id="right", text="On the mat.")
+    make_candidates(question, external_id="wrong", text="a dog")
+    return project
+
+
+def test_several_metrics_are_scored_with_a_setting_that_one_of_them_has(corpus: Project) -> None:
+    said = answer("score", "--project", corpus.slug, "--metric", "exact_match", "rouge_1", "--set", "measure=recall")
+    told = {run["metric"]: (run["score"], run["n_scored"], run["settings"].get("measure")) for run in said["runs"]}
+    assert told == {"exact_match": (0.5, 2, None), "rouge_1": (0.5, 2, "recall")}
+    assert MetricRun.objects.newest().count() == 2
+    assert said["runs"][0]["about"]["versions"]["Concord"]
+
+
+def test_the_list_names_every_metric_with_its_settings_and_what_it_lacks(db: None, outside: ModuleType) -> None:
+    listed = {each["name"]: each for each in answer("score", "--list")["metrics"]}
+    assert listed["exact_match"]["settings"]["tokeniser"]["default"] == "squad"
+    assert listed["likeness"]["settings"]["power"]["default"] == 1
+    assert listed["absent"]["lacks"] == "a file named unobtainium.bin"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "said"),
+    [
+        (["--metric", "exakt"], 1, "no metric “exakt”"),
+        (["--metric", "exact_match", "--set", "tokeniser=klingon"], 1, "tokeniser is one of"),
+        (["--metric", "exact_match", "--set", "speed=3"], 2, "has a setting “speed”"),
+        (["--metric", "exact_match", "--set", "speed"], 2, "is not KEY=VALUE"),
+        (["--metric", "adapted_bleu", "--set", "order=four"], 2, "order is a number"),
+    ],
+)
+def test_what_cannot_be_scored_is_said_and_stores_nothing(
+    corpus: Project, arguments: list[str], code: int, said: str
+) -> None:
+    with pytest.raises(CommandError, match=said) as refused:
+        call_command("score", "--project", corpus.slug, *arguments)
+    assert refused.value.returncode == code
+    assert not MetricRun.objects.exists()
+
+
+def test_a_file_is_imported_with_the_wrong_rows_named(corpus: Project, tmp_path: Path) -> None:
+    path = tmp_path / "bleurt.csv"
+    path.write_text("candidate_id,bleurt,rank\nright,0.5,1\nghost,0.1,2\nwrong,n/a,3\n")
+    asked = ("import_scores", str(path), "--project", corpus.slug)
+    tried = answer(*asked, "--dry-run")
+    assert tried["counts"] | {"missing": 0} == {
+        "unreadable": 0, "unknown": 1, "ambiguous": 0, "withdrawn": 0, "duplicate": 0, "not a number": 1, "missing": 0,
+    }  # fmt: skip
+    assert not ScoreFile.objects.exists()
+    said = answer(*asked, "--name", "BLEURT 20")
+    assert said["metrics"] == {"bleurt": "BLEURT 20"}
+    run = MetricRun.objects.get()
+    assert (run.pk, run.metric, run.n_scored, run.n_refused) == (said["runs"][0], "BLEURT 20", 1, 1)
+    assert text_of(*asked, "--column", "rank") == (
+        "bleurt.csv: 3 rows, 2 of candidates of the project\n"
+        "  rank: 2 scores, 0 missing, 0 not a number\n"
+        "unknown: 1\n  line 3, ghost: is the id of no candidate in the project\n"
+        "not a number: 1\n  line 4, wrong = n/a: is “n/a”, and a number is wanted\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("content", "more", "code", "said"),
+    [
+        ("candidate_id,x\n", [], 1, "ids and no scores"),
+        ("candidate_id,x,y\nright,1,2\n", ["--name", "one"], 2, "--name is for one column"),
+        ("candidate_id,x\nright,1\n", ["--column", "z"], 1, "no score in a column “z”"),
+        ("candidate_id,x\nghost,1\n", [], 1, "at least one column"),
+    ],
+)
+def test_a_file_that_gives_nothing_is_refused(
+    corpus: Project, tmp_path: Path, content: str, more: list[str], code: int, said: str
+) -> None:
+    path = tmp_path / "scores.csv"
+    path.write_text(content)
+    with pytest.raises(CommandError, match=said) as refused:
+        call_command("import_scores", str(path), "--project", corpus.slug, *more)
+    assert refused.value.returncode == code
+    assert not ScoreFile.objects.exists()
+    assert not MetricRun.objects.exists()
+
+
+def text_of(*arguments: Any) -> str:
+    out = StringIO()
+    call_command(*arguments, stdout=out)
+    return out.getvalue()

@@ -1,0 +1,185 @@
+"""The pages of metrics: asking for several at once, one run with its candidates, a file that is checked and taken."""
+
+from collections.abc import Callable
+from http import HTTPStatus
+from types import ModuleType
+from typing import Any
+
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from django.urls import reverse
+
+from projects.models import Membership, Project
+from results import tasks
+from results.metrics import computing, taking
+from results.models import MetricRun, ScoreFile
+from tests.factories import make_candidates, make_dataset, make_passage, make_question
+from tests.projects.api.calling import Script
+from tests.results.metrics.samples import compute, receive
+from tests.results.rows import judge
+from tests.screens import read
+
+pytestmark = pytest.mark.django_db
+
+SignIn = Callable[[Membership], Client]
+
+
+@pytest.fixture
+def corpus(project: Project) -> Project:
+    for name in ("narrative", "cosmos"):
+        question = make_question(make_passage(make_dataset(project, name)), references=("on the mat",))
+        make_candidates(question, external_id=f"{name}-right", text="On the mat.", source="reader")
+        make_candidates(question, external_id=f"{name}-wrong", text="a dog", source="guesser")
+    question = make_question(make_passage(project.datasets.get(name="cosmos")), references=())
+    make_candidates(question, external_id="alone", text="<script>nobody</script>")
+    return project
+
+
+def address(name: str, project: Project, *args: Any) -> str:
+    return reverse(f"results:{name}", args=[project.slug, *args])
+
+
+def test_a_researcher_asks_for_several_metrics_with_settings_and_looks_at_one(
+    corpus: Project, researcher: Membership, client_of: SignIn, outside: ModuleType
+) -> None:
+    client = client_of(researcher)
+    page = client.get(address("metric-new", corpus)).content.decode()
+    assert "Not on this machine: a file named unobtainium.bin" in page
+    sent = {"use:exact_match": "on", "use:likeness": "on", "likeness:power": 2, "use:absent": "on"}
+    assert client.post(address("metric-new", corpus), sent).status_code == HTTPStatus.FOUND
+    live = client.get(address("metric-list", corpus)).content.decode()
+    assert "2 metrics are being computed" in live
+    for run in MetricRun.objects.all():
+        computing.run(run.pk)
+    rows = {
+        row["Metric"]: row for row in read(client.get(address("metric-list", corpus)).content.decode()).rows("Metrics")
+    }
+    assert (rows["Exact match"]["Score"], rows["Exact match"]["Scored"], rows["Exact match"]["Refused"]) == (
+        "0.5000",
+        "4",
+        "1",
+    )
+    assert "power: 2" in rows["Likeness"]["As it is set up"]
+    judge(corpus, {corpus.datasets.get(name="cosmos").candidates.get(external_id="alone"): {researcher: 2}})
+    run = MetricRun.objects.get(metric="exact_match")
+    shown = client.get(address("metric-show", corpus, run.pk), {"sort": "-score"})
+    table = read(shown.content.decode()).rows("Candidates with their scores")
+    assert [row["Candidate"] for row in table][:2] == ["narrative-right", "cosmos-right"]
+    assert (table[-1]["Candidate"], table[-1]["Score"], table[-1]["Gold"]) == ("alone", "no reference", "2.00")
+    refused = client.get(address("metric-show", corpus, run.pk), {"reason": "no reference"})
+    assert [row["Candidate"] for row in read(refused.content.decode()).rows("Candidates with their scores")] == [
+        "alone"
+    ]
+    by_source = read(shown.content.decode()).rows("By source")
+    assert {row["Name"]: row["Mean"] for row in by_source} == {"reader": "1.0000", "guesser": "0.0000"}
+
+
+def test_a_form_without_a_metric_or_with_a_setting_out_of_range_is_shown_again(
+    corpus: Project, researcher: Membership, client_of: SignIn, outside: ModuleType
+) -> None:
+    client = client_of(researcher)
+    for sent, said in (
+        ({}, "Tick at least one metric."),
+        ({"use:likeness": "on", "likeness:power": 7}, "less than or equal to 3"),
+        ({"use:exact_match": "on", "exact_match:tokeniser": "klingon"}, "klingon is not one of"),
+    ):
+        response = client.post(address("metric-new", corpus), sent)
+        assert response.status_code == HTTPStatus.UNPROCESSABLE_ENTITY
+        assert said in response.content.decode()
+    assert not MetricRun.objects.exists()
+
+
+def test_a_run_is_deleted_by_who_asked_or_a_manager_and_computed_again_by_anybody(
+    corpus: Project, manager: Membership, researcher: Membership, client_of: SignIn
+) -> None:
+    run = compute(corpus, manager)
+    client_of(researcher).post(address("metric-delete", corpus, run.pk))
+    assert MetricRun.objects.filter(pk=run.pk).exists()
+    client_of(researcher).post(address("metric-again", corpus, run.pk))
+    again = MetricRun.objects.exclude(pk=run.pk).get()
+    assert (again.subject, again.state, again.requested_by) == (run.subject, "queued", researcher)
+    client_of(researcher).post(address("metric-cancel", corpus, again.pk))
+    client_of(researcher).post(address("metric-delete", corpus, again.pk))
+    client_of(manager).post(address("metric-delete", corpus, run.pk))
+    assert not MetricRun.objects.exists()
+    assert corpus.log.filter(act="delete metric run").count() == 2
+
+
+def test_a_file_is_read_its_wrong_rows_shown_and_its_scores_taken_under_a_name(
+    corpus: Project, researcher: Membership, client_of: SignIn
+) -> None:
+    client = client_of(researcher)
+    content = b'candidate_id,bleurt,rank\nnarrative-right,0.9,1\nghost,1,2\nnarrative-wrong,"0,1",3\nalone,=1+1,4\n'
+    upload = SimpleUploadedFile("bleurt.csv", content, "text/csv")
+    there = client.post(address("score-file-new", corpus), {"file": upload}).headers["Location"]
+    job = ScoreFile.objects.get()
+    tasks.read_scores(job.pk)
+    page = read(client.get(there).content.decode())
+    assert [(row["Line"], row["Kind"], row["Candidate"], row["Value"]) for row in page.rows("Wrong rows")] == [
+        ("3", "Unknown", "ghost", "ghost"),
+        ("4", "Not a number", "narrative-wrong", "0,1"),
+        ("5", "Not a number", "alone", "=1+1"),
+    ]
+    assert not MetricRun.objects.exists(), "nothing is stored before somebody says so"
+    listed = b"".join(client.get(address("score-file-problems", corpus, job.number)).streaming_content).decode()  # type: ignore[attr-defined]
+    assert "'=1+1" in listed
+    take = address("score-file-take", corpus, job.number)
+    assert client.post(take, {"take_0": "on", "name_0": " "}).status_code == HTTPStatus.UNPROCESSABLE_ENTITY
+    client.post(take, {"take_0": "on", "name_0": "BLEURT-20", "name_1": "rank"})
+    client.post(take, {"take_0": "on", "name_0": "Twice"})
+    tasks.read_scores(job.pk)
+    run = MetricRun.objects.get()
+    assert (run.metric, run.n_scored, run.n_refused) == ("BLEURT-20", 1, 4)
+    assert "The scores of 1 metric are stored" in client.get(there).content.decode()
+    given = b"".join(client.get(address("metric-scores", corpus, run.pk, "csv")).streaming_content).decode()  # type: ignore[attr-defined]
+    assert given.splitlines()[:2] == [
+        "dataset,candidate_id,source,score,reason",
+        "cosmos,alone,model-a,,not a number: “=1+1”",
+    ]
+    assert not taking.file_of(job).exists()
+
+
+def test_a_file_that_cannot_be_read_or_is_given_up_leaves_nothing(
+    corpus: Project, researcher: Membership, client_of: SignIn
+) -> None:
+    broken = receive(corpus, researcher, '{"narrative": {"narrative-right": {"pred_score": 1}, "x": {"pr', "lerc.json")
+    page = client_of(researcher).get(address("score-file", corpus, broken.number)).content.decode()
+    assert broken.state == "failed"
+    assert "not JSON" in page
+    given_up = receive(corpus, researcher, "id,x\nalone,1\n")
+    client_of(researcher).post(address("score-file-cancel", corpus, given_up.number))
+    given_up.refresh_from_db()
+    assert given_up.state == "cancelled"
+    for job in (broken, given_up):
+        assert not taking.file_of(job).exists()
+        assert not taking.problems_of(job).exists()
+    assert not MetricRun.objects.exists()
+
+
+def test_the_pages_ask_no_more_of_the_database_with_more_metrics_and_files(
+    corpus: Project, researcher: Membership, client_of: SignIn
+) -> None:
+    client, asked = client_of(researcher), []
+    for tokeniser in ("squad", "alnum", "words"):
+        run = compute(corpus, researcher, tokeniser=tokeniser)
+        receive(corpus, researcher, "id,x\nalone,1\n")
+        with CaptureQueriesContext(connection) as queries:
+            client.get(address("metric-list", corpus))
+            client.get(address("metric-show", corpus, run.pk))
+        asked.append(len(queries))
+    assert asked[1] == asked[2]
+
+
+def test_scripts_ask_for_a_metric_and_read_its_scores(corpus: Project, researcher: Membership) -> None:
+    script = Script(researcher)
+    answered = script.send("metrics/", {"metric": "exact_match", "settings": {"tokeniser": "alnum"}})
+    assert answered.status_code == HTTPStatus.ACCEPTED
+    run = answered.json()
+    computing.run(run["id"])
+    listed = script.read("metrics/", origin="computed")
+    assert [(each["id"], each["state"], each["n_refused"]) for each in listed["results"]] == [(run["id"], "done", 1)]
+    assert script.read(f"metrics/{run['id']}/")["report"]["summary"]["score"] == 0.5
+    assert script.send("metrics/", {"metric": "exakt"}).status_code == HTTPStatus.CONFLICT
