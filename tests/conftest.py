@@ -9,6 +9,7 @@ from collections.abc import Iterator  # noqa: E402
 from dataclasses import dataclass  # noqa: E402
 from pathlib import Path  # noqa: E402
 
+import hypothesis  # noqa: E402
 import pytest  # noqa: E402
 from pytest_django import DjangoDbBlocker  # noqa: E402
 
@@ -25,6 +26,10 @@ from tests.people import (  # noqa: E402
     researcher,
     stranger,
 )
+
+# How long an example takes says how busy the machine is, not whether the code is right.
+hypothesis.settings.register_profile("concord", deadline=None)
+hypothesis.settings.load_profile("concord")
 
 __all__ = [
     "annotator",

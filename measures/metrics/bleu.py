@@ -16,11 +16,11 @@ from measures.patterns import Floats, Ints
 
 LONGEST = 4
 SMOOTHINGS = {
-    "none": "nothing",
-    "add-k": "1 match more and 1 n-gram more above single words, as sacrebleu",
-    "exp": "half a match, the next such order a quarter, as sacrebleu",
-    "floor": "a tenth of a match, as sacrebleu",
-    "mocha": "1e-15 matches, as pycocoevalcap",
+    "none": "0",
+    "add-k": "1, and 1 more in the others (sacrebleu)",
+    "exp": "½, then ¼, ⅛ … (sacrebleu)",
+    "floor": "0.1 (sacrebleu)",
+    "mocha": "1e-15 (pycocoevalcap)",
 }
 _FLOOR, _TINY, _SMALL = 0.1, 1e-15, 1e-9
 
@@ -46,7 +46,7 @@ class Bleu(LexicalMetric):
     """
 
     order: int = setting(LONGEST, "the longest n-gram", low=1, high=LONGEST)
-    smoothing: str = setting("none", "what an order without a match counts", choices=SMOOTHINGS)
+    smoothing: str = setting("none", "how many matches an order without any has", choices=SMOOTHINGS)
     effective_order: bool = setting(False, "whether orders are left out for which an answer is too short")
 
     def __post_init__(self) -> None:
@@ -57,7 +57,7 @@ class Bleu(LexicalMetric):
     @property
     def variant(self) -> str:
         smoothing = "no smoothing" if self.smoothing == "none" else f"smoothing {self.smoothing}"
-        return f"up to {self.order}-grams, {smoothing}" + (", effective order" if self.effective_order else "")
+        return smoothing + (", effective order" if self.effective_order else "")
 
     def count(self, answers: Answers) -> Floats:
         found = _Column(self.split, self.order, answers)

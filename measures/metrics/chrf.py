@@ -30,6 +30,7 @@ class Chrf(Metric):
     M. Popović (2015), chrF: character n-gram F-score for automatic MT evaluation, WMT; as sacrebleu has it by default.
     """
 
+    variant: ClassVar[str] = "best reference"
     packages: ClassVar[tuple[str, ...]] = ("sacrebleu",)
     batch_size: ClassVar[int] = 500
 

@@ -93,11 +93,12 @@ TOKENISERS: dict[str, Tokeniser] = {
 }
 
 MEANINGS = {
-    "squad": "lower case, without ASCII punctuation and without a, an, the",
+    "squad": "lower case, no punctuation, no articles",
     "alnum": "runs of a–z and 0–9, in lower case",
-    "words": "runs of letters and digits, and each punctuation mark by itself",
-    "spaces": "whatever stands between spaces",
-    "mocha": "whatever stands between spaces, without ?, . and !",
-    "characters": "each character by itself, as for Chinese",
+    "words": "words and punctuation marks",
+    "spaces": "split at spaces",
+    "mocha": "split at spaces, without ?, . and !",
+    "characters": "each character, as for Chinese",
 }
-"""What a word is to each of them. Case is kept unless it is said."""
+"""What a word is to each of them, as a form says it. `squad` deletes ASCII punctuation and a, an, the; `words` are runs
+of letters and digits. Case is kept unless it is said."""

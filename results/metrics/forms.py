@@ -1,6 +1,6 @@
 """The forms of metrics: which to compute, with which settings; a file of scores; and what of it is taken."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import MISSING, Field, dataclass
 from typing import Any
 
@@ -12,7 +12,7 @@ from django.utils.translation import gettext_lazy
 
 from annotate.forms.imports import ReadingForm
 from measures.metrics.registry import Registered
-from measures.metrics.tokenising import TOKENISERS
+from measures.metrics.tokenising import MEANINGS
 from projects.importing import Options
 from projects.models import Project
 from results.metrics.reading_files import NAME_LENGTH
@@ -23,6 +23,11 @@ from results.models import ScoreFile
 USUAL = ("exact_match", "token_f1", "bleu_1", "bleu_4", "rouge_1", "rouge_2", "rouge_l", "meteor_2005", "chrf")
 """Ticked where nobody has chosen."""
 TOKENISER = "tokeniser"
+
+
+def explain(values: Iterable[str], meanings: Mapping[str, str]) -> list[tuple[str, str]]:
+    """Choices of a setting, each with what it means where that is said."""
+    return [(each, f"{each}: {meanings[each]}" if each in meanings else each) for each in values]
 
 
 @dataclass(frozen=True)
@@ -48,7 +53,7 @@ class ComputeForm(forms.Form):
     tokeniser = forms.ChoiceField(
         label=gettext_lazy("How texts become words"),
         required=False,
-        choices=[("", gettext_lazy("as each metric does by itself")), *((name, name) for name in TOKENISERS)],
+        choices=[("", gettext_lazy("as each metric does by itself")), *explain(MEANINGS, MEANINGS)],
         help_text=gettext_lazy("Said once for every metric that counts words. For Chinese, choose characters."),
     )
 
@@ -112,7 +117,7 @@ def field_of(setting: "Field[Any]") -> forms.Field:
     }
     low, high = setting.metadata.get("low"), setting.metadata.get("high")
     if choices := setting.metadata.get("choices"):
-        return forms.ChoiceField(choices=[(each, each) for each in choices], **words)
+        return forms.ChoiceField(choices=explain(choices, setting.metadata.get("meanings", {})), **words)
     if isinstance(default, bool):
         return forms.BooleanField(**words)
     if isinstance(default, int):
