@@ -190,18 +190,14 @@ def _intervals(name: str, title: str, found: Sequence[tuple[str, Figures]], axis
 
 def _map(about: About, by: str, names: Sequence[str], title: str) -> list[Chart]:
     """Metrics against parts, darker where they are worse; none where there is but one part."""
-    cells: list[dict[str, Any]] = []
-    for label, each in _metrics(about):
-        for name in names:
-            value = _percent(each[by].get(name))
-            if isinstance(value, Estimate):
-                cells.append(
-                    {"metric": label, "part": _named(name), "value": value.value, "said": f"{value.value:.0f}"}
-                )
+    if len(names) < 2:
+        return []
+    found = [(label, name, _percent(each[by].get(name))) for label, each in _metrics(about) for name in names]
+    cells: list[dict[str, Any]] = [
+        {"metric": label, "part": _named(name), "value": value.value, "said": f"{value.value:.0f}"}
+        for label, name, value in found
+        if isinstance(value, Estimate)
+    ]
     spec = marks.heat_map("metric", "part", "value", "said", title=_("accuracy, in %"), domain=(0.0, 100.0))
-    is_drawn = len(names) > 1
-    return (
-        [Chart(f"{by.replace('_', '-')}-map", title, cells, spec, columns=("metric", "part", "value"))]
-        if is_drawn
-        else []
-    )
+    title = _("%(title)s, as a map") % {"title": title}
+    return [Chart(f"{by.replace('_', '-')}-map", title, cells, spec, columns=("metric", "part", "value"))]
