@@ -13,17 +13,17 @@ from django_stubs_ext import StrOrPromise
 from measures.metrics import Metric
 from measures.metrics.bonus import ENTITY, YES_NO
 from measures.outcome import Undefined
-from measures.patterns import Floats, Ints
+from measures.patterns import Floats
 from measures.studies.sweeps import SweptPoint, sweep
 from projects.charts import Chart
 from projects.errors import Refused
 from projects.marks import swept
 from projects.models import Project
 from projects.running import OnProgress
-from results.metrics.reading import count_candidates, read_answers
+from results.metrics.reading import read_answers
 from results.metrics.registry import find, known
 from results.models import MetricRun, Study
-from results.studies.frame import CANDIDATE, PASSAGE, QUESTION_TYPE, Frame, MetricColumn
+from results.studies.frame import CANDIDATE, PASSAGE, QUESTION_TYPE, Frame, MetricColumn, Rows
 from results.studies.kinds.kind import About, Figures, Kind, Section
 from results.studies.settings import Settings
 from results.studies.steps import Steps
@@ -49,37 +49,36 @@ def compute(frame: Frame, settings: Settings, seed: int, on_progress: OnProgress
     weights = _weights(settings)
     metrics = {metric.subject: _make(metric) for metric in frame.metrics}
     chosen = _once_each(frame, metrics)
-    rows = {name: np.flatnonzero(frame.table[QUESTION_TYPE] == of) for name, of in SWEPT.items()}
-    if not any(map(len, rows.values())):
+    rows = {name: (frame.table[QUESTION_TYPE] == of).to_numpy() for name, of in SWEPT.items()}
+    if not any(each.any() for each in rows.values()):
         raise Refused(_("No answer here is to a yes-no question or to one about entities, so none may have a bonus."))
-    found: dict[str, Any] = {}
-    steps = Steps(on_progress, 2 * len(chosen))
-    for name, places in rows.items():
-        swept = {}
-        for subject in chosen:
-            if len(places):
-                score = _count_once(frame, metrics[subject], frame.table[CANDIDATE].to_numpy()[places])
-                swept[subject] = [
+    found: dict[str, Any] = {
+        name: {
+            "type": SWEPT[name],
+            "n": int(each.sum()),
+            "ceiling": stored(frame.ceiling(seed=seed, rows=each)) if each.any() else None,
+            "metrics": {},
+        }
+        for name, each in rows.items()
+    }
+    steps = Steps(on_progress, len(chosen))
+    for subject in chosen:
+        score = _count_once(frame, metrics[subject], np.logical_or.reduce(list(rows.values())))
+        for name, each in rows.items():
+            if each.any():
+                found[name]["metrics"][subject] = [
                     _as_dict(point)
                     for point in sweep(
-                        frame.gold[places],
-                        partial(_at, score, name),
+                        frame.gold[each],
+                        partial(_at, score, name, each),
                         weights,
-                        groups=frame.codes(PASSAGE)[places],
+                        groups=frame.codes(PASSAGE)[each],
                         n_resamples=settings.n_resamples,
                         rng=np.random.default_rng(seed),
                     )
                 ]
-            steps.take()
-        is_there = np.isin(np.arange(len(frame.table)), places)
-        found[name] = {
-            "type": SWEPT[name],
-            "n": len(places),
-            "ceiling": stored(frame.ceiling(seed=seed, rows=is_there)) if len(places) else None,
-            "metrics": swept,
-        }
-    others = {subject: {name: getattr(metrics[subject], name) for name in SWEPT} for subject in chosen}
-    return {"weights": weights, "sweeps": found, "own": others}
+        steps.take()
+    return {"weights": weights, "sweeps": found}
 
 
 def _weights(settings: Settings) -> list[float]:
@@ -110,17 +109,17 @@ def _once_each(frame: Frame, metrics: Mapping[str, Metric]) -> list[str]:
     return list(seen.values())
 
 
-def _count_once(frame: Frame, metric: Metric, candidates: Ints) -> Score:
-    """The scores of these candidates by weights; an answer that the metric refuses counts as zero, as was asked."""
-    places = {int(pk): place for place, pk in enumerate(candidates)}
+def _count_once(frame: Frame, metric: Metric, wanted: Rows) -> Score:
+    """The scores of the frame's answers by weights; one that is not wanted, or that the metric refuses, has zero."""
+    candidates = frame.table[CANDIDATE].to_numpy()
+    places = {int(candidates[row]): int(row) for row in np.flatnonzero(wanted)}
     parts: list[tuple[list[int], Score]] = []
-    if count_candidates(frame.project):
-        with metric.ready():
-            for part in read_answers(frame.project, metric):
-                reasons = metric.refuse(part.answers)
-                rows = [at for at, pk in enumerate(part.ids) if pk in places and not reasons[at]]
-                if rows:
-                    parts.append(([places[part.ids[at]] for at in rows], metric.count_once(part.answers.only(rows))))
+    with metric.ready():
+        for part in read_answers(frame.project, metric):
+            reasons = metric.refuse(part.answers)
+            own = [at for at, pk in enumerate(part.ids) if pk in places and not reasons[at]]
+            if own:
+                parts.append(([places[part.ids[at]] for at in own], metric.count_once(part.answers.only(own))))
 
     def score(**weights: float) -> Floats:
         values = np.zeros(len(candidates))
@@ -131,9 +130,9 @@ def _count_once(frame: Frame, metric: Metric, candidates: Ints) -> Score:
     return score
 
 
-def _at(score: Score, name: str, weight: float) -> Floats:
+def _at(score: Score, name: str, rows: Rows, weight: float) -> Floats:
     """Scores at a weight; alpha varies at beta 1, beta at the metric's own alpha, which no entity answer depends on."""
-    return score(**{name: weight, **({"beta": 1.0} if name == "alpha" else {})})
+    return score(**{name: weight, **({"beta": 1.0} if name == "alpha" else {})})[rows]
 
 
 def _as_dict(point: SweptPoint) -> dict[str, Any]:
@@ -177,13 +176,13 @@ def _section(about: About, name: str, found: Figures) -> Section:
         name,
         title,
         Table(name, title, columns, rows, caption),
-        charts=[_chart(about, name, found, title)],
+        charts=[_chart(about, name, found)],
         note=_("%(n)s answers. Weight 0 is the metric without its bonus; gains are over it.")
         % {"n": f"{found['n']:,}"},
     )
 
 
-def _chart(about: About, name: str, found: Figures, title: str) -> Chart:
+def _chart(about: About, name: str, found: Figures) -> Chart:
     rows = []
     for subject in _in_order(about, found):
         for point in found["metrics"][subject]:
@@ -198,6 +197,10 @@ def _chart(about: About, name: str, found: Figures, title: str) -> Chart:
     if isinstance(ceiling, Estimate):
         line = (ceiling.value, _("human ceiling %(r)s") % {"r": f"{ceiling.value:.3f}"})
     spec = swept("weight", "pearson", "low", "high", "metric", title=_("Pearson's correlation"), axis=name, line=line)
+    title = {
+        "alpha": _("Correlation with people as alpha grows, on yes-no answers"),
+        "beta": _("Correlation with people as beta grows, on answers about entities"),
+    }[name]
     return Chart(name, title, rows, spec, columns=("metric", "weight", "pearson", "low", "high"))
 
 
