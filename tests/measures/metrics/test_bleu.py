@@ -33,9 +33,15 @@ def answers_like_a_study(n: int = 300) -> tuple[list[str], list[list[str]]]:
     return candidates, references
 
 
-def test_an_answer_without_words_in_common_and_a_short_one() -> None:
-    assert one("bleu_1", "address of DCU", "What is the address of DCU") == pytest.approx(math.exp(1 - 6 / 3))
-    assert one("bleu_4", "address of DCU", "What is the address of DCU") == 0
+def test_qascores_example_of_a_short_answer() -> None:
+    # All three words are right, of six that are wanted without the question mark.
+    candidate, reference = "address of DCU", "What is the address of DCU?"
+    assert one("bleu_1", candidate, reference, tokeniser="mocha") == pytest.approx(math.exp(1 - 6 / 3))
+    assert one("bleu_1", candidate, reference) == pytest.approx(math.exp(1 - 7 / 3))
+    assert one("bleu_4", candidate, reference) == 0
+
+
+def test_nothing_in_common_is_0() -> None:
     assert one("bleu_1", "x", "y") == one("bleu_1", "", "y") == 0
 
 
