@@ -114,7 +114,8 @@ def candidates_of(study: Study) -> set[int]:
 def sections(about: About) -> list[Section]:
     lists = about.figures["lists"]
     found = [_list(about, each, place) for place, each in enumerate(lists, start=1)]
-    return found + [_causes(about, each, place) for place, each in enumerate(lists, start=1)]
+    with_causes = [(place, each) for place, each in enumerate(lists, start=1) if any(_given(about, each))]
+    return found + [_causes(about, each, place) for place, each in with_causes]
 
 
 def _names(about: About, one: Figures) -> tuple[str, str]:
@@ -125,6 +126,11 @@ def _names(about: About, one: Figures) -> tuple[str, str]:
 def _cause(about: About, one: Figures, candidate: int) -> str:
     causes: Mapping[str, str] = about.figures.get("causes", {}).get(one["compared"], {})
     return causes.get(str(candidate), "")
+
+
+def _given(about: About, one: Figures) -> list[str]:
+    """The cause of each answer of a list, in its order; empty where none has been given."""
+    return [_cause(about, one, each["candidate"]) for _part, found in sorted(one["parts"].items()) for each in found]
 
 
 def _list(about: About, one: Figures, place: int) -> Section:
@@ -183,8 +189,7 @@ def _shown(about: About, one: Figures, first: str, second: str) -> ErrorList:
 def _causes(about: About, one: Figures, place: int) -> Section:
     first, second = _names(about, one)
     name = f"causes-{place}"
-    answers = [each for _part, found in sorted(one["parts"].items()) for each in found]
-    given = [_cause(about, one, each["candidate"]) for each in answers]
+    given = _given(about, one)
     shares = share_causes(given)
     columns = [
         Column("cause", _("Cause")),
@@ -193,14 +198,14 @@ def _causes(about: About, one: Figures, place: int) -> Section:
     ]
     rows: list[list[Value]] = [[each.cause, each.n, each.share] for each in shares]
     n_given = sum(each.n for each in shares)
-    rows.append([_("All with a cause"), n_given, 1.0 if n_given else None])
+    rows.append([_("All with a cause"), n_given, 1.0])
     title = _("Causes of the gaps between %(first)s and %(second)s") % {"first": first, "second": second}
     return Section(
         name,
         _("Shares by cause"),
         Table(name, title, columns, rows, about.captioned(title)),
         note=_("%(given)s of %(all)s answers have a cause; shares are of those.")
-        % {"given": n_given, "all": len(answers)},
+        % {"given": n_given, "all": len(given)},
         choice=_("%(first)s and %(second)s") % {"first": first, "second": second},
     )
 

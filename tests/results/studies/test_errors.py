@@ -1,6 +1,8 @@
 from typing import Any
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 
 from projects.models import LogEntry, Membership, Project
 from results.models import ErrorCause, MetricRun, Study
@@ -71,7 +73,9 @@ def test_a_cause_is_given_kept_and_counted(
     assert entry.after is not None
     assert (entry.actor, entry.after["cause"]) == (researcher, "other words")
     again = study(project, owner, runs, "errors", n_resamples=100, options={"n_answers": 2})
-    answer = client.get(again.get_absolute_url()).content.decode()
+    with CaptureQueriesContext(connection) as queries:
+        answer = client.get(again.get_absolute_url()).content.decode()
+    assert len(queries) <= 20
     page = read(answer)
     assert '<option value="other words">' in answer
     assert 'value="Other words"' in answer
@@ -83,6 +87,7 @@ def test_a_cause_is_given_kept_and_counted(
     table = client.get(f"{again.get_absolute_url()}tables/errors-1.csv").content.decode().splitlines()
     assert table[1].startswith("birds,c")
     assert table[1].endswith(",5.0,1.0,-4.0,other words")
+    assert client.get(f"{again.get_absolute_url()}tables/causes-2.csv").status_code == 404  # nobody has given one
     client.post(url, {**of, "cause": ""})
     assert ErrorCause.objects.count() == 1
 
