@@ -32,7 +32,9 @@ class Filters:
 
 def list_scores(run: MetricRun, filters: Filters, sort: str) -> QuerySet[MetricScore]:
     """In the order asked for; a candidate without a score comes last."""
-    rows = run.scores.select_related("candidate__dataset", "candidate__question")
+    rows = run.scores.defer(
+        "candidate__question__passage__text", "candidate__question__passage__documents"
+    ).select_related("candidate__dataset", "candidate__question__passage")
     if filters.text:
         rows = rows.filter(
             Q(candidate__external_id__icontains=filters.text) | Q(candidate__text__icontains=filters.text)

@@ -16,7 +16,7 @@ WHERE s.run_id = %(run)s ORDER BY d.name COLLATE "C", c.external_id COLLATE "C"
 """
 _CSV = f"""
 SELECT {guarded("d.name")} AS dataset, {guarded("c.external_id")} AS candidate_id, {guarded("c.source")} AS source,
-       s.value AS score, {guarded("s.reason")} AS reason {_FROM}
+       s.value AS score, nullif({guarded("s.reason")}, '') AS reason {_FROM}
 """
 _JSONL = f"""
 SELECT json_build_object('dataset', d.name, 'candidate_id', c.external_id, 'source', c.source, 'score', s.value,

@@ -57,7 +57,7 @@ def test_a_researcher_asks_for_several_metrics_with_settings_and_looks_at_one(
     rows = {
         row["Metric"]: row for row in read(client.get(address("metric-list", corpus)).content.decode()).rows("Metrics")
     }
-    assert (rows["Exact match"]["Score"], rows["Exact match"]["Scored"], rows["Exact match"]["Refused"]) == (
+    assert (rows["Exact match"]["Score"], rows["Exact match"]["Scored"], rows["Exact match"]["No score"]) == (
         "0.5000",
         "4",
         "1",
