@@ -14,9 +14,9 @@ from projects.errors import Refused
 from projects.models import ConsentAcceptance, Membership, Project
 from results.models import ErrorCause, JudgmentSet, MetricRun, Study
 from results.sets import building
-from tests.factories import make_consent
+from tests.factories import make_candidates, make_consent, make_dataset, make_membership, make_passage, make_question
 from tests.people import SignIn
-from tests.results.rows import canonical
+from tests.results.rows import canonical, judge
 from tests.results.sets.freezes import freeze, names_of, read, table
 from tests.results.studies.making import candidates_of, give_scores, study
 
@@ -119,6 +119,7 @@ def test_nobody_is_named_and_a_set_without_studies_has_none(
     whole = b"".join(read(made, name) for name in names_of(made) if name.startswith(("study-", "metric")))
     for person in project.memberships.all():
         assert person.pseudonym.encode() not in whole
+    assert b"Candidate answer" not in whole
     plain = freeze(project, manager)
     assert not [name for name in names_of(plain) if name.startswith(("study-", "metric"))]
     assert b"## Studies" not in read(plain, "README.md")
@@ -136,6 +137,19 @@ def test_a_study_of_judgments_that_were_taken_out_since_is_in_no_set(
     assert "studies" not in client_of(manager).get("/p/bridges/sets/new/").context["form"].fields
     Study.objects.update(started_at=timezone.now() + timedelta(minutes=1))
     freeze(project, manager, studies=(1,))
+
+
+def test_a_set_goes_where_those_behind_its_studies_go(
+    project: Project, manager: Membership, runs: list[MetricRun]
+) -> None:
+    elsewhere = make_membership(project)
+    made = make_candidates(make_question(make_passage(make_dataset(project, "other"))), 3)
+    judge(project, {each: {elsewhere: float(at)} for at, each in enumerate(made, start=1)})
+    give_scores(project, manager, "Overlap", {each.pk: each.pk % 5 / 5 for each in candidates_of(project)})
+    study(project, manager, list(MetricRun.objects.filter(title="Overlap").newest()), n_resamples=100)
+    only: dict[str, Any] = {"datasets": ("canonical",)}
+    assert elsewhere.pseudonym not in freeze(project, manager, **only).facts["annotators"]
+    assert elsewhere.pseudonym in freeze(project, manager, studies=(1,), **only).facts["annotators"]
 
 
 def test_the_form_offers_them_and_the_preview_says_which(
