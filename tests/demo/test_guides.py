@@ -10,9 +10,12 @@ from django.core.management import get_commands, load_command_class
 ROOT = Path(__file__).resolve().parents[2]
 GUIDES = (
     "README.md",
-    *(f"docs/{name}.md" for name in ("annotators", "managers", "quality", "researchers", "importing", "operations")),
+    *(
+        f"docs/{name}.md"
+        for name in ("annotators", "managers", "quality", "researchers", "importing", "operations", "metrics")
+    ),
 )
-LINKING = (*GUIDES, "CHANGELOG.md", "SECURITY.md", "benchmarks/README.md", "docs/architecture.md", "docs/metrics.md")
+LINKING = (*GUIDES, "CHANGELOG.md", "SECURITY.md", "benchmarks/README.md", "docs/architecture.md")
 
 
 def text_of(guide: str) -> str:
@@ -20,8 +23,8 @@ def text_of(guide: str) -> str:
 
 
 def commands_in(guide: str) -> list[str]:
-    """What follows `manage.py`, with lines that go on joined and the marks of optional parts taken away."""
-    lines = re.findall(r"manage\.py ([a-z][^`\n]*)", text_of(guide).replace("\\\n", " "))
+    """What follows `manage.py` up to a redirection, lines that go on joined, without the marks of optional parts."""
+    lines = re.findall(r"manage\.py ([a-z][^`\n>]*)", text_of(guide).replace("\\\n", " "))
     return [re.sub(r"[\[\]…]", "", line) for line in lines]
 
 
