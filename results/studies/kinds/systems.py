@@ -9,6 +9,7 @@ from django.utils.translation import gettext_lazy
 from django_stubs_ext import StrOrPromise
 
 from measures.columns import UNIT, VALUE
+from measures.metrics import MeanMetric
 from measures.outcome import Undefined
 from measures.patterns import Floats
 from measures.studies.system_draws import (
@@ -18,6 +19,7 @@ from measures.studies.system_draws import (
     correlate_systems,
     draw_systems,
     find_lacking,
+    take_mean,
 )
 from projects.models import Project
 from projects.running import OnProgress
@@ -68,19 +70,21 @@ def compute(frame: Frame, settings: Settings, seed: int, on_progress: OnProgress
         if isinstance(drawn, Undefined)
         else {subject: _draws(found, seed) for subject, found in drawn.items()},
         "whole": {subject: _whole(found) for subject, found in whole.items()},
-        "is_corpus": {subject: subject in frame.counts for subject in metrics},
+        "is_corpus": {subject: metric.combine is not take_mean for subject, metric in metrics.items()},
         "ceiling": _ceiling(frame, questions, systems, seed, draws, steps),
     }
 
 
 def _additive(frame: Frame, metric: MetricColumn) -> Additive:
-    """A metric over many answers: by its own statistics where it keeps any, else as a mean."""
+    """A metric over many answers: by its own statistics where its score of them is no mean, else as a mean."""
     counts = frame.counts.get(metric.subject)
     if counts is None:
         return Additive.mean_of(frame.scores(metric))
     registered = find(metric.name)
     free = {each.name for each in registered.settings()}
     made = registered.make(**{name: value for name, value in metric.settings.items() if name in free})
+    if isinstance(made, MeanMetric):  # its statistics are for its notes
+        return Additive.mean_of(frame.scores(metric))
     return Additive(counts=counts, combine=made.combine)
 
 
