@@ -1,0 +1,100 @@
+"""The metric bench in a real browser: metrics of judged answers, scores by others, a study with its table and chart."""
+
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from projects.models import Membership, Project
+from tests.browser.conftest import SignedIn
+from tests.browser.watching import Watch
+from tests.results.rows import take_file
+
+WORDS = ("the cat", "the cat sat", "the cat sat on", "on the mat", "a dog ran", "the cat sat on the mat")
+WRONG = {
+    2: ("nobody", "0.5", "is the id of no candidate in the project"),
+    3: ("c0", "nan", "is “nan”, and a number is wanted"),
+    4: ("c1", "0,5", "has a decimal comma; a point is wanted"),
+    5: ("c2", "Infinity", "is “Infinity”, and a number is wanted"),
+    6: ("c3", "n/a", "is “n/a”, and a number is wanted"),
+    8: ("c4", "0.7", "is there already on line 7; the first one counts"),
+    9: ("", "0.5", "is no id"),
+    10: ("somebody", "0.5", "is the id of no candidate in the project"),
+    11: ("c5", "1.2.3", "is “1.2.3”, and a number is wanted"),
+    12: ("c6", "=1", "is “=1”, and a number is wanted"),
+}
+"""Ten wrong rows of a file: on their lines the id, the score, and what the page says of it."""
+
+
+@pytest.fixture
+def judged(project: Project, owner: Membership, tmp_path: Path) -> Project:
+    """Thirty answers of five passages with the scores that came in their file."""
+    lines = ["passage_id,passage,question_id,question,reference,candidate_id,candidate,source,scores"]
+    for n in range(30):
+        text, scores = WORDS[n % 6], f"{1 + n % 5}|{1 + (n + n % 2) % 5}"
+        lines.append(
+            f"p{n % 5},passage {n % 5},q{n},What {n}?,the cat sat on the mat,c{n},{text} {n},m{n % 2},{scores}"
+        )
+    take_file(project, "\n".join(lines), "judged.csv", tmp_path, with_scores=True)
+    return project
+
+
+@pytest.fixture
+def scores(tmp_path: Path) -> Path:
+    rows = {line: f'{name},"{score}"' for line, (name, score, _why) in WRONG.items()} | {7: "c4,0.25"}
+    path = tmp_path / "bleurt.csv"
+    right = [f"c{n},{n / 40}" for n in range(7, 30)]
+    path.write_text("\n".join(["candidate_id,bleurt", *(rows[line] for line in sorted(rows)), *right]))
+    return path
+
+
+def test_from_metrics_to_a_table_for_a_paper(
+    signed_in: SignedIn, celery_worker: None, judged: Project, researcher: Membership, watch: Watch, scores: Path
+) -> None:
+    page = watch.over(signed_in(researcher.user))
+    page.goto(f"/p/{judged.slug}/")
+    page.get_by_role("link", name="Metrics", exact=True).click()
+    page.get_by_role("link", name="Compute metrics").first.click()
+    page.get_by_role("button", name="Compute").click()
+    table = page.get_by_role("region", name="Metrics")
+    for title in ("ROUGE-L", "Token F1", "BLEU-1"):
+        expect(table.get_by_role("row", name=title)).to_contain_text("done")
+    upload(page, scores)
+    run_study(page)
+    assert not watch.wrong, "\n".join(watch.wrong)
+
+
+def upload(page: Page, scores: Path) -> None:
+    page.get_by_role("link", name="Upload scores").click()
+    page.get_by_label("File", exact=True).set_input_files(scores)
+    page.get_by_role("button", name="Check the file").click()
+    wrong = page.get_by_role("region", name="Wrong rows")
+    for line, (name, score, why) in WRONG.items():
+        row = row_of_line(wrong, line)
+        expect(row).to_contain_text(why)
+        expect(row).to_contain_text(name or "–")
+        if "number" in why or "decimal" in why or "already" in why:
+            expect(row).to_contain_text(score)
+    expect(wrong.locator("tbody tr")).to_have_count(len(WRONG))
+    page.get_by_role("button", name="take the scores").click()
+    expect(page.get_by_text("The scores of 1 metric are stored")).to_be_visible()
+    page.get_by_role("link", name="bleurt", exact=True).click()
+    expect(page.locator("#refused")).to_contain_text("Not a number")
+
+
+def run_study(page: Page) -> None:
+    page.get_by_role("link", name="Studies", exact=True).click()
+    page.get_by_role("link", name="New study").first.click()
+    page.get_by_role("button", name="Run the study").click()
+    expect(page.locator("figure.chart").first).to_be_visible()
+    expect(page.get_by_role("rowheader", name="bleurt").first).to_be_visible()
+    with page.expect_download() as svg:
+        page.locator("figure.chart").first.get_by_role("link", name="SVG").click()
+    assert svg.value.path().read_bytes().startswith(b"<svg")
+    with page.expect_download() as latex:
+        page.get_by_role("link", name="LaTeX").first.click()
+    assert "bleurt" in latex.value.path().read_text()
+
+
+def row_of_line(table: Locator, line: int) -> Locator:
+    return table.locator("tbody tr").filter(has=table.page.get_by_role("rowheader", name=str(line), exact=True))
