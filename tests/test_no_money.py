@@ -36,8 +36,13 @@ MAY_NAME_IT = {"projects:project-settings-edit", "projects:project-new", "api:do
 LEAST_PAGES = 45
 
 
+OF_METRICS = re.compile(r"\b[Bb]onus (?:for|in)\b|\b(?:of|the|a|without) bonus\b")
+"""Adapted metrics give an answer a bonus, which nobody is paid."""
+
+
 def words_of_money(content: str) -> list[str]:
     text = html.unescape(re.sub(r"<(script|style)\b.*?</\1>|<[^>]*>", " ", content, flags=re.DOTALL))
+    text = OF_METRICS.sub(" ", text)
     return [text[max(0, found.start() - 30) : found.end() + 30] for found in MONEY.finditer(text)]
 
 

@@ -15,7 +15,7 @@ from measures.patterns import Floats
 
 POLICIES = {
     "max": "the best of them",
-    "pooled": "all of them as one bag, so that saying a thing twice may pay",
+    "pooled": "all of them as one bag, so that saying a thing twice may help",
     "per_reference": "matches and lengths summed over them, as in ROUGE-1.5.5",
 }
 MEASURES = {

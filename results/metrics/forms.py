@@ -55,6 +55,7 @@ class ComputeForm(forms.Form):
         required=False,
         choices=[("", gettext_lazy("as each metric does by itself")), *explain(MEANINGS, MEANINGS)],
         help_text=gettext_lazy("Said once for every metric that counts words. For Chinese, choose characters."),
+        widget=forms.Select(attrs={"translate": "no"}),
     )
 
     def __init__(self, project: Project, data: Any = None) -> None:

@@ -39,7 +39,8 @@ def about_of(study: Study, *, with_texts: bool = False) -> About:
         "n": f"{result['n']:,}",
         "least": settings.least_judgments,
     }
-    zeros = _(" Missing scores count as zero.") if settings.as_zero else ""
+    sentences = [caption, _("Missing scores count as zero.")] if settings.as_zero else [caption]
+    sentences.append(_("Metrics: %(metrics)s.") % {"metrics": "; ".join(map(said_metric, result["metrics"]))})
     return About(
         number=study.number,
         criterion=criterion,
@@ -47,7 +48,7 @@ def about_of(study: Study, *, with_texts: bool = False) -> About:
         n=result["n"],
         ceiling=result["ceiling"],
         labels=labels,
-        caption=f"{caption}{zeros} {_('Metrics')}: {'; '.join(map(said_metric, result['metrics']))}.",
+        caption=" ".join(sentences),
         resampling=_("Intervals: 95 per cent percentile bootstrap, %(n)s resamples, seed %(seed)s.")
         % {"n": f"{settings.n_resamples:,}", "seed": study.seed},
         figures={**result["figures"], **_beside(study, with_texts=with_texts)},
@@ -70,7 +71,8 @@ def counted_of(study: Study) -> str:
 def said_metric(metric: Mapping[str, Any]) -> str:
     """A metric with every setting."""
     settings = ", ".join(f"{name}={_said(value)}" for name, value in sorted(metric["settings"].items()))
-    return f"{metric['title']} ({settings or _('no settings')})"
+    nothing = _("no settings")
+    return f"{metric['title']} ({settings or nothing})"
 
 
 def sections_of(study: Study, *, with_texts: bool = False) -> list[Section]:

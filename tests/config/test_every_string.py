@@ -16,9 +16,11 @@ from annotate.models import OverlapPlan
 from annotate.templatetags import once
 from annotate.templatetags import rating as rating_tags
 from annotate.views import rating
+from measures.metrics import METRICS
 from projects import inviting
 from projects.models import Candidate, Criterion, Dataset, Membership, Project, User
 from projects.templatetags import words
+from results.models import MetricRun
 from tests import counting
 from tests.factories import make_batch, make_corpus
 from tests.pages import addresses, samples_of
@@ -31,7 +33,8 @@ NOT_SAID = {"code", "kbd", "script", "style", "bdi", "textarea"}
 VOID = {"area", "br", "col", "embed", "hr", "img", "input", "link", "meta", "path", "circle", "line", "rect", "use"}
 SPOKEN = ("aria-label", "title", "placeholder", "alt", "label")
 NAMES = {
-    *("Concord", "UTC", "CSV", "TSV", "SVG", "PNG", "PDF", "Pearson", "Spearman", "Kendall"),
+    *("Concord", "UTC", "UTF", "CSV", "TSV", "JSONL", "LaTeX", "Markdown", "SVG", "PNG", "PDF"),
+    *("Pearson", "Spearman", "Kendall"),
     *(name for _, name in settings.LANGUAGES),
 }
 """Names that are the same in every language."""
@@ -100,6 +103,8 @@ def names_in(project: Project) -> re.Pattern[str]:
         *Candidate.objects.values_list("source", flat=True),
         *Candidate.objects.values_list("external_id", flat=True),
         *OverlapPlan.objects.values_list("name", flat=True),
+        *MetricRun.objects.values_list("title", flat=True),
+        *(registered.title for registered in METRICS.values()),
     ]
     for anchors in Criterion.objects.values_list("anchors", flat=True):
         names += [text for anchor in anchors for text in anchor.values() if isinstance(text, str)]

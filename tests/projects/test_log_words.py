@@ -88,6 +88,7 @@ SAID = {
     "make qualification test": ("qualification test 3", "made qualification test 3"),
     "make token": ("API token 3", "made API token 3"),
     "move qualification test": ("qualification test 3", "moved qualification test 3"),
+    "name cause of error": ("study 3", "gave a cause for an error in study 3"),
     "open batch": ("batch 3", "opened batch 3"),
     "open qualification test": ("qualification test 3", "opened qualification test 3"),
     "pass qualification test": ("attempt 3", "passed the qualification test by attempt 3"),

@@ -186,7 +186,8 @@ def limits(settings: Settings, figures: Figures) -> list[StrOrPromise]:
     if settings.as_zero:
         said.append(_("A metric scored as a corpus leaves missing answers out: a zero has no statistics."))
     if settings.criterion and (lacks := figures["lacking"]["lacks"]):
-        names = ", ".join(f"{name or _('none named')}: {n}" for name, n in lacks.items())
+        nobody = _("none named")
+        names = ", ".join(f"{name or nobody}: {n}" for name, n in lacks.items())
         said.append(_("Questions that a system has no answer to are in no draw: %(names)s.") % {"names": names})
     return said
 
