@@ -47,6 +47,11 @@ class Choice:
         return any(field.errors for field in self.settings)
 
 
+def choices_of(names: Iterable[str], meanings: Mapping[str, str]) -> list[tuple[str, str]]:
+    """The values that a setting may have, each with what it means where that is said."""
+    return [(name, f"{name}: {meanings[name]}" if meanings.get(name) else name) for name in names]
+
+
 class ComputeForm(forms.Form):
     """A box for each metric that is known, and a field for each of its settings."""
 

@@ -13,6 +13,7 @@ from projects.jobs import Job
 from projects.models import Candidate, Membership, Project, Reference
 from results.metrics import computing, reading
 from results.models import MetricRun, MetricScore
+from tests.crowds import all_at_once
 from tests.factories import make_candidates, make_dataset, make_passage, make_question
 from tests.results.metrics.samples import compute
 
@@ -65,6 +66,16 @@ def test_who_asks_for_what_is_under_way_gets_that_run(corpus: Project, researche
     asked = [computing.request_run(project=corpus, actor=researcher, name="exact_match", settings={}) for _ in range(2)]
     assert asked[0] == asked[1]
     assert corpus.log.filter(act="run metric").count() == 1
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.race
+def test_of_many_who_ask_at_the_same_moment_one_makes_the_run(corpus: Project, researcher: Membership) -> None:
+    def ask(_n: int) -> int:
+        return computing.request_run(project=corpus, actor=researcher, name="exact_match", settings={}).pk
+
+    assert len(set(all_at_once(ask, range(6)))) == 1
+    assert MetricRun.objects.count() == 1
 
 
 @pytest.mark.parametrize(
