@@ -16,7 +16,7 @@ from annotate.trials import trials_of
 from measures.gold_rules import GoldRule
 from projects.models import Candidate, Passage, Project, Question
 from results.forms import STAGES, BatchField
-from results.studies.frame import labels_of, standing_runs
+from results.studies.choosing import labels_of, standing_runs
 from results.studies.kinds import Kind
 from results.studies.running import LARGEST_SEED, NAME_LENGTH
 from results.studies.settings import MOST_RESAMPLES, RESAMPLES, SEED, Settings, default_settings

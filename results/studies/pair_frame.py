@@ -18,10 +18,9 @@ from projects.errors import Refused
 from projects.models import MinimalPair, Project
 from results.scoping import choose_criterion_to_measure, choose_scope, scopes_of
 from results.scores.golds import has_simulated, say_several_scales
+from results.studies.choosing import chosen_runs
 from results.studies.frame import (
-    CANDIDATE,
     DATASET,
-    EXTERNAL_ID,
     GOLD,
     PASSAGE,
     QUESTION,
@@ -30,13 +29,11 @@ from results.studies.frame import (
     SPLIT,
     Frame,
     LeftOut,
-    MetricColumn,
     asked_scope,
-    chosen_runs,
     gold_table,
     is_in_places,
-    with_scores,
 )
+from results.studies.joining import CANDIDATE, EXTERNAL_ID, MetricColumn, with_scores
 from results.studies.settings import Settings
 
 PAIR, PHENOMENON, REASON = "pair", "phenomenon", "reason"

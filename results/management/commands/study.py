@@ -12,8 +12,8 @@ from projects.models import Project
 from results.models import Study
 from results.scoping import choose_criterion, find_batch
 from results.studies import running, showing
+from results.studies.choosing import choose_runs, standing_runs
 from results.studies.forms import NONE, StudyForm, fill_in
-from results.studies.frame import choose_runs, standing_runs
 from results.studies.kinds import KINDS, Kind
 from results.studies.tables import Table, write
 

@@ -13,7 +13,8 @@ from measures.studies.by_part import correlate_by_part
 from measures.studies.correlating import Correlations, correlate
 from projects.running import OnProgress
 from results.models import Study
-from results.studies.frame import DATASET, EXTERNAL_ID, PASSAGE, QUESTION_TYPE, SOURCE, Frame, Rows
+from results.studies.frame import DATASET, PASSAGE, QUESTION_TYPE, SOURCE, Frame, Rows
+from results.studies.joining import EXTERNAL_ID
 from results.studies.kinds.correlation_shown import COEFFICIENTS, sections
 from results.studies.kinds.kind import Figures, Kind
 from results.studies.settings import Settings

@@ -19,7 +19,8 @@ from projects.models import Project
 from projects.running import OnProgress
 from results.models import Study
 from results.studies.causes import BETWEEN, read_causes, read_texts
-from results.studies.frame import CANDIDATE, DATASET, EXTERNAL_ID, Frame
+from results.studies.frame import DATASET, Frame
+from results.studies.joining import CANDIDATE, EXTERNAL_ID
 from results.studies.kinds.kind import About, Figures, Kind, Section
 from results.studies.settings import Settings
 from results.studies.steps import Steps

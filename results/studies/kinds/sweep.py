@@ -23,7 +23,8 @@ from projects.running import OnProgress
 from results.metrics.reading import read_answers
 from results.metrics.registry import find, known
 from results.models import MetricRun, Study
-from results.studies.frame import CANDIDATE, PASSAGE, QUESTION_TYPE, Frame, MetricColumn, Rows
+from results.studies.frame import PASSAGE, QUESTION_TYPE, Frame, Rows
+from results.studies.joining import CANDIDATE, MetricColumn
 from results.studies.kinds.kind import About, Figures, Kind, Section
 from results.studies.settings import Settings
 from results.studies.steps import Steps

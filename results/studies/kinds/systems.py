@@ -25,7 +25,8 @@ from projects.models import Project
 from projects.running import OnProgress
 from results.metrics.registry import find
 from results.models import Study
-from results.studies.frame import QUESTION, SOURCE, Frame, MetricColumn, read_frame
+from results.studies.frame import QUESTION, SOURCE, Frame, read_frame
+from results.studies.joining import MetricColumn
 from results.studies.kinds.kind import Figures, Kind
 from results.studies.kinds.systems_shown import sections
 from results.studies.settings import Settings

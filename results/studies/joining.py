@@ -1,0 +1,120 @@
+"""Scores of metrics, joined to the answers of a study; what lacks a score is counted, with the reasons."""
+
+import io
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.csv
+from django.db import connection
+
+from measures.patterns import Floats
+from results.models import MetricRun
+from results.studies.choosing import labels_of
+
+CANDIDATE, EXTERNAL_ID = "candidate", "external_id"
+MOST_NAMED = 10
+"""So many answers without a score are named, metric by metric; all are counted."""
+NOT_SCORED = "not among the scores"
+
+
+@dataclass(frozen=True, kw_only=True)
+class MetricColumn:
+    """A metric of the project, as a study takes it: the newest run of its subject, and what that run lacks."""
+
+    subject: str
+    name: str
+    title: str
+    label: str
+    """The title, with the settings that tell it from another metric of the same title in this study."""
+    origin: str
+    settings: dict[str, Any]
+    run: int
+    finished_at: str
+    low: float | None
+    high: float | None
+    """The range that the metric declares; None where it has no bound, or none is known."""
+    n_missing: int = 0
+    missing: tuple[str, ...] = ()
+    reasons: dict[str, int] = field(default_factory=dict)
+
+
+def with_scores(table: pd.DataFrame, runs: Sequence[MetricRun]) -> tuple[pd.DataFrame, tuple[MetricColumn, ...]]:
+    """The table with a column for each metric, NaN where it has no score."""
+    scores = copy_frame(_SCORES, {"runs": [run.pk for run in runs]}, _SCORE_TYPES)
+    labels, names = labels_of(runs), table[EXTERNAL_ID].to_numpy()
+    found, metrics = {}, []
+    for run in runs:
+        own = scores[scores["run"] == run.pk].set_index(CANDIDATE)["value"]
+        found[run.subject] = own.reindex(table[CANDIDATE]).to_numpy(np.float64)
+        is_missing = np.isnan(found[run.subject])
+        reasons = _fetch_reasons(run, table[CANDIDATE][is_missing]) if is_missing.any() else {}
+        low, high = _range_of(run)
+        metrics.append(
+            MetricColumn(
+                subject=run.subject,
+                name=run.metric,
+                title=run.title,
+                label=labels[run.subject],
+                origin=run.origin,
+                settings=run.settings,
+                run=run.pk,
+                finished_at=run.finished_at.isoformat() if run.finished_at else "",
+                low=low,
+                high=high,
+                n_missing=int(is_missing.sum()),
+                missing=tuple(names[is_missing][:MOST_NAMED]),
+                reasons=reasons,
+            )
+        )
+    return table.join(pd.DataFrame(found, index=table.index)), tuple(metrics)
+
+
+def _range_of(run: MetricRun) -> tuple[float | None, float | None]:
+    """The declared bounds of a metric that was computed here."""
+    about = run.report.get("about", {})
+    return about.get("low"), about.get("high")
+
+
+def _fetch_reasons(run: MetricRun, missing: Iterable[int]) -> dict[str, int]:
+    """Why these answers have no score, with how many there are of each reason, the most frequent first."""
+    ids = [int(each) for each in missing]
+    said = dict(run.scores.filter(candidate_id__in=ids, value=None).values_list("candidate_id", "reason"))
+    return dict(Counter(said.get(each, NOT_SCORED) for each in ids).most_common())
+
+
+def fetch_counts(runs: Sequence[MetricRun], candidates: pd.Series) -> dict[str, Floats]:
+    """The statistics behind the scores of metrics that keep any."""
+    places = {int(each): row for row, each in enumerate(candidates)}
+    found: dict[str, Floats] = {}
+    for run in runs:
+        rows = run.scores.exclude(counts=None).values_list("candidate_id", "counts").iterator(chunk_size=5_000)
+        for candidate, counts in rows:
+            if candidate in places and counts:
+                own = found.setdefault(run.subject, np.zeros((len(places), len(counts))))
+                own[places[candidate]] = counts
+    return found
+
+
+def copy_frame(select: str, parameters: dict[str, Any], types: dict[str, pa.DataType]) -> pd.DataFrame:
+    """What a statement selects, by COPY."""
+    file = io.BytesIO()
+    connection.ensure_connection()
+    with connection.connection.cursor() as cursor:
+        statement = cursor.mogrify(select, parameters).decode()
+        cursor.copy_expert(f"COPY ({statement}) TO STDOUT WITH (FORMAT csv, HEADER)", file)
+    file.seek(0)
+    options = pyarrow.csv.ConvertOptions(column_types=types, strings_can_be_null=False)
+    parsing = pyarrow.csv.ParseOptions(newlines_in_values=True)
+    frame: pd.DataFrame = pyarrow.csv.read_csv(file, parse_options=parsing, convert_options=options).to_pandas()
+    return frame
+
+
+_SCORES = """
+SELECT run_id AS run, candidate_id AS candidate, value FROM results_metricscore
+WHERE run_id = ANY(%(runs)s) AND value IS NOT NULL"""
+_SCORE_TYPES = {"run": pa.int64(), CANDIDATE: pa.int64(), "value": pa.float64()}
