@@ -27,7 +27,8 @@ from results.sets.selecting import Selection
 from results.sets.tables import candidates_of
 from results.studies.kinds import KINDS
 from results.studies.showing import sections_of
-from results.studies.tables import FORM_NAMES, Table, write
+from results.studies.tables import FORM_NAMES, Table
+from results.studies.writing import write
 
 METRICS, METRIC_SCORES = "metrics.json", "metric_scores.csv"
 ABOUT = ("dataset", "split", "passage_id", "question_id", "candidate_id", "source")

@@ -1,27 +1,13 @@
-"""Tables of figures: columns and rows as they are, written as HTML by a template, and as CSV, LaTeX and Markdown here.
+"""Tables of figures: columns and rows as they are; templates show them, and `writing` makes files of them.
 
 A cell is a text, a number, an estimate with its interval, or what is undefined with the reason; each form of file shows
 that in its own way, and none shows a zero for it.
 """
 
-import csv
-import io
-import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from django.utils.translation import gettext as _
-
-from projects.naming import said
-from projects.spreadsheets import guarded_text
-
-FORMS = {
-    "csv": "text/csv; charset=utf-8",
-    "tex": "text/plain; charset=utf-8",
-    "md": "text/markdown; charset=utf-8",
-}
-"""What a table can be had as, by the end of the file's name."""
 FORM_NAMES = {"csv": "CSV", "tex": "LaTeX", "md": "Markdown"}
 
 
@@ -74,7 +60,7 @@ class Cell:
 
     @property
     def ends(self) -> str:
-        return _ends(self.value, self.column).replace("-", "\u2212")
+        return say_ends(self.value, self.column).replace("-", "\u2212")
 
     @property
     def reason(self) -> str:
@@ -143,12 +129,8 @@ def say(value: Value, column: Column) -> str:
     return _rounded(number, column.digits)
 
 
-def write(table: Table, form: str) -> str:
-    """The table as one of `FORMS`."""
-    return _WRITERS[form](table)
-
-
-def _ends(value: Value, column: Column) -> str:
+def say_ends(value: Value, column: Column) -> str:
+    """The ends of an interval in as many digits; empty where there is none."""
     if not isinstance(value, Estimate) or value.low is None or value.high is None:
         return ""
     return f"[{_rounded(value.low, column.digits)}, {_rounded(value.high, column.digits)}]"
@@ -157,153 +139,3 @@ def _ends(value: Value, column: Column) -> str:
 def _rounded(number: float, digits: int) -> str:
     text = f"{number:.{digits}f}"
     return text.removeprefix("-") if float(text) == 0 else text
-
-
-def _as_csv(table: Table) -> str:
-    """Unrounded; an estimate takes three columns, and reasons one of their own where there are any."""
-    file = io.StringIO(newline="")
-    writer = csv.writer(file, lineterminator="\r\n")
-    missing = {place for row in table.rows for place, value in enumerate(row) if isinstance(value, Missing)}
-    heads: list[str] = []
-    for place, column in enumerate(table.columns):
-        heads.append(guarded_text(column.title))
-        if column.kind == "estimate":
-            heads += [f"{column.title} low", f"{column.title} high"]
-        if place in missing:
-            heads.append(f"{column.title} undefined")
-    writer.writerow(heads)
-    for row in table.rows:
-        cells: list[Any] = []
-        for place, (column, value) in enumerate(zip(table.columns, row, strict=True)):
-            cells += _csv_cells(column, value)
-            if place in missing:
-                cells.append(value.reason if isinstance(value, Missing) else "")
-        writer.writerow(cells)
-    return file.getvalue()
-
-
-def _csv_cells(column: Column, value: Value) -> list[Any]:
-    plain: Any = "" if value is None or isinstance(value, Missing) else value
-    if isinstance(value, str):
-        plain = guarded_text(value)
-    if column.kind != "estimate":
-        return [plain]
-    if isinstance(value, Estimate):
-        return [value.value, "" if value.low is None else value.low, "" if value.high is None else value.high]
-    return [plain, "", ""]
-
-
-def _as_latex(table: Table) -> str:
-    """A table of the booktabs package, with the reasons of what is undefined below it."""
-    notes = _Notes()
-    rows = []
-    for row in table.rows:
-        cells = [_latex_cell(column, value, notes) for column, value in zip(table.columns, row, strict=True)]
-        rows.append("    {}" + " & ".join(cells) + r" \\")
-    align = "".join("r" if column.is_number else "l" for column in table.columns)
-    heads = " & ".join(escape_latex(column.title) for column in table.columns)
-    lines = [
-        r"\begin{table}",
-        r"  \centering",
-        rf"  \caption{{{escape_latex(_whole_caption(table, notes))}}}",
-        rf"  \label{{tab:{re.sub('[^a-z0-9]+', '-', table.name.lower())}}}",
-        rf"  \begin{{tabular}}{{{align}}}",
-        r"    \toprule",
-        f"    {heads} " + r"\\",
-        r"    \midrule",
-        *rows,
-        r"    \bottomrule",
-        r"  \end{tabular}",
-        r"\end{table}",
-    ]
-    written = "\n".join(lines) + "\n"
-    needed = "% \\usepackage{booktabs}\n"
-    if re.search(r"[^\u0000-\u024f\u2010-\u2026\u2212]", written):
-        needed += "% Some names are in scripts that pdfLaTeX does not set: use XeLaTeX or LuaLaTeX.\n"
-    return needed + written
-
-
-def _latex_cell(column: Column, value: Value, notes: "_Notes") -> str:
-    if isinstance(value, Missing):
-        return rf"--\textsuperscript{{{notes.mark(value.reason)}}}"
-    words = escape_latex(say(value, column))
-    if column.is_number:
-        words = re.sub("^-", "$-$", words)
-    ends = re.sub(r"(?<=[\[ ])-", "$-$", _ends(value, column))
-    return f"{words} {ends}" if ends else words
-
-
-def _as_markdown(table: Table) -> str:
-    notes = _Notes()
-    heads = [escape_markdown(column.title) for column in table.columns]
-    rules = ["---:" if column.is_number else "---" for column in table.columns]
-    rows = [
-        [_markdown_cell(column, value, notes) for column, value in zip(table.columns, row, strict=True)]
-        for row in table.rows
-    ]
-    lines = [f"| {' | '.join(row)} |" for row in [heads, rules, *rows]]
-    caption = escape_markdown(_whole_caption(table, notes))
-    return "\n".join([*([caption, ""] if caption else []), *lines]) + "\n"
-
-
-def _markdown_cell(column: Column, value: Value, notes: "_Notes") -> str:
-    if isinstance(value, Missing):
-        return f"– ({notes.mark(value.reason)})"
-    words, ends = escape_markdown(say(value, column)), escape_markdown(_ends(value, column))
-    return f"{words} {ends}" if ends else words
-
-
-class _Notes:
-    """Reasons, each with a letter by which cells point to it."""
-
-    def __init__(self) -> None:
-        self._reasons: dict[str, str] = {}
-
-    def mark(self, reason: str) -> str:
-        return self._reasons.setdefault(reason, _letter(len(self._reasons)))
-
-    def __str__(self) -> str:
-        return " ".join(f"({mark}) {said(reason)}." for reason, mark in self._reasons.items())
-
-
-def _letter(number: int) -> str:
-    letters = "abcdefghijklmnopqrstuvwxyz"
-    return letters[number % 26] * (1 + number // 26)
-
-
-def _whole_caption(table: Table, notes: _Notes) -> str:
-    why = str(notes)
-    return " ".join(filter(None, [table.caption or table.title, _("Undefined: %(why)s") % {"why": why} if why else ""]))
-
-
-_LATEX = {
-    "\\": r"\textbackslash{}",
-    "{": r"\{",
-    "}": r"\}",
-    "&": r"\&",
-    "%": r"\%",
-    "$": r"\$",
-    "#": r"\#",
-    "_": r"\_",
-    "~": r"\textasciitilde{}",
-    "^": r"\textasciicircum{}",
-    "<": r"\textless{}",
-    ">": r"\textgreater{}",
-    "|": r"\textbar{}",
-    "\u2212": "$-$",
-    "\u2013": "--",
-}
-_CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]+")
-
-
-def escape_latex(text: str) -> str:
-    """A text that LaTeX sets as it stands, on one line."""
-    return "".join(_LATEX.get(each, each) for each in _CONTROLS.sub(" ", text))
-
-
-def escape_markdown(text: str) -> str:
-    """A text that Markdown shows as it stands, on one line and in one cell."""
-    return re.sub(r"([\\|*_`<>\[\]#~])", r"\\\1", _CONTROLS.sub(" ", text))
-
-
-_WRITERS: dict[str, Callable[[Table], str]] = {"csv": _as_csv, "tex": _as_latex, "md": _as_markdown}

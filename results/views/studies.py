@@ -18,7 +18,7 @@ from projects.access import ProjectRequest, Right, requires
 from projects.errors import Refused
 from projects.models import Project
 from results.models import Study
-from results.studies import causes, running, showing, tables
+from results.studies import causes, running, showing, writing
 from results.studies.forms import StudyForm
 from results.studies.kinds import KINDS
 from results.studies.settings import Settings
@@ -181,11 +181,11 @@ def study_chart(request: ProjectRequest, project: Project, number: int, name: st
 @require_safe
 def study_table(request: ProjectRequest, project: Project, number: int, name: str, form: str) -> HttpResponse:
     table = showing.find_table(_fetch(project, number), name)
-    if table is None or form not in tables.FORMS:
+    if table is None or form not in writing.FORMS:
         raise Http404("No such table.")
     return HttpResponse(
-        tables.write(table, form),
-        content_type=tables.FORMS[form],
+        writing.write(table, form),
+        content_type=writing.FORMS[form],
         headers={
             "Content-Disposition": f'attachment; filename="{project.slug}-study-{number}-{name}.{form}"',
             "Cache-Control": "no-store",

@@ -15,7 +15,8 @@ from results.studies import running, showing
 from results.studies.choosing import choose_runs, standing_runs
 from results.studies.forms import NONE, StudyForm, fill_in
 from results.studies.kinds import KINDS, Kind
-from results.studies.tables import Table, write
+from results.studies.tables import Table
+from results.studies.writing import write
 
 FORMS = {"csv": "csv", "latex": "tex", "markdown": "md"}
 PLACES = {"dataset": "datasets", "split": "splits", "source": "sources", "question_type": "question_types"}

@@ -1,15 +1,12 @@
 """Real judgments and metrics: the correlations printed beside the SQuALITY sample, through the page."""
 
 import gzip
-import math
-import re
-from collections import Counter
-from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
-from rouge_score.rouge_scorer import RougeScorer
 
+from measures.metrics import score
 from projects.importing import Kind
 from projects.models import Candidate, Membership, Project
 from results.models import Study
@@ -22,6 +19,11 @@ PRINTED = {
     "ROUGE-L": {"Pearson": "0.399", "Spearman": "0.374"},
     "Token F1": {"Pearson": "0.500", "Spearman": "0.482", "Kendall": "0.349"},
     "BLEU-1": {"Pearson": "0.414"},
+}
+METRICS: dict[str, tuple[str, dict[str, Any]]] = {
+    "ROUGE-L": ("rouge_l", {"rouge_beta": 1.0}),
+    "Token F1": ("token_f1", {}),
+    "BLEU-1": ("bleu_1", {}),
 }
 
 
@@ -36,15 +38,11 @@ def squality(project: Project, owner: Membership, tmp_path: Path, squality_dir: 
 def test_the_printed_correlations_stand_on_the_page(
     squality: Project, owner: Membership, researcher: Membership, client_of: SignIn
 ) -> None:
-    scorer = RougeScorer(["rougeL"])
-    metrics: dict[str, Callable[[str, str], float]] = {
-        "ROUGE-L": lambda said, right: float(scorer.score(right, said)["rougeL"].fmeasure),
-        "Token F1": token_f1,
-        "BLEU-1": bleu_1,
-    }
-    for title, metric in metrics.items():
-        scores = {each.pk: metric(each.text, first_reference(each)) for each in candidates_of(squality)}
-        give_scores(squality, owner, title, scores)
+    candidates = candidates_of(squality)
+    texts, firsts = [each.text for each in candidates], [[first_reference(each)] for each in candidates]
+    for title, (name, settings) in METRICS.items():
+        scores = score(name, texts, firsts, tokeniser="alnum", **settings)
+        give_scores(squality, owner, title, {each.pk: float(v) for each, v in zip(candidates, scores, strict=True)})
     client = client_of(researcher)
     form = client.get("/p/bridges/studies/new/").context["form"]
     asked = {name: form.get_initial_for_field(form.fields[name], name) for name in form.fields}
@@ -64,21 +62,3 @@ def test_the_printed_correlations_stand_on_the_page(
 def first_reference(candidate: Candidate) -> str:
     """People's answers are candidates too: the first reference that is not the candidate itself."""
     return next(each.text for each in candidate.question.references.all() if each.text != candidate.text)
-
-
-def tokens(text: str) -> list[str]:
-    return re.findall("[a-z0-9]+", text.lower())
-
-
-def token_f1(said: str, right: str) -> float:
-    found, wanted = Counter(tokens(said)), Counter(tokens(right))
-    common = (found & wanted).total()
-    return 2 * common / (found.total() + wanted.total()) if common else 0.0
-
-
-def bleu_1(said: str, right: str) -> float:
-    found, wanted = Counter(tokens(said)), Counter(tokens(right))
-    n, r = found.total(), wanted.total()
-    if not n:
-        return 0.0
-    return (found & wanted).total() / n * (1 if n > r else math.exp(1 - r / n))

@@ -4,7 +4,8 @@ import csv
 import io
 import re
 
-from results.studies.tables import Column, Estimate, Missing, Table, escape_latex, escape_markdown, write
+from results.studies.tables import Column, Estimate, Missing, Table
+from results.studies.writing import escape_latex, escape_markdown, write
 
 NASTY = '=HYPERLINK("x") & 100% $5 #1 a_b {c} ~ ^ \\ | <b> [1]\nnext'
 TABLE = Table(
