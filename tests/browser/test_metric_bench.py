@@ -94,6 +94,10 @@ def run_study(page: Page) -> None:
     with page.expect_download() as latex:
         page.get_by_role("link", name="LaTeX").first.click()
     assert "bleurt" in latex.value.path().read_text()
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    page.get_by_role("button", name="Copy Correlation with people as Markdown").click()
+    expect(page.get_by_text("Copied")).to_be_visible()
+    assert "| bleurt |" in page.evaluate("navigator.clipboard.readText()")
 
 
 def row_of_line(table: Locator, line: int) -> Locator:
