@@ -10,7 +10,7 @@ from projects.commands import Once, ProjectCommand
 from projects.errors import Refused
 from projects.models import Project
 from results.models import Study
-from results.scoping import choose_criterion, find_batch
+from results.scoping import choose_criterion, choose_criterion_to_measure, find_batch
 from results.studies import running, showing
 from results.studies.choosing import choose_runs, standing_runs
 from results.studies.forms import NONE, StudyForm, fill_in
@@ -78,8 +78,9 @@ class Command(ProjectCommand):
 def _filled_in(project: Project, kind: Kind, options: dict[str, Any]) -> StudyForm:
     """The page's own form. Raises CommandError for what it refuses, Refused for what the project does not have."""
     batch = None if options["batch"] is None else find_batch(project, options["batch"])
+    choose = choose_criterion_to_measure if kind.is_of_pairs else choose_criterion
     asked: dict[str, Any] = {
-        "criterion": choose_criterion(project, key=options["criterion"], batch=batch).key,
+        "criterion": choose(project, key=options["criterion"], batch=batch).key,
         "batch": batch and batch.number,
         "resamples": options["bootstrap"],
         **{name: options[name] for name in ("stage", "blind", "gold", "least", "as_zero", "seed")},

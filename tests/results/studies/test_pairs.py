@@ -1,10 +1,12 @@
 """Studies of minimal pairs: MOCHA's table 8 of metrics and people, and what is left out."""
 
+import io
 import json
 from collections.abc import Callable
 from typing import Any
 
 import pytest
+from django.core.management import call_command
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
@@ -84,6 +86,15 @@ def test_its_page_and_files_show_the_same(
     assert client.get(f"{here}/charts/datasets.svg").status_code == 200
     new = client.get(reverse("results:study-new", args=[project.slug]), {"kind": "pairs"}).content.decode()
     assert "Which candidate of a pair is better goes by" in new
+
+
+def test_the_command_studies_given_scores_too(table_8: Study, project: Project) -> None:
+    make_membership(project, role=Membership.Role.OWNER)
+    told = io.StringIO()
+    asked = ("--project", project.slug, "--seed", "1", "--markdown", "--table", "datasets")
+    call_command("study", "pairs", *asked, "--option", f"human={GOLDS}", stdout=told)
+    assert "| Good | 85.0" in told.getvalue()
+    assert "goes by gold scores first" in told.getvalue()
 
 
 def test_what_is_left_out_is_listed_with_its_reason(project: Project, manager: Membership) -> None:
