@@ -1,5 +1,6 @@
-"""The metric bench in a real browser: metrics of judged answers, scores by others, a study with its table and chart."""
+"""The metric bench in a real browser: judged answers, metrics, scores by others, a study with its table and chart."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -8,7 +9,6 @@ from playwright.sync_api import Locator, Page, expect
 from projects.models import Membership, Project
 from tests.browser.conftest import SignedIn
 from tests.browser.watching import Watch
-from tests.results.rows import take_file
 
 WORDS = ("the cat", "the cat sat", "the cat sat on", "on the mat", "a dog ran", "the cat sat on the mat")
 WRONG = {
@@ -27,7 +27,7 @@ WRONG = {
 
 
 @pytest.fixture
-def judged(project: Project, owner: Membership, tmp_path: Path) -> Project:
+def judged(tmp_path: Path) -> Path:
     """Thirty answers of five passages with the scores that came in their file."""
     lines = ["passage_id,passage,question_id,question,reference,candidate_id,candidate,source,scores"]
     for n in range(30):
@@ -35,8 +35,9 @@ def judged(project: Project, owner: Membership, tmp_path: Path) -> Project:
         lines.append(
             f"p{n % 5},passage {n % 5},q{n},What {n}?,the cat sat on the mat,c{n},{text} {n},m{n % 2},{scores}"
         )
-    take_file(project, "\n".join(lines), "judged.csv", tmp_path, with_scores=True)
-    return project
+    path = tmp_path / "judged.csv"
+    path.write_text("\n".join(lines))
+    return path
 
 
 @pytest.fixture
@@ -49,10 +50,17 @@ def scores(tmp_path: Path) -> Path:
 
 
 def test_from_metrics_to_a_table_for_a_paper(
-    signed_in: SignedIn, celery_worker: None, judged: Project, researcher: Membership, watch: Watch, scores: Path
+    signed_in: SignedIn,
+    celery_worker: None,
+    project: Project,
+    manager: Membership,
+    watch: Watch,
+    judged: Path,
+    scores: Path,
 ) -> None:
-    page = watch.over(signed_in(researcher.user))
-    page.goto(f"/p/{judged.slug}/")
+    page = watch.over(signed_in(manager.user))
+    page.goto(f"/p/{project.slug}/data/imports/new/")
+    import_scored(page, judged)
     page.get_by_role("link", name="Metrics", exact=True).click()
     page.get_by_role("link", name="Compute metrics").first.click()
     page.get_by_role("button", name="Compute").click()
@@ -62,6 +70,15 @@ def test_from_metrics_to_a_table_for_a_paper(
     upload(page, scores)
     run_study(page)
     assert not watch.wrong, "\n".join(watch.wrong)
+
+
+def import_scored(page: Page, judged: Path) -> None:
+    page.get_by_label("File", exact=True).set_input_files(judged)
+    page.get_by_role("button", name="Look at the file").click()
+    page.get_by_label(re.compile("^Import the scores too")).check()
+    page.get_by_role("button", name="Check every row").click()
+    page.get_by_role("button", name="Import it").click()
+    page.get_by_role("link", name="See the data").click()
 
 
 def upload(page: Page, scores: Path) -> None:
