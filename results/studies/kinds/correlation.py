@@ -10,7 +10,7 @@ from django_stubs_ext import StrOrPromise
 
 from measures.patterns import Floats
 from measures.studies.by_part import correlate_by_part
-from measures.studies.correlating import Correlations, correlate
+from measures.studies.correlating import Correlations, correlate_all
 from projects.running import OnProgress
 from results.models import Study
 from results.studies.frame import DATASET, PASSAGE, QUESTION_TYPE, SOURCE, Frame, Rows
@@ -57,20 +57,16 @@ def _correlate(
     frame: Frame, rows: Rows, settings: Settings, seed: int, steps: Steps, *, by_group: bool = False
 ) -> dict[str, Any]:
     """Each metric with the gold scores, all under the same resamples."""
-    found = {}
-    for metric in frame.metrics:
-        found[metric.subject] = _as_dict(
-            correlate(
-                frame.gold[rows],
-                frame.scores(metric)[rows],
-                groups=frame.codes(PASSAGE)[rows],
-                n_resamples=settings.n_resamples,
-                rng=np.random.default_rng(seed),
-                by_group=by_group,
-            )
-        )
-        steps.take(int(rows.sum()))
-    return found
+    found = correlate_all(
+        frame.gold[rows],
+        {metric.subject: frame.scores(metric)[rows] for metric in frame.metrics},
+        groups=frame.codes(PASSAGE)[rows],
+        n_resamples=settings.n_resamples,
+        rng=np.random.default_rng(seed),
+        by_group=by_group,
+    )
+    steps.take(int(rows.sum()) * len(frame.metrics))
+    return {subject: _as_dict(each) for subject, each in found.items()}
 
 
 def _part(
