@@ -40,7 +40,8 @@ def request_run(
         with transaction.atomic():
             run, is_new = under_way.get_or_create(
                 defaults={"project": project, "origin": Origin.COMPUTED, "metric": name, "title": find(name).title,
-                          "settings": asked, "subject": subject, "requested_by": actor}
+                          "settings": asked, "subject": subject, "requested_by": actor,
+                          "report": {"about": about(metric)}}
             )  # fmt: skip
             if is_new:
                 log.record(project, actor, "run metric", run, after={"metric": name, "settings": asked})

@@ -52,6 +52,7 @@ def test_a_researcher_asks_for_several_metrics_with_settings_and_looks_at_one(
     assert client.post(address("metric-new", corpus), sent).status_code == HTTPStatus.FOUND
     live = client.get(address("metric-list", corpus)).content.decode()
     assert "2 metrics are being computed" in live
+    assert "power: 2" in live
     for run in MetricRun.objects.all():
         computing.run(run.pk)
     rows = {
