@@ -19,7 +19,7 @@ class Selection:
     """Which candidates a batch takes; an empty part leaves nothing out.
 
     `sample` takes whole passages, drawn by the seed, to about so many candidates. Minimal pairs stay out
-    unless asked for; what is withdrawn always does.
+    unless asked for, too or alone; what is withdrawn always does.
     """
 
     datasets: tuple[str, ...] = ()
@@ -28,6 +28,11 @@ class Selection:
     sample: int | None = None
     seed: int = 0
     with_pairs: bool = False
+    only_pairs: bool = False
+
+    @property
+    def takes_pairs(self) -> bool:
+        return self.with_pairs or self.only_pairs
 
     def as_json(self) -> dict[str, object]:
         return {
@@ -37,6 +42,7 @@ class Selection:
             "sample": self.sample,
             "seed": self.seed,
             "with_pairs": self.with_pairs,
+            "only_pairs": self.only_pairs,
         }
 
 
@@ -69,7 +75,7 @@ def choose(project: Project, selection: Selection, *, but: Batch | None = None) 
     rows = [
         Row(*values)
         for values in candidates.order_by("question__passage_id", "question_id", "id").values_list(
-            "id", "question_id", "question__passage_id", "dataset__name", "has_text", pair_of(selection.with_pairs)
+            "id", "question_id", "question__passage_id", "dataset__name", "has_text", pair_of(selection.takes_pairs)
         )
     ]
     if selection.sample is not None:
@@ -88,8 +94,11 @@ def candidates_of(project: Project, selection: Selection) -> QuerySet[Candidate]
         candidates = candidates.filter(question__passage__split__in=selection.splits)
     if selection.sources:
         candidates = candidates.filter(source__in=selection.sources)
-    if not selection.with_pairs:
-        candidates = candidates.filter(pair_as_1=None, pair_as_2=None)
+    is_of_pair = Q(pair_as_1__isnull=False) | Q(pair_as_2__isnull=False)
+    if selection.only_pairs:
+        candidates = candidates.filter(is_of_pair)
+    elif not selection.takes_pairs:
+        candidates = candidates.filter(~is_of_pair)
     return candidates
 
 

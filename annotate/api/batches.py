@@ -23,7 +23,7 @@ from projects.models import Membership, Project
 
 INT32 = 2**31 - 1
 COLLECTED = [(kind.value, kind.label) for kind in (Batch.Kind.FULL, Batch.Kind.TRIAL)]
-CHOSEN = ("datasets", "splits", "sources", "sample", "seed", "with_pairs")
+CHOSEN = ("datasets", "splits", "sources", "sample", "seed", "with_pairs", "only_pairs")
 """What of a new batch says which candidates it takes; the rest says how they are worked on."""
 
 WITH_REASON = {"open": steering.open_batch, "reopen": steering.reopen}
@@ -81,6 +81,7 @@ class NewBatchSerializer(Shape):
     )
     seed = serializers.IntegerField(required=False, min_value=0, max_value=INT32)
     with_pairs = TruthField(required=False, help_text="Candidates of minimal pairs too.")
+    only_pairs = TruthField(required=False, help_text="Candidates of minimal pairs alone.")
     judgments = serializers.IntegerField(
         required=False, **within("judgments"), help_text="Of each candidate; or name the annotators."
     )

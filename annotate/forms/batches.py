@@ -123,6 +123,7 @@ class NewBatchForm(PresentationForm, CapsForm):
         help_text=gettext_lazy("Draws the sample and the order of HITs; the same seed draws the same again."),
     )
     with_pairs = forms.BooleanField(label=gettext_lazy("Candidates of minimal pairs too"), required=False)
+    only_pairs = forms.BooleanField(label=gettext_lazy("Candidates of minimal pairs alone"), required=False)
     judgments = forms.IntegerField(
         label=gettext_lazy("Judgments for each candidate"),
         required=False,
@@ -193,7 +194,7 @@ class NewBatchForm(PresentationForm, CapsForm):
         self.fields["annotators"].label_from_instance = _name_of  # type: ignore[attr-defined]
         self._offer_stages()
         if not MinimalPair.objects.filter(question__dataset__project=project).exists():
-            del self.fields["with_pairs"]
+            del self.fields["with_pairs"], self.fields["only_pairs"]
         if not pays_anything(project):
             for name in PAY:
                 del self.fields[name]
@@ -257,6 +258,7 @@ class NewBatchForm(PresentationForm, CapsForm):
             sample=cleaned["sample"],
             seed=cleaned["seed"],
             with_pairs=cleaned.get("with_pairs", False),
+            only_pairs=cleaned.get("only_pairs", False),
         )
 
     def _trial(self) -> Batch | None:

@@ -135,6 +135,7 @@ def test_withdrawn_texts_and_minimal_pairs_stay_out(project: Project) -> None:
     gone = make_passage(dataset, withdrawn_at=timezone.now())
     make_candidates(make_question(gone), 2)
     assert candidates_of(make(project)) == {kept.external_id}
+    assert candidates_of(make(project, Selection(only_pairs=True))) == {strong.external_id, weak.external_id}
     assert candidates_of(make(project, Selection(with_pairs=True))) == {
         kept.external_id,
         strong.external_id,

@@ -41,6 +41,7 @@ class Command(ProjectCommand):
         )
         choice.add_argument("--seed", type=int, default=0, help="draws the sample and orders the HITs (0)")
         choice.add_argument("--with-pairs", action="store_true", help="take the candidates of minimal pairs too")
+        choice.add_argument("--only-pairs", action="store_true", help="take the candidates of minimal pairs alone")
         work = parser.add_argument_group("how it is worked on")
         work.add_argument(
             "--annotators", action="extend", type=_names, metavar="A,B", help="only these, and each rates everything"
@@ -75,6 +76,7 @@ class Command(ProjectCommand):
             sample=options["sample"] or None,
             seed=options["seed"],
             with_pairs=options["with_pairs"],
+            only_pairs=options["only_pairs"],
         )
         terms = _terms(project, options)
         said = describe_plan(plan(project=project, selection=selection, terms=terms))
