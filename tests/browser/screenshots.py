@@ -20,10 +20,12 @@ from annotate.models import Judgment, Review
 from config import env
 from projects import inviting
 from projects.models import Membership, Project, User
+from results.metrics import computing
 from tests.browser.conftest import PHONE, WIDE, SignedIn
 from tests.browser.rating import start, wait_for_keys
 from tests.pages import Address, addresses, samples_of
 from tests.results.sets.freezes import freeze
+from tests.results.studies.making import study
 
 SEED = 7
 MOST_BYTES = 250_000
@@ -32,6 +34,7 @@ SIZES = {"wide": WIDE, "phone": PHONE}
 LOOKS = [(size, scheme) for size in SIZES for scheme in ("light", "dark")]
 
 BATCH = 2
+METRICS = ("token_f1", "bleu_1", "rouge_l", "adapted_rouge_l", "chrf", "meteor_2005")
 
 IN_THE_DOCS = {
     "overview": "results:project-overview",
@@ -42,6 +45,8 @@ IN_THE_DOCS = {
     "agreement-annotators": "results:agreement-annotators",
     "scores": "results:scores",
     "systems": "results:systems",
+    "metrics": "results:metric-list",
+    "study": "results:study-show",
     "judgment-set": "results:set-show",
     "export": "results:export-list",
     "people": "projects:people-list",
@@ -83,10 +88,12 @@ def test_pictures_of_the_docs(signed_in: SignedIn, demo: Project) -> None:
     page = signed_in(user("demo-manager"), **look("wide", "light"))
     found = demo.memberships.get(pseudonym="simulated-7")
     owner = demo.memberships.get(user__username="demo-owner")
+    runs = [computing.run_now(project=demo, name=name, settings={}) for name in METRICS]
     further: dict[str, list[Any]] = {
         "annotate:import-show": [1],
         "annotate:batch-show": [BATCH],
         "annotate:annotator-show": [found.pseudonym],
+        "results:study-show": [study(demo, owner, runs).number],
         "results:set-show": [freeze(demo, owner, "Fifteen short texts").number],
     }
     for name, route in IN_THE_DOCS.items():
