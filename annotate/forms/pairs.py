@@ -63,7 +63,6 @@ class PairForm(forms.Form):
         if is_used:
             for name in ("text_1", "text_2"):
                 self.fields[name].disabled = True
-                self.fields[name].help_text = ""
 
     def clean_phenomenon(self) -> str:
         """In the words of the list, however they are written."""

@@ -134,6 +134,7 @@ def test_texts_change_until_the_pair_is_in_a_hit_and_scores_of_old_texts_go(
     assert (fresh.candidate_1_id, fresh.candidate_2_id) == (pair.candidate_1_id, pair.candidate_2_id)
     assert not MetricScore.objects.exists()
     make_batch(project, with_pairs=True)
+    assert "<textarea" not in client.get(page).content.decode()
     client.post(page, {"text_1": "Another", "phenomenon": "other", "score_1": "5", "score_2": "1"})
     fresh.refresh_from_db()
     assert (fresh.candidate_1.text, fresh.phenomenon, fresh.score_1) == (pair.candidate_1.text, "other", 5.0)
