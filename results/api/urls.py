@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from results.api import figures, metrics, sets
+from results.api import figures, metrics, sets, studies
 
 urlpatterns = [
     path("projects/<slug:slug>/agreement/", figures.Agreement.as_view(), name="agreement"),
@@ -12,6 +12,8 @@ urlpatterns = [
     path(
         "projects/<slug:slug>/metrics/<int:pk>/scores.<str:form>", metrics.MetricScores.as_view(), name="metric-scores"
     ),
+    path("projects/<slug:slug>/studies/", studies.StudyList.as_view(), name="study-list"),
+    path("projects/<slug:slug>/studies/<int:number>/", studies.StudyShow.as_view(), name="study-show"),
     path("projects/<slug:slug>/judgment-sets/", sets.SetList.as_view(), name="set-list"),
     path("projects/<slug:slug>/judgment-sets/<int:number>/", sets.SetShow.as_view(), name="set-show"),
     path("projects/<slug:slug>/judgment-sets/<int:number>/archive/", sets.SetArchive.as_view(), name="set-archive"),

@@ -13,6 +13,7 @@ from results.models import MetricRun, Study
 from results.studies.kinds import KINDS
 from tests.factories import make_membership
 from tests.people import SignIn
+from tests.projects.api.calling import Script
 from tests.results.studies.making import candidates_of, do, give_scores, study
 from tests.screens import read
 
@@ -59,6 +60,17 @@ def test_a_researcher_runs_a_study_reads_it_and_takes_its_tables_and_charts(
     assert (log.actor, log.after["seed"], log.after["settings"]["criterion"]) == (researcher, 1000, "correctness")
     listed = read(client.get(STUDIES).content.decode()).rows("Studies")
     assert [row["Name"] for row in listed] == ["My significance", "My systems", "My correlation"]
+
+
+def test_a_script_reads_what_the_page_shows(judged: Project, runs: list[MetricRun], researcher: Membership) -> None:
+    made, script = study(judged, researcher, runs, n_resamples=100), Script(researcher)
+    study(judged, researcher, runs[:1], least_judgments=9)
+    given = script.read(f"studies/{made.number}/")
+    assert (given["kind"], given["seed"], given["settings"]) == ("correlation", 1, made.settings)
+    assert given["result"] == made.result
+    listed = script.read("studies/", state="failed")
+    assert [(each["number"], "too few judgments" in each["error"]) for each in listed["results"]] == [(2, True)]
+    assert "result" not in listed["results"][0]
 
 
 def test_each_part_can_be_looked_at_by_each_coefficient_and_metric(
