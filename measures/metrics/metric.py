@@ -70,11 +70,36 @@ class Answers:
         named = [(each.name, getattr(self, each.name)) for each in fields(self)]
         return [(name, column) for name, column in named if name == "candidates" or len(column)]
 
+    def against(self, which: str) -> "Answers":
+        """The same answers, each with the references that are to be compared with it: see `AGAINST`."""
+        if which == "all" or not self.references:
+            return self
+        last = 1 if which == "first" else None
+        kept = [
+            [at for at, text in enumerate(texts) if text.strip() != candidate.strip()][:last]
+            for candidate, texts in zip(self.candidates, self.references, strict=True)
+        ]
+        columns = {
+            name: [[row[at] for at in places] for row, places in zip(column, kept, strict=True)]
+            for name, column in self.columns()
+            if name in {"references", "reference_opinions"}
+        }
+        return Answers(**{**dict(self.columns()), **columns})
+
     def only(self, rows: Sequence[int] | slice) -> "Answers":
         """The same columns with these rows."""
         if isinstance(rows, slice):
             return Answers(**{name: column[rows] for name, column in self.columns()})
         return Answers(**{name: [column[row] for row in rows] for name, column in self.columns()})
+
+
+AGAINST = {
+    "all": "every reference of the question",
+    "others": "those that are not the answer itself",
+    "first": "the first of those that are not the answer itself",
+}
+"""Which references an answer is compared with. What people answered may be a reference and be judged as an answer too:
+against itself it would be perfect."""
 
 
 def setting(
@@ -119,6 +144,8 @@ class Metric(ABC):
     the simple kind, whose corpus score is the mean of the answers' scores.
     """
 
+    against: str = setting("all", "the references that an answer is compared with", choices=AGAINST)
+
     needs: ClassVar[tuple[str, ...]] = ("references",)
     """Columns of `Answers` without which an answer cannot be scored."""
     low: ClassVar[float] = 0.0
@@ -159,7 +186,8 @@ class Metric(ABC):
         """The same metric with other values for some of its `weights`."""
         if strange := sorted(weights.keys() - set(self.weights)):
             raise ValueError(f"{strange[0]} is no weight; there are: {', '.join(self.weights) or 'none'}.")
-        return replace(self, **weights)
+        given: dict[str, Any] = dict(weights)
+        return replace(self, **given)
 
     def count_once(self, answers: Answers) -> Callable[..., Floats]:
         """Count once for scores under many weights: a function of some `weights` that gives each answer's score."""

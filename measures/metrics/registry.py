@@ -41,7 +41,8 @@ class Registered:
 
     def settings(self) -> "list[Field[Any]]":
         """The settings that its user may choose."""
-        return [each for each in fields(self.metric) if each.name not in self.fixed]
+        without = set() if "references" in self.metric.needs else {"against"}
+        return [each for each in fields(self.metric) if each.name not in without.union(self.fixed)]
 
 
 METRICS: dict[str, Registered] = {}
@@ -72,8 +73,8 @@ def register(name: str, title: str, metric: type[Metric], *, family: str = "", *
     --------
     >>> from measures.metrics.exact import ExactMatch
     >>> register("exact_characters", "Exact match of characters", ExactMatch, tokeniser="characters")
-    >>> make("exact_characters").settings(), METRICS.pop("exact_characters").settings()
-    ({'tokeniser': 'characters'}, [])
+    >>> make("exact_characters").settings(), [each.name for each in METRICS.pop("exact_characters").settings()]
+    ({'against': 'all', 'tokeniser': 'characters'}, ['against'])
     """
     if name in METRICS and METRICS[name].metric is not metric:
         raise ValueError(f"There is a metric “{name}” already.")
@@ -103,7 +104,7 @@ def make(name: str, **settings: Any) -> Metric:
     Examples
     --------
     >>> make("exact_match", tokeniser="alnum").settings()
-    {'tokeniser': 'alnum'}
+    {'against': 'all', 'tokeniser': 'alnum'}
     """
     if name not in METRICS:
         raise ValueError(f"There is no metric “{name}”; there are: {', '.join(sorted(METRICS))}.")

@@ -85,7 +85,7 @@ def score_column(metric: Metric, answers: Answers, on_progress: OnProgress = lam
     if missing := metric.lacks():
         raise ValueError(missing)
     with metric.ready():
-        return score_slice(metric, answers, on_progress)
+        return score_slice(metric, answers.against(metric.against), on_progress)
 
 
 def score_slice(metric: Metric, answers: Answers, on_progress: OnProgress = lambda _done, _total: None) -> Scores:
@@ -94,7 +94,7 @@ def score_slice(metric: Metric, answers: Answers, on_progress: OnProgress = lamb
     Parameters
     ----------
     metric, answers, on_progress
-        As `score_column` takes them.
+        As `score_column` takes them; the answers hold the references that are compared, by `Answers.against`.
 
     Returns
     -------

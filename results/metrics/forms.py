@@ -23,6 +23,7 @@ from results.models import ScoreFile
 USUAL = ("exact_match", "token_f1", "bleu_1", "bleu_4", "rouge_1", "rouge_2", "rouge_l", "meteor_2005", "chrf")
 """Ticked where nobody has chosen."""
 TOKENISER = "tokeniser"
+AGAINST = "against"
 
 
 def explain(values: Iterable[str], meanings: Mapping[str, str]) -> list[tuple[str, str]]:
@@ -47,11 +48,6 @@ class Choice:
         return any(field.errors for field in self.settings)
 
 
-def choices_of(names: Iterable[str], meanings: Mapping[str, str]) -> list[tuple[str, str]]:
-    """The values that a setting may have, each with what it means where that is said."""
-    return [(name, f"{name}: {meanings[name]}" if meanings.get(name) else name) for name in names]
-
-
 class ComputeForm(forms.Form):
     """A box for each metric that is known, and a field for each of its settings."""
 
@@ -61,6 +57,16 @@ class ComputeForm(forms.Form):
         choices=[("", gettext_lazy("as each metric does by itself")), *explain(MEANINGS, MEANINGS)],
         help_text=gettext_lazy("Said once for every metric that counts words. For Chinese, choose characters."),
         widget=forms.Select(attrs={"translate": "no"}),
+    )
+    against = forms.ChoiceField(
+        label=gettext_lazy("Compared with"),
+        required=False,
+        choices=[
+            ("all", gettext_lazy("every reference of the question")),
+            ("others", gettext_lazy("the references that are not the answer itself")),
+            ("first", gettext_lazy("the first reference that is not the answer itself")),
+        ],
+        help_text=gettext_lazy("An answer that people wrote may be a reference of its question too."),
     )
 
     def __init__(self, project: Project, data: Any = None) -> None:
@@ -78,14 +84,14 @@ class ComputeForm(forms.Form):
             self.fields[f"use:{name}"] = forms.BooleanField(
                 label=each.title, required=False, disabled=not is_able, initial=is_ticked
             )
-            for setting in each.settings():
+            for setting in _own(each):
                 self.fields[f"{name}:{setting.name}"] = field_of(setting)
 
     def families(self) -> Iterator[tuple[str, list[Choice]]]:
         """Small families first: they are the simple metrics."""
         found: dict[str, list[Choice]] = {}
         for name, each in sorted(self._metrics.items(), key=lambda item: item[1].title.removeprefix("Adapted ")):
-            settings = [self[f"{name}:{setting.name}"] for setting in each.settings()]
+            settings = [self[f"{name}:{setting.name}"] for setting in _own(each)]
             variant = self._usual[name].variant
             choice = Choice(each, self[f"use:{name}"], settings, variant, self._lacks[name], name in self._there)
             found.setdefault(each.family, []).append(choice)
@@ -101,15 +107,22 @@ class ComputeForm(forms.Form):
         for name, each in self._metrics.items():
             if self._lacks[name] or not self.cleaned_data.get(f"use:{name}"):
                 continue
-            settings = {setting.name: self._setting(name, setting) for setting in each.settings()}
+            settings = {setting.name: self._setting(name, setting) for setting in _own(each)}
             if self.cleaned_data[TOKENISER] and TOKENISER in settings:
                 settings[TOKENISER] = self.cleaned_data[TOKENISER]
+            if self.cleaned_data[AGAINST] and len(_own(each)) < len(each.settings()):
+                settings[AGAINST] = self.cleaned_data[AGAINST]
             yield name, settings
 
     def _setting(self, name: str, setting: "Field[Any]") -> Any:
         """What was said, or what holds where nothing was."""
         said = self.cleaned_data.get(f"{name}:{setting.name}")
         return default_of(setting) if said is None or said == "" else said
+
+
+def _own(metric: Registered) -> "list[Field[Any]]":
+    """The settings that are said of a metric by itself; what answers are compared with is said once for all."""
+    return [setting for setting in metric.settings() if setting.name != AGAINST]
 
 
 def field_of(setting: "Field[Any]") -> forms.Field:

@@ -29,7 +29,8 @@ def read_answers(project: Project, metric: Metric) -> Iterator[Slice]:
     fields = rows.values_list("id", "question_id", "text", "opinion").iterator(chunk_size=SLICE)
     while part := list(islice(fields, SLICE)):
         ids, questions, texts, opinions = zip(*part, strict=True)
-        yield Slice(ids, _column(questions, texts, opinions, with_passages="passages" in metric.needs))
+        answers = _column(questions, texts, opinions, with_passages="passages" in metric.needs)
+        yield Slice(ids, answers.against(metric.against))
 
 
 def _column(ids: Sequence[int], texts: Sequence[str], opinions: Sequence[str], *, with_passages: bool) -> Answers:

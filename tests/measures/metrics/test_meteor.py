@@ -112,7 +112,7 @@ def test_a_cancel_ends_the_process(monkeypatch: pytest.MonkeyPatch) -> None:
         score_column(metric, Answers(candidates=["a"] * 101, references=[["a"]] * 101), on_progress)
     assert started.has_ended
     assert metric.process is None  # type: ignore[attr-defined]
-    assert metric.settings() == {"tokeniser": "meteor"}
+    assert metric.settings() == {"against": "all", "tokeniser": "meteor"}
 
 
 def test_it_says_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -77,7 +77,7 @@ def test_a_cancel_stops_between_two_batches() -> None:
 
 
 def test_settings_are_checked_and_told() -> None:
-    assert make("length", per=2).settings() == {"per": 2}
+    assert make("length", per=2).settings() == {"against": "all", "per": 2}
     for settings in ({"per": 0}, {"per": True}, {"per": "2"}, {"pre": 2}):
         with pytest.raises(ValueError, match="per"):
             make("length", **settings)
@@ -104,3 +104,16 @@ def test_columns_must_fit() -> None:
     values, reasons = score("exact_match", ["a", "b"], [["a"], []], with_reasons=True, tokeniser="spaces")
     assert reasons == ("", "no reference")
     np.testing.assert_array_equal(values, [1, np.nan])
+
+
+def test_an_answer_may_be_compared_with_the_references_that_are_not_itself() -> None:
+    texts = ["a cat", "a dog", "the dog"]
+    references = [["a cat ", "a dog", "the cat"], ["the dog", "a dog"], ["the dog"]]
+    opinions = [["Yes", "No", "Yes"], ["Yes", "No"], ["No"]]
+    kept = Answers(candidates=texts, references=references, reference_opinions=opinions).against("others")
+    assert kept.references == [["a dog", "the cat"], ["the dog"], []]
+    assert kept.reference_opinions == [["No", "Yes"], ["Yes"], []]
+    by = {which: score("exact_match", texts, references, against=which) for which in ("all", "others", "first")}
+    np.testing.assert_array_equal(by["all"], [1, 1, 1])
+    np.testing.assert_array_equal(by["others"], [1, 1, np.nan])
+    np.testing.assert_array_equal(by["first"], [0, 1, np.nan])

@@ -44,7 +44,7 @@ def test_every_candidate_that_may_be_judged_has_a_score_or_a_reason(corpus: Proj
     assert (run.state, run.n_scored, run.n_refused) == (Job.State.DONE, 3, 1)
     assert stored(run) == {"right": 1.0, "wrong": 0.0, "alone": "no reference", "long": 0.0}
     assert run.report["reasons"] == {"no reference": 1}
-    assert run.settings == {"tokeniser": "squad"}
+    assert run.settings == {"against": "all", "tokeniser": "squad"}
     assert run.report["about"]["tokenisation"] == "squad"
     assert run.report["about"]["versions"]["Concord"]
     assert not MetricScore.objects.exclude(counts=None).exists(), "a mean needs nothing but its scores"
