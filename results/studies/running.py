@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 
 from projects import jobs, log, running
 from projects.errors import Refused
-from projects.models import Membership, Project
+from projects.models import LogEntry, Membership, Project
 from projects.running import OnProgress
 from results.models import Study
 from results.studies.frame import Frame
@@ -169,7 +169,14 @@ def _check(kind: Kind, settings: Settings, seed: int) -> None:
 
 
 def _next_number(project: Project) -> int:
-    """The number of the project's next study, held until the transaction ends."""
+    """The number of the project's next study, held until the transaction ends; that of a deleted one never again."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_advisory_xact_lock(%s, %s)", [NUMBERING, project.pk])
-    return (project.studies.aggregate(newest=Max("number"))["newest"] or 0) + 1
+    newest = project.studies.aggregate(newest=Max("number"))["newest"] or 0
+    asked = (
+        LogEntry.objects.filter(project=project, act="ask for study")
+        .order_by("-id")
+        .values_list("after", flat=True)
+        .first()
+    )
+    return max(newest, asked["number"] if asked else 0) + 1

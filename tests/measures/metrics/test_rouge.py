@@ -186,7 +186,13 @@ def test_nothing_scores_nothing_and_short_texts_have_no_bigram() -> None:
 
 def test_names_hold_their_n() -> None:
     assert (make("rouge_1").n, make("rouge_2").n) == (1, 2)  # type: ignore[attr-defined]
-    assert {each.name for each in METRICS["rouge_2"].settings()} == {"against", "tokeniser", "stem", "policy", "measure"}
+    assert {each.name for each in METRICS["rouge_2"].settings()} == {
+        "against",
+        "tokeniser",
+        "stem",
+        "policy",
+        "measure",
+    }
     assert make("rouge_2", stem=True).tokenisation == "alnum, Porter stems"
     # A run is known by its settings as JSON, where 1 and 1.0 differ.
     assert repr(make("rouge_l", rouge_beta=1).settings()["rouge_beta"]) == "1.0"
