@@ -1,8 +1,10 @@
 """What the result pages are asked by their address."""
 
+from collections.abc import Iterable
 from typing import Any
 
 from django import forms
+from django.db.models import Count
 from django.utils.functional import cached_property
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
@@ -11,10 +13,12 @@ from annotate.frames import Scope, criteria_in_use
 from annotate.models import Batch
 from annotate.stages import Stage, default_stage
 from annotate.trials import trials_of
-from projects.models import Criterion, Project
+from projects.models import Candidate, Criterion, Passage, Project
 from results.agreeing import PARTS
 from results.scoping import choose_among, settings_of
 
+NONE = "(none)"
+"""What a form calls a part without a name."""
 STAGES = [
     (Stage.FULL, gettext_lazy("full collection")),
     (Stage.TRIAL, gettext_lazy("trial")),
@@ -62,6 +66,44 @@ class ScopeForm(forms.Form):
     @cached_property
     def default_stage(self) -> Stage:
         return default_stage(self.project)
+
+
+class PlacesForm(forms.Form):
+    """Which answers, by where they belong; where nothing is ticked, all are taken."""
+
+    datasets = forms.MultipleChoiceField(
+        label=gettext_lazy("Datasets"), required=False, widget=forms.CheckboxSelectMultiple
+    )
+    splits = forms.MultipleChoiceField(
+        label=gettext_lazy("Splits"), required=False, widget=forms.CheckboxSelectMultiple
+    )
+    sources = forms.MultipleChoiceField(
+        label=gettext_lazy("Sources"), required=False, widget=forms.CheckboxSelectMultiple
+    )
+    blind = forms.BooleanField(label=gettext_lazy("Blind judgments only"), required=False)
+
+    def offer_places(self, project: Project) -> None:
+        """Offer what the project has, the sources with most candidates first."""
+        counted = Candidate.objects.of(project).order_by().values_list("source").annotate(n=Count("pk"))
+        passages = Passage.objects.filter(dataset__project=project).order_by("split")
+        self.offer_named("datasets", project.datasets.values_list("name", flat=True))
+        self.offer_named("splits", passages.values_list("split", flat=True).distinct())
+        self.offer_named("sources", (source for source, _n in counted.order_by("-n", "source")))
+
+    def offer_named(self, name: str, values: Iterable[str]) -> None:
+        self.offer(name, ((value or NONE, value or _("none given")) for value in values))
+
+    def offer(self, name: str, choices: Iterable[tuple[Any, str]]) -> None:
+        """Offer these; a single one is no choice."""
+        found = list(choices)
+        if len(found) < 2:
+            del self.fields[name]
+        else:
+            self.fields[name].choices = found  # type: ignore[attr-defined]
+
+    def asked_places(self, *names: str) -> dict[str, Any]:
+        """What is ticked of these fields; none of a field that was not offered."""
+        return {name: tuple("" if each == NONE else each for each in self.cleaned_data.get(name, ())) for name in names}
 
 
 class JudgmentsForm(ScopeForm):

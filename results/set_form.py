@@ -1,11 +1,8 @@
 """What a judgment set is asked by its form."""
 
-from collections.abc import Iterable
 from typing import Any
 
 from django import forms
-from django.db.models import Count
-from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from annotate.frames import criteria_in_use
@@ -13,15 +10,14 @@ from annotate.models import Batch
 from annotate.stages import Stage
 from annotate.trials import trials_of
 from measures.gold_rules import GoldRule
-from projects.models import Candidate, Passage, Project
+from projects.models import Project
 from results import freezing
 from results.agreeing import RESAMPLES, SEED
-from results.forms import STAGES
+from results.forms import STAGES, PlacesForm
+from results.gold_settings import MOST_RESAMPLES
 from results.sets.settings import Settings
 from results.sets.studies import find_studies
 
-NONE = "(none)"
-MOST_RESAMPLES = 20_000
 GOLDS = [
     (GoldRule.MEAN, gettext_lazy("Mean of the judgments")),
     (GoldRule.MEDIAN, gettext_lazy("Median of the judgments")),
@@ -29,7 +25,7 @@ GOLDS = [
 ]
 
 
-class SetForm(forms.Form):
+class SetForm(PlacesForm):
     """Which judgments, which texts, which gold score; where nothing is ticked, all are taken."""
 
     criteria = forms.MultipleChoiceField(
@@ -39,16 +35,6 @@ class SetForm(forms.Form):
     batches = forms.TypedMultipleChoiceField(
         label=gettext_lazy("Batches"), required=False, widget=forms.CheckboxSelectMultiple, coerce=int
     )
-    datasets = forms.MultipleChoiceField(
-        label=gettext_lazy("Datasets"), required=False, widget=forms.CheckboxSelectMultiple
-    )
-    splits = forms.MultipleChoiceField(
-        label=gettext_lazy("Splits"), required=False, widget=forms.CheckboxSelectMultiple
-    )
-    sources = forms.MultipleChoiceField(
-        label=gettext_lazy("Sources"), required=False, widget=forms.CheckboxSelectMultiple
-    )
-    blind = forms.BooleanField(label=gettext_lazy("Blind judgments only"), required=False)
     texts = forms.BooleanField(
         label=gettext_lazy("Texts of passages, questions, references and candidates"),
         required=False,
@@ -92,27 +78,14 @@ class SetForm(forms.Form):
         if not trials_of(project).exists():
             del self.fields["stage"]
         batches = project.batches.exclude(state=Batch.State.DRAFT).order_by("number")
-        candidates = Candidate.objects.of(project).order_by()
-        self._offer("criteria", ((each.key, each.name) for each in self.criteria_in_use))
-        self._offer("batches", ((each.number, f"{each.number} · {each.name}") for each in batches))
-        self._offer("datasets", ((name, name) for name in project.datasets.values_list("name", flat=True)))
-        passages = Passage.objects.filter(dataset__project=project).order_by("split")
-        self._offer("splits", _named(passages.values_list("split", flat=True).distinct()))
-        counts = candidates.values_list("source").annotate(n=Count("pk")).order_by("-n", "source")
+        self.offer("criteria", ((each.key, each.name) for each in self.criteria_in_use))
+        self.offer("batches", ((each.number, f"{each.number} · {each.name}") for each in batches))
+        self.offer_places(project)
         of_studies = [(each.number, f"{each.number} · {each.name}") for each in find_studies(project)]
         if of_studies:
             self.fields["studies"].choices = of_studies  # type: ignore[attr-defined]
         else:
             del self.fields["studies"]
-        self._offer("sources", _named(source for source, _n in counts))
-
-    def _offer(self, name: str, choices: Iterable[tuple[Any, str]]) -> None:
-        """Offer what the project has; a single value is no choice."""
-        found = list(choices)
-        if len(found) < 2:
-            del self.fields[name]
-        else:
-            self.fields[name].choices = found  # type: ignore[attr-defined]
 
     def settings(self) -> Settings:
         """What was asked for; what a set holds by itself where nothing was."""
@@ -123,9 +96,7 @@ class SetForm(forms.Form):
             criteria=tuple(asked.get("criteria", ())),
             stage=Stage(asked.get("stage") or self.defaults.stage),
             batches=tuple(asked.get("batches", ())),
-            datasets=tuple(asked.get("datasets", ())),
-            splits=tuple("" if each == NONE else each for each in asked.get("splits", ())),
-            sources=tuple("" if each == NONE else each for each in asked.get("sources", ())),
+            **self.asked_places("datasets", "splits", "sources"),
             is_blind_only=asked["blind"],
             with_texts=asked["texts"],
             with_comments=asked["comments"],
@@ -135,7 +106,3 @@ class SetForm(forms.Form):
             studies=tuple(sorted(asked.get("studies", ()))),
             n_resamples=RESAMPLES if asked["resamples"] is None else asked["resamples"],
         )
-
-
-def _named(values: Iterable[str]) -> Iterable[tuple[str, str]]:
-    return ((value or NONE, value or _("none given")) for value in values)

@@ -39,6 +39,10 @@ class Registered:
                 raise ValueError(f"{self.name} has no setting “{name}”; it has: {', '.join(sorted(free)) or 'none'}.")
         return self.metric(**self.fixed, **settings)
 
+    def chosen(self, settings: Mapping[str, Any]) -> dict[str, Any]:
+        """Of the settings of a metric that was made under this name those that its user chose: `make` takes them."""
+        return {each.name: settings[each.name] for each in self.settings() if each.name in settings}
+
     def settings(self) -> "list[Field[Any]]":
         """The settings that its user may choose."""
         without = set() if "references" in self.metric.needs else {"against"}

@@ -18,9 +18,9 @@ from projects.api.door import ProjectEndpoint
 from projects.api.shapes import PageQuery, Shape, TextField, TruthField, give_page, page_of
 from projects.models import Project
 from results import freezing, set_downloads
+from results.gold_settings import MOST_RESAMPLES
 from results.models import JudgmentSet
 from results.set_downloads import ANYTHING, KINDS
-from results.set_form import MOST_RESAMPLES
 from results.sets.settings import Settings
 
 INT32 = 2**31 - 1

@@ -56,7 +56,9 @@ def request_again(*, run: MetricRun, actor: Membership) -> MetricRun:
     """Ask for the same metric with the same settings. Raises Refused as `request_run` does."""
     if run.origin != Origin.COMPUTED:
         raise Refused(_("Scores from a file are not computed here. Upload a newer file under the same name."))
-    return request_run(project=run.project, actor=actor, name=run.metric, settings=chosen_settings(run))
+    return request_run(
+        project=run.project, actor=actor, name=run.metric, settings=find(run.metric).chosen(run.settings)
+    )
 
 
 def run_now(
@@ -101,7 +103,7 @@ def compute(run: MetricRun, on_progress: OnProgress) -> dict[str, Any]:
     """The act of the job: every candidate's score, and what to say of them."""
     if run.project.deleted_at is not None:
         raise Refused(_("The project has been deleted."))
-    metric = make_metric(run.metric, chosen_settings(run))
+    metric = make_metric(run.metric, find(run.metric).chosen(run.settings))
     total = count_candidates(run.project)
     column = Column(with_counts=not isinstance(metric, MeanMetric) or bool(metric.weights))
     on_progress(0, total)
@@ -133,12 +135,6 @@ def store(run: MetricRun, changes: dict[str, Any]) -> None:
     report = changes["report"]
     ends = {end: report["about"][end] for end in ("low", "high")}
     report["summary"] = store_scores(run, changes.pop("column"), combine, **ends)
-
-
-def chosen_settings(run: MetricRun) -> dict[str, Any]:
-    """The settings of a run without those that belong to the metric's name."""
-    free = {each.name for each in find(run.metric).settings()}
-    return {name: value for name, value in run.settings.items() if name in free}
 
 
 def about(metric: Metric) -> dict[str, Any]:

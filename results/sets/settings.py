@@ -1,52 +1,24 @@
 """What a judgment set is to hold, and how its gold scores and intervals are made."""
 
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 from annotate.stages import Stage
 from measures.gold_rules import GoldRule
-from results.agreeing import RESAMPLES, SEED
+from results.agreeing import SEED
+from results.gold_settings import GoldSettings
 
 
 @dataclass(frozen=True, kw_only=True)
-class Settings:
-    """Which judgments, which texts, which rule; nothing named means everything.
-
-    `batches` are numbers. Batches that are named are taken whatever their stage. Under the rule z no adjudicated score
-    wins: nobody's mean and deviation say where it would lie.
-    """
+class Settings(GoldSettings):
+    """Which judgments, which texts, which rule. `batches` are numbers; those named are taken whatever their stage."""
 
     criteria: tuple[str, ...] = ()
-    stage: Stage = Stage.FULL
     batches: tuple[int, ...] = ()
-    datasets: tuple[str, ...] = ()
-    splits: tuple[str, ...] = ()
-    sources: tuple[str, ...] = ()
-    is_blind_only: bool = False
     with_texts: bool = True
     with_comments: bool = False
-    gold: GoldRule = GoldRule.MEAN
-    controls_in_z: bool = True
-    adjudication_wins: bool = False
     seed: int = SEED
-    n_resamples: int = RESAMPLES
     studies: tuple[int, ...] = ()
     """By their numbers; a set holds none unless it was asked to."""
-
-    def as_dict(self) -> dict[str, Any]:
-        return {name: list(value) if isinstance(value, tuple) else value for name, value in asdict(self).items()}
-
-    @classmethod
-    def from_dict(cls, stored: Mapping[str, Any]) -> "Settings":
-        made: dict[str, Any] = {
-            name: tuple(value) if isinstance(value, list) else value for name, value in stored.items()
-        }
-        return cls(**{**made, "stage": Stage(made["stage"]), "gold": GoldRule(made["gold"])})
-
-    @property
-    def does_adjudication_win(self) -> bool:
-        return self.adjudication_wins and self.gold is not GoldRule.Z
 
     def chosen(self) -> list[tuple[str, str]]:
         """What was chosen, in words."""

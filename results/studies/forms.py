@@ -1,11 +1,10 @@
 """What a new study is asked by its form."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from django import forms
 from django.http import QueryDict
-from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from annotate.frames import criteria_in_use, criteria_to_come
@@ -14,18 +13,19 @@ from annotate.models.quality import GOLD_RULES
 from annotate.stages import Stage
 from annotate.trials import trials_of
 from measures.gold_rules import GoldRule
-from projects.models import Candidate, Passage, Project, Question
-from results.forms import STAGES, BatchField
+from projects.models import Project, Question
+from results.agreeing import RESAMPLES, SEED
+from results.forms import STAGES, BatchField, PlacesForm
+from results.gold_settings import MOST_RESAMPLES
 from results.studies.choosing import labels_of, standing_runs
 from results.studies.kinds import Kind
 from results.studies.running import LARGEST_SEED, NAME_LENGTH
-from results.studies.settings import MOST_RESAMPLES, RESAMPLES, SEED, Settings, default_settings
+from results.studies.settings import Settings, default_settings
 
-NONE = "(none)"
-"""What a form calls a part without a name."""
+PLACES = ("datasets", "splits", "sources", "question_types")
 
 
-class StudyForm(forms.Form):
+class StudyForm(PlacesForm):
     """Which metrics, which gold scores, which answers; where nothing is ticked, all are taken."""
 
     name = forms.CharField(
@@ -48,19 +48,9 @@ class StudyForm(forms.Form):
         to_field_name="number",
         empty_label=gettext_lazy("all batches"),
     )
-    blind = forms.BooleanField(label=gettext_lazy("Blind judgments only"), required=False)
     gold = forms.ChoiceField(label=gettext_lazy("Gold score"), choices=GOLD_RULES)
     least = forms.IntegerField(
         label=gettext_lazy("Judgments of an answer, at least"), required=False, initial=1, min_value=1, max_value=1000
-    )
-    datasets = forms.MultipleChoiceField(
-        label=gettext_lazy("Datasets"), required=False, widget=forms.CheckboxSelectMultiple
-    )
-    splits = forms.MultipleChoiceField(
-        label=gettext_lazy("Splits"), required=False, widget=forms.CheckboxSelectMultiple
-    )
-    sources = forms.MultipleChoiceField(
-        label=gettext_lazy("Sources"), required=False, widget=forms.CheckboxSelectMultiple
     )
     question_types = forms.MultipleChoiceField(
         label=gettext_lazy("Question types"), required=False, widget=forms.CheckboxSelectMultiple
@@ -94,10 +84,9 @@ class StudyForm(forms.Form):
         self.fields["stage"].initial = self.defaults["stage"]
         if not trials_of(project).exists():
             del self.fields["stage"]
-        self._offer("datasets", project.datasets.values_list("name", flat=True))
-        self._offer("splits", _distinct(Passage.objects.filter(dataset__project=project), "split"))
-        self._offer("sources", _distinct(Candidate.objects.of(project), "source"))
-        self._offer("question_types", _distinct(Question.objects.filter(dataset__project=project), "type"))
+        self.offer_places(project)
+        types = Question.objects.filter(dataset__project=project).order_by("type")
+        self.offer_named("question_types", types.values_list("type", flat=True).distinct())
         if not kind.is_resampled:
             del self.fields["resamples"]
         self.own = list(kind.fields(project))
@@ -111,16 +100,7 @@ class StudyForm(forms.Form):
     @property
     def place_fields(self) -> list[forms.BoundField]:
         """Those that choose among the answers, as far as the project leaves a choice."""
-        names = ("datasets", "splits", "sources", "question_types")
-        return [self[name] for name in names if name in self.fields]
-
-    def _offer(self, name: str, values: Iterable[str]) -> None:
-        """Offer what the project has; a single value is no choice."""
-        found = [(value or NONE, value or _("none given")) for value in values]
-        if len(found) < 2:
-            del self.fields[name]
-        else:
-            self.fields[name].choices = found  # type: ignore[attr-defined]
+        return [self[name] for name in PLACES if name in self.fields]
 
     def settings(self) -> Settings:
         """What was asked for, everything filled in; the project's own rule on settled scores is taken as it is now."""
@@ -132,10 +112,7 @@ class StudyForm(forms.Form):
             stage=Stage(asked.get("stage") or self.defaults["stage"]),
             batch=batch.number if batch else None,
             is_blind_only=asked["blind"],
-            **{
-                name: tuple("" if each == NONE else each for each in asked.get(name, ()))
-                for name in ("datasets", "splits", "sources", "question_types")
-            },
+            **self.asked_places(*PLACES),
             gold=GoldRule(asked["gold"]),
             controls_in_z=self.defaults["controls_in_z"],
             adjudication_wins=self.defaults["adjudication_wins"],
@@ -158,7 +135,3 @@ def fill_in(project: Project, kind: Kind, asked: Mapping[str, Any]) -> StudyForm
         values = value if isinstance(value, list) else [value]
         data.setlist(name, [str(each) for each in values if each not in (None, "", False)])
     return StudyForm(project, kind, data)
-
-
-def _distinct(rows: Any, name: str) -> list[str]:
-    return list(rows.order_by(name).values_list(name, flat=True).distinct())

@@ -14,10 +14,11 @@ from projects import jobs, log, running
 from projects.errors import Refused
 from projects.models import LogEntry, Membership, Project
 from projects.running import OnProgress
+from results.gold_settings import MOST_RESAMPLES
 from results.models import Study
 from results.studies.frame import Frame
 from results.studies.kinds import KINDS, Kind
-from results.studies.settings import MOST_RESAMPLES, Settings
+from results.studies.settings import Settings
 from results.studies.stored import stored
 
 NUMBERING = 7_301_555

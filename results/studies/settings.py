@@ -1,7 +1,6 @@
 """What a study is asked: which gold scores, which metrics, which answers; stored with what came of it."""
 
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any
 
 from django.utils.translation import gettext as _
@@ -10,46 +9,20 @@ from annotate.acting.adjudicating import gold_of
 from annotate.stages import Stage, default_stage
 from measures.gold_rules import GoldRule
 from projects.models import Project
-
-SEED = 1000
-RESAMPLES = 1000
-MOST_RESAMPLES = 20_000
+from results.gold_settings import GoldSettings
 
 
 @dataclass(frozen=True, kw_only=True)
-class Settings:
-    """Nothing named means everything. `metrics` are subjects of runs; `options` are what the kind of study asks for."""
+class Settings(GoldSettings):
+    """Which answers, which metrics. `metrics` are subjects of runs; `options` are what the kind of study asks for."""
 
     criterion: str
     metrics: tuple[str, ...]
-    stage: Stage = Stage.FULL
     batch: int | None = None
-    is_blind_only: bool = False
-    datasets: tuple[str, ...] = ()
-    splits: tuple[str, ...] = ()
-    sources: tuple[str, ...] = ()
     question_types: tuple[str, ...] = ()
-    gold: GoldRule = GoldRule.MEAN
-    controls_in_z: bool = True
-    adjudication_wins: bool = False
     least_judgments: int = 1
     as_zero: bool = False
-    n_resamples: int = RESAMPLES
     options: dict[str, Any] = field(default_factory=dict)
-
-    def as_dict(self) -> dict[str, Any]:
-        return {name: list(value) if isinstance(value, tuple) else value for name, value in asdict(self).items()}
-
-    @classmethod
-    def from_dict(cls, stored: Mapping[str, Any]) -> "Settings":
-        made: dict[str, Any] = {
-            name: tuple(value) if isinstance(value, list) else value for name, value in stored.items()
-        }
-        return cls(**{**made, "stage": Stage(made["stage"]), "gold": GoldRule(made["gold"])})
-
-    @property
-    def does_adjudication_win(self) -> bool:
-        return self.adjudication_wins and self.gold is not GoldRule.Z
 
     @property
     def gold_in_words(self) -> str:

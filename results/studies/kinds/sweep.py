@@ -97,8 +97,7 @@ def _make(metric: MetricColumn) -> Metric:
             _("%(metric)s has no bonus whose weight could vary; choose adapted metrics alone.")
             % {"metric": metric.label}
         )
-    free = {each.name for each in made.settings()}
-    return made.make(**{name: value for name, value in metric.settings.items() if name in free})
+    return made.make(**made.chosen(metric.settings))
 
 
 def _once_each(frame: Frame, metrics: Mapping[str, Metric]) -> list[str]:

@@ -82,8 +82,7 @@ def _additive(frame: Frame, metric: MetricColumn) -> Additive:
     if counts is None:
         return Additive.mean_of(frame.scores(metric))
     registered = find(metric.name)
-    free = {each.name for each in registered.settings()}
-    made = registered.make(**{name: value for name, value in metric.settings.items() if name in free})
+    made = registered.make(**registered.chosen(metric.settings))
     if isinstance(made, MeanMetric):  # its statistics are for its notes
         return Additive.mean_of(frame.scores(metric))
     return Additive(counts=counts, combine=made.combine)
