@@ -33,7 +33,7 @@ def adjudication_list(request: ProjectRequest, project: Project) -> HttpResponse
         "can_manage": request.membership.can_manage,
     }
     if not criteria:
-        return render(request, "annotate/adjudication_list.html", context)
+        return render(request, "annotate/reviews/adjudication_list.html", context)
     criterion = criteria[read_word(request, "criterion", criteria, next(iter(criteria)))]
     state = read_word(request, "state", adjudicating.STATES, "waiting")
     number = read_text(request, "batch")
@@ -65,7 +65,7 @@ def adjudication_list(request: ProjectRequest, project: Project) -> HttpResponse
         "batch_number": batch,
         "batches": Batch.objects.filter(project=project).only("number", "name"),
     }
-    return render(request, "annotate/adjudication_list.html", context)
+    return render(request, "annotate/reviews/adjudication_list.html", context)
 
 
 @requires(Right.MANAGE)

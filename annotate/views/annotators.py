@@ -54,7 +54,7 @@ def annotator_show(request: ProjectRequest, project: Project, pseudonym: str) ->
         "consents": annotator.consent_acceptances.select_related("consent").order_by("-pk")[:MOST_SHOWN],
         **(_charts(annotator, yardstick, stored, list(everybody.values())) if yardstick else {}),
     }
-    return render(request, "annotate/annotator_show.html", context)
+    return render(request, "annotate/quality/annotator_show.html", context)
 
 
 def _charts(

@@ -43,7 +43,7 @@ def qualification(request: ProjectRequest, project: Project) -> HttpResponse:
     admission = admission_for(request.membership)
     practice = practice_for(request.membership)
     if admission is None or admission.test.state == QualificationTest.State.DRAFT:
-        return render(request, "annotate/qualification_none.html", {"practice": practice})
+        return render(request, "annotate/qualification/attempt_none.html", {"practice": practice})
     test = admission.test
     kinds = test.items.filter(retired_at=None).values_list("purpose", flat=True)
     n_items = test.n_items or sum(kind == Purpose.TEST for kind in kinds)
@@ -57,7 +57,7 @@ def qualification(request: ProjectRequest, project: Project) -> HttpResponse:
         "attempts": [outcomes.brief(each, timezone.now()) for each in mine.filter(purpose=Purpose.TEST).order_by("-n")],
         "is_paid": LedgerEntry.objects.filter(key=f"qualification:{request.membership.pk}").exists(),
     }
-    return render(request, "annotate/qualification_start.html", context)
+    return render(request, "annotate/qualification/attempt_start.html", context)
 
 
 @requires(Right.WORK)
@@ -190,7 +190,7 @@ def attempt_result(request: ProjectRequest, project: Project, attempt_uuid: uuid
         "criteria": criteria_of(attempt.rubric),
         "sheets": outcomes.told(attempt) if brief.shows_items else [],
     }
-    return render(request, "annotate/qualification_result.html", context)
+    return render(request, "annotate/qualification/attempt_result.html", context)
 
 
 def fill_in_again(request: ProjectRequest, project: Project, attempt_uuid: uuid.UUID) -> HttpResponse:

@@ -73,7 +73,7 @@ def batch_list(request: ProjectRequest, project: Project) -> HttpResponse:
         "has_any": bool(page.paginator.count) or Batch.objects.filter(project=project).exists(),
         "has_candidates": project.datasets.exists(),
     }
-    return render(request, "annotate/batch_list.html", context)
+    return render(request, "annotate/batches/list.html", context)
 
 
 @requires(Right.MANAGE)
@@ -123,7 +123,7 @@ def _render_new(request: ProjectRequest, project: Project, form: NewBatchForm, s
         status = UNPROCESSABLE
     context["instructions"] = current_instructions(project)
     context["consent"] = current_consent(project)
-    return render(request, "annotate/batch_new.html", context, status=status)
+    return render(request, "annotate/batches/new.html", context, status=status)
 
 
 @requires(Right.READ)
@@ -151,7 +151,7 @@ def batch_show(request: ProjectRequest, project: Project, number: int) -> HttpRe
         "has_newer_versions": batch.state == Batch.State.DRAFT and _has_newer(project, batch, newest),
         **_hit_table(request, batch),
     }
-    return render(request, "annotate/batch_show.html", context)
+    return render(request, "annotate/batches/show.html", context)
 
 
 @requires(Right.MANAGE)
@@ -224,7 +224,7 @@ def batch_caps(request: ProjectRequest, project: Project, number: int) -> HttpRe
             messages.success(request, _("The caps are changed."))
             return redirect("annotate:batch-show", project.slug, number)
     status = UNPROCESSABLE if form.is_bound and form.errors else 200
-    return render(request, "annotate/batch_caps.html", {"batch": batch, "form": form}, status=status)
+    return render(request, "annotate/batches/caps.html", {"batch": batch, "form": form}, status=status)
 
 
 def _want(request: ProjectRequest, batch: Batch, form: WantedForm) -> str:
@@ -260,7 +260,7 @@ def _render_wanted(request: ProjectRequest, batch: Batch, form: WantedForm) -> H
         except Refused as refusal:
             form.add_error(None, refusal.message)
     status = UNPROCESSABLE if form.is_bound and form.errors else 200
-    return render(request, "annotate/batch_wanted.html", context, status=status)
+    return render(request, "annotate/batches/wanted.html", context, status=status)
 
 
 def _batch(project: Project, number: int) -> Batch:

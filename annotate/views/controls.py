@@ -143,7 +143,7 @@ def _render(request: ProjectRequest, batch: Batch, form: PlanForm) -> HttpRespon
         "yields": _yields(batch, plan) if "yield" in request.GET else None,
     }
     status = UNPROCESSABLE if form.is_bound and form.errors else 200
-    return render(request, "annotate/control_list.html", context, status=status)
+    return render(request, "annotate/controls/list.html", context, status=status)
 
 
 def _row(item: Item) -> dict[str, Any]:

@@ -41,7 +41,7 @@ def data_overview(request: ProjectRequest, project: Project) -> HttpResponse:
         "can_manage": request.membership.can_manage,
         "imports": project.imports.select_related("requested_by__user")[:5] if request.membership.can_manage else [],
     }
-    return render(request, "annotate/data_overview.html", context)
+    return render(request, "annotate/data/overview.html", context)
 
 
 @dataclass(frozen=True)
@@ -125,7 +125,7 @@ def passage_show(request: ProjectRequest, project: Project, pk: int) -> HttpResp
         candidate.n_judged = n_judged.get(candidate.pk, 0)
         candidate.pair = pair_of.get(candidate.pk)
         candidate.is_better = candidate.pair is not None and candidate.pair.candidate_1_id == candidate.pk
-    return render(request, "annotate/passage_show.html", {"passage": passage, "page": page})
+    return render(request, "annotate/data/passage_show.html", {"passage": passage, "page": page})
 
 
 @requires(Right.MANAGE)
@@ -154,7 +154,7 @@ def data_split(request: ProjectRequest, project: Project) -> HttpResponse:
         "has_data": datasets.exists(),
         "n_unsplit": Passage.objects.filter(dataset__project=project, split="").count(),
     }
-    return render(request, "annotate/data_split.html", context, status=UNPROCESSABLE if form.errors else 200)
+    return render(request, "annotate/data/split.html", context, status=UNPROCESSABLE if form.errors else 200)
 
 
 def _plan(project: Project, form: SplitForm) -> SplitPlan:
@@ -245,7 +245,7 @@ def _render_list(
         "sort": sort,
         "has_any": bool(filters.choices["dataset"]),
     }
-    return render(request, "annotate/data_list.html", context)
+    return render(request, "annotate/data/list.html", context)
 
 
 def _n_documents() -> Func:

@@ -35,7 +35,7 @@ def desk(request: SignedInRequest) -> HttpResponse:
     )
     page = page_of(request, memberships, PROJECTS_ON_A_PAGE)
     context = {"desks": desks_of(list(page)), "page": page, "left": left_by(request.user) if page.number == 1 else []}
-    return render(request, "annotate/desk_show.html", context)
+    return render(request, "annotate/desk/show.html", context)
 
 
 @requires(Right.WORK)
@@ -43,7 +43,7 @@ def desk(request: SignedInRequest) -> HttpResponse:
 @require_safe
 @snapshot()
 def project_desk(request: ProjectRequest, project: Project) -> HttpResponse:
-    return render(request, "annotate/desk_show.html", {"desks": desks_of([request.membership]), "is_one": True})
+    return render(request, "annotate/desk/show.html", {"desks": desks_of([request.membership]), "is_one": True})
 
 
 @requires(Right.MEMBER)
@@ -74,4 +74,4 @@ def history(request: ProjectRequest, project: Project) -> HttpResponse:
         for assignment in page
     ]
     earned = earned_by([request.membership])[request.membership.pk]
-    return render(request, "annotate/history_list.html", {"rows": rows, "page": page, "earned": earned})
+    return render(request, "annotate/desk/history_list.html", {"rows": rows, "page": page, "earned": earned})

@@ -50,7 +50,7 @@ def finding_list(request: ProjectRequest, project: Project) -> HttpResponse:
         "n_open_here": findings.filter(state=Finding.State.OPEN).count(),
         "alerts": alerts_of(project),
     }
-    return render(request, "annotate/finding_list.html", context)
+    return render(request, "annotate/quality/finding_list.html", context)
 
 
 @requires(Right.MANAGE)
@@ -81,7 +81,9 @@ def finding_settle(request: ProjectRequest, project: Project) -> HttpResponse:
         "next": _back(request, project),
         "alerts": alerts_of(project),
     }
-    return render(request, "annotate/finding_settle.html", context, status=UNPROCESSABLE if form.is_bound else 200)
+    return render(
+        request, "annotate/quality/finding_settle.html", context, status=UNPROCESSABLE if form.is_bound else 200
+    )
 
 
 def _open(project: Project) -> QuerySet[Finding]:

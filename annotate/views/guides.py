@@ -67,7 +67,7 @@ def consent_withdraw(request: ProjectRequest, project: Project) -> HttpResponse:
         "standing": consenting.standing_of(request.membership),
         "plan": consenting.plan_withdrawal(request.membership),
     }
-    return render(request, "annotate/consent_withdraw.html", context, status=422 if form.errors else 200)
+    return render(request, "annotate/desk/consent_withdraw.html", context, status=422 if form.errors else 200)
 
 
 @requires(Right.MEMBER)
@@ -114,7 +114,7 @@ def _show_consent(request: ProjectRequest, project: Project, *, status: int = HT
         "standing": consenting.standing_of(request.membership),
         "onward": _onward(request),
     }
-    return render(request, "annotate/consent_show.html", context, status=status)
+    return render(request, "annotate/desk/consent_show.html", context, status=status)
 
 
 def _show_guide(
@@ -136,7 +136,7 @@ def _show_guide(
         "changes": differences.compare(_lines(before), _lines(shown)) if before and shown else [],
         "practice": practice,
     }
-    return render(request, "annotate/instructions_show.html", context)
+    return render(request, "annotate/desk/instructions_show.html", context)
 
 
 def _lines(version: Instructions) -> list[str]:

@@ -42,7 +42,7 @@ def hit_show(request: ProjectRequest, project: Project, number: int, hit_number:
             for item in items
         ],
     }
-    return render(request, "annotate/hit_show.html", context)
+    return render(request, "annotate/batches/hit_show.html", context)
 
 
 @requires(Right.READ)

@@ -51,7 +51,7 @@ REMOVED = {
 def import_list(request: ProjectRequest, project: Project) -> HttpResponse:
     imports = project.imports.select_related("requested_by__user", "batch")
     page = Paginator(imports, 50).get_page(request.GET.get("page"))
-    return render(request, "annotate/import_list.html", {"page": page})
+    return render(request, "annotate/imports/list.html", {"page": page})
 
 
 @requires(Right.MANAGE)
@@ -75,7 +75,7 @@ def import_new(request: ProjectRequest, project: Project) -> HttpResponse:
                 return _to(job)
     status = HTTPStatus.UNPROCESSABLE_ENTITY if form.errors else HTTPStatus.OK
     context = {"form": form, **_steps(0)}
-    return render(request, "annotate/import_new.html", context, status=status)
+    return render(request, "annotate/imports/new.html", context, status=status)
 
 
 @requires(Right.MANAGE)
@@ -227,7 +227,7 @@ def _render(
         **_steps(STEPS.index(_step(job)) + (job.step == Import.Step.WRITE and job.state == Import.State.DONE)),
         "refresh_seconds": REFRESH_SECONDS if job.is_live else None,
     }
-    return render(request, "annotate/import_show.html", context, status=status)
+    return render(request, "annotate/imports/show.html", context, status=status)
 
 
 def _progress(project: Project, job: Import) -> dict[str, Any]:

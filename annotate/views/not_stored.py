@@ -83,7 +83,7 @@ def render_closed(
         for place, item in enumerate(shown_items(assignment.layout))
     ]
     context = {"reason": reason, "was_stored": was_stored, "is_kept": is_kept, "criteria": criteria, "rows": rows}
-    return render(request, "annotate/hit_closed.html", context, status=status)
+    return render(request, "annotate/work/hit_closed.html", context, status=status)
 
 
 def render_conflict(
@@ -103,7 +103,7 @@ def render_conflict(
     ]
     n_differing = sum(row["differs"] for row in rows)
     context = {"message": message, "rows": rows, "n_differing": n_differing, "again_url": again_url}
-    return render(request, "annotate/hit_conflict.html", context, status=HTTPStatus.CONFLICT)
+    return render(request, "annotate/work/hit_conflict.html", context, status=HTTPStatus.CONFLICT)
 
 
 def _named(place: int, item: ShownItem) -> dict[str, Any]:

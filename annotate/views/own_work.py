@@ -65,7 +65,7 @@ def history_show(request: ProjectRequest, project: Project, assignment_uuid: uui
         "stand": stand_of(assignment),
         "cents": assignment.ledger_entries.aggregate(cents=Sum("cents"))["cents"],
     }
-    return render(request, "annotate/history_show.html", context)
+    return render(request, "annotate/work/history_show.html", context)
 
 
 @requires(Right.WORK, farewell=show_at_farewell)
@@ -179,7 +179,7 @@ def _render_revision(
         sent=sent if sent is not None else revising.filled(assignment, newest),
         errors=errors,
         status=HTTPStatus.UNPROCESSABLE_ENTITY if errors else status,
-        template="annotate/hit_revise.html",
+        template="annotate/work/hit_revise.html",
         over=over,
     )
 

@@ -60,7 +60,7 @@ def pair_list(request: ProjectRequest, project: Project) -> HttpResponse:
     page = page_of(request, rows.order_by("pk"))
     _add_judgments(page.object_list)
     context = {"page": page, "chosen": chosen, "is_narrowed": any(chosen.values()), "score_words": SCORES, **counts}
-    return render(request, "annotate/pair_list.html", context)
+    return render(request, "annotate/data/pair_list.html", context)
 
 
 @requires(Right.MANAGE)
@@ -129,7 +129,9 @@ def pair_remove(request: ProjectRequest, project: Project, pk: int) -> HttpRespo
             return redirect("annotate:pair-remove", project.slug, pair.pk)
     plan = plan_withdrawal([pair.candidate_1_id, pair.candidate_2_id]) if is_used else None
     context = {"pair": pair, "form": form, "plan": plan, "is_withdrawn": _is_withdrawn(pair)}
-    return render(request, "annotate/pair_remove.html", context, status=UNPROCESSABLE if form and form.errors else 200)
+    return render(
+        request, "annotate/data/pair_remove.html", context, status=UNPROCESSABLE if form and form.errors else 200
+    )
 
 
 def _pair(project: Project, pk: int) -> MinimalPair:
@@ -162,7 +164,7 @@ def _render_form(
         "is_used": is_used,
         "phenomena": [*PHENOMENA, *used[:MOST_NAMES]],
     }
-    return render(request, "annotate/pair_form.html", context, status=UNPROCESSABLE if form.errors else 200)
+    return render(request, "annotate/data/pair_form.html", context, status=UNPROCESSABLE if form.errors else 200)
 
 
 def _narrowed(rows: QuerySet[MinimalPair], chosen: dict[str, str]) -> QuerySet[MinimalPair]:

@@ -107,7 +107,7 @@ def payment_show(request: ProjectRequest, project: Project, number: int) -> Http
         project=project, act=payment_files.DOWNLOAD, object_type="payment", object_id=str(payment.pk)
     ).select_related("actor")
     context = {"payment": payment, "page": page_of(request, lines), "downloads": downloads[:20]}
-    return render(request, "annotate/payment_show.html", context)
+    return render(request, "annotate/payments/show.html", context)
 
 
 @requires(Right.MANAGE)
@@ -168,7 +168,7 @@ def ledger_show(request: ProjectRequest, project: Project, pseudonym: str) -> Ht
 def earnings(request: ProjectRequest, project: Project) -> HttpResponse:
     """What I earned myself."""
     _only_where_paid(project)
-    return _entries_page(request, request.membership, "annotate/earnings_show.html", {})
+    return _entries_page(request, request.membership, "annotate/desk/earnings_show.html", {})
 
 
 def _list_page(
@@ -197,7 +197,7 @@ def _list_page(
         "waiting": waiting.aggregate(n=Count("pk"), cents=Sum("cents")),
         "payments": project.payments.select_related("made_by"),
     }
-    return render(request, "annotate/payment_list.html", context, status=status)
+    return render(request, "annotate/payments/list.html", context, status=status)
 
 
 def _wanted(request: ProjectRequest) -> dict[str, str]:
@@ -221,7 +221,9 @@ def _filtered(found: list[Balance], wanted: dict[str, str], floor: int | None) -
 
 
 def _ledger_page(request: ProjectRequest, member: Membership, form: EntryForm, status: int = 200) -> HttpResponse:
-    return _entries_page(request, member, "annotate/ledger_show.html", {"member": member, "form": form}, status)
+    return _entries_page(
+        request, member, "annotate/payments/ledger_show.html", {"member": member, "form": form}, status
+    )
 
 
 def _entries_page(

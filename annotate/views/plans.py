@@ -36,7 +36,7 @@ def plan_list(request: ProjectRequest, project: Project) -> HttpResponse:
         "can_manage": request.membership.can_manage,
         "has_candidates": project.datasets.exists(),
     }
-    return render(request, "annotate/plan_list.html", context)
+    return render(request, "annotate/planning/list.html", context)
 
 
 @requires(Right.MANAGE)
@@ -102,7 +102,7 @@ def plan_show(request: ProjectRequest, project: Project, plan_number: int) -> Ht
             context["figures"] = figure(project, rules, use, context["showing"])
     except Refused as refusal:
         context["refusal"] = refusal.message
-    return render(request, "annotate/plan_show.html", context)
+    return render(request, "annotate/planning/show.html", context)
 
 
 @requires(Right.MANAGE)
@@ -150,7 +150,7 @@ def _say(started: Started, *, opened: bool) -> str:
 
 def _render_form(request: ProjectRequest, form: PlanForm, plan: OverlapPlan | None) -> HttpResponse:
     status = UNPROCESSABLE if form.is_bound and form.errors else 200
-    return render(request, "annotate/plan_edit.html", {"form": form, "plan": plan}, status=status)
+    return render(request, "annotate/planning/edit.html", {"form": form, "plan": plan}, status=status)
 
 
 def _put_down(project: Project) -> list[tuple[Batch, int]]:

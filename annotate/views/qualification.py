@@ -44,7 +44,7 @@ def qualification_test(request: ProjectRequest, project: Project) -> HttpRespons
     test = designing.test_of(project)
     can_manage = request.membership.can_manage
     if test is None:
-        return render(request, "annotate/qualification_empty.html", {"can_manage": can_manage})
+        return render(request, "annotate/qualification/empty.html", {"can_manage": can_manage})
     items = list(test.items.all())
     live = [item for item in items if item.retired_at is None]
     n_pool = sum(item.purpose == Purpose.TEST for item in live)
@@ -67,7 +67,7 @@ def qualification_test(request: ProjectRequest, project: Project) -> HttpRespons
         "newest": current_rubric(project) if designing.has_newer_rubric(test) else None,
         "can_manage": can_manage,
     }
-    return render(request, "annotate/qualification_show.html", context)
+    return render(request, "annotate/qualification/show.html", context)
 
 
 @requires(Right.MANAGE)
@@ -94,7 +94,7 @@ def qualification_settings(request: ProjectRequest, project: Project) -> HttpRes
             messages.success(request, _("The settings are saved."))
             return redirect("annotate:qualification-test", project.slug)
     status = UNPROCESSABLE if form.errors else 200
-    return render(request, "annotate/qualification_settings.html", {"form": form, "test": test}, status=status)
+    return render(request, "annotate/qualification/settings.html", {"form": form, "test": test}, status=status)
 
 
 @requires(Right.MANAGE)
@@ -154,7 +154,7 @@ def qualification_attempts(request: ProjectRequest, project: Project) -> HttpRes
         "has_any": has_any,
         "can_manage": request.membership.can_manage,
     }
-    return render(request, "annotate/qualification_attempts.html", context)
+    return render(request, "annotate/qualification/submitted_attempts.html", context)
 
 
 @requires(Right.READ)
@@ -169,7 +169,7 @@ def qualification_attempt(request: ProjectRequest, project: Project, attempt_uui
         "sheets": outcomes.told(attempt) if attempt.n_right is not None else [],
         "can_manage": request.membership.can_manage,
     }
-    return render(request, "annotate/qualification_attempt_show.html", context)
+    return render(request, "annotate/qualification/submitted_attempt.html", context)
 
 
 @requires(Right.MANAGE)
@@ -197,7 +197,7 @@ def qualification_person(request: ProjectRequest, project: Project, pseudonym: s
         "attempts": _briefs(Attempt.objects.filter(annotator=member)),
     }
     status = UNPROCESSABLE if form.errors else 200
-    return render(request, "annotate/qualification_person.html", context, status=status)
+    return render(request, "annotate/qualification/person.html", context, status=status)
 
 
 def test_or_404(project: Project) -> QualificationTest:

@@ -95,7 +95,7 @@ def item_preview(request: ProjectRequest, project: Project, pk: int) -> HttpResp
         "urls": {**site_urls(project.slug), "desk": reverse("annotate:qualification-test", args=[project.slug])},
         **shown_sheet(project, [item], criteria_of(item.test.rubric), filled_from_draft({})),
     }
-    return render(request, "annotate/hit_rate.html", context)
+    return render(request, "annotate/rating/hit_rate.html", context)
 
 
 @requires(Right.MANAGE)
@@ -124,7 +124,7 @@ def items_file(request: ProjectRequest, project: Project) -> HttpResponse:
         "criteria": items.quality_criteria(test.rubric),
     }
     status = UNPROCESSABLE if refusal or form.errors else 200
-    return render(request, "annotate/qualification_file.html", context, status=status)
+    return render(request, "annotate/qualification/file.html", context, status=status)
 
 
 @requires(Right.MANAGE)
@@ -153,7 +153,7 @@ def items_candidates(request: ProjectRequest, project: Project) -> HttpResponse:
     page = page_of(request, rows.order_by(order_by(sort, CANDIDATE_COLUMNS), "candidate_id"), 25)
     context = {"form": form, "page": page, "sort": sort, "q": asked, "criteria": items.quality_criteria(test.rubric)}
     status = UNPROCESSABLE if form.errors else 200
-    return render(request, "annotate/qualification_candidates.html", context, status=status)
+    return render(request, "annotate/qualification/candidates.html", context, status=status)
 
 
 def _item(project: Project, pk: int) -> QualificationItem:
@@ -173,9 +173,9 @@ def _render_form(
         **_preview(test, form, item),
     }
     if "preview" in request.POST and request.headers.get("HX-Request"):
-        return render(request, "annotate/_item_preview.html", context)
+        return render(request, "annotate/qualification/_item_preview.html", context)
     status = UNPROCESSABLE if form.errors else 200
-    return render(request, "annotate/qualification_item.html", context, status=status)
+    return render(request, "annotate/qualification/item.html", context, status=status)
 
 
 def _typed_so_far(request: ProjectRequest, test: QualificationTest) -> ItemForm:

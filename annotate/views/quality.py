@@ -47,7 +47,7 @@ def quality_list(request: ProjectRequest, project: Project) -> HttpResponse:
         "has_any": bool(page.paginator.count) or everyone.exists(),
         "alerts": alerts_of(project),
     }
-    return render(request, "annotate/quality_list.html", context)
+    return render(request, "annotate/quality/list.html", context)
 
 
 @requires(Right.MANAGE)
@@ -83,7 +83,7 @@ def quality_rules(request: ProjectRequest, project: Project) -> HttpResponse:
         messages.success(request, _("The rules are saved. Everybody is checked by them within a minute."))
         return redirect("annotate:quality-rules", project.slug)
     context = {"form": form, "seed": rules.seed, "alerts": alerts_of(project)}
-    return render(request, "annotate/quality_rules.html", context, status=UNPROCESSABLE if form.is_bound else 200)
+    return render(request, "annotate/quality/rules.html", context, status=UNPROCESSABLE if form.is_bound else 200)
 
 
 def _filtered(rows: QuerySet[AnnotatorFigures], request: ProjectRequest) -> QuerySet[AnnotatorFigures]:

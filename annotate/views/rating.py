@@ -36,7 +36,7 @@ def render_assignment(
     sent: Sent | None = None,
     errors: Mapping[int, str] | None = None,
     status: int = 200,
-    template: str = "annotate/hit_rate.html",
+    template: str = "annotate/rating/hit_rate.html",
     over: Mapping[str, Any] | None = None,
 ) -> HttpResponse:
     """The rating page of an assignment, with the draft's answers or those just sent.
@@ -111,7 +111,7 @@ def render_preview(request: HttpRequest, project: Project, hit: Hit) -> HttpResp
         },
         **_shown(project, hit.passage, layout, criteria_of(batch.rubric), filled_from_draft({}), {}),
     }
-    return render(request, "annotate/hit_rate.html", context)
+    return render(request, "annotate/rating/hit_rate.html", context)
 
 
 def _place_alone(assignment: Assignment, draft: Draft | None) -> int | None:
@@ -257,7 +257,7 @@ def _keys_of(criteria: tuple[CriterionOnPage, ...]) -> dict[str, Any]:
 def _foot(place: int, comment: str, cannot: str, flag: bool) -> SafeString:
     """Where a comment, a flag and "cannot be judged" go."""
     shown = {"place": place, "number": place + 1, "comment": comment, "cannot_judge": cannot, "flag": flag}
-    return render_to_string("annotate/_item_foot.html", shown)
+    return render_to_string("annotate/rating/_item_foot.html", shown)
 
 
 @lru_cache(maxsize=1024)
@@ -268,7 +268,7 @@ def _empty_foot(place: int, language: str) -> SafeString:
 @lru_cache(maxsize=512)
 def _widget(criterion: CriterionOnPage, language: str) -> str:
     """A criterion's buttons or slider, drawn once for each language; a page has it ten times, with other names."""
-    template = "annotate/_points.html" if criterion.has_buttons else "annotate/_slider.html"
+    template = "annotate/rating/_points.html" if criterion.has_buttons else "annotate/rating/_slider.html"
     return render_to_string(template, {"criterion": criterion, "name": NAME})
 
 

@@ -64,7 +64,7 @@ def remark_list(request: ProjectRequest, project: Project) -> HttpResponse:
         "has_any": everything.exists(),
         "can_manage": request.membership.can_manage,
     }
-    return render(request, "annotate/remark_list.html", context)
+    return render(request, "annotate/reviews/remark_list.html", context)
 
 
 @requires(Right.MANAGE)

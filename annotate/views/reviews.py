@@ -57,7 +57,7 @@ def review_list(request: ProjectRequest, project: Project) -> HttpResponse:
         "has_any": bool(page.paginator.count) or _reviews(project).exists(),
         "alerts": alerts_of(project),
     }
-    return render(request, "annotate/review_list.html", context)
+    return render(request, "annotate/reviews/list.html", context)
 
 
 @requires(Right.MANAGE)
@@ -148,7 +148,7 @@ def _render_blind(
         "n_items": len(items),
         "n_errors": len(errors),
     }
-    return render(request, "annotate/review_rate.html", context, status=UNPROCESSABLE if errors else 200)
+    return render(request, "annotate/reviews/rate.html", context, status=UNPROCESSABLE if errors else 200)
 
 
 def _render_sides(
@@ -185,7 +185,7 @@ def _render_sides(
         "is_done": review.state == Review.State.DONE,
         "n_poor": sum(verdict.is_poor for verdict in given.values()),
     }
-    return render(request, "annotate/review_sides.html", context, status=UNPROCESSABLE if error else 200)
+    return render(request, "annotate/reviews/sides.html", context, status=UNPROCESSABLE if error else 200)
 
 
 def _answers_of(review: Review) -> dict[tuple[int, int], float | None]:

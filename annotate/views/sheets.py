@@ -69,7 +69,7 @@ def render_sheet(
         ),
     }
     status = status or (HTTPStatus.UNPROCESSABLE_ENTITY if errors else HTTPStatus.OK)
-    return render(request, "annotate/qualification_attempt.html", context, status=status)
+    return render(request, "annotate/qualification/attempt_page.html", context, status=status)
 
 
 def shown_sheet(
@@ -145,4 +145,4 @@ def render_closed(
         for place, item in enumerate(sheet.items)
     ]
     context = {"reason": reason, "was_stored": False, "is_kept": is_kept, "criteria": criteria, "rows": rows}
-    return render(request, "annotate/hit_closed.html", context, status=status)
+    return render(request, "annotate/work/hit_closed.html", context, status=status)

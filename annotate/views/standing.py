@@ -37,7 +37,7 @@ def member_warn(request: ProjectRequest, project: Project, pseudonym: str) -> Ht
         said = _("The message stands on the desk of {pseudonym} until they confirm that they have read it.")
         return said.format(pseudonym=pseudonym)
 
-    return _ask(request, project, pseudonym, "annotate/member_warn.html", WarnForm, act)
+    return _ask(request, project, pseudonym, "annotate/moderation/member_warn.html", WarnForm, act)
 
 
 @requires(Right.MANAGE)
@@ -49,7 +49,7 @@ def member_suspend(request: ProjectRequest, project: Project, pseudonym: str) ->
         said = _("{pseudonym} is suspended. They see their desk, and are served nothing.")
         return said.format(pseudonym=pseudonym)
 
-    return _ask(request, project, pseudonym, "annotate/member_suspend.html", SuspendForm, act)
+    return _ask(request, project, pseudonym, "annotate/moderation/member_suspend.html", SuspendForm, act)
 
 
 @requires(Right.MANAGE)
@@ -68,7 +68,7 @@ def member_restore(request: ProjectRequest, project: Project, pseudonym: str) ->
 
     member = _member(project, pseudonym)
     context = {"restored": standing.plan_restoring(target=member)}
-    return _ask(request, project, pseudonym, "annotate/member_restore.html", RestoreForm, act, **context)
+    return _ask(request, project, pseudonym, "annotate/moderation/member_restore.html", RestoreForm, act, **context)
 
 
 @requires(Right.MANAGE)
@@ -100,7 +100,7 @@ def member_remove(request: ProjectRequest, project: Project, pseudonym: str) -> 
         "is_wrong": bool(choice.errors or form.errors),
     }
     status = UNPROCESSABLE if context["is_wrong"] else 200
-    return render(request, "annotate/member_remove.html", context, status=status)
+    return render(request, "annotate/moderation/member_remove.html", context, status=status)
 
 
 @requires(Right.MEMBER)

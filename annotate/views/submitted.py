@@ -60,7 +60,7 @@ def submitted_list(request: ProjectRequest, project: Project) -> HttpResponse:
         "batches": Batch.objects.filter(project=project).collecting().only("number", "name"),
         "approve_after_days": project.approve_after_days,
     }
-    return render(request, "annotate/submitted_list.html", context)
+    return render(request, "annotate/moderation/submitted_list.html", context)
 
 
 @requires(Right.MANAGE)
@@ -92,7 +92,7 @@ def submitted_decide(request: ProjectRequest, project: Project) -> HttpResponse:
         "is_paid": ledgers.pays_anything(project),
     }
     status = UNPROCESSABLE if form.errors else 200
-    return render(request, "annotate/submitted_decide.html", context, status=status)
+    return render(request, "annotate/moderation/submitted_decide.html", context, status=status)
 
 
 @requires(Right.MANAGE)
@@ -188,7 +188,7 @@ def _render_assignment(
             project=request.project, object_type="assignment", object_id=str(assignment.pk)
         ).select_related("actor"),
     }
-    return render(request, "annotate/assignment_show.html", context, status=UNPROCESSABLE if form else 200)
+    return render(request, "annotate/moderation/assignment_show.html", context, status=UNPROCESSABLE if form else 200)
 
 
 def _assignment(project: Project, assignment_uuid: uuid.UUID) -> Assignment:

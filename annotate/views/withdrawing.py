@@ -77,4 +77,4 @@ def _ask(
         "form": form,
         "back": back,
     }
-    return render(request, "annotate/withdraw.html", context, status=422 if form.errors else 200)
+    return render(request, "annotate/data/withdraw.html", context, status=422 if form.errors else 200)

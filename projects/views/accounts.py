@@ -35,13 +35,13 @@ def sign_in(request: HttpRequest) -> HttpResponse:
         login(request, user)
         passwords.forget_failures(user, client_address(request))
         return redirect(target)
-    return render(request, "projects/sign_in.html", {"form": form, "next": safe_next(request, "")})
+    return render(request, "projects/accounts/sign_in.html", {"form": form, "next": safe_next(request, "")})
 
 
 def locked_out(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
     """What django-axes answers while an account or an address is held back."""
     minutes = round(settings.AXES_COOLOFF_TIME * 60)
-    response = render(request, "projects/locked_out.html", {"minutes": minutes}, status=429)
+    response = render(request, "projects/accounts/locked_out.html", {"minutes": minutes}, status=429)
     response["Retry-After"] = str(minutes * 60)
     return response
 
@@ -66,7 +66,7 @@ def account(request: SignedInRequest) -> HttpResponse:
         messages.success(request, _("Your account is saved."))
         return redirect("projects:account")
     memberships = user.memberships.filter(project__deleted_at=None).select_related("project")
-    return render(request, "projects/account_show.html", {"form": form, "memberships": memberships})
+    return render(request, "projects/accounts/show.html", {"form": form, "memberships": memberships})
 
 
 @public
@@ -99,14 +99,14 @@ def password_change(request: SignedInRequest) -> HttpResponse:
         update_session_auth_hash(request, request.user)
         messages.success(request, _("Your password is changed. Wherever else you were signed in, you no longer are."))
         return redirect("projects:account")
-    return render(request, "projects/password_change.html", {"form": form})
+    return render(request, "projects/accounts/password_change.html", {"form": form})
 
 
 @public
 @never_cache
 @require_http_methods(["GET", "HEAD"])
 def password_forgotten(request: HttpRequest) -> HttpResponse:
-    return render(request, "projects/password_forgotten.html")
+    return render(request, "projects/accounts/password_forgotten.html")
 
 
 @public
@@ -116,13 +116,13 @@ def password_forgotten(request: HttpRequest) -> HttpResponse:
 def password_reset(request: HttpRequest, uidb64: str, token: str) -> HttpResponse:
     user = passwords.find_by_link(uidb64, token)
     if user is None:
-        return render(request, "projects/password_reset_over.html", status=410)
+        return render(request, "projects/accounts/password_reset_over.html", status=410)
     form = NewPasswordForm(user, request.POST if request.method == "POST" else None)
     if request.method == "POST" and form.is_valid():
         try:
             passwords.reset(uidb64=uidb64, token=token, password=form.cleaned_data["new_password1"])
         except Refused:
-            return render(request, "projects/password_reset_over.html", status=410)
+            return render(request, "projects/accounts/password_reset_over.html", status=410)
         messages.success(request, _("Your new password is set. Sign in with it."))
         return redirect("projects:sign-in")
-    return render(request, "projects/password_reset.html", {"form": form, "who": user})
+    return render(request, "projects/accounts/password_reset.html", {"form": form, "who": user})

@@ -47,7 +47,7 @@ def log_list(request: ProjectRequest, project: Project) -> HttpResponse:
         "wanted": wanted,
         "lines": lines,
     }
-    return render(request, "projects/log_list.html", context)
+    return render(request, "projects/log/list.html", context)
 
 
 def _filtered(project: Project, wanted: dict[str, Any]) -> "QuerySet[LogEntry]":

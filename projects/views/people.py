@@ -39,7 +39,7 @@ def people_list(request: ProjectRequest, project: Project) -> HttpResponse:
     wanted = form.cleaned_data if form.is_valid() else {}
     members = _filtered(project.memberships.select_related("user"), wanted)
     page = Paginator(members, PEOPLE_ON_A_PAGE).get_page(request.GET.get("page"))
-    return render(request, "projects/people_list.html", {"page": page, "form": form, "sort": wanted.get("sort")})
+    return render(request, "projects/people/list.html", {"page": page, "form": form, "sort": wanted.get("sort")})
 
 
 @requires(Right.MANAGE)
@@ -92,7 +92,9 @@ def member_reset_link(request: ProjectRequest, project: Project, pseudonym: str)
     except Refused as refusal:
         messages.error(request, refusal.message)
         return redirect("projects:member-show", project.slug, pseudonym)
-    return render(request, "projects/reset_link_show.html", {"member": member, "link": absolute_url(path, request)})
+    return render(
+        request, "projects/people/reset_link_show.html", {"member": member, "link": absolute_url(path, request)}
+    )
 
 
 @requires(Right.MANAGE)
@@ -101,7 +103,7 @@ def member_reset_link(request: ProjectRequest, project: Project, pseudonym: str)
 def invitation_list(request: ProjectRequest, project: Project) -> HttpResponse:
     invitations = project.invitations.select_related("created_by")
     page = Paginator(invitations, PEOPLE_ON_A_PAGE).get_page(request.GET.get("page"))
-    return render(request, "projects/invitation_list.html", {"page": page, "now": timezone.now()})
+    return render(request, "projects/people/invitation_list.html", {"page": page, "now": timezone.now()})
 
 
 @requires(Right.MANAGE)
@@ -116,8 +118,8 @@ def invitation_new(request: ProjectRequest, project: Project) -> HttpResponse:
             form.add_error(None, refusal.message)
         else:
             link = absolute_url(reverse("projects:join", args=[token]), request)
-            return render(request, "projects/invitation_show.html", {"invitation": invitation, "link": link})
-    return render(request, "projects/invitation_new.html", {"form": form})
+            return render(request, "projects/people/invitation_show.html", {"invitation": invitation, "link": link})
+    return render(request, "projects/people/invitation_new.html", {"form": form})
 
 
 @requires(Right.MANAGE)
@@ -140,14 +142,14 @@ def join(request: HttpRequest, token: str) -> HttpResponse:
     invitation = inviting.find_invitation(token)
     if invitation is None:
         Guesses.count(address)
-        return render(request, "projects/join_over.html", status=404)
+        return render(request, "projects/people/join_over.html", status=404)
     user = request.user if request.user.is_authenticated else None
     if user is not None:
         present = Membership.objects.filter(project=invitation.project, user=user, project__deleted_at=None).first()
         if present is not None:
             return _already(request, present)
     if not inviting.is_usable(invitation):
-        return render(request, "projects/join_over.html", status=410)
+        return render(request, "projects/people/join_over.html", status=410)
     form = SignUpForm(request.POST if request.method == "POST" and user is None else None)
     try:
         if request.method == "POST" and user is not None:
@@ -161,7 +163,7 @@ def join(request: HttpRequest, token: str) -> HttpResponse:
         return _already(request, already.membership)
     except Refused as refusal:
         form.add_error(None, refusal.message) if user is None else messages.error(request, refusal.message)
-    return render(request, "projects/join.html", {"invitation": invitation, "form": form, "token": token})
+    return render(request, "projects/people/join.html", {"invitation": invitation, "form": form, "token": token})
 
 
 def _filtered(members: "QuerySet[Membership]", wanted: dict[str, str]) -> "QuerySet[Membership]":
@@ -192,11 +194,11 @@ def _member_page(request: ProjectRequest, member: Membership) -> HttpResponse:
         "entries": entries[:20],
         "consents": member.consent_acceptances.select_related("consent").order_by("-pk"),
     }
-    return render(request, "projects/member_show.html", context)
+    return render(request, "projects/people/member_show.html", context)
 
 
 def _already(request: HttpRequest, membership: Membership) -> HttpResponse:
-    return render(request, "projects/join_already.html", {"present": membership})
+    return render(request, "projects/people/join_already.html", {"present": membership})
 
 
 def _welcome(request: HttpRequest, membership: Membership) -> HttpResponse:

@@ -36,7 +36,7 @@ def project_new(request: SignedInRequest) -> HttpResponse:
         else:
             messages.success(request, _("The project is made. Import data next."))
             return redirect(project)
-    return render(request, "projects/project_new.html", {"form": form})
+    return render(request, "projects/settings/project_new.html", {"form": form})
 
 
 @requires(Right.READ)
@@ -51,7 +51,7 @@ def project_settings(request: ProjectRequest, project: Project) -> HttpResponse:
         "shown": [_SHOWN[name] for name in SHOWN if getattr(project, name)],
         "fee_percent": SettingsForm.initial_of(project)["fee_percent"],
     }
-    return render(request, "projects/settings_show.html", context)
+    return render(request, "projects/settings/show.html", context)
 
 
 @requires(Right.OWN)
@@ -63,7 +63,7 @@ def project_settings_edit(request: ProjectRequest, project: Project) -> HttpResp
         founding.change_settings(project=project, actor=request.membership, values=form.values())
         messages.success(request, _("The settings are saved. Batches that were made before keep theirs."))
         return redirect("projects:project-settings", project.slug)
-    return render(request, "projects/settings_edit.html", {"form": form})
+    return render(request, "projects/settings/edit.html", {"form": form})
 
 
 @requires(Right.OWN)
@@ -80,4 +80,4 @@ def project_delete(request: ProjectRequest, project: Project) -> HttpResponse:
                 request, _("%(name)s is deleted. Whoever runs the site can bring it back.") % {"name": project.name}
             )
             return redirect("annotate:desk")
-    return render(request, "projects/project_delete.html", {"form": form})
+    return render(request, "projects/settings/project_delete.html", {"form": form})

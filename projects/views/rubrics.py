@@ -28,7 +28,7 @@ def rubric_show(request: ProjectRequest, project: Project, version: int | None =
         "stored": {criterion.key: criterion for criterion in rubric.criteria.all()} if rubric is not None else {},
         "versions": project.rubrics.order_by("-version"),
     }
-    return render(request, "projects/rubric_show.html", context)
+    return render(request, "projects/rubric/show.html", context)
 
 
 @requires(Right.MANAGE)
@@ -99,4 +99,4 @@ def _with_one_more(sent: QueryDict) -> BaseCriterionFormSet:
 
 def _rubric_form(request: ProjectRequest, form: RubricForm, criteria: BaseCriterionFormSet) -> HttpResponse:
     context: dict[str, Any] = {"form": form, "criteria": criteria, "presets": PRESETS.values()}
-    return render(request, "projects/rubric_new.html", context)
+    return render(request, "projects/rubric/new.html", context)

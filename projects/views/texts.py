@@ -43,7 +43,7 @@ def instructions_edit(request: ProjectRequest, project: Project) -> HttpResponse
                 said = _("Version %(version)s is saved. Batches made from now on show it.")
                 messages.success(request, said % {"version": made.version})
                 return redirect("projects:instructions-edit", project.slug)
-    return render(request, "projects/instructions_edit.html", {**context, "form": form, "examples": examples})
+    return render(request, "projects/texts/instructions_edit.html", {**context, "form": form, "examples": examples})
 
 
 @requires(Right.READ)
@@ -57,7 +57,7 @@ def instructions_show(request: ProjectRequest, project: Project, version: int) -
         "html": markdown.render(instructions.text),
         "shown_examples": shown(Example.read_all(instructions.examples), _criteria(project)),
     }
-    return render(request, "projects/text_show.html", context)
+    return render(request, "projects/texts/show.html", context)
 
 
 @requires(Right.MANAGE)
@@ -73,7 +73,7 @@ def consent_edit(request: ProjectRequest, project: Project) -> HttpResponse:
             said = _("Version %(version)s is saved. Batches made from now on ask for it.")
             messages.success(request, said % {"version": made.version})
             return redirect("projects:consent-edit", project.slug)
-    return render(request, "projects/consent_edit.html", {**context, "form": form})
+    return render(request, "projects/texts/consent_edit.html", {**context, "form": form})
 
 
 @requires(Right.READ)
@@ -86,7 +86,7 @@ def consent_show(request: ProjectRequest, project: Project, version: int) -> Htt
         "text": consent,
         "html": markdown.render(consent.text),
     }
-    return render(request, "projects/text_show.html", context)
+    return render(request, "projects/texts/show.html", context)
 
 
 def shown(examples: Sequence[Example], criteria: Sequence[CriterionOnPage]) -> list[tuple[Example, Any]]:

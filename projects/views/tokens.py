@@ -27,7 +27,7 @@ TOKENS_ON_A_PAGE = 50
 def token_list(request: ProjectRequest, project: Project) -> HttpResponse:
     found = _visible(request).select_related("membership__user")
     page = Paginator(found, TOKENS_ON_A_PAGE).get_page(request.GET.get("page"))
-    return render(request, "projects/token_list.html", {"page": page, "now": timezone.now()})
+    return render(request, "projects/api/token_list.html", {"page": page, "now": timezone.now()})
 
 
 @requires(Right.READ)
@@ -40,7 +40,7 @@ def token_new(request: ProjectRequest, project: Project) -> HttpResponse:
             return _show(request, *tokens.make_token(membership=request.membership, **form.asked()))
         except Refused as refusal:
             form.add_error(None, refusal.message)
-    return render(request, "projects/token_new.html", {"form": form})
+    return render(request, "projects/api/token_new.html", {"form": form})
 
 
 @requires(Right.READ)
@@ -73,4 +73,4 @@ def _visible(request: ProjectRequest) -> QuerySet[ApiToken]:
 def _show(request: ProjectRequest, token: ApiToken, secret: str, old: ApiToken | None = None) -> HttpResponse:
     address = absolute_url(reverse("api:project-show", args=[request.project.slug]), request)
     context = {"token": token, "secret": secret, "address": address, "old": old}
-    return render(request, "projects/token_show.html", context)
+    return render(request, "projects/api/token_show.html", context)

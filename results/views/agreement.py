@@ -18,9 +18,9 @@ from results.views.charts import answer_chart
 from results.views.standing import context_of, figures_of
 
 PAGES = {
-    "agreement": ("results/agreement_show.html", drawing.of_agreement),
-    "annotators": ("results/agreement_annotators.html", drawing.of_annotators),
-    "time": ("results/agreement_time.html", drawing.of_time),
+    "agreement": ("results/agreement/show.html", drawing.of_agreement),
+    "annotators": ("results/agreement/annotators.html", drawing.of_annotators),
+    "time": ("results/agreement/time.html", drawing.of_time),
 }
 """Each kind of figures with its page, and what is drawn of it."""
 

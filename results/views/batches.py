@@ -39,4 +39,4 @@ def batch_results(request: ProjectRequest, project: Project, number: int) -> Htt
         "n_resamples": RESAMPLES,
         "seed": SEED,
     }
-    return render(request, "results/batch_results.html", context)
+    return render(request, "results/overview/batch_results.html", context)

@@ -18,7 +18,7 @@ from results.scores.items import candidates_of, ratings_of, scores_of
 from results.spread import Items, Passages
 from results.views.standing import context_of, figures_of
 
-TEMPLATE = "results/disagreements_list.html"
+TEMPLATE = "results/disagreements/list.html"
 MOST_PAIRS = 100
 SIZE = 25
 
@@ -68,7 +68,7 @@ def item(request: ProjectRequest, project: Project, pk: int) -> HttpResponse:
         "has_criteria": len({rating.criterion_key for rating in ratings}) > 1,
         "scores": scores_of(project, candidate, ratings),
     }
-    return render(request, "results/item_show.html", context)
+    return render(request, "results/disagreements/item_show.html", context)
 
 
 def _pairs(figures: dict[str, Any] | None) -> dict[str, Any]:

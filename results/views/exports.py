@@ -62,4 +62,4 @@ def _page(
         "refusal": refusal,
         "formats": tuple(FORMATS),
     }
-    return render(request, "results/export_list.html", context, status=status)
+    return render(request, "results/exports/list.html", context, status=status)

@@ -54,7 +54,7 @@ def metric_show(request: ProjectRequest, project: Project, pk: int) -> HttpRespo
     }
     if run.state == MetricRun.State.DONE:
         context |= _table(request, project, run)
-    return render(request, "results/metric_show.html", context)
+    return render(request, "results/metrics/show.html", context)
 
 
 @requires(Right.READ)

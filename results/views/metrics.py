@@ -39,7 +39,7 @@ def metric_list(request: ProjectRequest, project: Project) -> HttpResponse:
         "n_candidates": count_candidates(project),
     }
     context["refresh_seconds"] = REFRESH_SECONDS if context["live"] else None
-    return render(request, "results/metric_list.html", context)
+    return render(request, "results/metrics/list.html", context)
 
 
 @requires(Right.READ)
@@ -48,7 +48,7 @@ def metric_list(request: ProjectRequest, project: Project) -> HttpResponse:
 def metric_jobs(request: ProjectRequest, project: Project) -> HttpResponse:
     """The progress of what is under way, for a page that asks every second."""
     context = _jobs(project)
-    response = render(request, "results/_metric_jobs.html", context)
+    response = render(request, "results/metrics/_jobs.html", context)
     if request.GET.get("live", "") != context["live_ids"]:
         response["HX-Refresh"] = "true"
     return response
@@ -79,7 +79,7 @@ def metric_new(request: ProjectRequest, project: Project) -> HttpResponse:
     }
     is_wrong = bool(form.errors or refusals)
     status = HTTPStatus.UNPROCESSABLE_ENTITY if is_wrong else HTTPStatus.OK
-    return render(request, "results/metric_new.html", context, status=status)
+    return render(request, "results/metrics/new.html", context, status=status)
 
 
 @requires(Right.READ)

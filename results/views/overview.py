@@ -24,7 +24,7 @@ def project_overview(request: ProjectRequest, project: Project) -> HttpResponse:
         "days": days,
         "progress_chart": draw_progress(days),
     }
-    return render(request, "results/project_overview.html", context)
+    return render(request, "results/overview/overview.html", context)
 
 
 @requires(Right.READ)

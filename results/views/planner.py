@@ -18,7 +18,7 @@ from results.scores.forms import PlannerForm
 from results.views.charts import answer_chart
 from results.views.standing import context_of, figures_of
 
-TEMPLATE = "results/planner_show.html"
+TEMPLATE = "results/agreement/planner_show.html"
 
 
 @requires(Right.READ)

@@ -58,7 +58,7 @@ def score_file_new(request: ProjectRequest, project: Project) -> HttpResponse:
                 return _to(job)
     context = {"form": form, "n_candidates": count_candidates(project)}
     status = HTTPStatus.UNPROCESSABLE_ENTITY if form.errors else HTTPStatus.OK
-    return render(request, "results/score_file_new.html", context, status=status)
+    return render(request, "results/score_import/new.html", context, status=status)
 
 
 @requires(Right.READ)
@@ -159,7 +159,7 @@ def _render(request: ProjectRequest, job: ScoreFile, form: TakeForm, status: int
         "has_file": taking.problems_of(job).is_file(),
         "refresh_seconds": REFRESH_SECONDS if job.is_live else None,
     }
-    return render(request, "results/score_file.html", context, status=status)
+    return render(request, "results/score_import/show.html", context, status=status)
 
 
 def _listed(report: dict[str, Any], kind: str) -> list[dict[str, Any]]:

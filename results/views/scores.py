@@ -25,7 +25,7 @@ from results.scores.forms import PARTS, GoldForm, RuleForm
 from results.views.charts import answer_chart
 from results.views.standing import context_of, figures_of
 
-TEMPLATE = "results/scores_show.html"
+TEMPLATE = "results/scores/show.html"
 MOST_PARTS = 59
 """Figures hold no more parts than one more than this: then some may be missing."""
 FILTERS = ("text", "dataset", "split", "source")

@@ -40,7 +40,7 @@ def set_list(request: ProjectRequest, project: Project) -> HttpResponse:
         "can_manage": request.membership.can_manage,
         "taken_out": retiring.find_taken_out(project),
     }
-    return render(request, "results/set_list.html", context)
+    return render(request, "results/sets/list.html", context)
 
 
 @requires(Right.MANAGE)
@@ -49,9 +49,9 @@ def set_new(request: ProjectRequest, project: Project) -> HttpResponse:
     """Choose and look at the counts by GET; freeze by POST."""
     form = SetForm(project, request.POST if request.method == "POST" else request.GET or None)
     if not form.criteria_in_use:
-        return render(request, "results/set_new.html", {"form": form})
+        return render(request, "results/sets/new.html", {"form": form})
     if form.is_bound and not form.is_valid():
-        return render(request, "results/set_new.html", {"form": form}, status=HTTPStatus.UNPROCESSABLE_ENTITY)
+        return render(request, "results/sets/new.html", {"form": form}, status=HTTPStatus.UNPROCESSABLE_ENTITY)
     refusal = ""
     if request.method == "POST":
         try:
@@ -83,7 +83,7 @@ def set_show(request: ProjectRequest, project: Project, number: int) -> HttpResp
         "can_manage": request.membership.can_manage,
         "refresh_seconds": REFRESH_SECONDS if made.is_live else None,
     }
-    return render(request, "results/set_show.html", context)
+    return render(request, "results/sets/show.html", context)
 
 
 @requires(Right.READ)
@@ -179,7 +179,7 @@ def _preview(request: ProjectRequest, project: Project, form: SetForm, refusal: 
         "newest": project.judgment_sets.frozen().first(),
     }
     status = HTTPStatus.UNPROCESSABLE_ENTITY if refusal else HTTPStatus.OK
-    return render(request, "results/set_new.html", context, status=status)
+    return render(request, "results/sets/new.html", context, status=status)
 
 
 def _changed(made: JudgmentSet) -> list[tuple[str, int]]:

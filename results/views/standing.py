@@ -33,7 +33,7 @@ def figures_of(request: ProjectRequest, kind: str, settings: Mapping[str, Any]) 
 
 
 def context_of(request: ProjectRequest, standing: Standing) -> dict[str, Any]:
-    """What `results/_standing.html` needs, and the figures."""
+    """What `results/reports/_report_state.html` needs, and the figures."""
     context: dict[str, Any] = {"standing": standing, "figures": standing.figures, "query": request.GET.urlencode()}
     if standing.under_way:
         context |= _progress(request.project, standing.under_way)

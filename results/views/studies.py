@@ -32,7 +32,7 @@ REFRESH_SECONDS = 3
 def study_list(request: ProjectRequest, project: Project) -> HttpResponse:
     studies = project.studies.select_related("requested_by__user").defer("result")
     page = Paginator(studies, 50).get_page(request.GET.get("page"))
-    return render(request, "results/study_list.html", {"page": page, "kinds": KINDS})
+    return render(request, "results/studies/list.html", {"page": page, "kinds": KINDS})
 
 
 @requires(Right.READ)
@@ -43,7 +43,7 @@ def study_new(request: ProjectRequest, project: Project) -> HttpResponse:
     form = StudyForm(project, kind, request.POST if request.method == "POST" else None)
     context = {"form": form, "kind": kind, "kinds": KINDS.values()}
     if not form.is_bound:
-        return render(request, "results/study_new.html", context)
+        return render(request, "results/studies/new.html", context)
     if form.is_valid():
         try:
             study = running.request_study(
@@ -58,7 +58,7 @@ def study_new(request: ProjectRequest, project: Project) -> HttpResponse:
             form.add_error(refused.field if refused.field in form.fields else None, refused.message)
         else:
             return redirect(study)
-    return render(request, "results/study_new.html", context, status=HTTPStatus.UNPROCESSABLE_ENTITY)
+    return render(request, "results/studies/new.html", context, status=HTTPStatus.UNPROCESSABLE_ENTITY)
 
 
 @requires(Right.READ)
@@ -81,7 +81,7 @@ def study_show(request: ProjectRequest, project: Project, number: int) -> HttpRe
         "may_delete": running.may_delete(study, request.membership),
         "refresh_seconds": REFRESH_SECONDS if study.is_live else None,
     }
-    return render(request, "results/study_show.html", context)
+    return render(request, "results/studies/show.html", context)
 
 
 @requires(Right.READ)
@@ -168,7 +168,7 @@ def study_compare(request: ProjectRequest, project: Project) -> HttpResponse:
     if first.kind == second.kind and first.result and second.result:
         context["settings"] = showing.differing_settings(first, second)
         context["tables"] = showing.compare_tables(first, second)
-    return render(request, "results/study_compare.html", context)
+    return render(request, "results/studies/compare.html", context)
 
 
 @requires(Right.READ)

@@ -17,7 +17,7 @@ from results.scores.forms import ReplicationForm, SystemsForm
 from results.views.charts import answer_chart
 from results.views.standing import context_of, figures_of
 
-TEMPLATE = "results/systems_show.html"
+TEMPLATE = "results/systems/show.html"
 P = 0.05
 """One system is called better than another below this p."""
 
@@ -48,7 +48,7 @@ def replication(request: ProjectRequest, project: Project) -> HttpResponse:
     between = runs.settings(settings) if form.criteria and (not form.is_bound or form.is_valid()) else None
     if between is None:
         is_wrong = bool(form.is_bound and (form.errors or runs.errors))
-        return render(request, "results/replication_show.html", context, status=400 if is_wrong else 200)
+        return render(request, "results/systems/replication_show.html", context, status=400 if is_wrong else 200)
     standing = figures_of(request, "replication", between)
     if isinstance(standing, HttpResponse):
         return standing
@@ -57,7 +57,7 @@ def replication(request: ProjectRequest, project: Project) -> HttpResponse:
         key = _key(form)
         context["found"] = standing.figures["by"].get(key)
         context["charts"] = {chart.name: chart for chart in drawing.of_replication(standing.figures, key=key)}
-    return render(request, "results/replication_show.html", context)
+    return render(request, "results/systems/replication_show.html", context)
 
 
 @requires(Right.READ)

@@ -158,7 +158,7 @@ def _list(about: About, one: Figures, place: int) -> Section:
         Table(name, title, columns, rows, about.captioned(f"{title}. {_say_scale(about, one)}"), n_keys=2),
         note=_say_scale(about, one),
         choice=_("%(first)s and %(second)s") % {"first": first, "second": second},
-        template="results/_study_errors.html",
+        template="results/studies/_errors.html",
         detail=_shown(about, one, first, second),
     )
 

@@ -54,7 +54,7 @@ class Section:
     charts: Sequence[Chart] = ()
     note: StrOrPromise = ""
     choice: StrOrPromise = ""
-    template: str = "results/_table.html"
+    template: str = "results/studies/_table.html"
     """What shows the table on a page; `detail` is what it needs beside the table."""
     detail: Any = None
 
