@@ -31,14 +31,14 @@ def main() -> None:
     from django.core.exceptions import ImproperlyConfigured
     from django.core.management import execute_from_command_line
 
-    from config import embedded
+    from config import data_folder, embedded
 
     if needs_servers(sys.argv[1:]):
         try:
             embedded.ensure_running()
         except ImproperlyConfigured as reason:
             sys.exit(str(reason))
-        if "postgres" in embedded.needed() and sys.argv[1] not in LOOKS_AFTER_TABLES:
+        if "postgres" in data_folder.needed() and sys.argv[1] not in LOOKS_AFTER_TABLES:
             migrate_first()
     else:
         # makemigrations looks at the database only where one happens to run.

@@ -18,7 +18,7 @@ from urllib.parse import quote, urlencode
 
 import psycopg2
 
-from config import embedded
+from config import data_folder, embedded
 
 ROOT = Path(__file__).resolve().parent.parent
 TICK = os.sysconf("SC_CLK_TCK")
@@ -27,7 +27,7 @@ TICK = os.sysconf("SC_CLK_TCK")
 def admin_connection() -> "psycopg2.extensions.connection":
     """A connection to the private PostgreSQL, which is started if need be."""
     embedded.ensure_running()
-    settings = embedded.database_settings()
+    settings = data_folder.database_settings()
     connection = psycopg2.connect(
         host=settings["HOST"],
         port=settings["PORT"],
@@ -43,7 +43,7 @@ def admin_connection() -> "psycopg2.extensions.connection":
 def fresh_database(name: str) -> Iterator[str]:
     """An empty database for one run; yields its DATABASE_URL and drops it at the end."""
     connection = admin_connection()
-    settings = embedded.database_settings()
+    settings = data_folder.database_settings()
     with connection.cursor() as cursor:
         cursor.execute(f'DROP DATABASE IF EXISTS "{name}" WITH (FORCE)')
         cursor.execute(f'CREATE DATABASE "{name}"')
@@ -79,7 +79,7 @@ def site_environment(module: str, database_url: str) -> dict[str, str]:
         **os.environ,
         "DJANGO_SETTINGS_MODULE": f"{module}",
         "DATABASE_URL": database_url,
-        "REDIS_URL": embedded.redis_url(),
+        "REDIS_URL": data_folder.redis_url(),
         "SECRET_KEY": secrets.token_urlsafe(50),
         "ALLOWED_HOSTS": "127.0.0.1",
         "PYTHONPATH": str(ROOT),

@@ -7,14 +7,14 @@ from django.conf import settings
 from django.contrib.staticfiles import finders
 from django.core.management import call_command
 
-from config import guardian
+from config import locks
 
 
 def collect() -> None:
     root = Path(settings.STATIC_ROOT)
     root.mkdir(parents=True, exist_ok=True)
     stamp = root.with_name("static.stamp")
-    with guardian.locked(root.with_name("static.lock")):
+    with locks.locked(root.with_name("static.lock")):
         found = _fingerprint()
         if not stamp.exists() or stamp.read_text(encoding="ascii") != found:
             call_command("collectstatic", interactive=False, clear=True, verbosity=0)

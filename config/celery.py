@@ -5,7 +5,7 @@ import os
 from celery import Celery
 from celery.signals import beat_init, worker_init
 
-from config import embedded
+from config import data_folder, embedded
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 
@@ -19,7 +19,7 @@ app.conf.update(
     task_ignore_result=True,
     broker_connection_retry=True,
     broker_connection_retry_on_startup=True,
-    beat_schedule_filename=str(embedded.data_dir() / "beat"),
+    beat_schedule_filename=str(data_folder.data_dir() / "beat"),
 )
 app.autodiscover_tasks()
 

@@ -5,18 +5,15 @@ which nobody uses its server, and then stops it. Locks die with their process, s
 a server behind or take one away from somebody who needs it.
 """
 
-import fcntl
 import os
 import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
-from config import embedded, env
+from config import data_folder, env, locks
 from config.servers import PROGRAMS, Server
 
 LOOK_SECONDS = 0.2
@@ -28,32 +25,6 @@ def state_dir(data: Path, server: str) -> Path:
     path = data / "guardians" / server
     path.mkdir(mode=0o700, parents=True, exist_ok=True)
     return path
-
-
-def hold(path: Path, *, shared: bool = False) -> IO[bytes]:
-    """Wait for a lock; it lasts until the returned file is closed."""
-    file = open(path, "ab")  # noqa: SIM115
-    fcntl.flock(file, fcntl.LOCK_SH if shared else fcntl.LOCK_EX)
-    return file
-
-
-@contextmanager
-def locked(path: Path) -> Iterator[None]:
-    with hold(path):
-        yield
-
-
-def hold_if_free(path: Path) -> IO[bytes] | None:
-    file = open(path, "ab")  # noqa: SIM115
-    if _try_exclusive(file):
-        return file
-    file.close()
-    return None
-
-
-def is_free(path: Path) -> bool:
-    with open(path, "ab") as file:
-        return _try_exclusive(file)
 
 
 def spawn(server: str, data: Path) -> subprocess.Popen[bytes]:
@@ -91,7 +62,7 @@ def guard(server: Server, directory: Path) -> None:
         server.start(lifeline)
         (directory / "ready").touch()
         users = open(directory / "users", "ab")  # noqa: SIM115
-        while not _try_exclusive(users):
+        while not locks.try_exclusive(users):
             time.sleep(LOOK_SECONDS)
             if server.is_dead():
                 server.start(lifeline)
@@ -104,14 +75,14 @@ def guard(server: Server, directory: Path) -> None:
 
 
 def main(name: str) -> None:
-    data = embedded.data_dir()
+    data = data_folder.data_dir()
     directory = state_dir(data, name)
     server = PROGRAMS[name](data)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     try:
         guard(server, directory)
-    except embedded.NotAvailable as reason:
+    except data_folder.NotAvailable as reason:
         (directory / "trouble").write_text(str(reason), encoding="utf-8")
         sys.exit(1)
     finally:
@@ -122,19 +93,11 @@ def main(name: str) -> None:
 def _hold_soon(path: Path, seconds: float, refusal: str) -> IO[bytes]:
     file = open(path, "ab")  # noqa: SIM115
     deadline = time.monotonic() + seconds
-    while not _try_exclusive(file):
+    while not locks.try_exclusive(file):
         if time.monotonic() > deadline:
-            raise embedded.NotAvailable(refusal)
+            raise data_folder.NotAvailable(refusal)
         time.sleep(0.02)
     return file
-
-
-def _try_exclusive(file: IO[bytes]) -> bool:
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True
 
 
 if __name__ == "__main__":

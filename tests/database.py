@@ -15,7 +15,7 @@ from django.db import connection, connections
 from django.test import TransactionTestCase
 from psycopg2 import sql
 
-from config import embedded, env
+from config import data_folder, env
 
 TEMPLATE_LOCK = 7_301_552
 KEPT_TABLES = {"django_migrations", "django_content_type", "auth_permission"}
@@ -31,7 +31,7 @@ def own_copy() -> Iterator[None]:
     template, copy = f"{prefix}template", f"{prefix}{run}_{worker}"
     with _maintenance() as cursor:
         cursor.execute("SELECT pg_advisory_lock(%s)", [TEMPLATE_LOCK])
-        if "postgres" in embedded.needed():
+        if "postgres" in data_folder.needed():
             _drop_leftovers(cursor, prefix, keep=(template, f"{prefix}{run}"))
         if _comment(cursor, template) != _fingerprint():
             _make_template(cursor, template)

@@ -19,7 +19,7 @@ import django
 from celery import Celery
 from django.conf import settings
 
-from config import embedded, env, guardian
+from config import data_folder, embedded, env, locks
 
 MOST_RUNS_AT_ONCE = 20
 PATIENCE = 180.0
@@ -51,12 +51,12 @@ def prepare() -> None:
 
 def _claim_data_dir() -> str:
     """The first folder of the pool that no other run holds."""
-    pool = embedded.data_dir() / "tests"
+    pool = data_folder.data_dir() / "tests"
     pool.mkdir(mode=0o711, exist_ok=True)
     for n in range(MOST_RUNS_AT_ONCE):
         folder = pool / str(n)
         folder.mkdir(mode=0o711, exist_ok=True)
-        if claim := guardian.hold_if_free(folder / "claim"):
+        if claim := locks.hold_if_free(folder / "claim"):
             _claims.append(claim)
             return str(folder)
     raise RuntimeError(f"{MOST_RUNS_AT_ONCE} test runs are at work; end one of them.")
@@ -66,7 +66,7 @@ def _broker(external: str) -> str:
     """The broker's address, with a numbered space of its own for each test process."""
     n = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw")) + 1
     if not external or external.startswith("redis+socket"):
-        return f"{(external or embedded.redis_url()).partition('?')[0]}?{urlencode({'virtual_host': n})}"
+        return f"{(external or data_folder.redis_url()).partition('?')[0]}?{urlencode({'virtual_host': n})}"
     scheme, _, rest = external.partition("://")
     return f"{scheme}://{rest.partition('/')[0]}/{n}"
 

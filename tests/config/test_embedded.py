@@ -14,7 +14,7 @@ import psycopg2
 import pytest
 import redis
 
-from config import embedded, env, guardian, servers
+from config import data_folder, embedded, env, guardian, servers
 from tests import ground
 
 pytestmark = [
@@ -67,7 +67,7 @@ class Folder:
 
     def run_dir(self) -> Path:
         said = subprocess.run(
-            [sys.executable, "-c", "from config import embedded; print(embedded.run_dir())"],
+            [sys.executable, "-c", "from config import data_folder; print(data_folder.run_dir())"],
             cwd=env.BASE_DIR,
             env=self.environment,
             capture_output=True,
@@ -109,7 +109,7 @@ def _folder(path: Path) -> Iterator[Folder]:
 @contextmanager
 def _new_path() -> Iterator[Path]:
     """Below the folder of the tests, which the unprivileged user of the servers can reach."""
-    path = embedded.data_dir() / f"embedded-{time.monotonic_ns()}"
+    path = data_folder.data_dir() / f"embedded-{time.monotonic_ns()}"
     path.mkdir(mode=0o711)
     yield path
     subprocess.run(["rm", "-rf", str(path)], check=True)
@@ -245,11 +245,11 @@ def test_data_survive_a_stop(folder: Folder) -> None:
 
 
 def test_a_deep_data_folder_gets_its_sockets_in_a_short_private_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    deep = embedded.data_dir() / ("d" * 100)
+    deep = data_folder.data_dir() / ("d" * 100)
     monkeypatch.setenv("DATA_DIR", str(deep))
     try:
-        assert len(os.fsencode(embedded.run_dir() / ".s.PGSQL.5432")) < 108
-        assert embedded.run_dir().name.startswith(f"concord-{os.getuid()}-")
+        assert len(os.fsencode(data_folder.run_dir() / ".s.PGSQL.5432")) < 108
+        assert data_folder.run_dir().name.startswith(f"concord-{os.getuid()}-")
     finally:
         deep.rmdir()
 
@@ -258,7 +258,7 @@ def test_a_socket_folder_of_somebody_else_is_refused(tmp_path: Path) -> None:
     server = servers.Valkey(tmp_path)
     strange = tmp_path / "strange"
     strange.symlink_to(tmp_path)
-    with pytest.raises(embedded.NotAvailable, match="belongs to somebody else"):
+    with pytest.raises(data_folder.NotAvailable, match="belongs to somebody else"):
         server.make_own_dir(strange)
 
 
@@ -274,16 +274,16 @@ def test_a_platform_without_the_programs_gets_one_sentence(monkeypatch: pytest.M
     monkeypatch.setattr(servers, "_package", lambda name: Path("/nonexistent"))
     for server, variable in ((servers.Postgres(tmp_path), "DATABASE_URL"), (servers.Valkey(tmp_path), "REDIS_URL")):
         monkeypatch.setattr(server, "run", tmp_path / "run")
-        with pytest.raises(embedded.NotAvailable, match=variable):
+        with pytest.raises(data_folder.NotAvailable, match=variable):
             server.prepare()
 
 
 def test_servers_of_ones_own_are_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DATABASE_URL", "postgres://ann@db.example/concord")
     monkeypatch.setenv("REDIS_URL", "redis://broker.example/0")
-    assert embedded.needed() == ()
+    assert data_folder.needed() == ()
     monkeypatch.setenv("REDIS_URL", "")
-    assert embedded.needed() == ("valkey",)
+    assert data_folder.needed() == ("valkey",)
 
 
 def test_the_first_commands_find_their_tables_also_two_at_once(fresh_folder: Folder) -> None:

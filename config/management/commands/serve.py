@@ -10,7 +10,7 @@ from django.conf import settings
 from django.core.management import BaseCommand, CommandError, CommandParser, call_command, get_commands
 from django.db import connection
 
-from config import assets, embedded, guardian
+from config import assets, data_folder, embedded, locks
 from config.migrating import bring_up_to_date
 from config.supervisor import Child, supervise
 
@@ -88,7 +88,7 @@ class Beat:
     def try_to_take(self) -> None:
         if self.lock is not None:
             return
-        self.lock = guardian.hold_if_free(embedded.data_dir() / "beat.lock")
+        self.lock = locks.hold_if_free(data_folder.data_dir() / "beat.lock")
         if self.lock is not None:
             self.worker.command = worker_command(has_beat=True)
             self.worker.signal(SIGINT)  # a running worker comes back with the clock
