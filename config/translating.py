@@ -106,65 +106,41 @@ NOT_FOR_ANNOTATORS = (
     "projects/views/texts.py",
     "projects/views/tokens.py",
     "results/*",
-    "templates/_chart_figure.html",
-    "templates/_file_refusal.html",
-    "templates/_job.html",
-    "templates/annotate/batches/*",
-    "templates/annotate/controls/*",
-    "templates/annotate/data/*",
-    "templates/annotate/imports/*",
-    "templates/annotate/moderation/*",
-    "templates/annotate/planning/*",
-    "templates/annotate/quality/*",
-    "templates/annotate/reviews/*",
-    "templates/annotate/payments/ledger_show.html",
-    "templates/annotate/payments/list.html",
-    "templates/annotate/payments/show.html",
-    "templates/annotate/qualification/_attempt_state.html",
-    "templates/annotate/qualification/_item_preview.html",
-    "templates/annotate/qualification/_tabs.html",
-    "templates/annotate/qualification/candidates.html",
-    "templates/annotate/qualification/empty.html",
-    "templates/annotate/qualification/file.html",
-    "templates/annotate/qualification/item.html",
-    "templates/annotate/qualification/person.html",
-    "templates/annotate/qualification/settings.html",
-    "templates/annotate/qualification/show.html",
-    "templates/annotate/qualification/submitted_attempt.html",
-    "templates/annotate/qualification/submitted_attempts.html",
-    "templates/api/*",
-    "templates/projects/api/*",
-    "templates/projects/log/*",
-    "templates/projects/rubric/*",
-    "templates/projects/settings/*",
-    "templates/projects/texts/*",
-    "templates/projects/people/invitation_*",
-    "templates/projects/people/list.html",
-    "templates/projects/people/member_show.html",
-    "templates/projects/people/reset_link_show.html",
-    "templates/results/*",
 )
-"""The files that only researchers and managers come to: their sentences are given in English, and need no translation.
-
-Whatever is not named here is an annotator's, so a new file is translated or named.
-"""
+"""The code that only researchers and managers come to: its sentences are given in English, and need no translation."""
+ANNOTATORS_TEMPLATES = (
+    "annotate/desk/*",
+    "annotate/onboarding/*",
+    "annotate/payments/_*",
+    "annotate/qualification/attempt_*",
+    "annotate/qualification/_attempt_*",
+    "annotate/rating/*",
+    "annotate/work/*",
+    "projects/accounts/*",
+    "projects/people/join*",
+)
+"""The rooms whose pages annotators come to, beside the templates in no room. Any other is English, without a mark."""
+MANAGERS_PARTS = ("_chart_figure.html", "_file_refusal.html", "_job.html")
+"""The parts, of no one room, that only pages of researchers and managers have."""
 EPOCH = datetime(2026, 1, 1, tzinfo=UTC)
 """A catalogue bears no time of its making: the same sentences are the same bytes."""
 
 
 def read_sources() -> Catalog:
-    """Every sentence of templates and code, with the files that it stands in."""
+    """Every sentence that templates and code say to annotators."""
     catalog = _new_catalog()
     for path in _source_files():
+        where = path.relative_to(settings.BASE_DIR).as_posix()
+        if not is_for_annotators(where):
+            continue
         source = path.read_text(encoding="utf-8")
         if path.suffix == ".html":
             source = "\n".join(line.strip() for line in templatize(source, origin=str(path)).splitlines())
-        where = str(path.relative_to(settings.BASE_DIR))
         for _, message, comments, context in extract("python", io.BytesIO(source.encode()), KEYWORDS, ["Translators:"]):
             known = catalog.get(message if isinstance(message, str) else message[0], context)
             if known is not None and isinstance(known.id, tuple) and isinstance(message, tuple) and known.id != message:
                 raise ValueError(f"{where}: “{message[0]}” has another plural elsewhere; a catalogue holds one.")
-            catalog.add(message, None, [(where, None)], auto_comments=comments, context=context)  # type: ignore[list-item]
+            catalog.add(message, auto_comments=comments, context=context)
     return catalog
 
 
@@ -187,10 +163,9 @@ def merged(language: str, sources: Catalog) -> Catalog:
         catalog.add(
             message.id,
             forms or (("",) * catalog.num_plurals if message.pluralizable else ""),
-            message.locations,
-            message.flags,
-            message.auto_comments,
-            said.user_comments if said is not None else (),
+            flags=message.flags,
+            auto_comments=message.auto_comments,
+            user_comments=said.user_comments if said is not None else (),
             context=message.context,
         )
     return catalog
@@ -198,7 +173,7 @@ def merged(language: str, sources: Catalog) -> Catalog:
 
 def as_po(catalog: Catalog) -> bytes:
     written = io.BytesIO()
-    pofile.write_po(written, catalog, width=120, sort_by_file=False, sort_output=True, include_lineno=False)
+    pofile.write_po(written, catalog, width=120, sort_output=True, no_location=True)
     return written.getvalue()
 
 
@@ -226,19 +201,18 @@ def translated_languages() -> list[str]:
 
 
 def missing(catalog: Catalog) -> list[str]:
-    """The sentences for annotators that have no translation, or lack one of the language's forms."""
-    return [str(message.id) for message in annotators_sentences(catalog) if not is_said(message, catalog.num_plurals)]
+    """The sentences that have no translation, or lack one of the language's forms."""
+    return [str(message.id) for message in catalog if message.id and not is_said(message, catalog.num_plurals)]
 
 
 def is_for_annotators(path: str) -> bool:
-    return not any(fnmatch(path, pattern) for pattern in NOT_FOR_ANNOTATORS)
-
-
-def annotators_sentences(catalog: Catalog) -> Iterator[Message]:
-    """What has to be said in every language: the sentences that stand in a file of annotators' pages."""
-    for message in catalog:
-        if message.id and any(is_for_annotators(path) for path, _ in message.locations):
-            yield message
+    """Whether the file, by its path from the project's folder, says something to annotators."""
+    folder, _, name = path.partition("/")
+    if folder != "templates":
+        return not any(fnmatch(path, pattern) for pattern in NOT_FOR_ANNOTATORS)
+    if "/" not in name:
+        return name not in MANAGERS_PARTS
+    return any(fnmatch(name, room) for room in ANNOTATORS_TEMPLATES)
 
 
 def is_said(message: Message, n_forms: int) -> bool:
