@@ -20,18 +20,25 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from projects import languages
+from projects.errors import Refused
 from projects.models import Membership, Project, User
 from projects.prepared import Columns, fetch_one
 
 View = Callable[..., HttpResponseBase]
+
+
 Farewell = Callable[..., HttpResponse | None]
 """Called with request, membership, the reason and what the path names; None where it knows nothing of theirs."""
 
+
 _MEMBER, _PROJECT = Columns(Membership, "m"), Columns(Project, "p")
+
+
 _MEMBERSHIP = f"""
 SELECT {_MEMBER.sql}, {_PROJECT.sql} FROM projects_membership m JOIN projects_project p ON p.id = m.project_id
 WHERE m.user_id = %(user)s::bigint AND p.slug = %(slug)s::text AND p.deleted_at IS NULL
 """
+
 
 CLOSED = gettext_lazy("This project was closed. Your work so far is kept. Thank you for it.")
 
@@ -47,6 +54,8 @@ class Right(Enum):
 
 
 FOR_ANNOTATORS = (Right.MEMBER, Right.WORK)
+
+
 SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
 
 
@@ -94,8 +103,12 @@ def describes_api(view: View) -> View:
 
 @overload
 def signed_in(view: View) -> View: ...
+
+
 @overload
 def signed_in(*, answers_json: bool) -> Callable[[View], View]: ...
+
+
 def signed_in(view: View | None = None, *, answers_json: bool = False) -> View | Callable[[View], View]:
     """Open to every account."""
 
@@ -259,3 +272,14 @@ def client_address(request: HttpRequest) -> str:
 def _declare(view: View, policy: Policy) -> View:
     view.policy = policy  # type: ignore[attr-defined]
     return view
+
+
+def lock_actor(actor: Membership) -> None:
+    """Hold a manager's own row until the transaction ends. Raises Refused for a right lost a moment ago."""
+    _count_as_now(actor, Membership.objects.select_for_update(no_key=True).get(pk=actor.pk))
+
+
+def _count_as_now(actor: Membership, fresh: Membership) -> None:
+    actor.role, actor.standing = fresh.role, fresh.standing
+    if not (actor.is_active and actor.can_manage):
+        raise Refused(_("Only the project's managers may do this."))

@@ -1,5 +1,6 @@
 """What an act says when it refuses: one sentence for people."""
 
+from django.conf import settings
 from django_stubs_ext import StrOrPromise
 
 
@@ -14,3 +15,11 @@ class Refused(Exception):
         super().__init__(self.message)
         self.details = details or []
         self.field = field
+
+
+class TooManyRequests(Refused):
+    """The token has asked too often in this minute."""
+
+    def __init__(self, wait_seconds: float) -> None:
+        super().__init__(f"A token may ask {settings.API_REQUESTS_PER_MINUTE:,} times a minute. Wait a moment.")
+        self.wait_seconds = wait_seconds

@@ -12,9 +12,10 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from projects import log
+from projects.access import lock_actor
 from projects.errors import Refused
 from projects.models import Invitation, Membership, User
-from projects.people import grantable_roles, lock_actor
+from projects.people import grantable_roles
 
 TOKEN_BYTES = 32
 DEFAULT_DAYS = 14

@@ -10,9 +10,9 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from projects import log
+from projects.access import lock_actor
 from projects.errors import Refused
 from projects.models import Membership, User
-from projects.people import lock_actor
 
 OVER = gettext_lazy("This link has been used, or it is older than an hour. Ask for a new one.")
 

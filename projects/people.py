@@ -7,13 +7,19 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from projects import log
+from projects.access import _count_as_now
 from projects.errors import Refused
 from projects.models import Invitation, Membership
 
 Role = Membership.Role
+
+
 Standing = Membership.Standing
 
+
 BELOW_MANAGER = (Role.ANNOTATOR, Role.RESEARCHER)
+
+
 PEOPLE = 7_301_554
 """Names the advisory lock under which the people of a project are changed."""
 
@@ -122,11 +128,6 @@ def set_standing(*, target: Membership, standing: str, actor: Membership | None)
     return target, before
 
 
-def lock_actor(actor: Membership) -> None:
-    """Hold a manager's own row until the transaction ends. Raises Refused for a right lost a moment ago."""
-    _count_as_now(actor, Membership.objects.select_for_update(no_key=True).get(pk=actor.pk))
-
-
 def _lock(target: Membership, actor: Membership | None, *, why_not: Callable[..., str] | None = None) -> Membership:
     """The member's fresh row, locked, as acts on the people of one project come one by one.
 
@@ -147,12 +148,6 @@ def _lock(target: Membership, actor: Membership | None, *, why_not: Callable[...
     if reason := (why_not or why_not_change)(target=found, actor=actor):
         raise Refused(reason)
     return found
-
-
-def _count_as_now(actor: Membership, fresh: Membership) -> None:
-    actor.role, actor.standing = fresh.role, fresh.standing
-    if not (actor.is_active and actor.can_manage):
-        raise Refused(_("Only the project's managers may do this."))
 
 
 def _refuse_for_last_owner(target: Membership, what: str) -> None:

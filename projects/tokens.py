@@ -10,27 +10,32 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from projects import log
-from projects.errors import Refused
+from projects.errors import Refused, TooManyRequests
 from projects.models import ApiToken, Membership
 
 MARK = "concord_"
 """How every token begins, so that people and scanners of code know one when they see it."""
 
+
 TOKEN_BYTES = 32
+
+
 SHOWN = len(MARK) + 6
+
+
 DEFAULT_DAYS = 90
+
+
 MOST_DAYS = 365
+
+
 MOST_USABLE = 20
+
+
 OVERLAP = timedelta(days=1)
+
+
 MINUTE = timedelta(minutes=1)
-
-
-class TooManyRequests(Refused):
-    """The token has asked too often in this minute."""
-
-    def __init__(self, wait_seconds: float) -> None:
-        super().__init__(f"A token may ask {settings.API_REQUESTS_PER_MINUTE:,} times a minute. Wait a moment.")
-        self.wait_seconds = wait_seconds
 
 
 @transaction.atomic

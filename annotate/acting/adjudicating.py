@@ -16,7 +16,7 @@ from annotate.frames import CriterionInUse
 from annotate.models import Adjudication, QualityRules
 from measures.gold_rules import GoldRule
 from measures.rubric import Scale, ScaleKind, check_value
-from projects import log, people
+from projects import access, log
 from projects.errors import Refused
 from projects.models import Candidate, Membership, Project
 
@@ -114,7 +114,7 @@ def adjudicate(
     Raises Refused for a value off the scale, or for a candidate that is withdrawn or that nobody has rated.
     Locks the actor, then the candidate: of two who settle at the same time the later sees what the first did.
     """
-    people.lock_actor(actor)
+    access.lock_actor(actor)
     candidate = _lock(candidate)
     scale = Scale(kind=ScaleKind(criterion.kind), low=criterion.low, high=criterion.high)
     if wrong := check_value(scale, value, gettext=_):
@@ -144,7 +144,7 @@ def adjudicate(
 @transaction.atomic
 def take_back(*, project: Project, actor: Membership, candidate: Candidate, criterion: CriterionInUse) -> bool:
     """Remove an adjudicated score; the annotators' own stand again. False where there was none."""
-    people.lock_actor(actor)
+    access.lock_actor(actor)
     candidate = _lock(candidate)
     found = adjudications_of([candidate.pk], criterion).get(candidate.pk)
     if found is None:
@@ -163,7 +163,7 @@ def _lock(candidate: Candidate) -> Candidate:
 @transaction.atomic
 def set_rule(*, project: Project, actor: Membership, wins: bool) -> None:
     """Say whether an adjudicated score is the gold score of its candidate."""
-    people.lock_actor(actor)
+    access.lock_actor(actor)
     rules, _is_new = QualityRules.objects.select_for_update().get_or_create(project=project)
     if rules.adjudication_wins != wins:
         QualityRules.objects.filter(pk=project.pk).update(adjudication_wins=wins)
@@ -174,7 +174,7 @@ def set_rule(*, project: Project, actor: Membership, wins: bool) -> None:
 @transaction.atomic
 def choose_gold(*, project: Project, actor: Membership, rule: str, with_controls: bool) -> None:
     """Say by which rule judgments become gold scores, and whether controls enter the annotators' norms."""
-    people.lock_actor(actor)
+    access.lock_actor(actor)
     if rule not in set(GoldRule):
         raise Refused(_("There is no such rule."))
     rules, _new = QualityRules.objects.select_for_update().get_or_create(project=project)

@@ -19,7 +19,7 @@ from annotate.acting.submitted import WorkFilter, opens_a_place
 from annotate.models import Assignment, Batch, Item, Judgment, LedgerEntry, Notice
 from annotate.pay import paying
 from annotate.places import Restored
-from projects import languages, log, people
+from projects import access, languages, log
 from projects.amounts import say_number
 from projects.errors import Refused
 from projects.models import Membership, Project
@@ -57,7 +57,7 @@ def approve(*, project: Project, actor: Membership | None, chosen: WorkFilter, w
     What is excluded or surplus is approved too: it was worked for. Locks the actor, then the assignments.
     """
     if actor is not None:
-        people.lock_actor(actor)
+        access.lock_actor(actor)
     work = chosen.of(project).filter(state=State.SUBMITTED)
     ids = places.approve(list(work.values_list("pk", flat=True)), by=_pk(actor))
     if ids:
@@ -87,7 +87,7 @@ def reject(
     if not reason:
         raise Refused(_("Say why; the annotator reads it."))
     if actor is not None:
-        people.lock_actor(actor)
+        access.lock_actor(actor)
     work = _rejectable(chosen.of(project))
     ids = list(work.values_list("pk", flat=True))
     _lock_batches(Assignment.objects.filter(pk__in=ids))
@@ -118,7 +118,7 @@ def accept(*, project: Project, actor: Membership | None, assignment: Assignment
     if not why.strip():
         raise Refused(_("Say why it is accepted after all; the reason is kept in the log."))
     if actor is not None:
-        people.lock_actor(actor)
+        access.lock_actor(actor)
     _lock_batches(Assignment.objects.filter(pk=assignment.pk))
     places.hold([assignment.pk])
     found = places.count_acceptable([assignment.pk])
@@ -156,7 +156,7 @@ def set_aside(
     if not why.strip():
         raise Refused(_("Say why; the reason is kept in the log."))
     if actor is not None:
-        people.lock_actor(actor)
+        access.lock_actor(actor)
     item = Item.objects.get(pk=assignment.layout[place])
     if item.control != Item.Control.NONE:
         raise Refused(_("This is a control: it is in no result anyhow."))

@@ -13,7 +13,7 @@ from annotate.acting import leaving, notices
 from annotate.acting.submitted import opens_a_place
 from annotate.models import Assignment, Batch, Hit, Judgment, Notice
 from annotate.places import Restored
-from projects import log, people
+from projects import access, log, people
 from projects.errors import Refused
 from projects.models import Membership
 
@@ -228,7 +228,7 @@ def _lock_members(target: Membership, actor: Membership | None) -> Membership:
     locked = Membership.objects.select_for_update(no_key=True, of=("self",)).select_related("project")
     fresh = {member.pk: member for member in locked.filter(pk__in=pks).order_by("pk")}
     if actor is not None:
-        people.lock_actor(actor)
+        access.lock_actor(actor)
     return fresh[target.pk]
 
 

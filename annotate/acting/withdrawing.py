@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 from annotate import places
 from annotate.models import Judgment
 from annotate.places import Withdrawn
-from projects import log, people
+from projects import access, log
 from projects.errors import Refused
 from projects.models import Candidate, Membership, Passage, Project
 
@@ -58,7 +58,7 @@ def _withdraw(
         raise Refused(_("Say what is wrong with it; the reason is kept."))
     with transaction.atomic():
         if actor is not None:
-            people.lock_actor(actor)
+            access.lock_actor(actor)
         fresh = type(row)._default_manager.filter(pk=row.pk, withdrawn_at=None)
         if not fresh.update(withdrawn_at=Now(), withdrawn_why=why.strip()):
             raise Refused(_("This is withdrawn already."))

@@ -8,7 +8,7 @@ from django.db import connection, transaction
 
 from annotate.models import Payment
 from annotate.pay.ledgers import dollars
-from projects import log, people
+from projects import access, log
 from projects.models import Membership
 from projects.spreadsheets import guarded_text
 
@@ -47,7 +47,7 @@ def lines_of(payment: Payment) -> list[Line]:
 @transaction.atomic
 def write_file(*, payment: Payment, actor: Membership) -> str:
     """The payment as CSV, safe for spreadsheets; who took it and when goes into the log."""
-    people.lock_actor(actor)
+    access.lock_actor(actor)
     lines = lines_of(payment)
     log.record(
         payment.project,

@@ -15,7 +15,7 @@ from django.utils.translation import gettext as _
 
 from annotate.models import LedgerEntry, Payment
 from annotate.models.payment import REPAID, TAKEN_BACK
-from projects import log, people
+from projects import access, log
 from projects.amounts import say_money
 from projects.errors import Refused
 from projects.models import Membership, Project
@@ -80,7 +80,7 @@ def give(
 @transaction.atomic
 def approve_waiting(*, project: Project, actor: Membership) -> tuple[int, int]:
     """Approve all entries that belong to no assignment, such as qualification tests; their number and cents."""
-    people.lock_actor(actor)
+    access.lock_actor(actor)
     n, cents = _approve("project_id = %s AND assignment_id IS NULL", [project.pk])
     if n:
         log.record(project, actor, "approve pay", project, after={"entries": n, "cents": cents})
@@ -159,7 +159,7 @@ def make_payment(
     last payment that the page showed: of two who press the button, or of one who presses twice, the second is told.
     Raises Refused then, or where nothing is to be paid. Locks the actor, the project's payments, then the entries.
     """
-    people.lock_actor(actor)
+    access.lock_actor(actor)
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_advisory_xact_lock(%s, %s)", [PAYMENTS, project.pk])
     last = Payment.objects.filter(project=project).select_related("made_by").first()
@@ -226,7 +226,7 @@ def _lock_members(actor: Membership, annotator: Membership) -> None:
     rows = Membership.objects.select_for_update(no_key=True).filter(pk__in=(actor.pk, annotator.pk)).order_by("pk")
     if {row.project_id for row in rows} != {actor.project_id}:
         raise Refused(_("This annotator is in another project."))
-    people.lock_actor(actor)
+    access.lock_actor(actor)
 
 
 def _approve(where: str, parameters: list[Any]) -> tuple[int, int]:

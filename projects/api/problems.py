@@ -10,8 +10,7 @@ from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
 from rest_framework import exceptions
 
-from projects.errors import Refused
-from projects.tokens import TooManyRequests
+from projects.errors import Refused, TooManyRequests
 
 FOLDER = "/api/"
 MEDIA_TYPE = "application/problem+json"
