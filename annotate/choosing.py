@@ -10,8 +10,8 @@ from django.utils.translation import gettext as _
 from annotate.cutting import sample_passages
 from annotate.models import Batch, Item
 from projects.errors import Refused
+from projects.language.names import said
 from projects.models import Candidate, Membership, Project
-from projects.naming import said
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,7 +8,7 @@ from django.db import connection
 
 from annotate.checking.work import Yardstick
 from annotate.models import Assignment
-from projects.amounts import say_day
+from projects.language.amounts import say_day
 from projects.models import Membership
 
 LAST_HITS = 60

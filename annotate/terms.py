@@ -9,8 +9,8 @@ from annotate import trials
 from annotate.controls.plans import ControlPlan, check_plan
 from annotate.models import Batch
 from annotate.models.plan import OverlapPlan
-from projects.amounts import say_number
 from projects.errors import Refused
+from projects.language.amounts import say_number
 from projects.models import Membership, Project
 from projects.rubrics import current_rubric
 

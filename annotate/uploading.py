@@ -19,9 +19,9 @@ from annotate import importing
 from annotate.importing.staging import already
 from annotate.models import Import
 from projects import jobs, uploads
-from projects.amounts import say_number
 from projects.errors import Refused
 from projects.importing import FileRefused, Kind, Options, Spool, fingerprint, load
+from projects.language.amounts import say_number
 from projects.models import Membership, Project
 from projects.running import Kept
 

@@ -2,8 +2,8 @@
 
 from django.utils.translation import gettext as _
 
-from projects.languages import counted
-from projects.words import Words
+from projects.language.languages import counted
+from projects.language.ui_strings import Words
 
 
 def of_rating() -> Words:

@@ -95,7 +95,7 @@ NOT_FOR_ANNOTATORS = (
     "projects/log_words.py",
     "projects/models/corpus.py",
     "projects/models/rubric.py",
-    "projects/naming.py",
+    "projects/language/names.py",
     "projects/people.py",
     "projects/revising.py",
     "projects/splitting.py",

@@ -19,8 +19,8 @@ from django.shortcuts import render
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from projects import languages
 from projects.errors import Refused
+from projects.language import languages
 from projects.models import Membership, Project, User
 from projects.prepared import Columns, fetch_one
 

@@ -7,7 +7,7 @@ from django.utils.translation import gettext as _
 
 from projects import marks
 from projects.charts import Chart
-from projects.naming import said
+from projects.language.names import said
 
 Figures = Mapping[str, Any]
 

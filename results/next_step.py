@@ -8,7 +8,7 @@ from django.utils.translation import ngettext
 
 from annotate.models import Batch
 from annotate.progress import Progress
-from projects.amounts import say_number
+from projects.language.amounts import say_number
 from projects.models import Project
 
 State = Batch.State

@@ -19,9 +19,10 @@ from annotate.acting.submitted import WorkFilter, opens_a_place
 from annotate.models import Assignment, Batch, Item, Judgment, LedgerEntry, Notice
 from annotate.pay import paying
 from annotate.places import Restored
-from projects import access, languages, log
-from projects.amounts import say_number
+from projects import access, log
 from projects.errors import Refused
+from projects.language import languages
+from projects.language.amounts import say_number
 from projects.models import Membership, Project
 
 State = Assignment.State

@@ -8,8 +8,8 @@ from django.utils.translation import gettext as _
 
 from annotate.models import Notice
 from projects import log
-from projects.amounts import say_number
 from projects.errors import Refused
+from projects.language.amounts import say_number
 from projects.models import Membership
 
 LONGEST = 2000

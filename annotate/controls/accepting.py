@@ -12,8 +12,8 @@ from annotate import batching
 from annotate.controls.plans import ControlPlan, check_plan
 from annotate.models import Batch, Hit, Item
 from projects import log
-from projects.amounts import say_number
 from projects.errors import Refused
+from projects.language.amounts import say_number
 from projects.models import Membership
 
 Control = Item.Control

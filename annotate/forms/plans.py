@@ -13,7 +13,7 @@ from annotate.forms.controls import PresentationForm
 from annotate.models import Batch
 from annotate.planning.overlaps import MAX_JUDGMENTS, Rule, judgments_for
 from annotate.planning.showing import Showing
-from projects.amounts import say_number
+from projects.language.amounts import say_number
 from projects.models import Candidate, Dataset, Project
 
 ORDER = {"train": 0, "dev": 1, "validation": 2, "test": 3}

@@ -16,8 +16,8 @@ from django.utils.translation import gettext as _
 from annotate.models import LedgerEntry, Payment
 from annotate.models.payment import REPAID, TAKEN_BACK
 from projects import access, log
-from projects.amounts import say_money
 from projects.errors import Refused
+from projects.language.amounts import say_money
 from projects.models import Membership, Project
 
 Kind = LedgerEntry.Kind

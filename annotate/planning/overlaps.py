@@ -8,8 +8,8 @@ from typing import Any
 from django.utils.translation import gettext as _
 
 from annotate.choosing import Row
-from projects.amounts import say_number
 from projects.errors import Refused
+from projects.language.amounts import say_number
 from projects.models import Dataset
 
 ANY = "*"

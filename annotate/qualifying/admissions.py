@@ -8,7 +8,7 @@ from django.utils import timezone
 from django.utils.translation import gettext, ngettext
 
 from annotate.models import Attempt, Grant, Qualification, QualificationItem, QualificationTest
-from projects.amounts import say_near_moment
+from projects.language.amounts import say_near_moment
 from projects.models import Membership
 
 Purpose = QualificationItem.Purpose

@@ -6,7 +6,7 @@ from typing import Any
 
 from django import template
 
-from projects import amounts
+from projects.language import amounts
 
 register = template.Library()
 

@@ -9,7 +9,7 @@ from django.utils.html import format_html, format_html_join, json_script
 from django.utils.safestring import SafeString
 
 from annotate import words
-from projects.languages import spoken
+from projects.language.languages import spoken
 
 register = template.Library()
 

@@ -20,8 +20,8 @@ from annotate.models import Assignment, Batch, Hit, Item, QualificationTest
 from annotate.progress import progress_of, speed_of, stuck_places
 from annotate.views.lists import order_by, page_of, read_sort, read_text, read_word
 from projects.access import ProjectRequest, Right, requires
-from projects.amounts import say_number
 from projects.errors import Refused
+from projects.language.amounts import say_number
 from projects.models import Project
 from projects.revising import current_consent, current_instructions
 from projects.rubrics import current_rubric

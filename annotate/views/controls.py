@@ -18,9 +18,9 @@ from annotate.models import Batch, Item
 from annotate.views.lists import page_of, read_word
 from measures.outcome import Undefined
 from measures.rubric import say_number
-from projects import amounts
 from projects.access import ProjectRequest, Right, requires
 from projects.errors import Refused
+from projects.language import amounts
 from projects.models import Project
 from projects.snapshots import snapshot
 

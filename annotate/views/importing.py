@@ -23,8 +23,8 @@ from projects.access import ProjectRequest, Right, requires
 from projects.errors import Refused
 from projects.importing import FileRefused, Kind, Options
 from projects.importing.sniffing import SUFFIXES
+from projects.language.names import said
 from projects.models import Project
-from projects.naming import said
 from projects.uploads import takes_files
 
 REFRESH_SECONDS = 3

@@ -18,8 +18,8 @@ from annotate.planning.showing import showing_of
 from annotate.progress import progress_of
 from annotate.views.lists import page_of, read_word
 from projects.access import ProjectRequest, Right, requires
-from projects.amounts import say_number
 from projects.errors import Refused
+from projects.language.amounts import say_number
 from projects.models import Project
 from projects.snapshots import snapshot
 

@@ -20,7 +20,7 @@ from annotate.forms.rating import Sent
 from annotate.models import Assignment, Batch, Draft, Hit
 from annotate.views.reading import question_on_page, references_of, say_opinion, shown_items
 from measures.rubric import say_number
-from projects.languages import spoken
+from projects.language.languages import spoken
 from projects.models import Passage, Project
 from projects.rubrics import CriterionOnPage, criteria_of, frozen_criteria, share_columns, why_wrong
 

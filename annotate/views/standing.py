@@ -21,8 +21,8 @@ from annotate.forms.acting import ExclusionForm, RemoveForm, RestoreForm, Suspen
 from annotate.models import Finding, Notice
 from projects import people
 from projects.access import ProjectRequest, Right, requires
-from projects.amounts import say_number
 from projects.errors import Refused
+from projects.language.amounts import say_number
 from projects.models import Membership, Project
 
 UNPROCESSABLE = 422

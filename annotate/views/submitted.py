@@ -21,8 +21,8 @@ from annotate.pay import ledgers
 from annotate.views.assignment_page import items_of
 from annotate.views.lists import order_by, page_of, read_sort, read_text, read_word
 from projects.access import ProjectRequest, Right, requires
-from projects.amounts import say_number
 from projects.errors import Refused
+from projects.language.amounts import say_number
 from projects.models import LogEntry, Project
 from projects.snapshots import snapshot
 

@@ -14,8 +14,8 @@ from annotate.acting import withdrawing
 from annotate.forms.acting import WhyForm
 from annotate.places import Withdrawn
 from projects.access import ProjectRequest, Right, requires
-from projects.amounts import say_number
 from projects.errors import Refused
+from projects.language.amounts import say_number
 from projects.models import Candidate, Passage, Project
 
 

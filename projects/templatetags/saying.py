@@ -2,7 +2,7 @@
 
 from django import template
 
-from projects import naming
+from projects.language import names
 from projects.log_words import Named, words_of
 
 register = template.Library()
@@ -17,4 +17,4 @@ def done_to(act: str, name: str) -> str:
 @register.filter
 def said(name: str) -> str:
     """The name of a level, a reason or the like, in the language of the page."""
-    return naming.said(name)
+    return names.said(name)

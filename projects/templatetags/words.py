@@ -7,8 +7,8 @@ from django.conf import settings
 from django.utils.html import json_script
 from django.utils.safestring import SafeString
 
-from projects import words
-from projects.languages import spoken
+from projects.language import ui_strings
+from projects.language.languages import spoken
 
 register = template.Library()
 
@@ -21,7 +21,7 @@ def site_words() -> SafeString:
 
 @lru_cache(maxsize=16)
 def _site_words(language: str) -> SafeString:
-    return json_script(words.of_site(), "site-words")
+    return json_script(ui_strings.of_site(), "site-words")
 
 
 @register.simple_tag

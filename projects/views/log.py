@@ -13,8 +13,8 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
 from projects.access import ProjectRequest, Right, requires
-from projects.amounts import say_moment
 from projects.forms.log import LogFilterForm
+from projects.language.amounts import say_moment
 from projects.log_words import label_of, name_objects, words_of
 from projects.models import LogEntry, Project
 

@@ -14,9 +14,9 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from projects import jobs, log, running, uploads
-from projects.amounts import say_number
 from projects.errors import Refused
 from projects.importing import FileRefused, Options, fingerprint
+from projects.language.amounts import say_number
 from projects.models import Membership, Project
 from projects.running import Kept, OnProgress
 from results.metrics.reading_files import NAME_LENGTH, Read, read_scores

@@ -8,7 +8,7 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
-from projects.naming import said
+from projects.language.names import said
 from projects.spreadsheets import guarded_text
 from results.studies.tables import Column, Estimate, Missing, Table, Value, say, say_ends
 

@@ -7,7 +7,7 @@ from django.utils.translation import gettext as _
 
 from projects import marks
 from projects.charts import Chart
-from projects.naming import said
+from projects.language.names import said
 from results.studies.kinds.kind import About, Figures, Section
 from results.studies.pair_frame import NOT_HIGHER, say_reason
 from results.studies.tables import Column, Estimate, Missing, Table, Value

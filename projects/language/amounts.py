@@ -7,7 +7,7 @@ from babel.numbers import format_currency, format_decimal, format_percent
 from django.utils import dateformat
 from django.utils.translation import gettext, ngettext
 
-from projects.languages import locale, spoken
+from projects.language.languages import locale, spoken
 
 CURRENCY = "USD"
 LEFT_TO_RIGHT = "\u2066{}\u2069"
