@@ -11,8 +11,8 @@ from datetime import datetime
 from django.db import connection
 
 from annotate.models import Assignment
+from projects.database.prepared import prepared
 from projects.models import Membership
-from projects.prepared import prepared
 
 _ANNOTATOR = """
 SELECT standing, is_annotator, role FROM projects_membership WHERE id = %(me)s::bigint FOR NO KEY UPDATE

@@ -18,8 +18,8 @@ from annotate.models import Assignment, Batch
 from annotate.openings import why_nothing
 from annotate.qualifying.admissions import gate
 from projects.access import Right, why_refused
+from projects.database.prepared import prepared
 from projects.models import Membership
-from projects.prepared import prepared
 
 _OPEN_TO = f"""
 SELECT b.id, b.time_limit_minutes, b.order, b.max_hits_per_annotator, b.max_hits_per_day, b.max_share * b.n_hits,

@@ -6,7 +6,7 @@ from django.db import connection, transaction
 
 from annotate.controls.rules import CONTROLS
 from annotate.rules import CONSENT, LEDGER, REVISIONS, Rule
-from projects.snapshots import snapshot
+from projects.database.snapshots import snapshot
 
 N_IDS_SHOWN = 20
 

@@ -19,10 +19,10 @@ from django.shortcuts import render
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from projects.database.prepared import Columns, fetch_one
 from projects.errors import Refused
 from projects.language import languages
 from projects.models import Membership, Project, User
-from projects.prepared import Columns, fetch_one
 
 View = Callable[..., HttpResponseBase]
 

@@ -17,7 +17,7 @@ import vl_convert
 from django.core.cache import cache
 from django.utils.safestring import SafeString, mark_safe
 
-from projects.spreadsheets import guarded_text
+from projects.database.csv import guarded_text
 
 Row = Mapping[str, Any]
 Spec = dict[str, Any]

@@ -11,9 +11,9 @@ from django.db import DatabaseError, OperationalError, connection, transaction
 from django.db.models.functions import Now
 from psycopg2.errorcodes import LOCK_NOT_AVAILABLE, QUERY_CANCELED
 
+from projects.database.snapshots import snapshot
 from projects.errors import Refused
 from projects.jobs import Job
-from projects.snapshots import snapshot
 
 logger = logging.getLogger(__name__)
 

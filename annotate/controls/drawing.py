@@ -12,7 +12,7 @@ from django.db import connection
 from annotate import places
 from annotate.controls.plans import ControlPlan
 from annotate.models import Batch, Item
-from projects.prepared import prepared
+from projects.database.prepared import prepared
 
 N_ORDERS_TRIED = 1_000
 Control = Item.Control

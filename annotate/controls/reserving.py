@@ -12,7 +12,7 @@ from annotate.controls.drawing import Dealt
 from annotate.controls.plans import ControlPlan
 from annotate.models import Batch, Hit, Item
 from annotate.places import ReservedItem
-from projects.prepared import prepared
+from projects.database.prepared import prepared
 
 MOST_DEGRADED = 5
 """A personal HIT shows at most so many degraded answers: they are all of one passage."""

@@ -9,8 +9,8 @@ from django.db import connection, transaction
 from annotate.models import Payment
 from annotate.pay.ledgers import dollars
 from projects import access, log
+from projects.database.csv import guarded_text
 from projects.models import Membership
-from projects.spreadsheets import guarded_text
 
 CURRENCY = "USD"
 DOWNLOAD = "download payment"

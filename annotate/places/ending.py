@@ -10,7 +10,7 @@ from django.db import connection
 from annotate.locking import LockedAssignment
 from annotate.models import Assignment, Batch
 from annotate.models.batch import ROUND
-from projects.prepared import prepared
+from projects.database.prepared import prepared
 
 GRACE = timedelta(seconds=30)
 """How long after its time limit an assignment keeps its place, for an answer that is on its way."""

@@ -9,7 +9,7 @@ from django.db import connection, transaction
 
 from annotate.locking import LockedAssignment
 from annotate.models.batch import ROUND
-from projects.prepared import prepared
+from projects.database.prepared import prepared
 
 NEW_UUID: ContextVar[Callable[[], uuid.UUID]] = ContextVar("NEW_UUID", default=uuid.uuid4)
 """Where the uuids of assignments come from, which seed layouts and controls; a simulation gives them from its seed."""

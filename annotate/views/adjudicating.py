@@ -16,9 +16,9 @@ from annotate.models import Batch
 from annotate.views.lists import page_of, read_text, read_word
 from measures.rubric import Scale, ScaleKind
 from projects.access import ProjectRequest, Right, requires
+from projects.database.snapshots import snapshot
 from projects.errors import Refused
 from projects.models import Candidate, Project
-from projects.snapshots import snapshot
 
 
 @requires(Right.READ)

@@ -16,8 +16,8 @@ from annotate.views import charts
 from annotate.views.figures import show_figures, show_findings
 from measures.quality.habits import BINS
 from projects.access import ProjectRequest, Right, requires
+from projects.database.snapshots import snapshot
 from projects.models import LogEntry, Membership, Project
-from projects.snapshots import snapshot
 
 MOST_SHOWN = 20
 

@@ -26,10 +26,10 @@ from annotate.qualifying.sheets import Sheet, said_in, sheets_of
 from annotate.views.sheets import render_closed, render_sheet
 from measures.grading import least_right
 from projects.access import ProjectRequest, Right, SignedInRequest, requires
+from projects.database.snapshots import snapshot
 from projects.errors import Refused
 from projects.models import Membership, Project
 from projects.rubrics import criteria_of, frozen_criteria
-from projects.snapshots import snapshot
 
 Purpose = QualificationItem.Purpose
 State = Attempt.State

@@ -19,10 +19,10 @@ from annotate.views.lists import page_of, read_word
 from measures.outcome import Undefined
 from measures.rubric import say_number
 from projects.access import ProjectRequest, Right, requires
+from projects.database.snapshots import snapshot
 from projects.errors import Refused
 from projects.language import amounts
 from projects.models import Project
-from projects.snapshots import snapshot
 
 UNPROCESSABLE = 422
 STATES = {

@@ -15,11 +15,11 @@ from annotate.forms.imports import SplitForm
 from annotate.tabulating import data_table
 from annotate.views.lists import order_by, page_of, read_sort, read_text, read_word
 from projects.access import ProjectRequest, Right, requires
+from projects.database.snapshots import snapshot
 from projects.errors import Refused
 from projects.language.amounts import say_number
 from projects.language.names import said
 from projects.models import Candidate, Dataset, MinimalPair, Passage, Project, Question
-from projects.snapshots import snapshot
 from projects.splitting import SplitPlan, plan_split, write_split
 
 UNPROCESSABLE = 422

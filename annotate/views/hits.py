@@ -9,8 +9,8 @@ from django.views.decorators.http import require_safe
 from annotate.models import Assignment, Hit, Item, Judgment
 from annotate.views.rating import render_preview
 from projects.access import ProjectRequest, Right, requires
+from projects.database.snapshots import snapshot
 from projects.models import Project
-from projects.snapshots import snapshot
 
 
 @requires(Right.READ)

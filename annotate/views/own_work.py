@@ -28,10 +28,10 @@ from annotate.views.not_stored import render_closed, render_conflict, show_at_fa
 from annotate.views.rating import milliseconds, read_assignment, render_assignment, site_urls
 from measures.rubric import say_number
 from projects.access import ProjectRequest, Right, requires
+from projects.database.snapshots import snapshot
 from projects.errors import Refused
 from projects.models import Membership, Project
 from projects.rubrics import CriterionOnPage
-from projects.snapshots import snapshot
 
 State = Assignment.State
 UNSENT = (State.RETURNED, State.WITHDRAWN)

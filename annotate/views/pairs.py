@@ -20,10 +20,10 @@ from annotate.pairing import PHENOMENA
 from annotate.views.data import MOST_NAMES, NONE
 from annotate.views.lists import page_of, read_text, read_word
 from projects.access import ProjectRequest, Right, requires
+from projects.database.snapshots import snapshot
 from projects.errors import Refused
 from projects.language.amounts import say_number
 from projects.models import MinimalPair, Project, Question
-from projects.snapshots import snapshot
 
 UNPROCESSABLE = 422
 SCORES = {

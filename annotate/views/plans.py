@@ -18,10 +18,10 @@ from annotate.planning.showing import showing_of
 from annotate.progress import progress_of
 from annotate.views.lists import page_of, read_word
 from projects.access import ProjectRequest, Right, requires
+from projects.database.snapshots import snapshot
 from projects.errors import Refused
 from projects.language.amounts import say_number
 from projects.models import Project
-from projects.snapshots import snapshot
 
 UNPROCESSABLE = 422
 

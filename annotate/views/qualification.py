@@ -20,10 +20,10 @@ from annotate.qualifying.statistics import figures_of
 from annotate.views.lists import page_of, read_text, read_word
 from measures.grading import least_right
 from projects.access import ProjectRequest, Right, requires
+from projects.database.snapshots import snapshot
 from projects.errors import Refused
 from projects.models import Membership, Project
 from projects.rubrics import criteria_of, current_rubric
-from projects.snapshots import snapshot
 
 UNPROCESSABLE = 422
 Purpose = QualificationItem.Purpose

@@ -19,8 +19,8 @@ from annotate.views.figures import BY_KEY, KINDS
 from annotate.views.lists import page_of, read_sort, read_text, read_word
 from measures.quality.findings import Thresholds
 from projects.access import ProjectRequest, Right, requires
+from projects.database.snapshots import snapshot
 from projects.models import Membership, Project
-from projects.snapshots import snapshot
 
 COLUMNS = {"pseudonym", "standing", "findings", *BY_KEY}
 UNPROCESSABLE = 422

@@ -10,8 +10,8 @@ from django.db import connection
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
+from projects.database.prepared import prepared
 from projects.models import Passage, Project, Question
-from projects.prepared import prepared
 
 _SHOWN = """
 SELECT i.id, i.question_id, q.text, q.span, q.type, q.entities, coalesce(i.shown_text, c.text), {opinion}

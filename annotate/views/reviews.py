@@ -24,10 +24,10 @@ from annotate.views.quality import UNPROCESSABLE
 from annotate.views.reading import question_on_page, references_of, say_opinion, shown_items
 from measures.rubric import say_number
 from projects.access import ProjectRequest, Right, requires
+from projects.database.snapshots import snapshot
 from projects.errors import Refused
 from projects.models import Project
 from projects.rubrics import frozen_criteria
-from projects.snapshots import snapshot
 
 STATES = {**dict(Review.State.choices), "all": gettext_lazy("any state")}
 TO_DO = ("waiting", "rated")

@@ -21,10 +21,10 @@ from annotate.pay import ledgers
 from annotate.views.assignment_page import items_of
 from annotate.views.lists import order_by, page_of, read_sort, read_text, read_word
 from projects.access import ProjectRequest, Right, requires
+from projects.database.snapshots import snapshot
 from projects.errors import Refused
 from projects.language.amounts import say_number
 from projects.models import LogEntry, Project
-from projects.snapshots import snapshot
 
 UNPROCESSABLE = 422
 COLUMNS = {

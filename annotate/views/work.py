@@ -22,9 +22,9 @@ from annotate.views.drafting import save_draft
 from annotate.views.not_stored import keep_as_draft, keep_at_farewell, render_closed, render_conflict, show_at_farewell
 from annotate.views.rating import render_assignment
 from projects.access import ProjectRequest, Right, SignedInRequest, hold_form, requires, signed_in
+from projects.database.prepared import Columns, fetch_one
 from projects.errors import Refused
 from projects.models import Membership, Passage, Project
-from projects.prepared import Columns, fetch_one
 
 _ASSIGNMENT = Columns(Assignment, "a", ("uuid", "state", "layout", "due_at", "extended_at", "hit_id"))
 _HIT = Columns(Hit, "h", ("batch_id", "passage_id"))

@@ -12,7 +12,7 @@ from rest_framework.response import Response
 from rest_framework.utils.urls import remove_query_param, replace_query_param
 
 from projects.api.problems import shown
-from projects.snapshots import snapshot
+from projects.database.snapshots import snapshot
 
 PAGE_SIZE = 100
 MOST_ROWS = 1_000

@@ -17,9 +17,9 @@ from measures.rubric import Level
 from projects.access import Policy, Right
 from projects.api.door import ProjectEndpoint
 from projects.api.shapes import Query, TextField, TruthField
+from projects.database.snapshots import snapshot
 from projects.errors import Refused
 from projects.jobs import Job
-from projects.snapshots import snapshot
 from results.agreeing import PARTS
 from results.forms import AgreementForm, ScopeForm
 from results.reporting import look_up, request_report

@@ -1,6 +1,6 @@
-"""The guard against formulas, as an expression of SQL; `projects.spreadsheets` says what it guards against."""
+"""The guard against formulas, as an expression of SQL; `projects.database.csv` says what it guards against."""
 
-from projects.spreadsheets import FORMULA_STARTS, PLAIN_NUMBER, unguarded
+from projects.database.csv import FORMULA_STARTS, PLAIN_NUMBER, unguarded
 
 __all__ = ["FORMULA_STARTS", "guarded", "unguarded"]
 

@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
+from projects.database.csv import unguarded
 from projects.models import Candidate, MinimalPair, Project
-from projects.spreadsheets import unguarded
 
 PAIR_ENDING = "-1"
 """What the id of a pair lacks of that of its first candidate, as MOCHA's files have it."""

@@ -7,9 +7,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+from projects.database.csv import guarded_text
 from projects.importing.limits import Limits
 from projects.importing.report import Notes, shown
-from projects.spreadsheets import guarded_text
 
 KINDS = ("unreadable", "unknown", "ambiguous", "withdrawn", "duplicate", "not a number", "missing")
 COLUMNS = ("line", "column", "kind", "dataset", "candidate_id", "value", "what_is_wrong")

@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterable
 from typing import IO
 
-from projects.spreadsheets import guarded_text
+from projects.database.csv import guarded_text
 
 Value = str | float | int | None
 

@@ -8,8 +8,8 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
+from projects.database.csv import guarded_text
 from projects.language.names import said
-from projects.spreadsheets import guarded_text
 from results.studies.tables import Column, Estimate, Missing, Table, Value, say, say_ends
 
 FORMS = {

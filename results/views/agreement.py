@@ -7,9 +7,9 @@ from django.shortcuts import render
 from django.views.decorators.http import require_http_methods, require_safe
 
 from projects.access import ProjectRequest, Right, requires
+from projects.database.snapshots import snapshot
 from projects.errors import Refused
 from projects.models import Project
-from projects.snapshots import snapshot
 from results import drawing
 from results.agreeing import CONFIDENCE, RESAMPLES, SEED
 from results.forms import AgreementForm

@@ -8,8 +8,8 @@ from annotate.frames import Scope, criteria_in_use
 from annotate.models import Batch
 from measures.rubric import Level
 from projects.access import ProjectRequest, Right, requires
+from projects.database.snapshots import snapshot
 from projects.models import Project
-from projects.snapshots import snapshot
 from results.agreeing import RESAMPLES, SEED, measure_agreement
 from results.spread import MOST_ITEMS, count_remarks, measure_spread
 

@@ -9,9 +9,9 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from annotate.views.lists import page_of, read_page, read_text
 from projects.access import ProjectRequest, Right, requires
+from projects.database.snapshots import snapshot
 from projects.errors import Refused
 from projects.models import Project
-from projects.snapshots import snapshot
 from results.scoping import settings_of
 from results.scores.forms import DisagreementForm
 from results.scores.items import candidates_of, ratings_of, scores_of

@@ -15,9 +15,9 @@ from annotate.frames import Scope
 from annotate.views.lists import page_of, read_sort, read_text
 from measures.gold_rules import GoldRule
 from projects.access import ProjectRequest, Right, requires
+from projects.database.snapshots import snapshot
 from projects.errors import Refused
 from projects.models import Project
-from projects.snapshots import snapshot
 from results.reporting import Standing, look_up
 from results.scores import drawing
 from results.scores.candidates import SORTS, CandidateScores, Filters

@@ -14,9 +14,9 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from projects import jobs
 from projects.access import ProjectRequest, Right, requires
+from projects.database.snapshots import snapshot
 from projects.errors import Refused
 from projects.models import Project
-from projects.snapshots import snapshot
 from results import freezing, retiring, set_downloads
 from results.models import JudgmentSet
 from results.set_form import SetForm

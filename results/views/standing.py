@@ -14,9 +14,9 @@ from django.views.decorators.http import require_POST, require_safe
 
 from projects import jobs
 from projects.access import ProjectRequest, Right, requires
+from projects.database.snapshots import snapshot
 from projects.errors import Refused
 from projects.models import Project
-from projects.snapshots import snapshot
 from results.models import Report
 from results.reporting import Standing, look_up, request_report
 

@@ -8,8 +8,8 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from annotate.acting import adjudicating
 from projects.access import ProjectRequest, Right, requires
+from projects.database.snapshots import snapshot
 from projects.models import Project
-from projects.snapshots import snapshot
 from results.agreeing import RESAMPLES, SEED
 from results.reporting import look_up
 from results.scores import drawing

@@ -10,8 +10,8 @@ from django.utils import timezone
 from annotate import judging, serving
 from annotate.models import Assignment, Batch, BatchAnnotator, Hit
 from annotate.places import taking
+from projects.database.prepared import Prepared
 from projects.models import Membership, Project
-from projects.prepared import Prepared
 from tests.annotate.work import add_hit, answered, assert_equation, fetch, open_batch
 from tests.factories import make_candidates, make_membership
 

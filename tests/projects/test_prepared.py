@@ -5,8 +5,8 @@ import threading
 import pytest
 from django.db import connection
 
+from projects.database.prepared import Columns, Prepared, fetch_one, prepared
 from projects.models import Passage, Project
-from projects.prepared import Columns, Prepared, fetch_one, prepared
 from tests.factories import make_corpus
 
 SQL = "SELECT %(n)s::int + 1"

@@ -5,7 +5,7 @@ from django.db import connection
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from projects.spreadsheets import guarded_text, unguarded
+from projects.database.csv import guarded_text, unguarded
 from results.exporting.guard import guarded
 
 TEXTS = st.text(alphabet="'=+-@\t\r\n＝－ a5.,\"", max_size=6)

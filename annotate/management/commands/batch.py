@@ -10,9 +10,9 @@ from annotate.models import Batch
 from annotate.numbers import read_numbers
 from annotate.progress import progress_of, stuck_places
 from projects.commands import ProjectCommand, reader
+from projects.database.snapshots import snapshot
 from projects.errors import Refused
 from projects.models import Project
-from projects.snapshots import snapshot
 
 ACTS = {
     "pause": steering.pause,

@@ -12,9 +12,9 @@ from annotate.pay import files as payment_files
 from annotate.pay import ledgers, paying
 from annotate.pay.ledgers import Balance, Sums, dollars
 from projects.commands import ProjectCommand
+from projects.database.snapshots import snapshot
 from projects.errors import Refused
 from projects.models import Membership, Project
-from projects.snapshots import snapshot
 
 
 class Command(ProjectCommand):

@@ -11,9 +11,9 @@ from annotate.qualifying import designing, files
 from annotate.qualifying.admissions import admissions_for
 from annotate.qualifying.statistics import figures_of
 from projects.commands import ProjectCommand
+from projects.database.snapshots import snapshot
 from projects.errors import Refused
 from projects.models import Project
-from projects.snapshots import snapshot
 
 Purpose = QualificationItem.Purpose
 

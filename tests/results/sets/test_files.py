@@ -16,8 +16,8 @@ from measures.agreement import Agreement, krippendorff_alpha
 from measures.gold_rules import GoldRule
 from measures.gold_scores import gold_scores
 from measures.standardising import annotator_norms, standardise
+from projects.database.csv import FORMULA_STARTS, unguarded
 from projects.models import Candidate, Criterion, Membership, MinimalPair, Project, User
-from projects.spreadsheets import FORMULA_STARTS, unguarded
 from results import freezing
 from results.models import JudgmentSet
 from results.sets.codebook import columns_by_file
