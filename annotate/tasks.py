@@ -8,7 +8,7 @@ from django.db import transaction
 from annotate import checking, places, reviewing, uploading, verifying
 from annotate.acting import deciding
 from annotate.models import Import
-from projects import running
+from projects.jobs import running
 
 logger = logging.getLogger(__name__)
 

@@ -18,12 +18,13 @@ from django.utils.translation import gettext as _
 from annotate import importing
 from annotate.importing.staging import already
 from annotate.models import Import
-from projects import jobs, uploads
+from projects import uploads
 from projects.errors import Refused
 from projects.importing import FileRefused, Kind, Options, Spool, fingerprint, load
+from projects.jobs import queue
+from projects.jobs.running import Kept
 from projects.language.amounts import say_number
 from projects.models import Membership, Project
-from projects.running import Kept
 
 OnProgress = Callable[[int, int], None]
 KB = 1024
@@ -98,7 +99,7 @@ def start_check(*, job: Import, options: Options) -> None:
     with transaction.atomic():
         choose(job=job, options=options)
         job.refresh_from_db()
-        jobs.queue(job, step=Import.Step.CHECK, message="kB read")
+        queue.queue(job, step=Import.Step.CHECK, message="kB read")
 
 
 def start_write(*, job: Import, actor: Membership) -> None:
@@ -109,7 +110,7 @@ def start_write(*, job: Import, actor: Membership) -> None:
     try:
         with transaction.atomic():
             checked = {"step": Import.Step.CHECK}
-            jobs.queue(job, only_if=checked, step=Import.Step.WRITE, message="rows written", requested_by=actor)
+            queue.queue(job, only_if=checked, step=Import.Step.WRITE, message="rows written", requested_by=actor)
     except IntegrityError as error:
         raise _already_imported(job) from error
 
@@ -121,7 +122,7 @@ def start_again(*, job: Import) -> None:
         raise Refused(_("Only an interrupted import can be run again."))
     try:
         with transaction.atomic():
-            jobs.queue(job, message="kB read" if job.step == Import.Step.CHECK else "rows written")
+            queue.queue(job, message="kB read" if job.step == Import.Step.CHECK else "rows written")
     except IntegrityError as error:
         raise _already_imported(job) from error
 
@@ -132,7 +133,7 @@ def stop(*, job: Import) -> bool:
     Raises Refused if it has ended by itself.
     """
     at_rest = Import.objects.filter(pk=job.pk, state=Import.State.DONE).exclude(step=Import.Step.WRITE)
-    if at_rest.update(state=Import.State.CANCELLED, finished_at=timezone.now()) or jobs.cancel(job):
+    if at_rest.update(state=Import.State.CANCELLED, finished_at=timezone.now()) or queue.cancel(job):
         tidy(job.pk)
         return True
     return False

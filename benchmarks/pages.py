@@ -36,8 +36,8 @@ def _open_all(project: Any) -> None:
     from django.test import Client
 
     from config import assets
+    from projects.jobs.running import run
     from projects.models import Membership, User
-    from projects.running import run
     from results import reporting
     from results.models import Report
 

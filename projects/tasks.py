@@ -9,7 +9,8 @@ from celery.signals import worker_ready, worker_shutting_down
 from django.core.management import call_command
 from django.db import DatabaseError, connection
 
-from projects import jobs, uploads
+from projects import uploads
+from projects.jobs import queue
 from projects.models import Guesses, Pulse
 
 logger = logging.getLogger(__name__)
@@ -20,7 +21,7 @@ _is_ending = threading.Event()
 @shared_task(name="projects.ring_queued_jobs", ignore_result=True)
 def ring_queued_jobs() -> None:
     Pulse.beat(Pulse.BEAT)
-    jobs.ring_queued()
+    queue.ring_queued()
 
 
 @shared_task(name="projects.clear_sessions", ignore_result=True)

@@ -21,10 +21,11 @@ from django.utils.translation import gettext as _
 
 from annotate.acting.adjudicating import does_win, gold_of
 from annotate.stages import default_stage
-from projects import jobs, log, running
+from projects import log
 from projects.errors import Refused
+from projects.jobs import queue, running
+from projects.jobs.running import OnProgress
 from projects.models import Membership, Project
-from projects.running import OnProgress
 from results.models import JudgmentSet
 from results.sets import archive, building, canonical, studies
 from results.sets.changes import Earlier
@@ -74,7 +75,7 @@ def request_set(
         )
         log.record(project, actor, "ask for judgment set", made, after={"name": name, "settings": made.settings})
         if is_rung_for:
-            jobs.ring_on_commit(made)
+            queue.ring_on_commit(made)
     return made
 
 
@@ -95,7 +96,7 @@ def start_again(*, made: JudgmentSet) -> None:
     """Queue a set that failed, was cancelled or was interrupted twice, with the same settings."""
     if made.is_frozen:
         raise Refused(_("This set is frozen already."))
-    jobs.queue(made)
+    queue.queue(made)
 
 
 def run(pk: int) -> str | None:

@@ -14,10 +14,10 @@ from django.core.cache import cache
 from django.db import IntegrityError, connection, transaction
 from django.utils.module_loading import import_string
 
-from projects import jobs
-from projects.jobs import Job
+from projects.jobs import queue
+from projects.jobs.queue import Job
+from projects.jobs.running import OnProgress
 from projects.models import Membership, Project
-from projects.running import OnProgress
 from results.models import Report
 
 AT_ONCE = 5_000
@@ -80,7 +80,7 @@ def request_report(*, project: Project, actor: Membership, kind: str, settings: 
                           "requested_by": actor}
             )  # fmt: skip
             if is_new:
-                jobs.ring_on_commit(report)
+                queue.ring_on_commit(report)
     except IntegrityError:
         report = under_way.get()
     return report

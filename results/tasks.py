@@ -2,7 +2,7 @@
 
 from celery import shared_task
 
-from projects import running
+from projects.jobs import running
 from results import freezing, reporting, retiring
 from results.metrics import computing, taking
 from results.models import JudgmentSet, MetricRun, Report, ScoreFile, Study

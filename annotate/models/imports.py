@@ -5,7 +5,7 @@ from django.db.models import Q
 from django.utils.translation import pgettext, pgettext_lazy
 
 from annotate.models.batch import Batch
-from projects.jobs import Job
+from projects.jobs.queue import Job
 from projects.models import Project
 
 

@@ -18,11 +18,11 @@ from annotate import uploading
 from annotate.forms.imports import DELIMITERS, UploadForm
 from annotate.models import Import
 from annotate.views.import_look import Look, look_at, preview_of
-from projects import jobs
 from projects.access import ProjectRequest, Right, requires
 from projects.errors import Refused
 from projects.importing import FileRefused, Kind, Options
 from projects.importing.sniffing import SUFFIXES
+from projects.jobs import queue
 from projects.language.names import said
 from projects.models import Project
 from projects.uploads import takes_files
@@ -234,7 +234,7 @@ def _progress(project: Project, job: Import) -> dict[str, Any]:
     """What the fragment of a job shows, with the reason why a waiting one waits."""
     is_check = job.step == Import.Step.CHECK
     if job.is_live:
-        job.message = jobs.why_waiting(job) or _said_of(job)
+        job.message = queue.why_waiting(job) or _said_of(job)
     place = [project.slug, job.number]
     return {
         "job": job,

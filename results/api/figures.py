@@ -19,7 +19,7 @@ from projects.api.door import ProjectEndpoint
 from projects.api.shapes import Query, TextField, TruthField
 from projects.database.snapshots import snapshot
 from projects.errors import Refused
-from projects.jobs import Job
+from projects.jobs.queue import Job
 from results.agreeing import PARTS
 from results.forms import AgreementForm, ScopeForm
 from results.reporting import look_up, request_report

@@ -9,11 +9,12 @@ from django.db import IntegrityError, transaction
 from django.utils.translation import gettext as _
 
 from measures.metrics import Broken, MeanMetric, Metric, score_slice
-from projects import jobs, log, running
+from projects import log
 from projects.errors import Refused
-from projects.jobs import Job
+from projects.jobs import queue, running
+from projects.jobs.queue import Job
+from projects.jobs.running import OnProgress
 from projects.models import Membership, Project
-from projects.running import OnProgress
 from results.metrics.reading import count_candidates, read_answers
 from results.metrics.registry import find, versions_of
 from results.metrics.storing import Column, store_scores
@@ -46,7 +47,7 @@ def request_run(
             if is_new:
                 log.record(project, actor, "run metric", run, after={"metric": name, "settings": asked})
                 if is_rung_for:
-                    jobs.ring_on_commit(run)
+                    queue.ring_on_commit(run)
     except IntegrityError:
         run = under_way.get()
     return run

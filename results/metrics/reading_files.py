@@ -10,8 +10,8 @@ import numpy as np
 from projects.importing import DEFAULT_LIMITS, FileRefused, Options, Problem
 from projects.importing.checking import reading
 from projects.importing.report import Broken, shown
+from projects.jobs.running import OnProgress
 from projects.models import Project
-from projects.running import OnProgress
 from results.metrics.matching import Candidates
 from results.metrics.problems import KINDS, Problems
 from results.metrics.score_rows import PREDICTION, MetricColumn, ScoreRows, is_taken_unasked

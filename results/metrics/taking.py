@@ -13,12 +13,13 @@ from django.db.models import Max, Sum
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from projects import jobs, log, running, uploads
+from projects import log, uploads
 from projects.errors import Refused
 from projects.importing import FileRefused, Options, fingerprint
+from projects.jobs import queue, running
+from projects.jobs.running import Kept, OnProgress
 from projects.language.amounts import say_number
 from projects.models import Membership, Project
-from projects.running import Kept, OnProgress
 from results.metrics.reading_files import NAME_LENGTH, Read, read_scores
 from results.metrics.score_rows import MetricColumn, reasons_of
 from results.metrics.storing import Column, store_scores
@@ -40,7 +41,7 @@ def receive(*, project: Project, actor: Membership, upload: "UploadedFile[Any]",
     try:
         with transaction.atomic():
             job = _create(project, actor, uploads.name_to_show(upload.name), stored_name, options)
-            jobs.ring_on_commit(job)
+            queue.ring_on_commit(job)
     except BaseException:
         (uploads.folder() / stored_name).unlink(missing_ok=True)
         raise
@@ -61,7 +62,7 @@ def start_taking(*, job: ScoreFile, actor: Membership, names: dict[str, str]) ->
         if job.state not in (State.DONE, State.INTERRUPTED):
             raise Refused(_("This file has not been read yet, or was given up. Look at its page."))
         options = {**job.options, "names": names}
-        jobs.queue(job, only_if=at_rest, step=Step.TAKE, options=options, requested_by=actor)
+        queue.queue(job, only_if=at_rest, step=Step.TAKE, options=options, requested_by=actor)
 
 
 def stop(*, job: ScoreFile) -> bool:
@@ -70,7 +71,7 @@ def stop(*, job: ScoreFile) -> bool:
     Raises Refused if its scores are taken already.
     """
     at_rest = ScoreFile.objects.filter(pk=job.pk, state=State.DONE, step=Step.CHECK)
-    if at_rest.update(state=State.CANCELLED, finished_at=timezone.now()) or jobs.cancel(job):
+    if at_rest.update(state=State.CANCELLED, finished_at=timezone.now()) or queue.cancel(job):
         tidy(job.pk)
         return True
     return False

@@ -4,7 +4,7 @@ from django.db import models
 from django.db.models import Q
 from django.urls import reverse
 
-from projects.jobs import Job
+from projects.jobs.queue import Job
 from projects.models import Membership, Project
 
 

@@ -5,7 +5,7 @@ from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy
 
-from projects.jobs import Job
+from projects.jobs.queue import Job
 from projects.models import Candidate, Project
 
 

@@ -3,7 +3,7 @@
 from django.db import models
 from django.db.models import Q
 
-from projects.jobs import Job
+from projects.jobs.queue import Job
 from projects.models import Project
 
 

@@ -4,7 +4,7 @@ from django.db import models
 from django.urls import reverse
 from django.utils.translation import gettext_lazy
 
-from projects.jobs import Job
+from projects.jobs.queue import Job
 from projects.models import Candidate, Membership, Project
 
 

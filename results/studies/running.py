@@ -10,10 +10,11 @@ from django.db import connection, transaction
 from django.db.models import Max
 from django.utils.translation import gettext as _
 
-from projects import jobs, log, running
+from projects import log
 from projects.errors import Refused
+from projects.jobs import queue, running
+from projects.jobs.running import OnProgress
 from projects.models import LogEntry, Membership, Project
-from projects.running import OnProgress
 from results.gold_settings import MOST_RESAMPLES
 from results.models import Study
 from results.studies.frame import Frame
@@ -67,7 +68,7 @@ def request_study(
         after = {"number": study.number, "kind": kind, "name": name, "settings": study.settings, "seed": seed}
         log.record(project, actor, "ask for study", study, after=after)
         if is_rung_for:
-            jobs.ring_on_commit(study)
+            queue.ring_on_commit(study)
     return study
 
 

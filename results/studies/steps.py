@@ -1,6 +1,6 @@
 """How far a study is."""
 
-from projects.running import OnProgress
+from projects.jobs.running import OnProgress
 
 
 class Steps:

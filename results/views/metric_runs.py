@@ -13,9 +13,9 @@ from django.views.decorators.http import require_POST, require_safe
 
 from annotate.frames import CriterionInUse, criteria_in_use
 from annotate.views.lists import page_of, read_sort, read_text
-from projects import jobs
 from projects.access import ProjectRequest, Right, requires
 from projects.errors import Refused
+from projects.jobs import queue
 from projects.models import Project
 from results.metrics import computing
 from results.metrics.candidates import SORTS, Filters, golds_of, list_scores
@@ -74,7 +74,7 @@ def metric_job(request: ProjectRequest, project: Project, pk: int) -> HttpRespon
 def metric_cancel(request: ProjectRequest, project: Project, pk: int) -> HttpResponse:
     run = _fetch(project, pk)
     try:
-        has_stopped = jobs.cancel(run)
+        has_stopped = queue.cancel(run)
     except Refused as refusal:
         messages.error(request, refusal.message)
     else:
@@ -150,7 +150,7 @@ def _criterion(request: ProjectRequest, criteria: list[CriterionInUse]) -> Crite
 
 def _progress(run: MetricRun) -> dict[str, Any]:
     if run.is_live:
-        run.message = jobs.why_waiting(run) or (_("candidates") if run.total else _("in a moment"))
+        run.message = queue.why_waiting(run) or (_("candidates") if run.total else _("in a moment"))
     place = [run.project.slug, run.pk]
     return {
         "job": run,

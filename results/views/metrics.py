@@ -11,9 +11,9 @@ from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from projects import jobs
 from projects.access import ProjectRequest, Right, requires
 from projects.errors import Refused
+from projects.jobs import queue
 from projects.models import Project
 from results.metrics import computing
 from results.metrics.forms import ComputeForm
@@ -87,7 +87,7 @@ def metric_new(request: ProjectRequest, project: Project) -> HttpResponse:
 def metric_cancel_all(request: ProjectRequest, project: Project) -> HttpResponse:
     for run in live_runs(project):
         try:
-            jobs.cancel(run)
+            queue.cancel(run)
         except Refused:
             continue
     messages.success(request, _("What had not ended is cancelled; nothing of it is stored."))
@@ -100,6 +100,6 @@ def _jobs(project: Project) -> dict[str, Any]:
     return {
         "live": live,
         "live_ids": ids,
-        "why_waiting": next(filter(None, map(jobs.why_waiting, live)), "") if live else "",
+        "why_waiting": next(filter(None, map(queue.why_waiting, live)), "") if live else "",
         "jobs_url": f"{reverse('results:metric-jobs', args=[project.slug])}?live={ids}",
     }

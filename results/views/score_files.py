@@ -12,9 +12,9 @@ from django.utils.translation import gettext_lazy
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from projects import jobs
 from projects.access import ProjectRequest, Right, requires
 from projects.errors import Refused
+from projects.jobs import queue
 from projects.models import Project
 from projects.uploads import takes_files
 from results.metrics import taking
@@ -169,7 +169,7 @@ def _listed(report: dict[str, Any], kind: str) -> list[dict[str, Any]]:
 
 def _progress(job: ScoreFile) -> dict[str, Any]:
     if job.is_live:
-        job.message = jobs.why_waiting(job) or (_("kB read") if job.total else _("in a moment"))
+        job.message = queue.why_waiting(job) or (_("kB read") if job.total else _("in a moment"))
     place = [job.project.slug, job.number]
     is_check = job.step == Step.CHECK
     return {

@@ -12,10 +12,10 @@ from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from projects import jobs
 from projects.access import ProjectRequest, Right, requires
 from projects.database.snapshots import snapshot
 from projects.errors import Refused
+from projects.jobs import queue
 from projects.models import Project
 from results import freezing, retiring, set_downloads
 from results.models import JudgmentSet
@@ -103,7 +103,7 @@ def set_job(request: ProjectRequest, project: Project, number: int) -> HttpRespo
 def set_cancel(request: ProjectRequest, project: Project, number: int) -> HttpResponse:
     made = _fetch(project, number)
     try:
-        has_stopped = jobs.cancel(made)
+        has_stopped = queue.cancel(made)
     except Refused as refusal:
         messages.error(request, refusal.message)
     else:
@@ -196,7 +196,7 @@ def _values(value: Any) -> list[Any]:
 
 def _progress(made: JudgmentSet, *, can_manage: bool) -> dict[str, Any]:
     if made.is_live:
-        made.message = jobs.why_waiting(made) or (_("judgments") if made.total else _("in a moment"))
+        made.message = queue.why_waiting(made) or (_("judgments") if made.total else _("in a moment"))
     place = [made.project.slug, made.number]
     return {
         "set": made,

@@ -12,10 +12,10 @@ from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
-from projects import jobs
 from projects.access import ProjectRequest, Right, requires
 from projects.database.snapshots import snapshot
 from projects.errors import Refused
+from projects.jobs import queue
 from projects.models import Project
 from results.models import Report
 from results.reporting import Standing, look_up, request_report
@@ -60,7 +60,7 @@ def report_cancel(request: ProjectRequest, project: Project, pk: int) -> HttpRes
     """Figures of several pages are made by reports: back to the one that the button stood on."""
     report = get_object_or_404(Report, project=project, pk=pk)
     try:
-        jobs.cancel(report)
+        queue.cancel(report)
     except Refused as refusal:
         messages.error(request, refusal.message)
     page = request.headers.get("Referer", "")

@@ -13,9 +13,9 @@ from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from projects import jobs
 from projects.access import ProjectRequest, Right, requires
 from projects.errors import Refused
+from projects.jobs import queue
 from projects.models import Project
 from results.models import Study
 from results.studies import causes, running, showing, writing
@@ -101,7 +101,7 @@ def study_job(request: ProjectRequest, project: Project, number: int) -> HttpRes
 def study_cancel(request: ProjectRequest, project: Project, number: int) -> HttpResponse:
     study = _fetch(project, number)
     try:
-        has_stopped = jobs.cancel(study)
+        has_stopped = queue.cancel(study)
     except Refused as refusal:
         messages.error(request, refusal.message)
     else:
@@ -199,7 +199,7 @@ def _fetch(project: Project, number: int) -> Study:
 
 def _progress(study: Study) -> dict[str, Any]:
     if study.is_live:
-        study.message = jobs.why_waiting(study) or (_("steps") if study.total else _("in a moment"))
+        study.message = queue.why_waiting(study) or (_("steps") if study.total else _("in a moment"))
     place = [study.project.slug, study.number]
     return {
         "study": study,

@@ -15,10 +15,11 @@ from pytest_django import DjangoAssertNumQueries, Settings
 
 from annotate import uploading
 from annotate.models import Import, Judgment
-from projects import jobs, uploads
+from projects import uploads
 from projects.errors import Refused
+from projects.jobs import queue
+from projects.jobs.running import Lost
 from projects.models import Candidate, LogEntry, Membership, Passage, Project
-from projects.running import Lost
 from tests import ground
 from tests.annotate.importing_pages import Pages, csv_of, mocha_of, rows
 
@@ -41,7 +42,7 @@ def rung(monkeypatch: pytest.MonkeyPatch) -> list[int]:
         found.append(pk)
         return True
 
-    monkeypatch.setattr(jobs, "_ring", ring)
+    monkeypatch.setattr(queue, "_ring", ring)
     return found
 
 
@@ -282,7 +283,7 @@ def test_an_import_cancelled_in_the_middle_leaves_nothing(pages: Pages, monkeypa
 
         return real(job, tell)
 
-    monkeypatch.setattr("projects.running.BEAT_SECONDS", 0.05)
+    monkeypatch.setattr("projects.jobs.running.BEAT_SECONDS", 0.05)
     monkeypatch.setattr(uploading, "_write", write_and_be_told)
     pages.work(job)
     assert job.state == State.CANCELLED

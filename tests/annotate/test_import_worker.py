@@ -15,7 +15,7 @@ from django.test import Client
 from annotate import tasks, uploading
 from annotate.models import Import
 from config.celery import app
-from projects import jobs
+from projects.jobs import queue
 from projects.models import Candidate, Membership, Passage, Project, Pulse
 from tests import ground
 from tests.annotate.importing_pages import Pages, csv_of, rows
@@ -93,11 +93,11 @@ def test_a_killed_worker_leaves_nothing_half_done_and_the_import_ends_whole(page
             wait_until(is_there)
             os.kill(pid, signal.SIGKILL)
         assert not Passage.objects.exists()
-        Import.objects.filter(pk=job.pk).update(beat_at=Now() - jobs.DEAD_AFTER - timedelta(seconds=1))
-        jobs.ring_queued()
+        Import.objects.filter(pk=job.pk).update(beat_at=Now() - queue.DEAD_AFTER - timedelta(seconds=1))
+        queue.ring_queued()
         job.refresh_from_db()
         assert (job.state, job.n_interruptions) == (Import.State.INTERRUPTED, n)
-        jobs.ring_queued()
+        queue.ring_queued()
     job.refresh_from_db()
     assert job.state == Import.State.INTERRUPTED, "Twice is enough; a person decides."
     assert "Run it again" in pages.show(job)
@@ -114,7 +114,7 @@ def test_the_page_names_the_missing_worker_until_one_is_there(pages: Pages, own_
     Pulse.objects.all().delete()
     job = pages.upload(csv_of(rows()))
     pages.choose(job)
-    Import.objects.filter(pk=job.pk).update(queued_at=Now() - jobs.SAY_WHY_AFTER)
+    Import.objects.filter(pk=job.pk).update(queued_at=Now() - queue.SAY_WHY_AFTER)
     assert "No worker is running" in pages.show(job)
     with worker(own_broker):
         wait_until(is_in(job, Import.State.DONE))

@@ -24,7 +24,7 @@ def main() -> None:
 
     django.setup()
     from annotate.models import Import
-    from projects import running
+    from projects.jobs import running
 
     running.BEAT_SECONDS = 0.05
     running.run(Import, int(sys.argv[1]), writes(int(sys.argv[2]), seconds=0.05))

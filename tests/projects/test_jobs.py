@@ -14,8 +14,9 @@ from django.db.models.functions import Now
 from django.utils import timezone
 
 from annotate.models import Import
-from projects import jobs, running, tasks
+from projects import tasks
 from projects.errors import Refused
+from projects.jobs import queue, running
 from projects.models import Membership, Project, Pulse
 from tests import ground
 from tests.ground import wait_until
@@ -40,7 +41,7 @@ def rung(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, int]]:
         found.append((task, pk))
         return True
 
-    monkeypatch.setattr(jobs, "_ring", ring)
+    monkeypatch.setattr(queue, "_ring", ring)
     return found
 
 
@@ -164,7 +165,7 @@ def test_a_running_job_can_be_cancelled(project: Project, manager: Membership, *
 
     def cancel() -> None:
         wait_until(lambda: Import.objects.get(pk=job.pk).state == State.RUNNING)
-        assert jobs.cancel(job) is False
+        assert queue.cancel(job) is False
         connection.close()
 
     job = make_job(manager)
@@ -181,10 +182,10 @@ def test_a_running_job_can_be_cancelled(project: Project, manager: Membership, *
 
 def test_a_waiting_job_is_cancelled_at_once_and_never_runs(project: Project, manager: Membership) -> None:
     job = make_job(manager)
-    assert jobs.cancel(job) is True
+    assert queue.cancel(job) is True
     assert running.run(Import, job.pk, writes(1)) is None
     with pytest.raises(Refused, match="already ended"):
-        jobs.cancel(job)
+        queue.cancel(job)
 
 
 def test_a_worker_that_wakes_late_rolls_back(project: Project, manager: Membership) -> None:
@@ -207,9 +208,9 @@ def test_a_worker_that_wakes_late_rolls_back(project: Project, manager: Membersh
     sleeper.start()
     wait_until(lambda: Import.objects.filter(pk=job.pk, state=State.RUNNING).exists())
     Import.objects.filter(pk=job.pk).update(beat_at=Now() - timedelta(seconds=31))
-    jobs.ring_queued()
+    queue.ring_queued()
     assert Import.objects.get(pk=job.pk).state == State.INTERRUPTED
-    jobs.ring_queued()
+    queue.ring_queued()
     claimed = running._claim(Import, job.pk)
     may_go_on.set()
     sleeper.join()
@@ -250,14 +251,14 @@ def test_a_killed_process_is_noticed_and_its_job_run_again_once(project: Project
         os.kill(child.pid, signal.SIGKILL)
         child.wait()
     assert project.datasets.count() == 0
-    jobs.ring_queued()
+    queue.ring_queued()
     assert Import.objects.get(pk=job.pk).state == State.RUNNING, "A beat of a moment ago is no dead worker."
 
     Import.objects.filter(pk=job.pk).update(beat_at=Now() - timedelta(seconds=31))
-    jobs.ring_queued()
+    queue.ring_queued()
     job.refresh_from_db()
     assert (job.state, job.will_run_again) == (State.INTERRUPTED, True)
-    jobs.ring_queued()
+    queue.ring_queued()
     job.refresh_from_db()
     assert job.state == State.QUEUED
     assert running.run(Import, job.pk, writes(200)) == State.DONE
@@ -271,20 +272,20 @@ def test_a_job_interrupted_twice_waits_for_a_person(manager: Membership, rung: l
     for _ in range(2):
         running._claim(Import, job.pk)
         Import.objects.filter(pk=job.pk).update(beat_at=Now() - timedelta(seconds=31))
-        jobs.ring_queued()
-        jobs.ring_queued()
+        queue.ring_queued()
+        queue.ring_queued()
     job.refresh_from_db()
     assert (job.state, job.attempt, job.will_run_again) == (State.INTERRUPTED, 2, False)
-    jobs.queue(job)
+    queue.queue(job)
     assert (job.state, job.n_interruptions) == (State.QUEUED, 0)
 
 
 def test_of_a_worker_that_died_after_cancel_was_asked_nothing_is_run_again(manager: Membership) -> None:
     job = make_job(manager)
     running._claim(Import, job.pk)
-    jobs.cancel(job)
+    queue.cancel(job)
     Import.objects.filter(pk=job.pk).update(beat_at=Now() - timedelta(seconds=31))
-    jobs.ring_queued()
+    queue.ring_queued()
     job.refresh_from_db()
     assert job.state == State.CANCELLED
 
@@ -294,7 +295,7 @@ def test_an_interrupted_job_gives_way_to_the_same_work_started_since(
 ) -> None:
     job = make_job(manager, step=Import.Step.WRITE, state=State.INTERRUPTED, n_interruptions=1)
     make_job(manager, step=Import.Step.WRITE, state=State.DONE)
-    jobs.ring_queued()
+    queue.ring_queued()
     job.refresh_from_db()
     assert job.state == State.FAILED
     assert "started since" in job.error
@@ -304,7 +305,7 @@ def test_an_interrupted_job_gives_way_to_the_same_work_started_since(
 def test_the_bell_rings_only_after_the_commit(manager: Membership, rung: list[tuple[str, int]]) -> None:
     job = make_job(manager, state=State.DONE)
     with transaction.atomic():
-        jobs.queue(job, step=Import.Step.WRITE)
+        queue.queue(job, step=Import.Step.WRITE)
         assert rung == []
     assert rung == [("annotate.run_import", job.pk)]
 
@@ -316,7 +317,7 @@ def test_nothing_is_rung_for_a_transaction_that_is_rolled_back(
 
     def queue_and_fail() -> None:
         with transaction.atomic():
-            jobs.queue(job)
+            queue.queue(job)
             raise IntegrityError
 
     with pytest.raises(IntegrityError):
@@ -329,25 +330,25 @@ def test_nothing_is_rung_for_a_transaction_that_is_rolled_back(
 def test_what_waits_or_runs_is_not_queued_again(manager: Membership, rung: list[tuple[str, int]]) -> None:
     job = make_job(manager)
     with pytest.raises(Refused):
-        jobs.queue(job)
+        queue.queue(job)
     same = make_job(manager, state=State.DONE)
     other = Import.objects.get(pk=same.pk)
-    jobs.queue(same)
+    queue.queue(same)
     with pytest.raises(Refused):
-        jobs.queue(other)
+        queue.queue(other)
     assert len(rung) == 1
 
 
 def test_what_ran_meanwhile_is_not_queued_again(manager: Membership, rung: list[tuple[str, int]]) -> None:
     job = make_job(manager, state=State.DONE)
     early = Import.objects.get(pk=job.pk)
-    jobs.queue(job)
+    queue.queue(job)
     assert running.run(Import, job.pk, writes(1)) == State.DONE
     with pytest.raises(Refused):
-        jobs.queue(early)
+        queue.queue(early)
     job.refresh_from_db()
     with pytest.raises(Refused):
-        jobs.queue(job, only_if={"step": Import.Step.WRITE})
+        queue.queue(job, only_if={"step": Import.Step.WRITE})
     assert len(rung) == 1
 
 
@@ -356,14 +357,14 @@ def test_a_dead_broker_breaks_no_request_and_the_job_is_rung_for_later(
 ) -> None:
     job = make_job(manager, state=State.DONE)
     began = time.monotonic()
-    jobs.queue(job)
+    queue.queue(job)
     assert time.monotonic() - began < 5
     assert job.state == State.QUEUED
 
     Import.objects.filter(pk=job.pk).update(queued_at=Now() - timedelta(seconds=11))
     job.refresh_from_db()
-    assert "does not answer" in jobs.why_waiting(job)
-    assert jobs.ring_queued() == 0
+    assert "does not answer" in queue.why_waiting(job)
+    assert queue.ring_queued() == 0
 
     rung: list[int] = []
 
@@ -371,37 +372,37 @@ def test_a_dead_broker_breaks_no_request_and_the_job_is_rung_for_later(
         rung.append(pk)
         return True
 
-    monkeypatch.setattr(jobs, "_ring", ring)
-    assert jobs.ring_queued() == 1
+    monkeypatch.setattr(queue, "_ring", ring)
+    assert queue.ring_queued() == 1
     assert rung == [job.pk]
 
 
 def test_the_bell_is_not_rung_again_for_whoever_has_just_come(manager: Membership, rung: list[tuple[str, int]]) -> None:
     make_job(manager)
-    assert jobs.ring_queued() == 0
+    assert queue.ring_queued() == 0
 
 
 def test_the_page_says_which_process_is_missing(manager: Membership) -> None:
     job = make_job(manager)
-    assert jobs.why_waiting(job) == ""
+    assert queue.why_waiting(job) == ""
     job.queued_at = timezone.now() - timedelta(seconds=11)
-    assert "No worker is running" in jobs.why_waiting(job)
+    assert "No worker is running" in queue.why_waiting(job)
     Pulse.beat(Pulse.WORKER)
-    assert "No scheduler is running" in jobs.why_waiting(job)
+    assert "No scheduler is running" in queue.why_waiting(job)
     tasks.ring_queued_jobs()
-    assert jobs.why_waiting(job) == "A worker takes it in a moment."
+    assert queue.why_waiting(job) == "A worker takes it in a moment."
     other = make_job(manager, state=State.RUNNING, beat_at=timezone.now())
-    assert "busy" in jobs.why_waiting(job)
-    assert jobs.why_waiting(other) == ""
+    assert "busy" in queue.why_waiting(job)
+    assert queue.why_waiting(other) == ""
     Pulse.objects.update(seen_at=timezone.now() - timedelta(seconds=16))
-    assert "No worker is running" in jobs.why_waiting(job)
+    assert "No worker is running" in queue.why_waiting(job)
 
 
 def test_every_kind_of_job_names_a_task_that_workers_know() -> None:
     from config.celery import app
 
     app.loader.import_default_modules()
-    for model in jobs.job_models():
+    for model in queue.job_models():
         assert model.task in app.tasks
 
 

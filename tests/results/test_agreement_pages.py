@@ -10,9 +10,9 @@ from django.test import Client
 
 from annotate.models import Judgment
 from measures.pairs import Pairs, pair_agreements
-from projects.jobs import Job
+from projects.jobs.queue import Job
+from projects.jobs.running import run
 from projects.models import Membership, Project
-from projects.running import run
 from results import reporting
 from results.models import Report
 from tests.factories import make_corpus, make_membership, make_project

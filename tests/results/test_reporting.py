@@ -7,9 +7,9 @@ from django.core.cache import cache
 from annotate.frames import Scope, criteria_in_use
 from annotate.judgment_frames import fetch_judgments
 from projects import log
-from projects.jobs import Job
+from projects.jobs.queue import Job
+from projects.jobs.running import OnProgress, run
 from projects.models import Membership, Project
-from projects.running import OnProgress, run
 from results import reporting
 from results.models import Report
 from tests.results.rows import canonical

@@ -11,9 +11,9 @@ from scipy import stats
 
 from annotate.models import Batch, Judgment
 from measures.agreement import krippendorff_alpha
-from projects.jobs import Job
+from projects.jobs.queue import Job
+from projects.jobs.running import run
 from projects.models import Candidate, Membership, Project
-from projects.running import run
 from results import reporting
 from results.models import Report
 from tests.factories import make_candidates, make_dataset, make_membership, make_passage, make_question

@@ -11,7 +11,7 @@ from django_stubs_ext import StrOrPromise
 from measures.patterns import Floats
 from measures.studies.by_part import correlate_by_part
 from measures.studies.correlating import Correlations, correlate_all
-from projects.running import OnProgress
+from projects.jobs.running import OnProgress
 from results.models import Study
 from results.studies.frame import DATASET, PASSAGE, QUESTION_TYPE, SOURCE, Frame, Rows
 from results.studies.joining import EXTERNAL_ID

@@ -15,8 +15,8 @@ from measures.outcome import Undefined
 from measures.patterns import Floats
 from measures.studies.errors import Gap, bring_to_scale, find_span, largest_gaps, share_causes
 from projects.errors import Refused
+from projects.jobs.running import OnProgress
 from projects.models import Project
-from projects.running import OnProgress
 from results.models import Study
 from results.studies.causes import BETWEEN, read_causes, read_texts
 from results.studies.frame import DATASET, Frame

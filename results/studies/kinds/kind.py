@@ -8,8 +8,8 @@ from django import forms
 from django_stubs_ext import StrOrPromise
 
 from projects.charts import Chart
+from projects.jobs.running import OnProgress
 from projects.models import Project
-from projects.running import OnProgress
 from results.models import MetricRun, Study
 from results.studies.frame import Frame, read_frame
 from results.studies.settings import Settings

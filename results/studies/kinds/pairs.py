@@ -11,8 +11,8 @@ from django_stubs_ext import StrOrPromise
 from annotate.pairing import place_of
 from measures.outcome import Undefined
 from measures.studies.minimal_pairs import MeanAccuracy, MinimalPairAccuracy, PairAccuracy, minimal_pair_accuracy
+from projects.jobs.running import OnProgress
 from projects.models import Project
-from projects.running import OnProgress
 from results.models import Study
 from results.studies.frame import DATASET, Frame
 from results.studies.kinds.kind import Figures, Kind

@@ -13,8 +13,8 @@ from django_stubs_ext import StrOrPromise
 from measures.outcome import Undefined
 from measures.studies.correlating import correlate
 from measures.studies.significance import MetricComparison, compare_all
+from projects.jobs.running import OnProgress
 from projects.models import Project
-from projects.running import OnProgress
 from results.models import Study
 from results.studies.drawing import draw_metrics, map_of_p
 from results.studies.frame import PASSAGE, Frame

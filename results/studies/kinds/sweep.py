@@ -17,9 +17,9 @@ from measures.patterns import Floats
 from measures.studies.sweeps import SweptPoint, sweep
 from projects.charts import Chart
 from projects.errors import Refused
+from projects.jobs.running import OnProgress
 from projects.marks import swept
 from projects.models import Project
-from projects.running import OnProgress
 from results.metrics.reading import read_answers
 from results.metrics.registry import find, known
 from results.models import MetricRun, Study

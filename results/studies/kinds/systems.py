@@ -21,8 +21,8 @@ from measures.studies.system_draws import (
     find_lacking,
     take_mean,
 )
+from projects.jobs.running import OnProgress
 from projects.models import Project
-from projects.running import OnProgress
 from results.metrics.registry import find
 from results.models import Study
 from results.studies.frame import QUESTION, SOURCE, Frame, read_frame

@@ -12,7 +12,7 @@ from django.urls import reverse
 from pytest_django import Settings
 
 from annotate.acting import adjudicating
-from projects import running
+from projects.jobs import running
 from projects.models import LogEntry, Membership, Project
 from results import freezing, reporting, tasks
 from results.agreeing import measure_agreement

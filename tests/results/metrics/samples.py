@@ -6,8 +6,8 @@ from unittest import mock
 
 from django.core.files.uploadedfile import TemporaryUploadedFile
 
-from projects import running
 from projects.importing import Options
+from projects.jobs import running
 from projects.models import Candidate, Membership, Project
 from results.metrics import computing, taking
 from results.models import MetricRun, ScoreFile

@@ -7,7 +7,7 @@ import pytest
 
 from measures.metrics import meteor
 from measures.metrics.meteor_jar import MeteorProcess
-from projects.jobs import Job
+from projects.jobs.queue import Job
 from projects.models import Membership, Project
 from results.metrics import computing
 from tests.factories import make_candidates, make_dataset, make_passage, make_question

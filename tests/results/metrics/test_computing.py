@@ -7,9 +7,9 @@ import pytest
 from django.core.checks import run_checks
 from pytest_django import Settings
 
-from projects import jobs
 from projects.errors import Refused
-from projects.jobs import Job
+from projects.jobs import queue
+from projects.jobs.queue import Job
 from projects.models import Candidate, Membership, Project, Reference
 from results.metrics import computing, reading
 from results.models import MetricRun, MetricScore
@@ -124,11 +124,11 @@ def test_a_cancel_is_heard_between_two_batches_and_stores_nothing(
     run = computing.request_run(project=corpus, actor=researcher, name="likeness", settings={})
 
     def cancel_and_go_on(metric: Any, answers: Any) -> Any:
-        jobs.cancel(MetricRun.objects.get(pk=run.pk))
+        queue.cancel(MetricRun.objects.get(pk=run.pk))
         return [1.0] * len(answers)
 
     monkeypatch.setattr(outside.Likeness, "score_each", cancel_and_go_on)
-    monkeypatch.setattr("projects.running.Heart.on_progress", _ask_the_row)
+    monkeypatch.setattr("projects.jobs.running.Heart.on_progress", _ask_the_row)
     assert computing.run(run.pk) == Job.State.CANCELLED
     assert outside.HAPPENED == ["opened", "closed"]
     assert not MetricScore.objects.exists()
@@ -152,7 +152,7 @@ def test_a_module_that_is_not_there_is_named_by_check(settings: Settings) -> Non
 
 def _ask_the_row(heart: Any, done: int, total: int) -> None:
     """What a beat would have heard by now, without the wait for it."""
-    from projects.running import Cancelled
+    from projects.jobs.running import Cancelled
 
     if MetricRun.objects.filter(cancel_requested_at__isnull=False).exists():
         raise Cancelled

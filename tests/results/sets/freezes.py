@@ -7,7 +7,7 @@ import zipfile
 from typing import Any
 from unittest import mock
 
-from projects import running
+from projects.jobs import running
 from projects.models import Membership, Project
 from results import freezing
 from results.models import JudgmentSet

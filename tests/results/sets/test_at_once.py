@@ -8,9 +8,9 @@ import pytest
 from django.db import connection
 
 from annotate.models import Judgment
-from projects import jobs
+from projects.jobs import queue
+from projects.jobs.running import Cancelled
 from projects.models import LogEntry, Membership, Project
-from projects.running import Cancelled
 from results import freezing
 from results.exporting import streaming
 from results.models import JudgmentSet
@@ -76,11 +76,11 @@ def test_a_cancelled_freeze_stops_in_the_middle_and_leaves_nothing(
 ) -> None:
     judge_canonical(project)
     made = freezing.request_set(project=project, actor=manager, name="Never", settings=Settings())
-    monkeypatch.setattr("projects.running.BEAT_SECONDS", 0.05)
+    monkeypatch.setattr("projects.jobs.running.BEAT_SECONDS", 0.05)
 
     def wait_to_be_stopped(folder: Path, progress: building.Progress, earlier: object) -> None:
         assert (folder / "long.csv").stat().st_size
-        in_a_thread(lambda: jobs.cancel(JudgmentSet.objects.get(pk=made.pk)))
+        in_a_thread(lambda: queue.cancel(JudgmentSet.objects.get(pk=made.pk)))
         wait_until(lambda: progress.of("mocha")(1))
 
     monkeypatch.setattr(building, "derive", wait_to_be_stopped)

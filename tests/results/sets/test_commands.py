@@ -19,7 +19,7 @@ PROJECT = ("--project", "bridges")
 @pytest.fixture(autouse=True)
 def _judged(project: Project, owner: Membership, monkeypatch: pytest.MonkeyPatch) -> None:
     canonical(project)
-    monkeypatch.setattr("projects.running.BEAT_SECONDS", 60)
+    monkeypatch.setattr("projects.jobs.running.BEAT_SECONDS", 60)
 
 
 def test_freeze_and_download(project: Project, tmp_path: Path) -> None:

@@ -9,10 +9,10 @@ from django.db import InternalError, transaction
 from django.db.models import F
 
 from annotate.models import Judgment
-from projects import jobs
 from projects.errors import Refused
+from projects.jobs import queue
+from projects.jobs.running import Cancelled
 from projects.models import LogEntry, Membership, Project
-from projects.running import Cancelled
 from results import freezing
 from results.models import JudgmentSet
 from results.sets import building
@@ -149,7 +149,7 @@ def test_a_set_that_is_cancelled_leaves_nothing_and_can_be_frozen_again(
     assert freezing.run(made.pk) == JudgmentSet.State.DONE
     assert freezing.run(made.pk) is None, "A second message does nothing."
     with pytest.raises(Refused, match="already ended"):
-        jobs.cancel(made)
+        queue.cancel(made)
 
 
 def test_a_name_with_path_characters_names_no_file(project: Project, manager: Membership) -> None:

@@ -90,7 +90,7 @@ def test_a_manager_looks_and_freezes(
     assert "Freezing the set" in waiting
     assert 'http-equiv="refresh"' in waiting
     assert "HX-Refresh" not in desk.get(f"{LIST}1/job/")
-    monkeypatch.setattr("projects.running.BEAT_SECONDS", 60)
+    monkeypatch.setattr("projects.jobs.running.BEAT_SECONDS", 60)
     freezing.run(made.pk)
     assert desk.get(f"{LIST}1/job/")["HX-Refresh"] == "true"
     shown = desk.get(f"{LIST}1/").content.decode()
@@ -200,7 +200,7 @@ def test_a_retired_set_says_so_everywhere_and_names_its_successor(
     assert response["Location"] == f"{LIST}2/"
     desk.post(f"{LIST}1/succeed/")
     assert JudgmentSet.objects.count() == 2, "One successor is enough."
-    monkeypatch.setattr("projects.running.BEAT_SECONDS", 60)
+    monkeypatch.setattr("projects.jobs.running.BEAT_SECONDS", 60)
     freezing.run(JudgmentSet.objects.get(number=2).pk)
     assert "takes the place of" in desk.get(f"{LIST}2/").content.decode()
     answer = desk.get(f"{LIST}1/archive/")

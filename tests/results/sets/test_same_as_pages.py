@@ -12,7 +12,7 @@ from annotate.norms import fetch_norms
 from measures.gold_rules import GoldRule
 from measures.gold_scores import gold_by
 from measures.rubric import Level
-from projects import running
+from projects.jobs import running
 from projects.models import Membership, Project
 from results.agreeing import Ends, Resampling, measure_agreement
 from results.models import JudgmentSet

@@ -6,7 +6,7 @@ from unittest import mock
 
 from django.utils import timezone
 
-from projects import running
+from projects.jobs import running
 from projects.models import Candidate, Membership, Project
 from results.metrics.subjects import subject_of
 from results.models import MetricRun, MetricScore, Study

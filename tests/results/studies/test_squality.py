@@ -6,8 +6,8 @@ from unittest import mock
 
 import pytest
 
-from projects import running
 from projects.importing import Kind
+from projects.jobs import running
 from projects.models import Membership, Project
 from results.metrics import computing
 from results.models import MetricRun, Study

@@ -1,7 +1,7 @@
 """Work that outlasts a request: a row that people can look at and that survives the worker.
 
 The broker is a doorbell, the row is the truth: whatever was committed as queued is done in the end, however often
-the bell is rung. `projects.running` does the work of one row.
+the bell is rung. `projects.jobs.running` does the work of one row.
 """
 
 import logging

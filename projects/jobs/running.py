@@ -13,7 +13,7 @@ from psycopg2.errorcodes import LOCK_NOT_AVAILABLE, QUERY_CANCELED
 
 from projects.database.snapshots import snapshot
 from projects.errors import Refused
-from projects.jobs import Job
+from projects.jobs.queue import Job
 
 logger = logging.getLogger(__name__)
 
