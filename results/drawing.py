@@ -5,8 +5,8 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
-from projects import marks
-from projects.charts import Chart
+from projects.charts import specs
+from projects.charts.drawing import Chart
 from projects.language.names import said
 
 Figures = Mapping[str, Any]
@@ -23,7 +23,7 @@ def of_agreement(figures: Figures) -> list[Chart]:
     title = _("Alpha, %(level)s") % {"level": level}
     parts = [{"part": _("all"), **_interval(report["levels"][0])}]
     parts += [{"part": group["name"] or _("none named"), **_interval(group["line"])} for group in report["groups"]]
-    spec = marks.intervals("part", "alpha", "low", "high", title=title, zero=0)
+    spec = specs.intervals("part", "alpha", "low", "high", title=title, zero=0)
     chart = Chart(
         "parts",
         _("Alpha per %(by)s, with intervals over candidates") % {"by": said(report["by"])},
@@ -49,7 +49,7 @@ def of_annotators(figures: Figures) -> list[Chart]:
     ]
     lowest = min((cell["kappa"] for cell in cells), default=0.0)
     domain = (min(0.0, lowest), 1.0)
-    spec = marks.heat_map(
+    spec = specs.heat_map(
         "first", "second", "kappa", "said", title=_("quadratic kappa"), domain=domain, order=sorted(shown)
     )
     charts.append(Chart("pairs", _("Quadratic kappa of each pair"), cells, spec, columns=("first", "second", "kappa")))
@@ -63,7 +63,7 @@ def of_annotators(figures: Figures) -> list[Chart]:
         for person in figures["people"][:MOST_IN_MAP]
         if isinstance(person["others"].get("r"), float)
     ]
-    spec = marks.points(
+    spec = specs.points(
         *("bias", "r", "annotator"),
         x_title=_("mean difference to the others, in points"),
         y_title=_("correlation with the mean of the others"),
@@ -85,7 +85,7 @@ def of_time(figures: Figures) -> list[Chart]:
             row = {"period": period["name"], "alpha": alpha, "low": ends.get("low"), "high": ends.get("high")}
             rows.append({**row, "so_far": period["so_far"], "n_units": period["outcome"]["n_units"]})
     title = _("Alpha, %(level)s") % {"level": said(figures["level"])}
-    spec = marks.line("period", "alpha", "low", "high", title=title, axis=_("last rating of the item"))
+    spec = specs.line("period", "alpha", "low", "high", title=title, axis=_("last rating of the item"))
     return [
         Chart(
             "time",

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from django.db import connection
 from django.utils.translation import gettext as _
 
-from projects import marks
-from projects.charts import Chart
+from projects.charts import specs
+from projects.charts.drawing import Chart
 from projects.models import Project
 
 
@@ -33,7 +33,7 @@ def progress_by_day(project: Project) -> list[Day]:
 
 def draw_progress(days: list[Day]) -> Chart:
     rows = [{"day": day.day, "n": day.n, "so_far": day.so_far} for day in days]
-    spec = marks.bars("day", "n", title=_("HITs handed in"), axis=_("day, by UTC"))
+    spec = specs.bars("day", "n", title=_("HITs handed in"), axis=_("day, by UTC"))
     return Chart("progress", _("HITs handed in by day"), rows, spec, columns=("day", "n", "so_far"))
 
 

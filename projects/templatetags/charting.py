@@ -3,7 +3,7 @@
 from django import template
 from django.utils.safestring import SafeString
 
-from projects.charts import Chart, draw
+from projects.charts.drawing import Chart, draw
 
 register = template.Library()
 

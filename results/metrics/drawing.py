@@ -4,7 +4,7 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
-from projects.charts import Chart, Spec
+from projects.charts.drawing import Chart, Spec
 from results.models import MetricRun
 
 

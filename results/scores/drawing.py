@@ -5,8 +5,8 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
-from projects import marks
-from projects.charts import Chart
+from projects.charts import specs
+from projects.charts.drawing import Chart
 
 Figures = Mapping[str, Any]
 MOST_IN_MAP = 15
@@ -32,13 +32,13 @@ def of_golds(figures: Figures, *, rule: str, by: str) -> list[Chart]:
         "distribution",
         _("Gold scores"),
         _bars(chosen["bins"], chosen["whole"]),
-        marks.bars("score", "n", title=_("candidates"), axis=axis, is_long=is_long),
+        specs.bars("score", "n", title=_("candidates"), axis=axis, is_long=is_long),
         columns=("score", "n", "share"),
     )
     parts = sorted(chosen["parts"][by], key=lambda part: -part["n"])[:MOST_FRAMES]
     shown = [part for part in chosen["parts"][by] if part in parts]
     rows = [row for part in shown for row in _bars(chosen["bins"], part)]
-    spec = marks.small_multiples("score", "share", "part", title=share, axis=axis, n=len(shown), is_long=is_long)
+    spec = specs.small_multiples("score", "share", "part", title=share, axis=axis, n=len(shown), is_long=is_long)
     columns = ("part", "score", "n", "share")
     return [whole, Chart("parts", _("Gold scores of each part"), rows, spec, columns=columns)]
 
@@ -62,7 +62,7 @@ def of_systems(figures: Figures, *, key: str) -> list[Chart]:
         for pair in figures["pairs"].get(key, [])
         if isinstance(pair["p"], float)
     ]
-    spec = marks.heat_map(
+    spec = specs.heat_map(
         "better", "than", "p", "said", title="p", domain=(0, 1), order=[score["source"] for score in scores]
     )
     return [
@@ -83,7 +83,7 @@ def of_replication(figures: Figures, *, key: str) -> list[Chart]:
     measure = "z" if found.get("z", {}).get("systems") else "raw"
     rows = found.get(measure, {}).get("systems", [])
     axis = _("mean z, %(run)s") if measure == "z" else _("mean score, %(run)s")
-    spec = marks.points(
+    spec = specs.points(
         *("first", "second", "source"),
         x_title=axis % {"run": _("first batch")},
         y_title=axis % {"run": _("second batch")},
@@ -104,7 +104,7 @@ def of_plan(figures: Figures) -> list[Chart]:
         for each in widths
     ]
     sizes = sorted({each["n_units"] for each in widths}) or [1]
-    spec = marks.curves("items", "width", "judgments", title=_("width of the interval"), axis=_("items"), at=sizes)
+    spec = specs.curves("items", "width", "judgments", title=_("width of the interval"), axis=_("items"), at=sizes)
     return [
         Chart(
             "widths",
@@ -132,7 +132,7 @@ def _forest(scores: list[Figures], measure: str, title: str) -> Chart:
         if isinstance(score[measure]["mean"], float)
     ]
     axis = _("mean z") if measure == "z" else _("mean score")
-    spec = marks.intervals("system", "mean", "low", "high", title=axis, zero=0 if measure == "z" else None)
+    spec = specs.intervals("system", "mean", "low", "high", title=axis, zero=0 if measure == "z" else None)
     return Chart(f"systems-{measure}", title, rows, spec)
 
 

@@ -5,8 +5,8 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
-from projects import marks
-from projects.charts import Chart
+from projects.charts import specs
+from projects.charts.drawing import Chart
 from results.studies.tables import Estimate, Value
 
 MOST_IN_MAP = 600
@@ -27,9 +27,9 @@ def draw_metrics(
     ]
     columns = ("metric", "value", "low", "high")
     if "reason" in ceiling:
-        spec = marks.intervals("metric", "value", "low", "high", title=axis)
+        spec = specs.intervals("metric", "value", "low", "high", title=axis)
         return Chart(name, title, rows, {**spec, "width": WIDTH}, columns=columns)
-    spec = marks.intervals(
+    spec = specs.intervals(
         *columns,
         title=axis,
         line=(ceiling["r"], _("human ceiling %(r)s") % {"r": f"{ceiling['r']:.3f}"}),
@@ -50,7 +50,7 @@ def heat_map(name: str, title: str, cells: Sequence[Mapping[str, Any]], *, row: 
     """A square for each cell of `row`, `column` and `value`, darker where it is lower."""
     shown = [{**cell, "said": f"{cell['value']:.2f}".replace("-", "\u2212")} for cell in cells]
     values = [cell["value"] for cell in cells]
-    spec = marks.heat_map(
+    spec = specs.heat_map(
         row, column, "value", "said", title=_("correlation"), domain=(min([0.0, *values]), max([0.0, *values]) or 1.0)
     )
     return Chart(name, title, shown if len(shown) <= MOST_IN_MAP else [], spec, columns=(row, column, "value"))
@@ -59,7 +59,7 @@ def heat_map(name: str, title: str, cells: Sequence[Mapping[str, Any]], *, row: 
 def map_of_p(name: str, title: str, cells: Sequence[Mapping[str, Any]], *, order: Sequence[str]) -> Chart:
     """A square for each `better`, `than` and their `p`."""
     shown = [{**cell, "said": _short(cell["p"])} for cell in cells]
-    spec = marks.heat_map("better", "than", "p", "said", title="p", domain=(0, 1), order=order)
+    spec = specs.heat_map("better", "than", "p", "said", title="p", domain=(0, 1), order=order)
     return Chart(name, title, shown if len(shown) <= MOST_IN_MAP else [], spec, columns=("better", "than", "p"))
 
 
@@ -71,5 +71,5 @@ def scatter(
     name: str, title: str, rows: Sequence[Mapping[str, Any]], *, x_title: str, y_title: str, series: str = ""
 ) -> Chart:
     """A point for each row of `metric` and `human`, in the colour of its series where there are any."""
-    spec = marks.scatter("metric", "human", x_title=x_title, y_title=y_title, series=series)
+    spec = specs.scatter("metric", "human", x_title=x_title, y_title=y_title, series=series)
     return Chart(name, title, rows, {**spec, "width": WIDTH})

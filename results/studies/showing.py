@@ -6,7 +6,7 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
-from projects.charts import Chart
+from projects.charts.drawing import Chart
 from results.models import Study
 from results.studies.kinds import KINDS, About, Section
 from results.studies.settings import Settings

@@ -7,6 +7,7 @@ from django.shortcuts import render
 from django.views.decorators.http import require_http_methods, require_safe
 
 from projects.access import ProjectRequest, Right, requires
+from projects.charts.responses import answer_chart
 from projects.database.snapshots import snapshot
 from projects.errors import Refused
 from projects.models import Project
@@ -14,7 +15,6 @@ from results import drawing
 from results.agreeing import CONFIDENCE, RESAMPLES, SEED
 from results.forms import AgreementForm
 from results.reporting import look_up
-from results.views.charts import answer_chart
 from results.views.standing import context_of, figures_of
 
 PAGES = {

@@ -14,6 +14,7 @@ from django.views.decorators.http import require_POST, require_safe
 from annotate.frames import CriterionInUse, criteria_in_use
 from annotate.views.lists import page_of, read_sort, read_text
 from projects.access import ProjectRequest, Right, requires
+from projects.charts.responses import answer_chart
 from projects.errors import Refused
 from projects.jobs import queue
 from projects.models import Project
@@ -24,7 +25,6 @@ from results.metrics.downloading import FORMATS, give_scores
 from results.metrics.drawing import bins_of, charts_of
 from results.metrics.listing import said_of, settings_of
 from results.models import MetricRun
-from results.views.charts import answer_chart
 
 REFRESH_SECONDS = 3
 PARTS = (("dataset", gettext_lazy("By dataset")), ("source", gettext_lazy("By source")))

@@ -6,11 +6,11 @@ from django.views.decorators.http import require_safe
 
 from annotate.checking.alerts import alerts_of
 from projects.access import ProjectRequest, Right, requires
+from projects.charts.responses import answer_chart
 from projects.database.snapshots import snapshot
 from projects.models import Project
 from results.overview import make_overview
 from results.progressing import draw_progress, progress_by_day
-from results.views.charts import answer_chart
 
 
 @requires(Right.READ)

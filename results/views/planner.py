@@ -7,6 +7,7 @@ from django.shortcuts import render
 from django.views.decorators.http import require_http_methods, require_safe
 
 from projects.access import ProjectRequest, Right, requires
+from projects.charts.responses import answer_chart
 from projects.database.snapshots import snapshot
 from projects.errors import Refused
 from projects.models import Project
@@ -15,7 +16,6 @@ from results.reporting import look_up
 from results.scores import drawing
 from results.scores.choosing import choices_of
 from results.scores.forms import PlannerForm
-from results.views.charts import answer_chart
 from results.views.standing import context_of, figures_of
 
 TEMPLATE = "results/agreement/planner_show.html"

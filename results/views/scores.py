@@ -15,6 +15,7 @@ from annotate.frames import Scope
 from annotate.views.lists import page_of, read_sort, read_text
 from measures.gold_rules import GoldRule
 from projects.access import ProjectRequest, Right, requires
+from projects.charts.responses import answer_chart
 from projects.database.snapshots import snapshot
 from projects.errors import Refused
 from projects.models import Project
@@ -22,7 +23,6 @@ from results.reporting import Standing, look_up
 from results.scores import drawing
 from results.scores.candidates import SORTS, CandidateScores, Filters
 from results.scores.forms import PARTS, GoldForm, RuleForm
-from results.views.charts import answer_chart
 from results.views.standing import context_of, figures_of
 
 TEMPLATE = "results/scores/show.html"

@@ -14,6 +14,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from projects.access import ProjectRequest, Right, requires
+from projects.charts.responses import answer_chart
 from projects.errors import Refused
 from projects.jobs import queue
 from projects.models import Project
@@ -22,7 +23,6 @@ from results.studies import causes, running, showing, writing
 from results.studies.forms import StudyForm
 from results.studies.kinds import KINDS
 from results.studies.settings import Settings
-from results.views.charts import answer_chart
 
 REFRESH_SECONDS = 3
 

@@ -8,13 +8,13 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from annotate.acting import adjudicating
 from projects.access import ProjectRequest, Right, requires
+from projects.charts.responses import answer_chart
 from projects.database.snapshots import snapshot
 from projects.models import Project
 from results.agreeing import RESAMPLES, SEED
 from results.reporting import look_up
 from results.scores import drawing
 from results.scores.forms import ReplicationForm, SystemsForm
-from results.views.charts import answer_chart
 from results.views.standing import context_of, figures_of
 
 TEMPLATE = "results/systems/show.html"

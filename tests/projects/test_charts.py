@@ -4,8 +4,8 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from projects import charts, marks
-from projects.charts import FORMS, Chart, Row, draw, write
+from projects.charts import drawing, specs
+from projects.charts.drawing import FORMS, Chart, Row, draw, write
 
 NASTY = "<script>alert(1)</script> & مثال"
 ROWS: list[Row] = [
@@ -13,7 +13,7 @@ ROWS: list[Row] = [
     {"dataset": "=1+1", "alpha": None, "low": None, "high": None},
 ]
 FOREST = Chart(
-    "alpha", "Alpha by dataset", ROWS, marks.intervals("dataset", "alpha", "low", "high", title="alpha", zero=0)
+    "alpha", "Alpha by dataset", ROWS, specs.intervals("dataset", "alpha", "low", "high", title="alpha", zero=0)
 )
 PEOPLE = [{"who": name, "x": x, "y": x / 2, "n": 4, "text": "0.5"} for x, name in enumerate("abc")]
 
@@ -31,7 +31,7 @@ def test_a_chart_in_a_page_takes_the_colours_of_the_page_and_runs_nothing() -> N
 def test_what_is_no_drawing_is_refused() -> None:
     for bad in ("<svg><script/></svg>", '<svg><g onload="x"/></svg>', '<svg><g href="x"/></svg>'):
         with pytest.raises(ValueError, match="A chart holds"):
-            charts._checked(bad)
+            drawing._checked(bad)
 
 
 @pytest.mark.parametrize(("form", "start"), [("svg", b"<svg"), ("png", b"\x89PNG"), ("pdf", b"%PDF")])
@@ -56,15 +56,15 @@ def test_the_csv_holds_the_figures_with_formulas_disarmed() -> None:
 @pytest.mark.parametrize(
     "spec",
     [
-        marks.bars("who", "x", title="n", axis="who"),
-        marks.bars("who", "x", title="n", axis="who", series="text", order=["b", "a", "c"]),
-        marks.small_multiples("who", "x", "text", title="n", axis="who", n=1),
-        marks.heat_map("who", "text", "y", "text", title="kappa", domain=(0, 1)),
-        marks.line("who", "x", "y", "x", title="alpha", axis="day", domain=(0, 2)),
-        marks.points("x", "y", "who", x_title="bias", y_title="r", size="n", size_title="items", zero=0),
+        specs.bars("who", "x", title="n", axis="who"),
+        specs.bars("who", "x", title="n", axis="who", series="text", order=["b", "a", "c"]),
+        specs.small_multiples("who", "x", "text", title="n", axis="who", n=1),
+        specs.heat_map("who", "text", "y", "text", title="kappa", domain=(0, 1)),
+        specs.line("who", "x", "y", "x", title="alpha", axis="day", domain=(0, 2)),
+        specs.points("x", "y", "who", x_title="bias", y_title="r", size="n", size_title="items", zero=0),
     ],
 )
-def test_every_kind_of_mark_is_drawn_of_its_rows(spec: charts.Spec) -> None:
+def test_every_kind_of_mark_is_drawn_of_its_rows(spec: drawing.Spec) -> None:
     drawn = draw(Chart("it", "It", PEOPLE, spec))
     empty = draw(Chart("it", "It", [], spec))
     shapes = ("<path", "<rect", "<text")

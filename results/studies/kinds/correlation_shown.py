@@ -7,7 +7,7 @@ from django.utils.text import capfirst
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from projects.charts import Chart
+from projects.charts.drawing import Chart
 from results.studies.drawing import draw_metrics, heat_map, scatter
 from results.studies.kinds.kind import About, Figures, Section
 from results.studies.tables import Column, Estimate, Table, Value, read_ceiling, read_value

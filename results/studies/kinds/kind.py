@@ -7,7 +7,7 @@ from typing import Any
 from django import forms
 from django_stubs_ext import StrOrPromise
 
-from projects.charts import Chart
+from projects.charts.drawing import Chart
 from projects.jobs.running import OnProgress
 from projects.models import Project
 from results.models import MetricRun, Study

@@ -5,8 +5,8 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
-from projects import marks
-from projects.charts import Chart
+from projects.charts import specs
+from projects.charts.drawing import Chart
 from projects.language.names import said
 from results.studies.kinds.kind import About, Figures, Section
 from results.studies.pair_frame import NOT_HIGHER, say_reason
@@ -184,7 +184,7 @@ def _intervals(name: str, title: str, found: Sequence[tuple[str, Figures]], axis
         if isinstance(value, Estimate):
             rows.append({"metric": label, "value": value.value, "low": value.low, "high": value.high})
     columns = ("metric", "value", "low", "high")
-    spec = marks.intervals(*columns, title=axis, domain=(0.0, 100.0), line=(CHANCE, _("chance")))
+    spec = specs.intervals(*columns, title=axis, domain=(0.0, 100.0), line=(CHANCE, _("chance")))
     return Chart(name, title, rows, spec, columns=columns)
 
 
@@ -198,6 +198,6 @@ def _map(about: About, by: str, names: Sequence[str], title: str) -> list[Chart]
         for label, name, value in found
         if isinstance(value, Estimate)
     ]
-    spec = marks.heat_map("metric", "part", "value", "said", title=_("accuracy, in %"), domain=(0.0, 100.0))
+    spec = specs.heat_map("metric", "part", "value", "said", title=_("accuracy, in %"), domain=(0.0, 100.0))
     title = _("%(title)s, as a map") % {"title": title}
     return [Chart(f"{by.replace('_', '-')}-map", title, cells, spec, columns=("metric", "part", "value"))]

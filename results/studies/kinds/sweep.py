@@ -15,10 +15,10 @@ from measures.metrics.bonus import ENTITY, YES_NO
 from measures.outcome import Undefined
 from measures.patterns import Floats
 from measures.studies.sweeps import SweptPoint, sweep
-from projects.charts import Chart
+from projects.charts.drawing import Chart
+from projects.charts.specs import swept
 from projects.errors import Refused
 from projects.jobs.running import OnProgress
-from projects.marks import swept
 from projects.models import Project
 from results.metrics.reading import read_answers
 from results.metrics.registry import find, known

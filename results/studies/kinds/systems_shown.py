@@ -5,8 +5,8 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
-from projects import marks
-from projects.charts import Chart
+from projects.charts import specs
+from projects.charts.drawing import Chart
 from results.studies.drawing import WIDTH, draw_metrics, scatter
 from results.studies.kinds.kind import About, Figures, Section
 from results.studies.tables import Column, Missing, Table, Value, read_ceiling, read_number
@@ -125,7 +125,7 @@ def _points(about: About) -> Iterator[Section]:
             Column("human", _("Mean human score"), "number"),
             Column("metric", label, "number"),
         ]
-        spec = marks.points("metric", "human", "system", x_title=label, y_title=about.criterion) | {"width": WIDTH}
+        spec = specs.points("metric", "human", "system", x_title=label, y_title=about.criterion) | {"width": WIDTH}
         chart = Chart(f"system-{place}", title, rows, spec, columns=("system", "metric", "human", "n"))
         table = [[row["system"], row["n"], row["human"], row["metric"]] for row in rows]
         whole = Table(f"system-{place}", title, columns, table, _captioned(about, title))

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from django.http import Http404, HttpResponse
 
-from projects.charts import FORMS, Chart, write
+from projects.charts.drawing import FORMS, Chart, write
 from projects.models import Project
 
 

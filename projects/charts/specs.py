@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from projects.charts import SCHEME, SERIES, Spec
+from projects.charts.drawing import SCHEME, SERIES, Spec
 
 Domain = tuple[float, float]
 
