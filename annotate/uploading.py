@@ -18,13 +18,13 @@ from django.utils.translation import gettext as _
 from annotate import importing
 from annotate.importing.staging import already
 from annotate.models import Import
-from projects import uploads
 from projects.errors import Refused
 from projects.importing import FileRefused, Kind, Options, Spool, fingerprint, load
 from projects.jobs import queue
 from projects.jobs.running import Kept
 from projects.language.amounts import say_number
 from projects.models import Membership, Project
+from projects.web import uploads
 
 OnProgress = Callable[[int, int], None]
 KB = 1024

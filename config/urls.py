@@ -17,6 +17,6 @@ urlpatterns = [
     path("admin/", admin.site.urls),
 ]
 
-handler400 = "projects.api.errors.bad_request"
-handler404 = "projects.api.errors.not_found"
-handler500 = "projects.api.errors.server_error"
+handler400 = "projects.web.error_pages.bad_request"
+handler404 = "projects.web.error_pages.not_found"
+handler500 = "projects.web.error_pages.server_error"

@@ -9,9 +9,9 @@ from celery.signals import worker_ready, worker_shutting_down
 from django.core.management import call_command
 from django.db import DatabaseError, connection
 
-from projects import uploads
 from projects.jobs import queue
 from projects.models import Guesses, Pulse
+from projects.web import uploads
 
 logger = logging.getLogger(__name__)
 

@@ -13,8 +13,7 @@ from annotate.acting.standing import Exclusion, Scope
 from annotate.acting.submitted import STATES, WorkFilter
 from annotate.models import Assignment, Batch
 from projects.models import Project
-
-WHY: dict[str, Any] = {"max_length": 500, "widget": forms.Textarea(attrs={"rows": 2})}
+from projects.web.forms import WHY, WhyForm
 
 
 class WarnForm(forms.Form):
@@ -157,12 +156,6 @@ class RejectForm(forms.Form):
         help_text=gettext_lazy("Take back what was earned. Otherwise the pay stays."),
     )
     reopen_batches = forms.BooleanField(label=gettext_lazy("Open the closed batches again"), required=False)
-
-
-class WhyForm(forms.Form):
-    why = forms.CharField(
-        label=gettext_lazy("Reason"), help_text=gettext_lazy("Kept in the log. Name no person there."), **WHY
-    )
 
 
 class SetAsideForm(WhyForm):

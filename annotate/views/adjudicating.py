@@ -13,12 +13,12 @@ from annotate.acting.adjudicating import Differences
 from annotate.forms.acting import AdjudicationForm
 from annotate.frames import criteria_in_use
 from annotate.models import Batch
-from annotate.views.lists import page_of, read_text, read_word
 from measures.rubric import Scale, ScaleKind
 from projects.access import ProjectRequest, Right, requires
 from projects.database.snapshots import snapshot
 from projects.errors import Refused
 from projects.models import Candidate, Project
+from projects.web.lists import page_of, read_text, read_word
 
 
 @requires(Right.READ)

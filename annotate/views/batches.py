@@ -18,7 +18,6 @@ from annotate.controls.accepting import lacks_controls
 from annotate.forms.batches import CapsForm, NewBatchForm, StateForm, WantedForm
 from annotate.models import Assignment, Batch, Hit, Item, QualificationTest
 from annotate.progress import progress_of, speed_of, stuck_places
-from annotate.views.lists import order_by, page_of, read_sort, read_text, read_word
 from projects.access import ProjectRequest, Right, requires
 from projects.database.snapshots import snapshot
 from projects.errors import Refused
@@ -26,6 +25,7 @@ from projects.language.amounts import say_number
 from projects.models import Project
 from projects.revising import current_consent, current_instructions
 from projects.rubrics import current_rubric
+from projects.web.lists import order_by, page_of, read_sort, read_text, read_word
 
 UNPROCESSABLE = 422
 BATCH_COLUMNS = {

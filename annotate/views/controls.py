@@ -15,7 +15,6 @@ from annotate.controls.making import make_pool, yield_report
 from annotate.controls.plans import ControlPlan
 from annotate.forms.controls import ControlActForm, PlanForm
 from annotate.models import Batch, Item
-from annotate.views.lists import page_of, read_word
 from measures.outcome import Undefined
 from measures.rubric import say_number
 from projects.access import ProjectRequest, Right, requires
@@ -23,6 +22,7 @@ from projects.database.snapshots import snapshot
 from projects.errors import Refused
 from projects.language import amounts
 from projects.models import Project
+from projects.web.lists import page_of, read_word
 
 UNPROCESSABLE = 422
 STATES = {

@@ -13,7 +13,6 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from annotate.forms.imports import SplitForm
 from annotate.tabulating import data_table
-from annotate.views.lists import order_by, page_of, read_sort, read_text, read_word
 from projects.access import ProjectRequest, Right, requires
 from projects.database.snapshots import snapshot
 from projects.errors import Refused
@@ -21,6 +20,7 @@ from projects.language.amounts import say_number
 from projects.language.names import said
 from projects.models import Candidate, Dataset, MinimalPair, Passage, Project, Question
 from projects.splitting import SplitPlan, plan_split, write_split
+from projects.web.lists import order_by, page_of, read_sort, read_text, read_word
 
 UNPROCESSABLE = 422
 NONE = "none"

@@ -8,10 +8,10 @@ from django.views.decorators.http import require_safe
 
 from annotate.desks import desks_of, earned_by, left_by
 from annotate.models import Assignment, LedgerEntry
-from annotate.views.lists import page_of
 from projects.access import ProjectRequest, Right, SignedInRequest, public, requires, signed_in
 from projects.database.snapshots import snapshot
 from projects.models import Membership, Project
+from projects.web.lists import page_of
 
 PROJECTS_ON_A_PAGE = 20
 

@@ -15,11 +15,11 @@ from annotate.forms.quality import SettleForm
 from annotate.models import Finding
 from annotate.views.figure_words import FINDINGS
 from annotate.views.figures import show_findings
-from annotate.views.lists import page_of, read_text, read_word
 from annotate.views.quality import UNPROCESSABLE
 from projects.access import ProjectRequest, Right, requires
 from projects.database.snapshots import snapshot
 from projects.models import Project
+from projects.web.lists import page_of, read_text, read_word
 
 MOST_AT_ONCE = 500
 WEIGHTS = {"serious": gettext_lazy("Speaks against the work"), "hint": gettext_lazy("A hint")}

@@ -25,7 +25,7 @@ from projects.importing.sniffing import SUFFIXES
 from projects.jobs import queue
 from projects.language.names import said
 from projects.models import Project
-from projects.uploads import takes_files
+from projects.web.uploads import takes_files
 
 REFRESH_SECONDS = 3
 STEPS = (gettext_lazy("File"), gettext_lazy("Columns"), gettext_lazy("Check"), gettext_lazy("Import"))

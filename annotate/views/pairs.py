@@ -13,17 +13,17 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from annotate import pairing
 from annotate.acting.withdrawing import plan_withdrawal
-from annotate.forms.acting import WhyForm
 from annotate.forms.pairs import PairForm
 from annotate.models import Judgment
 from annotate.pairing import PHENOMENA
 from annotate.views.data import MOST_NAMES, NONE
-from annotate.views.lists import page_of, read_text, read_word
 from projects.access import ProjectRequest, Right, requires
 from projects.database.snapshots import snapshot
 from projects.errors import Refused
 from projects.language.amounts import say_number
 from projects.models import MinimalPair, Project, Question
+from projects.web.forms import WhyForm
+from projects.web.lists import page_of, read_text, read_word
 
 UNPROCESSABLE = 422
 SCORES = {

@@ -20,12 +20,12 @@ from annotate.pay import files as payment_files
 from annotate.pay import ledgers, paying
 from annotate.pay.ledgers import Balance, Sums
 from annotate.pay.waiting import today_of, waits_until
-from annotate.views.lists import page_of, read_sort, read_text, read_word
 from projects.access import ProjectRequest, Right, requires
 from projects.database.snapshots import snapshot
 from projects.errors import Refused
 from projects.language.amounts import say_money
 from projects.models import LogEntry, Membership, Project
+from projects.web.lists import page_of, read_sort, read_text, read_word
 
 UNPROCESSABLE = 422
 

@@ -16,12 +16,12 @@ from annotate.planning import Started, change_plan, create_plan, figure, start_p
 from annotate.planning.overlaps import MOCHA, Rule, read_rules
 from annotate.planning.showing import showing_of
 from annotate.progress import progress_of
-from annotate.views.lists import page_of, read_word
 from projects.access import ProjectRequest, Right, requires
 from projects.database.snapshots import snapshot
 from projects.errors import Refused
 from projects.language.amounts import say_number
 from projects.models import Project
+from projects.web.lists import page_of, read_word
 
 UNPROCESSABLE = 422
 

@@ -17,13 +17,13 @@ from annotate.models import Attempt, Grant, Qualification, QualificationItem, Qu
 from annotate.qualifying import designing, granting, outcomes
 from annotate.qualifying.admissions import admission_for
 from annotate.qualifying.statistics import figures_of
-from annotate.views.lists import page_of, read_text, read_word
 from measures.grading import least_right
 from projects.access import ProjectRequest, Right, requires
 from projects.database.snapshots import snapshot
 from projects.errors import Refused
 from projects.models import Membership, Project
 from projects.rubrics import criteria_of, current_rubric
+from projects.web.lists import page_of, read_text, read_word
 
 UNPROCESSABLE = 422
 Purpose = QualificationItem.Purpose

@@ -16,7 +16,6 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from annotate.forms.qualification import CandidatesForm, FileForm, ItemForm
 from annotate.models import QualificationItem, QualificationTest
 from annotate.qualifying import candidates, files, items
-from annotate.views.lists import order_by, page_of, read_sort, read_text
 from annotate.views.qualification import test_or_404
 from annotate.views.rating import filled_from_draft, site_urls
 from annotate.views.sheets import shown_sheet
@@ -25,7 +24,8 @@ from projects.errors import Refused
 from projects.importing import FileRefused
 from projects.models import Project
 from projects.rubrics import criteria_of
-from projects.uploads import name_to_show, takes_files
+from projects.web.lists import order_by, page_of, read_sort, read_text
+from projects.web.uploads import name_to_show, takes_files
 
 UNPROCESSABLE = 422
 CANDIDATE_COLUMNS = {"mean": "mean", "n": "n", "sd": "sd", "candidate": "text"}

@@ -16,11 +16,11 @@ from annotate.checking.alerts import alerts_of
 from annotate.forms.quality import RulesForm
 from annotate.models import AnnotatorFigures, Finding, QualityRules
 from annotate.views.figures import BY_KEY, KINDS
-from annotate.views.lists import page_of, read_sort, read_text, read_word
 from measures.quality.findings import Thresholds
 from projects.access import ProjectRequest, Right, requires
 from projects.database.snapshots import snapshot
 from projects.models import Membership, Project
+from projects.web.lists import page_of, read_sort, read_text, read_word
 
 COLUMNS = {"pseudonym", "standing", "findings", *BY_KEY}
 UNPROCESSABLE = 422

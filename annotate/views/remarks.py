@@ -11,9 +11,9 @@ from django.views.decorators.http import require_POST, require_safe
 
 from annotate import remarks
 from annotate.models import Batch, Remark
-from annotate.views.lists import page_of, read_text, read_word
 from projects.access import ProjectRequest, Right, requires
 from projects.models import Project
+from projects.web.lists import page_of, read_text, read_word
 
 KINDS = {
     "flag": (gettext_lazy("Flags"), Q(is_flagged=True)),

@@ -19,7 +19,6 @@ from annotate.forms.quality import read_verdicts
 from annotate.forms.rating import Sent, read_rating
 from annotate.models import Judgment, Remark, Review
 from annotate.reviewing import Verdict
-from annotate.views.lists import page_of, read_text, read_word
 from annotate.views.quality import UNPROCESSABLE
 from annotate.views.reading import question_on_page, references_of, say_opinion, shown_items
 from measures.rubric import say_number
@@ -28,6 +27,7 @@ from projects.database.snapshots import snapshot
 from projects.errors import Refused
 from projects.models import Project
 from projects.rubrics import frozen_criteria
+from projects.web.lists import page_of, read_text, read_word
 
 STATES = {**dict(Review.State.choices), "all": gettext_lazy("any state")}
 TO_DO = ("waiting", "rated")

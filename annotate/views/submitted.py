@@ -15,16 +15,17 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from annotate.acting import deciding
 from annotate.acting.submitted import STATES, WorkFilter
-from annotate.forms.acting import DecisionForm, RejectForm, SetAsideForm, WhyForm
+from annotate.forms.acting import DecisionForm, RejectForm, SetAsideForm
 from annotate.models import Assignment, Batch, LedgerEntry
 from annotate.pay import ledgers
 from annotate.views.assignment_page import items_of
-from annotate.views.lists import order_by, page_of, read_sort, read_text, read_word
 from projects.access import ProjectRequest, Right, requires
 from projects.database.snapshots import snapshot
 from projects.errors import Refused
 from projects.language.amounts import say_number
 from projects.models import LogEntry, Project
+from projects.web.forms import WhyForm
+from projects.web.lists import order_by, page_of, read_sort, read_text, read_word
 
 UNPROCESSABLE = 422
 COLUMNS = {

@@ -11,12 +11,12 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
 from annotate.acting import withdrawing
-from annotate.forms.acting import WhyForm
 from annotate.places import Withdrawn
 from projects.access import ProjectRequest, Right, requires
 from projects.errors import Refused
 from projects.language.amounts import say_number
 from projects.models import Candidate, Passage, Project
+from projects.web.forms import WhyForm
 
 
 @requires(Right.MANAGE)

@@ -14,9 +14,9 @@ from drf_spectacular.generators import SchemaGenerator
 from drf_spectacular.openapi import AutoSchema
 
 from projects.access import describes_api
-from projects.api.problems import MEDIA_TYPE
 from projects.api.reading import chapters_of
-from projects.links import absolute_url
+from projects.web.links import absolute_url
+from projects.web.problems import MEDIA_TYPE
 
 MEDIA_TYPE_OF_OPENAPI = "application/vnd.oai.openapi+json"
 PROBLEMS = {

@@ -15,10 +15,10 @@ from rest_framework.views import APIView
 
 from projects import tokens
 from projects.access import SAFE_METHODS, Policy, Right, View, client_address, fetch_membership
-from projects.api.problems import answer_exception
 from projects.api.shapes import BoundedJSONParser, Query, Shape
 from projects.errors import TooManyRequests
 from projects.models import ApiToken, Guesses, Membership, Project, User
+from projects.web.problems import answer_exception
 
 ExceptionHandler = Callable[[Exception, Mapping[str, Any]], HttpResponse | None]
 IN_ADDRESS = ("token", "access_token", "api_key", "apikey")

@@ -11,8 +11,8 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.utils.urls import remove_query_param, replace_query_param
 
-from projects.api.problems import shown
 from projects.database.snapshots import snapshot
+from projects.web.problems import shown
 
 PAGE_SIZE = 100
 MOST_ROWS = 1_000

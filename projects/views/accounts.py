@@ -18,8 +18,8 @@ from projects.access import SignedInRequest, client_address, public, signed_in
 from projects.errors import Refused
 from projects.forms.accounts import AccountForm, ChangePasswordForm, NewPasswordForm, SignInForm
 from projects.language import languages
-from projects.links import safe_next
 from projects.models import User
+from projects.web.links import safe_next
 
 
 @public

@@ -24,9 +24,9 @@ from projects.forms.people import (
     PeopleFilterForm,
     RoleForm,
 )
-from projects.links import absolute_url
 from projects.models import Guesses, Membership, Project
 from projects.revising import current_consent
+from projects.web.links import absolute_url
 
 PEOPLE_ON_A_PAGE = 50
 

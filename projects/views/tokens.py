@@ -15,8 +15,8 @@ from projects import tokens
 from projects.access import ProjectRequest, Right, requires
 from projects.errors import Refused
 from projects.forms.tokens import TokenForm
-from projects.links import absolute_url
 from projects.models import ApiToken, Project
+from projects.web.links import absolute_url
 
 TOKENS_ON_A_PAGE = 50
 

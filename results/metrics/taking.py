@@ -13,13 +13,14 @@ from django.db.models import Max, Sum
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from projects import log, uploads
+from projects import log
 from projects.errors import Refused
 from projects.importing import FileRefused, Options, fingerprint
 from projects.jobs import queue, running
 from projects.jobs.running import Kept, OnProgress
 from projects.language.amounts import say_number
 from projects.models import Membership, Project
+from projects.web import uploads
 from results.metrics.reading_files import NAME_LENGTH, Read, read_scores
 from results.metrics.score_rows import MetricColumn, reasons_of
 from results.metrics.storing import Column, store_scores

@@ -7,11 +7,11 @@ from django.shortcuts import get_object_or_404, render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_safe
 
-from annotate.views.lists import page_of, read_page, read_text
 from projects.access import ProjectRequest, Right, requires
 from projects.database.snapshots import snapshot
 from projects.errors import Refused
 from projects.models import Project
+from projects.web.lists import page_of, read_page, read_text
 from results.scoping import settings_of
 from results.scores.forms import DisagreementForm
 from results.scores.items import candidates_of, ratings_of, scores_of

@@ -12,12 +12,12 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
 from annotate.frames import CriterionInUse, criteria_in_use
-from annotate.views.lists import page_of, read_sort, read_text
 from projects.access import ProjectRequest, Right, requires
 from projects.charts.responses import answer_chart
 from projects.errors import Refused
 from projects.jobs import queue
 from projects.models import Project
+from projects.web.lists import page_of, read_sort, read_text
 from results.metrics import computing
 from results.metrics.candidates import SORTS, Filters, golds_of, list_scores
 from results.metrics.deleting import delete_run, may_delete

@@ -16,7 +16,7 @@ from projects.access import ProjectRequest, Right, requires
 from projects.errors import Refused
 from projects.jobs import queue
 from projects.models import Project
-from projects.uploads import takes_files
+from projects.web.uploads import takes_files
 from results.metrics import taking
 from results.metrics.forms import ScoreFileForm, TakeForm
 from results.metrics.reading import count_candidates

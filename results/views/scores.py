@@ -12,13 +12,13 @@ from django_stubs_ext import StrOrPromise
 from annotate.acting import adjudicating
 from annotate.acting.adjudicating import Gold
 from annotate.frames import Scope
-from annotate.views.lists import page_of, read_sort, read_text
 from measures.gold_rules import GoldRule
 from projects.access import ProjectRequest, Right, requires
 from projects.charts.responses import answer_chart
 from projects.database.snapshots import snapshot
 from projects.errors import Refused
 from projects.models import Project
+from projects.web.lists import page_of, read_sort, read_text
 from results.reporting import Standing, look_up
 from results.scores import drawing
 from results.scores.candidates import SORTS, CandidateScores, Filters

@@ -15,11 +15,11 @@ from pytest_django import DjangoAssertNumQueries, Settings
 
 from annotate import uploading
 from annotate.models import Import, Judgment
-from projects import uploads
 from projects.errors import Refused
 from projects.jobs import queue
 from projects.jobs.running import Lost
 from projects.models import Candidate, LogEntry, Membership, Passage, Project
+from projects.web import uploads
 from tests import ground
 from tests.annotate.importing_pages import Pages, csv_of, mocha_of, rows
 

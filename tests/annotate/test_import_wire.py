@@ -11,8 +11,8 @@ import pytest
 from django.conf import settings
 
 from annotate.models import Import
-from projects import uploads
 from projects.models import Membership, Project
+from projects.web import uploads
 from tests.annotate.importing_pages import csv_of, rows
 from tests.browserless import Visitor
 from tests.conftest import Site

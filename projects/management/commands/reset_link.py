@@ -7,8 +7,8 @@ from django.core.management.base import CommandParser
 from projects import passwords
 from projects.commands import ReportingCommand
 from projects.errors import Refused
-from projects.links import absolute_url
 from projects.models import User
+from projects.web.links import absolute_url
 
 
 class Command(ReportingCommand):

@@ -5,7 +5,7 @@ from http import HTTPStatus
 from django.http import HttpRequest, HttpResponse
 from django.views import defaults
 
-from projects.api.problems import FOLDER, NOT_THERE, problem
+from projects.web.problems import FOLDER, NOT_THERE, problem
 
 
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:

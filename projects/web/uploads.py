@@ -12,8 +12,8 @@ from django.core.files.uploadedfile import TemporaryUploadedFile, UploadedFile
 from django.http import HttpRequest, HttpResponse, UnreadablePostError
 from django.urls import Resolver404, resolve
 
-from projects.api.problems import page_or_problem
 from projects.importing.report import shown
+from projects.web.problems import page_or_problem
 
 View = Callable[..., HttpResponse]
 NAME_LENGTH = 200
