@@ -2,7 +2,8 @@
 
 from django.urls import path
 
-from projects.views import accounts, log, people, projects, rubrics, texts, tokens
+from projects.log import views
+from projects.views import accounts, people, projects, rubrics, texts, tokens
 
 app_name = "projects"
 
@@ -44,5 +45,5 @@ urlpatterns = [
     path("p/<slug:slug>/tokens/new/", tokens.token_new, name="token-new"),
     path("p/<slug:slug>/tokens/<int:token_id>/rotate/", tokens.token_rotate, name="token-rotate"),
     path("p/<slug:slug>/tokens/<int:token_id>/revoke/", tokens.token_revoke, name="token-revoke"),
-    path("p/<slug:slug>/log/", log.log_list, name="log-list"),
+    path("p/<slug:slug>/log/", views.log_list, name="log-list"),
 ]

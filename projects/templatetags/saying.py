@@ -3,7 +3,7 @@
 from django import template
 
 from projects.language import names
-from projects.log_words import Named, words_of
+from projects.log.messages import Named, words_of
 
 register = template.Library()
 

@@ -11,7 +11,7 @@ from django.urls import reverse
 
 from annotate.models import Batch
 from projects import log
-from projects.log_words import Named, words_of
+from projects.log.messages import Named, words_of
 from projects.models import LogEntry, Membership, Project
 from tests.annotate.work import open_batch
 from tests.people import SignIn

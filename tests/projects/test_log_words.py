@@ -12,7 +12,7 @@ from django.urls import reverse
 
 from annotate import steering
 from projects import log
-from projects.log_words import Named, words_of
+from projects.log.messages import Named, words_of
 from projects.models import LogEntry, Membership, Passage, Project
 from tests.annotate.settled import rate
 from tests.annotate.work import open_batch

@@ -4,6 +4,7 @@ import re
 from datetime import UTC, date, datetime, time, timedelta
 from typing import Any
 
+from django import forms
 from django.core.paginator import Paginator
 from django.db.models import Q, QuerySet
 from django.http import HttpResponse
@@ -13,15 +14,21 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
 from projects.access import ProjectRequest, Right, requires
-from projects.forms.log import LogFilterForm
 from projects.language.amounts import say_moment
-from projects.log_words import label_of, name_objects, words_of
+from projects.log.messages import label_of, name_objects, words_of
 from projects.models import LogEntry, Project
 
 ENTRIES_ON_A_PAGE = 50
+
+
 NEWEST_ENTRIES = 5_000
+
+
 MOMENT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:[\d.]+(Z|[+-]\d\d:\d\d)$")
+
+
 NOTHING: tuple[Any, ...] = (None, False, [], {}, "")
+
 
 Pairs = list[tuple[str, str]]
 
@@ -115,3 +122,15 @@ def _moment_in_words(text: str) -> str:
         return say_moment(moment.astimezone(UTC)) + " UTC" if moment else ""
     except (ValueError, OverflowError):
         return ""
+
+
+class LogFilterForm(forms.Form):
+    """Every field by itself: one that cannot be read is left out, and the others hold."""
+
+    act = forms.CharField(required=False, max_length=60)
+    actor = forms.CharField(required=False, max_length=40)
+    kind = forms.CharField(required=False, max_length=40)
+    id = forms.CharField(required=False, max_length=60)
+    since = forms.DateField(required=False, widget=forms.DateInput(attrs={"type": "date"}))
+    until = forms.DateField(required=False, widget=forms.DateInput(attrs={"type": "date"}))
+    q = forms.CharField(required=False, max_length=200)
