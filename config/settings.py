@@ -126,7 +126,7 @@ PASSWORD_RESET_TIMEOUT = 3600
 AXES_FAILURE_LIMIT = env.number("SIGN_IN_FAILURES", default=10)
 AXES_COOLOFF_TIME = 0.25
 AXES_LOCKOUT_PARAMETERS = ["username", "ip_address"]
-AXES_LOCKOUT_CALLABLE = "projects.views.accounts.locked_out"
+AXES_LOCKOUT_CALLABLE = "projects.accounts.views.locked_out"
 AXES_RESET_ON_SUCCESS = False  # it would let one account's password wipe out the failures on others; sign_in does it
 AXES_RESET_COOL_OFF_ON_FAILURE_DURING_LOCKOUT = False
 AXES_VERBOSE = False

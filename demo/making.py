@@ -23,6 +23,7 @@ from annotate.terms import Terms
 from demo import corpus
 from demo.annotators import BIASED, CAREFUL, HASTY, NOISY, SimulatedAnnotator, hire
 from projects import founding, inviting, log, revising
+from projects.accounts import users
 from projects.errors import Refused
 from projects.examples import Example
 from projects.importing import Options
@@ -139,7 +140,7 @@ def _invite(owner: Membership, username: str, role: Membership.Role, password: s
 
 
 def _make_user(username: str, password: str) -> User:
-    user, is_new = founding.ensure_user(username)
+    user, is_new = users.ensure_user(username)
     if not is_new:
         raise Refused(f"There is a user “{username}” already, who does not belong to a demo project.")
     user.set_password(password)

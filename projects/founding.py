@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import Any
 
 import orjson
-from django.core.exceptions import ValidationError
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
@@ -17,9 +16,13 @@ from projects.errors import Refused
 from projects.models import Instructions, Membership, Project, User
 
 SLUG = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
+
+
 SLUG_RULE = gettext_lazy(
     "An address has 2 to 60 small letters, digits and single hyphens between them, such as narrative-qa."
 )
+
+
 SETTINGS = (
     "name",
     "description",
@@ -37,7 +40,11 @@ SETTINGS = (
     "shows_candidate_opinion",
     "revision_minutes",
 )
+
+
 INSTRUCTIONS = Path(__file__).parent / "texts" / "instructions.md"
+
+
 EXAMPLES = Path(__file__).parent / "texts" / "examples.json"
 """Worked examples for the default rubric."""
 
@@ -72,29 +79,6 @@ def create_project(*, slug: str, name: str, owner: User, description: str = "") 
     except IntegrityError as error:  # made by somebody else at the same moment
         raise Refused(taken) from error
     return project
-
-
-def ensure_user(username: str) -> tuple[User, bool]:
-    """The user of this name, made without a password when new. Raises Refused for a name that cannot be one."""
-    user = User.objects.filter(username=username).first()
-    if user is not None:
-        return user, False
-    field = User._meta.get_field("username")
-    try:
-        username = field.clean(User.normalize_username(username), None)
-    except ValidationError as error:
-        raise Refused(
-            _("“%(username)s” cannot be a username: %(messages)s")
-            % {"username": username, "messages": " ".join(error.messages)}
-        ) from error
-    if User.objects.filter(username__iexact=username).exists():
-        raise Refused(
-            _("There is a user whose name differs from “%(username)s” in capitals only.") % {"username": username}
-        )
-    user = User(username=username)
-    user.set_unusable_password()
-    user.save()
-    return user, True
 
 
 @transaction.atomic

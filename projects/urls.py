@@ -2,20 +2,21 @@
 
 from django.urls import path
 
+from projects.accounts import views as accounts_views
 from projects.log import views
-from projects.views import accounts, people, projects, rubrics, texts, tokens
+from projects.views import people, projects, rubrics, texts, tokens
 
 app_name = "projects"
 
 urlpatterns = [
-    path("sign-in/", accounts.sign_in, name="sign-in"),
-    path("sign-out/", accounts.sign_out, name="sign-out"),
-    path("accessibility/", accounts.accessibility, name="accessibility"),
-    path("language/", accounts.language_choose, name="language"),
-    path("account/", accounts.account, name="account"),
-    path("account/password/", accounts.password_change, name="password-change"),
-    path("reset/", accounts.password_forgotten, name="password-forgotten"),
-    path("reset/<str:uidb64>/<str:token>/", accounts.password_reset, name="password-reset"),
+    path("sign-in/", accounts_views.sign_in, name="sign-in"),
+    path("sign-out/", accounts_views.sign_out, name="sign-out"),
+    path("accessibility/", accounts_views.accessibility, name="accessibility"),
+    path("language/", accounts_views.language_choose, name="language"),
+    path("account/", accounts_views.account, name="account"),
+    path("account/password/", accounts_views.password_change, name="password-change"),
+    path("reset/", accounts_views.password_forgotten, name="password-forgotten"),
+    path("reset/<str:uidb64>/<str:token>/", accounts_views.password_reset, name="password-reset"),
     path("join/<str:token>/", people.join, name="join"),
     path("projects/new/", projects.project_new, name="project-new"),
     path("p/<slug:slug>/settings/", projects.project_settings, name="project-settings"),

@@ -25,8 +25,9 @@ from annotate import judging, serving, uploading
 from annotate.forms.rating import Sent
 from annotate.models import Assignment, Remark
 from annotate.pay import paying
-from projects import inviting, passwords, tokens
+from projects import inviting, tokens
 from projects.access import Policy, Right
+from projects.accounts import passwords
 from projects.importing import Kind
 from projects.models import ApiToken, Membership, Project, Pulse, User
 from tests import factories

@@ -28,6 +28,7 @@ from demo.simulating.worlds import Worker, World, recruit
 from measures.agreement import Agreement, krippendorff_alpha
 from measures.outcome import Undefined
 from projects import founding
+from projects.accounts import users
 from projects.errors import Refused
 from projects.importing import Options
 from projects.models import Membership, Project
@@ -131,7 +132,7 @@ def _set_up(
 
 
 def _found() -> Membership:
-    user, _ = founding.ensure_user(SLUG)
+    user, _ = users.ensure_user(SLUG)
     project = founding.create_project(slug=SLUG, name=NAME, owner=user)
     return project.memberships.select_related("project").get(user=user)
 

@@ -14,10 +14,11 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from projects import inviting, passwords, people
+from projects import inviting, people
 from projects.access import ProjectRequest, Right, client_address, public, requires
+from projects.accounts import passwords
+from projects.accounts.forms import SignUpForm
 from projects.errors import Refused
-from projects.forms.accounts import SignUpForm
 from projects.forms.people import (
     AnnotatesForm,
     InvitationForm,
@@ -211,6 +212,6 @@ def _welcome(request: HttpRequest, membership: Membership) -> HttpResponse:
 
 
 def _held_back(request: HttpRequest) -> HttpResponse:
-    from projects.views.accounts import locked_out
+    from projects.accounts.views import locked_out
 
     return locked_out(request)

@@ -9,7 +9,7 @@ from django.test import Client
 from django.urls import reverse
 from pytest_django import Settings
 
-from projects import passwords
+from projects.accounts import passwords
 from projects.errors import Refused
 from projects.models import LogEntry, Membership, Project, User
 from tests.crowds import all_at_once

@@ -4,7 +4,7 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from projects import founding
+from projects.accounts import users
 from projects.commands import ReportingCommand
 
 
@@ -19,7 +19,7 @@ class Command(ReportingCommand):
         rights.add_argument("--creates-no-projects", action="store_false", dest="creates")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        user, is_new = founding.ensure_user(options["username"])
+        user, is_new = users.ensure_user(options["username"])
         if options["creates"] is not None:
             user.can_create_projects = options["creates"]
             user.save(update_fields=["can_create_projects"])

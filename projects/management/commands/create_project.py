@@ -6,6 +6,7 @@ from django.core.management.base import CommandParser
 from django.db import transaction
 
 from projects import founding
+from projects.accounts import users
 from projects.commands import ReportingCommand
 
 
@@ -21,7 +22,7 @@ class Command(ReportingCommand):
     @transaction.atomic
     def handle(self, *args: Any, **options: Any) -> None:
         slug = options["slug"]
-        owner, is_new = founding.ensure_user(options["owner"])
+        owner, is_new = users.ensure_user(options["owner"])
         name = options["name"] or slug.replace("-", " ").capitalize()
         project = founding.create_project(slug=slug, name=name, owner=owner)
         result = {"project": project.slug, "name": project.name, "owner": owner.username, "is_new_user": is_new}

@@ -4,7 +4,7 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from projects import passwords
+from projects.accounts import passwords
 from projects.commands import ReportingCommand
 from projects.errors import Refused
 from projects.models import User

@@ -13,10 +13,10 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from projects import passwords
 from projects.access import SignedInRequest, client_address, public, signed_in
+from projects.accounts import passwords
+from projects.accounts.forms import AccountForm, ChangePasswordForm, NewPasswordForm, SignInForm
 from projects.errors import Refused
-from projects.forms.accounts import AccountForm, ChangePasswordForm, NewPasswordForm, SignInForm
 from projects.language import languages
 from projects.models import User
 from projects.web.links import safe_next
