@@ -21,7 +21,7 @@ from projects import log
 from projects.errors import Refused
 from projects.models import Membership, Project
 from projects.revising import current_consent, current_instructions
-from projects.rubrics import current_rubric
+from projects.rubric.rubrics import current_rubric
 
 
 @dataclass(frozen=True)

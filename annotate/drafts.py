@@ -21,7 +21,7 @@ from annotate.models import Assignment, Draft
 from measures.rubric import check_value
 from projects.errors import Refused
 from projects.models import Membership
-from projects.rubrics import CriterionOnPage, frozen_criteria, why_wrong
+from projects.rubric.rubrics import CriterionOnPage, frozen_criteria, why_wrong
 
 MAX_BYTES = 256 * 1024
 PASSED = "passed"

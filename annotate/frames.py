@@ -20,7 +20,7 @@ from annotate.models import Batch, Judgment
 from annotate.stages import Stage, left_out
 from measures.patterns import Patterns
 from projects.models import Criterion, Membership, Project
-from projects.rubrics import current_rubric
+from projects.rubric.rubrics import current_rubric
 
 BREAKDOWNS = ("dataset", "split", "source", "question_type", "stage", "batch")
 BY_COLLECTION = {"stage": "b.kind", "batch": "b.number::text"}

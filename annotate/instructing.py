@@ -7,10 +7,11 @@ from django.db import transaction
 from django.db.models import QuerySet
 
 from annotate.models import Assignment, Attempt, Batch
-from projects import log, rubrics
+from projects import log
 from projects.examples import Example
 from projects.models import Instructions, InstructionsReading, Membership, Rubric
-from projects.rubrics import CriterionOnPage
+from projects.rubric import rubrics
+from projects.rubric.rubrics import CriterionOnPage
 
 
 @dataclass(frozen=True)

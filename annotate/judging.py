@@ -21,7 +21,7 @@ from annotate.versions import plain, record_of
 from projects.access import Right, why_refused
 from projects.errors import Refused
 from projects.models import Membership
-from projects.rubrics import CriterionOnPage, frozen_criteria, why_wrong
+from projects.rubric.rubrics import CriterionOnPage, frozen_criteria, why_wrong
 
 
 class Incomplete(Refused):

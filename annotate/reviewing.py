@@ -20,7 +20,7 @@ from annotate.models import QualityRules, Review, ReviewVerdict
 from projects import log
 from projects.errors import Refused
 from projects.models import Membership, Project
-from projects.rubrics import frozen_criteria
+from projects.rubric.rubrics import frozen_criteria
 
 State = Review.State
 SEEDS = 2**62

@@ -36,7 +36,7 @@ from projects import log
 from projects.access import Right, why_refused
 from projects.errors import Refused
 from projects.models import Membership
-from projects.rubrics import frozen_criteria
+from projects.rubric.rubrics import frozen_criteria
 
 OF = "of"
 """Names, in a draft, the version that it changes."""

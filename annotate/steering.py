@@ -14,11 +14,12 @@ from annotate.controls.accepting import clear_pool
 from annotate.costs import Cost, Pace, cost_of, seconds_per_item
 from annotate.models import Assignment, Batch, BatchAnnotator, Hit
 from annotate.terms import MAX_JUDGMENTS
-from projects import log, rubrics
+from projects import log
 from projects.errors import Refused
 from projects.language.amounts import say_number
 from projects.models import Consent, Instructions, Membership
 from projects.revising import current_consent, current_instructions
+from projects.rubric import rubrics
 
 State = Batch.State
 

@@ -15,7 +15,7 @@ from annotate.locking import lock_annotator, lock_assignment
 from annotate.models import Batch, Draft
 from projects.errors import Refused
 from projects.models import Membership
-from projects.rubrics import frozen_criteria
+from projects.rubric.rubrics import frozen_criteria
 
 
 class AlreadyAnswered(Refused):

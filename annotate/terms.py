@@ -12,7 +12,7 @@ from annotate.models.plan import OverlapPlan
 from projects.errors import Refused
 from projects.language.amounts import say_number
 from projects.models import Membership, Project
-from projects.rubrics import current_rubric
+from projects.rubric.rubrics import current_rubric
 
 MAX_JUDGMENTS = 1_000
 

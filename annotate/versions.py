@@ -11,7 +11,7 @@ from typing import NamedTuple, TypeVar
 
 from annotate.forms.rating import Sent
 from annotate.models import Judgment, JudgmentRevision, Remark, RemarkRevision
-from projects.rubrics import frozen_criteria
+from projects.rubric.rubrics import frozen_criteria
 
 T = TypeVar("T")
 

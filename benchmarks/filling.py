@@ -3,7 +3,7 @@
 from django.db import connection
 
 from projects.models import Membership, Project
-from projects.rubrics import create_from_preset, freeze
+from projects.rubric.rubrics import create_from_preset, freeze
 
 HIT_SIZE = 10
 JUDGMENTS = 3

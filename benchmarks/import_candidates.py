@@ -210,7 +210,7 @@ def _set_up() -> None:
 
 def _project() -> tuple["Project", "Membership"]:
     from projects.models import Membership, Project, User
-    from projects.rubrics import create_from_preset
+    from projects.rubric.rubrics import create_from_preset
 
     project = Project.objects.create(slug="bench", name="Bench")
     create_from_preset(project, "mocha")

@@ -43,8 +43,8 @@ def reference(n_hits: int, n_users: int) -> list[str]:
 def concord(n_hits: int, n_users: int, n_stored: int = 0, n_places: int = 100) -> list[str]:
     """HITs of ten items, five questions each with two references; `n_stored` judgments by others stand already."""
     from annotate.models import Batch, Hit, Item
-    from projects import rubrics
     from projects.models import Candidate, Dataset, Membership, Passage, Project, Question, Reference, User
+    from projects.rubric import rubrics
 
     project = Project.objects.create(slug="bench", name="Benchmark")
     rubric = rubrics.create_from_preset(project, "mocha")

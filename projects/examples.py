@@ -7,7 +7,7 @@ from typing import Any
 from django.utils.translation import gettext as _
 
 from measures.rubric import check_value, say_number
-from projects.rubrics import CriterionOnPage
+from projects.rubric.rubrics import CriterionOnPage
 
 MOST_EXAMPLES = 12
 LONGEST = {"passage": 2_000, "question": 500, "reference": 500, "candidate": 1_000, "why": 1_000}

@@ -11,9 +11,10 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from measures.rubric import DEFAULT_PRESET
-from projects import log, rubrics
+from projects import log
 from projects.errors import Refused
 from projects.models import Instructions, Membership, Project, User
+from projects.rubric import rubrics
 
 SLUG = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 

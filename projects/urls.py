@@ -4,7 +4,8 @@ from django.urls import path
 
 from projects.accounts import views as accounts_views
 from projects.log import views
-from projects.views import people, projects, rubrics, texts, tokens
+from projects.rubric import views as rubric_views
+from projects.views import people, projects, texts, tokens
 
 app_name = "projects"
 
@@ -22,10 +23,10 @@ urlpatterns = [
     path("p/<slug:slug>/settings/", projects.project_settings, name="project-settings"),
     path("p/<slug:slug>/settings/edit/", projects.project_settings_edit, name="project-settings-edit"),
     path("p/<slug:slug>/settings/delete/", projects.project_delete, name="project-delete"),
-    path("p/<slug:slug>/rubric/", rubrics.rubric_show, name="rubric-show"),
-    path("p/<slug:slug>/rubric/<int:version>/", rubrics.rubric_show, name="rubric-version"),
-    path("p/<slug:slug>/rubric/new/", rubrics.rubric_new, name="rubric-new"),
-    path("p/<slug:slug>/rubric/preset/", rubrics.rubric_preset, name="rubric-preset"),
+    path("p/<slug:slug>/rubric/", rubric_views.rubric_show, name="rubric-show"),
+    path("p/<slug:slug>/rubric/<int:version>/", rubric_views.rubric_show, name="rubric-version"),
+    path("p/<slug:slug>/rubric/new/", rubric_views.rubric_new, name="rubric-new"),
+    path("p/<slug:slug>/rubric/preset/", rubric_views.rubric_preset, name="rubric-preset"),
     path("p/<slug:slug>/instructions/edit/", texts.instructions_edit, name="instructions-edit"),
     path("p/<slug:slug>/instructions/<int:version>/", texts.instructions_show, name="instructions-version"),
     path("p/<slug:slug>/consent/edit/", texts.consent_edit, name="consent-edit"),

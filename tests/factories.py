@@ -8,7 +8,6 @@ from annotate.choosing import Selection
 from annotate.models import Batch, OverlapPlan
 from annotate.terms import Terms
 from measures.rubric import DEFAULT_PRESET
-from projects import rubrics
 from projects.models import (
     Candidate,
     Consent,
@@ -24,6 +23,7 @@ from projects.models import (
     Rubric,
     User,
 )
+from projects.rubric import rubrics
 
 _numbers = count(1)
 

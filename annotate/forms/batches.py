@@ -19,7 +19,7 @@ from annotate.pay.ledgers import pays_anything
 from annotate.terms import MAX_JUDGMENTS, Terms
 from projects.errors import Refused
 from projects.models import Candidate, Membership, MinimalPair, Project
-from projects.rubrics import current_rubric
+from projects.rubric.rubrics import current_rubric
 
 NONE = "(none)"
 NONE_GIVEN = gettext_lazy("none given")

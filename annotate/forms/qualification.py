@@ -18,7 +18,7 @@ from annotate.qualifying.items import ItemSpec, faults_of, spec_of
 from annotate.qualifying.outcomes import say_range
 from measures.rubric import say_number
 from projects.errors import Refused
-from projects.rubrics import CriterionOnPage
+from projects.rubric.rubrics import CriterionOnPage
 
 MOST_TEXT = 100_000
 PURPOSES = [("test", gettext_lazy("The test itself")), ("practice", gettext_lazy("Practice before it"))]

@@ -13,10 +13,10 @@ from annotate.importing import full_hits
 from annotate.importing.staging import Progress, create, refuse_rows, stage
 from annotate.models import Batch
 from measures.rubric import CORRECTNESS, CriterionSpec, Level, ScaleKind
-from projects import rubrics
 from projects.errors import Refused
 from projects.importing import Checked, CriterionColumn, Report
 from projects.models import Criterion, Membership, Project, Rubric
+from projects.rubric import rubrics
 
 SLOT_NAME = "Unknown annotator {}"
 _STAGED = """line integer, candidate_id bigint, annotator text, criterion text, value float8, judged_at timestamptz,

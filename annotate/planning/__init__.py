@@ -21,7 +21,7 @@ from annotate.terms import Terms, check_terms
 from projects import log
 from projects.errors import Refused
 from projects.models import Membership, Project
-from projects.rubrics import current_rubric
+from projects.rubric.rubrics import current_rubric
 
 Use = Batch.UseOfTrial
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from annotate.controls.plans import QASCORE, QASCORE_HIT_SIZE, ControlPlan, check_plan
 from annotate.models import Batch, OverlapPlan
 from projects.models import Project
-from projects.rubrics import current_rubric
+from projects.rubric.rubrics import current_rubric
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -28,11 +28,12 @@ from annotate.qualifying.items import quality_criteria
 from annotate.qualifying.practice import pool_of
 from annotate.qualifying.sheets import Said, Sheet, draw, page_of_form, said_in, sheets_of, wrong_values
 from measures.grading import Expected, Grade, grade, reaches
-from projects import log, rubrics
+from projects import log
 from projects.access import Right, why_refused
 from projects.errors import Refused
 from projects.models import Membership
-from projects.rubrics import frozen_criteria
+from projects.rubric import rubrics
+from projects.rubric.rubrics import frozen_criteria
 
 State = Attempt.State
 Purpose = QualificationItem.Purpose

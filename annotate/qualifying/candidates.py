@@ -12,7 +12,7 @@ from annotate.qualifying.items import ItemSpec, Purpose, add_items, quality_crit
 from measures.rubric import ScaleKind
 from projects.errors import Refused
 from projects.models import Candidate, Membership, Passage, Project, Rubric
-from projects.rubrics import CriterionOnPage
+from projects.rubric.rubrics import CriterionOnPage
 
 
 def known_scores(project: Project, rubric: Rubric) -> "QuerySet[Any, Any]":

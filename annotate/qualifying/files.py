@@ -27,7 +27,7 @@ from projects.importing.report import Broken, Notes
 from projects.importing.text import bad_byte
 from projects.importing.values import PLAIN_NUMBER, Values
 from projects.models import Membership
-from projects.rubrics import CriterionOnPage
+from projects.rubric.rubrics import CriterionOnPage
 
 LIMITS = Limits(file_bytes=20 * MIB, rows=MOST_ITEMS, archive_bytes=64 * MIB)
 NAMES = {

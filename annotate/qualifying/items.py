@@ -14,7 +14,7 @@ from measures.rubric import check_value, say_number
 from projects import log
 from projects.errors import Refused
 from projects.models import Criterion, Membership, Rubric
-from projects.rubrics import CriterionOnPage, on_page
+from projects.rubric.rubrics import CriterionOnPage, on_page
 
 Purpose = QualificationItem.Purpose
 MOST_ITEMS = 500

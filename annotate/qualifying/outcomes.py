@@ -12,7 +12,7 @@ from annotate.qualifying.items import quality_criteria
 from annotate.qualifying.sheets import Said, sheets_of
 from measures.grading import least_right
 from measures.rubric import say_number
-from projects.rubrics import CriterionOnPage, criteria_of
+from projects.rubric.rubrics import CriterionOnPage, criteria_of
 
 State = Attempt.State
 Feedback = QualificationTest.Feedback

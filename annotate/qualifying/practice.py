@@ -11,7 +11,7 @@ from django.db.models.functions import JSONObject
 from annotate.models import Attempt, QualificationItem, QualificationTest
 from annotate.qualifying.items import ItemSpec, fits, quality_criteria, spec_of
 from projects.models import Criterion, Membership
-from projects.rubrics import on_page
+from projects.rubric.rubrics import on_page
 
 PRACTICE = QualificationItem.Purpose.PRACTICE
 

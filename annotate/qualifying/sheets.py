@@ -10,7 +10,7 @@ import numpy as np
 from annotate.forms.rating import Sent
 from annotate.models import Attempt, QualificationItem, QualificationTest
 from measures.rubric import check_value
-from projects.rubrics import CriterionOnPage, why_wrong
+from projects.rubric.rubrics import CriterionOnPage, why_wrong
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from annotate.models import Attempt, QualificationItem, QualificationTest
 from measures.grading import discrimination
 from measures.outcome import Undefined
 from measures.rubric import ScaleKind, say_number
-from projects.rubrics import CriterionOnPage, criteria_of
+from projects.rubric.rubrics import CriterionOnPage, criteria_of
 
 UNDEFINED = (
     gettext_noop("every answer is right"),

@@ -8,7 +8,7 @@ from django_stubs_ext import StrOrPromise
 from annotate.models import Assignment, Item, Judgment, JudgmentRevision, Remark, RemarkRevision
 from annotate.versions import record_of
 from measures.rubric import say_number
-from projects.rubrics import frozen_criteria
+from projects.rubric.rubrics import frozen_criteria
 
 NOT_COUNTED: dict[str, StrOrPromise] = {
     "consent withdrawn": pgettext_lazy("judgment", "consent withdrawn"),

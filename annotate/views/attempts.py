@@ -29,7 +29,7 @@ from projects.access import ProjectRequest, Right, SignedInRequest, requires
 from projects.database.snapshots import snapshot
 from projects.errors import Refused
 from projects.models import Membership, Project
-from projects.rubrics import criteria_of, frozen_criteria
+from projects.rubric.rubrics import criteria_of, frozen_criteria
 
 Purpose = QualificationItem.Purpose
 State = Attempt.State

@@ -17,7 +17,7 @@ from measures.rubric import say_number
 from projects.access import SignedInRequest
 from projects.errors import Refused
 from projects.models import Membership
-from projects.rubrics import CriterionOnPage, frozen_criteria
+from projects.rubric.rubrics import CriterionOnPage, frozen_criteria
 
 
 @dataclass(frozen=True)

@@ -31,7 +31,7 @@ from projects.access import ProjectRequest, Right, requires
 from projects.database.snapshots import snapshot
 from projects.errors import Refused
 from projects.models import Membership, Project
-from projects.rubrics import CriterionOnPage
+from projects.rubric.rubrics import CriterionOnPage
 
 State = Assignment.State
 UNSENT = (State.RETURNED, State.WITHDRAWN)

@@ -22,7 +22,7 @@ from projects.access import ProjectRequest, Right, requires
 from projects.database.snapshots import snapshot
 from projects.errors import Refused
 from projects.models import Membership, Project
-from projects.rubrics import criteria_of, current_rubric
+from projects.rubric.rubrics import criteria_of, current_rubric
 from projects.web.lists import page_of, read_text, read_word
 
 UNPROCESSABLE = 422

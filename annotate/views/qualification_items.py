@@ -23,7 +23,7 @@ from projects.access import ProjectRequest, Right, requires
 from projects.errors import Refused
 from projects.importing import FileRefused
 from projects.models import Project
-from projects.rubrics import criteria_of
+from projects.rubric.rubrics import criteria_of
 from projects.web.lists import order_by, page_of, read_sort, read_text
 from projects.web.uploads import name_to_show, takes_files
 

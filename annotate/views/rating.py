@@ -22,7 +22,7 @@ from annotate.views.reading import question_on_page, references_of, say_opinion,
 from measures.rubric import say_number
 from projects.language.languages import spoken
 from projects.models import Passage, Project
-from projects.rubrics import CriterionOnPage, criteria_of, frozen_criteria, share_columns, why_wrong
+from projects.rubric.rubrics import CriterionOnPage, criteria_of, frozen_criteria, share_columns, why_wrong
 
 NAME = "name-of-the-field"
 """Stands for a field's name in a row of buttons until its item is known."""

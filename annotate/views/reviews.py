@@ -26,7 +26,7 @@ from projects.access import ProjectRequest, Right, requires
 from projects.database.snapshots import snapshot
 from projects.errors import Refused
 from projects.models import Project
-from projects.rubrics import frozen_criteria
+from projects.rubric.rubrics import frozen_criteria
 from projects.web.lists import page_of, read_text, read_word
 
 STATES = {**dict(Review.State.choices), "all": gettext_lazy("any state")}

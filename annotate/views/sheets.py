@@ -24,7 +24,7 @@ from annotate.views.rating import (
 )
 from annotate.views.reading import kind_on_page, reference_on_page, say_opinion
 from projects.models import Candidate, Project
-from projects.rubrics import CriterionOnPage, frozen_criteria
+from projects.rubric.rubrics import CriterionOnPage, frozen_criteria
 
 
 def render_sheet(

@@ -10,7 +10,7 @@ from rest_framework.response import Response
 from projects.api.door import Endpoint, ProjectEndpoint
 from projects.api.shapes import PageQuery, Shape, give_page, page_of
 from projects.models import ApiToken, Criterion, Membership
-from projects.rubrics import current_rubric
+from projects.rubric.rubrics import current_rubric
 
 
 class ProjectSerializer(Shape):

@@ -12,7 +12,7 @@ from django_stubs_ext import StrOrPromise
 from measures.rubric import check_value, say_number
 from projects.examples import LONGEST, MOST_EXAMPLES, NEEDED, Example
 from projects.revising import MOST_CHARACTERS
-from projects.rubrics import CriterionOnPage
+from projects.rubric.rubrics import CriterionOnPage
 
 
 class TextForm(forms.Form):

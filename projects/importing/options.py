@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 
 from measures.rubric import Scale, ScaleKind
 from projects.errors import Refused
-from projects.rubrics import KEY_RULE, is_key
+from projects.rubric.rubrics import KEY_RULE, is_key
 
 FORMATS = ("csv", "tsv", "xlsx", "json", "jsonl", "parquet", "mocha")
 DROP_EQUAL = ("", "exact", "normalised")

@@ -14,7 +14,7 @@ from projects.errors import Refused
 from projects.forms.projects import SHOWN, DeleteForm, NewProjectForm, SettingsForm
 from projects.models import Project
 from projects.revising import current_consent, current_instructions
-from projects.rubrics import current_rubric
+from projects.rubric.rubrics import current_rubric
 
 _SHOWN = {
     "shows_question_type": gettext_lazy("question type"),

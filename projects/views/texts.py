@@ -11,13 +11,14 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_safe
 
-from projects import markdown, revising, rubrics
+from projects import markdown, revising
 from projects.access import ProjectRequest, Right, requires
 from projects.errors import Refused
 from projects.examples import MOST_EXAMPLES, Example
 from projects.forms.texts import BaseExampleFormSet, ConsentForm, ExampleForm, ExampleFormSet, InstructionsForm
 from projects.models import Consent, Instructions, Project
-from projects.rubrics import CriterionOnPage
+from projects.rubric import rubrics
+from projects.rubric.rubrics import CriterionOnPage
 
 PREFIX = "examples"
 

@@ -9,7 +9,7 @@ from annotate import judging, serving
 from annotate.models import Assignment, Draft, Judgment, Remark
 from measures.rubric import CriterionSpec, Level, Scale, ScaleKind
 from projects.models import Membership, Project
-from projects.rubrics import create_rubric
+from projects.rubric.rubrics import create_rubric
 from tests.annotate.work import fetch, open_batch
 from tests.people import SignIn
 

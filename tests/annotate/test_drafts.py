@@ -15,7 +15,7 @@ from annotate.models import Assignment, Draft
 from measures.rubric import FIVE_POINTS
 from projects.errors import Refused
 from projects.models import Membership, Project
-from projects.rubrics import CriterionOnPage
+from projects.rubric.rubrics import CriterionOnPage
 from tests.annotate.work import answered, fetch, open_batch
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)

@@ -15,7 +15,7 @@ from annotate.models import Assignment, Batch, Hit, Import, Item, Judgment
 from projects.errors import Refused
 from projects.importing import CriterionColumn, FileRefused, Kind, Options, Report
 from projects.models import Candidate, Membership, MinimalPair, Project, Rubric
-from projects.rubrics import current_rubric
+from projects.rubric.rubrics import current_rubric
 
 CANDIDATES = "id,passage,question,reference,candidate\n" + "".join(
     f"c{n},Text {n // 3},Q{n // 3},R,A{n}\n" for n in range(6)

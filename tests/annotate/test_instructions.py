@@ -7,7 +7,7 @@ from annotate.models import Batch, BatchAnnotator
 from annotate.qualifying import attempts
 from measures.rubric import DEFAULT_PRESET, PRESETS
 from projects.models import Instructions, InstructionsReading, Membership, Project
-from projects.rubrics import create_rubric
+from projects.rubric.rubrics import create_rubric
 from tests.annotate.qualification.making import make_test
 from tests.annotate.work import open_batch
 from tests.factories import make_instructions

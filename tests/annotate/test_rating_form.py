@@ -8,8 +8,8 @@ from django.core.validators import MaxValueValidator
 from django.test import RequestFactory
 
 from annotate.forms.rating import read_rating
-from projects.forms.rubrics import MOST_CRITERIA
 from projects.models import Project
+from projects.rubric.forms import MOST_CRITERIA
 
 HIT_SIZE = Project._meta.get_field("hit_size")
 MOST_ITEMS = min(each.limit_value for each in HIT_SIZE.validators if isinstance(each, MaxValueValidator))

@@ -7,7 +7,7 @@ import pytest
 from annotate.views.rating import form_parts
 from measures.rubric import CriterionSpec, Level, Scale, ScaleKind
 from projects.models import Membership, Project
-from projects.rubrics import CriterionOnPage, create_rubric, criteria_of, share_columns
+from projects.rubric.rubrics import CriterionOnPage, create_rubric, criteria_of, share_columns
 from tests.annotate.work import open_batch
 from tests.people import SignIn
 

@@ -13,7 +13,7 @@ from django.test import Client
 from annotate.models import Assignment, Draft, Judgment
 from measures.rubric import CriterionSpec, Level, Scale, ScaleKind
 from projects.models import Project, User
-from projects.rubrics import create_rubric
+from projects.rubric.rubrics import create_rubric
 from tests.annotate.work import assert_equation, open_batch
 from tests.factories import make_membership, make_project, make_user
 

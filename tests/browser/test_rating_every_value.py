@@ -9,7 +9,7 @@ from playwright.sync_api import Locator, Page, expect
 
 from measures.rubric import CriterionSpec, Level, Scale, ScaleKind
 from projects.models import Membership
-from projects.rubrics import create_rubric
+from projects.rubric.rubrics import create_rubric
 from tests.annotate.work import open_batch
 from tests.browser.conftest import SignedIn
 from tests.browser.rating import start, wait_for_keys

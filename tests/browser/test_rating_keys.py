@@ -8,7 +8,7 @@ from playwright.sync_api import Page, expect
 from annotate.models import Draft, Judgment
 from measures.rubric import CriterionSpec, Level, Scale, ScaleKind
 from projects.models import Membership, Project
-from projects.rubrics import create_rubric
+from projects.rubric.rubrics import create_rubric
 from tests.annotate.work import open_batch
 from tests.browser.conftest import PHONE, SignedIn
 from tests.browser.rating import start, wait_for_keys

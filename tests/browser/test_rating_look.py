@@ -7,7 +7,7 @@ from playwright.sync_api import Page, expect
 from annotate.models import Assignment, Draft, Judgment
 from measures.rubric import CriterionSpec, Level, Scale, ScaleKind
 from projects.models import Membership, Project
-from projects.rubrics import create_rubric
+from projects.rubric.rubrics import create_rubric
 from tests.annotate.work import add_hit, open_batch
 from tests.browser.conftest import PHONE, WIDE, SignedIn
 from tests.browser.rating import lit, start, wait_for_keys

@@ -11,7 +11,7 @@ from playwright.sync_api import Locator, Page, expect
 from annotate.models import Judgment
 from measures.rubric import CriterionSpec, Level, Scale, ScaleKind
 from projects.models import Membership, Project
-from projects.rubrics import create_rubric
+from projects.rubric.rubrics import create_rubric
 from results.exporting.guard import unguarded
 from tests.annotate.work import open_batch
 from tests.browser.conftest import PHONE, WIDE, SignedIn

@@ -4,9 +4,10 @@ import pytest
 from django.urls import reverse
 
 from measures.rubric import CORRECTNESS
-from projects import revising, rubrics
+from projects import revising
 from projects.errors import Refused
 from projects.models import LogEntry, Membership, Project
+from projects.rubric import rubrics
 from tests.crowds import all_at_once
 from tests.people import SignIn
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from projects.forms.rubrics import FARTHEST_POINT, CriterionForm
+from projects.rubric.forms import FARTHEST_POINT, CriterionForm
 
 CRITERION = {"name": "Fluency", "key": "", "statement": "", "kind": "ordinal", "level": "ordinal", "anchors": ""}
 

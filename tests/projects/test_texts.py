@@ -7,11 +7,12 @@ import pytest
 from django.test import Client
 
 from demo import making
-from projects import differences, examples, founding, revising, rubrics
+from projects import differences, examples, founding, revising
 from projects.consents import Counts, counts_of
 from projects.errors import Refused
 from projects.examples import MOST_EXAMPLES, Example
 from projects.models import Consent, ConsentAcceptance, Instructions, LogEntry, Membership, Project
+from projects.rubric import rubrics
 from tests.factories import make_consent, make_membership, make_rubric, make_user
 from tests.people import SignIn
 

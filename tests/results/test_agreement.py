@@ -16,7 +16,7 @@ from measures.agreement import Agreement, krippendorff_alpha
 from measures.rubric import Level, Scale, ScaleKind
 from projects.importing import Kind
 from projects.models import Criterion, Membership, Project
-from projects.rubrics import create_rubric, spec_of
+from projects.rubric.rubrics import create_rubric, spec_of
 from results.agreeing import Resampling, measure_agreement
 from results.management.commands.agreement import Command
 from tests.factories import (

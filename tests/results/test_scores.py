@@ -22,7 +22,7 @@ from measures.rubric import Scale, ScaleKind
 from measures.standardising import annotator_norms, standardise
 from projects.errors import Refused
 from projects.models import Candidate, Criterion, LogEntry, Membership, Project
-from projects.rubrics import create_rubric, spec_of
+from projects.rubric.rubrics import create_rubric, spec_of
 from results.set_form import SetForm
 from tests.factories import make_corpus, make_membership
 from tests.people import SignIn

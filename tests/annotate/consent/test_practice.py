@@ -11,7 +11,7 @@ from annotate.qualifying.practice import practice_for
 from measures.rubric import DEFAULT_PRESET, PRESETS
 from projects.errors import Refused
 from projects.models import Membership, Project
-from projects.rubrics import create_rubric
+from projects.rubric.rubrics import create_rubric
 from tests.annotate.qualification.making import answer, make_test
 from tests.people import SignIn
 

@@ -9,7 +9,7 @@ from annotate.qualifying import attempts, candidates, designing, files, items
 from projects.errors import Refused
 from projects.importing import FileRefused
 from projects.models import Candidate, LogEntry, Membership, Project
-from projects.rubrics import criteria_of
+from projects.rubric.rubrics import criteria_of
 from tests import factories
 from tests.annotate.qualification.making import first_item, make_test, spec
 from tests.results.rows import judge

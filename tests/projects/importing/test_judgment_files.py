@@ -5,9 +5,9 @@ import json
 import pytest
 
 from projects.errors import Refused
-from projects.forms.rubrics import CriterionForm
 from projects.importing import Checked, CriterionColumn, FileRefused, Kind, check
 from projects.importing.options import Options, fingerprint
+from projects.rubric.forms import CriterionForm
 from tests.projects.importing.conftest import Desk
 
 WIDE = "item_id,rater,correctness_1to5,coverage,note\nc1,w1,4,80,x\nc1,w2,5,,y\nc2,w1,1,12.5,z\n"

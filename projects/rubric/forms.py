@@ -11,7 +11,7 @@ from django.utils.translation import gettext_lazy
 
 from measures.rubric import CriterionSpec, Level, Scale, ScaleKind
 from projects.models import Criterion
-from projects.rubrics import KEY_RULE, MOST_KEY_CHARACTERS, is_key
+from projects.rubric.rubrics import KEY_RULE, MOST_KEY_CHARACTERS, is_key
 
 MOST_POINTS = 101
 MOST_CRITERIA = 20

@@ -9,11 +9,11 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from measures.rubric import PRESETS
-from projects import revising, rubrics
 from projects.access import ProjectRequest, Right, requires
 from projects.errors import Refused
-from projects.forms.rubrics import MOST_CRITERIA, BaseCriterionFormSet, CriterionForm, CriterionFormSet, RubricForm
 from projects.models import Project, Rubric
+from projects.rubric import rubrics, versions
+from projects.rubric.forms import MOST_CRITERIA, BaseCriterionFormSet, CriterionForm, CriterionFormSet, RubricForm
 
 
 @requires(Right.READ)
@@ -44,7 +44,7 @@ def rubric_new(request: ProjectRequest, project: Project) -> HttpResponse:
     if form.is_valid() and criteria.is_valid():
         kept = criteria.kept()
         try:
-            rubric = revising.revise_rubric(
+            rubric = versions.revise_rubric(
                 project=project,
                 actor=request.membership,
                 name=form.cleaned_data["name"],
@@ -66,7 +66,7 @@ def rubric_new(request: ProjectRequest, project: Project) -> HttpResponse:
 @require_POST
 def rubric_preset(request: ProjectRequest, project: Project) -> HttpResponse:
     try:
-        rubric = revising.revise_to_preset(
+        rubric = versions.revise_to_preset(
             project=project, actor=request.membership, preset=request.POST.get("preset", "")
         )
     except Refused as refusal:

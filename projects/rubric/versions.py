@@ -1,0 +1,42 @@
+"""New versions of a project's rubric."""
+
+from collections.abc import Collection, Sequence
+
+from django.db import transaction
+from django.utils.translation import gettext as _
+
+from measures.rubric import PRESETS, CriterionSpec
+from projects.errors import Refused
+from projects.models import Membership, Project, Rubric
+from projects.revising import _record
+from projects.rubric import rubrics
+
+
+@transaction.atomic
+def revise_to_preset(*, project: Project, actor: Membership, preset: str) -> Rubric:
+    """Make a preset the next version. Raises Refused if it is the current one already."""
+    if preset not in PRESETS:
+        raise Refused(_("There is no such preset."))
+    current = rubrics.current_rubric(project)
+    if current is not None and current.preset == preset:
+        raise Refused(_("%(name)s is the current rubric already.") % {"name": PRESETS[preset].name})
+    rubric = rubrics.create_from_preset(project, preset)
+    _record(rubric, actor)
+    return rubric
+
+
+@transaction.atomic
+def revise_rubric(
+    *,
+    project: Project,
+    actor: Membership,
+    name: str,
+    criteria: Sequence[CriterionSpec],
+    not_for_quality: Collection[str] = (),
+) -> Rubric:
+    """Make a rubric of one's own the next version. Raises Refused without criteria or with a key twice."""
+    rubric = rubrics.create_rubric(
+        project, name=name, preset=Rubric.Preset.CUSTOM, criteria=criteria, not_for_quality=not_for_quality
+    )
+    _record(rubric, actor)
+    return rubric
