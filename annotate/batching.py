@@ -20,8 +20,8 @@ from annotate.terms import Terms, check_terms, filled_in
 from projects import log
 from projects.errors import Refused
 from projects.models import Membership, Project
-from projects.revising import current_consent, current_instructions
 from projects.rubric.rubrics import current_rubric
+from projects.texts.versions import current_consent, current_instructions
 
 
 @dataclass(frozen=True)

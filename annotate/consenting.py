@@ -15,7 +15,7 @@ from projects import log
 from projects.access import Right, why_refused
 from projects.errors import Refused
 from projects.models import Consent, ConsentAcceptance, Membership
-from projects.revising import current_consent
+from projects.texts.versions import current_consent
 
 State = Assignment.State
 

@@ -8,10 +8,10 @@ from django.db.models import QuerySet
 
 from annotate.models import Assignment, Attempt, Batch
 from projects import log
-from projects.examples import Example
 from projects.models import Instructions, InstructionsReading, Membership, Rubric
 from projects.rubric import rubrics
 from projects.rubric.rubrics import CriterionOnPage
+from projects.texts.examples import Example
 
 
 @dataclass(frozen=True)

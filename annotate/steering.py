@@ -18,8 +18,8 @@ from projects import log
 from projects.errors import Refused
 from projects.language.amounts import say_number
 from projects.models import Consent, Instructions, Membership
-from projects.revising import current_consent, current_instructions
 from projects.rubric import rubrics
+from projects.texts.versions import current_consent, current_instructions
 
 State = Batch.State
 

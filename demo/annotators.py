@@ -22,8 +22,8 @@ from annotate.models import Assignment, Item
 from annotate.serving import Nothing, ToConfirm
 from measures.rubric import Scale, ScaleKind
 from projects.models import Membership, Project, Reference
-from projects.revising import current_consent
 from projects.rubric.rubrics import CriterionOnPage, frozen_criteria
+from projects.texts.versions import current_consent
 
 Worth = Callable[[Item], float]
 """What an item is truly worth, from 0 (wrong) to 1 (the same meaning as a reference)."""

@@ -22,12 +22,13 @@ from annotate.qualifying.items import ItemSpec
 from annotate.terms import Terms
 from demo import corpus
 from demo.annotators import BIASED, CAREFUL, HASTY, NOISY, SimulatedAnnotator, hire
-from projects import founding, inviting, log, revising
+from projects import founding, inviting, log
 from projects.accounts import users
 from projects.errors import Refused
-from projects.examples import Example
 from projects.importing import Options
 from projects.models import Membership, Project, User
+from projects.texts import versions
+from projects.texts.examples import Example
 
 SLUG = "demo"
 NAME = "Demo: fifteen short texts"
@@ -149,8 +150,8 @@ def _make_user(username: str, password: str) -> User:
 
 
 def _write_instructions(manager: Membership) -> None:
-    current = revising.current_instructions(manager.project)
-    revising.revise_instructions(
+    current = versions.current_instructions(manager.project)
+    versions.revise_instructions(
         project=manager.project,
         actor=manager,
         text=INSTRUCTIONS.read_text(encoding="utf-8"),

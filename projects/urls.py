@@ -5,7 +5,8 @@ from django.urls import path
 from projects.accounts import views as accounts_views
 from projects.log import views
 from projects.rubric import views as rubric_views
-from projects.views import people, projects, texts, tokens
+from projects.texts import views as texts_views
+from projects.views import people, projects, tokens
 
 app_name = "projects"
 
@@ -27,10 +28,10 @@ urlpatterns = [
     path("p/<slug:slug>/rubric/<int:version>/", rubric_views.rubric_show, name="rubric-version"),
     path("p/<slug:slug>/rubric/new/", rubric_views.rubric_new, name="rubric-new"),
     path("p/<slug:slug>/rubric/preset/", rubric_views.rubric_preset, name="rubric-preset"),
-    path("p/<slug:slug>/instructions/edit/", texts.instructions_edit, name="instructions-edit"),
-    path("p/<slug:slug>/instructions/<int:version>/", texts.instructions_show, name="instructions-version"),
-    path("p/<slug:slug>/consent/edit/", texts.consent_edit, name="consent-edit"),
-    path("p/<slug:slug>/consent/<int:version>/", texts.consent_show, name="consent-version"),
+    path("p/<slug:slug>/instructions/edit/", texts_views.instructions_edit, name="instructions-edit"),
+    path("p/<slug:slug>/instructions/<int:version>/", texts_views.instructions_show, name="instructions-version"),
+    path("p/<slug:slug>/consent/edit/", texts_views.consent_edit, name="consent-edit"),
+    path("p/<slug:slug>/consent/<int:version>/", texts_views.consent_show, name="consent-version"),
     path("p/<slug:slug>/people/", people.people_list, name="people-list"),
     path("p/<slug:slug>/people/invitations/", people.invitation_list, name="invitation-list"),
     path("p/<slug:slug>/people/invitations/new/", people.invitation_new, name="invitation-new"),

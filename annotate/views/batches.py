@@ -23,8 +23,8 @@ from projects.database.snapshots import snapshot
 from projects.errors import Refused
 from projects.language.amounts import say_number
 from projects.models import Project
-from projects.revising import current_consent, current_instructions
 from projects.rubric.rubrics import current_rubric
+from projects.texts.versions import current_consent, current_instructions
 from projects.web.lists import order_by, page_of, read_sort, read_text, read_word
 
 UNPROCESSABLE = 422

@@ -16,12 +16,12 @@ from annotate.forms.consent import WithdrawForm, read_version
 from annotate.instructing import Guide
 from annotate.qualifying.practice import Practice, practice_for
 from annotate.views.work import next_hit
-from projects import differences, markdown
 from projects.access import ProjectRequest, Right, requires, why_refused
 from projects.errors import Refused
-from projects.examples import Example
 from projects.models import Instructions, Membership, Project
-from projects.revising import current_consent
+from projects.texts import markdown, versions
+from projects.texts.examples import Example
+from projects.texts.versions import current_consent
 
 ONWARD = ("work", "test")
 """Where a page of these may lead on to, besides the next step of a newcomer: the next HIT, the test."""
@@ -133,7 +133,7 @@ def _show_guide(
         "can_start": can_start,
         "onward": onward,
         "before": before,
-        "changes": differences.compare(_lines(before), _lines(shown)) if before and shown else [],
+        "changes": versions.compare(_lines(before), _lines(shown)) if before and shown else [],
         "practice": practice,
     }
     return render(request, "annotate/desk/instructions_show.html", context)

@@ -8,8 +8,8 @@ from django.utils.translation import gettext as _
 from measures.rubric import PRESETS, CriterionSpec
 from projects.errors import Refused
 from projects.models import Membership, Project, Rubric
-from projects.revising import _record
 from projects.rubric import rubrics
+from projects.texts.versions import _record
 
 
 @transaction.atomic

@@ -26,7 +26,7 @@ from projects.forms.people import (
     RoleForm,
 )
 from projects.models import Guesses, Membership, Project
-from projects.revising import current_consent
+from projects.texts.versions import current_consent
 from projects.web.links import absolute_url
 
 PEOPLE_ON_A_PAGE = 50

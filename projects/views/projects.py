@@ -8,13 +8,14 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_http_methods, require_safe
 
-from projects import consents, founding
+from projects import founding
 from projects.access import ProjectRequest, Right, SignedInRequest, creates_projects, requires
 from projects.errors import Refused
 from projects.forms.projects import SHOWN, DeleteForm, NewProjectForm, SettingsForm
 from projects.models import Project
-from projects.revising import current_consent, current_instructions
 from projects.rubric.rubrics import current_rubric
+from projects.texts import versions
+from projects.texts.versions import current_consent, current_instructions
 
 _SHOWN = {
     "shows_question_type": gettext_lazy("question type"),
@@ -46,7 +47,7 @@ def project_settings(request: ProjectRequest, project: Project) -> HttpResponse:
         "rubric": current_rubric(project),
         "instructions": current_instructions(project),
         "consent": current_consent(project),
-        "consents": consents.counts_of(project),
+        "consents": versions.counts_of(project),
         "language": dict(settings.LANGUAGES).get(project.language, project.language),
         "shown": [_SHOWN[name] for name in SHOWN if getattr(project, name)],
         "fee_percent": SettingsForm.initial_of(project)["fee_percent"],

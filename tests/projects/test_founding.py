@@ -10,9 +10,10 @@ from django.urls import reverse
 
 from config import env
 from measures.rubric import CORRECTNESS
-from projects import founding, markdown
+from projects import founding
 from projects.errors import Refused
 from projects.models import LogEntry, Membership, Project, User
+from projects.texts import markdown
 from tests.crowds import all_at_once
 from tests.factories import make_user
 from tests.ground import environment

@@ -5,8 +5,8 @@ from html.parser import HTMLParser
 
 import pytest
 
-from projects import markdown
-from projects.revising import MOST_CHARACTERS
+from projects.texts import markdown
+from projects.texts.versions import MOST_CHARACTERS
 from tests.projects.vectors import HTML, MARKDOWN
 
 

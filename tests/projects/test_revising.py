@@ -4,10 +4,10 @@ import pytest
 from django.urls import reverse
 
 from measures.rubric import CORRECTNESS
-from projects import revising
 from projects.errors import Refused
 from projects.models import LogEntry, Membership, Project
 from projects.rubric import rubrics
+from projects.texts import versions
 from tests.crowds import all_at_once
 from tests.people import SignIn
 
@@ -169,7 +169,7 @@ def test_instructions_are_saved_as_versions(manager: Membership, client_of: Sign
     assert "<h1>How to rate</h1>" in old
     assert client.post(url, text_form("# Anew\n\nRate.", 2)).status_code == 200
     assert client.post(url, text_form("  \n", 2)).status_code == 200
-    assert client.post(url, text_form("x" * (revising.MOST_CHARACTERS + 1), 2)).status_code == 200
+    assert client.post(url, text_form("x" * (versions.MOST_CHARACTERS + 1), 2)).status_code == 200
     assert project.instructions.count() == 2
 
 
@@ -197,7 +197,7 @@ def test_two_who_write_at_once_do_not_overwrite_each_other(manager: Membership, 
 def test_versions_have_numbers_of_their_own_under_a_race(manager: Membership) -> None:
     def write(n: int) -> bool:
         try:
-            revising.revise_instructions(project=manager.project, actor=manager, text=f"Text {n}", based_on=1)
+            versions.revise_instructions(project=manager.project, actor=manager, text=f"Text {n}", based_on=1)
         except Refused:
             return False
         return True

@@ -7,12 +7,14 @@ import pytest
 from django.test import Client
 
 from demo import making
-from projects import differences, examples, founding, revising
-from projects.consents import Counts, counts_of
+from projects import founding
 from projects.errors import Refused
-from projects.examples import MOST_EXAMPLES, Example
 from projects.models import Consent, ConsentAcceptance, Instructions, LogEntry, Membership, Project
 from projects.rubric import rubrics
+from projects.texts import examples, versions
+from projects.texts import versions as texts_versions
+from projects.texts.examples import MOST_EXAMPLES, Example
+from projects.texts.versions import Counts, counts_of
 from tests.factories import make_consent, make_membership, make_rubric, make_user
 from tests.people import SignIn
 
@@ -183,10 +185,10 @@ def test_the_act_holds_examples_against_the_rubric_itself(project: Project, mana
     revise = {"project": project, "actor": manager, "text": "x", "based_on": 1}
     for wrong in ({"correctness": 9}, {}, {"correctness": 4, "style": 2}):
         with pytest.raises(Refused, match="Example 1"):
-            revising.revise_instructions(**revise, examples=[Example(**EXAMPLE, ratings=wrong)])  # type: ignore[arg-type]
+            versions.revise_instructions(**revise, examples=[Example(**EXAMPLE, ratings=wrong)])  # type: ignore[arg-type]
     many = [Example(**EXAMPLE, ratings={"correctness": 4})] * (MOST_EXAMPLES + 1)
     with pytest.raises(Refused, match="at most"):
-        revising.revise_instructions(**revise, examples=many)  # type: ignore[arg-type]
+        versions.revise_instructions(**revise, examples=many)  # type: ignore[arg-type]
 
 
 def test_annotators_see_the_examples_beside_the_rubric(
@@ -224,7 +226,7 @@ def test_the_examples_that_come_with_the_app_fit_its_rubric(path: Any) -> None:
 def test_only_changed_lines_and_those_around_them_are_told() -> None:
     before = [f"Line {n}." for n in range(9)]
     after = [*before[:4], "Another line.", *before[5:]]
-    told = [(line.kind, line.text) for line in differences.compare(before, after)]
+    told = [(line.kind, line.text) for line in texts_versions.compare(before, after)]
     assert told == [
         ("same", "Line 3."),
         ("removed", "Line 4."),
@@ -234,4 +236,4 @@ def test_only_changed_lines_and_those_around_them_are_told() -> None:
 
 
 def test_space_is_no_change() -> None:
-    assert differences.compare(["a", "", " b "], ["a", "b"]) == []
+    assert texts_versions.compare(["a", "", " b "], ["a", "b"]) == []

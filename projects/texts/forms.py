@@ -10,9 +10,9 @@ from django.utils.translation import gettext_lazy
 from django_stubs_ext import StrOrPromise
 
 from measures.rubric import check_value, say_number
-from projects.examples import LONGEST, MOST_EXAMPLES, NEEDED, Example
-from projects.revising import MOST_CHARACTERS
 from projects.rubric.rubrics import CriterionOnPage
+from projects.texts.examples import LONGEST, MOST_EXAMPLES, NEEDED, Example
+from projects.texts.versions import MOST_CHARACTERS
 
 
 class TextForm(forms.Form):

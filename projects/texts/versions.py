@@ -1,15 +1,18 @@
 """New versions of a project's rubric, instructions and consent; versions in use never change."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from difflib import SequenceMatcher
 
 from django.db import transaction
+from django.db.models import Count, Q
 from django.utils.translation import gettext as _
 
 from projects import log
 from projects.errors import Refused
-from projects.examples import MOST_EXAMPLES, Example, faults_of
-from projects.models import Consent, Instructions, Membership, Project, Rubric
+from projects.models import Consent, ConsentAcceptance, Instructions, Membership, Project, Rubric
 from projects.rubric import rubrics
+from projects.texts.examples import MOST_EXAMPLES, Example, faults_of
 
 MOST_CHARACTERS = 30_000
 
@@ -87,3 +90,64 @@ def _check_examples(project: Project, examples: Sequence[Example]) -> None:
 def _record(rubric: Rubric, actor: Membership) -> None:
     after = {"version": rubric.version, "name": rubric.name, "criteria": [c.key for c in rubric.criteria.all()]}
     log.record(rubric.project, actor, "change rubric", rubric, after=after)
+
+
+AROUND = 1
+"""Unchanged lines shown on each side of a change."""
+
+
+@dataclass(frozen=True)
+class Line:
+    """One line: the same in both versions, removed, added, or a gap where unchanged lines are left out."""
+
+    kind: str
+    text: str = ""
+
+
+def compare(before: Sequence[str], after: Sequence[str]) -> list[Line]:
+    """The changed lines, with a few around them; empty where nothing has changed."""
+    before, after = _told(before), _told(after)
+    lines: list[Line] = []
+    for group in SequenceMatcher(None, before, after).get_grouped_opcodes(AROUND):
+        if lines:
+            lines.append(Line("gap"))
+        for tag, i1, i2, j1, j2 in group:
+            if tag == "equal":
+                lines += [Line("same", line) for line in before[i1:i2]]
+            else:
+                lines += [Line("removed", line) for line in before[i1:i2]]
+                lines += [Line("added", line) for line in after[j1:j2]]
+    return [] if all(line.kind == "same" for line in lines) else lines
+
+
+def _told(lines: Sequence[str]) -> list[str]:
+    """Lines with words in them, without the space around them, which Markdown does not show."""
+    return [line.strip() for line in lines if line.strip()]
+
+
+@dataclass(frozen=True)
+class Counts:
+    """People who have agreed to the newest text, to an earlier one only, and those who have withdrawn."""
+
+    n_agreed: int = 0
+    n_earlier: int = 0
+    n_withdrawn: int = 0
+
+
+def counts_of(project: Project) -> Counts:
+    """Count people, not texts: each stands in one of the three, or in none."""
+    people = list(
+        ConsentAcceptance.objects.filter(consent__project=project)
+        .order_by()
+        .values("membership")
+        .annotate(
+            n_newest=Count("pk", filter=Q(withdrawn_at=None, consent=current_consent(project))),
+            n_holding=Count("pk", filter=Q(withdrawn_at=None)),
+        )
+        .values_list("n_newest", "n_holding")
+    )
+    return Counts(
+        n_agreed=sum(bool(newest) for newest, _ in people),
+        n_earlier=sum(not newest and bool(holding) for newest, holding in people),
+        n_withdrawn=sum(not holding for _, holding in people),
+    )

@@ -11,14 +11,14 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_safe
 
-from projects import markdown, revising
 from projects.access import ProjectRequest, Right, requires
 from projects.errors import Refused
-from projects.examples import MOST_EXAMPLES, Example
-from projects.forms.texts import BaseExampleFormSet, ConsentForm, ExampleForm, ExampleFormSet, InstructionsForm
 from projects.models import Consent, Instructions, Project
 from projects.rubric import rubrics
 from projects.rubric.rubrics import CriterionOnPage
+from projects.texts import markdown, versions
+from projects.texts.examples import MOST_EXAMPLES, Example
+from projects.texts.forms import BaseExampleFormSet, ConsentForm, ExampleForm, ExampleFormSet, InstructionsForm
 
 PREFIX = "examples"
 
@@ -28,7 +28,7 @@ V = TypeVar("V", Instructions, Consent)
 @requires(Right.MANAGE)
 @require_http_methods(["GET", "HEAD", "POST"])
 def instructions_edit(request: ProjectRequest, project: Project) -> HttpResponse:
-    current, criteria = revising.current_instructions(project), _criteria(project)
+    current, criteria = versions.current_instructions(project), _criteria(project)
     form = InstructionsForm(request.POST if request.method == "POST" else None, initial=_start(current))
     examples = _examples(current, criteria, request.POST if request.method == "POST" else None)
     context: dict[str, Any] = {"current": current, "versions": project.instructions.all(), "criteria": criteria}
@@ -39,7 +39,7 @@ def instructions_edit(request: ProjectRequest, project: Project) -> HttpResponse
             preview = markdown.render(form.cleaned_data["text"])
             context |= {"preview": preview, "shown_examples": shown(kept or (), criteria)}
         else:
-            save = partial(revising.revise_instructions, project=project, actor=request.membership, examples=kept)
+            save = partial(versions.revise_instructions, project=project, actor=request.membership, examples=kept)
             if made := _save(form, current, save):
                 said = _("Version %(version)s is saved. Batches made from now on show it.")
                 messages.success(request, said % {"version": made.version})
@@ -64,13 +64,13 @@ def instructions_show(request: ProjectRequest, project: Project, version: int) -
 @requires(Right.MANAGE)
 @require_http_methods(["GET", "HEAD", "POST"])
 def consent_edit(request: ProjectRequest, project: Project) -> HttpResponse:
-    current = revising.current_consent(project)
+    current = versions.current_consent(project)
     form = ConsentForm(request.POST if request.method == "POST" else None, initial=_start(current))
     context: dict[str, Any] = {"current": current, "versions": project.consents.all()}
     if request.method == "POST" and form.is_valid():
         if "preview" in request.POST:
             context["preview"] = markdown.render(form.cleaned_data["text"])
-        elif made := _save(form, current, partial(revising.revise_consent, project=project, actor=request.membership)):
+        elif made := _save(form, current, partial(versions.revise_consent, project=project, actor=request.membership)):
             said = _("Version %(version)s is saved. Batches made from now on ask for it.")
             messages.success(request, said % {"version": made.version})
             return redirect("projects:consent-edit", project.slug)
