@@ -22,11 +22,12 @@ from annotate.qualifying.items import ItemSpec
 from annotate.terms import Terms
 from demo import corpus
 from demo.annotators import BIASED, CAREFUL, HASTY, NOISY, SimulatedAnnotator, hire
-from projects import founding, inviting, log
+from projects import founding, log
 from projects.accounts import users
 from projects.errors import Refused
 from projects.importing import Options
 from projects.models import Membership, Project, User
+from projects.people import invitations
 from projects.texts import versions
 from projects.texts.examples import Example
 
@@ -136,8 +137,8 @@ def _found(passwords: dict[str, str]) -> Membership:
 def _invite(owner: Membership, username: str, role: Membership.Role, password: str) -> Membership:
     if role == Role.OWNER:
         return owner
-    _, token = inviting.create_invitation(actor=owner, role=role, days=1, note=username)
-    return inviting.join(token=token, user=_make_user(username, password))
+    _, token = invitations.create_invitation(actor=owner, role=role, days=1, note=username)
+    return invitations.join(token=token, user=_make_user(username, password))
 
 
 def _make_user(username: str, password: str) -> User:

@@ -4,9 +4,10 @@ from django.urls import path
 
 from projects.accounts import views as accounts_views
 from projects.log import views
+from projects.people import views as people_views
 from projects.rubric import views as rubric_views
 from projects.texts import views as texts_views
-from projects.views import people, projects, tokens
+from projects.views import projects, tokens
 
 app_name = "projects"
 
@@ -19,7 +20,7 @@ urlpatterns = [
     path("account/password/", accounts_views.password_change, name="password-change"),
     path("reset/", accounts_views.password_forgotten, name="password-forgotten"),
     path("reset/<str:uidb64>/<str:token>/", accounts_views.password_reset, name="password-reset"),
-    path("join/<str:token>/", people.join, name="join"),
+    path("join/<str:token>/", people_views.join, name="join"),
     path("projects/new/", projects.project_new, name="project-new"),
     path("p/<slug:slug>/settings/", projects.project_settings, name="project-settings"),
     path("p/<slug:slug>/settings/edit/", projects.project_settings_edit, name="project-settings-edit"),
@@ -32,18 +33,18 @@ urlpatterns = [
     path("p/<slug:slug>/instructions/<int:version>/", texts_views.instructions_show, name="instructions-version"),
     path("p/<slug:slug>/consent/edit/", texts_views.consent_edit, name="consent-edit"),
     path("p/<slug:slug>/consent/<int:version>/", texts_views.consent_show, name="consent-version"),
-    path("p/<slug:slug>/people/", people.people_list, name="people-list"),
-    path("p/<slug:slug>/people/invitations/", people.invitation_list, name="invitation-list"),
-    path("p/<slug:slug>/people/invitations/new/", people.invitation_new, name="invitation-new"),
+    path("p/<slug:slug>/people/", people_views.people_list, name="people-list"),
+    path("p/<slug:slug>/people/invitations/", people_views.invitation_list, name="invitation-list"),
+    path("p/<slug:slug>/people/invitations/new/", people_views.invitation_new, name="invitation-new"),
     path(
         "p/<slug:slug>/people/invitations/<int:invitation_id>/revoke/",
-        people.invitation_revoke,
+        people_views.invitation_revoke,
         name="invitation-revoke",
     ),
-    path("p/<slug:slug>/people/<slug:pseudonym>/", people.member_show, name="member-show"),
-    path("p/<slug:slug>/people/<slug:pseudonym>/role/", people.member_role, name="member-role"),
-    path("p/<slug:slug>/people/<slug:pseudonym>/annotates/", people.member_annotates, name="member-annotates"),
-    path("p/<slug:slug>/people/<slug:pseudonym>/reset-link/", people.member_reset_link, name="member-reset-link"),
+    path("p/<slug:slug>/people/<slug:pseudonym>/", people_views.member_show, name="member-show"),
+    path("p/<slug:slug>/people/<slug:pseudonym>/role/", people_views.member_role, name="member-role"),
+    path("p/<slug:slug>/people/<slug:pseudonym>/annotates/", people_views.member_annotates, name="member-annotates"),
+    path("p/<slug:slug>/people/<slug:pseudonym>/reset-link/", people_views.member_reset_link, name="member-reset-link"),
     path("p/<slug:slug>/tokens/", tokens.token_list, name="token-list"),
     path("p/<slug:slug>/tokens/new/", tokens.token_new, name="token-new"),
     path("p/<slug:slug>/tokens/<int:token_id>/rotate/", tokens.token_rotate, name="token-rotate"),

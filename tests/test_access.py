@@ -25,11 +25,12 @@ from annotate import judging, serving, uploading
 from annotate.forms.rating import Sent
 from annotate.models import Assignment, Remark
 from annotate.pay import paying
-from projects import inviting, tokens
+from projects import tokens
 from projects.access import Policy, Right
 from projects.accounts import passwords
 from projects.importing import Kind
 from projects.models import ApiToken, Membership, Project, Pulse, User
+from projects.people import invitations
 from tests import factories
 from tests.annotate.checking_work import quality_samples
 from tests.annotate.money import earn
@@ -189,7 +190,7 @@ def _children(
     answers: dict[int, dict[str, float | str]] = {place: {"correctness": 4} for place in range(3)}
     judging.submit(annotator=rater, assignment_uuid=flagged, sent=Sent(values=answers, flags=frozenset({0})))
     assert isinstance(serving.claim(annotator), uuid.UUID)
-    _, token = inviting.create_invitation(actor=manager, role=Role.ANNOTATOR)
+    _, token = invitations.create_invitation(actor=manager, role=Role.ANNOTATOR)
     *_, uidb64, reset_token, _ = passwords.link_path(factories.make_user()).split("/")
     passage = dataset.passages.first()
     assert passage is not None

@@ -12,8 +12,8 @@ from annotate.acting import deciding, standing
 from annotate.acting.standing import Exclusion, Scope
 from annotate.acting.submitted import WorkFilter
 from annotate.models import Batch
-from projects import inviting
 from projects.models import Membership, Project, User
+from projects.people import invitations
 from tests import counting
 from tests.annotate.settled import rate
 from tests.factories import make_batch, make_corpus
@@ -68,7 +68,7 @@ def test_no_page_of_an_unpaid_project_names_money(
     counting.make_every_state(make_batch(unpaid, datasets=("more",), name="More"), annotator, other_annotator)
     take_file(unpaid, "question,reference,candidate\nWho?,Ann,Bob\n", "rows.csv", tmp_path)
     User.objects.filter(memberships=owner).update(can_create_projects=True)
-    _, token = inviting.create_invitation(actor=owner, role=Membership.Role.RESEARCHER)
+    _, token = invitations.create_invitation(actor=owner, role=Membership.Role.RESEARCHER)
     assert owner.user
     assert other_annotator.user
     samples = samples_of(other_annotator, batch=1, token=token, is_paid=False)

@@ -7,8 +7,8 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
-from projects import inviting
 from projects.models import Membership, Project, User
+from projects.people import invitations
 from tests import counting
 from tests.pages import addresses, samples_of
 from tests.people import SignIn
@@ -28,7 +28,7 @@ def test_every_page_asks_twenty_queries_at_most_with_a_thousand_judgments(
 ) -> None:
     User.objects.filter(memberships=owner).update(can_create_projects=True)
     counting.fill(project, annotator, other_annotator, size="thousand", folder=tmp_path)
-    _, token = inviting.create_invitation(actor=owner, role=Membership.Role.RESEARCHER)
+    _, token = invitations.create_invitation(actor=owner, role=Membership.Role.RESEARCHER)
     assert owner.user
     assert other_annotator.user
     samples = samples_of(other_annotator, batch=1, token=token)

@@ -13,9 +13,10 @@ from annotate.acting import leaving, notices
 from annotate.acting.submitted import opens_a_place
 from annotate.models import Assignment, Batch, Hit, Judgment, Notice
 from annotate.places import Restored
-from projects import access, log, people
+from projects import access, log
 from projects.errors import Refused
 from projects.models import Membership
+from projects.people import members
 
 Standing = Membership.Standing
 State, Mark = Assignment.State, Assignment.Mark
@@ -114,7 +115,7 @@ def warn(*, target: Membership, actor: Membership | None, text: str) -> None:
 def suspend(*, target: Membership, actor: Membership | None, why: str, text: str = "") -> Membership:
     """Stop serving somebody until they are restored; a text goes to their desk. What they have open may expire."""
     why = _reason(why, _("Say why somebody is suspended; the reason is kept in the log."))
-    target, before = people.set_standing(target=target, standing=Standing.SUSPENDED, actor=actor)
+    target, before = members.set_standing(target=target, standing=Standing.SUSPENDED, actor=actor)
     if before == Standing.SUSPENDED:
         raise Refused(_("{pseudonym} is suspended already.").format(pseudonym=target.pseudonym))
     if text.strip() and target.kind == Membership.Kind.PERSON:
@@ -162,7 +163,7 @@ def remove(
     Locks the memberships, the batches, then assignments and HITs.
     """
     why = _reason(why, _("Say why somebody is removed; the reason is kept in the log."))
-    target, before = people.set_standing(target=target, standing=Standing.REMOVED, actor=actor)
+    target, before = members.set_standing(target=target, standing=Standing.REMOVED, actor=actor)
     held = leaving.hold(target, exclusion.of(target))
     plan = plan_removal(target=target, exclusion=exclusion)
     if before == Standing.REMOVED and not plan.n_assignments:
@@ -210,7 +211,7 @@ def restore(*, target: Membership, actor: Membership | None, why: str, with_work
     Raises Refused without a reason, or where there is nothing to restore. Locks as `remove`.
     """
     why = _reason(why, _("Say why somebody is restored; the reason is kept in the log."))
-    target, before = people.set_standing(target=target, standing=Standing.ACTIVE, actor=actor)
+    target, before = members.set_standing(target=target, standing=Standing.ACTIVE, actor=actor)
     excluded = list(_excluded(target).values_list("pk", flat=True)) if with_work else []
     if before == Standing.ACTIVE and not excluded:
         raise Refused(

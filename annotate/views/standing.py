@@ -19,11 +19,11 @@ from annotate.acting.standing import RemovalPlan
 from annotate.checking import settling
 from annotate.forms.acting import ExclusionForm, RemoveForm, RestoreForm, SuspendForm, WarnForm
 from annotate.models import Finding, Notice
-from projects import people
 from projects.access import ProjectRequest, Right, requires
 from projects.errors import Refused
 from projects.language.amounts import say_number
 from projects.models import Membership, Project
+from projects.people import members
 
 UNPROCESSABLE = 422
 
@@ -92,7 +92,7 @@ def member_remove(request: ProjectRequest, project: Project, pseudonym: str) -> 
                 return redirect("projects:member-show", project.slug, pseudonym)
     context = {
         "member": member,
-        "why_not": people.why_not_change_standing(target=member, actor=request.membership),
+        "why_not": members.why_not_change_standing(target=member, actor=request.membership),
         "choice": choice,
         "form": form,
         "plan": plan,
@@ -132,7 +132,7 @@ def _ask(
         else:
             messages.success(request, done)
             return redirect("projects:member-show", project.slug, pseudonym)
-    why_not = people.why_not_change_standing(target=member, actor=request.membership)
+    why_not = members.why_not_change_standing(target=member, actor=request.membership)
     context = {"member": member, "form": form, "why_not": why_not, **context}
     return render(request, template, context, status=UNPROCESSABLE if form.errors else 200)
 

@@ -14,9 +14,10 @@ from annotate import judging, serving, uploading
 from annotate.forms.rating import Sent
 from annotate.models import Import
 from annotate.pay import paying
-from projects import inviting, log
+from projects import log
 from projects.importing import Kind
 from projects.models import Criterion, Instructions, Membership, Passage, Project, User
+from projects.people import invitations
 from tests import factories
 from tests.annotate.money import earn
 from tests.annotate.work import open_batch
@@ -94,7 +95,7 @@ def make_world() -> World:
     finished = {"started_at": Now(), "finished_at": Now()}
     project.imports.filter(number=done).update(state="done", step="write", report=report, **finished)
     project.imports.filter(number=failed).update(state="failed", report=None, **finished)
-    _, token = inviting.create_invitation(actor=owner, role=Role.RESEARCHER, note="x")
+    _, token = invitations.create_invitation(actor=owner, role=Role.RESEARCHER, note="x")
     log.record(project, owner, "change thing", batch, before={ALL: ALL}, after=[ALL], why=ALL)
     for amount in (5, 7):
         earn(rater, amount, is_approved=True, note="x")

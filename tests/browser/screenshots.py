@@ -18,8 +18,8 @@ from annotate import checking, instructing, reviewing, serving
 from annotate.forms.rating import Sent
 from annotate.models import Judgment, Review
 from config import env
-from projects import inviting
 from projects.models import Membership, Project, User
+from projects.people import invitations
 from results.metrics import computing
 from tests.browser.conftest import PHONE, WIDE, SignedIn
 from tests.browser.rating import start, wait_for_keys
@@ -115,7 +115,7 @@ def test_pictures_of_every_page(signed_in: SignedIn, demo: Project, size: str, s
     browsers = {who: signed_in(people.get(who), **look(size, scheme)) for who in ("nobody", *people)}
     owner, annotator = (demo.memberships.get(user=each) for each in people.values())
     assert isinstance(serving.claim(annotator), UUID)
-    _, token = inviting.create_invitation(actor=owner, role=Membership.Role.RESEARCHER)
+    _, token = invitations.create_invitation(actor=owner, role=Membership.Role.RESEARCHER)
     todo = list(addresses(samples_of(annotator, batch=BATCH, token=token), **people))
     todo += [Address(name, "owner", f"{demo.get_absolute_url()}{path}") for name, path in MORE.items()]
     for name, who, path in todo:

@@ -8,8 +8,8 @@ from playwright.sync_api import expect
 
 from annotate import verifying
 from annotate.models import Assignment, Judgment
-from projects import inviting
 from projects.models import ConsentAcceptance, InstructionsReading, Membership, Project
+from projects.people import invitations
 from tests.annotate.qualification.making import make_test
 from tests.browser.conftest import PHONE, WIDE, SignedIn
 from tests.browser.watching import Watch
@@ -31,7 +31,7 @@ def test_from_the_link_to_the_first_hit_and_out_again(
     make_test(project, n_practice=2, n_passages=1, is_open=False)
     make_corpus(project, n_passages=2, n_candidates=2)
     make_batch(project)
-    _, token = inviting.create_invitation(actor=manager, role=Membership.Role.ANNOTATOR)
+    _, token = invitations.create_invitation(actor=manager, role=Membership.Role.ANNOTATOR)
 
     page = watch.over(signed_in(None, **options))
     page.goto(f"/join/{token}/")

@@ -7,8 +7,8 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from annotate.models import Assignment, Judgment
-from projects import inviting
 from projects.models import Membership, Project
+from projects.people import invitations
 from tests.browser.conftest import PHONE, WIDE, SignedIn
 from tests.browser.rating import wait_for_keys
 from tests.browser.watching import Watch
@@ -93,7 +93,7 @@ def test_from_the_invitation_to_the_history(
     make_corpus(project, n_passages=1, n_candidates=N_ITEMS)
     make_batch(project)
     Project.objects.update(revision_minutes=30)
-    _, token = inviting.create_invitation(actor=manager, role=Membership.Role.ANNOTATOR)
+    _, token = invitations.create_invitation(actor=manager, role=Membership.Role.ANNOTATOR)
     page = watch.over(signed_in(None, **look))
     hands = hands_of(page)
 

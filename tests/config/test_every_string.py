@@ -15,8 +15,8 @@ from annotate.templatetags import once
 from annotate.templatetags import rating as rating_tags
 from annotate.views import rating
 from measures.metrics import METRICS
-from projects import inviting
 from projects.models import Candidate, Criterion, Dataset, Membership, Project, User
+from projects.people import invitations
 from projects.templatetags import words
 from results.models import MetricRun
 from tests import counting
@@ -139,7 +139,7 @@ def test_no_page_of_annotators_says_what_cannot_be_translated(
     counting.run_trial(project)
     counting.make_every_state(make_batch(project, datasets=("more",), name="More"), annotator, other_annotator)
     take_file(project, "question,reference,candidate\nWho?,Ann,Bob\n", "rows.csv", tmp_path)
-    _, token = inviting.create_invitation(actor=owner, role=Membership.Role.ANNOTATOR)
+    _, token = invitations.create_invitation(actor=owner, role=Membership.Role.ANNOTATOR)
     assert owner.user
     assert other_annotator.user
     samples = samples_of(other_annotator, batch=1, token=token)

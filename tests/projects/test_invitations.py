@@ -11,9 +11,9 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from projects import inviting, people
 from projects.errors import Refused
 from projects.models import Guesses, Invitation, LogEntry, Membership, Project, User
+from projects.people import invitations, members
 from tests.crowds import all_at_once
 from tests.factories import make_membership, make_user
 from tests.people import SignIn
@@ -51,7 +51,7 @@ def test_the_link_is_shown_once_and_only_its_hash_is_kept(manager: Membership, c
 
 
 def test_signing_up_makes_an_account_and_a_membership(manager: Membership) -> None:
-    invitation, token = inviting.create_invitation(actor=manager, role=Role.ANNOTATOR)
+    invitation, token = invitations.create_invitation(actor=manager, role=Role.ANNOTATOR)
     browser = Client()
     page = browser.get(join_path(token)).content.decode()
     assert "Bridges" in page
@@ -81,7 +81,7 @@ def test_signing_up_makes_an_account_and_a_membership(manager: Membership) -> No
     ],
 )
 def test_a_bad_sign_up_is_shown_back_and_uses_nothing_up(manager: Membership, over: dict[str, str]) -> None:
-    invitation, token = inviting.create_invitation(actor=manager, role=Role.ANNOTATOR)
+    invitation, token = invitations.create_invitation(actor=manager, role=Role.ANNOTATOR)
     over = {"username": "nina", **over}
     assert sign_up(Client(), token, **over) == 200
     invitation.refresh_from_db()
@@ -90,7 +90,7 @@ def test_a_bad_sign_up_is_shown_back_and_uses_nothing_up(manager: Membership, ov
 
 
 def test_somebody_with_an_account_joins_with_it(manager: Membership, stranger: User, client_of: SignIn) -> None:
-    _, token = inviting.create_invitation(actor=manager, role=Role.RESEARCHER, is_annotator=True)
+    _, token = invitations.create_invitation(actor=manager, role=Role.RESEARCHER, is_annotator=True)
     client = client_of(stranger)
     assert "Join as" in client.get(join_path(token)).content.decode()
     assert not stranger.memberships.exists()
@@ -105,7 +105,7 @@ def test_a_member_who_opens_a_link_is_told_that_it_changes_nothing(
     owner: Membership, role: str, standing: str, client_of: SignIn
 ) -> None:
     member = make_membership(owner.project, role=role, standing=standing, is_annotator=False)
-    invitation, token = inviting.create_invitation(actor=owner, role=Role.RESEARCHER, is_annotator=True)
+    invitation, token = invitations.create_invitation(actor=owner, role=Role.RESEARCHER, is_annotator=True)
     client = client_of(member)
     for response in (client.get(join_path(token)), client.post(join_path(token))):
         assert response.status_code == 200
@@ -127,10 +127,10 @@ def test_what_each_role_may_invite_to(
     for actor, roles in allowed.items():
         for role in Role:
             if role in roles:
-                assert inviting.create_invitation(actor=actor, role=role)[0].role == role
+                assert invitations.create_invitation(actor=actor, role=role)[0].role == role
             else:
                 with pytest.raises(Refused):
-                    inviting.create_invitation(actor=actor, role=role)
+                    invitations.create_invitation(actor=actor, role=role)
 
 
 @pytest.mark.parametrize("role", ["manager", "owner", "god"])
@@ -148,8 +148,8 @@ def test_the_database_itself_refuses_an_invitation_to_own(manager: Membership) -
 
 
 def test_links_that_are_over_make_nobody_a_member(manager: Membership, client_of: SignIn) -> None:
-    revoked, revoked_token = inviting.create_invitation(actor=manager, role=Role.ANNOTATOR)
-    old, old_token = inviting.create_invitation(actor=manager, role=Role.ANNOTATOR)
+    revoked, revoked_token = invitations.create_invitation(actor=manager, role=Role.ANNOTATOR)
+    old, old_token = invitations.create_invitation(actor=manager, role=Role.ANNOTATOR)
     url = reverse("projects:invitation-revoke", args=[manager.project.slug, revoked.pk])
     assert client_of(manager).post(url).status_code == 302
     assert client_of(manager).post(url).status_code == 302
@@ -162,35 +162,35 @@ def test_links_that_are_over_make_nobody_a_member(manager: Membership, client_of
 
 
 def test_a_deleted_project_takes_nobody_in(manager: Membership) -> None:
-    _, token = inviting.create_invitation(actor=manager, role=Role.ANNOTATOR)
+    _, token = invitations.create_invitation(actor=manager, role=Role.ANNOTATOR)
     Project.objects.update(deleted_at=timezone.now())
     assert Client().get(join_path(token)).status_code == 410
     with pytest.raises(Refused):
-        inviting.sign_up(token=token, username="nina", password=PASSWORD)
+        invitations.sign_up(token=token, username="nina", password=PASSWORD)
     assert not User.objects.filter(username="nina").exists()
 
 
 def test_invitations_end_with_the_right_to_make_them(owner: Membership, manager: Membership) -> None:
-    _, token = inviting.create_invitation(actor=manager, role=Role.ANNOTATOR)
-    people.change_role(target=manager, role=Role.RESEARCHER, actor=owner)
+    _, token = invitations.create_invitation(actor=manager, role=Role.ANNOTATOR)
+    members.change_role(target=manager, role=Role.RESEARCHER, actor=owner)
     assert Client().get(join_path(token)).status_code == 410
     assert LogEntry.objects.filter(act="revoke invitation").count() == 1
 
 
 def test_a_right_lost_a_moment_ago_makes_no_invitation(owner: Membership, manager: Membership) -> None:
     stale = Membership.objects.get(pk=manager.pk)
-    people.change_standing(target=manager, standing=Standing.REMOVED, actor=owner)
+    members.change_standing(target=manager, standing=Standing.REMOVED, actor=owner)
     with pytest.raises(Refused):
-        inviting.create_invitation(actor=stale, role=Role.ANNOTATOR)
+        invitations.create_invitation(actor=stale, role=Role.ANNOTATOR)
     assert not Invitation.objects.exists()
 
 
 @pytest.mark.parametrize("lost", [{"standing": Standing.REMOVED}, {"role": Role.RESEARCHER}])
 def test_whoever_may_no_longer_invite_lets_nobody_in(manager: Membership, lost: dict[str, str]) -> None:
-    invitation, token = inviting.create_invitation(actor=manager, role=Role.ANNOTATOR)
+    invitation, token = invitations.create_invitation(actor=manager, role=Role.ANNOTATOR)
     Membership.objects.filter(pk=manager.pk).update(**lost)
     with pytest.raises(Refused):
-        inviting.sign_up(token=token, username="nina", password=PASSWORD)
+        invitations.sign_up(token=token, username="nina", password=PASSWORD)
     assert Client().get(join_path(token)).status_code == 410
     invitation.refresh_from_db()
     assert (invitation.n_uses, invitation.revoked_at) == (0, None)
@@ -208,19 +208,19 @@ def test_a_manager_removed_in_the_same_instant_leaves_no_usable_invitation(
         def act(n: int, stale: Membership = stale) -> None:
             try:
                 if n:
-                    inviting.create_invitation(actor=stale, role=Role.ANNOTATOR)
+                    invitations.create_invitation(actor=stale, role=Role.ANNOTATOR)
                 else:
-                    people.change_standing(target=manager, standing=Standing.REMOVED, actor=owner)
+                    members.change_standing(target=manager, standing=Standing.REMOVED, actor=owner)
             except Refused:
                 pass
 
         all_at_once(act, range(2))
         assert not Invitation.objects.usable(timezone.now()).exists()
-        people.change_standing(target=manager, standing=Standing.ACTIVE, actor=owner)
+        members.change_standing(target=manager, standing=Standing.ACTIVE, actor=owner)
 
 
 def test_guessing_is_held_back_for_that_address_only(manager: Membership) -> None:
-    _, token = inviting.create_invitation(actor=manager, role=Role.ANNOTATOR)
+    _, token = invitations.create_invitation(actor=manager, role=Role.ANNOTATOR)
     for n in range(Guesses.MOST):
         assert Client().get(join_path(f"guess-{n}"), HTTP_USER_AGENT=f"agent {n}").status_code == 404
     assert Client().get(join_path("one-more")).status_code == 429
@@ -251,7 +251,7 @@ def test_guesses_from_nowhere_known_are_counted_too(db: None) -> None:
 
 
 def test_joining_needs_a_csrf_token(manager: Membership) -> None:
-    _, token = inviting.create_invitation(actor=manager, role=Role.ANNOTATOR)
+    _, token = invitations.create_invitation(actor=manager, role=Role.ANNOTATOR)
     assert sign_up(Client(enforce_csrf_checks=True), token, "nina") == 403
 
 
@@ -259,11 +259,11 @@ def test_joining_needs_a_csrf_token(manager: Membership) -> None:
 @pytest.mark.race
 @pytest.mark.parametrize("max_uses", [1, 7])
 def test_fifty_redemptions_at_once_take_no_more_than_there_are(manager: Membership, max_uses: int) -> None:
-    invitation, token = inviting.create_invitation(actor=manager, role=Role.ANNOTATOR, max_uses=max_uses)
+    invitation, token = invitations.create_invitation(actor=manager, role=Role.ANNOTATOR, max_uses=max_uses)
 
     def redeem(n: int) -> bool:
         try:
-            inviting.sign_up(token=token, username=f"runner-{n}", password=PASSWORD)
+            invitations.sign_up(token=token, username=f"runner-{n}", password=PASSWORD)
         except Refused:
             return False
         return True
@@ -278,12 +278,12 @@ def test_fifty_redemptions_at_once_take_no_more_than_there_are(manager: Membersh
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.race
 def test_one_person_clicking_twice_uses_one_place_up(manager: Membership, stranger: User) -> None:
-    invitation, token = inviting.create_invitation(actor=manager, role=Role.ANNOTATOR, max_uses=10)
+    invitation, token = invitations.create_invitation(actor=manager, role=Role.ANNOTATOR, max_uses=10)
 
     def redeem(_: int) -> bool:
         try:
-            inviting.join(token=token, user=stranger)
-        except inviting.AlreadyMember:
+            invitations.join(token=token, user=stranger)
+        except invitations.AlreadyMember:
             return False
         return True
 

@@ -6,9 +6,9 @@ import pytest
 from django.db import connection, transaction
 from django.urls import reverse
 
-from projects import people
 from projects.errors import Refused
 from projects.models import LogEntry, Membership, Project, User
+from projects.people import members
 from tests.crowds import all_at_once
 from tests.factories import make_membership, make_user
 from tests.people import SignIn
@@ -30,11 +30,11 @@ def test_who_may_give_which_role_to_whom(owner: Membership, actor_role: str, old
     target = make_membership(owner.project, role=old)
     low = (Role.ANNOTATOR, Role.RESEARCHER)
     if actor_role == Role.OWNER or (old in low and new in low):
-        people.change_role(target=target, role=new, actor=actor)
+        members.change_role(target=target, role=new, actor=actor)
         expected = new
     else:
         with pytest.raises(Refused):
-            people.change_role(target=target, role=new, actor=actor)
+            members.change_role(target=target, role=new, actor=actor)
         expected = old
     target.refresh_from_db()
     assert target.role == expected
@@ -45,28 +45,28 @@ def test_who_may_give_which_role_to_whom(owner: Membership, actor_role: str, old
 def test_whoever_does_not_manage_changes_nobody(owner: Membership, annotator: Membership, role: str) -> None:
     actor = make_membership(owner.project, role=role)
     with pytest.raises(Refused):
-        people.change_role(target=annotator, role=Role.RESEARCHER, actor=actor)
+        members.change_role(target=annotator, role=Role.RESEARCHER, actor=actor)
     with pytest.raises(Refused):
-        people.change_standing(target=annotator, standing=Standing.REMOVED, actor=actor)
+        members.change_standing(target=annotator, standing=Standing.REMOVED, actor=actor)
 
 
 def test_a_right_lost_a_moment_ago_counts(owner: Membership, manager: Membership, annotator: Membership) -> None:
     stale = Membership.objects.get(pk=manager.pk)
-    people.change_standing(target=manager, standing=Standing.SUSPENDED, actor=owner)
+    members.change_standing(target=manager, standing=Standing.SUSPENDED, actor=owner)
     with pytest.raises(Refused):
-        people.change_role(target=annotator, role=Role.RESEARCHER, actor=stale)
+        members.change_role(target=annotator, role=Role.RESEARCHER, actor=stale)
 
 
 def test_the_last_owner_stays(owner: Membership) -> None:
     for role in (Role.MANAGER, Role.ANNOTATOR):
         with pytest.raises(Refused):
-            people.change_role(target=owner, role=role, actor=owner)
+            members.change_role(target=owner, role=role, actor=owner)
     second = make_membership(owner.project, role=Role.OWNER)
-    people.change_standing(target=second, standing=Standing.SUSPENDED, actor=owner)
+    members.change_standing(target=second, standing=Standing.SUSPENDED, actor=owner)
     with pytest.raises(Refused):
-        people.change_role(target=owner, role=Role.MANAGER, actor=owner)
-    people.change_standing(target=second, standing=Standing.ACTIVE, actor=owner)
-    people.change_role(target=owner, role=Role.MANAGER, actor=owner)
+        members.change_role(target=owner, role=Role.MANAGER, actor=owner)
+    members.change_standing(target=second, standing=Standing.ACTIVE, actor=owner)
+    members.change_role(target=owner, role=Role.MANAGER, actor=owner)
     owner.refresh_from_db()
     assert owner.role == Role.MANAGER
 
@@ -76,7 +76,7 @@ def test_the_last_owner_stays(owner: Membership) -> None:
 def test_nobody_stays_for_as_long_as_an_import_is_written(owner: Membership, annotator: Membership) -> None:
     def remove() -> None:
         try:
-            people.change_standing(target=annotator, standing=Standing.REMOVED, actor=owner)
+            members.change_standing(target=annotator, standing=Standing.REMOVED, actor=owner)
         finally:
             connection.close()
 
@@ -98,7 +98,7 @@ def test_two_owners_who_step_down_at_once_leave_one(owner: Membership) -> None:
 
     def step_down(n: int) -> bool:
         try:
-            people.change_role(target=owners[n], role=Role.MANAGER, actor=owners[n])
+            members.change_role(target=owners[n], role=Role.MANAGER, actor=owners[n])
         except Refused:
             return False
         return True
@@ -107,23 +107,23 @@ def test_two_owners_who_step_down_at_once_leave_one(owner: Membership) -> None:
 
 
 def test_annotators_annotate_and_others_may(owner: Membership, researcher: Membership, annotator: Membership) -> None:
-    people.set_annotates(target=researcher, annotates=True, actor=owner)
+    members.set_annotates(target=researcher, annotates=True, actor=owner)
     researcher.refresh_from_db()
     assert researcher.is_annotator
     with pytest.raises(Refused):
-        people.set_annotates(target=annotator, annotates=False, actor=owner)
-    people.set_annotates(target=researcher, annotates=False, actor=owner)
-    people.change_role(target=researcher, role=Role.ANNOTATOR, actor=owner)
+        members.set_annotates(target=annotator, annotates=False, actor=owner)
+    members.set_annotates(target=researcher, annotates=False, actor=owner)
+    members.change_role(target=researcher, role=Role.ANNOTATOR, actor=owner)
     researcher.refresh_from_db()
     assert researcher.is_annotator
 
 
 def test_nobody_changes_their_own_standing_or_an_imported_annotator(owner: Membership) -> None:
     with pytest.raises(Refused):
-        people.change_standing(target=owner, standing=Standing.SUSPENDED, actor=owner)
+        members.change_standing(target=owner, standing=Standing.SUSPENDED, actor=owner)
     imported = make_membership(owner.project, kind=Membership.Kind.IMPORTED, imported_name="W1")
     with pytest.raises(Refused):
-        people.change_role(target=imported, role=Role.MANAGER, actor=owner)
+        members.change_role(target=imported, role=Role.MANAGER, actor=owner)
 
 
 def test_suspending_and_removing_count_from_the_next_request(
@@ -133,7 +133,7 @@ def test_suspending_and_removing_count_from_the_next_request(
     theirs = client_of(researcher)
     assert theirs.get(page).status_code == 200
     for standing, status in (("suspended", 403), ("active", 200), ("removed", 403), ("active", 200)):
-        people.change_standing(target=researcher, standing=standing, actor=manager, why="Asked to")
+        members.change_standing(target=researcher, standing=standing, actor=manager, why="Asked to")
         assert theirs.get(page).status_code == status
     entries = LogEntry.objects.filter(act="change standing")
     assert [entry.after for entry in entries] == [

@@ -8,9 +8,10 @@ from django.urls import reverse
 from django.utils import timezone
 from pytest_django import Settings
 
-from projects import people, tokens
+from projects import tokens
 from projects.api.views import ProjectShow
 from projects.models import ApiToken, Guesses, Membership
+from projects.people import members
 from tests.factories import make_membership, make_project
 from tests.people import SignIn
 from tests.projects.api.calling import ROOT, Script, wrong_fields
@@ -76,12 +77,12 @@ def test_a_token_in_an_address_is_refused(researcher: Membership, query: str) ->
 def test_what_was_lost_counts_from_the_next_request_on(manager: Membership, owner: Membership) -> None:
     script = Script(manager, can_write=True)
     assert script.read()["role"] == "manager"
-    people.change_role(target=manager, role=Role.RESEARCHER, actor=owner)
+    members.change_role(target=manager, role=Role.RESEARCHER, actor=owner)
     assert script.read()["role"] == "researcher"
     assert script.post(script.root).status_code == 403
-    people.change_standing(target=manager, standing=Standing.REMOVED, actor=owner)
+    members.change_standing(target=manager, standing=Standing.REMOVED, actor=owner)
     assert script.get(script.root).status_code == 403
-    people.change_standing(target=manager, standing=Standing.ACTIVE, actor=owner)
+    members.change_standing(target=manager, standing=Standing.ACTIVE, actor=owner)
     tokens.revoke(token=script.token, actor=owner)
     assert script.get(script.root).status_code == 401
 

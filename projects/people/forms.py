@@ -5,9 +5,9 @@ from typing import Any
 from django import forms
 from django.utils.translation import gettext_lazy as _
 
-from projects.inviting import DEFAULT_DAYS, MOST_DAYS
 from projects.models import Membership
-from projects.people import grantable_roles
+from projects.people.invitations import DEFAULT_DAYS, MOST_DAYS
+from projects.people.members import grantable_roles
 
 Role = Membership.Role
 

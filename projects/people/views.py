@@ -14,18 +14,14 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from projects import inviting, people
 from projects.access import ProjectRequest, Right, client_address, public, requires
 from projects.accounts import passwords
 from projects.accounts.forms import SignUpForm
 from projects.errors import Refused
-from projects.forms.people import (
-    AnnotatesForm,
-    InvitationForm,
-    PeopleFilterForm,
-    RoleForm,
-)
 from projects.models import Guesses, Membership, Project
+from projects.people import invitations as people_invitations
+from projects.people import members as people_members
+from projects.people.forms import AnnotatesForm, InvitationForm, PeopleFilterForm, RoleForm
 from projects.texts.versions import current_consent
 from projects.web.links import absolute_url
 
@@ -59,7 +55,7 @@ def member_role(request: ProjectRequest, project: Project, pseudonym: str) -> Ht
         messages.error(request, _("You cannot give this role."))
         return redirect("projects:member-show", project.slug, pseudonym)
     try:
-        people.change_role(target=member, role=form.cleaned_data["role"], actor=request.membership)
+        people_members.change_role(target=member, role=form.cleaned_data["role"], actor=request.membership)
     except Refused as refusal:
         messages.error(request, refusal.message)
     else:
@@ -75,7 +71,7 @@ def member_annotates(request: ProjectRequest, project: Project, pseudonym: str) 
     form.is_valid()
     annotates = form.cleaned_data["is_annotator"]
     try:
-        people.set_annotates(target=member, annotates=annotates, actor=request.membership)
+        people_members.set_annotates(target=member, annotates=annotates, actor=request.membership)
     except Refused as refusal:
         messages.error(request, refusal.message)
     else:
@@ -114,7 +110,7 @@ def invitation_new(request: ProjectRequest, project: Project) -> HttpResponse:
     form = InvitationForm(request.membership, request.POST if request.method == "POST" else None)
     if request.method == "POST" and form.is_valid():
         try:
-            invitation, token = inviting.create_invitation(actor=request.membership, **form.cleaned_data)
+            invitation, token = people_invitations.create_invitation(actor=request.membership, **form.cleaned_data)
         except Refused as refusal:
             form.add_error(None, refusal.message)
         else:
@@ -127,7 +123,7 @@ def invitation_new(request: ProjectRequest, project: Project) -> HttpResponse:
 @require_POST
 def invitation_revoke(request: ProjectRequest, project: Project, invitation_id: int) -> HttpResponse:
     invitation = get_object_or_404(project.invitations, pk=invitation_id)
-    inviting.revoke(invitation=invitation, actor=request.membership)
+    people_invitations.revoke(invitation=invitation, actor=request.membership)
     messages.success(request, _("The invitation is revoked. Whoever has joined by it stays."))
     return redirect("projects:invitation-list", project.slug)
 
@@ -140,7 +136,7 @@ def join(request: HttpRequest, token: str) -> HttpResponse:
     address = client_address(request)
     if Guesses.are_too_many(address):
         return _held_back(request)
-    invitation = inviting.find_invitation(token)
+    invitation = people_invitations.find_invitation(token)
     if invitation is None:
         Guesses.count(address)
         return render(request, "projects/people/join_over.html", status=404)
@@ -149,18 +145,20 @@ def join(request: HttpRequest, token: str) -> HttpResponse:
         present = Membership.objects.filter(project=invitation.project, user=user, project__deleted_at=None).first()
         if present is not None:
             return _already(request, present)
-    if not inviting.is_usable(invitation):
+    if not people_invitations.is_usable(invitation):
         return render(request, "projects/people/join_over.html", status=410)
     form = SignUpForm(request.POST if request.method == "POST" and user is None else None)
     try:
         if request.method == "POST" and user is not None:
-            return _welcome(request, inviting.join(token=token, user=user))
+            return _welcome(request, people_invitations.join(token=token, user=user))
         if request.method == "POST" and form.is_valid():
             given = form.cleaned_data
-            membership = inviting.sign_up(token=token, username=given["username"], password=given["new_password1"])
+            membership = people_invitations.sign_up(
+                token=token, username=given["username"], password=given["new_password1"]
+            )
             login(request, membership.user, backend=settings.AUTHENTICATION_BACKENDS[-1])
             return _welcome(request, membership)
-    except inviting.AlreadyMember as already:
+    except people_invitations.AlreadyMember as already:
         return _already(request, already.membership)
     except Refused as refusal:
         form.add_error(None, refusal.message) if user is None else messages.error(request, refusal.message)
@@ -188,8 +186,8 @@ def _member_page(request: ProjectRequest, member: Membership) -> HttpResponse:
     entries = member.project.log.select_related("actor").filter(object_type="membership", object_id=str(member.pk))
     context = {
         "member": member,
-        "why_not_change": people.why_not_change(target=member, actor=actor),
-        "why_not_act": people.why_not_change_standing(target=member, actor=actor),
+        "why_not_change": people_members.why_not_change(target=member, actor=actor),
+        "why_not_act": people_members.why_not_change_standing(target=member, actor=actor),
         "why_no_link": passwords.why_not_issue(target=member, actor=actor),
         "role_form": RoleForm(actor, initial={"role": member.role}),
         "entries": entries[:20],

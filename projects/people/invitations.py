@@ -15,7 +15,7 @@ from projects import log
 from projects.access import lock_actor
 from projects.errors import Refused
 from projects.models import Invitation, Membership, User
-from projects.people import grantable_roles
+from projects.people.members import grantable_roles
 
 TOKEN_BYTES = 32
 DEFAULT_DAYS = 14
