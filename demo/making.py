@@ -22,12 +22,13 @@ from annotate.qualifying.items import ItemSpec
 from annotate.terms import Terms
 from demo import corpus
 from demo.annotators import BIASED, CAREFUL, HASTY, NOISY, SimulatedAnnotator, hire
-from projects import founding, log
+from projects import log
 from projects.accounts import users
 from projects.errors import Refused
 from projects.importing import Options
 from projects.models import Membership, Project, User
 from projects.people import invitations
+from projects.settings import lifecycle
 from projects.texts import versions
 from projects.texts.examples import Example
 
@@ -127,9 +128,9 @@ def _found(passwords: dict[str, str]) -> Membership:
     owner = _make_user(username, passwords[username])
     owner.can_create_projects = True
     owner.save(update_fields=["can_create_projects"])
-    project = founding.create_project(slug=SLUG, name=NAME, owner=owner, description=DESCRIPTION)
+    project = lifecycle.create_project(slug=SLUG, name=NAME, owner=owner, description=DESCRIPTION)
     membership = project.memberships.select_related("project").get(user=owner)
-    founding.change_settings(project=project, actor=membership, values={"fee_share": 0.2})
+    lifecycle.change_settings(project=project, actor=membership, values={"fee_share": 0.2})
     membership.project.refresh_from_db()
     return membership
 

@@ -6,8 +6,9 @@ from projects.accounts import views as accounts_views
 from projects.log import views
 from projects.people import views as people_views
 from projects.rubric import views as rubric_views
+from projects.settings import views as settings_views
 from projects.texts import views as texts_views
-from projects.views import projects, tokens
+from projects.views import tokens
 
 app_name = "projects"
 
@@ -21,10 +22,10 @@ urlpatterns = [
     path("reset/", accounts_views.password_forgotten, name="password-forgotten"),
     path("reset/<str:uidb64>/<str:token>/", accounts_views.password_reset, name="password-reset"),
     path("join/<str:token>/", people_views.join, name="join"),
-    path("projects/new/", projects.project_new, name="project-new"),
-    path("p/<slug:slug>/settings/", projects.project_settings, name="project-settings"),
-    path("p/<slug:slug>/settings/edit/", projects.project_settings_edit, name="project-settings-edit"),
-    path("p/<slug:slug>/settings/delete/", projects.project_delete, name="project-delete"),
+    path("projects/new/", settings_views.project_new, name="project-new"),
+    path("p/<slug:slug>/settings/", settings_views.project_settings, name="project-settings"),
+    path("p/<slug:slug>/settings/edit/", settings_views.project_settings_edit, name="project-settings-edit"),
+    path("p/<slug:slug>/settings/delete/", settings_views.project_delete, name="project-delete"),
     path("p/<slug:slug>/rubric/", rubric_views.rubric_show, name="rubric-show"),
     path("p/<slug:slug>/rubric/<int:version>/", rubric_views.rubric_show, name="rubric-version"),
     path("p/<slug:slug>/rubric/new/", rubric_views.rubric_new, name="rubric-new"),

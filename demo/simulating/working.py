@@ -27,11 +27,11 @@ from demo.simulating.texts import Told, rows, worth_when_degraded, write_texts
 from demo.simulating.worlds import Worker, World, recruit
 from measures.agreement import Agreement, krippendorff_alpha
 from measures.outcome import Undefined
-from projects import founding
 from projects.accounts import users
 from projects.errors import Refused
 from projects.importing import Options
 from projects.models import Membership, Project
+from projects.settings import lifecycle
 
 SLUG = "simulation"
 NAME = "Simulation, thrown away at its end"
@@ -133,7 +133,7 @@ def _set_up(
 
 def _found() -> Membership:
     user, _ = users.ensure_user(SLUG)
-    project = founding.create_project(slug=SLUG, name=NAME, owner=user)
+    project = lifecycle.create_project(slug=SLUG, name=NAME, owner=user)
     return project.memberships.select_related("project").get(user=user)
 
 

@@ -10,9 +10,9 @@ from django.urls import reverse
 
 from config import env
 from measures.rubric import CORRECTNESS
-from projects import founding
 from projects.errors import Refused
 from projects.models import LogEntry, Membership, Project, User
+from projects.settings import lifecycle
 from projects.texts import markdown
 from tests.crowds import all_at_once
 from tests.factories import make_user
@@ -40,7 +40,7 @@ def settings_form(**over: str) -> dict[str, str]:
 
 
 def test_a_new_project_has_all_that_work_needs() -> None:
-    project = founding.create_project(slug="narrative-qa", name="Narrative QA", owner=make_user("olga"))
+    project = lifecycle.create_project(slug="narrative-qa", name="Narrative QA", owner=make_user("olga"))
     assert project.memberships.get().role == "owner"
     assert [criterion.key for criterion in project.rubrics.get().criteria.all()] == ["correctness"]
     assert project.rubrics.get().preset == CORRECTNESS.key
@@ -72,7 +72,7 @@ def test_the_page_makes_one_for_those_who_may(client_of: SignIn) -> None:
 def test_bad_addresses_are_refused(slug: str, client_of: SignIn) -> None:
     owner = make_user("olga", can_create_projects=True)
     with pytest.raises(Refused):
-        founding.create_project(slug=slug, name="x", owner=owner)
+        lifecycle.create_project(slug=slug, name="x", owner=owner)
     data = {"name": "x", "slug": slug}
     assert client_of(owner).post(reverse("projects:project-new"), data).status_code == 200
     assert not Project.objects.exists()
@@ -120,7 +120,7 @@ def test_two_who_want_one_address_get_one_project() -> None:
 
     def make(_: int) -> bool:
         try:
-            founding.create_project(slug="narrative-qa", name="x", owner=owner)
+            lifecycle.create_project(slug="narrative-qa", name="x", owner=owner)
         except Refused:
             return False
         return True

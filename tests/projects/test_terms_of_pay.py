@@ -3,8 +3,8 @@
 import pytest
 from django.urls import reverse
 
-from projects.forms.projects import SettingsForm
 from projects.models import LogEntry, Membership, Project
+from projects.settings.forms import SettingsForm
 from tests.people import SignIn
 
 pytestmark = pytest.mark.django_db

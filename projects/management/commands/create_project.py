@@ -5,9 +5,9 @@ from typing import Any
 from django.core.management.base import CommandParser
 from django.db import transaction
 
-from projects import founding
 from projects.accounts import users
 from projects.commands import ReportingCommand
+from projects.settings import lifecycle
 
 
 class Command(ReportingCommand):
@@ -24,7 +24,7 @@ class Command(ReportingCommand):
         slug = options["slug"]
         owner, is_new = users.ensure_user(options["owner"])
         name = options["name"] or slug.replace("-", " ").capitalize()
-        project = founding.create_project(slug=slug, name=name, owner=owner)
+        project = lifecycle.create_project(slug=slug, name=name, owner=owner)
         result = {"project": project.slug, "name": project.name, "owner": owner.username, "is_new_user": is_new}
         text = f"The project “{project.name}” is made; {owner.username} owns it."
         if is_new:

@@ -4,8 +4,8 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from projects import founding
 from projects.commands import ReportingCommand
+from projects.settings import lifecycle
 
 
 class Command(ReportingCommand):
@@ -16,5 +16,5 @@ class Command(ReportingCommand):
         parser.add_argument("slug", metavar="SLUG")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        project = founding.restore_project(slug=options["slug"])
+        project = lifecycle.restore_project(slug=options["slug"])
         self.answer({"project": project.slug}, text=f"The project “{project.name}” is back.")

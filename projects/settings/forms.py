@@ -11,8 +11,8 @@ from django.db.models import Field
 from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
 
-from projects.founding import SLUG_RULE, why_not_slug
 from projects.models import Project
+from projects.settings.lifecycle import SLUG_RULE, why_not_slug
 
 NUMBERS = (
     "hit_size",

@@ -8,12 +8,12 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_http_methods, require_safe
 
-from projects import founding
 from projects.access import ProjectRequest, Right, SignedInRequest, creates_projects, requires
 from projects.errors import Refused
-from projects.forms.projects import SHOWN, DeleteForm, NewProjectForm, SettingsForm
 from projects.models import Project
 from projects.rubric.rubrics import current_rubric
+from projects.settings import lifecycle
+from projects.settings.forms import SHOWN, DeleteForm, NewProjectForm, SettingsForm
 from projects.texts import versions
 from projects.texts.versions import current_consent, current_instructions
 
@@ -31,7 +31,7 @@ def project_new(request: SignedInRequest) -> HttpResponse:
     form = NewProjectForm(request.POST if request.method == "POST" else None)
     if request.method == "POST" and form.is_valid():
         try:
-            project = founding.create_project(owner=request.user, **form.cleaned_data)
+            project = lifecycle.create_project(owner=request.user, **form.cleaned_data)
         except Refused as refusal:
             form.add_error("slug", refusal.message)
         else:
@@ -61,7 +61,7 @@ def project_settings_edit(request: ProjectRequest, project: Project) -> HttpResp
     sent = request.POST if request.method == "POST" else None
     form = SettingsForm(sent, initial=SettingsForm.initial_of(project))
     if request.method == "POST" and form.is_valid():
-        founding.change_settings(project=project, actor=request.membership, values=form.values())
+        lifecycle.change_settings(project=project, actor=request.membership, values=form.values())
         messages.success(request, _("The settings are saved. Batches that were made before keep theirs."))
         return redirect("projects:project-settings", project.slug)
     return render(request, "projects/settings/edit.html", {"form": form})
@@ -73,7 +73,7 @@ def project_delete(request: ProjectRequest, project: Project) -> HttpResponse:
     form = DeleteForm(request.POST if request.method == "POST" else None)
     if request.method == "POST" and form.is_valid():
         try:
-            founding.delete_project(project=project, actor=request.membership, typed=form.cleaned_data["typed"])
+            lifecycle.delete_project(project=project, actor=request.membership, typed=form.cleaned_data["typed"])
         except Refused as refusal:
             form.add_error("typed", refusal.message)
         else:
