@@ -203,8 +203,8 @@ MAX_UPLOAD_BYTES = env.number("MAX_UPLOAD_BYTES", default=512 * 1024 * 1024)
 MAX_PROJECT_UPLOAD_BYTES = env.number("MAX_PROJECT_UPLOAD_BYTES", default=8 * MAX_UPLOAD_BYTES)
 STALL_SECONDS = env.number("STALL_SECONDS", default=60, least=1)
 
-REST_FRAMEWORK = {  # the rest stands in projects.api.door.Endpoint
-    "DEFAULT_SCHEMA_CLASS": "projects.api.describing.Described",
+REST_FRAMEWORK = {  # the rest stands in projects.api.auth.Endpoint
+    "DEFAULT_SCHEMA_CLASS": "projects.api.openapi.Described",
     "URL_FORMAT_OVERRIDE": None,
 }
 SPECTACULAR_SETTINGS = {
@@ -212,7 +212,7 @@ SPECTACULAR_SETTINGS = {
     "VERSION": "1",
     "SCHEMA_PATH_PREFIX": "/api/v1/",
     "SCHEMA_PATH_PREFIX_TRIM": False,
-    "POSTPROCESSING_HOOKS": ["projects.api.describing.add_problems"],
+    "POSTPROCESSING_HOOKS": ["projects.api.openapi.add_problems"],
     "SORT_OPERATIONS": False,
     "COMPONENT_SPLIT_REQUEST": True,
     "ENUM_GENERATE_CHOICE_DESCRIPTION": False,

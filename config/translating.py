@@ -88,7 +88,7 @@ NOT_FOR_ANNOTATORS = (
     "projects/settings/forms.py",
     "projects/rubric/forms.py",
     "projects/texts/forms.py",
-    "projects/forms/tokens.py",
+    "projects/api/token_views.py",
     "projects/settings/lifecycle.py",
     "projects/importing/*",
     "projects/jobs/queue.py",
@@ -99,12 +99,12 @@ NOT_FOR_ANNOTATORS = (
     "projects/people/members.py",
     "projects/texts/versions.py",
     "projects/splitting.py",
-    "projects/tokens.py",
+    "projects/api/tokens.py",
     "projects/log/views.py",
     "projects/settings/views.py",
     "projects/rubric/views.py",
     "projects/texts/views.py",
-    "projects/views/tokens.py",
+    "projects/api/token_views.py",
     "results/*",
 )
 """The code that only researchers and managers come to: its sentences are given in English, and need no translation."""

@@ -233,7 +233,7 @@ class SignInMiddleware:
         policy = policy_of(view, request.resolver_match.app_names if request.resolver_match else [])
         if policy is None:
             raise ImproperlyConfigured(f"The view {view} declares no policy.")
-        if policy.name in ("public", "api"):  # the API has its own ways to sign in: projects/api/door.py
+        if policy.name in ("public", "api"):  # the API has its own ways to sign in: projects/api/auth.py
             return None
         if not request.user.is_authenticated:
             if policy.answers_json:
@@ -276,10 +276,10 @@ def _declare(view: View, policy: Policy) -> View:
 
 def lock_actor(actor: Membership) -> None:
     """Hold a manager's own row until the transaction ends. Raises Refused for a right lost a moment ago."""
-    _count_as_now(actor, Membership.objects.select_for_update(no_key=True).get(pk=actor.pk))
+    adopt_locked(actor, Membership.objects.select_for_update(no_key=True).get(pk=actor.pk))
 
 
-def _count_as_now(actor: Membership, fresh: Membership) -> None:
+def adopt_locked(actor: Membership, fresh: Membership) -> None:
     actor.role, actor.standing = fresh.role, fresh.standing
     if not (actor.is_active and actor.can_manage):
         raise Refused(_("Only the project's managers may do this."))

@@ -3,12 +3,12 @@
 from django.urls import path
 
 from projects.accounts import views as accounts_views
+from projects.api import token_views
 from projects.log import views
 from projects.people import views as people_views
 from projects.rubric import views as rubric_views
 from projects.settings import views as settings_views
 from projects.texts import views as texts_views
-from projects.views import tokens
 
 app_name = "projects"
 
@@ -46,9 +46,9 @@ urlpatterns = [
     path("p/<slug:slug>/people/<slug:pseudonym>/role/", people_views.member_role, name="member-role"),
     path("p/<slug:slug>/people/<slug:pseudonym>/annotates/", people_views.member_annotates, name="member-annotates"),
     path("p/<slug:slug>/people/<slug:pseudonym>/reset-link/", people_views.member_reset_link, name="member-reset-link"),
-    path("p/<slug:slug>/tokens/", tokens.token_list, name="token-list"),
-    path("p/<slug:slug>/tokens/new/", tokens.token_new, name="token-new"),
-    path("p/<slug:slug>/tokens/<int:token_id>/rotate/", tokens.token_rotate, name="token-rotate"),
-    path("p/<slug:slug>/tokens/<int:token_id>/revoke/", tokens.token_revoke, name="token-revoke"),
+    path("p/<slug:slug>/tokens/", token_views.token_list, name="token-list"),
+    path("p/<slug:slug>/tokens/new/", token_views.token_new, name="token-new"),
+    path("p/<slug:slug>/tokens/<int:token_id>/rotate/", token_views.token_rotate, name="token-rotate"),
+    path("p/<slug:slug>/tokens/<int:token_id>/revoke/", token_views.token_revoke, name="token-revoke"),
     path("p/<slug:slug>/log/", views.log_list, name="log-list"),
 ]

@@ -7,9 +7,9 @@ from django.test import Client
 
 from annotate.models import Assignment, Remark
 from annotate.pay import paying
-from projects import tokens
 from projects.access import Right
 from projects.accounts import passwords
+from projects.api import tokens
 from projects.models import Candidate, Membership, Passage, Project, Question, User
 from results import reporting
 from tests import factories

@@ -25,9 +25,9 @@ from annotate import judging, serving, uploading
 from annotate.forms.rating import Sent
 from annotate.models import Assignment, Remark
 from annotate.pay import paying
-from projects import tokens
 from projects.access import Policy, Right
 from projects.accounts import passwords
+from projects.api import tokens
 from projects.importing import Kind
 from projects.models import ApiToken, Membership, Project, Pulse, User
 from projects.people import invitations

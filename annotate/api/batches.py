@@ -17,8 +17,8 @@ from annotate.choosing import Selection, find_annotators
 from annotate.models import Batch
 from annotate.progress import Progress, progress_of
 from annotate.terms import RANGES, Terms
-from projects.api.door import ProjectEndpoint
-from projects.api.shapes import PageQuery, Shape, TextField, TruthField, give_page, page_of
+from projects.api.auth import ProjectEndpoint
+from projects.api.serializers import PageQuery, Shape, TextField, TruthField, give_page, page_of
 from projects.models import Membership, Project
 
 INT32 = 2**31 - 1

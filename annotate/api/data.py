@@ -9,8 +9,8 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from annotate.tabulating import data_table
-from projects.api.door import ProjectEndpoint
-from projects.api.shapes import PageQuery, Shape, TextField, give_page, page_of
+from projects.api.auth import ProjectEndpoint
+from projects.api.serializers import PageQuery, Shape, TextField, give_page, page_of
 from projects.database.snapshots import snapshot
 from projects.models import Candidate, Dataset, Passage, Question, Reference
 

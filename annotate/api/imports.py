@@ -13,8 +13,8 @@ from rest_framework.response import Response
 
 from annotate import uploading
 from annotate.models import Import
-from projects.api.door import ProjectEndpoint
-from projects.api.shapes import LONGEST, PageQuery, Shape, TextField, TruthField, give_page, page_of
+from projects.api.auth import ProjectEndpoint
+from projects.api.serializers import LONGEST, PageQuery, Shape, TextField, TruthField, give_page, page_of
 from projects.importing import ENCODINGS, FORMATS, CriterionColumn, Kind, Options
 from projects.importing.fields import FIELDS, JUDGMENT_FIELDS, parse_meaning
 from projects.importing.options import DROP_EQUAL

@@ -8,8 +8,8 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from annotate.models import Assignment, Batch, Judgment
-from projects.api.door import ProjectEndpoint
-from projects.api.shapes import KeysetQuery, Shape, TextField, TruthField, give_keyset, keyset_of
+from projects.api.auth import ProjectEndpoint
+from projects.api.serializers import KeysetQuery, Shape, TextField, TruthField, give_keyset, keyset_of
 from projects.models import Criterion, Membership
 
 FILTERS = {

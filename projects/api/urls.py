@@ -2,11 +2,11 @@
 
 from django.urls import path
 
-from projects.api import describing, views
+from projects.api import openapi, views
 
 urlpatterns = [
-    path("", describing.docs, name="docs"),
-    path("schema/", describing.schema, name="schema"),
+    path("", openapi.docs, name="docs"),
+    path("schema/", openapi.schema, name="schema"),
     path("projects/", views.ProjectList.as_view(), name="project-list"),
     path("projects/<slug:slug>/", views.ProjectShow.as_view(), name="project-show"),
 ]

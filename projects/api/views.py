@@ -7,8 +7,8 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from projects.api.door import Endpoint, ProjectEndpoint
-from projects.api.shapes import PageQuery, Shape, give_page, page_of
+from projects.api.auth import Endpoint, ProjectEndpoint
+from projects.api.serializers import PageQuery, Shape, give_page, page_of
 from projects.models import ApiToken, Criterion, Membership
 from projects.rubric.rubrics import current_rubric
 

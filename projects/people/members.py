@@ -7,7 +7,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from projects import log
-from projects.access import _count_as_now
+from projects.access import adopt_locked
 from projects.errors import Refused
 from projects.models import Invitation, Membership
 
@@ -143,7 +143,7 @@ def _lock(target: Membership, actor: Membership | None, *, why_not: Callable[...
         .order_by("pk")
     }
     if actor is not None:
-        _count_as_now(actor, fresh[actor.pk])
+        adopt_locked(actor, fresh[actor.pk])
     found = fresh[target.pk]
     if reason := (why_not or why_not_change)(target=found, actor=actor):
         raise Refused(reason)

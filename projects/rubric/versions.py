@@ -9,7 +9,6 @@ from measures.rubric import PRESETS, CriterionSpec
 from projects.errors import Refused
 from projects.models import Membership, Project, Rubric
 from projects.rubric import rubrics
-from projects.texts.versions import _record
 
 
 @transaction.atomic
@@ -40,3 +39,8 @@ def revise_rubric(
     )
     _record(rubric, actor)
     return rubric
+
+
+def _record(rubric: Rubric, actor: Membership) -> None:
+    after = {"version": rubric.version, "name": rubric.name, "criteria": [c.key for c in rubric.criteria.all()]}
+    log.record(rubric.project, actor, "change rubric", rubric, after=after)

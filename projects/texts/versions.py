@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 
 from projects import log
 from projects.errors import Refused
-from projects.models import Consent, ConsentAcceptance, Instructions, Membership, Project, Rubric
+from projects.models import Consent, ConsentAcceptance, Instructions, Membership, Project
 from projects.rubric import rubrics
 from projects.texts.examples import MOST_EXAMPLES, Example, faults_of
 
@@ -85,11 +85,6 @@ def _check_examples(project: Project, examples: Sequence[Example]) -> None:
             raise Refused(
                 _("Example %(number)s, %(where)s: %(wrong)s") % {"number": number, "where": where, "wrong": wrong}
             )
-
-
-def _record(rubric: Rubric, actor: Membership) -> None:
-    after = {"version": rubric.version, "name": rubric.name, "criteria": [c.key for c in rubric.criteria.all()]}
-    log.record(rubric.project, actor, "change rubric", rubric, after=after)
 
 
 AROUND = 1

@@ -15,8 +15,8 @@ from annotate.acting import adjudicating
 from annotate.stages import Stage
 from measures.rubric import Level
 from projects.access import Policy, Right
-from projects.api.door import ProjectEndpoint
-from projects.api.shapes import Query, TextField, TruthField
+from projects.api.auth import ProjectEndpoint
+from projects.api.serializers import Query, TextField, TruthField
 from projects.database.snapshots import snapshot
 from projects.errors import Refused
 from projects.jobs.queue import Job

@@ -13,8 +13,8 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from projects.access import Policy, Right
-from projects.api.door import ProjectEndpoint
-from projects.api.shapes import PageQuery, Shape, TextField, give_page, page_of
+from projects.api.auth import ProjectEndpoint
+from projects.api.serializers import PageQuery, Shape, TextField, give_page, page_of
 from projects.models import Project
 from results.metrics import computing
 from results.metrics.downloading import FORMATS, give_scores

@@ -14,8 +14,8 @@ from rest_framework.response import Response
 
 from annotate.stages import Stage
 from measures.gold_rules import GoldRule
-from projects.api.door import ProjectEndpoint
-from projects.api.shapes import PageQuery, Shape, TextField, TruthField, give_page, page_of
+from projects.api.auth import ProjectEndpoint
+from projects.api.serializers import PageQuery, Shape, TextField, TruthField, give_page, page_of
 from projects.models import Project
 from results import freezing, set_downloads
 from results.gold_settings import MOST_RESAMPLES

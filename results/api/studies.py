@@ -8,8 +8,8 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from projects.api.door import ProjectEndpoint
-from projects.api.shapes import PageQuery, Shape, give_page, page_of
+from projects.api.auth import ProjectEndpoint
+from projects.api.serializers import PageQuery, Shape, give_page, page_of
 from results.models import Study
 
 

@@ -9,7 +9,7 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from projects import tokens
+from projects.api import tokens
 from projects.errors import Refused
 from projects.models import ApiToken, LogEntry, Membership
 from tests.people import SignIn

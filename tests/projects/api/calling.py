@@ -4,7 +4,7 @@ from typing import Any
 
 from django.test import Client
 
-from projects import tokens
+from projects.api import tokens
 from projects.models import Membership
 
 ROOT = "/api/v1/projects/"

@@ -8,7 +8,7 @@ from django.urls import reverse
 from django.utils import timezone
 from pytest_django import Settings
 
-from projects import tokens
+from projects.api import tokens
 from projects.api.views import ProjectShow
 from projects.models import ApiToken, Guesses, Membership
 from projects.people import members

@@ -1,5 +1,8 @@
 """API tokens of a project: one's own, and for managers everybody's."""
 
+from typing import Any
+
+from django import forms
 from django.contrib import messages
 from django.core.paginator import Paginator
 from django.db.models import QuerySet
@@ -7,15 +10,15 @@ from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils import timezone
-from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from projects import tokens
 from projects.access import ProjectRequest, Right, requires
+from projects.api import tokens
+from projects.api.tokens import DEFAULT_DAYS, MOST_DAYS
 from projects.errors import Refused
-from projects.forms.tokens import TokenForm
-from projects.models import ApiToken, Project
+from projects.models import ApiToken, Membership, Project
 from projects.web.links import absolute_url
 
 TOKENS_ON_A_PAGE = 50
@@ -74,3 +77,28 @@ def _show(request: ProjectRequest, token: ApiToken, secret: str, old: ApiToken |
     address = absolute_url(reverse("api:project-show", args=[request.project.slug]), request)
     context = {"token": token, "secret": secret, "address": address, "old": old}
     return render(request, "projects/api/token_show.html", context)
+
+
+MAY = [
+    ("read", _("Read: data, batches, judgments and results")),
+    ("write", _("Read and write: import, make and open batches, freeze judgment sets")),
+]
+
+
+class TokenForm(forms.Form):
+    name = forms.CharField(
+        label=_("Name"),
+        max_length=60,
+        help_text=_("What it is for, such as “weekly figures”. You and managers see it."),
+    )
+    may = forms.ChoiceField(label=_("It may"), choices=MAY, initial="read", widget=forms.RadioSelect)
+    days = forms.IntegerField(label=_("Days until it ends"), initial=DEFAULT_DAYS, min_value=1, max_value=MOST_DAYS)
+
+    def __init__(self, member: Membership, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        if not member.can_manage:
+            self.fields["may"].choices = MAY[:1]  # type: ignore[attr-defined]
+
+    def asked(self) -> dict[str, Any]:
+        sent = self.cleaned_data
+        return {"name": sent["name"], "can_write": sent["may"] == "write", "days": sent["days"]}

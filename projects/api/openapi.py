@@ -14,7 +14,7 @@ from drf_spectacular.generators import SchemaGenerator
 from drf_spectacular.openapi import AutoSchema
 
 from projects.access import describes_api
-from projects.api.reading import chapters_of
+from projects.api.reference import chapters_of
 from projects.web.links import absolute_url
 from projects.web.problems import MEDIA_TYPE
 
@@ -115,7 +115,7 @@ class Described(AutoSchema):
 
 
 class BearerScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-call]
-    target_class = "projects.api.door.TokenAuthentication"
+    target_class = "projects.api.auth.TokenAuthentication"
     name = "token"
 
     def get_security_definition(self, auto_schema: Any) -> dict[str, str]:

@@ -13,9 +13,9 @@ from rest_framework.renderers import JSONRenderer
 from rest_framework.request import Request
 from rest_framework.views import APIView
 
-from projects import tokens
 from projects.access import SAFE_METHODS, Policy, Right, View, client_address, fetch_membership
-from projects.api.shapes import BoundedJSONParser, Query, Shape
+from projects.api import tokens
+from projects.api.serializers import BoundedJSONParser, Query, Shape
 from projects.errors import TooManyRequests
 from projects.models import ApiToken, Guesses, Membership, Project, User
 from projects.web.problems import answer_exception

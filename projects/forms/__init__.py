@@ -1,1 +1,0 @@
-"""Forms: the shape of what people send; the rules are in the acts."""
