@@ -12,7 +12,8 @@ from rest_framework.response import Response
 from rest_framework.utils.urls import remove_query_param, replace_query_param
 
 from projects.database.snapshots import snapshot
-from projects.web.problems import shown
+from projects.language.names import shorten_name
+from projects.web.problems import LONGEST_NAME
 
 PAGE_SIZE = 100
 MOST_ROWS = 1_000
@@ -46,7 +47,10 @@ class Shape(serializers.Serializer[Any]):
             if unknown:
                 known = ", ".join(self.fields) or "none"
                 raise ValidationError(
-                    {shown(name): f"There is no such field here; there is {known}." for name in unknown}
+                    {
+                        shorten_name(name, LONGEST_NAME): f"There is no such field here; there is {known}."
+                        for name in unknown
+                    }
                 )
         return super().to_internal_value(data)
 

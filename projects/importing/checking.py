@@ -16,10 +16,11 @@ from projects.importing.judgments import JudgmentRows
 from projects.importing.limits import DEFAULT_LIMITS, Limits
 from projects.importing.options import CORRECTNESS_COLUMN, CriterionColumn, Options, fingerprint
 from projects.importing.readers import Reader, open_reader
-from projects.importing.report import Broken, Notes, Report, Warned, shown
+from projects.importing.report import Broken, Notes, Report, Warned
 from projects.importing.rows import CandidateRows
 from projects.importing.spool import Spool
 from projects.importing.text import bad_byte
+from projects.language.names import shorten_name
 
 OnProgress = Callable[[int, int], None]
 STEP = 1_000
@@ -126,7 +127,7 @@ def check(
     given = options or Options()
     options = _with_known_scale(given, known or {})
     notes = Notes(limits)
-    report = Report(file=shown(name, 200), kind=kind.value, format="")
+    report = Report(file=shorten_name(name, 200), kind=kind.value, format="")
     with Spool(folder) as spool:
         with reading(path, name, options, limits, notes) as reader:
             report.format = reader.format
@@ -210,7 +211,7 @@ def reading(path: Path, name: str, options: Options, limits: Limits, notes: Note
     except UnicodeDecodeError as error:
         notes.broken(bad_byte(path, reader.encoding if reader else error.encoding))
     except UnicodeError as error:
-        notes.broken(Broken(f"the text cannot be read: {shown(str(error))}"))
+        notes.broken(Broken(f"the text cannot be read: {shorten_name(str(error))}"))
     finally:
         if reader is not None:
             reader.close()

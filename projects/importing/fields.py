@@ -8,7 +8,8 @@ from django.utils.translation import gettext_lazy as _
 from django_stubs_ext import StrOrPromise
 
 from projects.errors import Refused
-from projects.importing.report import Broken, shown
+from projects.importing.report import Broken
+from projects.language.names import shorten_name
 
 FIELDS = {
     "dataset": _("Dataset"),
@@ -176,7 +177,9 @@ class Plan:
             self._assign_reference(column, meaning)
             return
         if meaning in self.of:
-            raise Broken(f"two columns are mapped to {meaning}: {shown(self.of[meaning])} and {shown(column)}")
+            raise Broken(
+                f"two columns are mapped to {meaning}: {shorten_name(self.of[meaning])} and {shorten_name(column)}"
+            )
         self.of[meaning] = column
 
     def _assign_reference(self, column: str, meaning: str) -> None:
@@ -184,7 +187,7 @@ class Plan:
         slot = self._further.setdefault(int(number[0]) if number else 1, ["", ""])
         place = 1 if meaning.endswith("opinion") else 0
         if slot[place] and slot[place] != column:
-            raise Broken(f"two columns are mapped to {meaning}: {shown(slot[place])} and {shown(column)}")
+            raise Broken(f"two columns are mapped to {meaning}: {shorten_name(slot[place])} and {shorten_name(column)}")
         slot[place] = column
         self.of[meaning] = column
         self.references = [(text, opinion) for _, (text, opinion) in sorted(self._further.items()) if text]
@@ -203,9 +206,11 @@ def plan_for(
     plan = Plan(fields, synonyms, chosen=dict(mapping), _names=names)
     for column, meaning in mapping.items():
         if not is_field(meaning, fields):
-            raise Broken(f"“{shown(meaning)}” is no field; the fields are {', '.join(fields)}")
+            raise Broken(f"“{shorten_name(meaning)}” is no field; the fields are {', '.join(fields)}")
         if column not in columns:
-            raise Broken(f"the mapping names a column that the file does not have: {shown(column)}", column=column)
+            raise Broken(
+                f"the mapping names a column that the file does not have: {shorten_name(column)}", column=column
+            )
     for column in sorted(columns, key=lambda each: (each not in mapping, names.get(normal_name(each), ("", 0))[1])):
         plan.meet(column)
     return plan

@@ -7,9 +7,10 @@ from measures.rubric import check_value
 from projects.importing.fields import Plan
 from projects.importing.limits import Limits
 from projects.importing.options import CORRECTNESS_COLUMN, CriterionColumn, Options
-from projects.importing.report import Broken, Notes, Report, shown
+from projects.importing.report import Broken, Notes, Report
 from projects.importing.spool import Spool
 from projects.importing.values import ID_LENGTH, Values
+from projects.language.names import shorten_name
 
 NO_ANNOTATOR = "The file names no annotators; figures about single people will be undefined."
 
@@ -93,7 +94,9 @@ class JudgmentRows:
         present = list(self.plan.meanings)
         for each in named:
             if each.column not in present:
-                raise Broken(f"no column “{shown(each.column)}” for the criterion {each.key}", column=each.column)
+                raise Broken(
+                    f"no column “{shorten_name(each.column)}” for the criterion {each.key}", column=each.column
+                )
         if named:
             keys = [each.key for each in named]
             if len(set(keys)) != len(keys):
@@ -141,7 +144,8 @@ class JudgmentRows:
         key = self.values.text(record.get(column), column, line, ID_LENGTH)
         criterion = self._scales.get(key)
         if criterion is None and self.notes.total == before:
-            reason = f"no criterion “{shown(key, 40)}” is known; give its scale as {shown(key, 40) or 'key'}:low-high"
+            name = shorten_name(key, 40)
+            reason = f"no criterion “{name}” is known; give its scale as {name or 'key'}:low-high"
             self.notes.problem(line, column, reason)
         return criterion
 

@@ -9,9 +9,10 @@ from projects.importing.identity import SeenDataset, SeenPassage, digest, text_i
 from projects.importing.limits import Limits
 from projects.importing.options import Options
 from projects.importing.readers.base import check_key
-from projects.importing.report import Broken, Notes, Report, shown
+from projects.importing.report import Broken, Notes, Report
 from projects.importing.spool import Spool
 from projects.importing.values import Values
+from projects.language.names import shorten_name
 
 DEFAULT_DATASET = "main"
 KINDS = ("generative", "span", "question_generation")
@@ -86,7 +87,7 @@ class PassageRows:
             known = SeenPassage(self.n_passages, external_id or text_id(text, documents), mark, line, split)
             self._write_passage(dataset, known, has_id, is_given, title, text, documents)
         elif is_given and known.digest != mark:
-            reason = f"the passage “{shown(external_id, 60)}” has another text on line {known.line}"
+            reason = f"the passage “{shorten_name(external_id, 60)}” has another text on line {known.line}"
             self.notes.problem(line, columns.get("passage", columns.get("documents", "")), reason)
         elif split and split != known.split:
             self._another_split(line, known, split)
@@ -151,7 +152,7 @@ class PassageRows:
 
     def _another_split(self, line: int, passage: SeenPassage, split: str) -> None:
         if passage.split:
-            name, here, there = shown(passage.external_id, 60), shown(split), shown(passage.split)
+            name, here, there = shorten_name(passage.external_id, 60), shorten_name(split), shorten_name(passage.split)
             reason = f"the passage “{name}” is in “{here}” here and in “{there}” on line {passage.line}"
             self.notes.problem(line, self.columns.get("split", ""), reason)
         else:

@@ -8,8 +8,9 @@ from projects.importing.identity import SeenDataset, SeenPassage, SeenQuestion, 
 from projects.importing.limits import Limits
 from projects.importing.options import Options
 from projects.importing.passages import PassageRows
-from projects.importing.report import Broken, Notes, Report, shown
+from projects.importing.report import Broken, Notes, Report
 from projects.importing.spool import Spool, array_text
+from projects.language.names import shorten_name
 
 References = list[tuple[str, str]]
 """Texts with their opinions ("" where none is given), in their order."""
@@ -144,7 +145,7 @@ class QuestionRows(PassageRows):
             self.spool.add("questions", f"{key}\t{passage.key}\t{line}\t{flag}", texts)
         elif seen.digest(key) != mark:
             what = "another text" if seen.passage(key) == passage.key else "another passage"
-            reason = f"the question “{shown(external_id, 60)}” has {what} on line {seen.line(key)}"
+            reason = f"the question “{shorten_name(external_id, 60)}” has {what} on line {seen.line(key)}"
             self.notes.problem(line, self.columns["question"], reason)
             return None
         elif seen.about(key) != about_mark:

@@ -6,10 +6,7 @@ from typing import Any
 
 from projects.errors import Refused
 from projects.importing.limits import DEFAULT_LIMITS, Limits
-
-INVISIBLE = {code: f"\\u{code:04x}" for code in [*range(0x20), *range(0x7F, 0xA0), *range(0x200B, 0x2010)]} | {
-    code: f"\\u{code:04x}" for code in [0x2028, 0x2029, *range(0x202A, 0x202F), *range(0x2066, 0x206A), 0xFEFF]
-}
+from projects.language.names import shorten_name
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +22,7 @@ class Problem:
         if self.line is not None:
             where.append(f"line {self.line}")
         if self.column:
-            where.append(f"column “{shown(self.column)}”")
+            where.append(f"column “{shorten_name(self.column)}”")
         return f"{', '.join(where)}: {self.reason}" if where else self.reason
 
 
@@ -58,11 +55,11 @@ class FileRefused(Refused):
         total: int | None = None,
         offers: Mapping[str, tuple[str, ...]] | None = None,
     ) -> None:
-        self.name = shown(name, 200)
+        self.name = shorten_name(name, 200)
         self.problems = problems
         self.total = len(problems) if total is None else total
         self.offers = dict(offers or {})
-        first = f"{shown(name)}: {problems[0]}"
+        first = f"{shorten_name(name)}: {problems[0]}"
         more = f" ({self.total:,} problems in all.)" if self.total > 1 else ""
         details = [str(problem) for problem in problems[1:]]
         if self.total > len(problems):
@@ -156,10 +153,3 @@ class Report:
     def as_dict(self) -> dict[str, Any]:
         """For a JSON field and for `--json`; `warnings` become their sentences."""
         return asdict(self) | {"warnings": [str(warned) for warned in self.warnings]}
-
-
-def shown(text: str, length: int = 100) -> str:
-    """A name from outside, safe and short enough to stand in a sentence."""
-    clean = text.translate(INVISIBLE)
-    clean = clean.encode("utf-8", "backslashreplace").decode("utf-8")
-    return clean if len(clean) <= length else clean[: length - 1] + "…"

@@ -11,9 +11,10 @@ from projects.importing.identity import SeenDataset, SeenIds, SeenQuestion, text
 from projects.importing.limits import Limits
 from projects.importing.options import EVERY_DATASET, Options
 from projects.importing.questions import QuestionRows, References
-from projects.importing.report import Broken, Notes, Report, shown
+from projects.importing.report import Broken, Notes, Report
 from projects.importing.spool import Spool
 from projects.importing.values import ID_LENGTH
+from projects.language.names import shorten_name
 
 PAIR_NOT_HIGHER = (
     "A minimal pair does not score its first candidate higher; it is kept, and left out of the accuracy of metrics."
@@ -83,7 +84,7 @@ class CandidateRows(QuestionRows):
             needed.append("candidate")
         missing = [name for name in needed if name not in columns]
         if missing:
-            found = ", ".join(shown(name, 30) for name in list(self.plan.meanings)[:12])
+            found = ", ".join(shorten_name(name, 30) for name in list(self.plan.meanings)[:12])
             names = " and ".join(f"“{name}”" for name in missing)
             reason = f"no column for {names} (found: {found}); say which column it is"
             raise Broken(reason, column=missing[0])
@@ -191,7 +192,7 @@ class CandidateRows(QuestionRows):
                 continue
             line, there = self._ids.line(key), f"is on line {self._ids.line(first)} too"
             if row["has_id"] == "t":
-                name = shown(row["external_id"], 60)
+                name = shorten_name(row["external_id"], 60)
                 self.notes.problem(line, self.columns.get("candidate_id", ""), f"the id “{name}” {there}")
             else:
                 self.notes.problem(line, "", f"the same candidate of the same source {there}; give them ids")

@@ -3,7 +3,8 @@
 from pathlib import Path, PurePosixPath
 
 from projects.importing.options import FORMATS
-from projects.importing.report import Broken, shown
+from projects.importing.report import Broken
+from projects.language.names import shorten_name
 
 HEAD_BYTES = 4096
 SUFFIXES = {
@@ -45,7 +46,7 @@ MARKUP = (b"<!doctype", b"<html", b"<?xml", b"<svg", b"<head", b"<body", b"<scri
 def format_of(path: Path, name: str, chosen: str) -> str:
     """Name the format, or raise Broken where content and name disagree."""
     if chosen and chosen not in FORMATS:
-        raise Broken(f"“{shown(chosen)}” is no format that can be read; choose one of {', '.join(FORMATS)}")
+        raise Broken(f"“{shorten_name(chosen)}” is no format that can be read; choose one of {', '.join(FORMATS)}")
     with path.open("rb") as file:
         head = file.read(HEAD_BYTES)
     if not head:
@@ -54,7 +55,9 @@ def format_of(path: Path, name: str, chosen: str) -> str:
     wanted = chosen or SUFFIXES.get(suffix, "")
     if not wanted:
         known = ", ".join(sorted(SUFFIXES))
-        raise Broken(f"the name ends in “{shown(suffix)}”, which is none of {known}; rename it or say its format")
+        raise Broken(
+            f"the name ends in “{shorten_name(suffix)}”, which is none of {known}; rename it or say its format"
+        )
     _check_binary(head, wanted)
     if wanted == "json" and first_character(head) == "{":
         return "mocha"

@@ -11,7 +11,8 @@ from typing import Any
 
 from projects.importing.limits import Limits
 from projects.importing.readers.json_values import DECODER
-from projects.importing.report import Notes, shown
+from projects.importing.report import Notes
+from projects.language.names import shorten_name
 
 ID_LENGTH = 200
 PLAIN_NUMBER = re.compile(r"-?[0-9]{1,15}(?:\.[0-9]{1,15})?")
@@ -82,7 +83,7 @@ class Values:
             return value + 0.0
         if type(value) is str and PLAIN_NUMBER.fullmatch(value):
             return float(value) + 0.0
-        what = f"“{shown(value, 30)}”" if type(value) is str else kind_of(value)
+        what = f"“{shorten_name(value, 30)}”" if type(value) is str else kind_of(value)
         self._problem(line, column, f"is {what}, and a number is wanted (digits, with a point)")
         return None
 
@@ -91,7 +92,7 @@ class Values:
             return value
         if type(value) is str and PLAIN_WHOLE.fullmatch(value):
             return int(value)
-        what = f"“{shown(value, 30)}”" if type(value) is str else kind_of(value)
+        what = f"“{shorten_name(value, 30)}”" if type(value) is str else kind_of(value)
         self._problem(line, column, f"is {what}, and a whole number is wanted")
         return None
 
@@ -168,7 +169,9 @@ class Values:
                 moment = moment.replace(tzinfo=datetime.UTC)
             return moment.astimezone(datetime.UTC).isoformat()
         except (ValueError, OverflowError):
-            self._problem(line, column, f"is “{shown(text, 40)}”, and a time such as 2026-03-01T12:00:00Z is wanted")
+            self._problem(
+                line, column, f"is “{shorten_name(text, 40)}”, and a time such as 2026-03-01T12:00:00Z is wanted"
+            )
             return ""
 
     def _from_json(self, value: str, column: str, line: int) -> list[Any]:

@@ -60,3 +60,15 @@ def said(name: str) -> str:
     """A name in the language that is spoken; what is not known as one stays as it is."""
     spaced = name.replace("_", " ")
     return gettext(spaced) if spaced in NAMES else name
+
+
+INVISIBLE = {code: f"\\u{code:04x}" for code in [*range(0x20), *range(0x7F, 0xA0), *range(0x200B, 0x2010)]} | {
+    code: f"\\u{code:04x}" for code in [0x2028, 0x2029, *range(0x202A, 0x202F), *range(0x2066, 0x206A), 0xFEFF]
+}
+
+
+def shorten_name(text: str, length: int = 100) -> str:
+    """A name from outside, safe and short enough to stand in a sentence."""
+    clean = text.translate(INVISIBLE)
+    clean = clean.encode("utf-8", "backslashreplace").decode("utf-8")
+    return clean if len(clean) <= length else clean[: length - 1] + "…"

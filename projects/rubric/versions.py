@@ -6,6 +6,7 @@ from django.db import transaction
 from django.utils.translation import gettext as _
 
 from measures.rubric import PRESETS, CriterionSpec
+from projects import log
 from projects.errors import Refused
 from projects.models import Membership, Project, Rubric
 from projects.rubric import rubrics

@@ -11,6 +11,7 @@ from django.shortcuts import render
 from rest_framework import exceptions
 
 from projects.errors import Refused, TooManyRequests
+from projects.language.names import shorten_name
 
 FOLDER = "/api/"
 MEDIA_TYPE = "application/problem+json"
@@ -58,11 +59,6 @@ def page_or_problem(request: HttpRequest, template: str, status: int, detail: st
     return render(request, template, status=status)
 
 
-def shown(name: object) -> str:
-    """A name from outside as it can be said in an answer."""
-    return str(name).encode("utf-8", "backslashreplace").decode()[:LONGEST_NAME]
-
-
 def _refused(refusal: Refused) -> JsonResponse:
     """What is as described and goes against a rule, or against how things stand."""
     wrong = [(refusal.field, refusal.message), *(("", detail) for detail in refusal.details)]
@@ -76,7 +72,9 @@ def _in_short(wrong: list[Wrong]) -> str:
 def _flat(detail: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], str]]:
     if isinstance(detail, Mapping):
         for name, inner in detail.items():
-            yield from _flat(inner, path if name == "non_field_errors" else (*path, shown(name)))
+            yield from _flat(
+                inner, path if name == "non_field_errors" else (*path, shorten_name(str(name), LONGEST_NAME))
+            )
     elif isinstance(detail, list):
         for inner in detail:
             yield from _flat(inner, path)

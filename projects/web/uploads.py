@@ -12,7 +12,7 @@ from django.core.files.uploadedfile import TemporaryUploadedFile, UploadedFile
 from django.http import HttpRequest, HttpResponse, UnreadablePostError
 from django.urls import Resolver404, resolve
 
-from projects.importing.report import shown
+from projects.language.names import shorten_name
 from projects.web.problems import page_or_problem
 
 View = Callable[..., HttpResponse]
@@ -101,5 +101,5 @@ def clear_temporary(now: float) -> None:
 def name_to_show(name: str | None) -> str:
     """What a file is called by its owner, short and without invisible characters; only ever shown."""
     path = PurePosixPath((name or "").replace("\\", "/").rpartition("/")[2] or "file")
-    suffix = shown(path.suffix, SUFFIX_LENGTH)
-    return shown(path.name.removesuffix(path.suffix), NAME_LENGTH - SUFFIX_LENGTH) + suffix
+    suffix = shorten_name(path.suffix, SUFFIX_LENGTH)
+    return shorten_name(path.name.removesuffix(path.suffix), NAME_LENGTH - SUFFIX_LENGTH) + suffix

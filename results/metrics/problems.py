@@ -9,7 +9,8 @@ from typing import Any, Self
 
 from projects.database.csv import guarded_text
 from projects.importing.limits import Limits
-from projects.importing.report import Notes, shown
+from projects.importing.report import Notes
+from projects.language.names import shorten_name
 
 KINDS = ("unreadable", "unknown", "ambiguous", "withdrawn", "duplicate", "not a number", "missing")
 COLUMNS = ("line", "column", "kind", "dataset", "candidate_id", "value", "what_is_wrong")
@@ -56,7 +57,12 @@ class Problems(Notes):
             return
         said = said_of(value)
         if len(listed) < SHOWN:
-            place = {"line": line, "column": shown(column), "dataset": shown(dataset), "id": shown(name)}
+            place = {
+                "line": line,
+                "column": shorten_name(column),
+                "dataset": shorten_name(dataset),
+                "id": shorten_name(name),
+            }
             listed.append({**place, "value": said, "reason": reason})
         if self._rows:
             texts = (column, kind, dataset, name, said, reason)
@@ -67,7 +73,9 @@ def said_of(value: object) -> str:
     """A value of a file as a person reads it, not longer than a line."""
     if value is None:
         return ""
-    return shown(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str), VALUE_LENGTH)
+    return shorten_name(
+        value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str), VALUE_LENGTH
+    )
 
 
 def _clean(text: str) -> str:

@@ -9,8 +9,9 @@ import numpy as np
 
 from projects.importing import DEFAULT_LIMITS, FileRefused, Options, Problem
 from projects.importing.checking import reading
-from projects.importing.report import Broken, shown
+from projects.importing.report import Broken
 from projects.jobs.running import OnProgress
+from projects.language.names import shorten_name
 from projects.models import Project
 from results.metrics.matching import Candidates
 from results.metrics.problems import KINDS, Problems
@@ -50,7 +51,7 @@ def read_scores(
         _refuse_without_scores(name, rows)
     on_progress(max(1, reader.size // KB), max(1, reader.size // KB))
     report = {
-        "file": shown(name, 200),
+        "file": shorten_name(name, 200),
         "format": reader.format,
         "encoding": reader.encoding.removesuffix("-sig"),
         "id_column": rows.id_column,
@@ -69,7 +70,7 @@ def read_scores(
 
 def _refuse_without_scores(name: str, rows: ScoreRows) -> None:
     if not rows.columns:
-        listed = ", ".join(f"“{shown(each, 30)}”" for each in rows.left_out[:10])
+        listed = ", ".join(f"“{shorten_name(each, 30)}”" for each in rows.left_out[:10])
         reason = f"no column holds scores (found: {listed})" if listed else "the file holds ids and no scores"
         raise FileRefused(name, [Problem(None, "", reason)])
 
@@ -93,7 +94,7 @@ def _told(column: MetricColumn, file_name: str) -> dict[str, Any]:
 def _name_of(column: str, file_name: str) -> str:
     """MOCHA's predictions do not say by which metric they are; the file's name does."""
     name = PurePosixPath(file_name).stem if column == PREDICTION else column.removeprefix("metadata.")
-    return " ".join(shown(name, NAME_LENGTH).split()) or "scores"
+    return " ".join(shorten_name(name, NAME_LENGTH).split()) or "scores"
 
 
 def names_in(columns: Sequence[dict[str, Any]]) -> dict[str, str]:

@@ -11,8 +11,9 @@ import numpy.typing as npt
 
 from measures.patterns import Floats
 from projects.importing.fields import SYNONYMS, normal_name, plan_for
-from projects.importing.report import Broken, shown
+from projects.importing.report import Broken
 from projects.importing.values import ID_LENGTH, kind_of
+from projects.language.names import shorten_name
 from results.metrics.matching import Candidates
 from results.metrics.problems import Problems, said_of
 from results.metrics.storing import LARGEST
@@ -207,7 +208,7 @@ def why_no_number(cell: Any) -> str:
         return f"is {kind_of(cell)}, and a number is wanted"
     if DECIMAL_COMMA.fullmatch(cell.strip()):
         return "has a decimal comma; a point is wanted"
-    return f"is “{shown(cell, 30)}”, and a number is wanted"
+    return f"is “{shorten_name(cell, 30)}”, and a number is wanted"
 
 
 def reasons_of(column: MetricColumn) -> Iterator[tuple[int, str]]:
@@ -215,4 +216,4 @@ def reasons_of(column: MetricColumn) -> Iterator[tuple[int, str]]:
     for place in column.missing:
         yield int(place), "not in the file"
     for place, said in column.not_numbers.items():
-        yield place, f"not a number: “{shown(said, 100)}”"
+        yield place, f"not a number: “{shorten_name(said, 100)}”"

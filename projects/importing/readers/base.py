@@ -6,7 +6,8 @@ from typing import Any
 
 from projects.importing.limits import Limits
 from projects.importing.options import Options
-from projects.importing.report import Broken, Notes, shown
+from projects.importing.report import Broken, Notes
+from projects.language.names import shorten_name
 
 Record = tuple[int, dict[str, Any]]
 """The physical line a record starts on, and its values by column."""
@@ -60,15 +61,19 @@ def checked_header(header: list[str], limits: Limits, notes: Notes, line: int | 
         if "\0" in name:
             raise Broken(f"the name of column {place} holds a NUL character", line=line)
         if len(name) > 200:
-            raise Broken(f"the name of column {place} is longer than 200 characters", line=line, column=shown(name))
+            raise Broken(
+                f"the name of column {place} is longer than 200 characters", line=line, column=shorten_name(name)
+            )
         if name != header[place - 1]:
-            notes.warn(f"Spaces around the column name “{shown(name)}” are left out.")
+            notes.warn(f"Spaces around the column name “{shorten_name(name)}” are left out.")
         key = " ".join(name.casefold().split())
         if key in seen:
             same = (
-                "twice" if seen[key] == name else f"too, which differs from “{shown(seen[key])}” only by case or space"
+                "twice"
+                if seen[key] == name
+                else f"too, which differs from “{shorten_name(seen[key])}” only by case or space"
             )
-            raise Broken(f"the column “{shown(name)}” is there {same}", line=line)
+            raise Broken(f"the column “{shorten_name(name)}” is there {same}", line=line)
         seen[key] = name
     return columns
 
@@ -78,11 +83,11 @@ def check_key(name: str) -> None:
     if not name.strip():
         raise Broken("a key has no name")
     if "\0" in name:
-        raise Broken(f"the key “{shown(name)}” holds a NUL character")
+        raise Broken(f"the key “{shorten_name(name)}” holds a NUL character")
     try:
         name.encode("utf-8")
     except UnicodeEncodeError as error:
-        raise Broken(f"the key “{shown(name)}” holds half of a surrogate pair") from error
+        raise Broken(f"the key “{shorten_name(name)}” holds half of a surrogate pair") from error
 
 
 def check_shape(values: list[str], n_columns: int) -> str | None:

@@ -11,7 +11,8 @@ from io import TextIOWrapper
 from typing import Any
 
 from projects.importing.limits import Limits
-from projects.importing.report import Broken, shown
+from projects.importing.report import Broken
+from projects.language.names import shorten_name
 
 SPACE = " \t\r\n"
 WINDOW = 1 << 18
@@ -28,7 +29,7 @@ def _pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         seen: set[str] = set()
         for key, _ in pairs:
             if key in seen:
-                raise NotTaken(f"the key “{shown(key)}” is there twice in one object")
+                raise NotTaken(f"the key “{shorten_name(key)}” is there twice in one object")
             seen.add(key)
     return made
 
@@ -39,14 +40,14 @@ def _constant(name: str) -> Any:
 
 def _whole(digits: str) -> int:
     if len(digits) > DIGITS:
-        raise NotTaken(f"the number {shown(digits, 30)} is too large")
+        raise NotTaken(f"the number {shorten_name(digits, 30)} is too large")
     return int(digits)
 
 
 def _float(digits: str) -> float:
     number = float(digits)
     if not math.isfinite(number):
-        raise NotTaken(f"the number {shown(digits, 30)} is too large")
+        raise NotTaken(f"the number {shorten_name(digits, 30)} is too large")
     return number
 
 
@@ -101,7 +102,11 @@ class Window:
         """Step over a comma, or over the closing bracket and say so."""
         found = self.next_character()
         if found not in (",", closing) or not found:
-            what = f"“{shown(found)}” stands where “,” or “{closing}” must" if found else "the file ends in the middle"
+            what = (
+                f"“{shorten_name(found)}” stands where “,” or “{closing}” must"
+                if found
+                else "the file ends in the middle"
+            )
             raise Broken(what, line=self.line)
         self.skip()
         if found == ",":

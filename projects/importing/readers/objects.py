@@ -8,9 +8,10 @@ from typing import Any
 from projects.importing.fields import IN_METADATA, OWN_METADATA
 from projects.importing.readers.base import Reader, Record, check_key
 from projects.importing.readers.json_values import SPACE, NotTaken, Window, decoder_for, explain, explain_value
-from projects.importing.report import Broken, shown
+from projects.importing.report import Broken
 from projects.importing.text import byte_position, encoding_of, lines_of, open_text
 from projects.importing.values import kind_of
+from projects.language.names import shorten_name
 
 SAMPLE = 200
 
@@ -135,7 +136,7 @@ class MochaReader(ObjectReader):
         while True:
             dataset = text.key()
             if dataset in datasets:
-                raise Broken(f"the key “{shown(dataset)}” is there twice in one object", line=text.line)
+                raise Broken(f"the key “{shorten_name(dataset)}” is there twice in one object", line=text.line)
             datasets.add(dataset)
             if text.next_character() != "{":
                 raise Broken(_not_mocha(dataset), line=text.line)
@@ -148,7 +149,7 @@ class MochaReader(ObjectReader):
         text.expect("{")
         if text.next_character() == "}":
             text.skip()
-            self.notes.warn(f"The dataset “{shown(dataset)}” is empty.")
+            self.notes.warn(f"The dataset “{shorten_name(dataset)}” is empty.")
             return
         while True:
             key = text.key()
@@ -179,6 +180,6 @@ def _explain_line(error: json.JSONDecodeError, line: str) -> str:
 
 def _not_mocha(dataset: str) -> str:
     return (
-        f"under “{shown(dataset)}” there is no object of objects; a .json file is a list of objects, "
+        f"under “{shorten_name(dataset)}” there is no object of objects; a .json file is a list of objects, "
         "or MOCHA's {dataset: {id: {…}}}"
     )

@@ -8,7 +8,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from projects.importing.readers.base import Reader, Record, checked_header
-from projects.importing.report import Broken, shown
+from projects.importing.report import Broken
+from projects.language.names import shorten_name
 
 STEP = 64
 OTHER = "text, numbers, true/false, and lists and structs of these can be read"
@@ -28,7 +29,9 @@ class ParquetReader(Reader):
         self.columns = checked_header(list(schema.names), self.limits, self.notes, None)
         for name, kind in zip(self.columns, schema.types, strict=True):
             if self.options.mapping.get(name) not in ("", "ignore") and not _is_taken(kind):
-                raise Broken(f"the column has the type {shown(str(kind))}, which cannot be read; {OTHER}", column=name)
+                raise Broken(
+                    f"the column has the type {shorten_name(str(kind))}, which cannot be read; {OTHER}", column=name
+                )
         self._row = 0
 
     def records(self) -> Iterator[Record]:
@@ -109,4 +112,4 @@ def _is_finite(value: Any) -> bool:
 
 
 def _say(error: Exception) -> str:
-    return shown(str(error).splitlines()[0] if str(error) else type(error).__name__)
+    return shorten_name(str(error).splitlines()[0] if str(error) else type(error).__name__)

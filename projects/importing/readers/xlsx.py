@@ -9,7 +9,8 @@ import openpyxl
 
 from measures.rubric import say_number
 from projects.importing.readers.base import Reader, Record, check_shape, checked_header
-from projects.importing.report import Broken, shown
+from projects.importing.report import Broken
+from projects.language.names import shorten_name
 
 
 class XlsxReader(Reader):
@@ -25,11 +26,13 @@ class XlsxReader(Reader):
             sheets = self._book.worksheets
         except Exception as error:  # the library raises whatever its parsers raise
             self._stream.close()
-            raise Broken(f"the Excel file cannot be read: {shown(str(error))}") from error
+            raise Broken(f"the Excel file cannot be read: {shorten_name(str(error))}") from error
         if not sheets:
             raise Broken("the Excel file has no sheet")
         if len(sheets) > 1:
-            self.notes.warn(f"The file has {len(sheets)} sheets; only the first, “{shown(sheets[0].title)}”, is read.")
+            self.notes.warn(
+                f"The file has {len(sheets)} sheets; only the first, “{shorten_name(sheets[0].title)}”, is read."
+            )
         self._sheet = sheets[0]
         self._sheet.reset_dimensions()
         self._rows = self._read()
@@ -76,7 +79,7 @@ class XlsxReader(Reader):
         except Broken:
             raise
         except Exception as error:
-            raise Broken(f"the Excel file cannot be read on: {shown(str(error))}", line=self._row + 1) from error
+            raise Broken(f"the Excel file cannot be read on: {shorten_name(str(error))}", line=self._row + 1) from error
 
     def _check_archive(self) -> None:
         limits = self.limits
