@@ -17,6 +17,8 @@ CERTIFICATES := $(if $(wildcard /etc/ssl/certs/ca-certificates.crt),--system-cer
 INSTALLED := $(VENV)/.installed
 INSTALLED_DEV := $(VENV)/.installed-dev
 INSTALLED_BROWSER := $(VENV)/.installed-browser
+# Translations as Django reads them; a process that starts with older ones compiles them itself, where it may write.
+CATALOGUES := $(patsubst %.po,%.mo,$(wildcard locale/*/LC_MESSAGES/django.po))
 
 # An environment whose interpreter is gone is made anew.
 ifneq ($(shell $(PY) -c 'print(1)' 2>/dev/null),1)
@@ -29,12 +31,12 @@ endif
 help: ## list what can be made
 	@grep -E '^[a-z]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 14
 
-install: $(INSTALLED) ## the environment in .venv, with everything the site needs
+install: $(INSTALLED) $(CATALOGUES) ## the environment in .venv, with everything the site needs
 
-run: $(INSTALLED) ## start the site with its demo project
+run: $(INSTALLED) $(CATALOGUES) ## start the site with its demo project
 	@exec $(PY) manage.py serve --demo
 
-test: $(INSTALLED_DEV) $(INSTALLED_BROWSER) ## every test, against real servers and a real browser
+test: $(INSTALLED_DEV) $(INSTALLED_BROWSER) $(CATALOGUES) ## every test, against real servers and a real browser
 	$(PY) -m pytest -n 2 --dist loadgroup
 
 check: check-style check-templates check-layers check-types check-settings check-migrations check-translations ## all that a machine can check (make -k check shows every failure)
@@ -105,6 +107,9 @@ $(INSTALLED_DEV): requirements-dev.txt $(INSTALLED)
 $(INSTALLED_BROWSER): tests/browser/chromium.py $(INSTALLED_DEV)
 	@$(PY) -m tests.browser.chromium --install
 	@touch $@
+
+$(CATALOGUES): %.mo: %.po | $(INSTALLED)
+	@$(PY) manage.py translations --compile
 
 # uv installs the hashed lock in seconds; pip does the same, slower, where uv does not run.
 define install_from

@@ -5,7 +5,7 @@ import os
 import sys
 import warnings
 
-NEEDS_NO_SERVER = frozenset({"check", "makemigrations", "collectstatic", "help", "version"})
+NEEDS_NO_SERVER = frozenset({"check", "makemigrations", "collectstatic", "translations", "help", "version"})
 LOOKS_AFTER_TABLES = frozenset({"migrate", "showmigrations", "sqlmigrate", "serve"})
 
 

@@ -4,11 +4,14 @@ from importlib import import_module
 
 from django.apps import AppConfig
 
+from config import catalogues
+
 
 class ConfigConfig(AppConfig):
     name = "config"
     verbose_name = "Site"
 
     def ready(self) -> None:
+        catalogues.try_to_compile_catalogues()  # before the first page is given in a language
         import_module("config.celery")  # tasks are sent through this app from every process
         import_module("config.checks")

@@ -1,7 +1,6 @@
-"""Catalogues: every sentence of the interface that can be said in another language, read from templates and code.
+"""Catalogues: every sentence that annotators read, in templates and code, with its translations.
 
-Babel reads, merges and compiles; nothing is asked of the system. The compiled catalogues are kept beside their sources,
-so that a site needs no step of its own to speak.
+Babel reads and merges; nothing is asked of the system. `config.catalogues` compiles what is written here.
 """
 
 import io
@@ -10,7 +9,7 @@ from datetime import UTC, datetime
 from fnmatch import fnmatch
 from pathlib import Path
 
-from babel.messages import Catalog, Message, mofile, pofile
+from babel.messages import Catalog, Message, pofile
 from babel.messages.extract import extract
 from django.conf import settings
 from django.utils.translation.template import templatize
@@ -177,23 +176,16 @@ def as_po(catalog: Catalog) -> bytes:
     return written.getvalue()
 
 
-def as_mo(catalog: Catalog) -> bytes:
-    written = io.BytesIO()
-    mofile.write_mo(written, catalog)
-    return written.getvalue()
-
-
 def write(language: str, catalog: Catalog) -> None:
     folder = _folder(language)
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "django.po").write_bytes(as_po(catalog))
-    (folder / "django.mo").write_bytes(as_mo(catalog))
 
 
 def is_up_to_date(language: str, sources: Catalog) -> bool:
-    """Whether both files are what the sources and the translations make."""
-    folder, catalog = _folder(language), merged(language, sources)
-    return _read(folder / "django.po") == as_po(catalog) and _read(folder / "django.mo") == as_mo(catalog)
+    """Whether the catalogue is what the sources and the translations make."""
+    path = _folder(language) / "django.po"
+    return path.exists() and path.read_bytes() == as_po(merged(language, sources))
 
 
 def translated_languages() -> list[str]:
@@ -251,7 +243,3 @@ def _source_files() -> Iterator[Path]:
 
 def _folder(language: str) -> Path:
     return Path(settings.LOCALE_PATHS[0]) / language / "LC_MESSAGES"
-
-
-def _read(path: Path) -> bytes:
-    return path.read_bytes() if path.exists() else b""

@@ -1,9 +1,12 @@
 """The catalogues: up to date, and complete for every sentence that an annotator may read."""
 
 import ast
+import os
 import re
 from collections import Counter
 from fnmatch import fnmatch
+from gettext import GNUTranslations
+from io import StringIO
 from pathlib import Path
 
 import pytest
@@ -13,7 +16,7 @@ from django.core.management import CommandError, call_command
 from django.utils import translation
 from django.utils.translation import gettext, ngettext
 
-from config import translating
+from config import catalogues, translating
 
 LANGUAGES = ("de", "ar")
 THE_SAME: set[str] = set()
@@ -47,10 +50,38 @@ def test_the_catalogues_are_up_to_date(sources: Catalog, language: str) -> None:
 
 def test_the_command_says_when_they_are_not(tmp_path: Path, settings: object) -> None:
     settings.LOCALE_PATHS = [tmp_path]  # type: ignore[attr-defined]
-    with pytest.raises(CommandError, match="Out of date: de, ar"):
+    with pytest.raises(CommandError, match=r"de is out of date.*\nar is out of date"):
         call_command("translations", check=True)
-    call_command("translations", stdout=None, verbosity=0)
-    call_command("translations", check=True)
+    call_command("translations", stdout=StringIO())
+    with pytest.raises(CommandError, match="ar lacks a translation: Sign in to Concord"):
+        call_command("translations", check=True)
+
+
+def test_a_catalogue_is_compiled_where_its_source_is_newer(tmp_path: Path, settings: object) -> None:
+    settings.LOCALE_PATHS = [tmp_path]  # type: ignore[attr-defined]
+    source = tmp_path / "de/LC_MESSAGES/django.po"
+    source.parent.mkdir(parents=True)
+    source.write_text('msgid ""\nmsgstr "Content-Type: text/plain; charset=utf-8\\n"\n\nmsgid "Yes"\nmsgstr "Ja"\n')
+    compiled = source.with_suffix(".mo")
+    assert catalogues.compile_catalogues() == [compiled]
+    assert catalogues.compile_catalogues() == []
+    os.utime(source, (compiled.stat().st_mtime + 1,) * 2)
+    assert catalogues.find_outdated() == [source]
+    call_command("translations", compile=True)
+    with compiled.open("rb") as file:
+        assert GNUTranslations(file).gettext("Yes") == "Ja"
+    assert [each.name for each in source.parent.iterdir() if each not in (source, compiled)] == []
+
+
+def test_a_process_that_may_not_write_goes_on(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def refuse() -> None:
+        raise PermissionError("read-only")
+
+    monkeypatch.setattr(catalogues, "compile_catalogues", refuse)
+    catalogues.try_to_compile_catalogues()
+    assert "read-only" in caplog.text
 
 
 def test_a_catalogue_is_sorted_and_names_no_file(language: str) -> None:

@@ -1,29 +1,53 @@
-"""Bring the catalogues of the interface's sentences up to date, or say whether they are."""
+"""Bring the catalogues up to date, compile them, or say whether they are complete."""
 
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from config import translating
+from config import catalogues, translating
 
 
 class Command(BaseCommand):
-    help = "Reads every sentence of the interface, merges it into locale/*/LC_MESSAGES/django.po and compiles that."
+    help = (
+        "Reads every sentence that annotators read, merges it into locale/*/LC_MESSAGES/django.po, and compiles that. "
+        "A new sentence is left empty for its translation."
+    )
     requires_system_checks = ()
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("--check", action="store_true", help="Write nothing; exit 1 where a file is out of date.")
+        only = parser.add_mutually_exclusive_group()
+        only.add_argument(
+            "--check",
+            action="store_true",
+            help="Write nothing; exit 1 where a catalogue is out of date or lacks a translation.",
+        )
+        only.add_argument(
+            "--compile", action="store_true", help="Only compile the catalogues whose django.po is newer."
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
+        if options["check"]:
+            self._check()
+            return
+        if not options["compile"]:
+            self._write()
+        catalogues.compile_catalogues()
+
+    def _check(self) -> None:
         sources = translating.read_sources()
-        behind = []
+        faults = []
         for language in translating.translated_languages():
-            if options["check"]:
-                behind += [] if translating.is_up_to_date(language, sources) else [language]
-                continue
+            if not translating.is_up_to_date(language, sources):
+                faults.append(f"{language} is out of date: run manage.py translations.")
+            missing = translating.missing(translating.read_catalogue(language))
+            faults += [f"{language} lacks a translation: {sentence}" for sentence in missing]
+        if faults:
+            raise CommandError("\n".join(faults))
+
+    def _write(self) -> None:
+        sources = translating.read_sources()
+        for language in translating.translated_languages():
             catalog = translating.merged(language, sources)
             translating.write(language, catalog)
             n_missing = len(translating.missing(catalog))
-            self.stdout.write(f"{language}: {len(catalog)} sentences, {n_missing} for annotators without a translation")
-        if behind:
-            raise CommandError(f"Out of date: {', '.join(behind)}. Run manage.py translations.")
+            self.stdout.write(f"{language}: {len(catalog)} sentences, {n_missing} without a translation")
