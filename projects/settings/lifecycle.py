@@ -43,10 +43,10 @@ SETTINGS = (
 )
 
 
-INSTRUCTIONS = Path(__file__).parent / "texts" / "instructions.md"
+INSTRUCTIONS = Path(__file__).parent.parent / "texts" / "instructions.md"
 
 
-EXAMPLES = Path(__file__).parent / "texts" / "examples.json"
+EXAMPLES = Path(__file__).parent.parent / "texts" / "examples.json"
 """Worked examples for the default rubric."""
 
 
