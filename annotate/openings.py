@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from django.db import connection
 from django.utils.translation import gettext as _
 
-from annotate.qualifying.admissions import admission_for, gate
+from annotate.models.conditions import gate
+from annotate.qualifying.admissions import admission_for
 from projects.models import Membership
 
 

@@ -7,7 +7,7 @@ from django.db import connection
 from django.utils.translation import gettext_lazy as _
 
 from annotate.models import Batch
-from annotate.qualifying.admissions import gate
+from annotate.models.conditions import gate
 
 N_HITS_LOOKED_AT = 2_000
 N_NUMBERS_SHOWN = 12

@@ -1,5 +1,7 @@
 """The quality of annotators: rules, figures, findings, reviews, adjudications and notices."""
 
+from dataclasses import dataclass
+
 from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
 from django.db.models import Q
@@ -184,3 +186,22 @@ class Notice(models.Model):
 
     def __str__(self) -> str:
         return self.text
+
+
+@dataclass(frozen=True)
+class Alerts:
+    """How much waits in the two queues of quality."""
+
+    n_findings: int = 0
+    n_serious: int = 0
+    n_reviews: int = 0
+
+    def __bool__(self) -> bool:
+        return bool(self.n_findings or self.n_reviews)
+
+
+def alerts_of(project: Project) -> Alerts:
+    weights = Finding.objects.filter(annotator__project=project, state=Finding.State.OPEN)
+    found = list(weights.values_list("evidence__is_serious", flat=True))
+    reviews = Review.objects.filter(assignment__annotator__project=project).exclude(state=Review.State.DONE)
+    return Alerts(len(found), sum(bool(each) for each in found), reviews.count())

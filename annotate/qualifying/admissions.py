@@ -12,18 +12,10 @@ from projects.language.amounts import say_near_moment
 from projects.models import Membership
 
 Purpose = QualificationItem.Purpose
+
+
 GRACE = timedelta(seconds=90)
 """So long after the time limit what was sent is still graded: a form may be on its way, or a clock be slow."""
-
-
-def gate(*, batch: str, annotator: str) -> str:
-    """SQL: whether an annotator may be served a batch. Both are written as they stand in the query."""
-    return f"""(NOT {batch}.requires_qualification OR NOT EXISTS (
-      SELECT 1 FROM annotate_qualificationtest t WHERE t.project_id = {batch}.project_id AND t.state = 'open'
-        AND NOT EXISTS (
-          SELECT 1 FROM annotate_qualification q WHERE q.annotator_id = {annotator} AND q.is_qualified
-            AND (q.until IS NULL OR q.until > now())
-            AND (t.on_new_rubric = 'keep' OR q.rubric_id = t.rubric_id))))"""
 
 
 @dataclass(frozen=True)

@@ -10,9 +10,9 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_safe
 
 from annotate.checking import settling
-from annotate.checking.alerts import alerts_of
 from annotate.forms.quality import SettleForm
 from annotate.models import Finding
+from annotate.models.quality import alerts_of
 from annotate.views.figure_words import FINDINGS
 from annotate.views.figures import show_findings
 from annotate.views.quality import UNPROCESSABLE

@@ -12,9 +12,9 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from annotate import checking, reviewing
-from annotate.checking.alerts import alerts_of
 from annotate.forms.quality import RulesForm
 from annotate.models import AnnotatorFigures, Finding, QualityRules
+from annotate.models.quality import alerts_of
 from annotate.views.figures import BY_KEY, KINDS
 from measures.quality.findings import Thresholds
 from projects.access import ProjectRequest, Right, requires

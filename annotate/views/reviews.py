@@ -14,10 +14,10 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from annotate import judging, reviewing
-from annotate.checking.alerts import alerts_of
 from annotate.forms.quality import read_verdicts
 from annotate.forms.rating import Sent, read_rating
 from annotate.models import Judgment, Remark, Review
+from annotate.models.quality import alerts_of
 from annotate.reviewing import Verdict
 from annotate.views.quality import UNPROCESSABLE
 from annotate.views.reading import question_on_page, references_of, say_opinion, shown_items

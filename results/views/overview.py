@@ -4,7 +4,7 @@ from django.http import HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
-from annotate.checking.alerts import alerts_of
+from annotate.models.quality import alerts_of
 from projects.access import ProjectRequest, Right, requires
 from projects.charts.responses import answer_chart
 from projects.database.snapshots import snapshot
