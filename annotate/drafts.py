@@ -16,8 +16,8 @@ from django.utils.translation import gettext, gettext_lazy
 
 from annotate.forms.rating import MAX_COMMENT, Sent, clean_seconds
 from annotate.judging import Gone
-from annotate.locking import lock_assignment
 from annotate.models import Assignment, Draft
+from annotate.places.locking import lock_assignment
 from measures.rubric import check_value
 from projects.errors import Refused
 from projects.models import Membership

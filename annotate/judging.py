@@ -14,9 +14,9 @@ from django_stubs_ext import StrOrPromise
 from annotate import places
 from annotate.consenting import why_withdrawn
 from annotate.forms.rating import Sent
-from annotate.locking import LockedAssignment, lock_annotator, lock_assignment
 from annotate.models import Assignment, Batch, Remark
 from annotate.places import Answer
+from annotate.places.locking import LockedAssignment, lock_annotator, lock_assignment
 from annotate.versions import plain, record_of
 from projects.access import Right, why_refused
 from projects.errors import Refused

@@ -28,9 +28,9 @@ from annotate.controls.plans import shows_repeats
 from annotate.drafts import content_of, merge, stamped
 from annotate.forms.rating import Sent
 from annotate.judging import Conflict, Gone, check, content_sha256
-from annotate.locking import LockedAssignment, lock_annotator, lock_assignment
 from annotate.models import Assignment, Batch, Draft, Judgment, JudgmentRevision, Remark, RemarkRevision
 from annotate.places import Answer
+from annotate.places.locking import LockedAssignment, lock_annotator, lock_assignment
 from annotate.versions import Record, Told, plain, record_of
 from projects import log
 from projects.access import Right, why_refused

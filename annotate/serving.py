@@ -13,10 +13,10 @@ from annotate import places
 from annotate.controls.drawing import dealt_to, draw
 from annotate.controls.plans import ControlPlan
 from annotate.controls.reserving import find_reserved
-from annotate.locking import lock_annotator
 from annotate.models import Assignment, Batch
 from annotate.models.conditions import gate
 from annotate.openings import why_nothing
+from annotate.places.locking import lock_annotator
 from projects.access import Right, why_refused
 from projects.database.prepared import prepared
 from projects.models import Membership

@@ -11,8 +11,8 @@ from django.utils.translation import gettext as _
 from annotate.drafts import PASSED, content_of, stamped
 from annotate.forms.rating import Sent
 from annotate.judging import SETTLED, Incomplete, Submitted, check, refuse_unless_open, submit
-from annotate.locking import lock_annotator, lock_assignment
 from annotate.models import Batch, Draft
+from annotate.places.locking import lock_annotator, lock_assignment
 from projects.errors import Refused
 from projects.models import Membership
 from projects.rubric.rubrics import frozen_criteria

@@ -15,10 +15,11 @@ from django.utils.translation import ngettext
 
 from annotate import places, steering
 from annotate.acting import notices
-from annotate.acting.submitted import WorkFilter, opens_a_place
+from annotate.acting.submitted import WorkFilter
 from annotate.models import Assignment, Batch, Item, Judgment, LedgerEntry, Notice
 from annotate.pay import paying
 from annotate.places import Restored
+from annotate.places.reopening import hit_reopens
 from projects import access, log
 from projects.errors import Refused
 from projects.language import languages
@@ -206,7 +207,7 @@ def _rejectable(work: QuerySet[Assignment]) -> QuerySet[Assignment]:
 
 def _plan(work: QuerySet[Assignment], *, opens: bool) -> Decision:
     judgments = Judgment.objects.filter(assignment__in=work, is_counted=True, candidate__isnull=False)
-    holding = work.filter(opens_a_place(), holds_place=True) if opens else work.none()
+    holding = work.filter(hit_reopens(), holds_place=True) if opens else work.none()
     closed = Batch.objects.filter(state=Batch.State.CLOSED, hits__assignments__in=holding).distinct()
     return Decision(
         n_assignments=work.count(),

@@ -9,10 +9,10 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from annotate import places, steering
-from annotate.acting import leaving, notices
-from annotate.acting.submitted import opens_a_place
+from annotate.acting import notices
 from annotate.models import Assignment, Batch, Hit, Judgment, Notice
-from annotate.places import Restored
+from annotate.places import Restored, leaving, reopening
+from annotate.places.reopening import hit_reopens
 from projects import access, log
 from projects.errors import Refused
 from projects.models import Membership
@@ -128,9 +128,7 @@ def suspend(*, target: Membership, actor: Membership | None, why: str, text: str
 def plan_removal(*, target: Membership, exclusion: Exclusion) -> RemovalPlan:
     """Say what removing would do now."""
     chosen = exclusion.of(target)
-    rows = (
-        chosen.order_by().values_list("hit__batch").annotate(n=Count("pk"), n_work=Count("pk", filter=opens_a_place()))
-    )
+    rows = chosen.order_by().values_list("hit__batch").annotate(n=Count("pk"), n_work=Count("pk", filter=hit_reopens()))
     counts = {batch: (n, n_work) for batch, n, n_work in rows}
     judgments = Judgment.objects.filter(assignment__in=chosen, is_counted=True, candidate__isnull=False).order_by()
     n_judgments = dict(judgments.values_list("assignment__hit__batch").annotate(n=Count("pk")))
@@ -141,7 +139,7 @@ def plan_removal(*, target: Membership, exclusion: Exclusion) -> RemovalPlan:
                 batch,
                 counts[batch.pk][0],
                 n_judgments.get(batch.pk, 0),
-                counts[batch.pk][1] if exclusion.reopens and leaving.opens_again(batch) else 0,
+                counts[batch.pk][1] if exclusion.reopens and reopening.batch_reopens(batch) else 0,
                 batch.state == Batch.State.CLOSED,
             )
             for batch in batches

@@ -3,20 +3,15 @@
 from dataclasses import dataclass
 from datetime import datetime
 
-from django.db.models import Exists, OuterRef, Q, QuerySet
+from django.db.models import Q, QuerySet
 
-from annotate.models import Assignment, Batch, Hit, Item
+from annotate.models import Assignment, Batch
 from projects.models import Project
 
 State = Assignment.State
 
+
 STATES = (State.SUBMITTED, State.APPROVED, State.REJECTED)
-
-
-def opens_a_place() -> Q:
-    """Assignments whose place others may take once it is free: not on a HIT for one person, nor on an empty one."""
-    live = Item.objects.filter(hit=OuterRef("hit"), retired_at=None, control=Item.Control.NONE)
-    return Q(Exists(live), hit__purpose=Hit.Purpose.WORK)
 
 
 @dataclass(frozen=True, kw_only=True)

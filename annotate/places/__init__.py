@@ -13,19 +13,7 @@ expects to run inside the caller's transaction.
 import psycopg2.extras
 
 from annotate.models.assignment import TAKEN_OUT
-from annotate.places.ending import GRACE, IS_TAKEN_UP, Answer, finish, give_back, sweep, withdraw, withdraw_expired
-from annotate.places.holding import hold
-from annotate.places.making import (
-    NewHit,
-    ReservedItem,
-    create_hits,
-    create_reserved,
-    delete_hits,
-    set_wanted,
-    withdraw_reserved,
-)
-from annotate.places.retiring import Withdrawn, set_aside, withdraw_candidates
-from annotate.places.settling import (
+from annotate.places.deciding import (
     Restored,
     accept,
     approve,
@@ -36,6 +24,18 @@ from annotate.places.settling import (
     restore,
     take_out,
 )
+from annotate.places.ending import GRACE, IS_TAKEN_UP, Answer, finish, give_back, sweep, withdraw, withdraw_expired
+from annotate.places.locking import hold
+from annotate.places.making import (
+    NewHit,
+    ReservedItem,
+    create_hits,
+    create_reserved,
+    delete_hits,
+    set_wanted,
+    withdraw_reserved,
+)
+from annotate.places.retiring import Withdrawn, set_aside, withdraw_candidates
 from annotate.places.taking import draw_in, extend, lay_out, reopen, take, take_reserved
 
 psycopg2.extras.register_uuid()  # type: ignore[no-untyped-call]

@@ -7,9 +7,9 @@ from typing import Any
 
 from django.db import connection
 
-from annotate.locking import LockedAssignment
 from annotate.models import Assignment, Batch
 from annotate.models.batch import ROUND
+from annotate.places.locking import LockedAssignment
 from projects.database.prepared import prepared
 
 GRACE = timedelta(seconds=30)

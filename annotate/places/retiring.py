@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from django.db import connection
 
 from annotate.places.ending import IS_TAKEN_UP
-from annotate.places.holding import lock_assignments, lock_hits
+from annotate.places.locking import lock_assignments, lock_hits
 
 
 def set_aside(*, assignment_id: int, item_id: int, is_counted: bool) -> int:

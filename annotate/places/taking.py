@@ -7,8 +7,8 @@ from typing import Any
 
 from django.db import connection, transaction
 
-from annotate.locking import LockedAssignment
 from annotate.models.batch import ROUND
+from annotate.places.locking import LockedAssignment
 from projects.database.prepared import prepared
 
 NEW_UUID: ContextVar[Callable[[], uuid.UUID]] = ContextVar("NEW_UUID", default=uuid.uuid4)

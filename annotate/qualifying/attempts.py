@@ -14,7 +14,6 @@ from annotate import drafts
 from annotate.consenting import refuse_without, why_withdrawn
 from annotate.forms.rating import Sent
 from annotate.judging import Gone, Incomplete
-from annotate.locking import lock_annotator
 from annotate.models import (
     Attempt,
     Grant,
@@ -23,6 +22,7 @@ from annotate.models import (
     QualificationItem,
     QualificationTest,
 )
+from annotate.places.locking import lock_annotator
 from annotate.qualifying.admissions import admission_for, is_over
 from annotate.qualifying.items import quality_criteria
 from annotate.qualifying.practice import pool_of

@@ -6,8 +6,8 @@ from django.db import transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from annotate.locking import lock_annotator
 from annotate.models import Grant, Qualification, QualificationTest
+from annotate.places.locking import lock_annotator
 from projects import log
 from projects.errors import Refused
 from projects.models import Membership

@@ -13,7 +13,7 @@ WRITERS = {
     "annotate/places/taking.py": "the one writer",
     "annotate/places/ending.py": "the one writer",
     "annotate/places/making.py": "the one writer",
-    "annotate/places/settling.py": "the one writer",
+    "annotate/places/deciding.py": "the one writer",
     "annotate/places/retiring.py": "the one writer",
     "annotate/importing/full_hits.py": "writes imported judgments whole, in one statement a table, into a closed batch",
 }

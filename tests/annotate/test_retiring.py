@@ -4,9 +4,9 @@ import pytest
 from django.db.models.functions import Now
 
 from annotate import places, steering
-from annotate.locking import LockedAssignment, lock_assignment
 from annotate.models import Assignment, Batch, Hit, Item
 from annotate.places import Restored, Withdrawn
+from annotate.places.locking import LockedAssignment, lock_assignment
 from projects.models import Membership, Project
 from tests.annotate.settled import assert_sound, claim, counters, expire, make_reserved, rate, reasons, send
 from tests.annotate.work import add_hit, open_batch

@@ -8,8 +8,8 @@ import pytest
 from django.db import transaction
 
 from annotate import judging, places, serving, verifying
-from annotate.locking import lock_annotator
 from annotate.models import Assignment, Batch, Hit, Item, Judgment
+from annotate.places.locking import lock_annotator
 from projects.errors import Refused
 from projects.models import Membership, Project
 from tests.annotate.settled import assert_sound, claim, rate

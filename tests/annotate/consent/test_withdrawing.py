@@ -11,10 +11,11 @@ from django.db.models.functions import Now
 from django.urls import reverse
 
 from annotate import consenting, judging, places, serving, steering, verifying
-from annotate.acting import deciding, leaving, standing
+from annotate.acting import deciding, standing
 from annotate.acting.standing import Exclusion, Scope
 from annotate.acting.submitted import WorkFilter
 from annotate.models import Assignment, Batch, Draft, Hit, Judgment, LedgerEntry, Notice
+from annotate.places import leaving
 from annotate.serving import ToConfirm
 from projects.errors import Refused
 from projects.models import ConsentAcceptance, LogEntry, Membership, Project

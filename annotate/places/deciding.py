@@ -13,7 +13,7 @@ from django.db import connection
 from annotate.models.assignment import TAKEN_OUT
 from annotate.models.batch import ROUND
 from annotate.places.ending import IS_TAKEN_UP
-from annotate.places.holding import lock_assignments, lock_hits
+from annotate.places.locking import lock_assignments, lock_hits
 
 
 @dataclass(frozen=True)

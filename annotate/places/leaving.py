@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from django.db.models import QuerySet
 
 from annotate import places
-from annotate.locking import lock_assignment
 from annotate.models import Assignment, Batch
+from annotate.places.locking import lock_assignment
+from annotate.places.reopening import batch_reopens
 from projects.models import Membership
 
 
@@ -43,13 +44,8 @@ def give_up(held: Held) -> int:
 def parted(held: Held, chosen: QuerySet[Assignment]) -> tuple[list[int], list[int]]:
     """The chosen assignments whose places can open again, and those whose cannot."""
     pairs = list(chosen.values_list("pk", "hit__batch"))
-    again = [pk for pk, batch in pairs if opens_again(held.batches[batch])]
-    return again, [pk for pk, batch in pairs if not opens_again(held.batches[batch])]
-
-
-def opens_again(batch: Batch) -> bool:
-    """An archived batch is settled, and what was imported is rated nowhere."""
-    return batch.kind != Batch.Kind.IMPORTED and batch.state != Batch.State.ARCHIVED
+    again = [pk for pk, batch in pairs if batch_reopens(held.batches[batch])]
+    return again, [pk for pk, batch in pairs if not batch_reopens(held.batches[batch])]
 
 
 def _lock_batches(pks: Iterable[int]) -> dict[int, Batch]:
