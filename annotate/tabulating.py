@@ -7,7 +7,7 @@ from typing import Any
 from django.db import connection
 from django.utils.translation import gettext as _
 
-from annotate.stages import Stage, default_stage, left_out
+from annotate.frames.stages import Stage, default_stage, left_out
 from projects.models import Project
 
 _IN_STAGE = """JOIN annotate_assignment a ON a.id = j.assignment_id

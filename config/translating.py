@@ -38,7 +38,7 @@ NOT_FOR_ANNOTATORS = (
     "annotate/forms/plans.py",
     "annotate/forms/qualification.py",
     "annotate/forms/quality.py",
-    "annotate/frames.py",
+    "annotate/frames/rating_patterns.py",
     "annotate/importing/*",
     "annotate/models/batch.py",
     "annotate/models/imports.py",

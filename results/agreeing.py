@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 from django.utils.translation import gettext as _
 
-from annotate.frames import (
+from annotate.frames.judgments_frame import fetch_judgments
+from annotate.frames.rating_patterns import (
     BREAKDOWNS,
     BY_COLLECTION,
     CriterionInUse,
@@ -17,7 +18,6 @@ from annotate.frames import (
     criteria_in_use,
     fetch_ratings,
 )
-from annotate.judgment_frames import fetch_judgments
 from measures.agreement import Agreement, UndefinedAgreement, krippendorff_alpha, package_alpha
 from measures.bootstrap import Interval, alpha_intervals
 from measures.ceiling import human_ceiling

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from annotate.judgment_frames import fetch_judgments
+from annotate.frames.judgments_frame import fetch_judgments
 from measures.columns import ANNOTATOR, QUESTION_TYPE, UNIT, VALUE
 from measures.outcome import Undefined
 from measures.pairs import PairAgreement, Pairs, pair_agreements

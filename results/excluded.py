@@ -6,7 +6,7 @@ from typing import Any
 from django.db import connection
 from django.utils.translation import gettext_lazy as _
 
-from annotate.frames import Scope
+from annotate.frames.rating_patterns import Scope
 
 WORDS = {
     "removed": _("work of a removed annotator"),

@@ -20,7 +20,7 @@ from django.db.models import Max
 from django.utils.translation import gettext as _
 
 from annotate.acting.adjudicating import does_win, gold_of
-from annotate.stages import default_stage
+from annotate.frames.stages import default_stage
 from projects import log
 from projects.errors import Refused
 from projects.jobs import queue, running

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, Self
 
-from annotate.stages import Stage
+from annotate.frames.stages import Stage
 from measures.gold_rules import GoldRule
 from results.agreeing import RESAMPLES
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from annotate.judgment_frames import fetch_judgments
+from annotate.frames.judgments_frame import fetch_judgments
 from measures.courses import alpha_course
 from projects.models import Project
 from results.agreeing import RESAMPLES, SEED

@@ -5,9 +5,9 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
-from annotate.frames import CriterionInUse, Scope, criteria_in_use, criteria_to_come
+from annotate.frames.rating_patterns import CriterionInUse, Scope, criteria_in_use, criteria_to_come
+from annotate.frames.stages import Stage
 from annotate.models import Batch
-from annotate.stages import Stage
 from projects.errors import Refused
 from projects.models import Project
 

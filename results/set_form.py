@@ -5,9 +5,9 @@ from typing import Any
 from django import forms
 from django.utils.translation import gettext_lazy
 
-from annotate.frames import criteria_in_use
+from annotate.frames.rating_patterns import criteria_in_use
+from annotate.frames.stages import Stage
 from annotate.models import Batch
-from annotate.stages import Stage
 from annotate.trials import trials_of
 from measures.gold_rules import GoldRule
 from projects.models import Project

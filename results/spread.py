@@ -8,7 +8,7 @@ from django.db.models import Count, Q
 from django.utils.translation import gettext_lazy as _
 from django_stubs_ext import StrOrPromise
 
-from annotate.frames import IS_NOT_WITHDRAWN, Scope, ask_fast, select_counted
+from annotate.frames.rating_patterns import IS_NOT_WITHDRAWN, Scope, ask_fast, select_counted
 from annotate.models import Batch, Remark
 from projects.models import Candidate, Passage
 from results.scores.items import Rating, candidates_of, ratings_of

@@ -12,7 +12,7 @@ from django.db.models.functions import Now
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, pgettext_lazy
 
-from annotate.frames import CriterionInUse
+from annotate.frames.rating_patterns import CriterionInUse
 from annotate.models import Adjudication, QualityRules
 from measures.gold_rules import GoldRule
 from measures.rubric import Scale, ScaleKind, check_value

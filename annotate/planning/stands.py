@@ -3,9 +3,9 @@
 from django.db import connection
 
 from annotate.choosing import Row
+from annotate.frames.stages import IS_KEPT_APART
 from annotate.models import Batch
 from annotate.planning.overlaps import LiveHit, Stand
-from annotate.stages import IS_KEPT_APART
 from projects.models import Project, Rubric
 
 _FITTING = """fitting AS (

@@ -11,7 +11,7 @@ from django.views.decorators.http import require_POST, require_safe
 from annotate.acting import adjudicating
 from annotate.acting.adjudicating import Differences
 from annotate.forms.acting import AdjudicationForm
-from annotate.frames import criteria_in_use
+from annotate.frames.rating_patterns import criteria_in_use
 from annotate.models import Batch
 from measures.rubric import Scale, ScaleKind
 from projects.access import ProjectRequest, Right, requires

@@ -17,7 +17,7 @@ from annotate.acting.standing import Exclusion
 from annotate.choosing import Selection
 from annotate.controls.accepting import accept
 from annotate.controls.making import make_pool
-from annotate.frames import Scope, criteria_in_use, fetch_ratings
+from annotate.frames.rating_patterns import Scope, criteria_in_use, fetch_ratings
 from annotate.models import Assignment, Batch, Finding, Hit, Item
 from annotate.terms import Terms
 from demo.annotators import SimulatedAnnotator, Worth, hire

@@ -12,7 +12,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from annotate.acting import adjudicating
-from annotate.stages import Stage
+from annotate.frames.stages import Stage
 from measures.rubric import Level
 from projects.access import Policy, Right
 from projects.api.auth import ProjectEndpoint

@@ -12,7 +12,7 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from annotate.stages import Stage
+from annotate.frames.stages import Stage
 from measures.gold_rules import GoldRule
 from projects.api.auth import ProjectEndpoint
 from projects.api.serializers import PageQuery, Shape, TextField, TruthField, give_page, page_of

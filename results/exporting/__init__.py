@@ -4,8 +4,8 @@ from dataclasses import replace
 
 from django.utils.translation import gettext as _
 
-from annotate.frames import criteria_in_use
-from annotate.stages import Stage
+from annotate.frames.rating_patterns import criteria_in_use
+from annotate.frames.stages import Stage
 from projects.errors import Refused
 from results.exporting.aggregated import select_aggregated
 from results.exporting.choices import Choices

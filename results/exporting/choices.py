@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from annotate.acting.adjudicating import does_win
+from annotate.frames.stages import Stage, left_out
 from annotate.models import Batch
-from annotate.stages import Stage, left_out
 from projects.models import Project
 
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from django.db.models import F, Q, QuerySet
 
 from annotate.acting.adjudicating import gold_of
-from annotate.frames import CriterionInUse, Scope
-from annotate.stages import default_stage
+from annotate.frames.rating_patterns import CriterionInUse, Scope
+from annotate.frames.stages import default_stage
 from measures.gold_rules import GoldRule
 from measures.outcome import Undefined
 from projects.models import Project
@@ -52,7 +52,7 @@ def list_scores(run: MetricRun, filters: Filters, sort: str) -> QuerySet[MetricS
 
 def golds_of(project: Project, criterion: CriterionInUse, ids: Sequence[int]) -> dict[int, float]:
     """What people say of these candidates: the median where the project's rule is that, else the mean."""
-    from annotate.judgment_frames import fetch_judgments
+    from annotate.frames.judgments_frame import fetch_judgments
     from measures.gold_scores import gold_by, settle
     from results.scores.golds import settled_scores
 

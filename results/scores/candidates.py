@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from annotate.frames import IS_NOT_WITHDRAWN, Scope, ask_fast, select_counted
+from annotate.frames.rating_patterns import IS_NOT_WITHDRAWN, Scope, ask_fast, select_counted
 from measures.gold_rules import GoldRule
 from projects.models import Candidate
 
@@ -111,7 +111,7 @@ class CandidateScores:
         """Every figure by `measures`, from the judgments of these candidates alone."""
         import pandas as pd
 
-        from annotate.judgment_frames import fetch_judgments
+        from annotate.frames.judgments_frame import fetch_judgments
         from measures.gold_scores import gold_by, gold_scores, settle
         from results.scores.golds import norms_of, settled_scores
 

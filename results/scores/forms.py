@@ -8,7 +8,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from annotate.acting.adjudicating import Gold
-from annotate.frames import Scope
+from annotate.frames.rating_patterns import Scope
 from annotate.models import Batch
 from annotate.models.quality import GOLD_RULES
 from projects.models import Criterion, Project

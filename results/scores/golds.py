@@ -9,10 +9,10 @@ import numpy as np
 import pandas as pd
 from django.utils.translation import gettext as _
 
-from annotate.frames import CriterionInUse, Scope
-from annotate.judgment_frames import fetch_judgments
+from annotate.frames.annotator_baselines import fetch_norms
+from annotate.frames.judgments_frame import fetch_judgments
+from annotate.frames.rating_patterns import CriterionInUse, Scope
 from annotate.models import Adjudication
-from annotate.norms import fetch_norms
 from measures.columns import ANNOTATOR, DATASET, SOURCE, SPLIT, UNIT
 from measures.correlation import kendall, spearman
 from measures.gold_rules import GoldRule

@@ -6,9 +6,9 @@ from datetime import datetime
 
 from django.db.models import F, QuerySet
 
+from annotate.frames.stages import default_stage, left_out
 from annotate.models import Adjudication, Batch, Judgment, Remark
 from annotate.models.assignment import TAKEN_OUT
-from annotate.stages import default_stage, left_out
 from measures.columns import UNIT, VALUE
 from projects.models import Candidate, Project
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from annotate.judgment_frames import fetch_judgments
+from annotate.frames.judgments_frame import fetch_judgments
 from measures.columns import GROUP, UNIT
 from measures.planning_alpha import plan_alpha
 from measures.rubric import Level

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from annotate.frames import CriterionInUse, Scope
-from annotate.judgment_frames import fetch_judgments
-from annotate.norms import fetch_norms
-from annotate.stages import Stage
+from annotate.frames.annotator_baselines import fetch_norms
+from annotate.frames.judgments_frame import fetch_judgments
+from annotate.frames.rating_patterns import CriterionInUse, Scope
+from annotate.frames.stages import Stage
 from measures.columns import ANNOTATOR, GROUP, SOURCE, UNIT, VALUE
 from measures.standardising import standardise
 from measures.system_comparisons import compare_systems, replicate

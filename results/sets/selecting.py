@@ -7,10 +7,10 @@ from typing import Any
 from django.db import connection
 from django.utils.translation import gettext as _
 
-from annotate.frames import criteria_in_use
+from annotate.frames.rating_patterns import criteria_in_use
+from annotate.frames.stages import left_out
 from annotate.models import Batch
 from annotate.models.assignment import TAKEN_OUT
-from annotate.stages import left_out
 from measures.rubric import ScaleKind
 from projects.errors import Refused
 from projects.models import Project

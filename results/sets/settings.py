@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from annotate.stages import Stage
+from annotate.frames.stages import Stage
 from measures.gold_rules import GoldRule
 from results.agreeing import SEED
 from results.gold_settings import GoldSettings

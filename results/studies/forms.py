@@ -7,10 +7,10 @@ from django import forms
 from django.http import QueryDict
 from django.utils.translation import gettext_lazy
 
-from annotate.frames import criteria_in_use, criteria_to_come
+from annotate.frames.rating_patterns import criteria_in_use, criteria_to_come
+from annotate.frames.stages import Stage
 from annotate.models import Batch
 from annotate.models.quality import GOLD_RULES
-from annotate.stages import Stage
 from annotate.trials import trials_of
 from measures.gold_rules import GoldRule
 from projects.models import Project, Question

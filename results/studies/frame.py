@@ -10,9 +10,9 @@ import pyarrow as pa
 import pyarrow.csv
 from django.utils.translation import gettext as _
 
-from annotate.frames import CriterionInUse, Scope
-from annotate.judgment_frames import fetch_judgments
-from annotate.norms import fetch_norms
+from annotate.frames.annotator_baselines import fetch_norms
+from annotate.frames.judgments_frame import fetch_judgments
+from annotate.frames.rating_patterns import CriterionInUse, Scope
 from measures import columns
 from measures.ceiling import Ceiling, human_ceiling
 from measures.gold_scores import N, gold_by, gold_scores, settle

@@ -9,8 +9,8 @@ import numpy as np
 import pandas as pd
 from django.utils.translation import gettext as _
 
-from annotate.frames import Scope
-from annotate.judgment_frames import fetch_judgments
+from annotate.frames.judgments_frame import fetch_judgments
+from annotate.frames.rating_patterns import Scope
 from measures import columns
 from measures.gold_scores import N
 from measures.patterns import Floats

@@ -11,7 +11,7 @@ from django.utils.translation import gettext_lazy
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
-from annotate.frames import CriterionInUse, criteria_in_use
+from annotate.frames.rating_patterns import CriterionInUse, criteria_in_use
 from projects.access import ProjectRequest, Right, requires
 from projects.charts.responses import answer_chart
 from projects.errors import Refused

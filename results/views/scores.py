@@ -11,7 +11,7 @@ from django_stubs_ext import StrOrPromise
 
 from annotate.acting import adjudicating
 from annotate.acting.adjudicating import Gold
-from annotate.frames import Scope
+from annotate.frames.rating_patterns import Scope
 from measures.gold_rules import GoldRule
 from projects.access import ProjectRequest, Right, requires
 from projects.charts.responses import answer_chart

@@ -10,7 +10,7 @@ from annotate import steering
 from annotate.acting import adjudicating, deciding, standing, withdrawing
 from annotate.acting.standing import Exclusion, Scope
 from annotate.acting.submitted import WorkFilter
-from annotate.frames import criteria_in_use
+from annotate.frames.rating_patterns import criteria_in_use
 from annotate.models import Adjudication, Assignment, Batch, Notice
 from annotate.pay import paying
 from projects import log

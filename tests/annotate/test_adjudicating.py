@@ -10,7 +10,7 @@ from annotate import judging
 from annotate.acting import adjudicating
 from annotate.acting.adjudicating import Differences
 from annotate.forms.rating import Sent
-from annotate.frames import CriterionInUse, Scope, criteria_in_use
+from annotate.frames.rating_patterns import CriterionInUse, Scope, criteria_in_use
 from annotate.models import Adjudication, Batch, Item, QualityRules
 from measures.rubric import Level
 from projects.errors import Refused

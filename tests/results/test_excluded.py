@@ -5,7 +5,7 @@ import pytest
 from annotate.acting import deciding, standing, withdrawing
 from annotate.acting.standing import Exclusion
 from annotate.acting.submitted import WorkFilter
-from annotate.frames import Scope, criteria_in_use, fetch_ratings
+from annotate.frames.rating_patterns import Scope, criteria_in_use, fetch_ratings
 from annotate.models import Judgment
 from projects.models import Candidate, Membership, Project
 from results.excluded import WORDS, count_entering

@@ -12,11 +12,11 @@ from django.test import Client
 
 from annotate.acting import adjudicating
 from annotate.acting.adjudicating import Gold, gold_of
-from annotate.frames import Scope, criteria_in_use
-from annotate.judgment_frames import fetch_judgments
+from annotate.frames.annotator_baselines import fetch_norms
+from annotate.frames.judgments_frame import fetch_judgments
+from annotate.frames.rating_patterns import Scope, criteria_in_use
 from annotate.models import Assignment, Judgment, Remark
 from annotate.models.assignment import TAKEN_OUT
-from annotate.norms import fetch_norms
 from measures.gold_rules import GoldRule
 from measures.rubric import Scale, ScaleKind
 from measures.standardising import annotator_norms, standardise

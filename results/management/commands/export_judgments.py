@@ -9,7 +9,7 @@ from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
 
-from annotate.stages import Stage, default_stage
+from annotate.frames.stages import Stage, default_stage
 from annotate.trials import trials_of
 from projects.commands import ProjectCommand
 from projects.errors import Refused

@@ -4,7 +4,7 @@ from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
 
-from annotate.stages import Stage
+from annotate.frames.stages import Stage
 from measures.gold_rules import GoldRule
 from projects.commands import Once, ProjectCommand
 from projects.errors import Refused

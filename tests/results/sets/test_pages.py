@@ -10,9 +10,9 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from annotate.frames import Scope, criteria_in_use
+from annotate.frames.rating_patterns import Scope, criteria_in_use
+from annotate.frames.stages import Stage, default_stage
 from annotate.models import Judgment
-from annotate.stages import Stage, default_stage
 from measures.gold_rules import GoldRule
 from projects.models import Membership, Project
 from results import freezing

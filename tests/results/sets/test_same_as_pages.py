@@ -6,9 +6,9 @@ import pandas as pd
 import pytest
 
 from annotate.acting.adjudicating import choose_gold
-from annotate.frames import Scope, criteria_in_use
-from annotate.judgment_frames import fetch_judgments
-from annotate.norms import fetch_norms
+from annotate.frames.annotator_baselines import fetch_norms
+from annotate.frames.judgments_frame import fetch_judgments
+from annotate.frames.rating_patterns import Scope, criteria_in_use
 from measures.gold_rules import GoldRule
 from measures.gold_scores import gold_by
 from measures.rubric import Level

@@ -16,8 +16,8 @@ from django.db.backends.utils import CursorWrapper
 from django.db.models import Exists, OuterRef
 from django.utils.translation import gettext
 
+from annotate.frames.stages import Stage, left_out
 from annotate.models import Batch, Judgment
-from annotate.stages import Stage, left_out
 from measures.patterns import Patterns
 from projects.models import Criterion, Membership, Project
 from projects.rubric.rubrics import current_rubric

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.csv
 from django.db import connection, transaction
 
-from annotate.frames import FAST, Scope, in_places, select_counted
+from annotate.frames.rating_patterns import FAST, Scope, in_places, select_counted
 from measures import columns
 
 _WORDS = (

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 import numpy as np
 import pandas as pd
 
-from annotate.frames import CriterionInUse, Scope, ask_fast, select_counted
+from annotate.frames.rating_patterns import CriterionInUse, Scope, ask_fast, select_counted
 from measures.columns import ANNOTATOR, VALUE
 from measures.standardising import annotator_norms
 
