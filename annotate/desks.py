@@ -13,8 +13,8 @@ from annotate.consenting import Standing as Consent
 from annotate.consenting import standings_of
 from annotate.models import Assignment, Batch, Hit, Item, Notice
 from annotate.openings import Opening, openings_for
-from annotate.pay.ledgers import Sums, sums_of
-from annotate.pay.waiting import Today, today_of
+from annotate.payments.ledger import Sums, sums_of
+from annotate.payments.pending import Today, today_of
 from annotate.qualifying.admissions import Admission, admissions_for
 from annotate.qualifying.practice import Practice, practices_for
 from projects.access import Right, why_refused

@@ -9,7 +9,7 @@ from django.urls import reverse
 from django.utils.functional import SimpleLazyObject
 from django.utils.translation import gettext_lazy as _
 
-from annotate.pay.ledgers import pays_anything
+from annotate.payments.ledger import pays_anything
 from projects.access import Right, has_right
 from projects.models import Membership, Project
 

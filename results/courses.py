@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from django.db.models import Count, Q
 
 from annotate.models import Attempt, Batch, QualificationItem, QualificationTest
-from annotate.pay import ledgers
+from annotate.payments import ledger
 from annotate.progress import Progress, Speed, speed_over
 from projects.models import Project
 
@@ -25,7 +25,7 @@ class Taken:
 class Pay:
     """Cents of a stage: earned so far by how far they are paid, and about how much the places left will pay."""
 
-    sums: ledgers.Sums
+    sums: ledger.Sums
     to_come: int
 
 
@@ -46,7 +46,7 @@ class CourseOfWork:
     """The stages that were begun, and for managers of a project that pays the money of all of them."""
 
     stages: tuple[StageLine, ...]
-    money: ledgers.Sums | None = None
+    money: ledger.Sums | None = None
     floor_cents: int | None = None
 
     @property
@@ -65,20 +65,20 @@ def follow(
 
     A stage begins with its first batch that was opened, the qualification with its test.
     """
-    has_money = can_manage and ledgers.pays_anything(project)
-    sums = {stage.key: stage.sums for stage in ledgers.stages(project)} if has_money else {}
+    has_money = can_manage and ledger.pays_anything(project)
+    sums = {stage.key: stage.sums for stage in ledger.stages(project)} if has_money else {}
     stages = [_qualification(project, sums if has_money else None)]
     for kind in KINDS:
         begun = [batch for batch in batches if batch.kind == kind and batch.state != Batch.State.DRAFT]
         stages.append(_collection(kind, begun, progress, sums if has_money else None) if begun else None)
     return CourseOfWork(
         stages=tuple(stage for stage in stages if stage is not None),
-        money=sum(sums.values(), ledgers.Sums()) if has_money else None,
+        money=sum(sums.values(), ledger.Sums()) if has_money else None,
         floor_cents=project.hourly_floor_cents,
     )
 
 
-def _qualification(project: Project, sums: dict[str, ledgers.Sums] | None) -> StageLine | None:
+def _qualification(project: Project, sums: dict[str, ledger.Sums] | None) -> StageLine | None:
     test = QualificationTest.objects.filter(project=project).exclude(state=QualificationTest.State.DRAFT).first()
     if test is None:
         return None
@@ -88,25 +88,25 @@ def _qualification(project: Project, sums: dict[str, ledgers.Sums] | None) -> St
         n_passed=Count("annotator", distinct=True, filter=Q(state=Attempt.State.PASSED)),
     )
     return StageLine(
-        label=str(ledgers.STAGES["qualification"]),
+        label=str(ledger.STAGES["qualification"]),
         taken=Taken(**taken),
         is_live=test.state == QualificationTest.State.OPEN,
-        pay=None if sums is None else Pay(sums.get("qualification", ledgers.Sums()), 0),
+        pay=None if sums is None else Pay(sums.get("qualification", ledger.Sums()), 0),
     )
 
 
 def _collection(
-    kind: Batch.Kind, batches: list[Batch], progress: dict[int, Progress], sums: dict[str, ledgers.Sums] | None
+    kind: Batch.Kind, batches: list[Batch], progress: dict[int, Progress], sums: dict[str, ledger.Sums] | None
 ) -> StageLine:
     whole = sum((progress[batch.pk] for batch in batches), Progress())
     live = [batch for batch in batches if batch.state in (Batch.State.OPEN, Batch.State.PAUSED)]
     to_come = sum(_to_come(batch, progress[batch.pk]) for batch in live)
     return StageLine(
-        label=str(ledgers.STAGES[kind]),
+        label=str(ledger.STAGES[kind]),
         progress=whole,
         is_live=bool(live),
         speed=speed_over(live, sum(progress[batch.pk].n_left for batch in live)) if live else None,
-        pay=None if sums is None else Pay(sums.get(kind, ledgers.Sums()), to_come),
+        pay=None if sums is None else Pay(sums.get(kind, ledger.Sums()), to_come),
     )
 
 

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 from django.test import Client
 
 from annotate.models import Assignment, Remark
-from annotate.pay import paying
+from annotate.payments import paying
 from projects.access import Right
 from projects.accounts import passwords
 from projects.api import tokens

@@ -24,7 +24,7 @@ from pytest_django import DjangoDbBlocker
 from annotate import judging, serving, uploading
 from annotate.forms.rating import Sent
 from annotate.models import Assignment, Remark
-from annotate.pay import paying
+from annotate.payments import paying
 from projects.access import Policy, Right
 from projects.accounts import passwords
 from projects.api import tokens

@@ -17,7 +17,7 @@ from annotate import places, steering
 from annotate.acting import notices
 from annotate.acting.submitted import WorkFilter
 from annotate.models import Assignment, Batch, Item, Judgment, LedgerEntry, Notice
-from annotate.pay import paying
+from annotate.payments import paying
 from annotate.places import Restored
 from annotate.places.reopening import hit_reopens
 from projects import access, log

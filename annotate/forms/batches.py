@@ -15,7 +15,7 @@ from annotate.choosing import Selection
 from annotate.forms.controls import PresentationForm
 from annotate.models import Batch, QualificationTest
 from annotate.numbers import read_numbers
-from annotate.pay.ledgers import pays_anything
+from annotate.payments.ledger import pays_anything
 from annotate.terms import MAX_JUDGMENTS, Terms
 from projects.errors import Refused
 from projects.models import Candidate, Membership, MinimalPair, Project

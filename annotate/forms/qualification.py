@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from annotate.models import Grant, QualificationItem, QualificationTest
-from annotate.pay.ledgers import pays_anything
+from annotate.payments.ledger import pays_anything
 from annotate.qualifying.files import read_range
 from annotate.qualifying.items import ItemSpec, faults_of, spec_of
 from annotate.qualifying.outcomes import say_range

@@ -2,10 +2,11 @@
 
 from django.urls import path
 
+from annotate.payments import views
 from annotate.urls import acting as acting_urls
 from annotate.urls import qualification as qualification_urls
 from annotate.urls import quality as quality_urls
-from annotate.views import batches, controls, data, desk, guides, hits, importing, pairs, payments, plans, remarks, work
+from annotate.views import batches, controls, data, desk, guides, hits, importing, pairs, plans, remarks, work
 
 app_name = "annotate"
 
@@ -19,7 +20,7 @@ urlpatterns = [
     path("p/<slug:slug>/instructions/", guides.instructions, name="instructions"),
     path("p/<slug:slug>/instructions/<int:version>/read/", guides.instructions_read, name="instructions-read"),
     path("p/<slug:slug>/history/", desk.history, name="history"),
-    path("p/<slug:slug>/earned/", payments.earnings, name="earnings"),
+    path("p/<slug:slug>/earned/", views.earnings, name="earnings"),
     path("p/<slug:slug>/work/", work.work_start, name="work-start"),
     path("p/<slug:slug>/work/<uuid:assignment_uuid>/", work.work_show, name="work-show"),
     path("p/<slug:slug>/work/<uuid:assignment_uuid>/draft/", work.work_draft, name="work-draft"),
@@ -66,10 +67,10 @@ urlpatterns = [
     *quality_urls.urlpatterns,
     path("p/<slug:slug>/remarks/", remarks.remark_list, name="remark-list"),
     path("p/<slug:slug>/remarks/<int:pk>/", remarks.remark_resolve, name="remark-resolve"),
-    path("p/<slug:slug>/payments/", payments.payment_list, name="payment-list"),
-    path("p/<slug:slug>/payments/make/", payments.payment_make, name="payment-make"),
-    path("p/<slug:slug>/payments/approve/", payments.payment_approve, name="payment-approve"),
-    path("p/<slug:slug>/payments/<int:number>/", payments.payment_show, name="payment-show"),
-    path("p/<slug:slug>/payments/<int:number>/file/", payments.payment_file, name="payment-file"),
-    path("p/<slug:slug>/payments/of/<slug:pseudonym>/", payments.ledger_show, name="ledger-show"),
+    path("p/<slug:slug>/payments/", views.payment_list, name="payment-list"),
+    path("p/<slug:slug>/payments/make/", views.payment_make, name="payment-make"),
+    path("p/<slug:slug>/payments/approve/", views.payment_approve, name="payment-approve"),
+    path("p/<slug:slug>/payments/<int:number>/", views.payment_show, name="payment-show"),
+    path("p/<slug:slug>/payments/<int:number>/file/", views.payment_file, name="payment-file"),
+    path("p/<slug:slug>/payments/of/<slug:pseudonym>/", views.ledger_show, name="ledger-show"),
 ]

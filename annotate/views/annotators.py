@@ -11,7 +11,7 @@ from django.views.decorators.http import require_safe
 from annotate import portraits
 from annotate.checking.work import Yardstick, yardstick_of
 from annotate.models import AnnotatorFigures, Finding, Review
-from annotate.pay import ledgers
+from annotate.payments import ledger
 from annotate.views import charts
 from annotate.views.figures import show_figures, show_findings
 from measures.quality.habits import BINS
@@ -96,11 +96,11 @@ def _reviews(annotator: Membership) -> QuerySet[Review]:
     )
 
 
-def _pay(project: Project, annotator: Membership) -> ledgers.Sums | None:
+def _pay(project: Project, annotator: Membership) -> ledger.Sums | None:
     """None where the project pays nothing."""
-    if not ledgers.pays_anything(project):
+    if not ledger.pays_anything(project):
         return None
-    return ledgers.sums_of([annotator]).get(annotator.pk, ledgers.Sums())
+    return ledger.sums_of([annotator]).get(annotator.pk, ledger.Sums())
 
 
 def _log_of(project: Project, annotator: Membership) -> QuerySet[LogEntry]:

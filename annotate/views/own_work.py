@@ -22,7 +22,7 @@ from annotate.controls.plans import shows_repeats
 from annotate.forms.acting import ReplyForm
 from annotate.forms.rating import Sent, read_rating
 from annotate.models import Assignment, Batch
-from annotate.pay.waiting import stand_of
+from annotate.payments.pending import stand_of
 from annotate.views.drafting import save_draft
 from annotate.views.not_stored import render_closed, render_conflict, show_at_farewell
 from annotate.views.rating import milliseconds, read_assignment, render_assignment, site_urls

@@ -17,7 +17,7 @@ from annotate.acting import deciding
 from annotate.acting.submitted import STATES, WorkFilter
 from annotate.forms.acting import DecisionForm, RejectForm, SetAsideForm
 from annotate.models import Assignment, Batch, LedgerEntry
-from annotate.pay import ledgers
+from annotate.payments import ledger
 from annotate.views.assignment_page import items_of
 from projects.access import ProjectRequest, Right, requires
 from projects.database.snapshots import snapshot
@@ -90,7 +90,7 @@ def submitted_decide(request: ProjectRequest, project: Project) -> HttpResponse:
         "form": form,
         "fields": [(name, value) for name in choice.fields for value in sent.getlist(name)],
         "uuids": uuids if not choice.cleaned_data["all"] else [],
-        "is_paid": ledgers.pays_anything(project),
+        "is_paid": ledger.pays_anything(project),
     }
     status = UNPROCESSABLE if form.errors else 200
     return render(request, "annotate/moderation/submitted_decide.html", context, status=status)

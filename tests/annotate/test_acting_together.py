@@ -12,7 +12,7 @@ from annotate.acting.standing import Exclusion, Scope
 from annotate.acting.submitted import WorkFilter
 from annotate.frames.rating_patterns import criteria_in_use
 from annotate.models import Adjudication, Assignment, Batch, Notice
-from annotate.pay import paying
+from annotate.payments import paying
 from projects import log
 from projects.errors import Refused
 from projects.models import Candidate, LogEntry, Membership, Passage, Project

@@ -14,7 +14,7 @@ from annotate import judging, places, serving, steering
 from annotate.acting.deciding import approve_due
 from annotate.controls.plans import ControlPlan
 from annotate.models import Assignment, Batch, LedgerEntry
-from annotate.pay import paying
+from annotate.payments import paying
 from projects.models import Membership, Project, User
 from tests.annotate.work import answered, open_batch
 from tests.counting import claim, submit

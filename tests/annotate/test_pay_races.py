@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from annotate import judging, serving, verifying
 from annotate.models import Assignment, LedgerEntry, Payment
-from annotate.pay import ledgers, paying
+from annotate.payments import ledger, paying
 from annotate.rules import LEDGER
 from projects.errors import Refused
 from projects.models import LogEntry, Membership, Project
@@ -108,7 +108,7 @@ def test_paying_while_people_rate_pays_each_hit_once(project: Project, owner: Me
 
     *n_submitted, paid = all_at_once(work, [*raters, owner])
     assert sum(n_submitted) == 36
-    sums = ledgers.sums_of(raters)
+    sums = ledger.sums_of(raters)
     assert sum(each.total for each in sums.values()) == 36 * 40
     assert sum(each.paid for each in sums.values()) == paid
     assert_ledger()
@@ -147,16 +147,16 @@ def test_every_order_of_acts_adds_up(acts: list[tuple[str, int]]) -> None:
             paying.give(actor=manager, annotator=person, kind=kind, cents=cents, why="x", key=uuid4(), allow_debt=True)
             given_by_hand[person] += cents
         elif act == "pay":
-            due = ledgers.payable(ledgers.balances(project)).cents
+            due = ledger.payable(ledger.balances(project)).cents
             try:
                 assert paying.make_payment(project=project, actor=manager).cents == due
                 paid += due
             except Refused:
                 assert due == 0
-    sums = ledgers.sums_of(people)
+    sums = ledger.sums_of(people)
     assert {person: sums[person.pk].total for person in people} == {
         person: hits[person] + given_by_hand[person] for person in people
     }
     assert sum(each.paid for each in sums.values()) == paid
-    assert sum(stage.sums.total for stage in ledgers.stages(project)) == sum(each.total for each in sums.values())
+    assert sum(stage.sums.total for stage in ledger.stages(project)) == sum(each.total for each in sums.values())
     assert_ledger()

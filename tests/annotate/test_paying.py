@@ -9,8 +9,8 @@ import pytest
 from django.db import transaction
 
 from annotate.models import LedgerEntry, Payment
-from annotate.pay import files as payment_files
-from annotate.pay import ledgers, paying
+from annotate.payments import ledger, paying
+from annotate.payments import payment_file as payment_files
 from projects.errors import Refused
 from projects.models import LogEntry, Membership, Project
 from tests.annotate.money import earn, paid_batch, submitted
@@ -29,7 +29,7 @@ def give(actor: Membership, annotator: Membership, cents: int, **over: Any) -> p
 
 
 def sums_of(annotator: Membership) -> tuple[int, int, int]:
-    sums = ledgers.sums_of([annotator])[annotator.pk]
+    sums = ledger.sums_of([annotator])[annotator.pk]
     return sums.owed, sums.approved, sums.paid
 
 
@@ -186,7 +186,7 @@ def test_a_debt_waits_until_it_is_earned_back(
 ) -> None:
     give(manager, annotator, -50, allow_debt=True)
     earn(other_annotator, 30, is_approved=True)
-    due = ledgers.payable(ledgers.balances(project))
+    due = ledger.payable(ledger.balances(project))
     assert (due.cents, due.n_annotators, [each.pk for each in due.held_back]) == (30, 1, [annotator.pk])
     assert paying.make_payment(project=project, actor=manager).cents == 30
     assert sums_of(annotator) == (0, -50, 0)
@@ -241,20 +241,20 @@ def test_hourly_pay_is_of_measured_time_and_not_given_on_too_little(project: Pro
     batch = paid_batch(project, n_hits=6)
     submitted(annotator, batch, 1, seconds=599)
     give(make_membership(project, role="manager"), annotator, 5_000)
-    assert ledgers.sums_of([annotator])[annotator.pk].hourly.cents_per_hour is None
+    assert ledger.sums_of([annotator])[annotator.pk].hourly.cents_per_hour is None
     submitted(annotator, batch, 2, seconds=None)
     odd = submitted(annotator, batch, 3, seconds=9_999)
     odd.has_odd_times = True
     odd.save()
     submitted(annotator, batch, 4, seconds=121)
-    hourly = ledgers.sums_of([annotator])[annotator.pk].hourly
+    hourly = ledger.sums_of([annotator])[annotator.pk].hourly
     assert (hourly.cents, hourly.seconds, hourly.cents_per_hour) == (80, 720, 400)
     assert hourly.is_under(401)
     assert not hourly.is_under(400)
     assert not hourly.is_under(None)
     voided = submitted(annotator, batch, 5, seconds=80)
     paying.void_entries(assignment_ids=[voided.pk])
-    assert ledgers.sums_of([annotator])[annotator.pk].hourly.cents_per_hour == 360
+    assert ledger.sums_of([annotator])[annotator.pk].hourly.cents_per_hour == 360
 
 
 def test_stages_have_their_own_sums(project: Project, manager: Membership, annotator: Membership) -> None:
@@ -266,7 +266,7 @@ def test_stages_have_their_own_sums(project: Project, manager: Membership, annot
     earn(annotator, 50)
     give(manager, annotator, 7)
     give(manager, annotator, -3)
-    found = {stage.key: (stage.sums.owed, stage.sums.approved) for stage in ledgers.stages(project)}
+    found = {stage.key: (stage.sums.owed, stage.sums.approved) for stage in ledger.stages(project)}
     assert list(found) == ["qualification", "trial", "full", "bonus", "adjustment"]
     assert found == {
         "qualification": (50, 0),
@@ -280,13 +280,13 @@ def test_stages_have_their_own_sums(project: Project, manager: Membership, annot
 def test_a_project_pays_where_any_rate_or_entry_is(project: Project, annotator: Membership) -> None:
     Project.objects.update(cents_per_hit=0)
     project.refresh_from_db()
-    assert not ledgers.pays_anything(project)
+    assert not ledger.pays_anything(project)
     with transaction.atomic():
         earn(annotator, 5)
-        assert ledgers.pays_anything(project)
+        assert ledger.pays_anything(project)
         transaction.set_rollback(True)
     batch = paid_batch(project, cents=0)
-    assert not ledgers.pays_anything(project)
+    assert not ledger.pays_anything(project)
     batch.cents_per_item = 1
     batch.save()
-    assert ledgers.pays_anything(project)
+    assert ledger.pays_anything(project)

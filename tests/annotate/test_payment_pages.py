@@ -11,7 +11,7 @@ from django.test import Client
 from django.urls import reverse
 
 from annotate.models import LedgerEntry, Payment
-from annotate.pay import ledgers, paying
+from annotate.payments import ledger, paying
 from projects.models import LogEntry, Membership, Project
 from tests.annotate.money import earn, paid_batch, submitted
 from tests.factories import make_membership
@@ -192,7 +192,7 @@ def test_what_waits_is_approved_by_a_button(project: Project, client: Client, an
     address = url(project, "payment-approve")
     assert "1 entry is approved, $0.25 in all." in client.post(address, follow=True).content.decode()
     assert "Nothing waited any more." in client.post(address, follow=True).content.decode()
-    assert ledgers.sums_of([annotator])[annotator.pk].approved == 25
+    assert ledger.sums_of([annotator])[annotator.pk].approved == 25
 
 
 def test_annotators_see_their_own_and_nobody_elses(

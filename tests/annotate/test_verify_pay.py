@@ -9,7 +9,7 @@ from django.db import connection
 
 from annotate import verifying
 from annotate.models import Assignment, Batch, LedgerEntry, Payment
-from annotate.pay import paying
+from annotate.payments import paying
 from projects.models import Membership, Project
 from tests.annotate.money import earn, paid_batch, submitted
 from tests.factories import make_membership, make_project

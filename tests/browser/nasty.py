@@ -13,7 +13,7 @@ from django.db.models.functions import Now
 from annotate import judging, serving, uploading
 from annotate.forms.rating import Sent
 from annotate.models import Import
-from annotate.pay import paying
+from annotate.payments import paying
 from projects import log
 from projects.importing import Kind
 from projects.models import Criterion, Instructions, Membership, Passage, Project, User

@@ -8,9 +8,9 @@ from typing import Any
 from django.core.management.base import CommandError, CommandParser
 from django.db import transaction
 
-from annotate.pay import files as payment_files
-from annotate.pay import ledgers, paying
-from annotate.pay.ledgers import Balance, Sums, dollars
+from annotate.payments import ledger, paying
+from annotate.payments import payment_file as payment_files
+from annotate.payments.ledger import Balance, Sums, dollars
 from projects.commands import ProjectCommand
 from projects.database.snapshots import snapshot
 from projects.errors import Refused
@@ -41,8 +41,8 @@ class Command(ProjectCommand):
 
 @snapshot()
 def _describe(project: Project) -> tuple[dict[str, Any], str]:
-    found = ledgers.balances(project)
-    stages = ledgers.stages(project)
+    found = ledger.balances(project)
+    stages = ledger.stages(project)
     in_all = sum((balance.sums for balance in found), Sums())
     answer = {
         "project": project.slug,

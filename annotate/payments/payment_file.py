@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from django.db import connection, transaction
 
 from annotate.models import Payment
-from annotate.pay.ledgers import dollars
+from annotate.payments.ledger import dollars
 from projects import access, log
 from projects.database.csv import guarded_text
 from projects.models import Membership

@@ -8,7 +8,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from annotate.models import LedgerEntry
-from annotate.pay.paying import MOST_CENTS
+from annotate.payments.paying import MOST_CENTS
 
 Kind = LedgerEntry.Kind
 

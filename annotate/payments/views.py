@@ -1,25 +1,24 @@
 """Pay: who has earned what, bonuses and adjustments, payments and their files; and everybody's own earnings."""
 
 from collections.abc import Callable
-from datetime import datetime
 from typing import Any
 
 from django.contrib import messages
-from django.db.models import Count, Q, QuerySet, Sum
-from django.http import Http404, HttpResponse
+from django.db.models import Count, Sum
+from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy, ngettext, pgettext_lazy
+from django.utils.translation import gettext_lazy, ngettext
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 from django_stubs_ext import StrOrPromise
 
-from annotate.forms.payments import EntryForm, PaymentForm
 from annotate.models import LedgerEntry, Payment
-from annotate.pay import files as payment_files
-from annotate.pay import ledgers, paying
-from annotate.pay.ledgers import Balance, Sums
-from annotate.pay.waiting import today_of, waits_until
+from annotate.payments import ledger, paying
+from annotate.payments import payment_file as payment_files
+from annotate.payments.entries_page import render_entries, require_paying
+from annotate.payments.forms import EntryForm, PaymentForm
+from annotate.payments.ledger import Balance, Sums
 from projects.access import ProjectRequest, Right, requires
 from projects.database.snapshots import snapshot
 from projects.errors import Refused
@@ -28,6 +27,7 @@ from projects.models import LogEntry, Membership, Project
 from projects.web.lists import page_of, read_sort, read_text, read_word
 
 UNPROCESSABLE = 422
+
 
 COLUMNS: dict[str, Callable[[Balance], Any]] = {
     "annotator": lambda balance: balance.pseudonym,
@@ -38,16 +38,13 @@ COLUMNS: dict[str, Callable[[Balance], Any]] = {
     "total": lambda balance: balance.sums.total,
     "hourly": lambda balance: balance.sums.hourly.cents_per_hour or 0,
 }
+
+
 SHOWN: dict[str, tuple[StrOrPromise, Callable[[Balance, int | None], bool]]] = {
     "owed": (gettext_lazy("something waits for approval"), lambda balance, _: balance.sums.owed != 0),
     "approved": (gettext_lazy("something is to be paid"), lambda balance, _: balance.sums.approved > 0),
     "debt": (gettext_lazy("a negative balance"), lambda balance, _: balance.sums.unpaid < 0),
     "under": (gettext_lazy("an hour pays too little"), lambda balance, floor: balance.sums.hourly.is_under(floor)),
-}
-STATES = {
-    "owed": (pgettext_lazy("pay", "waits for approval"), Q(approved_at=None)),
-    "approved": (pgettext_lazy("pay", "approved"), Q(approved_at__isnull=False, payment=None)),
-    "paid": (pgettext_lazy("pay", "paid"), Q(payment__isnull=False)),
 }
 
 
@@ -56,14 +53,14 @@ STATES = {
 @require_safe
 @snapshot()
 def payment_list(request: ProjectRequest, project: Project) -> HttpResponse:
-    _only_where_paid(project)
+    require_paying(project)
     return _list_page(request, project)
 
 
 @requires(Right.MANAGE)
 @require_POST
 def payment_make(request: ProjectRequest, project: Project) -> HttpResponse:
-    _only_where_paid(project)
+    require_paying(project)
     form = PaymentForm(request.POST)
     if not form.is_valid():
         if set(form.errors) == {"note"}:
@@ -84,7 +81,7 @@ def payment_make(request: ProjectRequest, project: Project) -> HttpResponse:
 @requires(Right.MANAGE)
 @require_POST
 def payment_approve(request: ProjectRequest, project: Project) -> HttpResponse:
-    _only_where_paid(project)
+    require_paying(project)
     try:
         n, cents = paying.approve_waiting(project=project, actor=request.membership)
     except Refused as refusal:
@@ -136,7 +133,7 @@ def payment_file(request: ProjectRequest, project: Project, number: int) -> Http
 def ledger_show(request: ProjectRequest, project: Project, pseudonym: str) -> HttpResponse:
     """One annotator's entries, and the form that adds one by hand."""
     member = get_object_or_404(project.memberships, pseudonym=pseudonym)
-    _only_where_paid(project)
+    require_paying(project)
     if request.method != "POST":
         return _ledger_page(request, member, EntryForm())
     form = EntryForm(request.POST)
@@ -167,15 +164,15 @@ def ledger_show(request: ProjectRequest, project: Project, pseudonym: str) -> Ht
 @snapshot()
 def earnings(request: ProjectRequest, project: Project) -> HttpResponse:
     """What I earned myself."""
-    _only_where_paid(project)
-    return _entries_page(request, request.membership, "annotate/desk/earnings_show.html", {})
+    require_paying(project)
+    return render_entries(request, request.membership, "annotate/desk/earnings_show.html", {})
 
 
 def _list_page(
     request: ProjectRequest, project: Project, form: PaymentForm | None = None, status: int = 200
 ) -> HttpResponse:
-    found = ledgers.balances(project)
-    due = ledgers.payable(found)
+    found = ledger.balances(project)
+    due = ledger.payable(found)
     floor = project.hourly_floor_cents
     last = Payment.objects.filter(project=project).first()
     waiting = LedgerEntry.objects.filter(project=project, assignment=None, approved_at=None)
@@ -191,7 +188,7 @@ def _list_page(
         "under_floor": [balance for balance in found if balance.sums.hourly.is_under(floor)],
         "filters": [(key, label) for key, (label, _fits) in SHOWN.items() if key != "under" or floor],
         "standings": Membership.Standing.choices,
-        "stages": ledgers.stages(project),
+        "stages": ledger.stages(project),
         "due": due,
         "form": form or PaymentForm(initial=seen),
         "waiting": waiting.aggregate(n=Count("pk"), cents=Sum("cents")),
@@ -221,46 +218,9 @@ def _filtered(found: list[Balance], wanted: dict[str, str], floor: int | None) -
 
 
 def _ledger_page(request: ProjectRequest, member: Membership, form: EntryForm, status: int = 200) -> HttpResponse:
-    return _entries_page(
+    return render_entries(
         request, member, "annotate/payments/ledger_show.html", {"member": member, "form": form}, status
     )
-
-
-def _entries_page(
-    request: ProjectRequest, member: Membership, template: str, context: dict[str, Any], status: int = 200
-) -> HttpResponse:
-    state = read_word(request, "state", STATES)
-    entries: QuerySet[LedgerEntry] = member.ledger.select_related(
-        "payment", "made_by", "batch", "assignment__hit"
-    ).order_by("-pk")
-    if state:
-        entries = entries.filter(STATES[state][1])
-    sums = ledgers.sums_of([member])[member.pk]
-    page = page_of(request, entries)
-    for entry in page:
-        entry.waits_until = _waits_until(entry, member.project)
-    context = {
-        **context,
-        "sums": sums,
-        "today": today_of([member])[member.pk],
-        "is_under_floor": sums.hourly.is_under(member.project.hourly_floor_cents),
-        "page": page,
-        "state": state,
-        "states": [(key, label) for key, (label, _found) in STATES.items()],
-    }
-    return render(request, template, context, status=status)
-
-
-def _waits_until(entry: LedgerEntry, project: Project) -> datetime | None:
-    """When the pay of a HIT that waits is approved by itself; None where a manager has to."""
-    submitted_at = entry.assignment.submitted_at if entry.assignment else None
-    return None if submitted_at is None or entry.approved_at else waits_until(submitted_at, project)
-
-
-def _only_where_paid(project: Project) -> None:
-    """A project that pays nothing has no such pages."""
-    if not ledgers.pays_anything(project):
-        raise Http404("There is no such page in this project.")
 
 
 def _payment(project: Project, number: int) -> Payment:

@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from django.utils import timezone
 
 from annotate.models import Assignment
-from annotate.pay.ledgers import Sums, sums_today_of
+from annotate.payments.ledger import Sums, sums_today_of
 from projects.models import Membership, Project
 
 State = Assignment.State

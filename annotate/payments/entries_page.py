@@ -1,0 +1,59 @@
+"""The page of somebody's ledger entries, which annotators and managers read."""
+
+from datetime import datetime
+from typing import Any
+
+from django.db.models import Q, QuerySet
+from django.http import Http404, HttpResponse
+from django.shortcuts import render
+from django.utils.translation import pgettext_lazy
+
+from annotate.models import LedgerEntry
+from annotate.payments import ledger
+from annotate.payments.pending import today_of, waits_until
+from projects.access import ProjectRequest
+from projects.models import Membership, Project
+from projects.web.lists import page_of, read_word
+
+STATES = {
+    "owed": (pgettext_lazy("pay", "waits for approval"), Q(approved_at=None)),
+    "approved": (pgettext_lazy("pay", "approved"), Q(approved_at__isnull=False, payment=None)),
+    "paid": (pgettext_lazy("pay", "paid"), Q(payment__isnull=False)),
+}
+
+
+def render_entries(
+    request: ProjectRequest, member: Membership, template: str, context: dict[str, Any], status: int = 200
+) -> HttpResponse:
+    state = read_word(request, "state", STATES)
+    entries: QuerySet[LedgerEntry] = member.ledger.select_related(
+        "payment", "made_by", "batch", "assignment__hit"
+    ).order_by("-pk")
+    if state:
+        entries = entries.filter(STATES[state][1])
+    sums = ledger.sums_of([member])[member.pk]
+    page = page_of(request, entries)
+    for entry in page:
+        entry.waits_until = _waits_until(entry, member.project)
+    context = {
+        **context,
+        "sums": sums,
+        "today": today_of([member])[member.pk],
+        "is_under_floor": sums.hourly.is_under(member.project.hourly_floor_cents),
+        "page": page,
+        "state": state,
+        "states": [(key, label) for key, (label, _found) in STATES.items()],
+    }
+    return render(request, template, context, status=status)
+
+
+def _waits_until(entry: LedgerEntry, project: Project) -> datetime | None:
+    """When the pay of a HIT that waits is approved by itself; None where a manager has to."""
+    submitted_at = entry.assignment.submitted_at if entry.assignment else None
+    return None if submitted_at is None or entry.approved_at else waits_until(submitted_at, project)
+
+
+def require_paying(project: Project) -> None:
+    """A project that pays nothing has no such pages."""
+    if not ledger.pays_anything(project):
+        raise Http404("There is no such page in this project.")
