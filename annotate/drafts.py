@@ -4,7 +4,6 @@ Every answer carries a stamp, the page's own server time in milliseconds. For ea
 stamp wins; clearing an answer is an answer too. A stamp from the future is capped at the server's now.
 """
 
-import math
 import uuid
 from dataclasses import replace
 from datetime import datetime
@@ -12,20 +11,16 @@ from typing import Any
 
 from django.db import transaction
 from django.utils import timezone
-from django.utils.translation import gettext, gettext_lazy
+from django.utils.translation import gettext_lazy
 
-from annotate.forms.rating import MAX_COMMENT, Sent, clean_seconds
-from annotate.judging import Gone
 from annotate.models import Assignment, Draft
 from annotate.places.locking import lock_assignment
+from annotate.rating.answers import Gone
+from annotate.rating.draft_merge import merge, stamped
+from annotate.rating.sent import Sent
 from measures.rubric import check_value
-from projects.errors import Refused
 from projects.models import Membership
-from projects.rubric.rubrics import CriterionOnPage, frozen_criteria, why_wrong
-
-MAX_BYTES = 256 * 1024
-PASSED = "passed"
-"""How many items are fixed, where they are shown one at a time: what comes for those changes nothing any more."""
+from projects.rubric.rubrics import frozen_criteria
 
 _CLOSED = {
     Assignment.State.SUBMITTED: gettext_lazy("This HIT is already submitted."),
@@ -74,105 +69,3 @@ def save_form(*, annotator: Membership, assignment_uuid: uuid.UUID, sent: Sent) 
     if sent.seconds:
         form["seconds"] = sent.seconds
     save(annotator=annotator, assignment_uuid=assignment_uuid, sent=form)
-
-
-def stamped(sent: Sent, stamp: float) -> dict[str, dict[str, Any]]:
-    """A form's content as a draft keeps it, every entry with this stamp."""
-    return {
-        "answers": {
-            str(place): {key: [value, stamp] for key, value in values.items()} for place, values in sent.values.items()
-        },
-        "cannot": {str(place): [value, stamp] for place, value in sent.cannot.items()},
-        "comments": {str(place): [value, stamp] for place, value in sent.comments.items()},
-        "flags": {str(place): [True, stamp] for place in sent.flags},
-    }
-
-
-def content_of(draft: dict[str, Any]) -> Sent:
-    """What a draft says, as a form would."""
-    texts = {
-        part: {int(place): value for place, (value, _) in draft.get(part, {}).items() if value}
-        for part in ("cannot", "comments", "flags")
-    }
-    values: dict[int, dict[str, float | str]] = {
-        int(place): {key: value for key, (value, _) in entries.items() if value is not None}
-        for place, entries in draft.get("answers", {}).items()
-    }
-    return Sent(
-        values={place: entries for place, entries in values.items() if entries and place not in texts["cannot"]},
-        cannot=texts["cannot"],
-        flags=frozenset(texts["flags"]),
-        comments=texts["comments"],
-        seconds=draft.get("seconds"),
-    )
-
-
-def merge(
-    stored: dict[str, Any], sent: dict[str, Any], *, n_items: int, criteria: dict[str, CriterionOnPage], now: datetime
-) -> dict[str, Any]:
-    """The newer of stored and sent, answer by answer; neither argument is changed."""
-    latest = now.timestamp() * 1000
-    merged = _copied(stored)
-    passed = stored.get(PASSED, 0)
-    for place, answers in _entries(sent, "answers", n_items, passed):
-        if not isinstance(answers, dict):
-            raise Refused(gettext("A draft's answers are given by criterion."))
-        kept = dict(merged["answers"].get(place, {}))
-        for key, entry in answers.items():
-            if key not in criteria:
-                raise Refused(gettext("There is no criterion “{key}”.").format(key=str(key)[:40]))
-            value, stamp = _stamped(entry, latest)
-            wrong = value is not None and why_wrong(criteria[key].scale, value)
-            if wrong:
-                raise Refused(wrong)
-            _keep(kept, key, value, stamp)
-        merged["answers"][place] = kept
-    for part, is_valid in (("cannot", _is_text), ("comments", _is_text), ("flags", lambda v: isinstance(v, bool))):
-        for place, entry in _entries(sent, part, n_items, passed):
-            value, stamp = _stamped(entry, latest)
-            if value is not None and not is_valid(value):
-                raise Refused(gettext("That is nothing for “{part}” in a draft.").format(part=part))
-            _keep(merged[part], place, value, stamp)
-    seconds, _ = clean_seconds(sent["seconds"]) if "seconds" in sent else (None, False)
-    before = stored.get("seconds")
-    if seconds and len(seconds) != n_items:
-        seconds = None
-    if seconds and before:
-        seconds = [max(pair) for pair in zip(seconds, before, strict=True)]
-    if seconds or before:
-        merged["seconds"] = seconds or before
-    return merged
-
-
-def _copied(stored: dict[str, Any]) -> dict[str, Any]:
-    """Every part of a draft that answers are merged into, and how many items are fixed."""
-    parts: dict[str, Any] = {part: dict(stored.get(part, {})) for part in ("answers", "cannot", "flags", "comments")}
-    return parts | ({PASSED: stored[PASSED]} if PASSED in stored else {})
-
-
-def _entries(sent: dict[str, Any], part: str, n_items: int, passed: int) -> list[tuple[str, Any]]:
-    entries = sent.get(part, {})
-    if not isinstance(entries, dict):
-        raise Refused(gettext("“{part}” in a draft is given by place.").format(part=part))
-    for place in entries:
-        if not (place.isascii() and place.isdigit() and len(place) < 4 and int(place) < n_items):
-            raise Refused(gettext("That place is not in this HIT."))
-    return [(str(int(place)), entry) for place, entry in entries.items() if int(place) >= passed]
-
-
-def _stamped(entry: Any, latest: float) -> tuple[Any, float]:
-    if not isinstance(entry, list) or len(entry) != 2:
-        raise Refused(gettext("Every entry of a draft is a value and a stamp."))
-    value, stamp = entry
-    if isinstance(stamp, bool) or not isinstance(stamp, int | float) or not math.isfinite(stamp):
-        raise Refused(gettext("A stamp is a number of milliseconds."))
-    return value, min(float(stamp), latest)
-
-
-def _keep(kept: dict[str, Any], key: str, value: Any, stamp: float) -> None:
-    if key not in kept or stamp >= kept[key][1]:
-        kept[key] = [value, stamp]
-
-
-def _is_text(value: Any) -> bool:
-    return isinstance(value, str) and len(value) <= MAX_COMMENT and "\x00" not in value

@@ -1,54 +1,23 @@
 """Judging: drafts kept, a HIT submitted once, returned, reopened."""
 
-import hashlib
 import uuid
 from dataclasses import dataclass
 
-import orjson
 from django.db import transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
-from django_stubs_ext import StrOrPromise
 
 from annotate import places
 from annotate.consenting import why_withdrawn
-from annotate.forms.rating import Sent
 from annotate.models import Assignment, Batch, Remark
-from annotate.places import Answer
 from annotate.places.locking import LockedAssignment, lock_annotator, lock_assignment
-from annotate.versions import plain, record_of
+from annotate.rating.answers import Conflict, Gone, OneAtATime, check, content_sha256
+from annotate.rating.sent import Sent
+from annotate.rating.versions import plain, record_of
 from projects.access import Right, why_refused
 from projects.errors import Refused
 from projects.models import Membership
-from projects.rubric.rubrics import CriterionOnPage, frozen_criteria, why_wrong
-
-
-class Incomplete(Refused):
-    """Some items lack an answer or have a wrong one; `errors` says which, by place."""
-
-    def __init__(self, errors: dict[int, str]) -> None:
-        n = len(errors)
-        said = ngettext("One item still needs an answer.", "{n} items still need an answer.", n)
-        super().__init__(said.format(n=n))
-        self.errors = errors
-
-
-class Conflict(Refused):
-    """The assignment was submitted before, with other content; what is stored stays."""
-
-
-class Gone(Refused):
-    """The assignment takes no answers any more; `state` says why."""
-
-    def __init__(self, message: StrOrPromise, state: str) -> None:
-        super().__init__(message)
-        self.state = state
-
-
-class OneAtATime(Refused):
-    """A whole form came for a HIT whose items are answered one at a time."""
-
+from projects.rubric.rubrics import frozen_criteria
 
 SETTLED = (Assignment.State.SUBMITTED, Assignment.State.APPROVED, Assignment.State.REJECTED)
 
@@ -108,42 +77,6 @@ def refuse_unless_open(annotator: Membership, assignment: LockedAssignment) -> N
         said = said or _("This HIT was taken back by the project.")
         kept = _("Your draft is kept.")
         raise Gone(f"{said} {kept}", assignment.state)
-
-
-def check(sent: Sent, layout: list[int], criteria: tuple[CriterionOnPage, ...]) -> list[Answer]:
-    """Hold a form against the rubric: every item has every criterion, or says why it cannot be judged."""
-    answers, errors = [], {}
-    for place, item_id in enumerate(layout):
-        if place in sent.cannot:
-            answers += [Answer(item_id, criterion.id, None) for criterion in criteria]
-            continue
-        values = sent.values.get(place, {})
-        n_missing = sum(values.get(criterion.key) is None for criterion in criteria)
-        if n_missing:
-            is_part = n_missing < len(criteria)
-            errors[place] = _("Not every criterion is rated yet.") if is_part else _("Not rated yet.")
-            continue
-        for criterion in criteria:
-            value = values[criterion.key]
-            wrong = why_wrong(criterion.scale, value)
-            if wrong:
-                errors[place] = wrong
-                break
-            answers.append(Answer(item_id, criterion.id, float(value)))
-    if errors:
-        raise Incomplete(errors)
-    return answers
-
-
-def content_sha256(sent: Sent) -> str:
-    """What was said, whatever the time it took: the same answers give the same hash."""
-    content = {
-        "values": {str(place): values for place, values in sent.values.items() if place not in sent.cannot},
-        "cannot": {str(place): reason for place, reason in sent.cannot.items()},
-        "flags": sorted(sent.flags),
-        "comments": {str(place): comment for place, comment in sent.comments.items()},
-    }
-    return hashlib.sha256(orjson.dumps(content, option=orjson.OPT_SORT_KEYS)).hexdigest()
 
 
 def _was_said_before(assignment: LockedAssignment, sent: Sent) -> bool:

@@ -25,13 +25,13 @@ from django.utils.translation import gettext as _
 
 from annotate.consenting import why_withdrawn
 from annotate.controls.plans import shows_repeats
-from annotate.drafts import content_of, merge, stamped
-from annotate.forms.rating import Sent
-from annotate.judging import Conflict, Gone, check, content_sha256
 from annotate.models import Assignment, Batch, Draft, Judgment, JudgmentRevision, Remark, RemarkRevision
 from annotate.places import Answer
 from annotate.places.locking import LockedAssignment, lock_annotator, lock_assignment
-from annotate.versions import Record, Told, plain, record_of
+from annotate.rating.answers import Conflict, Gone, check, content_sha256
+from annotate.rating.draft_merge import content_of, merge, stamped
+from annotate.rating.sent import Sent
+from annotate.rating.versions import Record, Told, plain, record_of
 from projects import log
 from projects.access import Right, why_refused
 from projects.errors import Refused

@@ -17,8 +17,8 @@ from django.db.models import F, Prefetch
 from django.utils import timezone
 
 from annotate import consenting, drafts, instructing, judging, serving
-from annotate.forms.rating import Sent
 from annotate.models import Assignment, Item
+from annotate.rating.sent import Sent
 from annotate.serving import Nothing, ToConfirm
 from measures.rubric import Scale, ScaleKind
 from projects.models import Membership, Project, Reference

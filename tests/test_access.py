@@ -22,9 +22,9 @@ from django.utils import timezone
 from pytest_django import DjangoDbBlocker
 
 from annotate import judging, serving, uploading
-from annotate.forms.rating import Sent
 from annotate.models import Assignment, Remark
 from annotate.payments import paying
+from annotate.rating.sent import Sent
 from projects.access import Policy, Right
 from projects.accounts import passwords
 from projects.api import tokens

@@ -7,7 +7,6 @@ from django import forms
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from annotate.acting.deciding import LONGEST_REPLY
 from annotate.acting.notices import LONGEST
 from annotate.acting.standing import Exclusion, Scope
 from annotate.acting.submitted import STATES, WorkFilter
@@ -160,10 +159,6 @@ class RejectForm(forms.Form):
 
 class SetAsideForm(WhyForm):
     again = forms.BooleanField(required=False, widget=forms.HiddenInput)
-
-
-class ReplyForm(forms.Form):
-    text = forms.CharField(max_length=LONGEST_REPLY)
 
 
 class AdjudicationForm(forms.Form):

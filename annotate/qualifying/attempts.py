@@ -10,10 +10,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from annotate import drafts
 from annotate.consenting import refuse_without, why_withdrawn
-from annotate.forms.rating import Sent
-from annotate.judging import Gone, Incomplete
 from annotate.models import (
     Attempt,
     Grant,
@@ -27,6 +24,9 @@ from annotate.qualifying.admissions import admission_for, is_over
 from annotate.qualifying.items import quality_criteria
 from annotate.qualifying.practice import pool_of
 from annotate.qualifying.sheets import Said, Sheet, draw, page_of_form, said_in, sheets_of, wrong_values
+from annotate.rating import draft_merge
+from annotate.rating.answers import Gone, Incomplete
+from annotate.rating.sent import Sent
 from measures.grading import Expected, Grade, grade, reaches
 from projects import log
 from projects.access import Right, why_refused
@@ -93,7 +93,7 @@ def save_draft(
     now = timezone.now()
     criteria = {criterion.key: criterion for criterion in frozen_criteria(attempt.rubric_id)}
     stored = attempt.draft.get(str(page), {})
-    merged = drafts.merge(stored, sent, n_items=len(sheet.items), criteria=criteria, now=now)
+    merged = draft_merge.merge(stored, sent, n_items=len(sheet.items), criteria=criteria, now=now)
     attempt.draft = {**attempt.draft, str(page): merged}
     attempt.save(update_fields=["draft"])
     return merged, now

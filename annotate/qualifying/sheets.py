@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from annotate.forms.rating import Sent
 from annotate.models import Attempt, QualificationItem, QualificationTest
+from annotate.rating.sent import Sent
 from measures.rubric import check_value
 from projects.rubric.rubrics import CriterionOnPage, why_wrong
 

@@ -8,7 +8,7 @@ from django.templatetags.static import static
 from django.utils.html import format_html, format_html_join, json_script
 from django.utils.safestring import SafeString
 
-from annotate import words
+from annotate.rating import ui_strings
 from projects.language.languages import spoken
 
 register = template.Library()
@@ -21,7 +21,7 @@ def rating_words() -> SafeString:
 
 @lru_cache(maxsize=16)
 def _rating_words(language: str) -> SafeString:
-    return json_script(words.of_rating(), "rating-words")
+    return json_script(ui_strings.of_rating(), "rating-words")
 
 
 RATING = (

@@ -6,7 +6,7 @@ from django.utils.translation import pgettext_lazy
 from django_stubs_ext import StrOrPromise
 
 from annotate.models import Assignment, Item, Judgment, JudgmentRevision, Remark, RemarkRevision
-from annotate.versions import record_of
+from annotate.rating.versions import record_of
 from measures.rubric import say_number
 from projects.rubric.rubrics import frozen_criteria
 

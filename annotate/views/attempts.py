@@ -14,15 +14,15 @@ from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from annotate import drafts
 from annotate.consenting import ConsentFirst, why_withdrawn
-from annotate.forms.rating import read_rating
-from annotate.judging import Gone, Incomplete
 from annotate.models import Attempt, LedgerEntry, QualificationItem, QualificationTest
 from annotate.qualifying import attempts, outcomes
 from annotate.qualifying.admissions import admission_for, is_over
 from annotate.qualifying.practice import practice_for
 from annotate.qualifying.sheets import Sheet, said_in, sheets_of
+from annotate.rating import draft_merge
+from annotate.rating.answers import Gone, Incomplete
+from annotate.rating.sent import read_rating
 from annotate.views.sheets import render_closed, render_sheet
 from measures.grading import least_right
 from projects.access import ProjectRequest, Right, SignedInRequest, requires
@@ -152,7 +152,7 @@ def attempt_draft(request: ProjectRequest, project: Project, attempt_uuid: uuid.
 
 
 def _save_draft(request: SignedInRequest, annotator: Membership, attempt_uuid: uuid.UUID, page: int) -> JsonResponse:
-    if int(request.META.get("CONTENT_LENGTH") or 0) > drafts.MAX_BYTES:
+    if int(request.META.get("CONTENT_LENGTH") or 0) > draft_merge.MAX_BYTES:
         return JsonResponse({"message": _("This draft is too large to keep.")}, status=413)
     try:
         sent = orjson.loads(request.body)

@@ -7,7 +7,7 @@ from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_safe
 
 from annotate.models import Assignment, Hit, Item, Judgment
-from annotate.views.rating import render_preview
+from annotate.rating.page import render_preview
 from projects.access import ProjectRequest, Right, requires
 from projects.database.snapshots import snapshot
 from projects.models import Project

@@ -9,10 +9,11 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils.translation import gettext as _
 
-from annotate import drafts, judging, revising
-from annotate.forms.rating import Sent, read_rating
+from annotate import drafts, revising
 from annotate.models import Assignment
-from annotate.views.reading import ShownItem, shown_items
+from annotate.rating import answers
+from annotate.rating.sent import Sent, read_rating
+from annotate.rating.shown import ShownItem, shown_items
 from measures.rubric import say_number
 from projects.access import SignedInRequest
 from projects.errors import Refused
@@ -51,7 +52,7 @@ def _say_farewell(
     if assignment is None:
         return None
     sent = read_rating(request.POST)
-    was_stored = bool(assignment.answers_sha256) and assignment.answers_sha256 == judging.content_sha256(sent)
+    was_stored = bool(assignment.answers_sha256) and assignment.answers_sha256 == answers.content_sha256(sent)
     is_kept = may_keep and not was_stored and keep_as_draft(membership, assignment_uuid, sent)
     return render_closed(
         request, assignment, sent, reason, was_stored=was_stored, is_kept=is_kept, status=HTTPStatus.FORBIDDEN

@@ -16,16 +16,17 @@ from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from annotate import judging, revising
+from annotate import revising
 from annotate.acting import deciding
 from annotate.controls.plans import shows_repeats
-from annotate.forms.acting import ReplyForm
-from annotate.forms.rating import Sent, read_rating
 from annotate.models import Assignment, Batch
 from annotate.payments.pending import stand_of
-from annotate.views.drafting import save_draft
+from annotate.rating import answers
+from annotate.rating.draft_requests import save_draft
+from annotate.rating.page import milliseconds, read_assignment, render_assignment, site_urls
+from annotate.rating.sent import Sent, read_rating
 from annotate.views.not_stored import render_closed, render_conflict, show_at_farewell
-from annotate.views.rating import milliseconds, read_assignment, render_assignment, site_urls
+from annotate.work.forms import ReplyForm
 from measures.rubric import say_number
 from projects.access import ProjectRequest, Right, requires
 from projects.database.snapshots import snapshot
@@ -106,12 +107,12 @@ def _revise(request: ProjectRequest, assignment: Assignment, shown: str) -> Http
     sent = read_rating(request.POST)
     try:
         revised = revising.revise(**me, sent=sent, of=request.POST.get("of", ""))
-    except judging.Incomplete as refusal:
+    except answers.Incomplete as refusal:
         return _render_revision(request, assignment, sent=sent, errors=refusal.errors)
-    except judging.Conflict as refusal:
+    except answers.Conflict as refusal:
         again = reverse("annotate:revision", args=[request.project.slug, assignment.uuid])
         return render_conflict(request, assignment, sent, refusal.message, again_url=again)
-    except judging.Gone as refusal:
+    except answers.Gone as refusal:
         return render_closed(request, assignment, sent, refusal.message, is_kept=False)
     if revised.was_stored:
         messages.info(request, _("Nothing is different from what was stored."))

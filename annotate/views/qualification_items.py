@@ -16,8 +16,8 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from annotate.forms.qualification import CandidatesForm, FileForm, ItemForm
 from annotate.models import QualificationItem, QualificationTest
 from annotate.qualifying import candidates, files, items
+from annotate.rating.page import filled_from_draft, site_urls
 from annotate.views.qualification import test_or_404
-from annotate.views.rating import filled_from_draft, site_urls
 from annotate.views.sheets import shown_sheet
 from projects.access import ProjectRequest, Right, requires
 from projects.errors import Refused

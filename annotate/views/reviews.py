@@ -13,14 +13,15 @@ from django.utils.translation import gettext_lazy
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from annotate import judging, reviewing
+from annotate import reviewing
 from annotate.forms.quality import read_verdicts
-from annotate.forms.rating import Sent, read_rating
 from annotate.models import Judgment, Remark, Review
 from annotate.models.quality import alerts_of
+from annotate.rating import answers
+from annotate.rating.sent import Sent, read_rating
+from annotate.rating.shown import question_on_page, references_of, say_opinion, shown_items
 from annotate.reviewing import Verdict
 from annotate.views.quality import UNPROCESSABLE
-from annotate.views.reading import question_on_page, references_of, say_opinion, shown_items
 from measures.rubric import say_number
 from projects.access import ProjectRequest, Right, requires
 from projects.database.snapshots import snapshot
@@ -80,7 +81,7 @@ def _rate(request: ProjectRequest, project: Project, review: Review) -> HttpResp
     sent = read_rating(request.POST)
     try:
         reviewing.rate(review=review, reviewer=request.membership, sent=sent)
-    except judging.Incomplete as refusal:
+    except answers.Incomplete as refusal:
         return _render_blind(request, project, review, sent, refusal.errors)
     except Refused as refusal:
         messages.error(request, refusal.message)

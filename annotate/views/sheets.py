@@ -11,18 +11,11 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from annotate.forms.rating import Sent
 from annotate.models import Attempt, QualificationItem
 from annotate.qualifying.sheets import Sheet, sheets_of
-from annotate.views.rating import (
-    filled_from_draft,
-    filled_from_sent,
-    form_parts,
-    item_on_page,
-    milliseconds,
-    site_urls,
-)
-from annotate.views.reading import kind_on_page, reference_on_page, say_opinion
+from annotate.rating.page import filled_from_draft, filled_from_sent, form_parts, item_on_page, milliseconds, site_urls
+from annotate.rating.sent import Sent
+from annotate.rating.shown import kind_on_page, reference_on_page, say_opinion
 from projects.models import Candidate, Project
 from projects.rubric.rubrics import CriterionOnPage, frozen_criteria
 

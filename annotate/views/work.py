@@ -15,12 +15,14 @@ from django.views.decorators.gzip import gzip_page
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from annotate import drafts, judging, revising, serving, stepping
-from annotate.forms.rating import ReturnForm, read_place, read_rating
 from annotate.models import Assignment, Batch, Draft, Hit
+from annotate.rating import answers
+from annotate.rating.draft_requests import save_draft
+from annotate.rating.page import render_assignment
+from annotate.rating.sent import read_place, read_rating
 from annotate.views import attempts, own_work
-from annotate.views.drafting import save_draft
 from annotate.views.not_stored import keep_as_draft, keep_at_farewell, render_closed, render_conflict, show_at_farewell
-from annotate.views.rating import render_assignment
+from annotate.work.forms import ReturnForm
 from projects.access import ProjectRequest, Right, SignedInRequest, hold_form, requires, signed_in
 from projects.database.prepared import Columns, fetch_one
 from projects.errors import Refused
@@ -70,14 +72,14 @@ def _submit(request: ProjectRequest, project: Project, assignment_uuid: uuid.UUI
         submitted = judging.submit(**form) if place is None else stepping.answer_item(**form, place=place)
     except Assignment.DoesNotExist as error:
         raise Http404("No such HIT.") from error
-    except judging.Incomplete as refusal:
+    except answers.Incomplete as refusal:
         assignment = _assignment(request.membership, assignment_uuid)
         return render_assignment(
             request, project, assignment, sent=sent, errors=refusal.errors, status=HTTPStatus.UNPROCESSABLE_ENTITY
         )
-    except judging.Conflict as refusal:
+    except answers.Conflict as refusal:
         return render_conflict(request, _assignment(request.membership, assignment_uuid), sent, refusal.message)
-    except judging.Gone as refusal:
+    except answers.Gone as refusal:
         is_kept = keep_as_draft(request.membership, assignment_uuid, sent)
         assignment = _assignment(request.membership, assignment_uuid)
         return render_closed(request, assignment, sent, refusal.message, is_kept=is_kept)

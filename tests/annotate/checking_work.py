@@ -6,8 +6,8 @@ from collections.abc import Callable
 import numpy as np
 
 from annotate import judging, serving
-from annotate.forms.rating import Sent
 from annotate.models import Assignment, Batch, Item, Review
+from annotate.rating.sent import Sent
 from projects.models import Membership, Project
 from tests.annotate.work import open_batch
 from tests.factories import make_membership

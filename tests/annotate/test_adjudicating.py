@@ -9,9 +9,9 @@ import pytest
 from annotate import judging
 from annotate.acting import adjudicating
 from annotate.acting.adjudicating import Differences
-from annotate.forms.rating import Sent
 from annotate.frames.rating_patterns import CriterionInUse, Scope, criteria_in_use
 from annotate.models import Adjudication, Batch, Item, QualityRules
+from annotate.rating.sent import Sent
 from measures.rubric import Level
 from projects.errors import Refused
 from projects.models import Candidate, LogEntry, Membership, Project

@@ -6,8 +6,8 @@ from django.urls import reverse
 
 from annotate import judging, serving, steering
 from annotate.batching import create_batch
-from annotate.forms.rating import Sent
 from annotate.models import Assignment, Batch, Draft, Hit, Remark
+from annotate.rating.sent import Sent
 from annotate.terms import Terms
 from projects.models import LogEntry, Membership, Project, User
 from tests.factories import make_corpus, make_membership, make_project

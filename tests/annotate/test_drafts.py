@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from annotate import drafts, judging, serving
 from annotate.models import Assignment, Draft
+from annotate.rating import draft_merge
 from measures.rubric import FIVE_POINTS
 from projects.errors import Refused
 from projects.models import Membership, Project
@@ -24,7 +25,7 @@ CRITERIA = {"correctness": CriterionOnPage(1, "correctness", "Correctness", "", 
 
 
 def merged(stored: dict[str, Any], sent: dict[str, Any], n_items: int = 3) -> dict[str, Any]:
-    return drafts.merge(stored, sent, n_items=n_items, criteria=CRITERIA, now=NOW)
+    return draft_merge.merge(stored, sent, n_items=n_items, criteria=CRITERIA, now=NOW)
 
 
 def rated(place: int, value: int | None, stamp: float) -> dict[str, Any]:

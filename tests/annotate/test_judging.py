@@ -8,6 +8,7 @@ from django.utils import timezone
 
 from annotate import drafts, judging, places, serving
 from annotate.models import Assignment, Batch, Draft, Judgment, Remark
+from annotate.rating import answers
 from projects.errors import Refused
 from projects.models import Membership, Project
 from tests.annotate.work import answered, assert_equation, fetch, open_batch
@@ -59,13 +60,13 @@ def test_the_time_taken_is_no_part_of_what_was_said(assignment: Assignment) -> N
 
 def test_other_answers_for_a_submitted_hit_are_refused_and_the_first_stay(assignment: Assignment) -> None:
     submit(assignment)
-    with pytest.raises(judging.Conflict):
+    with pytest.raises(answers.Conflict):
         submit(assignment, value=2)
     assert set(Judgment.objects.values_list("value", flat=True)) == {4}
 
 
 def test_an_item_without_an_answer_is_named_and_nothing_is_stored(assignment: Assignment) -> None:
-    with pytest.raises(judging.Incomplete) as refusal:
+    with pytest.raises(answers.Incomplete) as refusal:
         submit(assignment, n_items=2)
     assert refusal.value.errors == {2: "Not rated yet."}
     assert not Judgment.objects.exists()
@@ -74,7 +75,7 @@ def test_an_item_without_an_answer_is_named_and_nothing_is_stored(assignment: As
 
 @pytest.mark.parametrize("value", [0, 6, 2.5, "four"])
 def test_an_answer_off_the_scale_is_refused(assignment: Assignment, value: float) -> None:
-    with pytest.raises(judging.Incomplete) as refusal:
+    with pytest.raises(answers.Incomplete) as refusal:
         submit(assignment, value=value)
     assert set(refusal.value.errors) == {0, 1, 2}
 
@@ -114,7 +115,7 @@ def test_an_answer_past_its_time_that_nobody_swept_simply_counts(assignment: Ass
 def test_a_returned_hit_takes_no_answers_and_is_not_offered_again(assignment: Assignment) -> None:
     for _ in range(2):
         judging.give_back(annotator=assignment.annotator, assignment_uuid=assignment.uuid, reason="too long")
-    with pytest.raises(judging.Gone):
+    with pytest.raises(answers.Gone):
         submit(assignment)
     assert isinstance(serving.claim(assignment.annotator), serving.Nothing)
     assert fetch(assignment.uuid).return_reason == "too long"
@@ -123,7 +124,7 @@ def test_a_returned_hit_takes_no_answers_and_is_not_offered_again(assignment: As
 
 def test_a_submitted_hit_cannot_be_returned(assignment: Assignment) -> None:
     submit(assignment)
-    with pytest.raises(judging.Gone):
+    with pytest.raises(answers.Gone):
         judging.give_back(annotator=assignment.annotator, assignment_uuid=assignment.uuid, reason="")
 
 
@@ -173,7 +174,7 @@ def test_a_suspended_annotators_answers_wait_in_the_draft(assignment: Assignment
         sent={"answers": {"0": {"correctness": [3, 1]}}},
     )
     Membership.objects.filter(pk=assignment.annotator_id).update(standing=Membership.Standing.SUSPENDED)
-    with pytest.raises(judging.Gone, match="on hold"):
+    with pytest.raises(answers.Gone, match="on hold"):
         submit(assignment)
     assert Draft.objects.filter(assignment=assignment).exists()
 

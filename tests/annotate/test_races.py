@@ -10,6 +10,7 @@ from django.utils import timezone
 
 from annotate import judging, places, serving
 from annotate.models import Assignment, Batch, Hit, Judgment
+from annotate.rating import answers
 from projects.models import Membership, Project
 from tests.annotate.work import answered, assert_equation, fetch, open_batch
 from tests.crowds import all_at_once
@@ -132,7 +133,7 @@ def mixed_shift(task: tuple[Membership, int]) -> int:
                 judging.give_back(annotator=annotator, assignment_uuid=found, reason="")
             else:
                 n += not judging.submit(annotator=annotator, assignment_uuid=found, sent=answered()).was_stored
-        except judging.Gone:
+        except answers.Gone:
             pass
     return n
 

@@ -7,7 +7,7 @@ import pytest
 from django.core.validators import MaxValueValidator
 from django.test import RequestFactory
 
-from annotate.forms.rating import read_rating
+from annotate.rating.sent import read_rating
 from projects.models import Project
 from projects.rubric.forms import MOST_CRITERIA
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from annotate.views.rating import form_parts
+from annotate.rating.page import form_parts
 from measures.rubric import CriterionSpec, Level, Scale, ScaleKind
 from projects.models import Membership, Project
 from projects.rubric.rubrics import CriterionOnPage, create_rubric, criteria_of, share_columns

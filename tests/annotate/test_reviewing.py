@@ -2,10 +2,11 @@ import uuid
 
 import pytest
 
-from annotate import checking, judging, places, reviewing
+from annotate import checking, places, reviewing
 from annotate.checking.work import fetch_efforts, yardstick_of
-from annotate.forms.rating import Sent
 from annotate.models import AnnotatorFigures, Assignment, Judgment, QualityRules, Review, ReviewVerdict
+from annotate.rating import answers
+from annotate.rating.sent import Sent
 from annotate.reviewing import Submitted, Verdict, choose
 from annotate.tasks import check
 from measures.outcome import Undefined
@@ -128,7 +129,7 @@ def test_a_review_is_not_held_against_judgments_that_do_not_count(
 def test_the_annotators_answers_come_second(review: Review, manager: Membership) -> None:
     with pytest.raises(Refused, match="yourself first"):
         reviewing.judge(review=review, reviewer=manager, verdicts={})
-    with pytest.raises(judging.Incomplete):
+    with pytest.raises(answers.Incomplete):
         reviewing.rate(review=review, reviewer=manager, sent=answered(2))
     assert Review.objects.get().state == Review.State.WAITING
 

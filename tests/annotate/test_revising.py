@@ -13,8 +13,9 @@ from annotate.acting.submitted import WorkFilter
 from annotate.checking.figuring import Comparison, figures_of
 from annotate.checking.work import fetch_efforts, fetch_scores, fetch_texts, yardstick_of
 from annotate.controls.plans import ControlPlan
-from annotate.forms.rating import Sent
 from annotate.models import Assignment, Batch, Draft, Item, Judgment, JudgmentRevision, Remark, RemarkRevision
+from annotate.rating import answers
+from annotate.rating.sent import Sent
 from measures.quality.findings import Thresholds
 from projects.errors import Refused
 from projects.models import LogEntry, Membership, Project
@@ -86,7 +87,7 @@ def test_the_newest_is_stored_and_both_versions_are_kept(annotator: Membership, 
     assert revise(annotator, done, changed(4, 5, 4)).n_changed == 1
     assert versions(done, 1) == [(0, 4), (1, 2), (2, 5)]
     after = fetch(done)
-    assert after.answers_sha256 == judging.content_sha256(changed(4, 5, 4)) != before.answers_sha256
+    assert after.answers_sha256 == answers.content_sha256(changed(4, 5, 4)) != before.answers_sha256
     same = ("state", "mark", "holds_place", "submitted_at", "item_seconds", "active_seconds")
     assert [getattr(after, name) for name in same] == [getattr(before, name) for name in same]
     assert Judgment.objects.filter(is_counted=True).count() == 3
@@ -109,7 +110,7 @@ def test_a_submit_retried_after_a_revision_does_not_undo_it(annotator: Membershi
     revise(annotator, done, changed(1, 1, 1, comments={0: "Read it again."}))
     assert judging.submit(annotator=annotator, assignment_uuid=done, sent=answered()).was_stored
     assert values(done) == [1, 1, 1]
-    with pytest.raises(judging.Conflict):
+    with pytest.raises(answers.Conflict):
         judging.submit(annotator=annotator, assignment_uuid=done, sent=answered(value=3))
 
 
@@ -171,11 +172,11 @@ def test_the_window_is_the_projects_and_the_servers(annotator: Membership, done:
     Assignment.objects.update(submitted_at=submitted_at - timedelta(minutes=29))
     revise(annotator, done, changed(1, 1, 1))
     Assignment.objects.update(submitted_at=submitted_at - timedelta(minutes=31))
-    with pytest.raises(judging.Gone, match="time to change this HIT is over"):
+    with pytest.raises(answers.Gone, match="time to change this HIT is over"):
         revise(annotator, done, changed(2, 2, 2))
     assert revise(annotator, done, changed(1, 1, 1)).was_stored, "a retry after the end is not told that it is too late"
     Project.objects.update(revision_minutes=0)
-    with pytest.raises(judging.Gone, match="stays as it was submitted"):
+    with pytest.raises(answers.Gone, match="stays as it was submitted"):
         revise(annotator, done, changed(2, 2, 2))
 
 
@@ -189,7 +190,7 @@ def test_decided_work_stays(
     project: Project, annotator: Membership, manager: Membership, done: UUID, what: str
 ) -> None:
     decide(project, manager, what)
-    with pytest.raises(judging.Gone, match="no changes any more"):
+    with pytest.raises(answers.Gone, match="no changes any more"):
         revise(annotator, done, changed(1, 1, 1))
     assert values(done) == [4, 4, 4]
 
@@ -204,7 +205,7 @@ def test_decided_work_stays(
 )
 def test_batches_whose_answers_stay(annotator: Membership, batch: Batch, done: UUID, over: dict[str, object]) -> None:
     Batch.objects.update(**over)
-    with pytest.raises(judging.Gone):
+    with pytest.raises(answers.Gone):
         revise(annotator, done, changed(1, 1, 1))
     assert values(done) == [4, 4, 4]
 
@@ -214,7 +215,7 @@ def test_repeats_that_were_planned_once_are_not_forgotten(annotator: Membership,
     Item.objects.create(
         pool_of=batch, question=item.question, candidate=item.candidate, made_from=item, control="repeat", position=9
     )
-    with pytest.raises(judging.Gone):
+    with pytest.raises(answers.Gone):
         revise(annotator, done, changed(1, 1, 1))
 
 
@@ -224,21 +225,21 @@ def test_a_closed_batch_still_takes_changes_and_whoever_may_not_work_makes_none(
     steering.close(batch=batch, actor=None)
     revise(annotator, done, changed(1, 1, 1))
     Membership.objects.filter(pk=annotator.pk).update(standing=Membership.Standing.SUSPENDED)
-    with pytest.raises(judging.Gone, match="on hold"):
+    with pytest.raises(answers.Gone, match="on hold"):
         revise(annotator, done, changed(2, 2, 2))
 
 
 def test_the_second_of_two_pages_is_told(annotator: Membership, done: UUID) -> None:
     opened = newest(done)
     revise(annotator, done, changed(1, 1, 1), of=opened)
-    with pytest.raises(judging.Conflict, match="on another page"):
+    with pytest.raises(answers.Conflict, match="on another page"):
         revise(annotator, done, changed(2, 2, 2), of=opened)
     assert values(done) == [1, 1, 1]
 
 
 @pytest.mark.parametrize("sent", [changed(4, 4), changed(4, 4, 9), changed(4, 4, 1.5)])
 def test_a_wrong_form_changes_nothing(annotator: Membership, done: UUID, sent: Sent) -> None:
-    with pytest.raises(judging.Incomplete):
+    with pytest.raises(answers.Incomplete):
         revise(annotator, done, sent)
     assert not JudgmentRevision.objects.exists()
 
@@ -249,7 +250,7 @@ def test_others_and_unsent_hits_are_not_found(
     for who, uuid in ((other_annotator, done), (annotator, UUID(int=7))):
         with pytest.raises(Assignment.DoesNotExist):
             revising.revise(annotator=who, assignment_uuid=uuid, sent=changed(1, 1, 1), of="")
-    with pytest.raises(judging.Gone):
+    with pytest.raises(answers.Gone):
         revising.revise(annotator=annotator, assignment_uuid=claim(annotator), sent=changed(1, 1, 1), of="")
 
 
@@ -263,15 +264,15 @@ def test_unsent_changes_are_a_draft_of_one_version(annotator: Membership, done: 
     assert values(done) == [4, 4, 4], "nothing is stored before it is sent"
     revise(annotator, done, changed(1, 1, 1))
     assert not Draft.objects.exists()
-    with pytest.raises(judging.Gone, match="on another page"):
+    with pytest.raises(answers.Gone, match="on another page"):
         revising.save_draft(annotator=annotator, assignment_uuid=done, sent=change, of=key)
 
 
 def test_the_draft_of_the_open_page_is_refused_after_the_submit(annotator: Membership, done: UUID) -> None:
-    with pytest.raises(judging.Gone, match="already submitted"):
+    with pytest.raises(answers.Gone, match="already submitted"):
         drafts.save(annotator=annotator, assignment_uuid=done, sent={"answers": {"0": {"correctness": [1, 1]}}})
     Assignment.objects.update(submitted_at=timezone.now() - timedelta(hours=1))
-    with pytest.raises(judging.Gone, match="is over"):
+    with pytest.raises(answers.Gone, match="is over"):
         revising.save_draft(annotator=annotator, assignment_uuid=done, sent={}, of=revising.key_of(newest(done)))
     with pytest.raises(Refused):
         revising.said_now(Assignment.objects.select_related("hit__batch").get(uuid=claim(annotator)))

@@ -10,6 +10,7 @@ from django.db import transaction
 from annotate import judging, places, serving, verifying
 from annotate.models import Assignment, Batch, Hit, Item, Judgment
 from annotate.places.locking import lock_annotator
+from annotate.rating import answers
 from projects.errors import Refused
 from projects.models import Membership, Project
 from tests.annotate.settled import assert_sound, claim, rate
@@ -40,7 +41,7 @@ def test_a_removal_and_a_submit_leave_nothing_counted(project: Project, annotato
         def act(what: str, found: uuid.UUID = work.uuid) -> str:
             if what == "remove":
                 return str(take_out(annotator))
-            with suppress(judging.Gone):
+            with suppress(answers.Gone):
                 return judging.submit(annotator=annotator, assignment_uuid=found, sent=answered()).mark
             return "gone"
 

@@ -12,6 +12,7 @@ from annotate.acting import notices, standing
 from annotate.acting.standing import Exclusion, Scope
 from annotate.models import Assignment, Batch, Hit, Item, Judgment, Notice
 from annotate.places import Restored
+from annotate.rating import answers
 from projects.errors import Refused
 from projects.models import LogEntry, Membership, Project
 from tests.annotate.settled import assert_sound, claim, counters, make_reserved, rate, reasons, send
@@ -153,7 +154,7 @@ def test_a_removed_annotator_is_served_nothing_and_may_not_submit(
     refused = serving.claim(annotator)
     assert isinstance(refused, serving.Nothing)
     assert "has ended" in refused.reason
-    with pytest.raises(judging.Gone, match="has ended"):
+    with pytest.raises(answers.Gone, match="has ended"):
         judging.submit(annotator=annotator, assignment_uuid=open_one.uuid, sent=answered())
     assert_sound()
 

@@ -3,8 +3,9 @@ from typing import Any
 import pytest
 
 from annotate import drafts, judging, serving, stepping
-from annotate.forms.rating import Sent
 from annotate.models import Assignment, Batch, Draft, Judgment, Remark
+from annotate.rating import answers
+from annotate.rating.sent import Sent
 from projects.errors import Refused
 from projects.models import Membership, Project
 from tests.annotate.work import answered, open_batch
@@ -65,7 +66,7 @@ def test_no_item_is_answered_before_its_turn(annotator: Membership, assignment: 
     for place in (1, 2, 3, 99):
         with pytest.raises(Refused):
             step(annotator, assignment, place)
-    with pytest.raises(judging.OneAtATime):
+    with pytest.raises(answers.OneAtATime):
         judging.submit(annotator=annotator, assignment_uuid=assignment.uuid, sent=answered())
     assert not Judgment.objects.exists()
     assert not Draft.objects.exists()
@@ -74,7 +75,7 @@ def test_no_item_is_answered_before_its_turn(annotator: Membership, assignment: 
 def test_an_item_needs_an_answer_or_the_reason_why_not(annotator: Membership, assignment: Assignment) -> None:
     wrongs: list[dict[int, dict[str, float | str]]] = [{}, {0: {"correctness": 7.0}}, {1: {"correctness": 3.0}}]
     for wrong in wrongs:
-        with pytest.raises(judging.Incomplete) as refusal:
+        with pytest.raises(answers.Incomplete) as refusal:
             stepping.answer_item(annotator=annotator, assignment_uuid=assignment.uuid, place=0, sent=Sent(values=wrong))
         assert list(refusal.value.errors) == [0]
     step(annotator, assignment, 0, 9, cannot={0: "no text"})
@@ -100,13 +101,13 @@ def test_what_the_draft_kept_of_an_item_gives_way_to_the_form(annotator: Members
 def test_a_returned_hit_takes_no_more_items(annotator: Membership, assignment: Assignment) -> None:
     step(annotator, assignment, 0)
     judging.give_back(annotator=annotator, assignment_uuid=assignment.uuid, reason="")
-    with pytest.raises(judging.Gone):
+    with pytest.raises(answers.Gone):
         step(annotator, assignment, 1)
 
 
 def test_a_suspended_annotator_is_told(annotator: Membership, assignment: Assignment) -> None:
     Membership.objects.filter(pk=annotator.pk).update(standing=Membership.Standing.SUSPENDED)
-    with pytest.raises(judging.Gone):
+    with pytest.raises(answers.Gone):
         step(annotator, assignment, 0)
 
 

@@ -13,8 +13,8 @@ from django.utils import timezone
 
 from annotate import judging, serving, steering, tasks, verifying
 from annotate.batching import create_batch
-from annotate.forms.rating import Sent
 from annotate.models import Assignment, Batch, DailyCount, Hit, Item, Judgment
+from annotate.rating.sent import Sent
 from annotate.terms import Terms
 from projects.models import Criterion, Membership, Project
 from tests.annotate.work import answered

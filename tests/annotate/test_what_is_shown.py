@@ -8,9 +8,9 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from annotate import reviewing
-from annotate.forms.rating import Sent
 from annotate.models import Batch, Hit, QualityRules, Review
 from annotate.qualifying import attempts, designing, items
+from annotate.rating.sent import Sent
 from projects.models import Candidate, Membership, Project, Question, Reference
 from tests.annotate.qualification.making import answer, spec
 from tests.annotate.settled import claim

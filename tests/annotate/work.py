@@ -5,9 +5,9 @@ from typing import Any
 
 from django.db import connection
 
-from annotate.forms.rating import Sent
 from annotate.models import Assignment, Batch, Hit, Item
 from annotate.models.batch import ROUND
+from annotate.rating.sent import Sent
 from projects.models import Candidate, Project
 from projects.rubric import rubrics
 from tests.factories import make_candidates, make_dataset, make_passage, make_question

@@ -4,10 +4,10 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from annotate.forms.rating import Sent
 from annotate.models import Attempt, Item
 from annotate.qualifying import attempts
 from annotate.qualifying.sheets import sheets_of
+from annotate.rating.sent import Sent
 from demo import corpus
 from demo.annotators import BIASED, CAREFUL, NOISY, Reader, SimulatedAnnotator, Temperament, hire
 from demo.simulating.texts import worth_when_degraded

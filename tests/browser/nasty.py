@@ -11,9 +11,9 @@ from django.db import models
 from django.db.models.functions import Now
 
 from annotate import judging, serving, uploading
-from annotate.forms.rating import Sent
 from annotate.models import Import
 from annotate.payments import paying
+from annotate.rating.sent import Sent
 from projects import log
 from projects.importing import Kind
 from projects.models import Criterion, Instructions, Membership, Passage, Project, User

@@ -15,8 +15,8 @@ from django.urls import reverse
 from playwright.sync_api import Page
 
 from annotate import checking, instructing, reviewing, serving
-from annotate.forms.rating import Sent
 from annotate.models import Judgment, Review
+from annotate.rating.sent import Sent
 from config import env
 from projects.models import Membership, Project, User
 from projects.people import invitations

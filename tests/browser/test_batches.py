@@ -6,8 +6,8 @@ from playwright.sync_api import Page, expect
 
 from annotate import judging, serving, steering
 from annotate.batching import create_batch
-from annotate.forms.rating import Sent
 from annotate.models import Batch
+from annotate.rating.sent import Sent
 from annotate.terms import Terms
 from projects.models import Membership, Project
 from tests.browser.conftest import PHONE, WIDE, SignedIn

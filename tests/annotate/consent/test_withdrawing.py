@@ -16,6 +16,7 @@ from annotate.acting.standing import Exclusion, Scope
 from annotate.acting.submitted import WorkFilter
 from annotate.models import Assignment, Batch, Draft, Hit, Judgment, LedgerEntry, Notice
 from annotate.places import leaving
+from annotate.rating import answers
 from annotate.serving import ToConfirm
 from projects.errors import Refused
 from projects.models import ConsentAcceptance, LogEntry, Membership, Project
@@ -130,9 +131,9 @@ def test_what_had_expired_cannot_be_sent_late(batch: Batch, annotator: Membershi
     slow = claim(annotator)
     expire(slow)
     consenting.withdraw(annotator=annotator, takes_out=False)
-    with pytest.raises(judging.Gone, match="withdrawn your consent"):
+    with pytest.raises(answers.Gone, match="withdrawn your consent"):
         judging.submit(annotator=annotator, assignment_uuid=slow.uuid, sent=answered())
-    with pytest.raises(judging.Gone):
+    with pytest.raises(answers.Gone):
         judging.reopen(annotator=annotator, assignment_uuid=slow.uuid)
     sound()
 
@@ -330,7 +331,7 @@ def test_a_hit_sent_while_its_annotator_withdraws_is_taken_out_or_refused(batch:
     def run(act: Any) -> None:
         try:
             act()
-        except judging.Gone as gone:
+        except answers.Gone as gone:
             ended.append(gone)
         finally:
             connection.close()
@@ -403,7 +404,7 @@ def test_what_expires_while_they_withdraw_is_withdrawn_too(
     consenting.withdraw(annotator=annotator, takes_out=True)
     open_one.refresh_from_db()
     assert open_one.state == Assignment.State.WITHDRAWN
-    with pytest.raises(judging.Gone):
+    with pytest.raises(answers.Gone):
         judging.submit(annotator=annotator, assignment_uuid=open_one.uuid, sent=answered())
     sound()
 
@@ -412,7 +413,7 @@ def test_work_that_had_expired_stays_shut_to_whoever_has_withdrawn(batch: Batch,
     open_one = claim(annotator)
     expire(open_one)
     ConsentAcceptance.objects.filter(membership=annotator).update(withdrawn_at=Now())
-    with pytest.raises(judging.Gone, match="withdrawn your consent"):
+    with pytest.raises(answers.Gone, match="withdrawn your consent"):
         judging.submit(annotator=annotator, assignment_uuid=open_one.uuid, sent=answered())
     with pytest.raises(Refused, match="withdrawn your consent"):
         judging.reopen(annotator=annotator, assignment_uuid=open_one.uuid)

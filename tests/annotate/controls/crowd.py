@@ -7,8 +7,8 @@ from annotate import judging, serving
 from annotate.controls.accepting import accept
 from annotate.controls.making import make_pool
 from annotate.controls.plans import ControlPlan
-from annotate.forms.rating import Sent
 from annotate.models import Assignment, Batch, Item
+from annotate.rating.sent import Sent
 from projects.models import Dataset, Membership, Project
 from tests.factories import make_batch, make_candidates, make_dataset, make_passage, make_question
 

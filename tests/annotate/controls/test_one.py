@@ -4,8 +4,8 @@ import pytest
 
 from annotate import stepping
 from annotate.controls.plans import ControlPlan
-from annotate.forms.rating import Sent
 from annotate.models import Assignment, Batch, Item, Judgment
+from annotate.rating.sent import Sent
 from projects.models import Membership, Project
 from tests.annotate.controls.crowd import items_of, make_controlled, make_places, take
 from tests.annotate.work import assert_equation

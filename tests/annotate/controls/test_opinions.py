@@ -10,7 +10,7 @@ from django.urls import reverse
 
 from annotate.controls.plans import ControlPlan
 from annotate.models import Batch, Item
-from annotate.views.reading import ShownItem, shown_items
+from annotate.rating.shown import ShownItem, shown_items
 from projects.models import Candidate, Membership, Project, Reference
 from tests.annotate.controls.crowd import hand_in, items_of, make_controlled, make_places, take, work
 from tests.annotate.controls.test_one import hand_in_by_steps

@@ -6,8 +6,8 @@ import pytest
 
 from annotate import stepping
 from annotate.controls.plans import QASCORE, QASCORE_HIT_SIZE
-from annotate.forms.rating import Sent
 from annotate.models import Batch, Item, Judgment
+from annotate.rating.sent import Sent
 from annotate.verifying import verify
 from projects.models import Membership, Project
 from tests.annotate.controls.crowd import items_of, make_controlled, make_places, take

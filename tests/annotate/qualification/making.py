@@ -2,11 +2,11 @@
 
 from typing import Any
 
-from annotate.forms.rating import Sent
 from annotate.models import Attempt, QualificationItem, QualificationTest
 from annotate.qualifying import attempts, designing, items
 from annotate.qualifying.items import ItemSpec
 from annotate.qualifying.sheets import sheets_of
+from annotate.rating.sent import Sent
 from projects.models import Membership, Project
 from tests.routes import all_routes
 

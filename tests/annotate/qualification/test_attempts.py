@@ -4,12 +4,12 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from annotate.forms.rating import Sent
-from annotate.judging import Gone, Incomplete
 from annotate.models import Attempt, LedgerEntry, Qualification, QualificationTest
 from annotate.qualifying import attempts, designing, granting
 from annotate.qualifying.admissions import GRACE, admission_for
 from annotate.qualifying.sheets import draw, said_in, sheets_of
+from annotate.rating.answers import Gone, Incomplete
+from annotate.rating.sent import Sent
 from projects.errors import Refused
 from projects.models import LogEntry, Membership, Project
 from tests import factories

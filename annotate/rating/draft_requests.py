@@ -7,14 +7,14 @@ import orjson
 from django.http import Http404, HttpRequest, JsonResponse, RawPostDataException
 from django.utils.translation import gettext as _
 
-from annotate import drafts, judging
 from annotate.models import Assignment
+from annotate.rating import answers, draft_merge
 from projects.errors import Refused
 
 
 def save_draft(request: HttpRequest, save: Callable[..., Any], *, ended: str = "", **of: Any) -> JsonResponse:
     """Hand the draft that a page sent to the act that keeps it, and answer as the page's script expects it."""
-    if int(request.META.get("CONTENT_LENGTH") or 0) > drafts.MAX_BYTES:
+    if int(request.META.get("CONTENT_LENGTH") or 0) > draft_merge.MAX_BYTES:
         return JsonResponse({"message": _("This draft is too large to keep.")}, status=413)
     try:
         sent = orjson.loads(request.body)
@@ -25,7 +25,7 @@ def save_draft(request: HttpRequest, save: Callable[..., Any], *, ended: str = "
         return JsonResponse({"message": _("That is no JSON.")}, status=400)
     except Assignment.DoesNotExist as error:
         raise Http404("No such HIT.") from error
-    except judging.Gone as refusal:
+    except answers.Gone as refusal:
         return JsonResponse({"state": refusal.state, "message": refusal.message}, status=409)
     except Refused as refusal:
         return JsonResponse({"message": refusal.message}, status=400)

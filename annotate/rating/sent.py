@@ -7,12 +7,19 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import orjson
-from django import forms
 
 MAX_COMMENT = 5_000
+
+
 MAX_ITEMS = 1_000
+
+
 MAX_SECONDS = 7 * 24 * 3600.0
+
+
 _FIELD = re.compile(r"(?P<what>a|cannot|flag|comment)(?P<place>[0-9]{1,3})(-(?P<key>[\w-]{1,40}))?", re.ASCII)
+
+
 _NUMBER = re.compile(r"-?([0-9]{1,9}(\.[0-9]{0,18})?|\.[0-9]{1,18})", re.ASCII)
 
 
@@ -79,7 +86,3 @@ def clean_seconds(sent: Any) -> tuple[list[float] | None, bool]:
 
 def _clean(text: str) -> str:
     return text.replace("\x00", "").replace("\r\n", "\n").strip()[:MAX_COMMENT]
-
-
-class ReturnForm(forms.Form):
-    reason = forms.CharField(max_length=500, required=False, strip=True)

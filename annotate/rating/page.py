@@ -15,10 +15,10 @@ from django.utils.html import escape
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext, ngettext
 
-from annotate.drafts import PASSED
-from annotate.forms.rating import Sent
 from annotate.models import Assignment, Batch, Draft, Hit
-from annotate.views.reading import question_on_page, references_of, say_opinion, shown_items
+from annotate.rating.draft_merge import PASSED
+from annotate.rating.sent import Sent
+from annotate.rating.shown import question_on_page, references_of, say_opinion, shown_items
 from measures.rubric import say_number
 from projects.language.languages import spoken
 from projects.models import Passage, Project

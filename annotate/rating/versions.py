@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import NamedTuple, TypeVar
 
-from annotate.forms.rating import Sent
 from annotate.models import Judgment, JudgmentRevision, Remark, RemarkRevision
+from annotate.rating.sent import Sent
 from projects.rubric.rubrics import frozen_criteria
 
 T = TypeVar("T")
