@@ -8,10 +8,10 @@ from django.db.models import Count, Exists, OuterRef, Q, Sum
 from django.db.models.functions import Now
 
 from annotate import revising
-from annotate.acting.notices import unread_of
-from annotate.consenting import Standing as Consent
-from annotate.consenting import standings_of
 from annotate.models import Assignment, Batch, Hit, Item, Notice
+from annotate.onboarding.consent import Standing as Consent
+from annotate.onboarding.consent import standings_of
+from annotate.onboarding.notices import unread_of
 from annotate.openings import Opening, openings_for
 from annotate.payments.ledger import Sums, sums_of
 from annotate.payments.pending import Today, today_of

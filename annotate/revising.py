@@ -23,9 +23,9 @@ from django.db.models.functions import Cast
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from annotate.consenting import why_withdrawn
 from annotate.controls.plans import shows_repeats
 from annotate.models import Assignment, Batch, Draft, Judgment, JudgmentRevision, Remark, RemarkRevision
+from annotate.onboarding.consent import why_withdrawn
 from annotate.places import Answer
 from annotate.places.locking import LockedAssignment, lock_annotator, lock_assignment
 from annotate.rating.answers import Conflict, Gone, check, content_sha256

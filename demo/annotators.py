@@ -16,8 +16,10 @@ import numpy as np
 from django.db.models import F, Prefetch
 from django.utils import timezone
 
-from annotate import consenting, drafts, instructing, judging, serving
+from annotate import drafts, judging, serving
 from annotate.models import Assignment, Item
+from annotate.onboarding import consent as onboarding_consent
+from annotate.onboarding import instructions
 from annotate.rating.sent import Sent
 from annotate.serving import Nothing, ToConfirm
 from measures.rubric import Scale, ScaleKind
@@ -259,9 +261,9 @@ def confirm_all(membership: Membership) -> None:
     """Agree to the project's consent and read every version of its instructions, by the acts of people's pages."""
     project = membership.project
     if (consent := current_consent(project)) is not None:
-        consenting.agree(annotator=membership, version=consent.version)
+        onboarding_consent.agree(annotator=membership, version=consent.version)
     for version in project.instructions.order_by("version"):
-        instructing.confirm(annotator=membership, instructions=version)
+        instructions.confirm(annotator=membership, instructions=version)
 
 
 def _look(assignment: Assignment, worth: Worth) -> Iterator[tuple[Item, Seen]]:

@@ -14,9 +14,9 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from annotate import places, steering
-from annotate.acting import notices
 from annotate.acting.submitted import WorkFilter
 from annotate.models import Assignment, Batch, Item, Judgment, LedgerEntry, Notice
+from annotate.onboarding import notices
 from annotate.payments import paying
 from annotate.places import Restored
 from annotate.places.reopening import hit_reopens

@@ -9,8 +9,8 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from annotate import places, steering
-from annotate.acting import notices
 from annotate.models import Assignment, Batch, Hit, Judgment, Notice
+from annotate.onboarding import notices
 from annotate.places import Restored, leaving, reopening
 from annotate.places.reopening import hit_reopens
 from projects import access, log

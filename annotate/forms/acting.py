@@ -7,10 +7,10 @@ from django import forms
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from annotate.acting.notices import LONGEST
 from annotate.acting.standing import Exclusion, Scope
 from annotate.acting.submitted import STATES, WorkFilter
 from annotate.models import Assignment, Batch
+from annotate.onboarding.notices import LONGEST
 from projects.models import Project
 from projects.web.forms import WHY, WhyForm
 

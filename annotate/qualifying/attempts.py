@@ -10,7 +10,6 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from annotate.consenting import refuse_without, why_withdrawn
 from annotate.models import (
     Attempt,
     Grant,
@@ -19,6 +18,7 @@ from annotate.models import (
     QualificationItem,
     QualificationTest,
 )
+from annotate.onboarding.consent import refuse_without, why_withdrawn
 from annotate.places.locking import lock_annotator
 from annotate.qualifying.admissions import admission_for, is_over
 from annotate.qualifying.items import quality_criteria

@@ -14,8 +14,8 @@ from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from annotate.consenting import ConsentFirst, why_withdrawn
 from annotate.models import Attempt, LedgerEntry, QualificationItem, QualificationTest
+from annotate.onboarding.consent import ConsentFirst, why_withdrawn
 from annotate.qualifying import attempts, outcomes
 from annotate.qualifying.admissions import admission_for, is_over
 from annotate.qualifying.practice import practice_for

@@ -11,9 +11,10 @@ from django.utils.translation import ngettext
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_safe
 
-from annotate import consenting, instructing
 from annotate.forms.consent import WithdrawForm, read_version
-from annotate.instructing import Guide
+from annotate.onboarding import consent as onboarding_consent
+from annotate.onboarding import instructions as onboarding_instructions
+from annotate.onboarding.instructions import Guide
 from annotate.qualifying.practice import Practice, practice_for
 from annotate.views.work import next_hit
 from projects.access import ProjectRequest, Right, requires, why_refused
@@ -39,8 +40,8 @@ def consent(request: ProjectRequest, project: Project) -> HttpResponse:
         )
         return _to_desk(request, project)
     try:
-        consenting.agree(annotator=request.membership, version=read_version(request.POST.get("version", "")))
-    except consenting.OldVersion as refusal:
+        onboarding_consent.agree(annotator=request.membership, version=read_version(request.POST.get("version", "")))
+    except onboarding_consent.OldVersion as refusal:
         messages.warning(request, refusal.message)
         return _show_consent(request, project, status=HTTPStatus.CONFLICT)
     except Refused as refusal:
@@ -56,7 +57,7 @@ def consent_withdraw(request: ProjectRequest, project: Project) -> HttpResponse:
     form = WithdrawForm(request.POST if request.method == "POST" else None)
     if request.method == "POST" and form.is_valid():
         try:
-            done = consenting.withdraw(annotator=request.membership, takes_out=form.takes_out)
+            done = onboarding_consent.withdraw(annotator=request.membership, takes_out=form.takes_out)
         except Refused as refusal:
             messages.error(request, refusal.message)
         else:
@@ -64,8 +65,8 @@ def consent_withdraw(request: ProjectRequest, project: Project) -> HttpResponse:
         return _to_desk(request, project)
     context = {
         "form": form,
-        "standing": consenting.standing_of(request.membership),
-        "plan": consenting.plan_withdrawal(request.membership),
+        "standing": onboarding_consent.standing_of(request.membership),
+        "plan": onboarding_consent.plan_withdrawal(request.membership),
     }
     return render(request, "annotate/desk/consent_withdraw.html", context, status=422 if form.errors else 200)
 
@@ -74,7 +75,7 @@ def consent_withdraw(request: ProjectRequest, project: Project) -> HttpResponse:
 @never_cache
 @require_safe
 def instructions(request: ProjectRequest, project: Project) -> HttpResponse:
-    guide = instructing.guide_for(
+    guide = onboarding_instructions.guide_for(
         request.membership, hit=request.GET.get("hit", ""), attempt=request.GET.get("attempt", "")
     )
     return _show_guide(request, guide, can_start=not why_refused(request.membership, Right.WORK))
@@ -85,11 +86,11 @@ def instructions(request: ProjectRequest, project: Project) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 def instructions_read(request: ProjectRequest, project: Project, version: int) -> HttpResponse:
     """A version to be read before the next HIT: what is new in it, and the button that says so."""
-    guide = instructing.guide_for(request.membership, version=version, batch=request.GET.get("batch", ""))
+    guide = onboarding_instructions.guide_for(request.membership, version=version, batch=request.GET.get("batch", ""))
     if guide.instructions is None:
         raise Http404("There is no such version.")
     if request.method == "POST":
-        instructing.confirm(annotator=request.membership, instructions=guide.instructions)
+        onboarding_instructions.confirm(annotator=request.membership, instructions=guide.instructions)
         return _go_on(request, project, request.POST.get("next", ""))
     return _show_guide(request, guide, can_start=True, onward=_onward(request), is_asked=True)
 
@@ -100,7 +101,7 @@ def _go_on(request: ProjectRequest, project: Project, onward: str) -> HttpRespon
         return next_hit(request, project)
     if onward == "test":
         return redirect("annotate:qualification", project.slug)
-    guide = instructing.guide_for(request.membership)
+    guide = onboarding_instructions.guide_for(request.membership)
     if guide.instructions is not None and not guide.is_read:
         return redirect("annotate:instructions-read", project.slug, guide.instructions.version)
     return redirect("annotate:project-desk", project.slug)
@@ -111,7 +112,7 @@ def _show_consent(request: ProjectRequest, project: Project, *, status: int = HT
     context = {
         "text": text,
         "html": markdown.render(text.text) if text else "",
-        "standing": consenting.standing_of(request.membership),
+        "standing": onboarding_consent.standing_of(request.membership),
         "onward": _onward(request),
     }
     return render(request, "annotate/desk/consent_show.html", context, status=status)
@@ -121,7 +122,9 @@ def _show_guide(
     request: ProjectRequest, guide: Guide, *, can_start: bool, onward: str = "work", is_asked: bool = False
 ) -> HttpResponse:
     me, shown = request.membership, guide.instructions
-    before = instructing.read_before(me, shown) if shown is not None and is_asked and not guide.is_read else None
+    before = (
+        onboarding_instructions.read_before(me, shown) if shown is not None and is_asked and not guide.is_read else None
+    )
     practice: Practice | None = practice_for(me) if can_start else None
     context: dict[str, Any] = {
         "instructions": shown,
@@ -151,9 +154,9 @@ def _onward(request: ProjectRequest) -> str:
     return asked if asked in ONWARD else ""
 
 
-def _said(annotator: Membership, done: consenting.Withdrawal, takes_out: bool) -> str:
+def _said(annotator: Membership, done: onboarding_consent.Withdrawal, takes_out: bool) -> str:
     if not done.n_hits:
-        return consenting.why_withdrawn(annotator)
+        return onboarding_consent.why_withdrawn(annotator)
     if not takes_out:
         return _("You have withdrawn your consent. What you gave stays under your pseudonym. Thank you for it.")
     return ngettext(

@@ -14,11 +14,12 @@ from django.utils.translation import ngettext
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 
-from annotate.acting import notices, standing
+from annotate.acting import standing
 from annotate.acting.standing import RemovalPlan
 from annotate.checking import settling
 from annotate.forms.acting import ExclusionForm, RemoveForm, RestoreForm, SuspendForm, WarnForm
 from annotate.models import Finding, Notice
+from annotate.onboarding import notices
 from projects.access import ProjectRequest, Right, requires
 from projects.errors import Refused
 from projects.language.amounts import say_number

@@ -7,9 +7,10 @@ import pytest
 from django.utils import timezone
 
 from annotate import serving, steering, tasks
-from annotate.acting import deciding, notices
+from annotate.acting import deciding
 from annotate.acting.submitted import WorkFilter
 from annotate.models import Assignment, Batch, LedgerEntry
+from annotate.onboarding import notices
 from annotate.places import Restored
 from projects.errors import Refused
 from projects.models import LogEntry, Membership, Project

@@ -8,9 +8,10 @@ import pytest
 from django.utils import timezone
 
 from annotate import judging, places, serving, steering
-from annotate.acting import notices, standing
+from annotate.acting import standing
 from annotate.acting.standing import Exclusion, Scope
 from annotate.models import Assignment, Batch, Hit, Item, Judgment, Notice
+from annotate.onboarding import notices
 from annotate.places import Restored
 from annotate.rating import answers
 from projects.errors import Refused

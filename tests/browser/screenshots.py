@@ -14,8 +14,9 @@ from django.db.models import Avg
 from django.urls import reverse
 from playwright.sync_api import Page
 
-from annotate import checking, instructing, reviewing, serving
+from annotate import checking, reviewing, serving
 from annotate.models import Judgment, Review
+from annotate.onboarding import instructions
 from annotate.rating.sent import Sent
 from config import env
 from projects.models import Membership, Project, User
@@ -127,7 +128,7 @@ def have_read(project: Project) -> None:
     """The annotators have confirmed the instructions, so that rating starts with the page of the picture."""
     text = project.instructions.latest("version")
     for annotator in project.memberships.filter(user__username__startswith="demo-annotator"):
-        instructing.confirm(annotator=annotator, instructions=text)
+        instructions.confirm(annotator=annotator, instructions=text)
 
 
 def rate(page: Page, project: Project, name: str) -> None:

@@ -6,7 +6,7 @@ import pytest
 from django.urls import reverse
 from playwright.sync_api import Page
 
-from annotate import consenting
+from annotate.onboarding import consent
 from annotate.qualifying import attempts
 from projects.models import Membership, Project, User
 from tests.annotate.qualification.making import answer, take
@@ -83,7 +83,7 @@ def settled_pages(rater: Membership) -> list[str]:
     """Pages that look otherwise once something was done: a HIT and a test submitted, practice told, consent given."""
     project = rater.project
     Project.objects.filter(pk=project.pk).update(revision_minutes=60 * 24)
-    consenting.agree(annotator=rater, version=project.consents.latest("version").version)
+    consent.agree(annotator=rater, version=project.consents.latest("version").version)
     failed = take(rater, n_right=0)
     practice = attempts.begin(annotator=rater, purpose="practice")
     answer(rater, practice)

@@ -9,8 +9,8 @@ from axe_playwright_python.sync_playwright import Axe
 from django.utils import timezone
 from playwright.sync_api import Page, Route, expect
 
-from annotate import instructing
 from annotate.models import Assignment, Batch, Draft, Judgment, Remark
+from annotate.onboarding import instructions
 from projects.models import Instructions, Membership
 from tests.annotate.work import open_batch
 from tests.browser.conftest import PHONE, WIDE, SignedIn
@@ -187,7 +187,7 @@ def test_the_rubric_and_the_instructions_are_one_key_away_also_offline(
     signed_in: SignedIn, annotator: Membership, viewport: dict[str, int]
 ) -> None:
     text = Instructions.objects.create(project=annotator.project, version=2, text="Read the *whole* passage.")
-    instructing.confirm(annotator=annotator, instructions=text)
+    instructions.confirm(annotator=annotator, instructions=text)
     open_batch(annotator.project, n_hits=1, instructions=text)
     page = signed_in(annotator.user, viewport=viewport)
     with page.expect_response(re.compile(r"/instructions/\?hit="), timeout=60_000):

@@ -8,9 +8,11 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
-from annotate import consenting, instructing, judging, places, serving
-from annotate.consenting import OldVersion
+from annotate import judging, places, serving
 from annotate.models import Assignment, Batch
+from annotate.onboarding import consent as onboarding_consent
+from annotate.onboarding import instructions
+from annotate.onboarding.consent import OldVersion
 from annotate.serving import Nothing, ToConfirm
 from projects.errors import Refused
 from projects.models import (
@@ -36,7 +38,7 @@ def unread(project: Project, text: str = "Rate the whole answer.") -> Instructio
 
 
 def agree(annotator: Membership, consent: Consent) -> None:
-    consenting.agree(annotator=annotator, version=consent.version)
+    onboarding_consent.agree(annotator=annotator, version=consent.version)
 
 
 def test_the_consent_comes_first_then_the_instructions_then_the_hit(project: Project, annotator: Membership) -> None:
@@ -51,7 +53,7 @@ def test_the_consent_comes_first_then_the_instructions_then_the_hit(project: Pro
     assert (second.lacks_consent, second.unread_version) == (False, version.version)
     assert not Assignment.objects.exists()
     assert_equation()
-    assert instructing.confirm(annotator=annotator, instructions=version) is True
+    assert instructions.confirm(annotator=annotator, instructions=version) is True
     assert isinstance(serving.claim(annotator), UUID)
     assert_equation()
 
@@ -61,7 +63,7 @@ def test_nobody_confirms_for_nothing(project: Project, annotator: Membership, ot
     consent = make_consent(project)
     agree(other_annotator, consent)
     open_batch(project, n_hits=1, consent=consent, instructions=unread(project))
-    instructing.confirm(annotator=other_annotator, instructions=project.instructions.latest("version"))
+    instructions.confirm(annotator=other_annotator, instructions=project.instructions.latest("version"))
     taken = serving.claim(other_annotator)
     assert isinstance(taken, UUID)
     found = serving.claim(annotator)
@@ -98,7 +100,7 @@ def test_a_newer_text_covers_an_older_one_and_not_the_other_way_round(project: P
 def test_the_instructions_of_each_batch_are_read_by_themselves(project: Project, annotator: Membership) -> None:
     """Another version is other words: having read a newer one says nothing of an older."""
     older, newer = unread(project), unread(project)
-    instructing.confirm(annotator=annotator, instructions=newer)
+    instructions.confirm(annotator=annotator, instructions=newer)
     open_batch(project, instructions=older)
     found = serving.claim(annotator)
     assert isinstance(found, ToConfirm)
@@ -121,7 +123,7 @@ def test_a_project_without_a_text_asks_for_none(project: Project, annotator: Mem
     assert batch.consent is None
     assert isinstance(serving.claim(annotator), UUID)
     with pytest.raises(Refused, match="asks for no consent"):
-        consenting.agree(annotator=annotator, version=1)
+        onboarding_consent.agree(annotator=annotator, version=1)
 
 
 def test_a_batch_pins_the_newest_text(project: Project) -> None:
@@ -140,7 +142,7 @@ def test_a_batch_that_was_made_before_there_was_a_text_asks_for_it(project: Proj
     asked = serving.claim(annotator)
     assert isinstance(asked, ToConfirm)
     assert asked.lacks_consent
-    consenting.agree(annotator=annotator, version=1)
+    onboarding_consent.agree(annotator=annotator, version=1)
     assert isinstance(serving.claim(annotator), UUID)
 
 
@@ -149,8 +151,8 @@ def test_an_older_version_that_is_asked_for_later_is_not_told_as_a_change(
 ) -> None:
     newer = make_instructions(project, "# Newer")
     older = project.instructions.get(version=1)
-    assert instructing.read_before(annotator, newer) == older
-    assert instructing.read_before(annotator, older) is None
+    assert instructions.read_before(annotator, newer) == older
+    assert instructions.read_before(annotator, older) is None
 
 
 def test_the_gates_cost_no_query(project: Project, annotator: Membership) -> None:
@@ -168,13 +170,13 @@ def test_the_gates_cost_no_query(project: Project, annotator: Membership) -> Non
     consent, version = make_consent(project), unread(project)
     Batch.objects.update(consent=consent, instructions=version)
     agree(annotator, consent)
-    instructing.confirm(annotator=annotator, instructions=version)
+    instructions.confirm(annotator=annotator, instructions=version)
     assert n_queries() == before
 
 
 def test_agreeing_is_stored_once_with_its_time(project: Project, annotator: Membership) -> None:
     consent = make_consent(project)
-    assert [consenting.agree(annotator=annotator, version=1) for _ in range(2)] == [True, False]
+    assert [onboarding_consent.agree(annotator=annotator, version=1) for _ in range(2)] == [True, False]
     row = ConsentAcceptance.objects.get()
     assert (row.membership, row.consent, row.withdrawn_at) == (annotator, consent, None)
     assert row.accepted_at is not None
@@ -186,7 +188,7 @@ def test_an_old_version_cannot_be_agreed_to(project: Project, annotator: Members
     make_consent(project)
     for version in (0, 1, 3):
         with pytest.raises(OldVersion):
-            consenting.agree(annotator=annotator, version=version)
+            onboarding_consent.agree(annotator=annotator, version=version)
     assert not ConsentAcceptance.objects.exists()
 
 
@@ -247,7 +249,7 @@ def test_an_old_form_of_the_consent_shows_the_new_text(
 
 def test_changed_instructions_say_what_has_changed(project: Project, annotator: Membership, client_of: SignIn) -> None:
     old = unread(project, "Rate the answer.\n\nStay calm.\n\nRead all of it.")
-    instructing.confirm(annotator=annotator, instructions=old)
+    instructions.confirm(annotator=annotator, instructions=old)
     new = unread(project, "Rate the answer.\n\nStay <b>very</b> calm.\n\nRead all of it.")
     open_batch(project, instructions=new)
     client = client_of(annotator)
@@ -304,8 +306,8 @@ def test_two_tabs_agree_and_confirm_at_once(project: Project, annotator: Members
     def work(_n: int) -> object:
         try:
             me = Membership.objects.select_related("project").get(pk=annotator.pk)
-            consenting.agree(annotator=me, version=1)
-            instructing.confirm(annotator=me, instructions=version)
+            onboarding_consent.agree(annotator=me, version=1)
+            instructions.confirm(annotator=me, instructions=version)
             return serving.claim(me)
         finally:
             connection.close()

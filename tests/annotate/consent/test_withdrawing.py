@@ -10,11 +10,12 @@ from django.db.models import Sum
 from django.db.models.functions import Now
 from django.urls import reverse
 
-from annotate import consenting, judging, places, serving, steering, verifying
+from annotate import judging, places, serving, steering, verifying
 from annotate.acting import deciding, standing
 from annotate.acting.standing import Exclusion, Scope
 from annotate.acting.submitted import WorkFilter
 from annotate.models import Assignment, Batch, Draft, Hit, Judgment, LedgerEntry, Notice
+from annotate.onboarding import consent
 from annotate.places import leaving
 from annotate.rating import answers
 from annotate.serving import ToConfirm
@@ -38,7 +39,7 @@ def batch(project: Project, annotator: Membership, other_annotator: Membership) 
     """An open batch under a consent that both have agreed to."""
     batch = open_batch(project, n_hits=6, judgments=2, consent=make_consent(project), cents_per_hit=50)
     for person in (annotator, other_annotator):
-        consenting.agree(annotator=person, version=1)
+        consent.agree(annotator=person, version=1)
     return batch
 
 
@@ -58,7 +59,7 @@ def test_what_is_taken_out_counts_nowhere_and_its_places_are_open_again(
     work, theirs = rate(annotator, 2), rate(other_annotator)
     open_one = claim(annotator)
     before = places_of(batch)
-    done = consenting.withdraw(annotator=annotator, takes_out=True)
+    done = consent.withdraw(annotator=annotator, takes_out=True)
     assert (done.n_hits, done.n_judgments, done.has_open_one) == (2, 6, True)
     assert reasons(*work) == {"consent withdrawn"}
     assert not Judgment.objects.filter(annotator=annotator, is_counted=True).exists()
@@ -76,7 +77,7 @@ def test_what_is_taken_out_counts_nowhere_and_its_places_are_open_again(
 def test_what_is_kept_goes_on_counting(batch: Batch, annotator: Membership) -> None:
     work = rate(annotator, 2)
     before = places_of(batch)
-    consenting.withdraw(annotator=annotator, takes_out=False)
+    consent.withdraw(annotator=annotator, takes_out=False)
     assert reasons(*work) == {""}
     assert places_of(batch) == before
     assert not ConsentAcceptance.objects.get(membership=annotator).is_taken_out
@@ -91,7 +92,7 @@ def test_whatever_had_become_of_the_work_it_stays_out(batch: Batch, annotator: M
     rejected, excluded, counted = rate(annotator, 3)
     places.reject([rejected.pk], by=manager.pk, reason="Too fast", is_unpaid=False)
     places.exclude([excluded.pk], reason="Looked at random", reopens=False)
-    consenting.withdraw(annotator=annotator, takes_out=True)
+    consent.withdraw(annotator=annotator, takes_out=True)
     assert reasons(rejected, excluded, counted) == {"consent withdrawn"}
     sound()
     places.accept([rejected.pk], by=manager.pk)
@@ -110,7 +111,7 @@ def test_a_manager_who_removes_and_restores_counts_nothing_of_it_again(
     annotator.refresh_from_db()
     standing.restore(target=annotator, actor=manager, why="A mistake", with_work=False)
     annotator.refresh_from_db()
-    consenting.withdraw(annotator=annotator, takes_out=True)
+    consent.withdraw(annotator=annotator, takes_out=True)
     with pytest.raises(Refused, match="none of their work is left out"):
         standing.restore(target=annotator, actor=manager, why="Once more")
     assert reasons(*work) == {"consent withdrawn"}
@@ -122,7 +123,7 @@ def test_archived_work_is_taken_out_and_opens_no_place(batch: Batch, annotator: 
     steering.close(batch=batch, actor=None)
     steering.archive(batch=batch, actor=None)
     before = places_of(batch)
-    consenting.withdraw(annotator=annotator, takes_out=True)
+    consent.withdraw(annotator=annotator, takes_out=True)
     assert (reasons(work), places_of(batch)) == ({"consent withdrawn"}, before)
     sound()
 
@@ -130,7 +131,7 @@ def test_archived_work_is_taken_out_and_opens_no_place(batch: Batch, annotator: 
 def test_what_had_expired_cannot_be_sent_late(batch: Batch, annotator: Membership) -> None:
     slow = claim(annotator)
     expire(slow)
-    consenting.withdraw(annotator=annotator, takes_out=False)
+    consent.withdraw(annotator=annotator, takes_out=False)
     with pytest.raises(answers.Gone, match="withdrawn your consent"):
         judging.submit(annotator=annotator, assignment_uuid=slow.uuid, sent=answered())
     with pytest.raises(answers.Gone):
@@ -140,7 +141,7 @@ def test_what_had_expired_cannot_be_sent_late(batch: Batch, annotator: Membershi
 
 def test_what_was_made_for_them_alone_is_taken_back(batch: Batch, annotator: Membership) -> None:
     hit = make_reserved(batch, annotator, is_taken=False)
-    consenting.withdraw(annotator=annotator, takes_out=True)
+    consent.withdraw(annotator=annotator, takes_out=True)
     hit.refresh_from_db()
     assert isinstance(hit, Hit)
     assert (hit.places_wanted, hit.places_open) == (0, 0)
@@ -148,15 +149,15 @@ def test_what_was_made_for_them_alone_is_taken_back(batch: Batch, annotator: Mem
 
 def test_after_agreeing_again_there_is_new_work_and_the_old_stays_out(batch: Batch, annotator: Membership) -> None:
     (first,) = rate(annotator)
-    consenting.withdraw(annotator=annotator, takes_out=True)
+    consent.withdraw(annotator=annotator, takes_out=True)
     with pytest.raises(Refused, match="already"):
-        consenting.withdraw(annotator=annotator, takes_out=True)
-    consenting.agree(annotator=annotator, version=1)
+        consent.withdraw(annotator=annotator, takes_out=True)
+    consent.agree(annotator=annotator, version=1)
     (second,) = rate(annotator)
     assert (reasons(first), reasons(second)) == ({"consent withdrawn"}, {""})
     assert first.hit_id != second.hit_id
     sound()
-    consenting.withdraw(annotator=annotator, takes_out=True)
+    consent.withdraw(annotator=annotator, takes_out=True)
     assert reasons(first, second) == {"consent withdrawn"}
     assert ConsentAcceptance.objects.filter(membership=annotator).count() == 2
     sound()
@@ -164,11 +165,11 @@ def test_after_agreeing_again_there_is_new_work_and_the_old_stays_out(batch: Bat
 
 def test_a_batch_without_a_consent_serves_nobody_who_has_withdrawn(project: Project, annotator: Membership) -> None:
     make_consent(project)
-    consenting.agree(annotator=annotator, version=1)
+    consent.agree(annotator=annotator, version=1)
     open_batch(project)
-    consenting.withdraw(annotator=annotator, takes_out=False)
+    consent.withdraw(annotator=annotator, takes_out=False)
     assert isinstance(serving.claim(annotator), ToConfirm)
-    consenting.agree(annotator=annotator, version=1)
+    consent.agree(annotator=annotator, version=1)
     assert not isinstance(serving.claim(annotator), ToConfirm)
 
 
@@ -176,7 +177,7 @@ def test_the_managers_are_told_and_the_log_keeps_it(
     batch: Batch, annotator: Membership, manager: Membership, researcher: Membership
 ) -> None:
     rate(annotator, 2)
-    consenting.withdraw(annotator=annotator, takes_out=True)
+    consent.withdraw(annotator=annotator, takes_out=True)
     (notice,) = Notice.objects.all()
     assert notice.annotator == manager
     assert annotator.pseudonym in notice.text
@@ -190,7 +191,7 @@ def test_the_managers_are_told_and_the_log_keeps_it(
 
 def test_verify_finds_a_judgment_that_counts_again(batch: Batch, annotator: Membership) -> None:
     (work,) = rate(annotator)
-    consenting.withdraw(annotator=annotator, takes_out=True)
+    consent.withdraw(annotator=annotator, takes_out=True)
     Judgment.objects.filter(assignment=work).update(is_counted=True, not_counted_reason="")
     assert "taken_out_stays_out" in {breach.rule for breach in verifying.verify()}
 
@@ -218,15 +219,15 @@ def test_their_history_says_what_they_took_out(batch: Batch, annotator: Membersh
     said = "You have taken it out"
     pages = ("/p/bridges/history/", f"/p/bridges/history/{work.uuid}/")
     assert not any(said in client_of(annotator).get(page).content.decode() for page in pages)
-    consenting.withdraw(annotator=annotator, takes_out=True)
+    consent.withdraw(annotator=annotator, takes_out=True)
     assert all(said in client_of(annotator).get(page).content.decode() for page in pages)
 
 
 def test_what_is_taken_out_is_not_rejected(batch: Batch, annotator: Membership, manager: Membership) -> None:
     """The page promised that what was earned is paid."""
     out = rate(annotator, 2)
-    consenting.withdraw(annotator=annotator, takes_out=True)
-    consenting.agree(annotator=annotator, version=1)
+    consent.withdraw(annotator=annotator, takes_out=True)
+    consent.agree(annotator=annotator, version=1)
     (later,) = rate(annotator)
     reject: dict[str, Any] = {"project": batch.project, "actor": manager, "reason": "Too fast", "is_unpaid": True}
     with pytest.raises(Refused, match="taken out"):
@@ -242,7 +243,7 @@ def test_the_manager_reads_who_took_it_out(
     batch: Batch, annotator: Membership, manager: Membership, client_of: SignIn
 ) -> None:
     (work,) = rate(annotator)
-    consenting.withdraw(annotator=annotator, takes_out=True)
+    consent.withdraw(annotator=annotator, takes_out=True)
     page = client_of(manager).get(reverse("annotate:assignment-show", args=["bridges", work.uuid])).content.decode()
     assert "Taken out by its annotator" in page
     assert "by a removal" not in page
@@ -341,7 +342,7 @@ def test_a_hit_sent_while_its_annotator_withdraws_is_taken_out_or_refused(batch:
 
     acts = (
         lambda: judging.submit(annotator=fresh(), assignment_uuid=work.uuid, sent=answered()),
-        lambda: consenting.withdraw(annotator=fresh(), takes_out=True),
+        lambda: consent.withdraw(annotator=fresh(), takes_out=True),
     )
     threads = [threading.Thread(target=run, args=(act,)) for act in acts]
     for thread in threads:
@@ -361,7 +362,7 @@ def test_withdrawing_twice_at_once_happens_once(batch: Batch, annotator: Members
     def withdraw() -> None:
         try:
             me = Membership.objects.select_related("project").get(pk=annotator.pk)
-            consenting.withdraw(annotator=me, takes_out=True)
+            consent.withdraw(annotator=me, takes_out=True)
         except Refused as refusal:
             refused.append(refusal)
         finally:
@@ -386,7 +387,7 @@ def test_somebody_on_hold_can_withdraw_all_the_same(
     assert client.get(URL).status_code == 200
     assert client.post(URL, OUT, follow=True).status_code == 200
     assert reasons(*work) == {"consent withdrawn"}
-    assert consenting.standing_of(annotator).has_withdrawn
+    assert consent.standing_of(annotator).has_withdrawn
 
 
 def test_what_expires_while_they_withdraw_is_withdrawn_too(
@@ -401,7 +402,7 @@ def test_what_expires_while_they_withdraw_is_withdrawn_too(
         return hold(*held)
 
     monkeypatch.setattr(leaving, "hold", hold_after_a_sweep)
-    consenting.withdraw(annotator=annotator, takes_out=True)
+    consent.withdraw(annotator=annotator, takes_out=True)
     open_one.refresh_from_db()
     assert open_one.state == Assignment.State.WITHDRAWN
     with pytest.raises(answers.Gone):

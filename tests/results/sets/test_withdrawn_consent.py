@@ -2,7 +2,7 @@
 
 import pytest
 
-from annotate import consenting
+from annotate.onboarding import consent
 from projects.models import LogEntry, Membership, Project
 from results import retiring, tasks
 from tests.annotate.settled import rate
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.django_db
 def _rated(project: Project, annotator: Membership, other_annotator: Membership) -> None:
     open_batch(project, n_hits=3, judgments=2, consent=make_consent(project))
     for person in (annotator, other_annotator):
-        consenting.agree(annotator=person, version=1)
+        consent.agree(annotator=person, version=1)
         rate(person, 2)
 
 
@@ -27,7 +27,7 @@ def test_taking_out_retires_the_sets_that_hold_it(
 ) -> None:
     made = freeze(project, manager)
     assert retiring.retire_taken_out() == 0
-    consenting.withdraw(annotator=annotator, takes_out=True)
+    consent.withdraw(annotator=annotator, takes_out=True)
     page = client_of(manager).get("/p/bridges/sets/1/").content.decode()
     assert retiring.TAKEN_OUT in page, "The page says so before the beat has come round."
     tasks.retire_sets()
@@ -48,7 +48,7 @@ def test_taking_out_retires_the_sets_that_hold_it(
 
 def test_keeping_what_was_given_retires_nothing(project: Project, manager: Membership, annotator: Membership) -> None:
     freeze(project, manager)
-    consenting.withdraw(annotator=annotator, takes_out=False)
+    consent.withdraw(annotator=annotator, takes_out=False)
     assert retiring.find_taken_out() == []
 
 
@@ -56,8 +56,8 @@ def test_a_set_without_their_work_stays(
     project: Project, manager: Membership, annotator: Membership, other_annotator: Membership
 ) -> None:
     made = freeze(project, manager)
-    consenting.withdraw(annotator=annotator, takes_out=True)
+    consent.withdraw(annotator=annotator, takes_out=True)
     later = freeze(project, manager, "Without it")
     assert retiring.find_taken_out() == [made.pk]
-    consenting.withdraw(annotator=other_annotator, takes_out=True)
+    consent.withdraw(annotator=other_annotator, takes_out=True)
     assert retiring.find_taken_out(project) == [made.pk, later.pk]

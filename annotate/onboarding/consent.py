@@ -8,8 +8,8 @@ from django.db.models import DateTimeField, Exists, Func, OuterRef, QuerySet
 from django.utils.translation import gettext as _
 
 from annotate import places
-from annotate.acting import notices
 from annotate.models import Assignment, Judgment, Notice
+from annotate.onboarding import notices
 from annotate.places import leaving
 from annotate.places.locking import lock_annotator
 from projects import log
