@@ -23,7 +23,7 @@ from django.db.models.functions import Cast
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from annotate.controls.plans import shows_repeats
+from annotate.batches.control_plan import shows_repeats
 from annotate.models import Assignment, Batch, Draft, Judgment, JudgmentRevision, Remark, RemarkRevision
 from annotate.onboarding.consent import why_withdrawn
 from annotate.places import Answer

@@ -10,8 +10,8 @@ from django.db import connection, transaction
 from django.utils.translation import gettext as _
 
 from annotate import places
+from annotate.batches.control_plan import ControlPlan
 from annotate.controls.drawing import dealt_to, draw
-from annotate.controls.plans import ControlPlan
 from annotate.controls.reserving import find_reserved
 from annotate.models import Assignment, Batch
 from annotate.models.conditions import gate

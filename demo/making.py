@@ -14,12 +14,14 @@ from django.db import transaction
 from django.db.models import Sum
 from django.utils import timezone
 
-from annotate import batching, importing, steering
-from annotate.choosing import Selection
+from annotate import importing
+from annotate.batches import creating
+from annotate.batches import lifecycle as batches_lifecycle
+from annotate.batches.selection import Selection
+from annotate.batches.terms import Terms
 from annotate.models import Batch, Hit, Item, Judgment, QualificationTest
 from annotate.qualifying import designing, items
 from annotate.qualifying.items import ItemSpec
-from annotate.terms import Terms
 from demo import corpus
 from demo.annotators import BIASED, CAREFUL, HASTY, NOISY, SimulatedAnnotator, hire
 from projects import log
@@ -202,7 +204,7 @@ def _make_test(manager: Membership) -> None:
 
 def _fill_batches(manager: Membership, crew: Sequence[SimulatedAnnotator], seed: int, on_progress: OnProgress) -> None:
     """A closed trial, a collection that is under way, and a draft."""
-    make = partial(batching.create_batch, project=manager.project, actor=manager)
+    make = partial(creating.create_batch, project=manager.project, actor=manager)
     trial = make(
         selection=Selection(splits=("dev",), seed=seed),
         terms=Terms(name="Trial", kind=Batch.Kind.TRIAL, judgments=5),
@@ -219,12 +221,12 @@ def _fill_batches(manager: Membership, crew: Sequence[SimulatedAnnotator], seed:
     n_trial, n_full = _n_wanted(trial), round(DONE_SHARE * _n_wanted(full))
     now = timezone.now()
     _set_clocks(crew, now - TRIAL_AGO, rng)
-    steering.open_batch(batch=trial, actor=manager)
+    batches_lifecycle.open_batch(batch=trial, actor=manager)
     _work(trial, n_trial, crew, rng, lambda done: on_progress(done, n_trial + n_full))
-    steering.close(batch=trial, actor=manager)
+    batches_lifecycle.close(batch=trial, actor=manager)
     Batch.objects.filter(pk=trial.pk).update(opened_at=now - TRIAL_AGO, closed_at=now - FULL_AGO)
     _set_clocks(crew, now - FULL_AGO, rng)
-    steering.open_batch(batch=full, actor=manager)
+    batches_lifecycle.open_batch(batch=full, actor=manager)
     _work(full, n_full, crew, rng, lambda done: on_progress(n_trial + done, n_trial + n_full))
     Batch.objects.filter(pk=full.pk).update(opened_at=now - FULL_AGO)
     crew[0].begin(share=0.4)

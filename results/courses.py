@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 from django.db.models import Count, Q
 
+from annotate.batches.progress import Progress, Speed, speed_over
 from annotate.models import Attempt, Batch, QualificationItem, QualificationTest
 from annotate.payments import ledger
-from annotate.progress import Progress, Speed, speed_over
 from projects.models import Project
 
 KINDS = (Batch.Kind.TRIAL, Batch.Kind.FULL)

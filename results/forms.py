@@ -9,10 +9,10 @@ from django.utils.functional import cached_property
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from annotate.batches.trials import trials_of
 from annotate.frames.rating_patterns import Scope, criteria_in_use
 from annotate.frames.stages import Stage, default_stage
 from annotate.models import Batch
-from annotate.trials import trials_of
 from projects.models import Candidate, Criterion, Passage, Project
 from results.agreeing import PARTS
 from results.scoping import choose_among, settings_of

@@ -6,8 +6,8 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
+from annotate.batches.progress import Progress
 from annotate.models import Batch
-from annotate.progress import Progress
 from projects.language.amounts import say_number
 from projects.models import Project
 

@@ -7,9 +7,9 @@ from django.db import connection
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
+from annotate.batches.progress import Progress, progress_of
 from annotate.frames.stages import Stage, default_stage, left_out
 from annotate.models import Batch
-from annotate.progress import Progress, progress_of
 from projects.models import Membership, Project
 from results.courses import CourseOfWork, follow
 from results.next_step import Course, NextStep, find_next_step

@@ -5,10 +5,10 @@ from typing import Any
 from django import forms
 from django.utils.translation import gettext_lazy
 
+from annotate.batches.trials import trials_of
 from annotate.frames.rating_patterns import criteria_in_use
 from annotate.frames.stages import Stage
 from annotate.models import Batch
-from annotate.trials import trials_of
 from measures.gold_rules import GoldRule
 from projects.models import Project
 from results import freezing

@@ -10,7 +10,8 @@ from django.db import connection, transaction
 from django.db.models import F
 from django.utils import timezone
 
-from annotate import judging, places, serving, steering
+from annotate import judging, places, serving
+from annotate.batches import lifecycle
 from annotate.models import Assignment, Batch, Hit, Judgment
 from annotate.models.batch import ROUND
 from projects.importing import Kind
@@ -88,7 +89,7 @@ def run_trial(project: Project) -> None:
     make_corpus(project, n_passages=3, n_candidates=4, name="trial")
     trial = make_batch(project, judgments=2, datasets=("trial",), kind=Batch.Kind.TRIAL, cents_per_hit=0)
     judge_everything(trial, n_annotators=2)
-    steering.close(batch=trial, actor=None)
+    lifecycle.close(batch=trial, actor=None)
     one = Judgment.objects.filter(assignment__hit__batch=trial).earliest("pk")
     with transaction.atomic():
         places.set_aside(assignment_id=one.assignment_id, item_id=one.item_id, is_counted=False)
@@ -114,8 +115,8 @@ def archive_a_judged_batch(project: Project, annotator: Membership) -> None:
     make_corpus(project, n_candidates=2, name="old")
     batch = make_batch(project, datasets=("old",), priority=1)
     submit(annotator, n_items=2)
-    steering.close(batch=batch, actor=None)
-    steering.archive(batch=batch, actor=None)
+    lifecycle.close(batch=batch, actor=None)
+    lifecycle.archive(batch=batch, actor=None)
 
 
 def import_scores(project: Project, folder: Path) -> None:

@@ -3,10 +3,10 @@
 from itertools import count
 from typing import Any
 
-from annotate import batching, steering
-from annotate.choosing import Selection
+from annotate.batches import creating, lifecycle
+from annotate.batches.selection import Selection
+from annotate.batches.terms import Terms
 from annotate.models import Batch, OverlapPlan
-from annotate.terms import Terms
 from measures.rubric import DEFAULT_PRESET
 from projects.models import (
     Candidate,
@@ -149,10 +149,10 @@ def make_batch(
 ) -> Batch:
     """A batch over the project's candidates, cut by the real act; `over` are its terms."""
     selection = Selection(datasets=datasets, with_pairs=with_pairs)
-    batch = batching.create_batch(
+    batch = creating.create_batch(
         project=project, actor=None, selection=selection, terms=Terms(**{"judgments": 1, **over})
     )
     if is_open:
-        steering.open_batch(batch=batch, actor=None)
+        lifecycle.open_batch(batch=batch, actor=None)
         batch.refresh_from_db()
     return batch

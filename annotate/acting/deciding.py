@@ -13,8 +13,9 @@ from django.utils import translation
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from annotate import places, steering
+from annotate import places
 from annotate.acting.submitted import WorkFilter
+from annotate.batches import lifecycle
 from annotate.models import Assignment, Batch, Item, Judgment, LedgerEntry, Notice
 from annotate.onboarding import notices
 from annotate.payments import paying
@@ -110,7 +111,7 @@ def reject(
     log.record(project, actor, "reject work", _object(project, ids), after=after, why=reason)
     if reopen_batches:
         for batch in decision.closed_batches:
-            steering.reopen(batch=batch, actor=actor, why=reason)
+            lifecycle.reopen(batch=batch, actor=actor, why=reason)
     return decision
 
 

@@ -8,7 +8,8 @@ from django.db.models import Count, Exists, OuterRef, QuerySet, TextChoices
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from annotate import places, steering
+from annotate import places
+from annotate.batches import lifecycle
 from annotate.models import Assignment, Batch, Hit, Judgment, Notice
 from annotate.onboarding import notices
 from annotate.places import Restored, leaving, reopening
@@ -193,7 +194,7 @@ def remove(
     )
     if reopen_batches:
         for batch in plan.closed_batches:
-            steering.reopen(batch=batch, actor=actor, why=why)
+            lifecycle.reopen(batch=batch, actor=actor, why=why)
     return plan
 
 

@@ -2,7 +2,8 @@
 
 from django.urls import path
 
-from annotate.api import batches, data, imports, judgments
+from annotate.api import data, imports, judgments
+from annotate.batches import api
 
 urlpatterns = [
     path("projects/<slug:slug>/datasets/", data.DatasetList.as_view(), name="dataset-list"),
@@ -13,8 +14,8 @@ urlpatterns = [
     path("projects/<slug:slug>/imports/<int:number>/", imports.ImportShow.as_view(), name="import-show"),
     path("projects/<slug:slug>/imports/<int:number>/write/", imports.ImportWrite.as_view(), name="import-write"),
     path("projects/<slug:slug>/imports/<int:number>/cancel/", imports.ImportCancel.as_view(), name="import-cancel"),
-    path("projects/<slug:slug>/batches/", batches.BatchList.as_view(), name="batch-list"),
-    path("projects/<slug:slug>/batches/<int:number>/", batches.BatchShow.as_view(), name="batch-show"),
-    path("projects/<slug:slug>/batches/<int:number>/state/", batches.BatchState.as_view(), name="batch-state"),
+    path("projects/<slug:slug>/batches/", api.BatchList.as_view(), name="batch-list"),
+    path("projects/<slug:slug>/batches/<int:number>/", api.BatchShow.as_view(), name="batch-show"),
+    path("projects/<slug:slug>/batches/<int:number>/state/", api.BatchState.as_view(), name="batch-state"),
     path("projects/<slug:slug>/judgments/", judgments.JudgmentList.as_view(), name="judgment-list"),
 ]

@@ -4,12 +4,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from django.db import transaction
-from django.db.models import Q, QuerySet
+from django.db.models import Q
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from annotate import batching
-from annotate.controls.plans import ControlPlan, check_plan
+from annotate.batches import creating
+from annotate.batches.control_plan import ControlPlan, check_plan, clear_pool, pool_of
 from annotate.models import Batch, Hit, Item
 from projects import log
 from projects.errors import Refused
@@ -17,12 +17,9 @@ from projects.language.amounts import say_number
 from projects.models import Membership
 
 Control = Item.Control
+
+
 MOST_TEXT = 20_000
-
-
-def pool_of(batch: Batch) -> QuerySet[Item]:
-    """The pool as managers see it: repeats need no accepting, they are made when one is shown."""
-    return Item.objects.filter(pool_of=batch).exclude(control=Control.REPEAT)
 
 
 @transaction.atomic
@@ -44,7 +41,7 @@ def set_plan(*, batch: Batch, actor: Membership | None, plan: ControlPlan) -> bo
     is_cut = batch.state == Batch.State.DRAFT and before.room != plan.room and _has_equal_hits(batch)
     if is_cut:
         clear_pool(batch)
-        batching.cut_anew(batch)
+        creating.cut_anew(batch)
     log.record(
         batch.project, actor, "plan controls", batch, before=before.as_json(), after={**plan.as_json(), "cut": is_cut}
     )
@@ -101,13 +98,6 @@ def reword(*, batch: Batch, actor: Membership | None, item_id: int, text: str) -
     return item
 
 
-def clear_pool(batch: Batch) -> None:
-    """Delete the pool of a batch that was never opened; of any other the keys refuse it."""
-    pool = Item.objects.filter(pool_of=batch)
-    pool.filter(made_from__isnull=False).delete()
-    pool.delete()
-
-
 def count_pool(batch: Batch) -> dict[str, dict[str, int]]:
     """How many controls of each kind wait, are in use, are retired, as pages and the command say it."""
     counts: dict[str, dict[str, int]] = {
@@ -119,13 +109,6 @@ def count_pool(batch: Batch) -> dict[str, dict[str, int]]:
         kind = "known_candidate" if recipe == Item.Recipe.KNOWN_CANDIDATE else control
         counts[kind]["retired" if retired_at else "in_use" if accepted_at else "waiting"] += 1
     return counts
-
-
-def lacks_controls(batch: Batch) -> bool:
-    """Whether the batch is to show controls that somebody has to accept, and none of them is accepted."""
-    plan = ControlPlan.read(batch.control_plan)
-    is_asked = bool(plan.known_per_hit or plan.known_hit_every or plan.degraded_per_hit)
-    return is_asked and not pool_of(batch).filter(accepted_at__isnull=False, retired_at=None).exists()
 
 
 def _has_equal_hits(batch: Batch) -> bool:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from django.db import connection
 
 from annotate import places
-from annotate.controls.plans import ControlPlan
+from annotate.batches.control_plan import ControlPlan
 from annotate.models import Batch, Item
 from projects.database.prepared import prepared
 

@@ -9,7 +9,7 @@ from django.utils.text import capfirst
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
-from annotate.forms.controls import PresentationForm
+from annotate.batches.control_plan_forms import PresentationForm
 from annotate.models import Batch
 from annotate.planning.overlaps import MAX_JUDGMENTS, Rule, judgments_for
 from annotate.planning.showing import Showing

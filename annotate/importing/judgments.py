@@ -8,7 +8,7 @@ from typing import Any
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from annotate.batching import next_number
+from annotate.batches.creating import next_number
 from annotate.importing import full_hits
 from annotate.importing.staging import Progress, create, refuse_rows, stage
 from annotate.models import Batch

@@ -9,15 +9,16 @@ from django.db.models import Max
 from django.db.models.functions import Now
 from django.utils.translation import gettext as _
 
-from annotate import places, steering, trials
-from annotate.batching import create_batch, cut
-from annotate.choosing import Selection
-from annotate.costs import Cost, cost_of, seconds_per_item
+from annotate import places
+from annotate.batches import judgments_wanted, lifecycle, trials
+from annotate.batches.costs import Cost, cost_of, seconds_per_item
+from annotate.batches.creating import create_batch, cut
+from annotate.batches.selection import Selection
+from annotate.batches.terms import Terms, check_terms
 from annotate.models import Batch, Hit, OverlapPlan
 from annotate.planning.overlaps import Part, Reckoning, Rule, TopUp, read_rules, reckon, write_rules
 from annotate.planning.showing import Showing, showing_of
 from annotate.planning.stands import live_hits, stands
-from annotate.terms import Terms, check_terms
 from projects import log
 from projects.errors import Refused
 from projects.models import Membership, Project
@@ -160,7 +161,7 @@ def figure(project: Project, rules: Sequence[Rule], use: TrialUse, showing: Show
         PricedTopUp(
             each,
             batches[each.batch_id],
-            steering.batch_cost(batches[each.batch_id], each.n_places, each.n_judgments, pace),
+            judgments_wanted.batch_cost(batches[each.batch_id], each.n_places, each.n_judgments, pace),
         )
         for each in reckoning.top_ups
     ]
@@ -201,7 +202,7 @@ def start_plan(
         why=why,
     )
     for batch in batches if opens else ():
-        steering.open_batch(batch=batch, actor=actor, why=why)
+        lifecycle.open_batch(batch=batch, actor=actor, why=why)
     return Started(batches, n_places, len(figures.top_ups))
 
 

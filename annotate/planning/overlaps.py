@@ -7,7 +7,7 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
-from annotate.choosing import Row
+from annotate.batches.selection import Row
 from projects.errors import Refused
 from projects.language.amounts import say_number
 from projects.models import Dataset

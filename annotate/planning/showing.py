@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from annotate.controls.plans import QASCORE, QASCORE_HIT_SIZE, ControlPlan, check_plan
+from annotate.batches.control_plan import QASCORE, QASCORE_HIT_SIZE, ControlPlan, check_plan
 from annotate.models import Batch, OverlapPlan
 from projects.models import Project
 from projects.rubric.rubrics import current_rubric

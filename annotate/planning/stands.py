@@ -2,7 +2,7 @@
 
 from django.db import connection
 
-from annotate.choosing import Row
+from annotate.batches.selection import Row
 from annotate.frames.stages import IS_KEPT_APART
 from annotate.models import Batch
 from annotate.planning.overlaps import LiveHit, Stand

@@ -2,11 +2,13 @@
 
 from django.urls import path
 
+from annotate.batches import hit_views
+from annotate.batches import views as batches_views
 from annotate.payments import views
 from annotate.urls import acting as acting_urls
 from annotate.urls import qualification as qualification_urls
 from annotate.urls import quality as quality_urls
-from annotate.views import batches, controls, data, desk, guides, hits, importing, pairs, plans, remarks, work
+from annotate.views import controls, data, desk, guides, importing, pairs, plans, remarks, work
 
 app_name = "annotate"
 
@@ -51,17 +53,19 @@ urlpatterns = [
     path("p/<slug:slug>/plans/<int:plan_number>/", plans.plan_show, name="plan-show"),
     path("p/<slug:slug>/plans/<int:plan_number>/edit/", plans.plan_edit, name="plan-edit"),
     path("p/<slug:slug>/plans/<int:plan_number>/start/", plans.plan_start, name="plan-start"),
-    path("p/<slug:slug>/batches/", batches.batch_list, name="batch-list"),
-    path("p/<slug:slug>/batches/new/", batches.batch_new, name="batch-new"),
-    path("p/<slug:slug>/batches/<int:number>/", batches.batch_show, name="batch-show"),
-    path("p/<slug:slug>/batches/<int:number>/state/", batches.batch_state, name="batch-state"),
-    path("p/<slug:slug>/batches/<int:number>/caps/", batches.batch_caps, name="batch-caps"),
-    path("p/<slug:slug>/batches/<int:number>/judgments/", batches.batch_wanted, name="batch-wanted"),
+    path("p/<slug:slug>/batches/", batches_views.batch_list, name="batch-list"),
+    path("p/<slug:slug>/batches/new/", batches_views.batch_new, name="batch-new"),
+    path("p/<slug:slug>/batches/<int:number>/", batches_views.batch_show, name="batch-show"),
+    path("p/<slug:slug>/batches/<int:number>/state/", batches_views.batch_state, name="batch-state"),
+    path("p/<slug:slug>/batches/<int:number>/caps/", batches_views.batch_caps, name="batch-caps"),
+    path("p/<slug:slug>/batches/<int:number>/judgments/", batches_views.batch_wanted, name="batch-wanted"),
     path("p/<slug:slug>/batches/<int:number>/controls/", controls.control_list, name="batch-controls"),
     path("p/<slug:slug>/batches/<int:number>/controls/plan/", controls.control_plan, name="control-plan"),
     path("p/<slug:slug>/batches/<int:number>/controls/act/", controls.control_act, name="control-act"),
-    path("p/<slug:slug>/batches/<int:number>/hits/<int:hit_number>/", hits.hit_show, name="hit-show"),
-    path("p/<slug:slug>/batches/<int:number>/hits/<int:hit_number>/preview/", hits.hit_preview, name="hit-preview"),
+    path("p/<slug:slug>/batches/<int:number>/hits/<int:hit_number>/", hit_views.hit_show, name="hit-show"),
+    path(
+        "p/<slug:slug>/batches/<int:number>/hits/<int:hit_number>/preview/", hit_views.hit_preview, name="hit-preview"
+    ),
     *qualification_urls.urlpatterns,
     *acting_urls.urlpatterns,
     *quality_urls.urlpatterns,

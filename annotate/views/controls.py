@@ -10,10 +10,12 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_POST, require_safe
 
+from annotate.batches import control_plan as batches_control_plan
+from annotate.batches.control_plan import ControlPlan
+from annotate.batches.control_plan_forms import PlanForm
 from annotate.controls import accepting
 from annotate.controls.making import make_pool, yield_report
-from annotate.controls.plans import ControlPlan
-from annotate.forms.controls import ControlActForm, PlanForm
+from annotate.forms.controls import ControlActForm
 from annotate.models import Batch, Item
 from measures.outcome import Undefined
 from measures.rubric import say_number
@@ -120,7 +122,7 @@ def _render(request: ProjectRequest, batch: Batch, form: PlanForm) -> HttpRespon
     counts = accepting.count_pool(batch)
     kind = read_word(request, "kind", KINDS)
     state = read_word(request, "state", STATES) or ("waiting" if any(c["waiting"] for c in counts.values()) else "")
-    pool = accepting.pool_of(batch).select_related("question", "made_from__candidate")
+    pool = batches_control_plan.pool_of(batch).select_related("question", "made_from__candidate")
     for chosen, among in ((state, STATES), (kind, KINDS)):
         pool = pool.filter(among[chosen][1]) if chosen else pool
     page = page_of(request, pool.order_by(F("question__passage_id"), "question_id", "control", "id"), 50)

@@ -18,7 +18,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from annotate import revising
 from annotate.acting import deciding
-from annotate.controls.plans import shows_repeats
+from annotate.batches.control_plan import shows_repeats
 from annotate.models import Assignment, Batch
 from annotate.payments.pending import stand_of
 from annotate.rating import answers

@@ -9,13 +9,13 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from annotate import trials
+from annotate.batches import trials
+from annotate.batches.progress import progress_of
 from annotate.forms.plans import PlanForm, ShowingForm, StartForm
 from annotate.models import Batch, OverlapPlan
 from annotate.planning import Started, change_plan, create_plan, figure, start_plan, use_of
 from annotate.planning.overlaps import MOCHA, Rule, read_rules
 from annotate.planning.showing import showing_of
-from annotate.progress import progress_of
 from projects.access import ProjectRequest, Right, requires
 from projects.database.snapshots import snapshot
 from projects.errors import Refused

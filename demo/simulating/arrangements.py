@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from annotate.controls.plans import ControlPlan
+from annotate.batches.control_plan import ControlPlan
 
 MOMENTS = (3, 5, 10)
 """After so many HITs of everybody it is looked who is flagged."""

@@ -11,15 +11,17 @@ import orjson
 from django.db.models import QuerySet
 from django.utils import timezone
 
-from annotate import batching, checking, importing, steering
+from annotate import checking, importing
 from annotate.acting import standing
 from annotate.acting.standing import Exclusion
-from annotate.choosing import Selection
+from annotate.batches import creating
+from annotate.batches import lifecycle as batches_lifecycle
+from annotate.batches.selection import Selection
+from annotate.batches.terms import Terms
 from annotate.controls.accepting import accept
 from annotate.controls.making import make_pool
 from annotate.frames.rating_patterns import Scope, criteria_in_use, fetch_ratings
 from annotate.models import Assignment, Batch, Finding, Hit, Item
-from annotate.terms import Terms
 from demo.annotators import SimulatedAnnotator, Worth, hire
 from demo.simulating.arrangements import HIT_SIZE, MOMENTS, Arrangement
 from demo.simulating.ground import throw_away_tables
@@ -108,7 +110,7 @@ def _set_up(
     workers = recruit(world, n_annotators, rng)
     owner = _found()
     _import(owner, told)
-    batch = batching.create_batch(
+    batch = creating.create_batch(
         project=owner.project,
         actor=owner,
         selection=Selection(seed=seed),
@@ -123,8 +125,8 @@ def _set_up(
     if not arrangement.plan.is_empty:
         make_pool(batch=batch, actor=owner)
         accept(batch=batch, actor=owner)
-    steering.open_batch(batch=batch, actor=owner)
-    batching.analyze()
+    batches_lifecycle.open_batch(batch=batch, actor=owner)
+    creating.analyze()
     crew = hire(owner.project, [each.temperament for each in workers], worth=_worth(told), seed=seed)
     for annotator in crew:
         annotator.clock = timezone.now() - LONG_AGO

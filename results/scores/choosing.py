@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from math import ceil
 from typing import Any
 
-from annotate.costs import Cost, cost_of, seconds_per_item
+from annotate.batches.costs import Cost, cost_of, seconds_per_item
 from measures.outcome import Undefined
 from projects.models import Project
 

@@ -7,11 +7,11 @@ from django import forms
 from django.http import QueryDict
 from django.utils.translation import gettext_lazy
 
+from annotate.batches.trials import trials_of
 from annotate.frames.rating_patterns import criteria_in_use, criteria_to_come
 from annotate.frames.stages import Stage
 from annotate.models import Batch
 from annotate.models.quality import GOLD_RULES
-from annotate.trials import trials_of
 from measures.gold_rules import GoldRule
 from projects.models import Project, Question
 from results.agreeing import RESAMPLES, SEED

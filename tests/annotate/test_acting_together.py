@@ -6,10 +6,10 @@ from dataclasses import dataclass
 import pytest
 from django.db import connection
 
-from annotate import steering
 from annotate.acting import adjudicating, deciding, standing, withdrawing
 from annotate.acting.standing import Exclusion, Scope
 from annotate.acting.submitted import WorkFilter
+from annotate.batches import lifecycle
 from annotate.frames.rating_patterns import criteria_in_use
 from annotate.models import Adjudication, Assignment, Batch, Notice
 from annotate.payments import paying
@@ -135,7 +135,7 @@ def scene(project: Project, annotator: Membership, other_annotator: Membership, 
     batch = open_batch(project, n_hits=2, judgments=2, cents_per_hit=40)
     work = rate(annotator, 2)[0]
     rate(other_annotator, 2)
-    steering.close(batch=batch, actor=manager)
+    lifecycle.close(batch=batch, actor=manager)
     candidate = Candidate.objects.filter(items__in=work.layout).earliest("pk")
     return Scene(project, batch, annotator, work, candidate, candidate.question.passage)
 
@@ -214,7 +214,7 @@ def test_one_that_breaks_while_it_opens_a_batch_again_has_not_happened(
     def break_off(**over: object) -> None:
         raise RuntimeError("the machine stops here")
 
-    monkeypatch.setattr(steering, "reopen", break_off)
+    monkeypatch.setattr(lifecycle, "reopen", break_off)
     with pytest.raises(RuntimeError):
         act(scene, owner)
     assert everything() == kept

@@ -4,11 +4,12 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
-from annotate import judging, serving, steering
-from annotate.batching import create_batch
+from annotate import judging, serving
+from annotate.batches import lifecycle
+from annotate.batches.creating import create_batch
+from annotate.batches.terms import Terms
 from annotate.models import Assignment, Batch, Draft, Hit, Remark
 from annotate.rating.sent import Sent
-from annotate.terms import Terms
 from projects.models import LogEntry, Membership, Project, User
 from tests.factories import make_corpus, make_membership, make_project
 from tests.people import SignIn
@@ -33,7 +34,7 @@ CHOICE = {
 def batch(project: Project, manager: Membership) -> Batch:
     make_corpus(project, n_passages=3, n_candidates=3)
     batch = create_batch(project=project, actor=manager, terms=Terms(judgments=2, name="Pilot <b>"))
-    steering.open_batch(batch=batch, actor=manager)
+    lifecycle.open_batch(batch=batch, actor=manager)
     return batch
 
 
@@ -250,7 +251,7 @@ def test_wanting_more_says_what_it_does_before_it_does_it(batch: Batch, manager:
 
 
 def test_topping_up_a_closed_batch_asks_whether_to_reopen(batch: Batch, manager: Membership, client_of: SignIn) -> None:
-    steering.close(batch=batch, actor=manager)
+    lifecycle.close(batch=batch, actor=manager)
     client = client_of(manager)
     assert "This batch is closed" in body(client, url("batch-wanted", 1), judgments="3")
     response = client.post(url("batch-wanted", 1), {"judgments": "3", "reopen": "on", "why": ""})
@@ -324,7 +325,7 @@ def test_lists_ask_the_same_number_of_queries_whatever_their_length(
     for n in (1, 8):
         while Batch.objects.count() < n:
             batch = create_batch(project=project, actor=manager, terms=Terms(judgments=1))
-        steering.open_batch(batch=batch, actor=manager)
+        lifecycle.open_batch(batch=batch, actor=manager)
         for route in (("batch-list",), ("batch-show", batch.number)):
             with CaptureQueriesContext(connection) as queries:
                 client.get(url(*route))

@@ -5,10 +5,11 @@ import uuid
 
 import pytest
 
-from annotate import judging, serving, steering, verifying
-from annotate.batching import create_batch
+from annotate import judging, serving, verifying
+from annotate.batches import judgments_wanted, lifecycle
+from annotate.batches.creating import create_batch
+from annotate.batches.terms import Terms
 from annotate.models import Assignment, Batch, Hit
-from annotate.terms import Terms
 from projects.errors import Refused
 from projects.models import LogEntry, Membership, Project
 from tests.annotate.work import answered, assert_equation
@@ -21,13 +22,13 @@ pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.race]
 def make_open(project: Project) -> Batch:
     make_corpus(project, n_passages=12, n_candidates=3)
     batch = create_batch(project=project, actor=None, terms=Terms(judgments=3))
-    steering.open_batch(batch=batch, actor=None)
+    lifecycle.open_batch(batch=batch, actor=None)
     return batch
 
 
 def press_close(number: int) -> bool:
     try:
-        steering.close(batch=Batch.objects.select_related("project").get(number=number), actor=None)
+        lifecycle.close(batch=Batch.objects.select_related("project").get(number=number), actor=None)
     except Refused:
         return False
     return True
@@ -57,10 +58,12 @@ def shift(task: tuple[str, Membership, int]) -> int:
     if role == "topping up":
         for _ in range(8):
             numbers = rng.sample(range(1, 13), 4) if rng.random() < 0.5 else None
-            steering.change_wanted(batch=batch, actor=member, judgments=rng.choice([1, 2, 4, 6]), hit_numbers=numbers)
+            judgments_wanted.change_wanted(
+                batch=batch, actor=member, judgments=rng.choice([1, 2, 4, 6]), hit_numbers=numbers
+            )
         return 0
     if role == "pausing":
-        for act in (steering.pause, steering.open_batch) * 6:
+        for act in (lifecycle.pause, lifecycle.open_batch) * 6:
             batch.refresh_from_db()
             act(batch=batch, actor=member)
         return 0

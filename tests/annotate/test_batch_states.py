@@ -8,11 +8,12 @@ from django.core.management import CommandError, call_command
 from django.db import transaction
 from django.utils import timezone
 
-from annotate import judging, places, serving, steering
-from annotate.batching import create_batch
+from annotate import judging, places, serving
+from annotate.batches import judgments_wanted, lifecycle
+from annotate.batches.creating import create_batch
+from annotate.batches.progress import progress_of, speed_of, stuck_places
+from annotate.batches.terms import Terms
 from annotate.models import Assignment, Batch, BatchAnnotator, Hit, Item
-from annotate.progress import progress_of, speed_of, stuck_places
-from annotate.terms import Terms
 from projects.errors import Refused
 from projects.models import Candidate, Instructions, LogEntry, Membership, Project
 from tests.annotate.work import answered, assert_equation
@@ -29,7 +30,7 @@ def batch(project: Project, manager: Membership) -> Batch:
 
 @pytest.fixture
 def open_batch(batch: Batch) -> Batch:
-    steering.open_batch(batch=batch, actor=None)
+    lifecycle.open_batch(batch=batch, actor=None)
     return batch
 
 
@@ -49,24 +50,24 @@ def progress(batch: Batch) -> tuple[int, int, int, int]:
 
 
 def test_a_batch_that_is_deleted_meanwhile_is_refused_in_words(batch: Batch, manager: Membership) -> None:
-    steering.delete_draft(batch=Batch.objects.get(pk=batch.pk), actor=manager)
+    lifecycle.delete_draft(batch=Batch.objects.get(pk=batch.pk), actor=manager)
     with pytest.raises(Refused, match="has been deleted"):
-        steering.open_batch(batch=batch, actor=manager)
+        lifecycle.open_batch(batch=batch, actor=manager)
 
 
 def test_a_draft_is_opened_paused_closed_reopened_and_archived(batch: Batch, manager: Membership) -> None:
     for act, state in (
-        (steering.open_batch, "open"),
-        (steering.pause, "paused"),
-        (steering.open_batch, "open"),
-        (steering.close, "closed"),
+        (lifecycle.open_batch, "open"),
+        (lifecycle.pause, "paused"),
+        (lifecycle.open_batch, "open"),
+        (lifecycle.close, "closed"),
     ):
         act(batch=batch, actor=manager)
         batch.refresh_from_db()
         assert batch.state == state
-    steering.reopen(batch=batch, actor=manager, why="Two more people came.")
-    steering.close(batch=batch, actor=manager)
-    steering.archive(batch=batch, actor=manager)
+    lifecycle.reopen(batch=batch, actor=manager, why="Two more people came.")
+    lifecycle.close(batch=batch, actor=manager)
+    lifecycle.archive(batch=batch, actor=manager)
     batch.refresh_from_db()
     assert batch.state == Batch.State.ARCHIVED
     said = [
@@ -104,49 +105,49 @@ def test_other_moves_are_refused(batch: Batch, state: str, act: str, sentence: s
     batch.refresh_from_db()
     n_lines = LogEntry.objects.count()
     with pytest.raises(Refused, match=sentence):
-        getattr(steering, act)(batch=batch, actor=None)
+        getattr(lifecycle, act)(batch=batch, actor=None)
     batch.refresh_from_db()
     assert (batch.state, LogEntry.objects.count()) == (state, n_lines)
 
 
 def test_of_two_who_press_at_once_the_second_is_told(open_batch: Batch) -> None:
     other = Batch.objects.get(pk=open_batch.pk)
-    steering.close(batch=other, actor=None)
+    lifecycle.close(batch=other, actor=None)
     with pytest.raises(Refused, match="This batch is closed, so it cannot be paused"):
-        steering.pause(batch=open_batch, actor=None)
+        lifecycle.pause(batch=open_batch, actor=None)
     open_batch.refresh_from_db()
     assert open_batch.state == Batch.State.CLOSED
 
 
 def test_reopening_needs_a_reason(open_batch: Batch) -> None:
-    steering.close(batch=open_batch, actor=None)
+    lifecycle.close(batch=open_batch, actor=None)
     with pytest.raises(Refused, match="Say why"):
-        steering.reopen(batch=open_batch, actor=None, why="  ")
+        lifecycle.reopen(batch=open_batch, actor=None, why="  ")
 
 
 def test_opening_freezes_the_rubric_and_needs_instructions(batch: Batch, project: Project) -> None:
     Batch.objects.filter(pk=batch.pk).update(instructions=None)
     batch.refresh_from_db()
     with pytest.raises(Refused, match="nothing to read"):
-        steering.open_batch(batch=batch, actor=None)
+        lifecycle.open_batch(batch=batch, actor=None)
     batch.rubric.refresh_from_db()
     assert batch.rubric.frozen_at is None
-    steering.pin_newest(batch=batch, actor=None)
+    lifecycle.pin_newest(batch=batch, actor=None)
     batch.refresh_from_db()
-    steering.open_batch(batch=batch, actor=None)
+    lifecycle.open_batch(batch=batch, actor=None)
     batch.rubric.refresh_from_db()
     assert batch.rubric.frozen_at is not None
 
 
 def test_a_draft_may_take_the_newest_versions_an_open_batch_not(batch: Batch, project: Project) -> None:
     rubric, instructions = make_rubric(project), make_instructions(project)
-    steering.pin_newest(batch=batch, actor=None)
+    lifecycle.pin_newest(batch=batch, actor=None)
     batch.refresh_from_db()
     assert (batch.rubric, batch.instructions) == (rubric, instructions)
-    steering.open_batch(batch=batch, actor=None)
+    lifecycle.open_batch(batch=batch, actor=None)
     make_instructions(project)
     with pytest.raises(Refused, match="Only a draft"):
-        steering.pin_newest(batch=batch, actor=None)
+        lifecycle.pin_newest(batch=batch, actor=None)
     batch.refresh_from_db()
     assert batch.instructions == instructions
     assert Instructions.objects.filter(project=project).count() == 3
@@ -155,11 +156,11 @@ def test_a_draft_may_take_the_newest_versions_an_open_batch_not(batch: Batch, pr
 def test_pausing_and_closing_stop_serving_and_let_open_work_finish(open_batch: Batch, project: Project) -> None:
     first, second, third = (make_membership(project) for _ in range(3))
     one, two = claim(first), claim(second)
-    steering.pause(batch=open_batch, actor=None)
+    lifecycle.pause(batch=open_batch, actor=None)
     assert isinstance(serving.claim(third), serving.Nothing)
     assert judging.submit(annotator=first, assignment_uuid=one, sent=answered()).mark == "counted"
     assert isinstance(serving.claim(first), serving.Nothing)
-    steering.close(batch=open_batch, actor=None)
+    lifecycle.close(batch=open_batch, actor=None)
     assert judging.submit(annotator=second, assignment_uuid=two, sent=answered()).mark == "counted"
     assert progress(open_batch) == (6, 4, 0, 2)
     assert_equation()
@@ -167,16 +168,16 @@ def test_pausing_and_closing_stop_serving_and_let_open_work_finish(open_batch: B
 
 def test_a_batch_that_is_being_worked_on_is_not_archived(open_batch: Batch, annotator: Membership) -> None:
     work = claim(annotator)
-    steering.close(batch=open_batch, actor=None)
+    lifecycle.close(batch=open_batch, actor=None)
     with pytest.raises(Refused, match="still working"):
-        steering.archive(batch=open_batch, actor=None)
+        lifecycle.archive(batch=open_batch, actor=None)
     judging.submit(annotator=annotator, assignment_uuid=work, sent=answered())
-    steering.archive(batch=open_batch, actor=None)
+    lifecycle.archive(batch=open_batch, actor=None)
 
 
 def test_a_draft_is_deleted_with_its_hits_and_nothing_else(batch: Batch, annotator: Membership) -> None:
     BatchAnnotator.objects.create(batch=batch, annotator=annotator)
-    steering.delete_draft(batch=batch, actor=None)
+    lifecycle.delete_draft(batch=batch, actor=None)
     assert not Batch.objects.exists()
     assert not Hit.objects.exists()
     assert not Item.objects.exists()
@@ -186,27 +187,27 @@ def test_a_draft_is_deleted_with_its_hits_and_nothing_else(batch: Batch, annotat
 
 def test_a_batch_past_its_draft_is_never_deleted(open_batch: Batch) -> None:
     with pytest.raises(Refused, match="Only a draft"):
-        steering.delete_draft(batch=open_batch, actor=None)
+        lifecycle.delete_draft(batch=open_batch, actor=None)
     assert Hit.objects.count() == 3
 
 
 def test_imported_batches_have_no_places_to_open(batch: Batch) -> None:
     Batch.objects.filter(pk=batch.pk).update(kind="imported", state="closed")
     batch.refresh_from_db()
-    assert [move.act for move in steering.moves_of(batch)] == ["archive"]
+    assert [move.act for move in lifecycle.moves_of(batch)] == ["archive"]
     with pytest.raises(Refused, match="made elsewhere"):
-        steering.reopen(batch=batch, actor=None, why="Why not")
+        lifecycle.reopen(batch=batch, actor=None, why="Why not")
     with pytest.raises(Refused, match="made elsewhere"):
-        steering.change_wanted(batch=batch, actor=None, judgments=4)
+        judgments_wanted.change_wanted(batch=batch, actor=None, judgments=4)
 
 
 def test_topping_up_adds_places_and_says_the_money_first(open_batch: Batch, project: Project) -> None:
     rate(make_membership(project))
-    change = steering.plan_wanted(batch=open_batch, judgments=3)
+    change = judgments_wanted.plan_wanted(batch=open_batch, judgments=3)
     assert (change.n_hits, change.n_added, change.n_removed, change.n_kept) == (3, 3, 0, 0)
     assert (change.cost.cents, change.saved.cents) == (3 * 40, 0)
     assert progress(open_batch) == (6, 5, 0, 1)
-    assert steering.change_wanted(batch=open_batch, actor=None, judgments=3) == (3, 0)
+    assert judgments_wanted.change_wanted(batch=open_batch, actor=None, judgments=3) == (3, 0)
     assert progress(open_batch) == (9, 8, 0, 1)
     open_batch.refresh_from_db()
     assert open_batch.judgments == 3
@@ -220,31 +221,31 @@ def test_lowering_keeps_what_somebody_has(open_batch: Batch, project: Project) -
     for person in people[3:]:
         claim(person)
     assert progress(open_batch) == (6, 1, 2, 3)
-    change = steering.plan_wanted(batch=open_batch, judgments=1)
+    change = judgments_wanted.plan_wanted(batch=open_batch, judgments=1)
     assert (change.n_added, change.n_removed, change.n_kept) == (0, 1, 2)
     assert change.saved.cents == 40
-    assert steering.change_wanted(batch=open_batch, actor=None, judgments=1) == (0, 1)
+    assert judgments_wanted.change_wanted(batch=open_batch, actor=None, judgments=1) == (0, 1)
     assert progress(open_batch) == (5, 0, 2, 3)
     assert_equation()
 
 
 def test_chosen_hits_are_topped_up_alone(open_batch: Batch) -> None:
-    assert steering.change_wanted(batch=open_batch, actor=None, judgments=5, hit_numbers=[1, 3]) == (6, 0)
+    assert judgments_wanted.change_wanted(batch=open_batch, actor=None, judgments=5, hit_numbers=[1, 3]) == (6, 0)
     assert list(open_batch.hits.values_list("places_wanted", flat=True)) == [5, 2, 5]
     open_batch.refresh_from_db()
     assert open_batch.judgments == 2
     with pytest.raises(Refused, match="no HIT 9"):
-        steering.change_wanted(batch=open_batch, actor=None, judgments=5, hit_numbers=[1, 9])
+        judgments_wanted.change_wanted(batch=open_batch, actor=None, judgments=5, hit_numbers=[1, 9])
 
 
 def test_a_change_that_cannot_be_is_refused(open_batch: Batch, annotator: Membership) -> None:
     for judgments in (0, 1_001):
         with pytest.raises(Refused, match="1 to 1,000"):
-            steering.change_wanted(batch=open_batch, actor=None, judgments=judgments)
+            judgments_wanted.change_wanted(batch=open_batch, actor=None, judgments=judgments)
     BatchAnnotator.objects.create(batch=open_batch, annotator=annotator)
     Batch.objects.filter(pk=open_batch.pk).update(has_named_annotators=True)
     with pytest.raises(Refused, match="named annotators"):
-        steering.change_wanted(batch=Batch.objects.get(), actor=None, judgments=3)
+        judgments_wanted.change_wanted(batch=Batch.objects.get(), actor=None, judgments=3)
 
 
 def reasons(batch: Batch) -> list[tuple[str, int, list[int]]]:
@@ -265,7 +266,7 @@ def test_places_are_stuck_when_everybody_was_served(open_batch: Batch, project: 
         for _ in range(3):
             rate(person)
     assert stuck_places(open_batch).n_places == 0
-    steering.change_wanted(batch=open_batch, actor=None, judgments=4, hit_numbers=[2])
+    judgments_wanted.change_wanted(batch=open_batch, actor=None, judgments=4, hit_numbers=[2])
     assert reasons(open_batch) == [("Every active annotator has been gi", 2, [2])]
     make_membership(project)
     assert reasons(open_batch) == [("They want more people than there a", 1, [2])]
@@ -274,9 +275,9 @@ def test_places_are_stuck_when_everybody_was_served(open_batch: Batch, project: 
 def test_a_candidate_served_in_another_batch_counts_as_served(open_batch: Batch, annotator: Membership) -> None:
     for _ in range(3):
         rate(annotator)
-    steering.close(batch=open_batch, actor=None)
+    lifecycle.close(batch=open_batch, actor=None)
     again = create_batch(project=open_batch.project, actor=None, terms=Terms(judgments=1))
-    steering.open_batch(batch=again, actor=None)
+    lifecycle.open_batch(batch=again, actor=None)
     assert isinstance(serving.claim(annotator), serving.Nothing)
     assert reasons(again) == [("Every active annotator has been gi", 3, [1, 2, 3])]
 
@@ -300,7 +301,7 @@ def test_places_are_stuck_for_named_annotators_who_left(
 ) -> None:
     make_corpus(project, n_passages=2, n_candidates=1)
     batch = create_batch(project=project, actor=None, terms=Terms(annotators=(annotator,)))
-    steering.open_batch(batch=batch, actor=None)
+    lifecycle.open_batch(batch=batch, actor=None)
     assert stuck_places(batch).n_places == 0
     Membership.objects.filter(pk=annotator.pk).update(standing="suspended")
     assert reasons(batch) == [("Only named annotators may take the", 2, [1, 2])]
@@ -335,10 +336,10 @@ def test_the_pace_says_how_long_the_rest_takes(open_batch: Batch, annotator: Mem
 
 def test_the_hours_go_by_what_people_took_once_that_is_known(open_batch: Batch, project: Project) -> None:
     def seconds() -> tuple[float, int]:
-        pace = steering.plan_wanted(batch=open_batch, judgments=9).cost.pace
+        pace = judgments_wanted.plan_wanted(batch=open_batch, judgments=9).cost.pace
         return pace.seconds, pace.n_measured
 
-    steering.change_wanted(batch=open_batch, actor=None, judgments=8)
+    judgments_wanted.change_wanted(batch=open_batch, actor=None, judgments=8)
     for n in range(9):
         rate(make_membership(project))
         Assignment.objects.filter(active_seconds=None).update(active_seconds=30 + 3 * n)

@@ -7,11 +7,11 @@ from django.core.management import CommandError, call_command
 from django.db import connection
 from django.utils import timezone
 
-from annotate.batching import create_batch, plan
-from annotate.choosing import Selection
-from annotate.costs import SECONDS_PER_ITEM
+from annotate.batches.costs import SECONDS_PER_ITEM
+from annotate.batches.creating import create_batch, plan
+from annotate.batches.selection import Selection
+from annotate.batches.terms import Terms
 from annotate.models import Batch, Hit, Item
-from annotate.terms import Terms
 from projects.errors import Refused
 from projects.models import Candidate, Membership, MinimalPair, Passage, Project, Rubric
 from tests.annotate.work import assert_equation

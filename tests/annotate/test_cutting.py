@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from annotate.cutting import cut_passage, sample_passages
+from annotate.batches.cutting import cut_passage, sample_passages
 
 SIZES = st.lists(st.integers(1, 14), min_size=1, max_size=12)
 

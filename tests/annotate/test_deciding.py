@@ -6,9 +6,10 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from annotate import serving, steering, tasks
+from annotate import serving, tasks
 from annotate.acting import deciding
 from annotate.acting.submitted import WorkFilter
+from annotate.batches import lifecycle
 from annotate.models import Assignment, Batch, LedgerEntry
 from annotate.onboarding import notices
 from annotate.places import Restored
@@ -166,7 +167,7 @@ def test_a_rejection_on_a_closed_batch_asks_whether_to_open_it_again(
     project: Project, batch: Batch, annotator: Membership, manager: Membership, opens: bool
 ) -> None:
     (work,) = rate(annotator)
-    steering.close(batch=batch, actor=manager)
+    lifecycle.close(batch=batch, actor=manager)
     assert deciding.plan_rejection(only(work).of(project)).closed_batches == (batch,)
     reject(project, manager, only(work), reopen_batches=opens)
     batch.refresh_from_db()
@@ -178,8 +179,8 @@ def test_an_archived_batch_is_settled(
     project: Project, batch: Batch, annotator: Membership, manager: Membership
 ) -> None:
     (work,) = rate(annotator)
-    steering.close(batch=batch, actor=manager)
-    steering.archive(batch=batch, actor=manager)
+    lifecycle.close(batch=batch, actor=manager)
+    lifecycle.archive(batch=batch, actor=manager)
     with pytest.raises(Refused, match="archived"):
         reject(project, manager, only(work))
     assert approve(project, manager, only(work)) == 1

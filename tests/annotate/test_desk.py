@@ -10,9 +10,10 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
 
-from annotate import judging, places, serving, steering
+from annotate import judging, places, serving
 from annotate.acting.deciding import approve_due
-from annotate.controls.plans import ControlPlan
+from annotate.batches import lifecycle
+from annotate.batches.control_plan import ControlPlan
 from annotate.models import Assignment, Batch, LedgerEntry
 from annotate.payments import paying
 from projects.models import Membership, Project, User
@@ -125,7 +126,7 @@ def test_why_there_is_nothing_is_said(project: Project, annotator: Membership, c
     make_corpus(project)
     batch = make_batch(project)
     assert "Work is open here." in text_of(client)
-    steering.pause(batch=batch, actor=None)
+    lifecycle.pause(batch=batch, actor=None)
     assert "The work is paused." in text_of(client)
     Membership.objects.update(standing=Membership.Standing.SUSPENDED)
     assert "on hold" in text_of(client)

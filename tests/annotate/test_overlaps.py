@@ -5,9 +5,9 @@ from math import ceil
 
 import pytest
 
-from annotate.batching import cut
-from annotate.choosing import Row
-from annotate.costs import Pace, cost_of
+from annotate.batches.costs import Pace, cost_of
+from annotate.batches.creating import cut
+from annotate.batches.selection import Row
 from annotate.planning.overlaps import MOCHA, LiveHit, Reckoning, Rule, Stand, read_rules, reckon, write_rules
 from projects.errors import Refused
 

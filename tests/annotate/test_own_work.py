@@ -14,7 +14,7 @@ from django.utils import timezone
 from annotate import judging
 from annotate.acting import deciding
 from annotate.acting.submitted import WorkFilter
-from annotate.controls.plans import ControlPlan
+from annotate.batches.control_plan import ControlPlan
 from annotate.models import Assignment, Batch, Draft, Item, Judgment, JudgmentRevision
 from projects.models import Membership, Project
 from tests.annotate.test_revising import changed, make_control, newest, values

@@ -2,8 +2,9 @@
 
 import pytest
 
-from annotate import batching, places, steering
-from annotate.controls.plans import ControlPlan
+from annotate import places
+from annotate.batches import creating, lifecycle
+from annotate.batches.control_plan import ControlPlan
 from annotate.models import Assignment, Batch, Hit, Item
 from annotate.verifying import verify
 from projects.models import Candidate, Membership, MinimalPair, Project
@@ -45,10 +46,10 @@ def test_no_hit_of_a_batch_holds_both(project: Project, hit_size: int, presentat
     batch = make_batch(project, with_pairs=True, hit_size=hit_size, presentation=presentation, is_open=False)
     assert (len(hits_of(batch)), batch.n_items) == (n_hits, 14)
     assert broken() == {}
-    batching.cut_anew(batch)
+    creating.cut_anew(batch)
     assert len(hits_of(batch)) == n_hits
     assert broken() == {}
-    steering.open_batch(batch=batch, actor=None)
+    lifecycle.open_batch(batch=batch, actor=None)
     places.set_wanted(batch, judgments=4)
     assert broken() == {}
     assert_equation()

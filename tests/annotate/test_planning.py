@@ -8,7 +8,8 @@ import pytest
 from django.core.management import call_command
 from django.urls import reverse
 
-from annotate import judging, serving, steering
+from annotate import judging, serving
+from annotate.batches import lifecycle
 from annotate.models import Assignment, Batch, Judgment, OverlapPlan
 from annotate.planning import Started, change_plan, create_plan, start_plan
 from annotate.planning.overlaps import Rule
@@ -78,7 +79,7 @@ def test_what_is_under_way_is_topped_up_and_what_was_collected_is_not_collected_
     fill(project)
     done = make_batch(project, datasets=("span",))
     work(project, 1)
-    steering.close(batch=done, actor=None)
+    lifecycle.close(batch=done, actor=None)
     at_work = make_batch(project, datasets=("generative",), judgments=1)
     started = start(plan_of(project))
     assert (started.n_places, started.n_topped_up) == (2, 1)
@@ -140,9 +141,9 @@ def test_places_on_a_closed_batch_are_named_beside_what_is_missing(
     page = reverse("annotate:plan-show", args=[project.slug, plan.number])
     batch = start(plan).batches[0]
     assert "is closed with" not in client.get(page).content.decode()
-    steering.close(batch=batch, actor=None)
+    lifecycle.close(batch=batch, actor=None)
     assert "is closed with 3 open places." in client.get(page).content.decode()
-    steering.reopen(batch=batch, actor=None, why="Not finished")
+    lifecycle.reopen(batch=batch, actor=None, why="Not finished")
     assert "is closed with" not in client.get(page).content.decode()
 
 
@@ -151,7 +152,7 @@ def test_a_deleted_draft_is_made_again(project: Project) -> None:
     fill(project)
     plan = plan_of(project)
     first = start_plan(plan=plan, actor=None).batches
-    steering.delete_draft(batch=first[0], actor=None)
+    lifecycle.delete_draft(batch=first[0], actor=None)
     assert [batch.judgments for batch in start_plan(plan=plan, actor=None).batches] == [3]
 
 

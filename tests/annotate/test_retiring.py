@@ -3,7 +3,8 @@
 import pytest
 from django.db.models.functions import Now
 
-from annotate import places, steering
+from annotate import places
+from annotate.batches import judgments_wanted
 from annotate.models import Assignment, Batch, Hit, Item
 from annotate.places import Restored, Withdrawn
 from annotate.places.locking import LockedAssignment, lock_assignment
@@ -113,7 +114,7 @@ def test_an_empty_hit_never_has_a_place_again(
 def test_the_plan_of_a_top_up_leaves_empty_hits_out(project: Project, batch: Batch) -> None:
     other = open_batch(project, n_hits=2, judgments=1)
     places.withdraw_candidates([*candidates(other, 3), *candidates(other)[3:4]])
-    change = steering.plan_wanted(batch=other, judgments=3)
+    change = judgments_wanted.plan_wanted(batch=other, judgments=3)
     assert (change.n_hits, change.n_added) == (1, 2)
     assert places.set_wanted(other, judgments=3) == (2, 0)
     assert change.cost.hours == pytest.approx(2 * 2 * 12 / 3600)

@@ -7,12 +7,13 @@ from uuid import UUID
 import pytest
 from django.utils import timezone
 
-from annotate import checking, drafts, judging, revising, steering, verifying
+from annotate import checking, drafts, judging, revising, verifying
 from annotate.acting import deciding
 from annotate.acting.submitted import WorkFilter
+from annotate.batches import lifecycle
+from annotate.batches.control_plan import ControlPlan
 from annotate.checking.figuring import Comparison, figures_of
 from annotate.checking.work import fetch_efforts, fetch_scores, fetch_texts, yardstick_of
-from annotate.controls.plans import ControlPlan
 from annotate.models import Assignment, Batch, Draft, Item, Judgment, JudgmentRevision, Remark, RemarkRevision
 from annotate.rating import answers
 from annotate.rating.sent import Sent
@@ -222,7 +223,7 @@ def test_repeats_that_were_planned_once_are_not_forgotten(annotator: Membership,
 def test_a_closed_batch_still_takes_changes_and_whoever_may_not_work_makes_none(
     annotator: Membership, batch: Batch, done: UUID
 ) -> None:
-    steering.close(batch=batch, actor=None)
+    lifecycle.close(batch=batch, actor=None)
     revise(annotator, done, changed(1, 1, 1))
     Membership.objects.filter(pk=annotator.pk).update(standing=Membership.Standing.SUSPENDED)
     with pytest.raises(answers.Gone, match="on hold"):

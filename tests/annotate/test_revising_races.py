@@ -4,9 +4,10 @@ from uuid import UUID
 
 import pytest
 
-from annotate import judging, revising, steering, verifying
+from annotate import judging, revising, verifying
 from annotate.acting import deciding
 from annotate.acting.submitted import WorkFilter
+from annotate.batches import lifecycle
 from annotate.models import Assignment, Batch, JudgmentRevision
 from projects.errors import Refused
 from projects.models import Membership, Project
@@ -74,13 +75,13 @@ def test_a_change_and_another_act_at_once(
     uuid = hand_in(annotator)
     of = revising.key_of(newest(uuid))
     if other == "archive":
-        steering.close(batch=batch, actor=manager)
+        lifecycle.close(batch=batch, actor=manager)
 
     def act(what: str) -> str:
         if what == "revise":
             return revise(annotator, uuid, 1, of)
         if what == "archive":
-            steering.archive(batch=batch, actor=manager)
+            lifecycle.archive(batch=batch, actor=manager)
         elif what == "submit again":
             judging.submit(annotator=annotator, assignment_uuid=uuid, sent=answered())
         else:

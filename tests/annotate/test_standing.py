@@ -7,9 +7,10 @@ from uuid import UUID
 import pytest
 from django.utils import timezone
 
-from annotate import judging, places, serving, steering
+from annotate import judging, places, serving
 from annotate.acting import standing
 from annotate.acting.standing import Exclusion, Scope
+from annotate.batches import lifecycle
 from annotate.models import Assignment, Batch, Hit, Item, Judgment, Notice
 from annotate.onboarding import notices
 from annotate.places import Restored
@@ -203,7 +204,7 @@ def test_a_removal_asks_whether_a_closed_batch_opens_again(
     batch: Batch, annotator: Membership, other_annotator: Membership, manager: Membership, opens: bool
 ) -> None:
     rate(annotator)
-    steering.close(batch=batch, actor=manager)
+    lifecycle.close(batch=batch, actor=manager)
     plan = remove(annotator, manager, reopen_batches=opens)
     assert plan.closed_batches == [batch]
     batch.refresh_from_db()
@@ -215,8 +216,8 @@ def test_a_removal_asks_whether_a_closed_batch_opens_again(
 
 def test_an_archived_batch_keeps_its_places(batch: Batch, annotator: Membership, manager: Membership) -> None:
     (work,) = rate(annotator)
-    steering.close(batch=batch, actor=manager)
-    steering.archive(batch=batch, actor=manager)
+    lifecycle.close(batch=batch, actor=manager)
+    lifecycle.archive(batch=batch, actor=manager)
     plan = remove(annotator, manager, reopen_batches=True)
     assert (plan.n_assignments, plan.n_places, plan.closed_batches) == (1, 0, [])
     assert (fresh(work).mark, fresh(work).holds_place) == ("excluded", True)

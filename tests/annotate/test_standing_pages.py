@@ -3,9 +3,9 @@
 import pytest
 from django.urls import reverse
 
-from annotate import steering
 from annotate.acting import standing
 from annotate.acting.standing import Exclusion, Scope
+from annotate.batches import lifecycle
 from annotate.models import Assignment, Batch, Finding, Notice
 from projects.models import Membership, Project
 from tests.annotate.settled import assert_sound, claim, rate
@@ -63,7 +63,7 @@ def test_a_removal_is_looked_at_by_its_address_and_then_done(
 ) -> None:
     rate(annotator, 2)
     claim(annotator)
-    steering.close(batch=batch, actor=None)
+    lifecycle.close(batch=batch, actor=None)
     client, page = client_of(manager), path("remove", annotator)
     assert client.get(page).status_code == 200
     shown = client.get(page, {"scope": "all", "reopens": "on"}).content.decode()

@@ -12,10 +12,11 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule, run_state_machine_as_test
 
-from annotate import judging, serving, steering, verifying
+from annotate import judging, serving, verifying
 from annotate.acting import deciding, standing, withdrawing
 from annotate.acting.standing import Exclusion, Scope
 from annotate.acting.submitted import WorkFilter
+from annotate.batches import judgments_wanted, lifecycle
 from annotate.models import Assignment, Batch, Hit, Item, Judgment
 from projects.errors import Refused
 from projects.models import Candidate, Membership, Project
@@ -195,7 +196,7 @@ class Places(RuleBasedStateMachine):
     @rule(judgments=st.integers(1, 4), is_whole=st.booleans())
     def want(self, judgments: int, is_whole: bool) -> None:
         """A top-up, or fewer."""
-        steering.change_wanted(
+        judgments_wanted.change_wanted(
             batch=self.batch, actor=self.manager, judgments=judgments, hit_numbers=None if is_whole else [1]
         )
 
@@ -203,9 +204,9 @@ class Places(RuleBasedStateMachine):
     def close(self) -> None:
         self.batch.refresh_from_db()
         if self.batch.state == Batch.State.OPEN:
-            steering.close(batch=self.batch, actor=self.manager)
+            lifecycle.close(batch=self.batch, actor=self.manager)
         elif self.batch.state == Batch.State.CLOSED:
-            steering.reopen(batch=self.batch, actor=self.manager, why="More.")
+            lifecycle.reopen(batch=self.batch, actor=self.manager, why="More.")
 
     @precondition(lambda self: not Assignment.objects.filter(hit__purpose="gold").exists())
     @rule(who=PEOPLE)

@@ -3,12 +3,13 @@
 import pytest
 from django.urls import reverse
 
-from annotate import judging, serving, steering
-from annotate.batching import create_batch
+from annotate import judging, serving
+from annotate.batches import judgments_wanted, lifecycle
+from annotate.batches.creating import create_batch
+from annotate.batches.progress import stuck_places
+from annotate.batches.terms import Terms
 from annotate.models import Batch
-from annotate.progress import stuck_places
 from annotate.qualifying import granting
-from annotate.terms import Terms
 from projects.models import LogEntry, Membership, Project
 from tests.annotate.qualification import making
 from tests.annotate.work import answered
@@ -22,7 +23,7 @@ pytestmark = pytest.mark.django_db
 def batch(project: Project, manager: Membership) -> Batch:
     make_corpus(project, n_passages=3, n_candidates=3)
     batch = create_batch(project=project, actor=manager, terms=Terms(judgments=1))
-    steering.open_batch(batch=batch, actor=None)
+    lifecycle.open_batch(batch=batch, actor=None)
     return batch
 
 
@@ -102,9 +103,9 @@ def test_named_annotators_and_archives_take_no_caps(
     response = client.post(caps_url(named), sent)
     assert response.status_code == 422
     assert "Each named annotator rates everything" in response.content.decode()
-    steering.open_batch(batch=named, actor=None)
-    steering.close(batch=named, actor=None)
-    steering.archive(batch=named, actor=None)
+    lifecycle.open_batch(batch=named, actor=None)
+    lifecycle.close(batch=named, actor=None)
+    lifecycle.archive(batch=named, actor=None)
     assert "nothing to cap" in client.post(caps_url(named), sent).content.decode()
 
 
@@ -118,5 +119,5 @@ def test_a_batch_is_complete_when_its_last_place_is_handed_in(
         assert not isinstance(work, serving.Nothing)
         judging.submit(annotator=annotator, assignment_uuid=work, sent=answered())
     assert ">complete<" in client.get(url).content.decode()
-    steering.change_wanted(batch=batch, actor=None, judgments=2, hit_numbers=[1])
+    judgments_wanted.change_wanted(batch=batch, actor=None, judgments=2, hit_numbers=[1])
     assert ">complete<" not in client.get(url).content.decode()

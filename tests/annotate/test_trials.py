@@ -8,11 +8,12 @@ import pytest
 from django.core.management import call_command
 from django.urls import reverse
 
-from annotate import batching, judging, steering, trials
-from annotate.batching import plan
-from annotate.choosing import Selection
+from annotate import judging
+from annotate.batches import creating, judgments_wanted, lifecycle, trials
+from annotate.batches.creating import plan
+from annotate.batches.selection import Selection
+from annotate.batches.terms import Terms
 from annotate.models import Assignment, Batch, Hit, Item, Judgment, QualificationTest
-from annotate.terms import Terms
 from annotate.verifying import verify
 from projects.errors import Refused
 from projects.models import LogEntry, Membership, Project
@@ -25,7 +26,7 @@ TRIAL = Batch.Kind.TRIAL
 
 
 def make(project: Project, *, selection: Selection | None = None, **over: Any) -> Batch:
-    return batching.create_batch(
+    return creating.create_batch(
         project=project, actor=None, selection=selection or Selection(), terms=Terms(**{"judgments": 3, **over})
     )
 
@@ -48,7 +49,7 @@ def run_trial(project: Project, *, judgments: int, n_annotators: int, n_items: i
         annotator = make_membership(project)
         for _ in range(trial.n_hits):
             submit(annotator, n_items)
-    steering.close(batch=trial, actor=None)
+    lifecycle.close(batch=trial, actor=None)
     return trial
 
 
@@ -83,7 +84,7 @@ def test_counted_judgments_are_not_collected_again_and_no_more_than_was_asked_co
     full = make(project, **terms)
     assert (said.n_assignments, said.n_judgments, said.n_had) == (2 * 1 + 2 * 3, 6 * 1 + 6 * 3, 12)
     assert sorted(full.hits.values_list("places_wanted", flat=True)) == [1, 1, 3, 3]
-    steering.open_batch(batch=full, actor=None)
+    lifecycle.open_batch(batch=full, actor=None)
     for _ in range(3):
         annotator = make_membership(project)
         while Hit.objects.filter(places_open__gt=0).exclude(assignments__annotator=annotator).exists():
@@ -123,12 +124,12 @@ def test_more_and_fewer_judgments_reckon_with_the_trials(project: Project) -> No
     trial = run_trial(project, judgments=2, n_annotators=2, n_items=2)
     make_corpus(project, name="new", n_candidates=2)
     full = make(project, judgments=3, trial=trial, use_of_trial="count")
-    change = steering.plan_wanted(batch=full, judgments=5)
+    change = judgments_wanted.plan_wanted(batch=full, judgments=5)
     assert (change.n_hits, change.n_added) == (2, 4)
-    steering.change_wanted(batch=full, actor=None, judgments=5)
+    judgments_wanted.change_wanted(batch=full, actor=None, judgments=5)
     assert sorted(full.hits.values_list("places_wanted", flat=True)) == [3, 5]
-    assert steering.plan_wanted(batch=full, judgments=1).n_removed == 3 + 4
-    steering.change_wanted(batch=full, actor=None, judgments=1)
+    assert judgments_wanted.plan_wanted(batch=full, judgments=1).n_removed == 3 + 4
+    judgments_wanted.change_wanted(batch=full, actor=None, judgments=1)
     assert sorted(full.hits.values_list("places_wanted", flat=True)) == [0, 1]
 
 
@@ -141,7 +142,7 @@ def test_a_counted_trial_says_what_opening_it_again_means(
     assert "comes on top" not in client.get(page).content.decode()
     make(project, judgments=5, trial=trial, use_of_trial="count")
     assert "comes on top of the number wanted there" in client.get(page).content.decode()
-    steering.reopen(batch=trial, actor=None, why="More are needed")
+    lifecycle.reopen(batch=trial, actor=None, why="More are needed")
     assert "comes on top" not in client.get(page).content.decode()
 
 
@@ -150,7 +151,7 @@ def test_collected_anew_everything_is_asked_once_more_of_other_people(project: P
     trial = run_trial(project, judgments=1, n_annotators=1, n_items=3)
     full = make(project, judgments=1, trial=trial, use_of_trial="anew")
     assert candidates_of(full) == candidates_of(trial)
-    steering.open_batch(batch=full, actor=None)
+    lifecycle.open_batch(batch=full, actor=None)
     submit(annotator, 3)
     assert set(n_counted(project).values()) == {2}
 
@@ -160,25 +161,25 @@ def test_the_full_collection_waits_for_the_trial_unless_there_is_a_reason(projec
     make_corpus(project)
     trial = make_batch(project, kind=TRIAL, is_open=state != "draft")
     if state == "paused":
-        steering.pause(batch=trial, actor=None)
+        lifecycle.pause(batch=trial, actor=None)
     full = make(project)
     with pytest.raises(Refused, match="is a draft" if state == "draft" else f"is {state}"):
-        steering.open_batch(batch=full, actor=None)
+        lifecycle.open_batch(batch=full, actor=None)
     with pytest.raises(Refused):
-        steering.open_batch(batch=full, actor=None, why="  ")
-    steering.open_batch(batch=full, actor=None, why="The deadline is near.")
+        lifecycle.open_batch(batch=full, actor=None, why="  ")
+    lifecycle.open_batch(batch=full, actor=None, why="The deadline is near.")
     entry = LogEntry.objects.filter(act="open batch").latest("pk")
     assert (entry.object_id, entry.why) == (str(full.pk), "The deadline is near.")
-    steering.pause(batch=full, actor=None)
-    steering.open_batch(batch=full, actor=None)
+    lifecycle.pause(batch=full, actor=None)
+    lifecycle.open_batch(batch=full, actor=None)
 
 
 def test_after_the_trial_is_closed_nothing_waits(project: Project) -> None:
     make_corpus(project)
-    steering.close(batch=make_batch(project, kind=TRIAL), actor=None)
+    lifecycle.close(batch=make_batch(project, kind=TRIAL), actor=None)
     full = make(project)
     assert trials.why_not_yet(full) == ""
-    steering.open_batch(batch=full, actor=None)
+    lifecycle.open_batch(batch=full, actor=None)
 
 
 def test_a_trial_is_counted_only_when_it_is_over_and_under_the_same_rubric(project: Project) -> None:
@@ -188,7 +189,7 @@ def test_a_trial_is_counted_only_when_it_is_over_and_under_the_same_rubric(proje
     count: dict[str, Any] = {"judgments": 2, "trial": trial, "use_of_trial": "count"}
     with pytest.raises(Refused, match="Close the trial first"):
         make(project, **count)
-    steering.close(batch=trial, actor=None)
+    lifecycle.close(batch=trial, actor=None)
     with pytest.raises(Refused, match="still working"):
         make(project, **count)
     judging.submit(annotator=annotator, assignment_uuid=claimed, sent=answered(2))
@@ -197,7 +198,7 @@ def test_a_trial_is_counted_only_when_it_is_over_and_under_the_same_rubric(proje
     with pytest.raises(Refused, match="rubric has changed"):
         make(project, **count)
     with pytest.raises(Refused, match="older rubric"):
-        steering.pin_newest(batch=full, actor=None)
+        lifecycle.pin_newest(batch=full, actor=None)
 
 
 def test_what_cannot_be_said_of_a_trial_is_refused(project: Project, annotator: Membership) -> None:
@@ -218,8 +219,8 @@ def test_what_cannot_be_said_of_a_trial_is_refused(project: Project, annotator: 
             make(project, **over)
     make(project, trial=other, use_of_trial="anew")
     with pytest.raises(Refused, match="Delete that batch first"):
-        steering.delete_draft(batch=other, actor=None)
-    steering.delete_draft(batch=trial, actor=None)
+        lifecycle.delete_draft(batch=other, actor=None)
+    lifecycle.delete_draft(batch=trial, actor=None)
 
 
 def test_the_form_of_a_trial_begins_with_200_candidates_and_5_judgments(

@@ -11,11 +11,12 @@ from django.core.management import CommandError, call_command
 from django.db import connection
 from django.utils import timezone
 
-from annotate import judging, serving, steering, tasks, verifying
-from annotate.batching import create_batch
+from annotate import judging, serving, tasks, verifying
+from annotate.batches import lifecycle
+from annotate.batches.creating import create_batch
+from annotate.batches.terms import Terms
 from annotate.models import Assignment, Batch, DailyCount, Hit, Item, Judgment
 from annotate.rating.sent import Sent
-from annotate.terms import Terms
 from projects.models import Criterion, Membership, Project
 from tests.annotate.work import answered
 from tests.factories import make_corpus, make_membership, make_rubric
@@ -28,7 +29,7 @@ def batch(project: Project, annotator: Membership, other_annotator: Membership) 
     """Two submitted HITs, one open, one expired, one returned."""
     make_corpus(project, n_passages=4, n_candidates=3)
     batch = create_batch(project=project, actor=None, terms=Terms(judgments=2))
-    steering.open_batch(batch=batch, actor=None)
+    lifecycle.open_batch(batch=batch, actor=None)
     cannot = Sent(values={0: {"correctness": 1}, 1: {"correctness": 5}}, cannot={2: "No sense"})
     for person, sent in ((annotator, answered()), (other_annotator, cannot)):
         judging.submit(annotator=person, assignment_uuid=claim(person), sent=sent)

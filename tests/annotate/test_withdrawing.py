@@ -3,7 +3,7 @@
 import pytest
 
 from annotate.acting import withdrawing
-from annotate.choosing import Selection, choose
+from annotate.batches.selection import Selection, choose
 from annotate.models import Batch, Hit, Item, Judgment, Remark
 from projects.errors import Refused
 from projects.models import Candidate, LogEntry, Membership, Project

@@ -4,11 +4,12 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect
 
-from annotate import judging, serving, steering
-from annotate.batching import create_batch
+from annotate import judging, serving
+from annotate.batches import lifecycle
+from annotate.batches.creating import create_batch
+from annotate.batches.terms import Terms
 from annotate.models import Batch
 from annotate.rating.sent import Sent
-from annotate.terms import Terms
 from projects.models import Membership, Project
 from tests.browser.conftest import PHONE, WIDE, SignedIn
 from tests.factories import make_corpus, make_membership
@@ -36,7 +37,7 @@ def batch(project: Project, manager: Membership, annotator: Membership) -> Batch
     make_corpus(project, name="one", n_passages=3, n_candidates=4)
     make_corpus(project, name="two", n_passages=2, n_candidates=4)
     batch = create_batch(project=project, actor=manager, terms=Terms(judgments=2, name="A long name for a batch " * 4))
-    steering.open_batch(batch=batch, actor=manager)
+    lifecycle.open_batch(batch=batch, actor=manager)
     create_batch(project=project, actor=manager, terms=Terms(judgments=1))
     found = serving.claim(annotator)
     assert not isinstance(found, serving.Nothing)

@@ -5,7 +5,7 @@ import re
 import pytest
 from playwright.sync_api import Page, Request, Response
 
-from annotate.controls.plans import ControlPlan
+from annotate.batches.control_plan import ControlPlan
 from annotate.models import Assignment, Batch
 from projects.models import Membership, Project
 from tests.annotate.controls.crowd import items_of, make_controlled, make_places, work

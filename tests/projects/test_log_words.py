@@ -10,7 +10,7 @@ from django.template import Context, Template
 from django.test import Client
 from django.urls import reverse
 
-from annotate import steering
+from annotate.batches import lifecycle
 from projects import log
 from projects.log.messages import Named, words_of
 from projects.models import LogEntry, Membership, Passage, Project
@@ -22,7 +22,7 @@ ROOT = Path(__file__).parents[2]
 APPS = ("annotate", "projects", "results", "demo", "config")
 
 WITH_VALUES = {
-    "{move.act} batch": [f"{move.act} batch" for move in vars(steering).values() if isinstance(move, steering.Move)],
+    "{move.act} batch": [f"{move.act} batch" for move in vars(lifecycle).values() if isinstance(move, lifecycle.Move)],
     "withdraw {row._meta.model_name}": ["withdraw candidate", "withdraw passage"],
     "import {checked.kind.value}": ["import candidates", "import judgments"],
 }

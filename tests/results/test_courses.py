@@ -6,7 +6,7 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from annotate import steering
+from annotate.batches import lifecycle
 from annotate.models import Assignment, Attempt, Batch, Item, LedgerEntry, QualificationTest
 from projects.models import Membership, Project
 from results.courses import StageLine
@@ -44,8 +44,8 @@ def test_a_stage_is_shown_from_its_first_open_batch_on(project: Project) -> None
     Batch.objects.update(state=Batch.State.OPEN)
     assert stage(project, "Full collection").progress.n_wanted == 2  # type: ignore[union-attr]
     batch.refresh_from_db()
-    steering.close(batch=batch, actor=None)
-    steering.archive(batch=batch, actor=None)
+    lifecycle.close(batch=batch, actor=None)
+    lifecycle.archive(batch=batch, actor=None)
     assert stage(project, "Full collection").speed is None
 
 

@@ -7,7 +7,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from annotate import steering
+from annotate.batches import lifecycle
 from annotate.models import Assignment, Batch
 from projects.models import Membership, Project
 from results.next_step import NextStep
@@ -33,22 +33,22 @@ def test_a_project_is_led_from_its_first_file_to_its_agreement(project: Project)
     assert next_step(project).title == "Make a batch"
     batch = make_batch(project, is_open=False, name="Pilot")
     assert next_step(project).title == "Open “Pilot”"
-    steering.open_batch(batch=batch, actor=None)
+    lifecycle.open_batch(batch=batch, actor=None)
     assert next_step(project).title == "Invite annotators"
     annotator = make_membership(project)
     assert next_step(project).text == "1 assignment is still to be handed in."
     batch.refresh_from_db()
-    steering.pause(batch=batch, actor=None)
+    lifecycle.pause(batch=batch, actor=None)
     assert next_step(project).title == "The work is paused"
     batch.refresh_from_db()
-    steering.open_batch(batch=batch, actor=None)
+    lifecycle.open_batch(batch=batch, actor=None)
     submit(annotator)
     assert next_step(project).text == "The judgments asked for are in."
 
 
 def test_a_closed_batch_that_lacks_judgments_is_not_called_complete(project: Project) -> None:
     make_corpus(project)
-    steering.close(batch=make_batch(project), actor=None)
+    lifecycle.close(batch=make_batch(project), actor=None)
     assert next_step(project).text == "No batch is open any more."
 
 
@@ -68,16 +68,16 @@ def test_a_trial_leads_to_the_full_collection(project: Project, annotator: Membe
     assert next_step(project).title == "Close “Pilot”"
     assert next_step(project, can_manage=False).text == "A manager of the project does this."
     trial.refresh_from_db()
-    steering.close(batch=trial, actor=None)
+    lifecycle.close(batch=trial, actor=None)
     assert next_step(project).title == "Read the trial’s results"
     assert next_step(project).url.endswith("/batches/1/results/")
     full = [make_batch(project, is_open=False, name=name) for name in ("One", "Two")]
     assert next_step(project).title == "Open “Two”"
-    steering.open_batch(batch=full[1], actor=None)
+    lifecycle.open_batch(batch=full[1], actor=None)
     assert next_step(project).title == "Annotators are at work"
     submit(make_membership(project))
     assert next_step(project).title == "Open “One”"
-    steering.open_batch(batch=full[0], actor=None)
+    lifecycle.open_batch(batch=full[0], actor=None)
     submit(make_membership(project))
     assert next_step(project).title == "Read the agreement"
 
@@ -96,8 +96,8 @@ def test_all_batches_are_as_many_as_the_list_shows(
     for _ in range(11):
         open_batch(project, n_hits=1)
     archived = open_batch(project, n_hits=1)
-    steering.close(batch=archived, actor=None)
-    steering.archive(batch=archived, actor=None)
+    lifecycle.close(batch=archived, actor=None)
+    lifecycle.archive(batch=archived, actor=None)
     page = client_of(researcher).get(project.get_absolute_url()).content.decode()
     assert "All 12 batches" in page
     assert "1–12 of 12 batches" in client_of(researcher).get("/p/bridges/batches/").content.decode()

@@ -5,20 +5,20 @@ from typing import Any
 from django.core.management.base import CommandParser
 from django.db import transaction
 
-from annotate import steering
+from annotate.batches import judgments_wanted, lifecycle
+from annotate.batches.judgments_wanted import read_numbers
+from annotate.batches.progress import progress_of, stuck_places
 from annotate.models import Batch
-from annotate.numbers import read_numbers
-from annotate.progress import progress_of, stuck_places
 from projects.commands import ProjectCommand, reader
 from projects.database.snapshots import snapshot
 from projects.errors import Refused
 from projects.models import Project
 
 ACTS = {
-    "pause": steering.pause,
-    "close": steering.close,
-    "archive": steering.archive,
-    "delete": steering.delete_draft,
+    "pause": lifecycle.pause,
+    "close": lifecycle.close,
+    "archive": lifecycle.archive,
+    "delete": lifecycle.delete_draft,
 }
 
 
@@ -88,13 +88,13 @@ def _fetch(project: Project, number: int) -> Batch:
 
 def _want(batch: Batch, options: dict[str, Any]) -> dict[str, Any]:
     numbers = options["hits"]
-    change = steering.plan_wanted(batch=batch, judgments=options["judgments"], hit_numbers=numbers)
+    change = judgments_wanted.plan_wanted(batch=batch, judgments=options["judgments"], hit_numbers=numbers)
     if not options["dry_run"]:
-        steering.change_wanted(
+        judgments_wanted.change_wanted(
             batch=batch, actor=None, judgments=options["judgments"], hit_numbers=numbers, why=options["why"]
         )
         if options["reopen"]:
-            steering.reopen(batch=batch, actor=None, why=options["why"])
+            lifecycle.reopen(batch=batch, actor=None, why=options["why"])
     return {
         "places_added": change.n_added,
         "places_removed": change.n_removed,
@@ -106,8 +106,8 @@ def _want(batch: Batch, options: dict[str, Any]) -> dict[str, Any]:
 
 def _act(batch: Batch, options: dict[str, Any]) -> None:
     if options["act"] == "open":
-        steering.open_batch(batch=batch, actor=None, why=options["why"])
+        lifecycle.open_batch(batch=batch, actor=None, why=options["why"])
     elif options["act"] == "reopen":
-        steering.reopen(batch=batch, actor=None, why=options["why"])
+        lifecycle.reopen(batch=batch, actor=None, why=options["why"])
     elif options["act"] in ACTS:
         ACTS[options["act"]](batch=batch, actor=None)

@@ -5,9 +5,9 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
+from annotate.batches.control_plan import ControlPlan
 from annotate.controls import accepting
 from annotate.controls.making import make_pool, yield_report
-from annotate.controls.plans import ControlPlan
 from annotate.models import Batch
 from measures.outcome import Undefined
 from projects.commands import ProjectCommand

@@ -6,11 +6,11 @@ from typing import Any
 from django.core.management.base import CommandParser
 from django.db import transaction
 
-from annotate import steering, trials
-from annotate.batching import Plan, create_batch, plan
-from annotate.choosing import Selection, find_annotators
+from annotate.batches import lifecycle, trials
+from annotate.batches.creating import Plan, create_batch, plan
+from annotate.batches.selection import Selection, find_annotators
+from annotate.batches.terms import Terms
 from annotate.models import Batch
-from annotate.terms import Terms
 from projects.commands import ProjectCommand
 from projects.errors import Refused
 from projects.models import Project
@@ -86,7 +86,7 @@ class Command(ProjectCommand):
         with transaction.atomic():
             batch = create_batch(project=project, actor=None, selection=selection, terms=terms)
             if options["open"]:
-                steering.open_batch(batch=batch, actor=None, why=options["why"])
+                lifecycle.open_batch(batch=batch, actor=None, why=options["why"])
         self.answer({"batch": batch.number, "name": batch.name, "state": batch.state, **said})
 
     def refuse_usage(self, message: str) -> None:

@@ -5,10 +5,10 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
+from annotate.batches.trials import trials_of
 from annotate.frames.judgments_frame import fetch_judgments
 from annotate.frames.rating_patterns import Scope
 from annotate.frames.stages import Stage, default_stage
-from annotate.trials import trials_of
 from measures.outcome import Undefined
 from measures.pairs import pair_agreements
 from measures.rubric import Level

@@ -9,8 +9,8 @@ from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
 
+from annotate.batches.trials import trials_of
 from annotate.frames.stages import Stage, default_stage
-from annotate.trials import trials_of
 from projects.commands import ProjectCommand
 from projects.errors import Refused
 from results.exporting import FORMATS, Choices, make_statement

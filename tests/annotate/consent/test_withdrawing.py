@@ -10,10 +10,11 @@ from django.db.models import Sum
 from django.db.models.functions import Now
 from django.urls import reverse
 
-from annotate import judging, places, serving, steering, verifying
+from annotate import judging, places, serving, verifying
 from annotate.acting import deciding, standing
 from annotate.acting.standing import Exclusion, Scope
 from annotate.acting.submitted import WorkFilter
+from annotate.batches import lifecycle
 from annotate.models import Assignment, Batch, Draft, Hit, Judgment, LedgerEntry, Notice
 from annotate.onboarding import consent
 from annotate.places import leaving
@@ -120,8 +121,8 @@ def test_a_manager_who_removes_and_restores_counts_nothing_of_it_again(
 
 def test_archived_work_is_taken_out_and_opens_no_place(batch: Batch, annotator: Membership) -> None:
     (work,) = rate(annotator)
-    steering.close(batch=batch, actor=None)
-    steering.archive(batch=batch, actor=None)
+    lifecycle.close(batch=batch, actor=None)
+    lifecycle.archive(batch=batch, actor=None)
     before = places_of(batch)
     consent.withdraw(annotator=annotator, takes_out=True)
     assert (reasons(work), places_of(batch)) == ({"consent withdrawn"}, before)

@@ -4,9 +4,9 @@ from collections.abc import Callable
 from typing import Any
 
 from annotate import judging, serving
+from annotate.batches.control_plan import ControlPlan
 from annotate.controls.accepting import accept
 from annotate.controls.making import make_pool
-from annotate.controls.plans import ControlPlan
 from annotate.models import Assignment, Batch, Item
 from annotate.rating.sent import Sent
 from projects.models import Dataset, Membership, Project

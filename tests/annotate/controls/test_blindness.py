@@ -13,7 +13,7 @@ from django.urls import reverse
 from scipy.stats import ks_2samp
 
 from annotate import reviewing
-from annotate.controls.plans import ControlPlan
+from annotate.batches.control_plan import ControlPlan
 from annotate.models import Adjudication, Assignment, Batch, Draft, Finding, Hit, Item, Judgment, Remark, Review
 from annotate.places.taking import SHOWN_ORDER
 from annotate.reviewing import Verdict

@@ -3,7 +3,7 @@
 import pytest
 
 from annotate import stepping
-from annotate.controls.plans import ControlPlan
+from annotate.batches.control_plan import ControlPlan
 from annotate.models import Assignment, Batch, Item, Judgment
 from annotate.rating.sent import Sent
 from projects.models import Membership, Project

@@ -8,7 +8,7 @@ import pytest
 from django.db.models import F
 from django.urls import reverse
 
-from annotate.controls.plans import ControlPlan
+from annotate.batches.control_plan import ControlPlan
 from annotate.models import Batch, Item
 from annotate.rating.shown import ShownItem, shown_items
 from projects.models import Candidate, Membership, Project, Reference

@@ -11,7 +11,7 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from annotate.controls.plans import QASCORE, QASCORE_HIT_SIZE, ControlPlan
+from annotate.batches.control_plan import QASCORE, QASCORE_HIT_SIZE, ControlPlan
 from annotate.models import Assignment, Batch, Hit, Item
 from projects.models import Membership, Project
 from tests.annotate.controls.crowd import hand_in, items_of, make_controlled, make_places, take

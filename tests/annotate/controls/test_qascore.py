@@ -5,7 +5,7 @@ from collections import Counter
 import pytest
 
 from annotate import stepping
-from annotate.controls.plans import QASCORE, QASCORE_HIT_SIZE
+from annotate.batches.control_plan import QASCORE, QASCORE_HIT_SIZE
 from annotate.models import Batch, Item, Judgment
 from annotate.rating.sent import Sent
 from annotate.verifying import verify

@@ -4,11 +4,11 @@ import io
 
 import pytest
 
-from annotate.controls.plans import ControlPlan
+from annotate.batches.control_plan import ControlPlan
+from annotate.batches.progress import progress_of, speed_of, stuck_places
 from annotate.frames.rating_patterns import Scope, criteria_in_use, fetch_ratings
 from annotate.frames.stages import Stage
 from annotate.models import Batch, Hit, Item, Judgment
-from annotate.progress import progress_of, speed_of, stuck_places
 from annotate.verifying import verify
 from projects.models import Membership, Project
 from results.exporting import FORMATS, Choices, make_statement

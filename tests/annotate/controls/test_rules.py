@@ -3,7 +3,7 @@
 import pytest
 from django.db import connection
 
-from annotate.controls.plans import ControlPlan
+from annotate.batches.control_plan import ControlPlan
 from annotate.models import Assignment, Batch, Hit, Item, Judgment
 from annotate.verifying import verify
 from projects.models import Membership, Project

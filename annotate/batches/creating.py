@@ -9,14 +9,15 @@ from django.db import connection, transaction
 from django.db.models import BooleanField, ExpressionWrapper, Max, Q
 from django.utils.translation import gettext as _
 
-from annotate import places, trials
-from annotate.choosing import Row, Selection, candidates_of, choose, pair_of
-from annotate.controls.plans import ControlPlan
-from annotate.costs import Cost, cost_of, seconds_per_item
-from annotate.cutting import cut_passage
+from annotate import places
+from annotate.batches import trials
+from annotate.batches.control_plan import ControlPlan
+from annotate.batches.costs import Cost, cost_of, seconds_per_item
+from annotate.batches.cutting import cut_passage
+from annotate.batches.selection import Row, Selection, candidates_of, choose, pair_of
+from annotate.batches.terms import Terms, check_terms, filled_in
 from annotate.models import Batch, BatchAnnotator, Item
 from annotate.places import NewHit
-from annotate.terms import Terms, check_terms, filled_in
 from projects import log
 from projects.errors import Refused
 from projects.models import Membership, Project

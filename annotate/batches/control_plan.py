@@ -5,7 +5,7 @@ import math
 from dataclasses import asdict, dataclass, fields
 from typing import Any
 
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 from django.utils.translation import gettext as _
 
 from annotate.models import Batch, Item
@@ -93,8 +93,11 @@ def shows_repeats(batch: Batch, *, has_items: bool | None = None) -> bool:
 
 _NAMES = {field.name for field in fields(ControlPlan)}
 
+
 QASCORE = ControlPlan(degraded_per_hit=6, repeats_per_hit=3)
 """Of twenty items eleven ordinary ones, six degraded and three repeated, as in QAScore."""
+
+
 QASCORE_HIT_SIZE = 20
 
 
@@ -143,3 +146,22 @@ def check_plan(plan: ControlPlan, *, presentation: str, hit_size: int) -> None:
     wrong = [sentence for is_right, sentence in checks if not is_right]
     if wrong:
         raise Refused(wrong[0], details=wrong[1:])
+
+
+def pool_of(batch: Batch) -> QuerySet[Item]:
+    """The pool as managers see it: repeats need no accepting, they are made when one is shown."""
+    return Item.objects.filter(pool_of=batch).exclude(control=Item.Control.REPEAT)
+
+
+def clear_pool(batch: Batch) -> None:
+    """Delete the pool of a batch that was never opened; of any other the keys refuse it."""
+    pool = Item.objects.filter(pool_of=batch)
+    pool.filter(made_from__isnull=False).delete()
+    pool.delete()
+
+
+def lacks_controls(batch: Batch) -> bool:
+    """Whether the batch is to show controls that somebody has to accept, and none of them is accepted."""
+    plan = ControlPlan.read(batch.control_plan)
+    is_asked = bool(plan.known_per_hit or plan.known_hit_every or plan.degraded_per_hit)
+    return is_asked and not pool_of(batch).filter(accepted_at__isnull=False, retired_at=None).exists()

@@ -11,13 +11,13 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from annotate import steering, trials
-from annotate.acting.shortfalls import shortfall_of
-from annotate.batching import create_batch, plan
-from annotate.controls.accepting import lacks_controls
-from annotate.forms.batches import CapsForm, NewBatchForm, StateForm, WantedForm
+from annotate.batches import judgments_wanted, lifecycle, trials
+from annotate.batches.control_plan import lacks_controls
+from annotate.batches.creating import create_batch, plan
+from annotate.batches.forms import CapsForm, NewBatchForm, StateForm, WantedForm
+from annotate.batches.progress import progress_of, speed_of, stuck_places
+from annotate.batches.shortfalls import shortfall_of
 from annotate.models import Assignment, Batch, Hit, Item, QualificationTest
-from annotate.progress import progress_of, speed_of, stuck_places
 from projects.access import ProjectRequest, Right, requires
 from projects.database.snapshots import snapshot
 from projects.errors import Refused
@@ -139,7 +139,7 @@ def batch_show(request: ProjectRequest, project: Project, number: int) -> HttpRe
         "progress": progress,
         "speed": speed_of(batch, progress) if is_live else None,
         "stuck": stuck_places(batch) if is_live or batch.state == Batch.State.DRAFT else None,
-        "moves": steering.moves_of(batch),
+        "moves": lifecycle.moves_of(batch),
         "not_yet": trials.why_not_yet(batch),
         "counted_by": trials.counted_by(batch),
         "has_test": QualificationTest.objects.filter(project=project).exists(),
@@ -176,17 +176,17 @@ def batch_state(request: ProjectRequest, project: Project, number: int) -> HttpR
 def _act(batch: Batch, request: ProjectRequest, act: str, why: str) -> str:
     actor = request.membership
     if act == "reopen":
-        steering.reopen(batch=batch, actor=actor, why=why)
+        lifecycle.reopen(batch=batch, actor=actor, why=why)
         return _("The batch is open again.")
     if act == "open":
-        steering.open_batch(batch=batch, actor=actor, why=why)
+        lifecycle.open_batch(batch=batch, actor=actor, why=why)
         return _("The batch is open: annotators are served from it.")
     acts = {
-        "pause": (steering.pause, _("The batch is paused. What is open can still be finished.")),
-        "close": (steering.close, _("The batch is closed. What is open can still be finished.")),
-        "archive": (steering.archive, _("The batch is archived. Its judgments stay in every figure.")),
-        "delete": (steering.delete_draft, _("The draft is deleted.")),
-        "pin": (steering.pin_newest, _("The batch now goes by the newest rubric, instructions and consent.")),
+        "pause": (lifecycle.pause, _("The batch is paused. What is open can still be finished.")),
+        "close": (lifecycle.close, _("The batch is closed. What is open can still be finished.")),
+        "archive": (lifecycle.archive, _("The batch is archived. Its judgments stay in every figure.")),
+        "delete": (lifecycle.delete_draft, _("The draft is deleted.")),
+        "pin": (lifecycle.pin_newest, _("The batch now goes by the newest rubric, instructions and consent.")),
     }
     run, said = acts[act]
     run(batch=batch, actor=actor)
@@ -217,7 +217,7 @@ def batch_caps(request: ProjectRequest, project: Project, number: int) -> HttpRe
     form = CapsForm(request.POST or None, initial=CapsForm.caps_of(batch))
     if request.method == "POST" and form.is_valid():
         try:
-            steering.change_caps(batch=batch, actor=request.membership, **form.caps())
+            judgments_wanted.change_caps(batch=batch, actor=request.membership, **form.caps())
         except Refused as refusal:
             form.add_error(None, refusal.message)
         else:
@@ -231,7 +231,7 @@ def _want(request: ProjectRequest, batch: Batch, form: WantedForm) -> str:
     cleaned = form.cleaned_data
     try:
         with transaction.atomic():
-            added, removed = steering.change_wanted(
+            added, removed = judgments_wanted.change_wanted(
                 batch=batch,
                 actor=request.membership,
                 judgments=cleaned["judgments"],
@@ -239,7 +239,7 @@ def _want(request: ProjectRequest, batch: Batch, form: WantedForm) -> str:
                 why=cleaned["why"],
             )
             if cleaned["reopen"]:
-                steering.reopen(batch=batch, actor=request.membership, why=cleaned["why"])
+                lifecycle.reopen(batch=batch, actor=request.membership, why=cleaned["why"])
     except Refused as refusal:
         form.add_error(None, refusal.message)
         return ""
@@ -254,7 +254,7 @@ def _render_wanted(request: ProjectRequest, batch: Batch, form: WantedForm) -> H
     if form.is_bound and form.is_valid():
         cleaned = form.cleaned_data
         try:
-            context["change"] = steering.plan_wanted(
+            context["change"] = judgments_wanted.plan_wanted(
                 batch=batch, judgments=cleaned["judgments"], hit_numbers=cleaned["hits"]
             )
         except Refused as refusal:

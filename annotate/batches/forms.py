@@ -10,13 +10,13 @@ from django.utils.text import capfirst
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from annotate import trials
-from annotate.choosing import Selection
-from annotate.forms.controls import PresentationForm
+from annotate.batches import trials
+from annotate.batches.control_plan_forms import PresentationForm
+from annotate.batches.judgments_wanted import read_numbers
+from annotate.batches.selection import Selection
+from annotate.batches.terms import MAX_JUDGMENTS, Terms
 from annotate.models import Batch, QualificationTest
-from annotate.numbers import read_numbers
 from annotate.payments.ledger import pays_anything
-from annotate.terms import MAX_JUDGMENTS, Terms
 from projects.errors import Refused
 from projects.models import Candidate, Membership, MinimalPair, Project
 from projects.rubric.rubrics import current_rubric

@@ -7,7 +7,7 @@ from django.db.models import BooleanField, ExpressionWrapper, IntegerField, Q, Q
 from django.db.models.functions import Coalesce
 from django.utils.translation import gettext as _
 
-from annotate.cutting import sample_passages
+from annotate.batches.cutting import sample_passages
 from annotate.models import Batch, Item
 from projects.errors import Refused
 from projects.language.names import said

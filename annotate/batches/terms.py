@@ -5,8 +5,8 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
-from annotate import trials
-from annotate.controls.plans import ControlPlan, check_plan
+from annotate.batches import trials
+from annotate.batches.control_plan import ControlPlan, check_plan
 from annotate.models import Batch
 from annotate.models.plan import OverlapPlan
 from projects.errors import Refused

@@ -11,12 +11,12 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from annotate import steering, trials
-from annotate.batching import create_batch
-from annotate.choosing import Selection, find_annotators
+from annotate.batches import lifecycle, trials
+from annotate.batches.creating import create_batch
+from annotate.batches.progress import Progress, progress_of
+from annotate.batches.selection import Selection, find_annotators
+from annotate.batches.terms import RANGES, Terms
 from annotate.models import Batch
-from annotate.progress import Progress, progress_of
-from annotate.terms import RANGES, Terms
 from projects.api.auth import ProjectEndpoint
 from projects.api.serializers import PageQuery, Shape, TextField, TruthField, give_page, page_of
 from projects.models import Membership, Project
@@ -26,8 +26,8 @@ COLLECTED = [(kind.value, kind.label) for kind in (Batch.Kind.FULL, Batch.Kind.T
 CHOSEN = ("datasets", "splits", "sources", "sample", "seed", "with_pairs", "only_pairs")
 """What of a new batch says which candidates it takes; the rest says how they are worked on."""
 
-WITH_REASON = {"open": steering.open_batch, "reopen": steering.reopen}
-ACTS = {"pause": steering.pause, "close": steering.close, "archive": steering.archive}
+WITH_REASON = {"open": lifecycle.open_batch, "reopen": lifecycle.reopen}
+ACTS = {"pause": lifecycle.pause, "close": lifecycle.close, "archive": lifecycle.archive}
 
 
 def within(name: str) -> dict[str, Any]:

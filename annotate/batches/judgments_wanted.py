@@ -1,43 +1,41 @@
-"""Steering: a batch opened, paused, closed, archived or deleted, and its wanted judgments raised or lowered."""
+"""Reading a list of numbers such as 1-5, 9."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from django.db import connection, transaction
-from django.db.models.functions import Now
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
 
-from annotate import places, trials
-from annotate.batching import describe
-from annotate.controls.accepting import clear_pool
-from annotate.costs import Cost, Pace, cost_of, seconds_per_item
-from annotate.models import Assignment, Batch, BatchAnnotator, Hit
-from annotate.terms import MAX_JUDGMENTS
+from annotate import places
+from annotate.batches import trials
+from annotate.batches.costs import Cost, Pace, cost_of, seconds_per_item
+from annotate.batches.lifecycle import State
+from annotate.batches.terms import MAX_JUDGMENTS
+from annotate.models import Batch, Hit
 from projects import log
 from projects.errors import Refused
 from projects.language.amounts import say_number
-from projects.models import Consent, Instructions, Membership
-from projects.rubric import rubrics
-from projects.texts.versions import current_consent, current_instructions
+from projects.models import Membership
 
-State = Batch.State
+MAX_NUMBERS = 100_000
 
 
-@dataclass(frozen=True)
-class Move:
-    """A change of state: its name, from where, to where."""
-
-    act: str
-    before: tuple[Batch.State, ...]
-    after: Batch.State
-
-
-OPEN = Move("open", (State.DRAFT, State.PAUSED), State.OPEN)
-PAUSE = Move("pause", (State.OPEN,), State.PAUSED)
-CLOSE = Move("close", (State.OPEN, State.PAUSED), State.CLOSED)
-REOPEN = Move("reopen", (State.CLOSED,), State.OPEN)
-ARCHIVE = Move("archive", (State.CLOSED,), State.ARCHIVED)
+def read_numbers(text: str) -> list[int]:
+    """The numbers in rising order, each once. Raises Refused for anything else."""
+    numbers: set[int] = set()
+    for part in filter(None, re.split(r"[,;\s]+", re.sub(r"\s*[-–]\s*", "-", text.strip()))):
+        match = re.fullmatch(r"([0-9]{1,9})(?:-([0-9]{1,9}))?", part)
+        if not match:
+            raise Refused(_("“{part}” is no number. Write HITs as 1-5, 9.").format(part=part[:40]))
+        first = int(match[1])
+        last = int(match[2] or first)
+        if last < first or last - first >= MAX_NUMBERS:
+            raise Refused(_("“{part}” is no range of HITs.").format(part=part))
+        numbers.update(range(first, last + 1))
+        if len(numbers) > MAX_NUMBERS:
+            raise Refused(_("Too many HITs are named; choose the whole batch instead."))
+    return sorted(numbers)
 
 
 @dataclass(frozen=True)
@@ -55,102 +53,6 @@ class Change:
     n_kept: int
     cost: Cost
     saved: Cost
-
-
-def moves_of(batch: Batch) -> list[Move]:
-    """The changes of state that the batch can make now."""
-    if batch.kind == Batch.Kind.IMPORTED:
-        return [ARCHIVE] if batch.state == State.CLOSED else []
-    return [move for move in (OPEN, PAUSE, CLOSE, REOPEN, ARCHIVE) if batch.state in move.before]
-
-
-@transaction.atomic
-def open_batch(*, batch: Batch, actor: Membership | None, why: str = "") -> None:
-    """Start or resume serving; leaving the draft freezes the rubric.
-
-    Raises Refused without instructions; and for a full collection whose trial is not closed, unless a reason is given.
-    """
-    if batch.instructions_id is None:
-        raise Refused(_("Annotators would have nothing to read: write the instructions in the settings first."))
-    if (refusal := trials.why_not_yet(batch)) and not why.strip():
-        raise Refused(refusal)
-    rubrics.freeze(batch.rubric)
-    _move(batch, OPEN, actor, why=why.strip())
-
-
-@transaction.atomic
-def pause(*, batch: Batch, actor: Membership | None) -> None:
-    """Stop serving. What is open can still be finished, returned and saved."""
-    _move(batch, PAUSE, actor)
-
-
-@transaction.atomic
-def close(*, batch: Batch, actor: Membership | None) -> None:
-    """End the collection. What is open can still be finished and counts."""
-    _move(batch, CLOSE, actor)
-
-
-@transaction.atomic
-def reopen(*, batch: Batch, actor: Membership | None, why: str) -> None:
-    """Open a closed batch again. Raises Refused without a reason, or for judgments that were imported."""
-    if not why.strip():
-        raise Refused(_("Say why the batch is opened again; the reason is kept in the log."))
-    if batch.kind == Batch.Kind.IMPORTED:
-        raise Refused(_("These judgments were made elsewhere, so there is nothing to open."))
-    _move(batch, REOPEN, actor, why=why.strip())
-
-
-@transaction.atomic
-def archive(*, batch: Batch, actor: Membership | None) -> None:
-    """Put a closed batch away; its judgments stay in every figure. Raises Refused while somebody works on it."""
-    n_open = Assignment.objects.open().filter(hit__batch=batch).count()
-    if n_open:
-        raise Refused(
-            _("Somebody is still working on a HIT of this batch. Archive it when that is finished or has expired.")
-            if n_open == 1
-            else _("%(n_open)s HITs of this batch are still being worked on. Archive it when they are finished.")
-            % {"n_open": n_open}
-        )
-    _move(batch, ARCHIVE, actor)
-
-
-@transaction.atomic
-def delete_draft(*, batch: Batch, actor: Membership | None) -> None:
-    """Delete a batch that was never opened, with its HITs. Raises Refused for any other."""
-    locked = Batch.objects.select_for_update().get(pk=batch.pk)
-    if locked.state != State.DRAFT or Assignment.objects.filter(hit__batch=batch).exists():
-        raise Refused(_("Only a draft can be deleted. Close or archive this batch instead."))
-    if full := locked.full_batches.first():
-        raise Refused(_("“%(full)s” says what becomes of this trial. Delete that batch first.") % {"full": full})
-    log.record(batch.project, actor, "delete batch", batch, before=describe(locked))
-    clear_pool(batch)
-    places.delete_hits(batch)
-    BatchAnnotator.objects.filter(batch=batch).delete()
-    locked.delete()
-
-
-@transaction.atomic
-def pin_newest(*, batch: Batch, actor: Membership | None) -> None:
-    """Let a draft use the project's newest rubric, instructions and consent. Raises Refused once it was opened."""
-    rubric = rubrics.current_rubric(batch.project)
-    instructions, consent = current_instructions(batch.project), current_consent(batch.project)
-    if rubric is None:
-        raise Refused(_("This project has no rubric yet."))
-    if batch.trial is not None and batch.use_of_trial == Batch.UseOfTrial.COUNT and batch.trial.rubric_id != rubric.pk:
-        raise Refused(_("This batch counts the judgments of a trial under the older rubric. Make a new batch instead."))
-    changed = Batch.objects.filter(pk=batch.pk, state=State.DRAFT).update(
-        rubric=rubric, instructions=instructions, consent=consent
-    )
-    if not changed:
-        raise Refused(_("Only a draft can change its rubric: what was rated under one version stays under it."))
-    log.record(
-        batch.project,
-        actor,
-        "pin versions",
-        batch,
-        before=_versions(batch.rubric.version, batch.instructions, batch.consent),
-        after=_versions(rubric.version, instructions, consent),
-    )
 
 
 def plan_wanted(*, batch: Batch, judgments: int, hit_numbers: Sequence[int] | None = None) -> Change:
@@ -270,41 +172,6 @@ def change_wanted(
     return added, removed
 
 
-def _move(batch: Batch, move: Move, actor: Membership | None, *, why: str = "") -> None:
-    """Compare and swap: of two who press a button at once, the second is told what the first did."""
-    stamps: dict[str, object] = {}
-    if move.after == State.OPEN:
-        stamps["opened_at"] = batch.opened_at or Now()
-        stamps["closed_at"] = None
-    if move.after == State.CLOSED:
-        stamps["closed_at"] = Now()
-    before = batch.state
-    if before not in move.before or not Batch.objects.filter(pk=batch.pk, state=before).update(
-        state=move.after, **stamps
-    ):
-        try:
-            batch.refresh_from_db(fields=["state"])
-        except Batch.DoesNotExist:
-            raise Refused(_("This batch has been deleted.")) from None
-        raise Refused(
-            _("This batch is %(state)s, so it cannot be %(past)s now.")
-            % {"state": batch.get_state_display(), "past": _PAST[move.act]}
-        )
-    batch.state = move.after
-    log.record(
-        batch.project, actor, f"{move.act} batch", batch, before={"state": before}, after={"state": move.after}, why=why
-    )
-
-
-_PAST = {
-    "open": gettext_lazy("opened"),
-    "pause": gettext_lazy("paused"),
-    "close": gettext_lazy("closed"),
-    "reopen": gettext_lazy("opened again"),
-    "archive": gettext_lazy("archived"),
-}
-
-
 def _check_wanted(batch: Batch, judgments: int, hit_numbers: Sequence[int] | None) -> list[int] | None:
     if batch.kind == Batch.Kind.IMPORTED:
         raise Refused(_("These judgments were made elsewhere, so no more can be asked for."))
@@ -329,11 +196,3 @@ def _check_wanted(batch: Batch, judgments: int, hit_numbers: Sequence[int] | Non
     if missing:
         raise Refused(_("This batch has no HIT %(missing)s.") % {"missing": missing[0]})
     return sorted(hits.values())
-
-
-def _versions(rubric: int, instructions: Instructions | None, consent: Consent | None) -> dict[str, int | None]:
-    return {
-        "rubric": rubric,
-        "instructions": instructions.version if instructions else None,
-        "consent": consent.version if consent else None,
-    }

@@ -1,0 +1,92 @@
+"""Fields of a batch's control plan and presentation."""
+
+from dataclasses import asdict
+from typing import Any
+
+from django import forms
+from django.utils.translation import gettext_lazy as _
+from django_stubs_ext import StrOrPromise
+
+from annotate.batches.control_plan import MOST_A_HIT, QASCORE, QASCORE_HIT_SIZE, ControlPlan
+from annotate.models import Batch
+from projects.models import Rubric
+
+USUAL = ControlPlan()
+
+
+MOST = 1_000
+
+
+def _number(
+    label: StrOrPromise, help_text: StrOrPromise = "", *, low: int = 0, high: int = MOST_A_HIT, **over: Any
+) -> forms.IntegerField:
+    return forms.IntegerField(label=label, required=False, min_value=low, max_value=high, help_text=help_text, **over)
+
+
+class PlanForm(forms.Form):
+    """The numbers of a control plan; one left empty is the usual one."""
+
+    known_per_hit = _number(_("Known answers in a HIT"), _("A reference, or the reference of another question."))
+    known_hit_every = _number(_("A HIT of known scores every"), _("HITs; 0 for never."), high=MOST)
+    degraded_per_hit = forms.FloatField(
+        label=_("Degraded answers in a HIT"),
+        required=False,
+        min_value=0,
+        max_value=MOST_A_HIT,
+        help_text=_("On average: made from good answers, shown to whoever rated those."),
+    )
+    repeats = _number(_("Candidates to repeat"), _("In a HIT of their own, for one annotator."))
+    repeats_every = _number(_("A HIT of repeats every"), _("HITs; 0 for never."), high=MOST)
+    repeats_per_hit = _number(_("Repeats in a HIT"), _("Only where items are shown one at a time."))
+    distance = _number(_("Distance, in HITs"), _("From a candidate to its control, at least."), low=1, high=MOST)
+    item_distance = _number(_("Distance, in items"), _("Within a HIT shown one at a time."))
+    jitter = _number(_("Earlier or later by"), _("HITs at most, by chance."), low=1, high=MOST)
+    control_seed = _number(_("Seed of the controls"), _("The same seed makes the same pool."), high=2**31 - 1)
+
+    def plan(self) -> ControlPlan:
+        given = {name: self.cleaned_data.get(field) for field, name in PLAN_FIELDS.items()}
+        return ControlPlan(**{name: value for name, value in given.items() if value is not None})
+
+    @staticmethod
+    def initial_of_plan(plan: ControlPlan) -> dict[str, Any]:
+        numbers = asdict(plan)
+        return {
+            field: int(numbers[name]) if float(numbers[name]).is_integer() else numbers[name]
+            for field, name in PLAN_FIELDS.items()
+        }
+
+
+PLAN_FIELDS = {name: "seed" if name == "control_seed" else name for name in PlanForm.base_fields}
+"""The field of each number of a plan."""
+
+
+class PresentationForm(PlanForm):
+    """How the items of a new batch are shown, and which controls stand among them."""
+
+    presentation = forms.ChoiceField(
+        label=_("Presentation"),
+        choices=[
+            (Batch.Presentation.PAGE, _("All items on a page")),
+            (Batch.Presentation.ONE, _("One item at a time, no looking back")),
+        ],
+        initial=Batch.Presentation.PAGE,
+        required=False,
+        widget=forms.RadioSelect,
+    )
+
+    @property
+    def shows_controls(self) -> bool:
+        """Whether anything here differs from what most batches have, so that it is to be seen at once."""
+        usual = self.initial_for(None)
+        return any(name in self.errors or str(self[name].value()) != str(value) for name, value in usual.items())
+
+    @staticmethod
+    def initial_for(rubric: Rubric | None) -> dict[str, Any]:
+        """What suits the rubric: QAScore's shows one item at a time, with its controls."""
+        if rubric is None or rubric.preset != "qascore":
+            return {"presentation": Batch.Presentation.PAGE, **PlanForm.initial_of_plan(USUAL)}
+        return {
+            "presentation": Batch.Presentation.ONE,
+            "hit_size": QASCORE_HIT_SIZE,
+            **PlanForm.initial_of_plan(QASCORE),
+        }
