@@ -5,8 +5,9 @@ import logging
 from celery import shared_task
 from django.db import transaction
 
-from annotate import checking, places, reviewing, uploading, verifying
+from annotate import checking, places, reviewing, verifying
 from annotate.acting import deciding
+from annotate.imports import uploading
 from annotate.models import Import
 from projects.jobs import running
 

@@ -86,8 +86,8 @@ def child(kind: str, path: Path) -> dict[str, float]:
 
 def run_import(path: Path) -> dict[str, float]:
     _set_up()
-    from annotate import importing
-    from annotate.importing.judgments import known_criteria
+    from annotate.imports import writing
+    from annotate.imports.judgments import known_criteria
     from projects.importing import check
 
     project, owner = _project()
@@ -95,11 +95,11 @@ def run_import(path: Path) -> dict[str, float]:
         start = time.perf_counter()
         checked = check(path=path, name=path.name, folder=Path(folder) / "spool", known=known_criteria(project))
         between = time.perf_counter()
-        importing.write(project=project, checked=checked, actor=owner)
+        writing.write(project=project, checked=checked, actor=owner)
         seconds = time.perf_counter() - start
         more = _of_another_system(path, Path(folder) / "more.csv")
         start_more = time.perf_counter()
-        importing.import_now(project=project, path=more, name=more.name, folder=Path(folder) / "spool-2", actor=owner)
+        writing.import_now(project=project, path=more, name=more.name, folder=Path(folder) / "spool-2", actor=owner)
         linked = time.perf_counter() - start_more
     return {"seconds": seconds, "checked": between - start, "linked": linked, "rss": _peak()}
 

@@ -14,11 +14,11 @@ from django.db import transaction
 from django.db.models import Sum
 from django.utils import timezone
 
-from annotate import importing
 from annotate.batches import creating
 from annotate.batches import lifecycle as batches_lifecycle
 from annotate.batches.selection import Selection
 from annotate.batches.terms import Terms
+from annotate.imports import writing
 from annotate.models import Batch, Hit, Item, Judgment, QualificationTest
 from annotate.qualifying import designing, items
 from annotate.qualifying.items import ItemSpec
@@ -168,7 +168,7 @@ def _import_corpus(manager: Membership) -> None:
     with tempfile.TemporaryDirectory(prefix="concord-demo-") as folder:
         path = Path(folder) / "demo-corpus.jsonl"
         path.write_bytes(b"".join(orjson.dumps(row) + b"\n" for row in corpus.rows()))
-        importing.import_now(
+        writing.import_now(
             project=manager.project,
             path=path,
             name=path.name,

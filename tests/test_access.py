@@ -21,7 +21,8 @@ from django.urls import reverse
 from django.utils import timezone
 from pytest_django import DjangoDbBlocker
 
-from annotate import judging, serving, uploading
+from annotate import judging, serving
+from annotate.imports import uploading
 from annotate.models import Assignment, Remark
 from annotate.payments import paying
 from annotate.rating.sent import Sent

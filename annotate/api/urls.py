@@ -2,18 +2,19 @@
 
 from django.urls import path
 
-from annotate.api import data, imports, judgments
+from annotate.api import data, judgments
 from annotate.batches import api
+from annotate.imports import api as imports_api
 
 urlpatterns = [
     path("projects/<slug:slug>/datasets/", data.DatasetList.as_view(), name="dataset-list"),
     path("projects/<slug:slug>/passages/", data.PassageList.as_view(), name="passage-list"),
     path("projects/<slug:slug>/questions/", data.QuestionList.as_view(), name="question-list"),
     path("projects/<slug:slug>/candidates/", data.CandidateList.as_view(), name="candidate-list"),
-    path("projects/<slug:slug>/imports/", imports.ImportList.as_view(), name="import-list"),
-    path("projects/<slug:slug>/imports/<int:number>/", imports.ImportShow.as_view(), name="import-show"),
-    path("projects/<slug:slug>/imports/<int:number>/write/", imports.ImportWrite.as_view(), name="import-write"),
-    path("projects/<slug:slug>/imports/<int:number>/cancel/", imports.ImportCancel.as_view(), name="import-cancel"),
+    path("projects/<slug:slug>/imports/", imports_api.ImportList.as_view(), name="import-list"),
+    path("projects/<slug:slug>/imports/<int:number>/", imports_api.ImportShow.as_view(), name="import-show"),
+    path("projects/<slug:slug>/imports/<int:number>/write/", imports_api.ImportWrite.as_view(), name="import-write"),
+    path("projects/<slug:slug>/imports/<int:number>/cancel/", imports_api.ImportCancel.as_view(), name="import-cancel"),
     path("projects/<slug:slug>/batches/", api.BatchList.as_view(), name="batch-list"),
     path("projects/<slug:slug>/batches/<int:number>/", api.BatchShow.as_view(), name="batch-show"),
     path("projects/<slug:slug>/batches/<int:number>/state/", api.BatchState.as_view(), name="batch-state"),

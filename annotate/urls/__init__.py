@@ -4,11 +4,12 @@ from django.urls import path
 
 from annotate.batches import hit_views
 from annotate.batches import views as batches_views
+from annotate.imports import views as imports_views
 from annotate.payments import views
 from annotate.urls import acting as acting_urls
 from annotate.urls import qualification as qualification_urls
 from annotate.urls import quality as quality_urls
-from annotate.views import controls, data, desk, guides, importing, pairs, plans, remarks, work
+from annotate.views import controls, data, desk, guides, pairs, plans, remarks, work
 
 app_name = "annotate"
 
@@ -39,15 +40,15 @@ urlpatterns = [
     path("p/<slug:slug>/data/pairs/<int:pk>/", pairs.pair_edit, name="pair-edit"),
     path("p/<slug:slug>/data/pairs/<int:pk>/remove/", pairs.pair_remove, name="pair-remove"),
     path("p/<slug:slug>/data/split/", data.data_split, name="data-split"),
-    path("p/<slug:slug>/data/imports/", importing.import_list, name="import-list"),
-    path("p/<slug:slug>/data/imports/new/", importing.import_new, name="import-new"),
-    path("p/<slug:slug>/data/imports/<int:number>/", importing.import_show, name="import-show"),
-    path("p/<slug:slug>/data/imports/<int:number>/check/", importing.import_check, name="import-check"),
-    path("p/<slug:slug>/data/imports/<int:number>/reopen/", importing.import_reopen, name="import-reopen"),
-    path("p/<slug:slug>/data/imports/<int:number>/write/", importing.import_write, name="import-write"),
-    path("p/<slug:slug>/data/imports/<int:number>/cancel/", importing.import_cancel, name="import-cancel"),
-    path("p/<slug:slug>/data/imports/<int:number>/job/", importing.import_job, name="import-job"),
-    path("p/<slug:slug>/data/imports/<int:number>/file/", importing.import_file, name="import-file"),
+    path("p/<slug:slug>/data/imports/", imports_views.import_list, name="import-list"),
+    path("p/<slug:slug>/data/imports/new/", imports_views.import_new, name="import-new"),
+    path("p/<slug:slug>/data/imports/<int:number>/", imports_views.import_show, name="import-show"),
+    path("p/<slug:slug>/data/imports/<int:number>/check/", imports_views.import_check, name="import-check"),
+    path("p/<slug:slug>/data/imports/<int:number>/reopen/", imports_views.import_reopen, name="import-reopen"),
+    path("p/<slug:slug>/data/imports/<int:number>/write/", imports_views.import_write, name="import-write"),
+    path("p/<slug:slug>/data/imports/<int:number>/cancel/", imports_views.import_cancel, name="import-cancel"),
+    path("p/<slug:slug>/data/imports/<int:number>/job/", imports_views.import_job, name="import-job"),
+    path("p/<slug:slug>/data/imports/<int:number>/file/", imports_views.import_file, name="import-file"),
     path("p/<slug:slug>/plans/", plans.plan_list, name="plan-list"),
     path("p/<slug:slug>/plans/new/", plans.plan_new, name="plan-new"),
     path("p/<slug:slug>/plans/<int:plan_number>/", plans.plan_show, name="plan-show"),

@@ -11,7 +11,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_safe
 
-from annotate.forms.imports import SplitForm
+from annotate.data.forms import SplitForm
 from annotate.tabulating import data_table
 from projects.access import ProjectRequest, Right, requires
 from projects.database.snapshots import snapshot

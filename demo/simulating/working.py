@@ -11,7 +11,7 @@ import orjson
 from django.db.models import QuerySet
 from django.utils import timezone
 
-from annotate import checking, importing
+from annotate import checking
 from annotate.acting import standing
 from annotate.acting.standing import Exclusion
 from annotate.batches import creating
@@ -21,6 +21,7 @@ from annotate.batches.terms import Terms
 from annotate.controls.accepting import accept
 from annotate.controls.making import make_pool
 from annotate.frames.rating_patterns import Scope, criteria_in_use, fetch_ratings
+from annotate.imports import writing
 from annotate.models import Assignment, Batch, Finding, Hit, Item
 from demo.annotators import SimulatedAnnotator, Worth, hire
 from demo.simulating.arrangements import HIT_SIZE, MOMENTS, Arrangement
@@ -143,7 +144,7 @@ def _import(owner: Membership, told: Sequence[Told]) -> None:
     with tempfile.TemporaryDirectory(prefix="concord-simulation-") as folder:
         path = Path(folder) / "texts.jsonl"
         path.write_bytes(b"".join(orjson.dumps(row) + b"\n" for row in rows(told)))
-        importing.import_now(
+        writing.import_now(
             project=owner.project,
             path=path,
             name=path.name,

@@ -10,7 +10,7 @@ from django.utils.text import capfirst
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from annotate.forms.imports import ReadingForm
+from annotate.imports.forms import ReadingForm
 from measures.metrics.registry import Registered
 from measures.metrics.tokenising import MEANINGS
 from projects.importing import Options

@@ -13,7 +13,7 @@ from django.test import Client
 from django.utils.html import escape
 from pytest_django import DjangoAssertNumQueries, Settings
 
-from annotate import uploading
+from annotate.imports import uploading
 from annotate.models import Import, Judgment
 from projects.errors import Refused
 from projects.jobs import queue

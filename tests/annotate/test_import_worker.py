@@ -12,7 +12,8 @@ from django.db import connection, transaction
 from django.db.models.functions import Now
 from django.test import Client
 
-from annotate import tasks, uploading
+from annotate import tasks
+from annotate.imports import uploading
 from annotate.models import Import
 from config.celery import app
 from projects.jobs import queue

@@ -10,7 +10,7 @@ from django.core.management import CommandError, call_command
 from django.db import connection
 from django.utils import timezone
 
-from annotate import importing
+from annotate.imports import writing
 from annotate.models import Batch, Import, Judgment
 from projects.errors import Refused
 from projects.importing import FileRefused, Options, Report
@@ -30,7 +30,7 @@ def take(project: Project, owner: Membership, tmp_path: Path) -> Any:
     def take(content: str | bytes, name: str = "answers.csv", **options: Any) -> Report:
         path = tmp_path / "file"
         path.write_bytes(content if isinstance(content, bytes) else content.encode())
-        return importing.import_now(
+        return writing.import_now(
             project=project, path=path, name=name, folder=tmp_path / "spool", actor=owner, options=Options(**options)
         )
 
@@ -200,19 +200,19 @@ def test_a_write_that_is_stopped_anywhere_leaves_nothing(
     path = tmp_path / "file"
     path.write_text(HEADER + ROWS)
     before = counts()
-    checked = importing.check_file(project=project, path=path, name="a.csv", folder=tmp_path / "spool")
+    checked = writing.check_file(project=project, path=path, name="a.csv", folder=tmp_path / "spool")
     assert counts() == before
     with pytest.raises(Stopped):
-        importing.write(project=project, checked=checked, actor=owner, on_progress=stop)
+        writing.write(project=project, checked=checked, actor=owner, on_progress=stop)
     assert counts() == before
 
     def fenced() -> None:
         raise Stopped
 
     with pytest.raises(Stopped):
-        importing.write(project=project, checked=checked, actor=owner, finish=fenced)
+        writing.write(project=project, checked=checked, actor=owner, finish=fenced)
     assert counts() == before
-    assert importing.write(project=project, checked=checked, actor=owner).candidates == 8
+    assert writing.write(project=project, checked=checked, actor=owner).candidates == 8
 
 
 def test_a_check_that_is_stopped_leaves_no_spool(project: Project, tmp_path: Path) -> None:
@@ -223,17 +223,17 @@ def test_a_check_that_is_stopped_leaves_no_spool(project: Project, tmp_path: Pat
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        importing.check_file(project=project, path=path, name="a.csv", folder=tmp_path / "spool", on_progress=stop)
+        writing.check_file(project=project, path=path, name="a.csv", folder=tmp_path / "spool", on_progress=stop)
     assert not (tmp_path / "spool").exists()
 
 
 def test_a_project_that_is_deleted_meanwhile_takes_nothing(project: Project, owner: Membership, tmp_path: Path) -> None:
     path = tmp_path / "file"
     path.write_text(HEADER + ROWS)
-    checked = importing.check_file(project=project, path=path, name="a.csv", folder=tmp_path / "spool")
+    checked = writing.check_file(project=project, path=path, name="a.csv", folder=tmp_path / "spool")
     Project.objects.update(deleted_at=timezone.now())
     with pytest.raises(Refused, match="deleted"):
-        importing.write(project=project, checked=checked, actor=owner)
+        writing.write(project=project, checked=checked, actor=owner)
     assert not Candidate.objects.exists()
 
 
@@ -242,7 +242,7 @@ def test_a_check_says_what_the_project_would_refuse(take: Any, project: Project,
     path = tmp_path / "file"
     path.write_text(HEADER + ROWS + "p9,Nine,q9,Q,R,c9,A,m,\n")
     with pytest.raises(FileRefused) as caught:
-        importing.check_file(project=project, path=path, name="a.csv", folder=tmp_path / "spool")
+        writing.check_file(project=project, path=path, name="a.csv", folder=tmp_path / "spool")
     assert caught.value.total == 8
     assert not (tmp_path / "spool").exists()
 
@@ -261,11 +261,11 @@ def test_two_at_once_write_one_import(tmp_path: Path, transactional_db: None) ->
 
     def run(number: int) -> None:
         try:
-            checked = importing.check_file(
+            checked = writing.check_file(
                 project=project, path=path, name="a", folder=tmp_path / f"s{number}", options=Options(format="csv")
             )
             together.wait(ground.PATIENCE)
-            importing.write(project=project, checked=checked, actor=actor)
+            writing.write(project=project, checked=checked, actor=actor)
             results.append("written")
         except Refused as refusal:
             results.append(refusal.message)

@@ -10,7 +10,7 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.db.models import Count
 
-from annotate import importing
+from annotate.imports import writing
 from annotate.models import Assignment, Batch, Hit, Import, Item, Judgment
 from projects.errors import Refused
 from projects.importing import CriterionColumn, FileRefused, Kind, Options, Report
@@ -35,7 +35,7 @@ def take(project: Project, owner: Membership, tmp_path: Path) -> Any:
         path = tmp_path / "file"
         path.write_text(content)
         made = Options(criteria=tuple(map(CriterionColumn.parse, criteria)), **options)
-        return importing.import_now(
+        return writing.import_now(
             project=project, path=path, name=name, folder=tmp_path / "spool", actor=owner, options=made, kind=kind
         )
 

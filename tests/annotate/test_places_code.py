@@ -15,7 +15,7 @@ WRITERS = {
     "annotate/places/making.py": "the one writer",
     "annotate/places/deciding.py": "the one writer",
     "annotate/places/retiring.py": "the one writer",
-    "annotate/importing/full_hits.py": "writes imported judgments whole, in one statement a table, into a closed batch",
+    "annotate/imports/full_hits.py": "writes imported judgments whole, in one statement a table, into a closed batch",
 }
 DATES_BACK = "Assignment.objects.filter(uuid=assignment_uuid).update(…)"
 HARMLESS = {("demo/annotators.py", DATES_BACK): "dates simulated work back: times only"}

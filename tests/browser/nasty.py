@@ -10,7 +10,8 @@ from django.core.files.uploadedfile import TemporaryUploadedFile
 from django.db import models
 from django.db.models.functions import Now
 
-from annotate import judging, serving, uploading
+from annotate import judging, serving
+from annotate.imports import uploading
 from annotate.models import Import
 from annotate.payments import paying
 from annotate.rating.sent import Sent

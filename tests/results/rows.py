@@ -6,7 +6,7 @@ from typing import Any
 
 from django.utils import timezone
 
-from annotate import importing
+from annotate.imports import writing
 from annotate.models import Assignment, Batch, Hit, Item, Judgment
 from projects.importing import CriterionColumn, Kind, Options
 from projects.models import Candidate, Criterion, Membership, Project, Rubric
@@ -110,7 +110,7 @@ def take_file(
     path = folder / f"file-{project.imports.count()}"
     path.write_bytes(content.encode() if isinstance(content, str) else content)
     made = Options(criteria=tuple(map(CriterionColumn.parse, criteria)), **options)
-    return importing.import_now(
+    return writing.import_now(
         project=project, path=path, name=name, folder=folder / "spool", actor=None, options=made, kind=kind
     )
 

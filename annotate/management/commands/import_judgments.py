@@ -4,7 +4,7 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from annotate.management.importing import add_reading_arguments, import_file
+from annotate.imports.command_arguments import add_reading_arguments, import_file
 from projects.commands import ProjectCommand, reader
 from projects.importing import CriterionColumn, Kind, Options
 from projects.importing.fields import JUDGMENT_FIELDS

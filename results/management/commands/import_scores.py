@@ -5,7 +5,7 @@ from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
 
-from annotate.management.importing import add_reading_arguments
+from annotate.imports.command_arguments import add_reading_arguments
 from projects.commands import ProjectCommand
 from projects.errors import Refused
 from projects.importing import Options

@@ -9,8 +9,8 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from annotate.batches.creating import next_number
-from annotate.importing import full_hits
-from annotate.importing.staging import Progress, create, refuse_rows, stage
+from annotate.imports import full_hits
+from annotate.imports.staging import Progress, create, refuse_rows, stage
 from annotate.models import Batch
 from measures.rubric import CORRECTNESS, CriterionSpec, Level, ScaleKind
 from projects.errors import Refused

@@ -15,8 +15,8 @@ from django.db.models import Q, Sum
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from annotate import importing
-from annotate.importing.staging import already
+from annotate.imports import writing
+from annotate.imports.staging import already
 from annotate.models import Import
 from projects.errors import Refused
 from projects.importing import FileRefused, Kind, Options, Spool, fingerprint, load
@@ -44,7 +44,7 @@ def receive(*, project: Project, actor: Membership, upload: "UploadedFile[Any]",
     stored_name = uploads.keep(upload)
     try:
         with transaction.atomic():
-            number = importing.next_number(project)
+            number = writing.next_number(project)
             _refuse_without_room(project, n_bytes)
             return Import.objects.create(
                 project=project,
@@ -195,7 +195,7 @@ def _refuse_without_room(project: Project, n_bytes: int) -> None:
 
 def _check(job: Import, on_progress: OnProgress) -> dict[str, Any]:
     try:
-        checked = importing.check_file(
+        checked = writing.check_file(
             project=job.project,
             path=file_of(job),
             name=job.file_name,
@@ -214,7 +214,7 @@ def _write(job: Import, on_progress: OnProgress) -> dict[str, Any]:
     checked = load(_spool_of(job, max(_attempts_with_spool(job))))
     n_rows = checked.report.rows
     try:
-        importing.write(
+        writing.write(
             project=job.project,
             checked=checked,
             actor=job.requested_by,

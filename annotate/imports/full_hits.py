@@ -6,7 +6,7 @@ places as assignments, none open, all done.
 
 from typing import Any
 
-from annotate.importing.staging import create
+from annotate.imports.staging import create
 from annotate.models import Batch
 
 HIT_ITEMS = 100

@@ -14,10 +14,10 @@ from django.utils.translation import gettext_lazy
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from annotate import uploading
-from annotate.forms.imports import DELIMITERS, UploadForm
+from annotate.imports import uploading
+from annotate.imports.forms import DELIMITERS, UploadForm
+from annotate.imports.preview import Look, look_at, preview_of
 from annotate.models import Import
-from annotate.views.import_look import Look, look_at, preview_of
 from projects.access import ProjectRequest, Right, requires
 from projects.errors import Refused
 from projects.importing import FileRefused, Kind, Options

@@ -9,7 +9,7 @@ from typing import Any
 from django.core.management.base import CommandParser
 from django_stubs_ext import StrOrPromise
 
-from annotate import importing
+from annotate.imports import writing
 from projects.commands import ProjectCommand, reader
 from projects.errors import Refused
 from projects.importing import ENCODINGS, FORMATS, Kind, Options
@@ -47,7 +47,7 @@ def import_file(
     if not path.is_file():
         raise Refused(f"There is no file {path}.")
     with tempfile.TemporaryDirectory(prefix="concord-import-") as folder:
-        checked = importing.check_alone(
+        checked = writing.check_alone(
             project=project,
             path=path,
             name=path.name,
@@ -57,10 +57,10 @@ def import_file(
             on_progress=command.progress,
         )
         if options["dry_run"]:
-            importing.compare(project=project, checked=checked)
+            writing.compare(project=project, checked=checked)
             report = checked.report
         else:
-            report = importing.write(project=project, checked=checked, actor=None, on_progress=command.progress)
+            report = writing.write(project=project, checked=checked, actor=None, on_progress=command.progress)
     command.answer(report.as_dict() | {"dry_run": options["dry_run"]})
 
 

@@ -7,16 +7,9 @@ from typing import Any
 import orjson
 from django.utils.translation import gettext as _
 
-from annotate import uploading
-from annotate.forms.imports import (
-    CRITERION,
-    CandidatesForm,
-    JudgmentsForm,
-    MappingForm,
-    ReadingForm,
-    initial_of,
-)
-from annotate.importing.judgments import known_criteria
+from annotate.imports import uploading
+from annotate.imports.forms import CRITERION, CandidatesForm, JudgmentsForm, MappingForm, ReadingForm, initial_of
+from annotate.imports.judgments import known_criteria
 from annotate.models import Import
 from projects.importing import CriterionColumn, FileRefused, Kind, Options, Preview, Problem, preview
 

@@ -11,7 +11,7 @@ from rest_framework.parsers import MultiPartParser
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from annotate import uploading
+from annotate.imports import uploading
 from annotate.models import Import
 from projects.api.auth import ProjectEndpoint
 from projects.api.serializers import LONGEST, PageQuery, Shape, TextField, TruthField, give_page, page_of

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from annotate.importing.staging import Progress, count, create, refuse_rows, stage
+from annotate.imports.staging import Progress, count, create, refuse_rows, stage
 from projects.importing import Checked, Report, Warned
 from projects.importing.questions import UNITED
 from projects.models import Project

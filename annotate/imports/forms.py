@@ -13,7 +13,6 @@ from projects.errors import Refused
 from projects.importing import ENCODINGS, FORMATS, CriterionColumn, Kind, Options, Preview
 from projects.importing.options import EVERY_DATASET
 from projects.models import Dataset
-from projects.splitting import parse_shares
 
 DELIMITERS = {
     "": (gettext_lazy("as found"), ""),
@@ -22,6 +21,8 @@ DELIMITERS = {
     "tab": (gettext_lazy("tabs"), "\t"),
     "bar": (gettext_lazy("bars"), "|"),
 }
+
+
 NAMES_OF_FORMATS = {
     "csv": "CSV",
     "tsv": "TSV",
@@ -31,7 +32,11 @@ NAMES_OF_FORMATS = {
     "parquet": gettext_lazy("Parquet"),
     "mocha": gettext_lazy("MOCHA's JSON"),
 }
+
+
 CRITERION = "criterion:"
+
+
 SHARED_BY_MANY = {"", "metadata", "ignore"}
 
 
@@ -232,43 +237,6 @@ class MappingForm(forms.Form):
     def _meanings(self) -> Iterator[tuple[str, str]]:
         for place, column in enumerate(self.preview.columns):
             yield column, self.cleaned_data[f"column_{place}"]
-
-
-class SplitForm(forms.Form):
-    shares = forms.CharField(
-        label=gettext_lazy("Shares"),
-        max_length=400,
-        initial="train=75, dev=10, test=15",
-        help_text=gettext_lazy(
-            "Names and shares of the candidates, parted by commas. They need not add up to a hundred."
-        ),
-    )
-    seed = forms.IntegerField(
-        label=gettext_lazy("Seed"),
-        initial=0,
-        min_value=0,
-        max_value=2**31 - 1,
-        help_text=gettext_lazy("The same seed splits the same data the same way."),
-    )
-    datasets = forms.ModelMultipleChoiceField(
-        label=gettext_lazy("Datasets"),
-        queryset=Dataset.objects.none(),
-        required=False,
-        widget=forms.CheckboxSelectMultiple,
-        help_text=gettext_lazy("None chosen means all."),
-    )
-
-    def __init__(self, *args: Any, datasets: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        field = self.fields["datasets"]
-        assert isinstance(field, forms.ModelMultipleChoiceField)
-        field.queryset = datasets
-
-    def clean_shares(self) -> dict[str, float]:
-        try:
-            return parse_shares(self.cleaned_data["shares"])
-        except Refused as refusal:
-            raise forms.ValidationError(refusal.message) from refusal
 
 
 def initial_of(options: Options, known: Mapping[str, CriterionColumn]) -> dict[str, Any]:

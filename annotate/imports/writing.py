@@ -1,0 +1,230 @@
+"""Checked files into the tables: held against what the project has, then written whole or not at all."""
+
+from collections.abc import Callable
+from copy import deepcopy
+from pathlib import Path
+
+from django.db import connection, transaction
+from django.db.models import Max, Q
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from annotate.imports import corpus, judgments
+from annotate.imports.staging import OnProgress, Progress, already
+from annotate.models import Batch, Import
+from projects import log
+from projects.errors import Refused
+from projects.importing import Checked, Kind, Options, Report, check
+from projects.importing.checking import save
+from projects.models import Membership, Project
+
+NUMBERING = 7_301_553
+"""Names the advisory lock under which imports are numbered."""
+
+__all__ = ["check_alone", "check_file", "compare", "import_now", "next_number", "refuse_if_imported", "write"]
+
+
+def check_file(
+    *,
+    project: Project,
+    path: Path,
+    name: str,
+    folder: Path,
+    options: Options | None = None,
+    kind: Kind = Kind.CANDIDATES,
+    on_progress: OnProgress | None = None,
+) -> Checked:
+    """Check every row by itself and against the project; the spool in `folder` waits to be written.
+
+    Raises FileRefused, or Refused where these bytes and options were imported already; the spool is gone then.
+    Stores nothing.
+    """
+    checked = check_alone(
+        project=project, path=path, name=name, folder=folder, options=options, kind=kind, on_progress=on_progress
+    )
+    compare(project=project, checked=checked)
+    return checked
+
+
+def check_alone(
+    *,
+    project: Project,
+    path: Path,
+    name: str,
+    folder: Path,
+    options: Options | None = None,
+    kind: Kind = Kind.CANDIDATES,
+    on_progress: OnProgress | None = None,
+) -> Checked:
+    """Check every row by itself, on the scales of the project's criteria. Who writes at once needs no more."""
+    known = judgments.known_criteria(project)
+    return check(path=path, name=name, folder=folder, options=options, kind=kind, known=known, on_progress=on_progress)
+
+
+def compare(*, project: Project, checked: Checked) -> None:
+    """Hold a checked file against the project, storing nothing; raises as `check_file` does."""
+    try:
+        refuse_if_imported(project, checked)
+        with transaction.atomic():
+            _stage(project, checked, checked.report, None)
+            transaction.set_rollback(True)
+    except Refused:
+        checked.spool.discard()
+        raise
+    save(checked)
+
+
+def import_now(
+    *,
+    project: Project,
+    path: Path,
+    name: str,
+    folder: Path,
+    actor: Membership | None,
+    options: Options | None = None,
+    kind: Kind = Kind.CANDIDATES,
+    on_progress: OnProgress | None = None,
+) -> Report:
+    """Check and write in one go. Raises as `check_file` and `write` do."""
+    checked = check_alone(
+        project=project, path=path, name=name, folder=folder, options=options, kind=kind, on_progress=on_progress
+    )
+    try:
+        return write(project=project, checked=checked, actor=actor, on_progress=on_progress)
+    finally:
+        checked.spool.discard()
+
+
+def write(
+    *,
+    project: Project,
+    checked: Checked,
+    actor: Membership | None,
+    job: Import | None = None,
+    finish: Callable[[], None] | None = None,
+    on_progress: OnProgress | None = None,
+) -> Report:
+    """Write a checked file in one transaction and return what was written.
+
+    Without a job (the command line) the import is recorded as done by itself. `finish` is called as the transaction's
+    last step: what it raises, as what `on_progress` raises, undoes everything. The same bytes and options again are
+    Refused, as is what the project has come to hold against the file since its check. Locks the project.
+    """
+    report = deepcopy(checked.report)
+    with transaction.atomic():
+        if Project.objects.select_for_update(no_key=True).get(pk=project.pk).deleted_at is not None:
+            raise Refused(_("The project has been deleted."))
+        refuse_if_imported(project, checked, job=job)
+        progress = Progress(checked.spool, on_progress)
+        batch = _write(project, checked, report, actor, progress)
+        job = _record(project, checked, report, actor, job, batch)
+        log.record(project, actor, f"import {checked.kind.value}", job, after=_for_log(report))
+        progress.at(1.0)
+        if finish is not None:
+            finish()
+    return report
+
+
+def refuse_if_imported(project: Project, checked: Checked, *, job: Import | None = None) -> None:
+    """Raise Refused if these bytes with these options are in the project, or on their way."""
+    earlier = Import.objects.filter(
+        ~Q(pk=job.pk if job else 0),
+        project=project,
+        kind=checked.kind.value,
+        sha256=checked.sha256,
+        step=Import.Step.WRITE,
+        state__in=(*Import.LIVE, Import.State.DONE),
+    )
+    number = earlier.values_list("number", flat=True).first()
+    if number is not None:
+        raise already(number)
+
+
+def next_number(project: Project) -> int:
+    """The number of the project's next import, held until the transaction ends.
+
+    It has a lock of its own: a long import locks the project, and an upload need not wait for that.
+    """
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_advisory_xact_lock(%s, %s)", [NUMBERING, project.pk])
+    return (project.imports.aggregate(newest=Max("number"))["newest"] or 0) + 1
+
+
+def _write(
+    project: Project, checked: Checked, report: Report, actor: Membership | None, progress: Progress
+) -> Batch | None:
+    only_judgments = _stage(project, checked, report, progress)
+    with connection.cursor() as cursor:
+        if checked.kind == Kind.CANDIDATES:
+            if not only_judgments:
+                corpus.write_corpus(cursor, report, progress)
+            corpus.analyze_corpus(cursor)
+        if not report.judgments:
+            return None
+        return judgments.write_judgments(cursor, project, checked, actor, progress)
+
+
+def _stage(project: Project, checked: Checked, report: Report, progress: Progress | None) -> bool:
+    """Stage the file beside the project's tables and refuse what does not fit; True if it only adds judgments."""
+    progress = progress or Progress(checked.spool, None)
+    judgments.check_scales(project, checked)
+    only_judgments = False
+    with connection.cursor() as cursor:
+        if checked.kind == Kind.CANDIDATES:
+            only_judgments = corpus.stage_corpus(cursor, project, checked, report, progress)
+            if only_judgments:
+                report.passages = report.questions = report.references = report.candidates = report.minimal_pairs = 0
+            if not checked.criteria:
+                return only_judgments
+            judgments.stage_scores(cursor)
+        else:
+            judgments.stage_judgments(cursor, project, checked, progress)
+        left = judgments.skip_known(cursor, project, checked, report)
+    if not left and (only_judgments or checked.kind == Kind.JUDGMENTS):
+        raise Refused(_("Every judgment of this file is counted already; nothing is left to import."))
+    return only_judgments
+
+
+def _record(
+    project: Project,
+    checked: Checked,
+    report: Report,
+    actor: Membership | None,
+    job: Import | None,
+    batch: Batch | None,
+) -> Import:
+    if job is not None:
+        job.batch, job.report = batch, report.as_dict()
+        job.save(update_fields=["batch", "report"])
+        return job
+    now = timezone.now()
+    return Import.objects.create(
+        project=project,
+        number=next_number(project),
+        kind=checked.kind.value,
+        step=Import.Step.WRITE,
+        state=Import.State.DONE,
+        file_name=checked.name,
+        sha256=checked.sha256,
+        n_bytes=checked.n_bytes,
+        options=checked.options.as_dict(),
+        report=report.as_dict(),
+        batch=batch,
+        requested_by=actor or _owner(project),
+        done=report.rows,
+        total=report.rows,
+        started_at=now,
+        finished_at=now,
+    )
+
+
+def _owner(project: Project) -> Membership:
+    owner = project.memberships.filter(role=Membership.Role.OWNER).order_by("id").first()
+    if owner is None:
+        raise Refused(_("This project has no owner, and an import needs somebody it is for."))
+    return owner
+
+
+def _for_log(report: Report) -> dict[str, object]:
+    names = ("file", "rows", "passages", "questions", "references", "candidates", "judgments", "minimal_pairs")
+    return {name: getattr(report, name) for name in names}
