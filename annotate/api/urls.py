@@ -2,15 +2,16 @@
 
 from django.urls import path
 
-from annotate.api import data, judgments
+from annotate.api import judgments
 from annotate.batches import api
+from annotate.data import api as data_api
 from annotate.imports import api as imports_api
 
 urlpatterns = [
-    path("projects/<slug:slug>/datasets/", data.DatasetList.as_view(), name="dataset-list"),
-    path("projects/<slug:slug>/passages/", data.PassageList.as_view(), name="passage-list"),
-    path("projects/<slug:slug>/questions/", data.QuestionList.as_view(), name="question-list"),
-    path("projects/<slug:slug>/candidates/", data.CandidateList.as_view(), name="candidate-list"),
+    path("projects/<slug:slug>/datasets/", data_api.DatasetList.as_view(), name="dataset-list"),
+    path("projects/<slug:slug>/passages/", data_api.PassageList.as_view(), name="passage-list"),
+    path("projects/<slug:slug>/questions/", data_api.QuestionList.as_view(), name="question-list"),
+    path("projects/<slug:slug>/candidates/", data_api.CandidateList.as_view(), name="candidate-list"),
     path("projects/<slug:slug>/imports/", imports_api.ImportList.as_view(), name="import-list"),
     path("projects/<slug:slug>/imports/<int:number>/", imports_api.ImportShow.as_view(), name="import-show"),
     path("projects/<slug:slug>/imports/<int:number>/write/", imports_api.ImportWrite.as_view(), name="import-write"),

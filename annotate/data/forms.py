@@ -3,10 +3,14 @@
 from typing import Any
 
 from django import forms
+from django.core.exceptions import ValidationError
+from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
+from django_stubs_ext import StrOrPromise
 
+from annotate.data.pairs import PHENOMENA, Written, written_of
 from projects.errors import Refused
-from projects.models import Dataset
+from projects.models import Dataset, MinimalPair
 from projects.splitting import parse_shares
 
 
@@ -45,3 +49,78 @@ class SplitForm(forms.Form):
             return parse_shares(self.cleaned_data["shares"])
         except Refused as refusal:
             raise forms.ValidationError(refusal.message) from refusal
+
+
+MOST_CHARACTERS = 20_000
+
+
+MOST = 1e9
+
+
+def _text(label: StrOrPromise, help_text: StrOrPromise) -> forms.CharField:
+    return forms.CharField(
+        label=label,
+        help_text=help_text,
+        max_length=MOST_CHARACTERS,
+        widget=forms.Textarea(attrs={"rows": 3, "dir": "auto", "spellcheck": "true"}),
+    )
+
+
+def _as_typed(value: str | float | None) -> str | float | None:
+    """A whole number without a point, as people write it."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+def _score(label: StrOrPromise) -> forms.FloatField:
+    widget = forms.NumberInput(attrs={"step": "any", "inputmode": "decimal"})
+    return forms.FloatField(label=label, required=False, min_value=-MOST, max_value=MOST, widget=widget)
+
+
+class PairForm(forms.Form):
+    """Two texts that differ in one thing, what that is, and people's scores where they are known.
+
+    The texts of a pair in use are shown and cannot be changed.
+    """
+
+    text_1 = _text(gettext_lazy("Better candidate"), gettext_lazy("The answer that people should score higher."))
+    text_2 = _text(
+        gettext_lazy("Other candidate"),
+        gettext_lazy("Nearly the same, but worse in one thing: change as little as it takes."),
+    )
+    phenomenon = forms.CharField(
+        label=gettext_lazy("What they differ in"),
+        required=False,
+        max_length=MinimalPair._meta.get_field("phenomenon").max_length,
+        help_text=gettext_lazy("Choose one, or use words of your own. Accuracy is given for each."),
+        widget=forms.TextInput(attrs={"list": "phenomena", "autocomplete": "off", "dir": "auto"}),
+    )
+    score_1 = _score(gettext_lazy("Score of the better candidate"))
+    score_2 = _score(gettext_lazy("Score of the other candidate"))
+
+    def __init__(self, *args: Any, pair: MinimalPair | None = None, is_used: bool = False, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        if pair is not None:
+            written = written_of(pair)
+            self.initial = {name: _as_typed(getattr(written, name)) for name in self.fields}
+        if is_used:
+            for name in ("text_1", "text_2"):
+                self.fields[name].disabled = True
+
+    def clean_phenomenon(self) -> str:
+        """In the words of the list, however they are written."""
+        words = " ".join(self.cleaned_data["phenomenon"].split())
+        return words.lower() if words.lower() in PHENOMENA else words
+
+    def clean(self) -> dict[str, Any]:
+        cleaned = super().clean() or {}
+        for name in ("text_1", "text_2"):
+            if not self.fields[name].disabled and cleaned.get(name):
+                cleaned[name] = cleaned[name].replace("\r\n", "\n")
+        scores = [name for name in ("score_1", "score_2") if cleaned.get(name) is not None]
+        if len(scores) == 1 and not self.errors:
+            missing = "score_2" if scores == ["score_1"] else "score_1"
+            self.add_error(missing, ValidationError(_("Give both scores or none.")))
+        return cleaned
+
+    def written(self) -> Written:
+        return Written(**{name: self.cleaned_data[name] for name in self.fields})

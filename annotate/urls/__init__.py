@@ -4,12 +4,14 @@ from django.urls import path
 
 from annotate.batches import hit_views
 from annotate.batches import views as batches_views
+from annotate.data import pair_views
+from annotate.data import views as data_views
 from annotate.imports import views as imports_views
 from annotate.payments import views
 from annotate.urls import acting as acting_urls
 from annotate.urls import qualification as qualification_urls
 from annotate.urls import quality as quality_urls
-from annotate.views import controls, data, desk, guides, pairs, plans, remarks, work
+from annotate.views import controls, desk, guides, plans, remarks, work
 
 app_name = "annotate"
 
@@ -30,16 +32,16 @@ urlpatterns = [
     path("p/<slug:slug>/work/<uuid:assignment_uuid>/return/", work.work_return, name="work-return"),
     path("p/<slug:slug>/work/<uuid:assignment_uuid>/reopen/", work.work_reopen, name="work-reopen"),
     path("p/<slug:slug>/work/<uuid:assignment_uuid>/extend/", work.work_extend, name="work-extend"),
-    path("p/<slug:slug>/data/", data.data_overview, name="data-overview"),
-    path("p/<slug:slug>/data/candidates/", data.data_candidates, name="data-candidates"),
-    path("p/<slug:slug>/data/questions/", data.data_questions, name="data-questions"),
-    path("p/<slug:slug>/data/passages/", data.data_passages, name="data-passages"),
-    path("p/<slug:slug>/data/passages/<int:pk>/", data.passage_show, name="passage-show"),
-    path("p/<slug:slug>/data/questions/<int:pk>/pairs/new/", pairs.pair_new, name="pair-new"),
-    path("p/<slug:slug>/data/pairs/", pairs.pair_list, name="pair-list"),
-    path("p/<slug:slug>/data/pairs/<int:pk>/", pairs.pair_edit, name="pair-edit"),
-    path("p/<slug:slug>/data/pairs/<int:pk>/remove/", pairs.pair_remove, name="pair-remove"),
-    path("p/<slug:slug>/data/split/", data.data_split, name="data-split"),
+    path("p/<slug:slug>/data/", data_views.data_overview, name="data-overview"),
+    path("p/<slug:slug>/data/candidates/", data_views.data_candidates, name="data-candidates"),
+    path("p/<slug:slug>/data/questions/", data_views.data_questions, name="data-questions"),
+    path("p/<slug:slug>/data/passages/", data_views.data_passages, name="data-passages"),
+    path("p/<slug:slug>/data/passages/<int:pk>/", data_views.passage_show, name="passage-show"),
+    path("p/<slug:slug>/data/questions/<int:pk>/pairs/new/", pair_views.pair_new, name="pair-new"),
+    path("p/<slug:slug>/data/pairs/", pair_views.pair_list, name="pair-list"),
+    path("p/<slug:slug>/data/pairs/<int:pk>/", pair_views.pair_edit, name="pair-edit"),
+    path("p/<slug:slug>/data/pairs/<int:pk>/remove/", pair_views.pair_remove, name="pair-remove"),
+    path("p/<slug:slug>/data/split/", data_views.data_split, name="data-split"),
     path("p/<slug:slug>/data/imports/", imports_views.import_list, name="import-list"),
     path("p/<slug:slug>/data/imports/new/", imports_views.import_new, name="import-new"),
     path("p/<slug:slug>/data/imports/<int:number>/", imports_views.import_show, name="import-show"),

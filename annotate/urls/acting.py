@@ -2,7 +2,8 @@
 
 from django.urls import path
 
-from annotate.views import adjudicating, own_work, standing, submitted, withdrawing
+from annotate.data import withdrawal_views
+from annotate.views import adjudicating, own_work, standing, submitted
 
 MEMBER = "p/<slug:slug>/people/<slug:pseudonym>/"
 HISTORY = "p/<slug:slug>/history/<uuid:assignment_uuid>/"
@@ -22,8 +23,12 @@ urlpatterns = [
     path("p/<slug:slug>/submitted/decide/", submitted.submitted_decide, name="submitted-decide"),
     path(ASSIGNMENT, submitted.assignment_show, name="assignment-show"),
     path(f"{ASSIGNMENT}decide/", submitted.assignment_decide, name="assignment-decide"),
-    path("p/<slug:slug>/data/candidates/<int:pk>/withdraw/", withdrawing.candidate_withdraw, name="candidate-withdraw"),
-    path("p/<slug:slug>/data/passages/<int:pk>/withdraw/", withdrawing.passage_withdraw, name="passage-withdraw"),
+    path(
+        "p/<slug:slug>/data/candidates/<int:pk>/withdraw/",
+        withdrawal_views.candidate_withdraw,
+        name="candidate-withdraw",
+    ),
+    path("p/<slug:slug>/data/passages/<int:pk>/withdraw/", withdrawal_views.passage_withdraw, name="passage-withdraw"),
     path(f"{ASSIGNMENT}items/<int:place>/", submitted.assignment_item, name="assignment-item"),
     path("p/<slug:slug>/adjudication/", adjudicating.adjudication_list, name="adjudication-list"),
     path("p/<slug:slug>/adjudication/rule/", adjudicating.adjudication_rule, name="adjudication-rule"),

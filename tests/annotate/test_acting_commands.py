@@ -9,9 +9,10 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.utils import timezone
 
-from annotate.acting import deciding, standing, withdrawing
+from annotate.acting import deciding, standing
 from annotate.acting.standing import Exclusion, Scope
 from annotate.batches.shortfalls import shortfall_of
+from annotate.data import withdrawing
 from annotate.models import Assignment, Batch, Notice
 from projects.models import Candidate, LogEntry, Membership, Project
 from tests.annotate.settled import assert_sound, rate

@@ -6,10 +6,11 @@ from dataclasses import dataclass
 import pytest
 from django.db import connection
 
-from annotate.acting import adjudicating, deciding, standing, withdrawing
+from annotate.acting import adjudicating, deciding, standing
 from annotate.acting.standing import Exclusion, Scope
 from annotate.acting.submitted import WorkFilter
 from annotate.batches import lifecycle
+from annotate.data import withdrawing
 from annotate.frames.rating_patterns import criteria_in_use
 from annotate.models import Adjudication, Assignment, Batch, Notice
 from annotate.payments import paying

@@ -10,7 +10,7 @@ from django.test import Client
 from django.urls import reverse
 from pytest_django import DjangoAssertNumQueries
 
-from annotate.tabulating import data_table
+from annotate.data.table import data_table
 from projects.models import Candidate, Dataset, Membership, Passage, Project, Question, User
 from tests.factories import make_candidates, make_corpus, make_dataset, make_passage, make_question
 

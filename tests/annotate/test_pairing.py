@@ -9,8 +9,8 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from annotate import pairing
-from annotate.pairing import Written
+from annotate.data import pairs
+from annotate.data.pairs import Written
 from projects.errors import Refused
 from projects.models import Candidate, LogEntry, Membership, MinimalPair, Passage, Project, Question
 from results.models import MetricRun, MetricScore
@@ -57,7 +57,7 @@ def test_a_pair_is_written_on_a_question_with_two_new_candidates(question: Quest
     pair = MinimalPair.objects.get()
     assert (pair.phenomenon, pair.score_1, pair.score_2, pair.question) == ("negation", 4.5, 2.0, question)
     first, second = pair.candidate_1, pair.candidate_2
-    assert (first.text, second.text, first.source) == ("On the mat.", "Not on the mat.", pairing.SOURCE)
+    assert (first.text, second.text, first.source) == ("On the mat.", "Not on the mat.", pairs.SOURCE)
     assert first.external_id.removesuffix("-1") == second.external_id.removesuffix("-2")
     assert (first.dataset_id, first.question_id) == (question.dataset_id, question.pk)
     assert "The minimal pair is written." in response.content.decode()
@@ -138,9 +138,9 @@ def test_texts_change_until_the_pair_is_in_a_hit_and_scores_of_old_texts_go(
     client.post(page, {"text_1": "Another", "phenomenon": "other", "score_1": "5", "score_2": "1"})
     fresh.refresh_from_db()
     assert (fresh.candidate_1.text, fresh.phenomenon, fresh.score_1) == (pair.candidate_1.text, "other", 5.0)
-    written = replace(pairing.written_of(fresh), text_1="Another")
+    written = replace(pairs.written_of(fresh), text_1="Another")
     with pytest.raises(Refused, match="their texts stay"):
-        pairing.change_pair(project=project, actor=manager, pair=fresh, written=written)
+        pairs.change_pair(project=project, actor=manager, pair=fresh, written=written)
     assert LogEntry.objects.filter(act="change minimal pair").count() == 3
 
 
@@ -221,7 +221,7 @@ def press(task: tuple[Project, Membership, Question]) -> bool:
     project, actor, question = task
     written = Written(text_1="One", text_2="Other")
     try:
-        pairing.write_pair(project=project, actor=actor, question=question, written=written)
+        pairs.write_pair(project=project, actor=actor, question=question, written=written)
     except Refused:
         return False
     return True

@@ -2,8 +2,8 @@
 
 import pytest
 
-from annotate.acting import withdrawing
 from annotate.batches.selection import Selection, choose
+from annotate.data import withdrawing
 from annotate.models import Batch, Hit, Item, Judgment, Remark
 from projects.errors import Refused
 from projects.models import Candidate, LogEntry, Membership, Project

@@ -2,9 +2,10 @@
 
 import pytest
 
-from annotate.acting import deciding, standing, withdrawing
+from annotate.acting import deciding, standing
 from annotate.acting.standing import Exclusion
 from annotate.acting.submitted import WorkFilter
+from annotate.data import withdrawing
 from annotate.frames.rating_patterns import Scope, criteria_in_use, fetch_ratings
 from annotate.models import Judgment
 from projects.models import Candidate, Membership, Project

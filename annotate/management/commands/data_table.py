@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from annotate.tabulating import Counts, data_table
+from annotate.data.table import Counts, data_table
 from projects.commands import ProjectCommand
 
 HEAD = ("dataset", "split", "passages", "questions", "references", "candidates", "judgments", "sources")

@@ -8,7 +8,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django_stubs_ext import StrOrPromise
 
-from annotate.pairing import place_of
+from annotate.data.pairs import place_of
 from measures.outcome import Undefined
 from measures.studies.minimal_pairs import MeanAccuracy, MinimalPairAccuracy, PairAccuracy, minimal_pair_accuracy
 from projects.jobs.running import OnProgress

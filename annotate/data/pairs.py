@@ -10,7 +10,7 @@ from django.db import transaction
 from django.db.models import Q
 from django.utils.translation import gettext as _
 
-from annotate.acting.withdrawing import withdraw_candidate
+from annotate.data.withdrawing import withdraw_candidate
 from annotate.models import Adjudication, Item, Judgment, QualificationItem
 from annotate.places import Withdrawn
 from projects import log

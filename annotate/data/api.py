@@ -8,7 +8,7 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from annotate.tabulating import data_table
+from annotate.data.table import data_table
 from projects.api.auth import ProjectEndpoint
 from projects.api.serializers import PageQuery, Shape, TextField, give_page, page_of
 from projects.database.snapshots import snapshot

@@ -10,7 +10,7 @@ from django.utils.translation import ngettext
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
-from annotate.acting import withdrawing
+from annotate.data import withdrawing
 from annotate.places import Withdrawn
 from projects.access import ProjectRequest, Right, requires
 from projects.errors import Refused

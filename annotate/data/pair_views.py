@@ -11,12 +11,12 @@ from django.utils.translation import gettext_lazy, ngettext
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_safe
 
-from annotate import pairing
-from annotate.acting.withdrawing import plan_withdrawal
-from annotate.forms.pairs import PairForm
+from annotate.data import pairs as data_pairs
+from annotate.data.forms import PairForm
+from annotate.data.pairs import PHENOMENA
+from annotate.data.views import MOST_NAMES, NONE
+from annotate.data.withdrawing import plan_withdrawal
 from annotate.models import Judgment
-from annotate.pairing import PHENOMENA
-from annotate.views.data import MOST_NAMES, NONE
 from projects.access import ProjectRequest, Right, requires
 from projects.database.snapshots import snapshot
 from projects.errors import Refused
@@ -72,7 +72,7 @@ def pair_new(request: ProjectRequest, project: Project, pk: int) -> HttpResponse
     form = PairForm(request.POST if request.method == "POST" else None)
     if request.method == "POST" and form.is_valid():
         try:
-            pairing.write_pair(project=project, actor=request.membership, question=question, written=form.written())
+            data_pairs.write_pair(project=project, actor=request.membership, question=question, written=form.written())
         except Refused as refusal:
             form.add_error(refusal.field or None, refusal.message)
         else:
@@ -88,11 +88,11 @@ def pair_new(request: ProjectRequest, project: Project, pk: int) -> HttpResponse
 @require_http_methods(["GET", "HEAD", "POST"])
 def pair_edit(request: ProjectRequest, project: Project, pk: int) -> HttpResponse:
     pair = _pair(project, pk)
-    is_used = pairing.is_used(pair)
+    is_used = data_pairs.is_used(pair)
     form = PairForm(request.POST if request.method == "POST" else None, pair=pair, is_used=is_used)
     if request.method == "POST" and form.is_valid():
         try:
-            pairing.change_pair(project=project, actor=request.membership, pair=pair, written=form.written())
+            data_pairs.change_pair(project=project, actor=request.membership, pair=pair, written=form.written())
         except Refused as refusal:
             form.add_error(refusal.field or None, refusal.message)
         else:
@@ -107,16 +107,16 @@ def pair_edit(request: ProjectRequest, project: Project, pk: int) -> HttpRespons
 def pair_remove(request: ProjectRequest, project: Project, pk: int) -> HttpResponse:
     """Deleted while nobody has been asked about it, withdrawn with a reason after that."""
     pair = _pair(project, pk)
-    is_used = pairing.is_used(pair)
+    is_used = data_pairs.is_used(pair)
     form = WhyForm(request.POST if request.method == "POST" else None) if is_used else None
     if request.method == "POST" and (form is None or form.is_valid()):
         try:
             if form is None:
-                pairing.delete_pair(project=project, actor=request.membership, pair=pair)
+                data_pairs.delete_pair(project=project, actor=request.membership, pair=pair)
                 messages.success(request, _("The minimal pair is deleted."))
             else:
                 why = form.cleaned_data["why"]
-                done = pairing.withdraw_pair(project=project, actor=request.membership, pair=pair, why=why)
+                done = data_pairs.withdraw_pair(project=project, actor=request.membership, pair=pair, why=why)
                 said = ngettext(
                     "Withdrawn. %(n)s judgment of it no longer counts.",
                     "Withdrawn. %(n)s judgments of it no longer count.",
@@ -192,7 +192,7 @@ def _counts(pairs: QuerySet[MinimalPair]) -> dict[str, Any]:
         n_of[row["said"]] += row["n"]
         n_of["withdrawn"] = n_of.get("withdrawn", 0) + row["n_withdrawn"]
     datasets = sorted({dataset for dataset, _phenomenon in n})
-    phenomena = sorted({phenomenon for _dataset, phenomenon in n}, key=pairing.place_of)
+    phenomena = sorted({phenomenon for _dataset, phenomenon in n}, key=data_pairs.place_of)
     return {
         "datasets": datasets,
         "phenomena": [(name or NONE, name) for name in phenomena],
