@@ -5,9 +5,10 @@ import logging
 from celery import shared_task
 from django.db import transaction
 
-from annotate import checking, places, reviewing, verifying
+from annotate import checking, places, reviewing
 from annotate.acting import deciding
 from annotate.imports import uploading
+from annotate.integrity import verifying
 from annotate.models import Import
 from projects.jobs import running
 

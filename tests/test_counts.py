@@ -15,8 +15,8 @@ from django.test import Client
 from django.urls import reverse
 
 from annotate import judging
+from annotate.integrity.verifying import verify
 from annotate.models import Batch
-from annotate.verifying import verify
 from projects.models import Membership, Project
 from tests import counting
 from tests.annotate.work import answered

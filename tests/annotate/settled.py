@@ -7,7 +7,8 @@ from uuid import UUID
 from django.db import transaction
 from django.utils import timezone
 
-from annotate import judging, places, serving, verifying
+from annotate import judging, places, serving
+from annotate.integrity import verifying
 from annotate.models import Assignment, Batch, Hit, Item, Judgment, Notice
 from annotate.places import ReservedItem
 from projects.models import Candidate, Membership

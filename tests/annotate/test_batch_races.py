@@ -5,10 +5,11 @@ import uuid
 
 import pytest
 
-from annotate import judging, serving, verifying
+from annotate import judging, serving
 from annotate.batches import judgments_wanted, lifecycle
 from annotate.batches.creating import create_batch
 from annotate.batches.terms import Terms
+from annotate.integrity import verifying
 from annotate.models import Assignment, Batch, Hit
 from projects.errors import Refused
 from projects.models import LogEntry, Membership, Project

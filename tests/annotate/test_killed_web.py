@@ -16,8 +16,8 @@ from typing import TypeVar
 
 import pytest
 
+from annotate.integrity.verifying import verify
 from annotate.models import Assignment, Batch, Judgment
-from annotate.verifying import verify
 from projects.models import Project
 from tests import ground
 from tests.annotate.work import assert_equation, open_batch

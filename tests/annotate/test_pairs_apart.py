@@ -5,8 +5,8 @@ import pytest
 from annotate import places
 from annotate.batches import creating, lifecycle
 from annotate.batches.control_plan import ControlPlan
+from annotate.integrity.verifying import verify
 from annotate.models import Assignment, Batch, Hit, Item
-from annotate.verifying import verify
 from projects.models import Candidate, Membership, MinimalPair, Project
 from tests.annotate.controls.crowd import make_controlled, make_places, work
 from tests.annotate.work import assert_equation

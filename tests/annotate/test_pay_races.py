@@ -6,10 +6,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from annotate import judging, serving, verifying
+from annotate import judging, serving
+from annotate.integrity import verifying
+from annotate.integrity.rules import LEDGER
 from annotate.models import Assignment, LedgerEntry, Payment
 from annotate.payments import ledger, paying
-from annotate.rules import LEDGER
 from projects.errors import Refused
 from projects.models import LogEntry, Membership, Project
 from tests.annotate.money import earn, paid_batch, submitted

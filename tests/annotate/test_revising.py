@@ -7,13 +7,14 @@ from uuid import UUID
 import pytest
 from django.utils import timezone
 
-from annotate import checking, drafts, judging, revising, verifying
+from annotate import checking, drafts, judging, revising
 from annotate.acting import deciding
 from annotate.acting.submitted import WorkFilter
 from annotate.batches import lifecycle
 from annotate.batches.control_plan import ControlPlan
 from annotate.checking.figuring import Comparison, figures_of
 from annotate.checking.work import fetch_efforts, fetch_scores, fetch_texts, yardstick_of
+from annotate.integrity import verifying
 from annotate.models import Assignment, Batch, Draft, Item, Judgment, JudgmentRevision, Remark, RemarkRevision
 from annotate.rating import answers
 from annotate.rating.sent import Sent

@@ -4,10 +4,11 @@ from uuid import UUID
 
 import pytest
 
-from annotate import judging, revising, verifying
+from annotate import judging, revising
 from annotate.acting import deciding
 from annotate.acting.submitted import WorkFilter
 from annotate.batches import lifecycle
+from annotate.integrity import verifying
 from annotate.models import Assignment, Batch, JudgmentRevision
 from projects.errors import Refused
 from projects.models import Membership, Project

@@ -7,7 +7,8 @@ from contextlib import suppress
 import pytest
 from django.db import transaction
 
-from annotate import judging, places, serving, verifying
+from annotate import judging, places, serving
+from annotate.integrity import verifying
 from annotate.models import Assignment, Batch, Hit, Item, Judgment
 from annotate.places.locking import lock_annotator
 from annotate.rating import answers

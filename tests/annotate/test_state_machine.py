@@ -12,12 +12,13 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule, run_state_machine_as_test
 
-from annotate import judging, serving, verifying
+from annotate import judging, serving
 from annotate.acting import deciding, standing
 from annotate.acting.standing import Exclusion, Scope
 from annotate.acting.submitted import WorkFilter
 from annotate.batches import judgments_wanted, lifecycle
 from annotate.data import withdrawing
+from annotate.integrity import verifying
 from annotate.models import Assignment, Batch, Hit, Item, Judgment
 from projects.errors import Refused
 from projects.models import Candidate, Membership, Project

@@ -13,8 +13,8 @@ from annotate.batches import creating, judgments_wanted, lifecycle, trials
 from annotate.batches.creating import plan
 from annotate.batches.selection import Selection
 from annotate.batches.terms import Terms
+from annotate.integrity.verifying import verify
 from annotate.models import Assignment, Batch, Hit, Item, Judgment, QualificationTest
-from annotate.verifying import verify
 from projects.errors import Refused
 from projects.models import LogEntry, Membership, Project
 from tests.annotate.work import answered, assert_equation

@@ -11,10 +11,11 @@ from django.core.management import CommandError, call_command
 from django.db import connection
 from django.utils import timezone
 
-from annotate import judging, serving, tasks, verifying
+from annotate import judging, serving, tasks
 from annotate.batches import lifecycle
 from annotate.batches.creating import create_batch
 from annotate.batches.terms import Terms
+from annotate.integrity import verifying
 from annotate.models import Assignment, Batch, DailyCount, Hit, Item, Judgment
 from annotate.rating.sent import Sent
 from projects.models import Criterion, Membership, Project

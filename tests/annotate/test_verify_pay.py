@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from django.db import connection
 
-from annotate import verifying
+from annotate.integrity import verifying
 from annotate.models import Assignment, Batch, LedgerEntry, Payment
 from annotate.payments import paying
 from projects.models import Membership, Project

@@ -4,7 +4,8 @@ from uuid import UUID
 
 import pytest
 
-from annotate import judging, revising, verifying
+from annotate import judging, revising
+from annotate.integrity import verifying
 from annotate.models import Assignment, Item, Judgment, JudgmentRevision, Remark
 from projects.models import Membership, Project
 from tests.annotate.test_revising import changed, newest

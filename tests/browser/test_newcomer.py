@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import expect
 
-from annotate import verifying
+from annotate.integrity import verifying
 from annotate.models import Assignment, Judgment
 from projects.models import ConsentAcceptance, InstructionsReading, Membership, Project
 from projects.people import invitations

@@ -12,7 +12,7 @@ from django.db.models import Sum
 from django.utils import timezone
 from pytest_django import DjangoDbBlocker
 
-from annotate import verifying
+from annotate.integrity import verifying
 from annotate.models import Assignment, Batch, Hit, Judgment, Remark
 from annotate.serving import Nothing, ToConfirm, claim
 from demo import corpus

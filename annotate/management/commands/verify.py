@@ -5,7 +5,7 @@ from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
 
-from annotate import verifying
+from annotate.integrity import verifying
 from projects.commands import ReportingCommand
 
 

@@ -10,11 +10,12 @@ from django.db.models import Sum
 from django.db.models.functions import Now
 from django.urls import reverse
 
-from annotate import judging, places, serving, verifying
+from annotate import judging, places, serving
 from annotate.acting import deciding, standing
 from annotate.acting.standing import Exclusion, Scope
 from annotate.acting.submitted import WorkFilter
 from annotate.batches import lifecycle
+from annotate.integrity import verifying
 from annotate.models import Assignment, Batch, Draft, Hit, Judgment, LedgerEntry, Notice
 from annotate.onboarding import consent
 from annotate.places import leaving

@@ -8,8 +8,8 @@ from annotate.batches.control_plan import ControlPlan
 from annotate.batches.progress import progress_of, speed_of, stuck_places
 from annotate.frames.rating_patterns import Scope, criteria_in_use, fetch_ratings
 from annotate.frames.stages import Stage
+from annotate.integrity.verifying import verify
 from annotate.models import Batch, Hit, Item, Judgment
-from annotate.verifying import verify
 from projects.models import Membership, Project
 from results.exporting import FORMATS, Choices, make_statement
 from results.exporting.streaming import stream

@@ -4,8 +4,8 @@ import pytest
 from django.db import connection
 
 from annotate.batches.control_plan import ControlPlan
+from annotate.integrity.verifying import verify
 from annotate.models import Assignment, Batch, Hit, Item, Judgment
-from annotate.verifying import verify
 from projects.models import Membership, Project
 from tests.annotate.controls.crowd import make_controlled, make_places, work
 

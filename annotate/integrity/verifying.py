@@ -4,8 +4,7 @@ from dataclasses import dataclass
 
 from django.db import connection, transaction
 
-from annotate.controls.rules import CONTROLS
-from annotate.rules import CONSENT, LEDGER, REVISIONS, Rule
+from annotate.integrity.rules import CONSENT, CONTROLS, LEDGER, REVISIONS, Rule
 from projects.database.snapshots import snapshot
 
 N_IDS_SHOWN = 20
