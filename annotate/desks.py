@@ -15,8 +15,8 @@ from annotate.onboarding.notices import unread_of
 from annotate.openings import Opening, openings_for
 from annotate.payments.ledger import Sums, sums_of
 from annotate.payments.pending import Today, today_of
-from annotate.qualifying.admissions import Admission, admissions_for
-from annotate.qualifying.practice import Practice, practices_for
+from annotate.qualification.admission import Admission, admissions_for
+from annotate.qualification.practice import Practice, practices_for
 from projects.access import Right, why_refused
 from projects.models import Membership, Project, User
 

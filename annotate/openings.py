@@ -7,7 +7,7 @@ from django.db import connection
 from django.utils.translation import gettext as _
 
 from annotate.models.conditions import gate
-from annotate.qualifying.admissions import admission_for
+from annotate.qualification.admission import admission_for
 from projects.models import Membership
 
 

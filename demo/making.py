@@ -20,8 +20,8 @@ from annotate.batches.selection import Selection
 from annotate.batches.terms import Terms
 from annotate.imports import writing
 from annotate.models import Batch, Hit, Item, Judgment, QualificationTest
-from annotate.qualifying import designing, items
-from annotate.qualifying.items import ItemSpec
+from annotate.qualification import design, items
+from annotate.qualification.items import ItemSpec
 from demo import corpus
 from demo.annotators import BIASED, CAREFUL, HASTY, NOISY, SimulatedAnnotator, hire
 from projects import log
@@ -180,7 +180,7 @@ def _import_corpus(manager: Membership) -> None:
 
 def _make_test(manager: Membership) -> None:
     """The qualification test of the corpus, left as a draft: it is there to be looked at and opened."""
-    test = designing.make_test(project=manager.project, actor=manager)
+    test = design.make_test(project=manager.project, actor=manager)
     loaded = corpus.qualification()
     specs = [
         ItemSpec(
@@ -199,7 +199,7 @@ def _make_test(manager: Membership) -> None:
     ]
     items.add_items(test=test, actor=manager, specs=specs, how="file")
     settings = {"pass_share": loaded["pass_share"], "feedback": QualificationTest.Feedback.FULL, "seed": 7}
-    designing.change_settings(test=test, actor=manager, values=settings)
+    design.change_settings(test=test, actor=manager, values=settings)
 
 
 def _fill_batches(manager: Membership, crew: Sequence[SimulatedAnnotator], seed: int, on_progress: OnProgress) -> None:

@@ -2,20 +2,20 @@
 
 from django.urls import path
 
-from annotate.views import attempts, qualification, qualification_items
+from annotate.qualification import attempt_views, design_views, item_views
 
 annotators = [
-    path("p/<slug:slug>/qualification/", attempts.qualification, name="qualification"),
-    path("p/<slug:slug>/qualification/attempts/", attempts.attempt_begin, name="attempt-begin"),
-    path("p/<slug:slug>/qualification/attempts/<uuid:attempt_uuid>/", attempts.attempt_show, name="attempt-show"),
+    path("p/<slug:slug>/qualification/", attempt_views.qualification, name="qualification"),
+    path("p/<slug:slug>/qualification/attempts/", attempt_views.attempt_begin, name="attempt-begin"),
+    path("p/<slug:slug>/qualification/attempts/<uuid:attempt_uuid>/", attempt_views.attempt_show, name="attempt-show"),
     path(
         "p/<slug:slug>/qualification/attempts/<uuid:attempt_uuid>/pages/<int:page>/",
-        attempts.attempt_draft,
+        attempt_views.attempt_draft,
         name="attempt-draft",
     ),
     path(
         "p/<slug:slug>/qualification/attempts/<uuid:attempt_uuid>/result/",
-        attempts.attempt_result,
+        attempt_views.attempt_result,
         name="attempt-result",
     ),
 ]
@@ -23,20 +23,20 @@ annotators = [
 TEST = "p/<slug:slug>/qualification/test/"
 
 managers = [
-    path(TEST, qualification.qualification_test, name="qualification-test"),
-    path(f"{TEST}make/", qualification.qualification_make, name="qualification-make"),
-    path(f"{TEST}settings/", qualification.qualification_settings, name="qualification-settings"),
-    path(f"{TEST}state/", qualification.qualification_state, name="qualification-state"),
-    path(f"{TEST}rubric/", qualification.qualification_rubric, name="qualification-rubric"),
-    path(f"{TEST}items/new/", qualification_items.item_new, name="qualification-new-item"),
-    path(f"{TEST}items/file/", qualification_items.items_file, name="qualification-file"),
-    path(f"{TEST}items/candidates/", qualification_items.items_candidates, name="qualification-candidates"),
-    path(f"{TEST}items/<int:pk>/", qualification_items.item_edit, name="qualification-item"),
-    path(f"{TEST}items/<int:pk>/preview/", qualification_items.item_preview, name="qualification-item-preview"),
-    path(f"{TEST}items/<int:pk>/retire/", qualification_items.item_retire, name="qualification-item-retire"),
-    path(f"{TEST}attempts/", qualification.qualification_attempts, name="qualification-attempts"),
-    path(f"{TEST}attempts/<uuid:attempt_uuid>/", qualification.qualification_attempt, name="qualification-attempt"),
-    path(f"{TEST}people/<slug:pseudonym>/", qualification.qualification_person, name="qualification-person"),
+    path(TEST, design_views.qualification_test, name="qualification-test"),
+    path(f"{TEST}make/", design_views.qualification_make, name="qualification-make"),
+    path(f"{TEST}settings/", design_views.qualification_settings, name="qualification-settings"),
+    path(f"{TEST}state/", design_views.qualification_state, name="qualification-state"),
+    path(f"{TEST}rubric/", design_views.qualification_rubric, name="qualification-rubric"),
+    path(f"{TEST}items/new/", item_views.item_new, name="qualification-new-item"),
+    path(f"{TEST}items/file/", item_views.items_file, name="qualification-file"),
+    path(f"{TEST}items/candidates/", item_views.items_candidates, name="qualification-candidates"),
+    path(f"{TEST}items/<int:pk>/", item_views.item_edit, name="qualification-item"),
+    path(f"{TEST}items/<int:pk>/preview/", item_views.item_preview, name="qualification-item-preview"),
+    path(f"{TEST}items/<int:pk>/retire/", item_views.item_retire, name="qualification-item-retire"),
+    path(f"{TEST}attempts/", design_views.qualification_attempts, name="qualification-attempts"),
+    path(f"{TEST}attempts/<uuid:attempt_uuid>/", design_views.qualification_attempt, name="qualification-attempt"),
+    path(f"{TEST}people/<slug:pseudonym>/", design_views.qualification_person, name="qualification-person"),
 ]
 
 urlpatterns = [*annotators, *managers]

@@ -15,7 +15,7 @@ from annotate.forms.consent import WithdrawForm, read_version
 from annotate.onboarding import consent as onboarding_consent
 from annotate.onboarding import instructions as onboarding_instructions
 from annotate.onboarding.instructions import Guide
-from annotate.qualifying.practice import Practice, practice_for
+from annotate.qualification.practice import Practice, practice_for
 from annotate.views.work import next_hit
 from projects.access import ProjectRequest, Right, requires, why_refused
 from projects.errors import Refused

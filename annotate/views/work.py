@@ -16,11 +16,12 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from annotate import drafts, judging, revising, serving, stepping
 from annotate.models import Assignment, Batch, Draft, Hit
+from annotate.qualification import attempt_views
 from annotate.rating import answers
 from annotate.rating.draft_requests import save_draft
 from annotate.rating.page import render_assignment
 from annotate.rating.sent import read_place, read_rating
-from annotate.views import attempts, own_work
+from annotate.views import own_work
 from annotate.views.not_stored import keep_as_draft, keep_at_farewell, render_closed, render_conflict, show_at_farewell
 from annotate.work.forms import ReturnForm
 from projects.access import ProjectRequest, Right, SignedInRequest, hold_form, requires, signed_in
@@ -208,7 +209,7 @@ def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
     if match is None or match.view_name not in pages:
         return render(request, "403_csrf.html", {"reason": reason}, status=HTTPStatus.FORBIDDEN)
     if match.view_name != "annotate:work-show":
-        show = attempts.show_again if match.view_name == "annotate:attempt-show" else own_work.show_again
+        show = attempt_views.show_again if match.view_name == "annotate:attempt-show" else own_work.show_again
         return cast("HttpResponse", show(request, **match.kwargs))
     show_again = _show_again if _is_of_this_site(request, reason) else _show_again_from_elsewhere
     return cast("HttpResponse", show_again(request, **match.kwargs))

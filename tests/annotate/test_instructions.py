@@ -4,7 +4,7 @@ import pytest
 
 from annotate import serving
 from annotate.models import Batch, BatchAnnotator
-from annotate.qualifying import attempts
+from annotate.qualification import attempts
 from measures.rubric import DEFAULT_PRESET, PRESETS
 from projects.models import Instructions, InstructionsReading, Membership, Project
 from projects.rubric.rubrics import create_rubric

@@ -9,7 +9,7 @@ from annotate.batches.creating import create_batch
 from annotate.batches.progress import stuck_places
 from annotate.batches.terms import Terms
 from annotate.models import Batch
-from annotate.qualifying import granting
+from annotate.qualification import admission
 from projects.models import LogEntry, Membership, Project
 from tests.annotate.qualification import making
 from tests.annotate.work import answered
@@ -44,7 +44,7 @@ def test_places_wait_for_somebody_who_passes_the_test(
     page = client_of(manager).get(reverse("annotate:batch-show", args=[project.slug, batch.number])).content.decode()
     assert "have not passed the qualification test" in page
     assert "grant the qualification" in page
-    granting.grant(annotator=annotator, actor=manager, why="Known to us")
+    admission.grant(annotator=annotator, actor=manager, why="Known to us")
     assert kinds(batch) == []
 
 

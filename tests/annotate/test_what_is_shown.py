@@ -9,7 +9,7 @@ from django.urls import reverse
 
 from annotate import reviewing
 from annotate.models import Batch, Hit, QualityRules, Review
-from annotate.qualifying import attempts, designing, items
+from annotate.qualification import attempts, design, items
 from annotate.rating.sent import Sent
 from projects.models import Candidate, Membership, Project, Question, Reference
 from tests.annotate.qualification.making import answer, spec
@@ -92,10 +92,10 @@ def test_the_qualification_test_and_what_it_tells_afterwards(
         references=({"text": "On the mat.", "opinion": "planted-reference"},),
     )
     reworded = replace(made, answer="Another answer.", question="Another question?")
-    test = designing.make_test(project=project, actor=None)
+    test = design.make_test(project=project, actor=None)
     items.add_items(test=test, actor=None, specs=[made, reworded], how="candidates")
-    designing.change_settings(test=test, actor=None, values={"feedback": "full", "pass_share": 0.5})
-    designing.open_test(test=test, actor=None)
+    design.change_settings(test=test, actor=None, values={"feedback": "full", "pass_share": 0.5})
+    design.open_test(test=test, actor=None)
     client, attempt = client_of(annotator), attempts.begin(annotator=annotator)
     page = client.get(reverse("annotate:attempt-show", args=["bridges", attempt.uuid]), {"page": 1}).content.decode()
     assert told(page) == shown

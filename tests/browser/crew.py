@@ -5,8 +5,8 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from annotate.models import Attempt, Item
-from annotate.qualifying import attempts
-from annotate.qualifying.sheets import sheets_of
+from annotate.qualification import attempts
+from annotate.qualification.pages import sheets_of
 from annotate.rating.sent import Sent
 from demo import corpus
 from demo.annotators import BIASED, CAREFUL, NOISY, Reader, SimulatedAnnotator, Temperament, hire

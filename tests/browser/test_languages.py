@@ -7,7 +7,7 @@ from django.urls import reverse
 from playwright.sync_api import Page
 
 from annotate.onboarding import consent
-from annotate.qualifying import attempts
+from annotate.qualification import attempts
 from projects.models import Membership, Project, User
 from tests.annotate.qualification.making import answer, take
 from tests.browser.conftest import PHONE, WIDE, SignedIn

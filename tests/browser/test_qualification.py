@@ -3,7 +3,7 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect
 
 from annotate.models import Attempt, QualificationItem
-from annotate.qualifying import attempts
+from annotate.qualification import attempts
 from projects.models import Membership, Project
 from tests.annotate.qualification.making import make_test, take
 from tests.annotate.work import open_batch

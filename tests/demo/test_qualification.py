@@ -1,7 +1,7 @@
 import pytest
 
 from annotate.models import QualificationTest
-from annotate.qualifying import designing
+from annotate.qualification import design
 from demo import corpus, making
 from projects.models import Membership, Project
 
@@ -16,4 +16,4 @@ def test_the_demo_has_a_test_that_can_be_opened(project: Project, manager: Membe
     made = [(item.answer, item.expected["correctness"], item.tolerance) for item in test.items.all()]
     assert made == [(each.candidate, [each.expected] * 2, each.tolerance) for each in answers]
     assert all(item.explanation and item.passage_text and item.references for item in test.items.all())
-    designing.open_test(test=test, actor=manager)
+    design.open_test(test=test, actor=manager)

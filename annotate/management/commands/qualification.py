@@ -7,9 +7,9 @@ from django.core.management.base import CommandParser
 from django.db.models import Count, Q
 
 from annotate.models import Attempt, QualificationItem, QualificationTest
-from annotate.qualifying import designing, files
-from annotate.qualifying.admissions import admissions_for
-from annotate.qualifying.statistics import figures_of
+from annotate.qualification import design, items_from_file
+from annotate.qualification.admission import admissions_for
+from annotate.qualification.item_statistics import figures_of
 from projects.commands import ProjectCommand
 from projects.database.snapshots import snapshot
 from projects.errors import Refused
@@ -34,12 +34,12 @@ class Command(ProjectCommand):
         if act == "import" and file is not None:
             if not file.is_file():
                 raise Refused(f"There is no file {file}.")
-            test = designing.make_test(project=project, actor=None)
-            answer["items_added"] = len(files.import_items(test=test, actor=None, path=file, name=file.name))
+            test = design.make_test(project=project, actor=None)
+            answer["items_added"] = len(items_from_file.import_items(test=test, actor=None, path=file, name=file.name))
         elif act == "open":
-            designing.open_test(test=_fetch(project), actor=None)
+            design.open_test(test=_fetch(project), actor=None)
         elif act == "close":
-            designing.close_test(test=_fetch(project), actor=None)
+            design.close_test(test=_fetch(project), actor=None)
         self.answer({**answer, **describe(project)})
 
 
@@ -82,7 +82,7 @@ def describe(project: Project) -> dict[str, Any]:
 
 
 def _fetch(project: Project) -> QualificationTest:
-    test = designing.test_of(project)
+    test = design.test_of(project)
     if test is None:
         raise Refused("This project has no qualification test yet. Import items to make one.")
     return test

@@ -5,9 +5,9 @@ from dataclasses import replace
 import pytest
 
 from annotate.models import Attempt, QualificationTest
-from annotate.qualifying import attempts, designing
-from annotate.qualifying.items import edit_item, spec_of
-from annotate.qualifying.practice import practice_for
+from annotate.qualification import attempts, design
+from annotate.qualification.items import edit_item, spec_of
+from annotate.qualification.practice import practice_for
 from measures.rubric import DEFAULT_PRESET, PRESETS
 from projects.errors import Refused
 from projects.models import Membership, Project
@@ -25,7 +25,7 @@ def test_it_is_offered_on_every_way_to_work(
 ) -> None:
     test = make_test(project, n_practice=2, is_open=state == "open")
     if state == "closed":
-        designing.close_test(test=test, actor=None)
+        design.close_test(test=test, actor=None)
     client = client_of(annotator)
     for page in PAGES:
         assert "Practise on 2 answers" in client.get(f"/p/bridges/{page}").content.decode(), page
@@ -63,9 +63,9 @@ def add_rubric(project: Project, *, is_for_quality: bool = True) -> None:
 def left_behind(project: Project) -> QualificationTest:
     """A test that was closed, then moved to a rubric that its items say nothing of."""
     test = make_test(project, n_practice=2)
-    designing.close_test(test=test, actor=None)
+    design.close_test(test=test, actor=None)
     add_rubric(project)
-    designing.move_to_rubric(test=test, actor=None, on_new_rubric="ask")
+    design.move_to_rubric(test=test, actor=None, on_new_rubric="ask")
     test.refresh_from_db()
     return test
 
@@ -86,7 +86,7 @@ def test_what_cannot_be_graded_is_not_practised_on(project: Project, annotator: 
 def test_nothing_is_practised_on_without_a_criterion_to_grade_by(project: Project, annotator: Membership) -> None:
     test = make_test(project, n_practice=1, is_open=False)
     add_rubric(project, is_for_quality=False)
-    designing.move_to_rubric(test=test, actor=None, on_new_rubric="ask")
+    design.move_to_rubric(test=test, actor=None, on_new_rubric="ask")
     assert practice_for(annotator) is None
     with pytest.raises(Refused, match="nothing to practise"):
         attempts.begin(annotator=annotator, purpose="practice")

@@ -3,9 +3,9 @@
 from typing import Any
 
 from annotate.models import Attempt, QualificationItem, QualificationTest
-from annotate.qualifying import attempts, designing, items
-from annotate.qualifying.items import ItemSpec
-from annotate.qualifying.sheets import sheets_of
+from annotate.qualification import attempts, design, items
+from annotate.qualification.items import ItemSpec
+from annotate.qualification.pages import sheets_of
 from annotate.rating.sent import Sent
 from projects.models import Membership, Project
 from tests.routes import all_routes
@@ -18,13 +18,13 @@ def make_test(
     project: Project, *, n_items: int = 4, n_passages: int = 2, is_open: bool = True, n_practice: int = 0, **over: Any
 ) -> QualificationTest:
     """A test whose right answer is 4 for every item."""
-    test = designing.make_test(project=project, actor=None)
+    test = design.make_test(project=project, actor=None)
     specs = [spec(n, n_passages) for n in range(n_items)]
     specs += [spec(100 + n, n_passages, purpose="practice") for n in range(n_practice)]
     items.add_items(test=test, actor=None, specs=specs, how="typed")
-    designing.change_settings(test=test, actor=None, values={"seed": 7, **over})
+    design.change_settings(test=test, actor=None, values={"seed": 7, **over})
     if is_open:
-        designing.open_test(test=test, actor=None)
+        design.open_test(test=test, actor=None)
     test.refresh_from_db()
     return test
 
@@ -71,7 +71,7 @@ def first_item(test: QualificationTest) -> QualificationItem:
 def path_samples(annotator: Membership) -> dict[str, Any]:
     """Values for the parameters of the routes of qualification: an open attempt of the annotator's and an item."""
     project = annotator.project
-    test = designing.test_of(project) or make_test(project, n_practice=1)
+    test = design.test_of(project) or make_test(project, n_practice=1)
     found: dict[str, Any] = {"attempt_uuid": attempts.begin(annotator=annotator).uuid, "page": 1}
     for route in all_routes():
         if route.name.startswith("annotate:qualification-item"):

@@ -7,8 +7,8 @@ from django.test import Client
 from django.utils import timezone
 
 from annotate.models import Attempt
-from annotate.qualifying import attempts, designing, granting
-from annotate.qualifying.sheets import sheets_of
+from annotate.qualification import admission, attempts, design
+from annotate.qualification.pages import sheets_of
 from projects.models import Membership, Project
 from tests import factories
 from tests.annotate.qualification.making import SECRET, answer, first_item, make_test, take
@@ -73,11 +73,11 @@ def test_a_test_that_closes_lets_an_open_attempt_be_finished(
     project: Project, annotator: Membership, client: Client
 ) -> None:
     test = make_test(project)
-    designing.close_test(test=test, actor=None)
+    design.close_test(test=test, actor=None)
     assert "asks nobody for it now" in text_of(client, START)
-    designing.open_test(test=test, actor=None)
+    design.open_test(test=test, actor=None)
     attempt = attempts.begin(annotator=annotator)
-    designing.close_test(test=test, actor=None)
+    design.close_test(test=test, actor=None)
     page = text_of(client, START)
     assert "asks nobody for it now" in page
     assert f"/attempts/{attempt.uuid}/" in page
@@ -189,7 +189,7 @@ def test_a_new_rubric_in_the_middle_of_an_attempt_says_so(
     if is_late:
         Attempt.objects.update(due_at=timezone.now() - timedelta(minutes=5))
     factories.make_rubric(project)
-    designing.move_to_rubric(test=test, actor=None, on_new_rubric="ask")
+    design.move_to_rubric(test=test, actor=None, on_new_rubric="ask")
     page = text_of(client, f"{address}result/")
     assert heading in page
     assert ("does not count against you" in page) is not is_late
@@ -266,7 +266,7 @@ def test_who_was_revoked_reads_the_reason(
     project: Project, annotator: Membership, manager: Membership, client: Client
 ) -> None:
     make_test(project)
-    granting.revoke(annotator=annotator, actor=manager, why="Answers were shared")
+    admission.revoke(annotator=annotator, actor=manager, why="Answers were shared")
     page = text_of(client, START)
     assert "ended your qualification" in page
     assert "Answers were shared" in page

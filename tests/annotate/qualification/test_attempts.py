@@ -5,9 +5,10 @@ import pytest
 from django.utils import timezone
 
 from annotate.models import Attempt, LedgerEntry, Qualification, QualificationTest
-from annotate.qualifying import attempts, designing, granting
-from annotate.qualifying.admissions import GRACE, admission_for
-from annotate.qualifying.sheets import draw, said_in, sheets_of
+from annotate.qualification import admission as qualification_admission
+from annotate.qualification import attempts, design
+from annotate.qualification.admission import GRACE, admission_for
+from annotate.qualification.pages import draw, said_in, sheets_of
 from annotate.rating.answers import Gone, Incomplete
 from annotate.rating.sent import Sent
 from projects.errors import Refused
@@ -162,7 +163,7 @@ def test_so_many_attempts_and_then_a_manager(project: Project, annotator: Member
     assert "used every attempt" in why(annotator)
     with pytest.raises(Refused, match="A manager of the project can let you in"):
         attempts.begin(annotator=annotator)
-    granting.grant(annotator=annotator, actor=manager, why="Known to us")
+    qualification_admission.grant(annotator=annotator, actor=manager, why="Known to us")
     assert is_qualified(annotator)
     assert LogEntry.objects.get(act="grant qualification").why == "Known to us"
 
@@ -202,12 +203,12 @@ def test_what_is_revoked_stays_so_until_it_is_granted(
 ) -> None:
     make_test(project)
     take(annotator)
-    granting.revoke(annotator=annotator, actor=manager, why="Shared the answers")
+    qualification_admission.revoke(annotator=annotator, actor=manager, why="Shared the answers")
     assert not is_qualified(annotator)
     assert "ended your qualification" in why(annotator)
     with pytest.raises(Refused, match="ended your qualification"):
         attempts.begin(annotator=annotator)
-    granting.grant(annotator=annotator, actor=manager, why="A mistake")
+    qualification_admission.grant(annotator=annotator, actor=manager, why="A mistake")
     assert is_qualified(annotator)
 
 
@@ -215,7 +216,7 @@ def test_revoked_in_the_middle_of_an_attempt(project: Project, annotator: Member
     make_test(project)
     attempt = attempts.begin(annotator=annotator)
     answer(annotator, attempt)
-    granting.revoke(annotator=annotator, actor=manager, why="Not now")
+    qualification_admission.revoke(annotator=annotator, actor=manager, why="Not now")
     assert attempts.hand_in(annotator=annotator, attempt_uuid=attempt.uuid).state == State.PASSED
     assert not is_qualified(annotator)
 
@@ -224,12 +225,12 @@ def test_granted_in_the_middle_of_an_attempt(project: Project, annotator: Member
     make_test(project)
     attempt = attempts.begin(annotator=annotator)
     answer(annotator, attempt, n_right=0)
-    granting.grant(annotator=annotator, actor=manager, why="Known to us")
+    qualification_admission.grant(annotator=annotator, actor=manager, why="Known to us")
     attempts.hand_in(annotator=annotator, attempt_uuid=attempt.uuid)
     assert is_qualified(annotator)
 
 
-@pytest.mark.parametrize("act", [granting.grant, granting.revoke])
+@pytest.mark.parametrize("act", [qualification_admission.grant, qualification_admission.revoke])
 def test_a_managers_word_needs_a_reason(project: Project, annotator: Membership, manager: Membership, act: Any) -> None:
     make_test(project)
     with pytest.raises(Refused, match="Say why"):
@@ -348,7 +349,7 @@ def test_a_new_rubric_asks_again_or_keeps(
     open_one = attempts.begin(annotator=other_annotator)
     answer(other_annotator, open_one)
     factories.make_rubric(project, "mocha")
-    designing.move_to_rubric(test=test, actor=None, on_new_rubric=keep)
+    design.move_to_rubric(test=test, actor=None, on_new_rubric=keep)
     assert is_qualified(annotator) is (keep == "keep")
     if keep == "ask":
         assert "The rubric has changed" in why(annotator)
@@ -364,13 +365,13 @@ def test_who_had_to_take_the_test_again_still_has_to_after_a_later_version(
     take(annotator)
     take(other_annotator)
     factories.make_rubric(project)
-    designing.move_to_rubric(test=test, actor=None, on_new_rubric="ask")
+    design.move_to_rubric(test=test, actor=None, on_new_rubric="ask")
     take(other_annotator)
     factories.make_rubric(project)
-    designing.move_to_rubric(test=test, actor=None, on_new_rubric="keep")
+    design.move_to_rubric(test=test, actor=None, on_new_rubric="keep")
     assert (is_qualified(annotator), is_qualified(other_annotator)) == (False, True)
     factories.make_rubric(project)
-    designing.move_to_rubric(test=test, actor=None, on_new_rubric="keep")
+    design.move_to_rubric(test=test, actor=None, on_new_rubric="keep")
     assert (is_qualified(annotator), is_qualified(other_annotator)) == (False, True)
 
 

@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from annotate import judging, serving
 from annotate.models import Batch, Qualification, QualificationTest
-from annotate.qualifying import designing, granting
+from annotate.qualification import admission, design
 from projects.models import Membership, Project
 from tests import factories
 from tests.annotate.qualification.making import make_test, take
@@ -70,11 +70,11 @@ def test_what_has_run_out_or_is_revoked_closes_the_work(
     take(annotator)
     mine = serving.claim(annotator)
     assert isinstance(mine, UUID)
-    granting.revoke(annotator=annotator, actor=manager, why="Shared the answers")
+    admission.revoke(annotator=annotator, actor=manager, why="Shared the answers")
     assert serving.claim(annotator) == mine, "what is open can be finished"
     judging.submit(annotator=annotator, assignment_uuid=mine, sent=answered())
     assert "ended your qualification" in reason(annotator)
-    granting.grant(annotator=annotator, actor=manager, why="A mistake")
+    admission.grant(annotator=annotator, actor=manager, why="A mistake")
     assert isinstance(serving.claim(annotator), UUID)
     judging.give_back(annotator=annotator, assignment_uuid=serving.claim(annotator), reason="")  # type: ignore[arg-type]
     Qualification.objects.update(until=timezone.now() - timedelta(days=1))
@@ -87,7 +87,7 @@ def test_a_new_rubric(project: Project, annotator: Membership, keep: str, is_ser
     test = make_test(project)
     take(annotator)
     factories.make_rubric(project)
-    designing.move_to_rubric(test=test, actor=None, on_new_rubric=keep)
+    design.move_to_rubric(test=test, actor=None, on_new_rubric=keep)
     assert isinstance(serving.claim(annotator), UUID) is is_served
 
 

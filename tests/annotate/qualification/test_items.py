@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from annotate.models import QualificationItem
-from annotate.qualifying import attempts, candidates, designing, files, items
+from annotate.qualification import attempts, design, items, items_from_candidates, items_from_file
 from projects.errors import Refused
 from projects.importing import FileRefused
 from projects.models import Candidate, LogEntry, Membership, Project
@@ -26,9 +26,9 @@ def write(folder: Path, text: str, name: str = "items.csv") -> Path:
 
 
 def test_items_of_a_csv_file(project: Project, tmp_path: Path) -> None:
-    test = designing.make_test(project=project, actor=None)
+    test = design.make_test(project=project, actor=None)
     rows = "A text,Who?,Ann,Anna,Ann did,4-5,1,It is Ann,\nA text,Who?,Ann,,Bob did,1,,,practice\n"
-    made = files.import_items(test=test, actor=None, path=write(tmp_path, HEADER + rows), name="items.csv")
+    made = items_from_file.import_items(test=test, actor=None, path=write(tmp_path, HEADER + rows), name="items.csv")
     first, second = test.items.all()
     assert [first, second] == made
     assert (first.expected, first.tolerance) == ({"correctness": [4.0, 5.0]}, 1.0)
@@ -39,10 +39,10 @@ def test_items_of_a_csv_file(project: Project, tmp_path: Path) -> None:
 
 
 def test_items_of_a_json_file(project: Project, tmp_path: Path) -> None:
-    test = designing.make_test(project=project, actor=None)
+    test = design.make_test(project=project, actor=None)
     row = {"question": "Who?", "references": ["Ann", {"text": "Anna"}], "answer": "Ann", "expected": [4, 5]}
     path = write(tmp_path, json.dumps([row]), "items.json")
-    (item,) = files.import_items(test=test, actor=None, path=path, name="items.json")
+    (item,) = items_from_file.import_items(test=test, actor=None, path=path, name="items.json")
     assert item.expected == {"correctness": [4.0, 5.0]}
     assert [each["text"] for each in item.references] == ["Ann", "Anna"]
 
@@ -66,10 +66,10 @@ def test_items_of_a_json_file(project: Project, tmp_path: Path) -> None:
 def test_a_fault_is_named_with_line_and_column_and_nothing_is_stored(
     project: Project, tmp_path: Path, rows: str, line: int, column: str, words: str
 ) -> None:
-    test = designing.make_test(project=project, actor=None)
+    test = design.make_test(project=project, actor=None)
     path = write(tmp_path, HEADER + rows)
     with pytest.raises(FileRefused) as refusal:
-        files.import_items(test=test, actor=None, path=path, name="items.csv")
+        items_from_file.import_items(test=test, actor=None, path=path, name="items.csv")
     (problem,) = refusal.value.problems
     assert (problem.line, problem.column) == (line, column)
     assert words in problem.reason
@@ -89,9 +89,9 @@ def test_a_fault_is_named_with_line_and_column_and_nothing_is_stored(
     ],
 )
 def test_a_file_that_is_none(project: Project, tmp_path: Path, name: str, text: str, words: str) -> None:
-    test = designing.make_test(project=project, actor=None)
+    test = design.make_test(project=project, actor=None)
     with pytest.raises(FileRefused, match=words):
-        files.import_items(test=test, actor=None, path=write(tmp_path, text, name), name=name)
+        items_from_file.import_items(test=test, actor=None, path=write(tmp_path, text, name), name=name)
 
 
 def test_a_rubric_of_several_criteria_wants_a_column_for_each(project: Project, tmp_path: Path) -> None:
@@ -99,12 +99,12 @@ def test_a_rubric_of_several_criteria_wants_a_column_for_each(project: Project, 
     first = rubric.criteria.get()
     first.pk, first.key, first.name, first.position = None, "brevity", "Brevity", 1
     first.save()
-    test = designing.make_test(project=project, actor=None)
+    test = design.make_test(project=project, actor=None)
     head = "question,answer,expected_correctness"
     with pytest.raises(FileRefused, match="no column “expected_brevity”"):
-        files.import_items(test=test, actor=None, path=write(tmp_path, f"{head}\nW?,A,4\n"), name="i.csv")
+        items_from_file.import_items(test=test, actor=None, path=write(tmp_path, f"{head}\nW?,A,4\n"), name="i.csv")
     path = write(tmp_path, f"{head},Expected Brevity\nW?,A,4,1-2\n")
-    (item,) = files.import_items(test=test, actor=None, path=path, name="i.csv")
+    (item,) = items_from_file.import_items(test=test, actor=None, path=path, name="i.csv")
     assert item.expected == {"correctness": [4.0, 4.0], "brevity": [1.0, 2.0]}
 
 
@@ -113,7 +113,7 @@ def test_a_rubric_of_several_criteria_wants_a_column_for_each(project: Project, 
 )
 def test_a_known_mean_is_the_nearest_point_or_both(project: Project, mean: float, right: tuple[float, float]) -> None:
     rubric = factories.make_rubric(project)
-    assert candidates.expected_range(criteria_of(rubric)[0], mean) == right
+    assert items_from_candidates.expected_range(criteria_of(rubric)[0], mean) == right
 
 
 def test_candidates_with_known_scores_become_items(project: Project, annotator: Membership) -> None:
@@ -122,15 +122,17 @@ def test_candidates_with_known_scores_become_items(project: Project, annotator: 
     raters = [factories.make_membership(project) for _ in range(3)]
     ratings = {known: [4.0, 5.0], other: [2.0, 2.0, 3.0]}
     judge(project, {each: dict(zip(raters, values, strict=False)) for each, values in ratings.items()})
-    test = designing.make_test(project=project, actor=None)
-    rows = {row["candidate_id"]: (row["n"], row["mean"]) for row in candidates.known_scores(project, test.rubric)}
+    test = design.make_test(project=project, actor=None)
+    rows = {
+        row["candidate_id"]: (row["n"], row["mean"]) for row in items_from_candidates.known_scores(project, test.rubric)
+    }
     assert rows == {known.pk: (2, 4.5), other.pk: (3, pytest.approx(7 / 3))}
-    made = candidates.add_candidates(test=test, actor=None, candidate_ids=[other.pk, known.pk], tolerance=1)
+    made = items_from_candidates.add_candidates(test=test, actor=None, candidate_ids=[other.pk, known.pk], tolerance=1)
     assert {item.candidate_id: item.expected["correctness"] for item in made} == {known.pk: [4, 5], other.pk: [2, 2]}
     assert {item.passage_text for item in made} == {known.question.passage.text}
     assert made[0].references == [{"text": "On the mat.", "opinion": ""}]
     with pytest.raises(Refused, match="no judgment of “Correctness”"):
-        candidates.add_candidates(test=test, actor=None, candidate_ids=[unknown.pk, known.pk])
+        items_from_candidates.add_candidates(test=test, actor=None, candidate_ids=[unknown.pk, known.pk])
     assert test.items.count() == 2
 
 
@@ -138,24 +140,24 @@ def test_scores_on_another_scale_are_not_known(project: Project) -> None:
     factories.make_corpus(project, n_candidates=1)
     known = Candidate.objects.get()
     judge(project, {known: {factories.make_membership(project): 4.0}})
-    test = designing.make_test(project=project, actor=None)
-    assert candidates.known_scores(project, test.rubric).count() == 1
+    test = design.make_test(project=project, actor=None)
+    assert items_from_candidates.known_scores(project, test.rubric).count() == 1
     newest = factories.make_rubric(project)
-    designing.move_to_rubric(test=test, actor=None, on_new_rubric="ask")
+    design.move_to_rubric(test=test, actor=None, on_new_rubric="ask")
     test.refresh_from_db()
-    assert candidates.known_scores(project, test.rubric).count() == 1
+    assert items_from_candidates.known_scores(project, test.rubric).count() == 1
     newest.criteria.update(low=0, high=100)
-    assert not candidates.known_scores(project, test.rubric).exists()
+    assert not items_from_candidates.known_scores(project, test.rubric).exists()
     with pytest.raises(Refused, match="no judgment of “Correctness”"):
-        candidates.add_candidates(test=test, actor=None, candidate_ids=[known.pk])
+        items_from_candidates.add_candidates(test=test, actor=None, candidate_ids=[known.pk])
 
 
 def test_candidates_of_another_project_are_not_there(project: Project) -> None:
     elsewhere = factories.make_project()
     factories.make_corpus(elsewhere, n_candidates=1)
-    test = designing.make_test(project=project, actor=None)
+    test = design.make_test(project=project, actor=None)
     with pytest.raises(Refused, match="No item was chosen"):
-        candidates.add_candidates(test=test, actor=None, candidate_ids=[Candidate.objects.get().pk])
+        items_from_candidates.add_candidates(test=test, actor=None, candidate_ids=[Candidate.objects.get().pk])
 
 
 @pytest.mark.parametrize(
@@ -173,20 +175,20 @@ def test_candidates_of_another_project_are_not_there(project: Project) -> None:
 def test_an_item_that_cannot_be_is_refused_with_all_the_others(
     project: Project, over: dict[str, Any], words: str
 ) -> None:
-    test = designing.make_test(project=project, actor=None)
+    test = design.make_test(project=project, actor=None)
     with pytest.raises(Refused, match=words):
         items.add_items(test=test, actor=None, specs=[spec(0), spec(1, **over)], how="typed")
     assert not test.items.exists()
 
 
 def test_a_tolerance_may_reach_one_end_of_the_scale(project: Project) -> None:
-    test = designing.make_test(project=project, actor=None)
+    test = design.make_test(project=project, actor=None)
     (item,) = items.add_items(test=test, actor=None, specs=[spec(0, tolerance=2.0)], how="typed")
     assert item.tolerance == 2.0
 
 
 def test_the_same_answer_is_in_a_test_once(project: Project) -> None:
-    test = designing.make_test(project=project, actor=None)
+    test = design.make_test(project=project, actor=None)
     with pytest.raises(Refused, match="Item 2: the test has this answer to this question already"):
         items.add_items(test=test, actor=None, specs=[spec(1), spec(1, expected={"correctness": (2, 2)})], how="typed")
     first, second = items.add_items(test=test, actor=None, specs=[spec(1), spec(2)], how="typed")
@@ -222,29 +224,29 @@ def test_an_item_that_nobody_saw_is_changed_in_place(project: Project) -> None:
 
 def test_an_open_test_keeps_the_items_that_an_attempt_takes(project: Project) -> None:
     test = make_test(project, n_items=4)
-    designing.change_settings(test=test, actor=None, values={"n_items": 3})
+    design.change_settings(test=test, actor=None, values={"n_items": 3})
     items.retire_item(item=first_item(test), actor=None)
     with pytest.raises(Refused, match="an attempt takes 3, and 2 would be left"):
         items.retire_item(item=first_item(test), actor=None)
     with pytest.raises(Refused, match="an attempt takes 3, and 2 would be left"):
         items.edit_item(item=first_item(test), actor=None, spec=spec(1, purpose="practice"))
     with pytest.raises(Refused, match="cannot take 4 items: the open test has 3"):
-        designing.change_settings(test=test, actor=None, values={"n_items": 4})
-    designing.close_test(test=test, actor=None)
+        design.change_settings(test=test, actor=None, values={"n_items": 4})
+    design.close_test(test=test, actor=None)
     items.retire_item(item=first_item(test), actor=None)
 
 
 def test_what_makes_no_test_is_not_opened(project: Project) -> None:
-    test = designing.make_test(project=project, actor=None)
+    test = design.make_test(project=project, actor=None)
     with pytest.raises(Refused, match="no items yet"):
-        designing.open_test(test=test, actor=None)
+        design.open_test(test=test, actor=None)
     items.add_items(test=test, actor=None, specs=[spec(1), spec(2, purpose="practice")], how="typed")
-    designing.change_settings(test=test, actor=None, values={"n_items": 2})
+    design.change_settings(test=test, actor=None, values={"n_items": 2})
     with pytest.raises(Refused, match="An attempt takes 2 items, and the test has 1"):
-        designing.open_test(test=test, actor=None)
+        design.open_test(test=test, actor=None)
     test.rubric.criteria.update(used_for_quality=False)
     with pytest.raises(Refused, match="nothing could be graded"):
-        designing.open_test(test=test, actor=None)
+        design.open_test(test=test, actor=None)
 
 
 def test_opening_freezes_the_rubric(project: Project) -> None:
@@ -258,25 +260,25 @@ def test_an_open_test_whose_items_do_not_fit_a_new_rubric_stays(project: Project
     before = test.rubric
     factories.make_rubric(project, "yang")
     with pytest.raises(Refused, match=r"mend its items first\. Item 1: expected says nothing"):
-        designing.move_to_rubric(test=test, actor=None, on_new_rubric="ask")
+        design.move_to_rubric(test=test, actor=None, on_new_rubric="ask")
     test.refresh_from_db()
     assert test.rubric == before
-    designing.close_test(test=test, actor=None)
-    designing.move_to_rubric(test=test, actor=None, on_new_rubric="ask")
+    design.close_test(test=test, actor=None)
+    design.move_to_rubric(test=test, actor=None, on_new_rubric="ask")
     with pytest.raises(Refused, match="the newest version"):
-        designing.move_to_rubric(test=test, actor=None, on_new_rubric="keep")
+        design.move_to_rubric(test=test, actor=None, on_new_rubric="keep")
 
 
 def test_every_change_is_in_the_log(project: Project, manager: Membership) -> None:
-    test = designing.make_test(project=project, actor=manager)
-    assert designing.make_test(project=project, actor=manager) == test
+    test = design.make_test(project=project, actor=manager)
+    assert design.make_test(project=project, actor=manager) == test
     items.add_items(test=test, actor=manager, specs=[spec(1)], how="typed")
-    assert designing.change_settings(test=test, actor=manager, values={"pass_share": 0.5})
-    assert not designing.change_settings(test=test, actor=manager, values={"pass_share": 0.5})
-    designing.open_test(test=test, actor=manager)
-    designing.open_test(test=test, actor=manager)
-    designing.close_test(test=test, actor=manager)
-    designing.close_test(test=test, actor=manager)
+    assert design.change_settings(test=test, actor=manager, values={"pass_share": 0.5})
+    assert not design.change_settings(test=test, actor=manager, values={"pass_share": 0.5})
+    design.open_test(test=test, actor=manager)
+    design.open_test(test=test, actor=manager)
+    design.close_test(test=test, actor=manager)
+    design.close_test(test=test, actor=manager)
     items.edit_item(item=first_item(test), actor=manager, spec=spec(3))
     items.retire_item(item=first_item(test), actor=manager)
     acts = list(LogEntry.objects.filter(actor=manager).order_by("pk").values_list("act", flat=True))

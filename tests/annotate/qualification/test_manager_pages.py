@@ -6,8 +6,9 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 
 from annotate.models import Attempt, Grant, QualificationItem, QualificationTest
-from annotate.qualifying import admissions, attempts, designing
-from annotate.qualifying.statistics import figures_of
+from annotate.qualification import admission as qualification_admission
+from annotate.qualification import attempts, design
+from annotate.qualification.item_statistics import figures_of
 from measures.outcome import Undefined
 from projects.models import Candidate, Membership, Project
 from tests import factories
@@ -96,7 +97,7 @@ def test_the_preview_is_the_item_as_annotators_see_it(project: Project, annotato
     fragment = client.post(f"{TEST}items/new/", {**ITEM, "preview": "1"}, headers={"HX-Request": "true"})
     assert "<form" not in fragment.content.decode()
     post(client, f"{TEST}items/new/", **ITEM)
-    designing.open_test(test=QualificationTest.objects.get(), actor=None)
+    design.open_test(test=QualificationTest.objects.get(), actor=None)
     attempts.begin(annotator=annotator)
     item = first_item(QualificationTest.objects.get())
     whole = text_of(client, f"{TEST}items/{item.pk}/preview/")
@@ -231,7 +232,7 @@ def test_practice_and_earlier_rubrics_are_in_no_figure(project: Project, annotat
     take(annotator)
     factories.make_rubric(project)
     assert sum(each.n for each in figures_of(test, list(test.items.all())).values()) == 4
-    designing.move_to_rubric(test=test, actor=None, on_new_rubric="ask")
+    design.move_to_rubric(test=test, actor=None, on_new_rubric="ask")
     test.refresh_from_db()
     assert sum(each.n for each in figures_of(test, list(test.items.all())).values()) == 0
 
@@ -270,7 +271,7 @@ def test_a_manager_grants_and_revokes_with_a_reason(project: Project, annotator:
     assert address in text_of(client, f"/p/bridges/people/{annotator.pseudonym}/")
     assert "This field is required" in post(client, address, 422, kind="granted", why=" ")
     post(client, address, kind="granted", why="An expert")
-    admission = admissions.admission_for(annotator)
+    admission = qualification_admission.admission_for(annotator)
     assert admission is not None
     assert admission.is_qualified
     assert "An expert" in text_of(client, address)

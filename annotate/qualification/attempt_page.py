@@ -12,7 +12,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from annotate.models import Attempt, QualificationItem
-from annotate.qualifying.sheets import Sheet, sheets_of
+from annotate.qualification.pages import Sheet, sheets_of
 from annotate.rating.page import filled_from_draft, filled_from_sent, form_parts, item_on_page, milliseconds, site_urls
 from annotate.rating.sent import Sent
 from annotate.rating.shown import kind_on_page, reference_on_page, say_opinion

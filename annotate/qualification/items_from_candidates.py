@@ -8,7 +8,7 @@ from django.db.models import Avg, Count, F, Q, QuerySet, StdDev
 from django.utils.translation import gettext as _
 
 from annotate.models import Judgment, QualificationItem, QualificationTest
-from annotate.qualifying.items import ItemSpec, Purpose, add_items, quality_criteria
+from annotate.qualification.items import ItemSpec, Purpose, add_items, quality_criteria
 from measures.rubric import ScaleKind
 from projects.errors import Refused
 from projects.models import Candidate, Membership, Passage, Project, Rubric

@@ -13,9 +13,9 @@ from django.utils.translation import gettext_lazy
 
 from annotate.models import Grant, QualificationItem, QualificationTest
 from annotate.payments.ledger import pays_anything
-from annotate.qualifying.files import read_range
-from annotate.qualifying.items import ItemSpec, faults_of, spec_of
-from annotate.qualifying.outcomes import say_range
+from annotate.qualification.items import ItemSpec, faults_of, spec_of
+from annotate.qualification.items_from_file import read_range
+from annotate.qualification.results import say_range
 from measures.rubric import say_number
 from projects.errors import Refused
 from projects.rubric.rubrics import CriterionOnPage

@@ -12,11 +12,11 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from annotate.forms.qualification import GrantForm, TestSettingsForm
 from annotate.models import Attempt, Grant, Qualification, QualificationItem, QualificationTest
-from annotate.qualifying import designing, granting, outcomes
-from annotate.qualifying.admissions import admission_for
-from annotate.qualifying.statistics import figures_of
+from annotate.qualification import admission, design, results
+from annotate.qualification.admission import admission_for
+from annotate.qualification.forms import GrantForm, TestSettingsForm
+from annotate.qualification.item_statistics import figures_of
 from measures.grading import least_right
 from projects.access import ProjectRequest, Right, requires
 from projects.database.snapshots import snapshot
@@ -41,7 +41,7 @@ STATES = {
 @require_safe
 @snapshot()
 def qualification_test(request: ProjectRequest, project: Project) -> HttpResponse:
-    test = designing.test_of(project)
+    test = design.test_of(project)
     can_manage = request.membership.can_manage
     if test is None:
         return render(request, "annotate/qualification/empty.html", {"can_manage": can_manage})
@@ -63,8 +63,8 @@ def qualification_test(request: ProjectRequest, project: Project) -> HttpRespons
         "n_graded": states[State.PASSED] + states[State.FAILED],
         "n_passed": states[State.PASSED],
         "n_qualified": _qualified(test).count(),
-        "why_not_open": designing.why_not_open(test) if test.state != QualificationTest.State.OPEN else [],
-        "newest": current_rubric(project) if designing.has_newer_rubric(test) else None,
+        "why_not_open": design.why_not_open(test) if test.state != QualificationTest.State.OPEN else [],
+        "newest": current_rubric(project) if design.has_newer_rubric(test) else None,
         "can_manage": can_manage,
     }
     return render(request, "annotate/qualification/show.html", context)
@@ -74,7 +74,7 @@ def qualification_test(request: ProjectRequest, project: Project) -> HttpRespons
 @require_POST
 def qualification_make(request: ProjectRequest, project: Project) -> HttpResponse:
     try:
-        designing.make_test(project=project, actor=request.membership)
+        design.make_test(project=project, actor=request.membership)
     except Refused as refusal:
         messages.error(request, refusal.message)
     return redirect("annotate:qualification-test", project.slug)
@@ -87,7 +87,7 @@ def qualification_settings(request: ProjectRequest, project: Project) -> HttpRes
     form = TestSettingsForm(test, request.POST if request.method == "POST" else None, initial=_initial(test))
     if request.method == "POST" and form.is_valid():
         try:
-            designing.change_settings(test=test, actor=request.membership, values=form.values())
+            design.change_settings(test=test, actor=request.membership, values=form.values())
         except Refused as refusal:
             form.add_error(None, refusal.message)
         else:
@@ -103,10 +103,10 @@ def qualification_state(request: ProjectRequest, project: Project) -> HttpRespon
     test = test_or_404(project)
     try:
         if request.POST.get("act") == "open":
-            designing.open_test(test=test, actor=request.membership)
+            design.open_test(test=test, actor=request.membership)
             messages.success(request, _("The test is open. Work that asks for it is for those who pass."))
         elif request.POST.get("act") == "close":
-            designing.close_test(test=test, actor=request.membership)
+            design.close_test(test=test, actor=request.membership)
             messages.success(request, _("The test is closed. Everybody may work."))
     except Refused as refusal:
         messages.error(request, " ".join([refusal.message, *refusal.details]))
@@ -122,7 +122,7 @@ def qualification_rubric(request: ProjectRequest, project: Project) -> HttpRespo
         messages.error(request, _("Say whether everybody is asked again."))
         return redirect("annotate:qualification-test", project.slug)
     try:
-        designing.move_to_rubric(test=test, actor=request.membership, on_new_rubric=keep)
+        design.move_to_rubric(test=test, actor=request.membership, on_new_rubric=keep)
     except Refused as refusal:
         messages.error(request, " ".join([refusal.message, *refusal.details]))
     else:
@@ -147,7 +147,7 @@ def qualification_attempts(request: ProjectRequest, project: Project) -> HttpRes
     now = timezone.now()
     context = {
         "page": page,
-        "rows": [outcomes.brief(attempt, now) for attempt in page],
+        "rows": [results.brief(attempt, now) for attempt in page],
         "state": state,
         "states": [(key, label) for key, (label, _found) in STATES.items()],
         "q": asked,
@@ -165,8 +165,8 @@ def qualification_attempt(request: ProjectRequest, project: Project, attempt_uui
     attempt = get_object_or_404(attempts, uuid=attempt_uuid, test__project=project)
     context = {
         "attempt": attempt,
-        "brief": outcomes.brief(attempt, timezone.now()),
-        "sheets": outcomes.told(attempt) if attempt.n_right is not None else [],
+        "brief": results.brief(attempt, timezone.now()),
+        "sheets": results.told(attempt) if attempt.n_right is not None else [],
         "can_manage": request.membership.can_manage,
     }
     return render(request, "annotate/qualification/submitted_attempt.html", context)
@@ -179,7 +179,7 @@ def qualification_person(request: ProjectRequest, project: Project, pseudonym: s
     form = GrantForm(request.POST if request.method == "POST" else None)
     if request.method == "POST" and form.is_valid():
         try:
-            act = granting.grant if form.cleaned_data["kind"] == Grant.Kind.GRANTED else granting.revoke
+            act = admission.grant if form.cleaned_data["kind"] == Grant.Kind.GRANTED else admission.revoke
             act(annotator=member, actor=request.membership, why=form.cleaned_data["why"])
         except Refused as refusal:
             form.add_error(None, refusal.message)
@@ -201,7 +201,7 @@ def qualification_person(request: ProjectRequest, project: Project, pseudonym: s
 
 
 def test_or_404(project: Project) -> QualificationTest:
-    test = designing.test_of(project)
+    test = design.test_of(project)
     if test is None:
         raise Http404("This project has no qualification test.")
     return test
@@ -222,10 +222,10 @@ def _qualified(test: QualificationTest) -> QuerySet[Qualification]:
     return rows if test.on_new_rubric == QualificationTest.OnNewRubric.KEEP else rows.filter(rubric=test.rubric_id)
 
 
-def _briefs(attempts: QuerySet[Attempt]) -> list[outcomes.Brief]:
+def _briefs(attempts: QuerySet[Attempt]) -> list[results.Brief]:
     now = timezone.now()
-    return [outcomes.brief(each, now) for each in attempts.select_related("test").order_by("-started_at", "-pk")]
+    return [results.brief(each, now) for each in attempts.select_related("test").order_by("-started_at", "-pk")]
 
 
 def _right_said(item: QualificationItem) -> list[str]:
-    return [outcomes.say_range(ends, item.tolerance) for ends in item.expected.values()]
+    return [results.say_range(ends, item.tolerance) for ends in item.expected.values()]

@@ -9,7 +9,7 @@ from typing import Any
 from django.utils.translation import gettext as _
 
 from annotate.models import QualificationItem, QualificationTest
-from annotate.qualifying.items import (
+from annotate.qualification.items import (
     MOST_ITEMS,
     Fault,
     ItemSpec,

@@ -9,7 +9,7 @@ from django.db.models import OuterRef
 from django.db.models.functions import JSONObject
 
 from annotate.models import Attempt, QualificationItem, QualificationTest
-from annotate.qualifying.items import ItemSpec, fits, quality_criteria, spec_of
+from annotate.qualification.items import ItemSpec, fits, quality_criteria, spec_of
 from projects.models import Criterion, Membership
 from projects.rubric.rubrics import on_page
 

@@ -10,7 +10,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from annotate.models import Attempt, Qualification, QualificationItem, QualificationTest
-from annotate.qualifying.items import faults_of, lock_test, quality_criteria, spec_of
+from annotate.qualification.items import faults_of, lock_test, quality_criteria, spec_of
 from projects import log
 from projects.errors import Refused
 from projects.models import Instructions, Membership, Project

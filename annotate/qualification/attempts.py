@@ -20,10 +20,10 @@ from annotate.models import (
 )
 from annotate.onboarding.consent import refuse_without, why_withdrawn
 from annotate.places.locking import lock_annotator
-from annotate.qualifying.admissions import admission_for, is_over
-from annotate.qualifying.items import quality_criteria
-from annotate.qualifying.practice import pool_of
-from annotate.qualifying.sheets import Said, Sheet, draw, page_of_form, said_in, sheets_of, wrong_values
+from annotate.qualification.admission import admission_for, is_over
+from annotate.qualification.items import quality_criteria
+from annotate.qualification.pages import Said, Sheet, draw, page_of_form, said_in, sheets_of, wrong_values
+from annotate.qualification.practice import pool_of
 from annotate.rating import draft_merge
 from annotate.rating.answers import Gone, Incomplete
 from annotate.rating.sent import Sent

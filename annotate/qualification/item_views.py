@@ -13,12 +13,12 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from annotate.forms.qualification import CandidatesForm, FileForm, ItemForm
 from annotate.models import QualificationItem, QualificationTest
-from annotate.qualifying import candidates, files, items
+from annotate.qualification import items, items_from_candidates, items_from_file
+from annotate.qualification.attempt_page import shown_sheet
+from annotate.qualification.design_views import test_or_404
+from annotate.qualification.forms import CandidatesForm, FileForm, ItemForm
 from annotate.rating.page import filled_from_draft, site_urls
-from annotate.views.qualification import test_or_404
-from annotate.views.sheets import shown_sheet
 from projects.access import ProjectRequest, Right, requires
 from projects.errors import Refused
 from projects.importing import FileRefused
@@ -109,7 +109,9 @@ def items_file(request: ProjectRequest, project: Project) -> HttpResponse:
         upload = form.cleaned_data["file"]
         path = Path(upload.temporary_file_path())
         try:
-            made = files.import_items(test=test, actor=request.membership, path=path, name=name_to_show(upload.name))
+            made = items_from_file.import_items(
+                test=test, actor=request.membership, path=path, name=name_to_show(upload.name)
+            )
         except FileRefused as refused:
             refusal = refused
         except Refused as refused:
@@ -135,7 +137,7 @@ def items_candidates(request: ProjectRequest, project: Project) -> HttpResponse:
     if request.method == "POST" and form.is_valid():
         chosen = [int(each) for each in request.POST.getlist("candidate") if each.isascii() and each.isdigit()]
         try:
-            made = candidates.add_candidates(
+            made = items_from_candidates.add_candidates(
                 test=test, actor=request.membership, candidate_ids=chosen[: items.MOST_ITEMS], **form.cleaned_data
             )
         except Refused as refusal:
@@ -146,7 +148,7 @@ def items_candidates(request: ProjectRequest, project: Project) -> HttpResponse:
             messages.success(request, ngettext(one, more, n).format(n=n))
             return redirect("annotate:qualification-test", project.slug)
     sort, asked = read_sort(request, CANDIDATE_COLUMNS, "-n"), read_text(request, "q")
-    rows = candidates.known_scores(project, test.rubric)
+    rows = items_from_candidates.known_scores(project, test.rubric)
     rows = rows.exclude(candidate__in=test.items.filter(retired_at=None, candidate__isnull=False).values("candidate"))
     if asked:
         rows = rows.filter(Q(text__icontains=asked) | Q(question__icontains=asked))

@@ -16,14 +16,14 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from annotate.models import Attempt, LedgerEntry, QualificationItem, QualificationTest
 from annotate.onboarding.consent import ConsentFirst, why_withdrawn
-from annotate.qualifying import attempts, outcomes
-from annotate.qualifying.admissions import admission_for, is_over
-from annotate.qualifying.practice import practice_for
-from annotate.qualifying.sheets import Sheet, said_in, sheets_of
+from annotate.qualification import attempts, results
+from annotate.qualification.admission import admission_for, is_over
+from annotate.qualification.attempt_page import render_closed, render_sheet
+from annotate.qualification.pages import Sheet, said_in, sheets_of
+from annotate.qualification.practice import practice_for
 from annotate.rating import draft_merge
 from annotate.rating.answers import Gone, Incomplete
 from annotate.rating.sent import read_rating
-from annotate.views.sheets import render_closed, render_sheet
 from measures.grading import least_right
 from projects.access import ProjectRequest, Right, SignedInRequest, requires
 from projects.database.snapshots import snapshot
@@ -54,7 +54,7 @@ def qualification(request: ProjectRequest, project: Project) -> HttpResponse:
         "n_items": n_items,
         "n_needed": least_right(n_items, test.pass_share),
         "practice": practice,
-        "attempts": [outcomes.brief(each, timezone.now()) for each in mine.filter(purpose=Purpose.TEST).order_by("-n")],
+        "attempts": [results.brief(each, timezone.now()) for each in mine.filter(purpose=Purpose.TEST).order_by("-n")],
         "is_paid": LedgerEntry.objects.filter(key=f"qualification:{request.membership.pk}").exists(),
     }
     return render(request, "annotate/qualification/attempt_start.html", context)
@@ -181,14 +181,14 @@ def attempt_result(request: ProjectRequest, project: Project, attempt_uuid: uuid
     now = timezone.now()
     if attempt.state == State.OPEN and not is_over(attempt, now):
         return redirect(_url("show", project, attempt.uuid))
-    brief = outcomes.brief(attempt, now)
+    brief = results.brief(attempt, now)
     context = {
         "attempt": attempt,
         "test": attempt.test,
         "brief": brief,
         "admission": admission_for(request.membership),
         "criteria": criteria_of(attempt.rubric),
-        "sheets": outcomes.told(attempt) if brief.shows_items else [],
+        "sheets": results.told(attempt) if brief.shows_items else [],
     }
     return render(request, "annotate/qualification/attempt_result.html", context)
 

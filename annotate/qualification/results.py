@@ -7,9 +7,9 @@ from datetime import datetime
 from django.utils.translation import gettext, pgettext
 
 from annotate.models import Attempt, QualificationItem, QualificationTest
-from annotate.qualifying.admissions import is_over
-from annotate.qualifying.items import quality_criteria
-from annotate.qualifying.sheets import Said, sheets_of
+from annotate.qualification.admission import is_over
+from annotate.qualification.items import quality_criteria
+from annotate.qualification.pages import Said, sheets_of
 from measures.grading import least_right
 from measures.rubric import say_number
 from projects.rubric.rubrics import CriterionOnPage, criteria_of
