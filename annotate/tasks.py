@@ -5,11 +5,12 @@ import logging
 from celery import shared_task
 from django.db import transaction
 
-from annotate import checking, places, reviewing
+from annotate import checking, places
 from annotate.acting import deciding
 from annotate.imports import uploading
 from annotate.integrity import verifying
 from annotate.models import Import
+from annotate.reviews import spot_checks
 from projects.jobs import running
 
 logger = logging.getLogger(__name__)
@@ -32,7 +33,7 @@ def check() -> None:
     """Figures, findings and spot checks of the projects with new work, each project in transactions of its own."""
     for project in checking.waiting():
         checking.refresh(project=project)
-        reviewing.draw(project=project)
+        spot_checks.draw(project=project)
 
 
 @shared_task(name="annotate.approve_due", ignore_result=True)

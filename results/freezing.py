@@ -19,8 +19,8 @@ from django.db import connection, transaction
 from django.db.models import Max
 from django.utils.translation import gettext as _
 
-from annotate.acting.adjudicating import does_win, gold_of
 from annotate.frames.stages import default_stage
+from annotate.reviews.adjudication import does_win, gold_of
 from projects import log
 from projects.errors import Refused
 from projects.jobs import queue, running

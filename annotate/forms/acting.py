@@ -159,8 +159,3 @@ class RejectForm(forms.Form):
 
 class SetAsideForm(WhyForm):
     again = forms.BooleanField(required=False, widget=forms.HiddenInput)
-
-
-class AdjudicationForm(forms.Form):
-    value = forms.FloatField(required=False)
-    note = forms.CharField(required=False, max_length=1000)

@@ -1,6 +1,5 @@
 """Forms of watching quality: the rules, how a finding is settled, what a reviewer says of each item."""
 
-from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any
 
@@ -10,12 +9,13 @@ from django.utils.translation import gettext_lazy
 from django_stubs_ext import StrOrPromise
 
 from annotate.models import Finding, QualityRules
-from annotate.reviewing import Verdict
+from annotate.reviews.forms import MAX_NOTE
 from measures.quality.degraded import DegradedTest
 from measures.quality.findings import Thresholds
 
-MAX_NOTE = 2_000
 _DEFAULTS = {field.name: field.default for field in fields(Thresholds)}
+
+
 _SHARES: dict[str, StrOrPromise] = {
     "known_good": gettext_lazy("Known answers right: good"),
     "known_poor": gettext_lazy("Known answers right: poor"),
@@ -40,6 +40,8 @@ _SHARES: dict[str, StrOrPromise] = {
     "returned_share": gettext_lazy("Share of HITs given back"),
     "degraded_level": gettext_lazy("The degraded test is passed below p"),
 }
+
+
 PAIRS = (
     *(("known_poor", "known_good"), ("degraded_poor", "degraded_good"), ("agreement_poor", "agreement_good")),
     *(("overlap_poor", "overlap_good"), ("repeats_poor", "repeats_good"), ("poor_good", "poor_poor")),
@@ -132,14 +134,3 @@ class SettleForm(forms.Form):
         widget=forms.Textarea(attrs={"rows": 3}),
         help_text=gettext_lazy("It goes into the log. Name no person there."),
     )
-
-
-def read_verdicts(post: Mapping[str, str], n_items: int) -> dict[int, Verdict]:
-    """The posted verdicts by place; an item without one is left out."""
-    verdicts = {}
-    for place in range(n_items):
-        said = post.get(f"v{place}")
-        if said in ("fine", "poor"):
-            note = post.get(f"note{place}", "").replace("\x00", "").strip()[:MAX_NOTE]
-            verdicts[place] = Verdict(is_poor=said == "poor", note=note)
-    return verdicts

@@ -8,10 +8,11 @@ from annotate.data import pair_views
 from annotate.data import views as data_views
 from annotate.imports import views as imports_views
 from annotate.payments import views
+from annotate.reviews import remark_views
 from annotate.urls import acting as acting_urls
 from annotate.urls import qualification as qualification_urls
 from annotate.urls import quality as quality_urls
-from annotate.views import controls, desk, guides, plans, remarks, work
+from annotate.views import controls, desk, guides, plans, work
 
 app_name = "annotate"
 
@@ -72,8 +73,8 @@ urlpatterns = [
     *qualification_urls.urlpatterns,
     *acting_urls.urlpatterns,
     *quality_urls.urlpatterns,
-    path("p/<slug:slug>/remarks/", remarks.remark_list, name="remark-list"),
-    path("p/<slug:slug>/remarks/<int:pk>/", remarks.remark_resolve, name="remark-resolve"),
+    path("p/<slug:slug>/remarks/", remark_views.remark_list, name="remark-list"),
+    path("p/<slug:slug>/remarks/<int:pk>/", remark_views.remark_resolve, name="remark-resolve"),
     path("p/<slug:slug>/payments/", views.payment_list, name="payment-list"),
     path("p/<slug:slug>/payments/make/", views.payment_make, name="payment-make"),
     path("p/<slug:slug>/payments/approve/", views.payment_approve, name="payment-approve"),

@@ -3,7 +3,8 @@
 from django.urls import path
 
 from annotate.data import withdrawal_views
-from annotate.views import adjudicating, own_work, standing, submitted
+from annotate.reviews import adjudication_views
+from annotate.views import own_work, standing, submitted
 
 MEMBER = "p/<slug:slug>/people/<slug:pseudonym>/"
 HISTORY = "p/<slug:slug>/history/<uuid:assignment_uuid>/"
@@ -30,7 +31,7 @@ urlpatterns = [
     ),
     path("p/<slug:slug>/data/passages/<int:pk>/withdraw/", withdrawal_views.passage_withdraw, name="passage-withdraw"),
     path(f"{ASSIGNMENT}items/<int:place>/", submitted.assignment_item, name="assignment-item"),
-    path("p/<slug:slug>/adjudication/", adjudicating.adjudication_list, name="adjudication-list"),
-    path("p/<slug:slug>/adjudication/rule/", adjudicating.adjudication_rule, name="adjudication-rule"),
-    path("p/<slug:slug>/adjudication/<int:pk>/", adjudicating.adjudication_settle, name="adjudication-settle"),
+    path("p/<slug:slug>/adjudication/", adjudication_views.adjudication_list, name="adjudication-list"),
+    path("p/<slug:slug>/adjudication/rule/", adjudication_views.adjudication_rule, name="adjudication-rule"),
+    path("p/<slug:slug>/adjudication/<int:pk>/", adjudication_views.adjudication_settle, name="adjudication-settle"),
 ]

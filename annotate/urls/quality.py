@@ -2,7 +2,8 @@
 
 from django.urls import path
 
-from annotate.views import annotators, findings, quality, reviews
+from annotate.reviews import views
+from annotate.views import annotators, findings, quality
 
 QUALITY = "p/<slug:slug>/quality/"
 
@@ -12,8 +13,8 @@ urlpatterns = [
     path(f"{QUALITY}rules/", quality.quality_rules, name="quality-rules"),
     path(f"{QUALITY}findings/", findings.finding_list, name="finding-list"),
     path(f"{QUALITY}findings/settle/", findings.finding_settle, name="finding-settle"),
-    path(f"{QUALITY}reviews/", reviews.review_list, name="review-list"),
-    path(f"{QUALITY}reviews/<int:pk>/", reviews.review_show, name="review-show"),
-    path(f"{QUALITY}reviews/<int:pk>/verdicts/", reviews.review_judge, name="review-judge"),
+    path(f"{QUALITY}reviews/", views.review_list, name="review-list"),
+    path(f"{QUALITY}reviews/<int:pk>/", views.review_show, name="review-show"),
+    path(f"{QUALITY}reviews/<int:pk>/verdicts/", views.review_judge, name="review-judge"),
     path(f"{QUALITY}<slug:pseudonym>/", annotators.annotator_show, name="annotator-show"),
 ]

@@ -11,10 +11,11 @@ from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from annotate import checking, reviewing
+from annotate import checking
 from annotate.forms.quality import RulesForm
 from annotate.models import AnnotatorFigures, Finding, QualityRules
 from annotate.models.quality import alerts_of
+from annotate.reviews import spot_checks
 from annotate.views.figures import BY_KEY, KINDS
 from measures.quality.findings import Thresholds
 from projects.access import ProjectRequest, Right, requires
@@ -54,7 +55,7 @@ def quality_list(request: ProjectRequest, project: Project) -> HttpResponse:
 @require_POST
 def quality_refresh(request: ProjectRequest, project: Project) -> HttpResponse:
     done = checking.refresh(project=project)
-    n_drawn = reviewing.draw(project=project)
+    n_drawn = spot_checks.draw(project=project)
     messages.success(
         request,
         _(
@@ -73,7 +74,7 @@ def quality_rules(request: ProjectRequest, project: Project) -> HttpResponse:
     if form.is_valid():
         defaults = {field.name: field.default for field in fields(Thresholds)}
         thresholds = {name: form.cleaned_data[name] for name in defaults if form.cleaned_data[name] != defaults[name]}
-        reviewing.set_rules(
+        spot_checks.set_rules(
             project=project,
             actor=request.membership,
             share=form.cleaned_data["spot_check_share"],

@@ -11,8 +11,8 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from annotate.acting import adjudicating
 from annotate.frames.stages import Stage
+from annotate.reviews import adjudication
 from measures.rubric import Level
 from projects.access import Policy, Right
 from projects.api.auth import ProjectEndpoint
@@ -159,7 +159,7 @@ class Scores(Figures):
         return self.ask_anew(self.sent(ScoresQuery))
 
     def settings_of(self, asked: Mapping[str, Any]) -> dict[str, Any]:
-        gold = adjudicating.gold_of(self.project)
+        gold = adjudication.gold_of(self.project)
         if asked["kind"] == "systems":
             return self.filled_in(SystemsForm, asked).settings(gold)
         form = self.filled_in(GoldForm, asked)

@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 from functools import cached_property
 
-from annotate.acting.adjudicating import does_win
 from annotate.frames.stages import Stage, left_out
 from annotate.models import Batch
+from annotate.reviews.adjudication import does_win
 from projects.models import Project
 
 

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 from django.db.models import F, Q, QuerySet
 
-from annotate.acting.adjudicating import gold_of
 from annotate.frames.rating_patterns import CriterionInUse, Scope
 from annotate.frames.stages import default_stage
+from annotate.reviews.adjudication import gold_of
 from measures.gold_rules import GoldRule
 from measures.outcome import Undefined
 from projects.models import Project

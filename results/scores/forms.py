@@ -7,10 +7,10 @@ from django import forms
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from annotate.acting.adjudicating import Gold
 from annotate.frames.rating_patterns import Scope
 from annotate.models import Batch
 from annotate.models.quality import GOLD_RULES
+from annotate.reviews.adjudication import Gold
 from projects.models import Criterion, Project
 from results.forms import BatchField, JudgmentsForm, ScopeForm
 from results.scoping import settings_of

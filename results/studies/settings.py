@@ -5,8 +5,8 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
-from annotate.acting.adjudicating import gold_of
 from annotate.frames.stages import Stage, default_stage
+from annotate.reviews.adjudication import gold_of
 from measures.gold_rules import GoldRule
 from projects.models import Project
 from results.gold_settings import GoldSettings

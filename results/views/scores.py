@@ -9,9 +9,9 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 from django_stubs_ext import StrOrPromise
 
-from annotate.acting import adjudicating
-from annotate.acting.adjudicating import Gold
 from annotate.frames.rating_patterns import Scope
+from annotate.reviews import adjudication
+from annotate.reviews.adjudication import Gold
 from measures.gold_rules import GoldRule
 from projects.access import ProjectRequest, Right, requires
 from projects.charts.responses import answer_chart
@@ -86,7 +86,7 @@ def gold_rule(request: ProjectRequest, project: Project) -> HttpResponse:
         messages.error(request, _("Choose one of the rules."))
         return redirect("results:scores", project.slug)
     try:
-        adjudicating.choose_gold(project=project, actor=request.membership, **form.cleaned_data)
+        adjudication.choose_gold(project=project, actor=request.membership, **form.cleaned_data)
     except Refused as refusal:
         messages.error(request, refusal.message)
     else:
@@ -95,7 +95,7 @@ def gold_rule(request: ProjectRequest, project: Project) -> HttpResponse:
 
 
 def _asked(request: ProjectRequest, project: Project) -> tuple[GoldForm, Gold]:
-    gold = adjudicating.gold_of(project)
+    gold = adjudication.gold_of(project)
     return GoldForm(project, request.GET or None, initial={"rule": gold.rule}), gold
 
 

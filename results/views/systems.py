@@ -6,7 +6,7 @@ from django.http import Http404, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_http_methods, require_safe
 
-from annotate.acting import adjudicating
+from annotate.reviews import adjudication
 from projects.access import ProjectRequest, Right, requires
 from projects.charts.responses import answer_chart
 from projects.database.snapshots import snapshot
@@ -88,7 +88,7 @@ def replication_chart(request: ProjectRequest, project: Project, name: str, form
 def _asked(request: ProjectRequest, project: Project) -> tuple[SystemsForm, ReplicationForm, dict[str, Any]]:
     form = SystemsForm(project, request.GET or None)
     is_wrong = form.is_bound and not form.is_valid()
-    settings = {} if is_wrong or not form.criteria else form.settings(adjudicating.gold_of(project))
+    settings = {} if is_wrong or not form.criteria else form.settings(adjudication.gold_of(project))
     return form, ReplicationForm(project, request.GET or None), settings
 
 

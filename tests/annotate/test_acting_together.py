@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import pytest
 from django.db import connection
 
-from annotate.acting import adjudicating, deciding, standing
+from annotate.acting import deciding, standing
 from annotate.acting.standing import Exclusion, Scope
 from annotate.acting.submitted import WorkFilter
 from annotate.batches import lifecycle
@@ -14,6 +14,7 @@ from annotate.data import withdrawing
 from annotate.frames.rating_patterns import criteria_in_use
 from annotate.models import Adjudication, Assignment, Batch, Notice
 from annotate.payments import paying
+from annotate.reviews import adjudication
 from projects import log
 from projects.errors import Refused
 from projects.models import Candidate, LogEntry, Membership, Passage, Project
@@ -94,18 +95,18 @@ def withdraw_passage(at: Scene, who: Membership) -> object:
 def settle(at: Scene, who: Membership) -> object:
     criterion = criteria_in_use(at.project)[0]
     value = 5.0 if who.is_owner else 1.0
-    return adjudicating.adjudicate(
+    return adjudication.adjudicate(
         project=at.project, actor=who, candidate=at.candidate, criterion=criterion, value=value
     )
 
 
 def take_back(at: Scene, who: Membership) -> object:
     criterion = criteria_in_use(at.project)[0]
-    return adjudicating.take_back(project=at.project, actor=who, candidate=at.candidate, criterion=criterion)
+    return adjudication.take_back(project=at.project, actor=who, candidate=at.candidate, criterion=criterion)
 
 
 def let_win(at: Scene, who: Membership) -> object:
-    return adjudicating.set_rule(project=at.project, actor=who, wins=True)
+    return adjudication.set_rule(project=at.project, actor=who, wins=True)
 
 
 def pay(at: Scene, who: Membership) -> object:

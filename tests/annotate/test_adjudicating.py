@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from annotate import judging
-from annotate.acting import adjudicating
-from annotate.acting.adjudicating import Differences
 from annotate.frames.rating_patterns import CriterionInUse, Scope, criteria_in_use
 from annotate.models import Adjudication, Batch, Item, QualityRules
 from annotate.rating.sent import Sent
+from annotate.reviews import adjudication
+from annotate.reviews.adjudication import Differences
 from measures.rubric import Level
 from projects.errors import Refused
 from projects.models import Candidate, LogEntry, Membership, Project
@@ -73,7 +73,7 @@ def listed(project: Project, criterion: CriterionInUse, state: str = "all", batc
 
 
 def settle(project: Project, actor: Membership, what: Candidate, criterion: CriterionInUse, value: float) -> None:
-    adjudicating.adjudicate(
+    adjudication.adjudicate(
         project=project, actor=actor, candidate=what, criterion=criterion, value=value, note="Seen together."
     )
 
@@ -87,7 +87,7 @@ def test_the_widest_difference_comes_first_and_agreement_is_left_out(
     assert listed(project, criterion) == [wide.pk, narrow.pk]
     assert listed(project, criterion, batch=batch.number) == [wide.pk, narrow.pk]
     assert listed(project, criterion, batch=10**6) == []
-    voices = adjudicating.voices_of([wide.pk], criterion)[wide.pk]
+    voices = adjudication.voices_of([wide.pk], criterion)[wide.pk]
     assert [(voice.value, voice.comment) for voice in voices] == [(1, ""), (5, "All & right")]
 
 
@@ -107,8 +107,8 @@ def test_a_settled_score_is_a_row_of_its_own_and_in_no_agreement(
     settle(project, manager, wide, criterion, 4)
     assert Adjudication.objects.get().value == 4
     assert LogEntry.objects.filter(act="adjudicate").latest("pk").before == {"criterion": "correctness", "value": 5}
-    assert adjudicating.take_back(project=project, actor=manager, candidate=wide, criterion=criterion)
-    assert not adjudicating.take_back(project=project, actor=manager, candidate=wide, criterion=criterion)
+    assert adjudication.take_back(project=project, actor=manager, candidate=wide, criterion=criterion)
+    assert not adjudication.take_back(project=project, actor=manager, candidate=wide, criterion=criterion)
     assert listed(project, criterion, "settled") == []
 
 
@@ -133,9 +133,9 @@ def test_the_rule_says_whether_the_settled_score_is_the_gold_score(
         return float(each["mean"]), each["adjudicated"], float(each["gold"])
 
     assert (row("wide"), row("narrow")) == ((3.0, "5", 3.0), (3.0, "", 3.0))
-    adjudicating.set_rule(project=project, actor=manager, wins=True)
+    adjudication.set_rule(project=project, actor=manager, wins=True)
     assert (row("wide"), row("narrow")) == ((3.0, "5", 5.0), (3.0, "", 3.0))
-    adjudicating.set_rule(project=project, actor=manager, wins=True)
+    adjudication.set_rule(project=project, actor=manager, wins=True)
     assert LogEntry.objects.filter(act="change gold rule").count() == 1
 
 

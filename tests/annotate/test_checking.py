@@ -5,11 +5,12 @@ from pathlib import Path
 import pytest
 from django.utils import timezone
 
-from annotate import checking, judging, reviewing, serving
+from annotate import checking, judging, serving
 from annotate.acting import deciding
 from annotate.acting.submitted import WorkFilter
 from annotate.checking import PASSED
 from annotate.models import AnnotatorFigures, Assignment, Batch, Finding, Item, Judgment, QualityRules
+from annotate.reviews import spot_checks
 from annotate.tasks import check
 from measures.outcome import Undefined
 from measures.quality.figures import Figures, unpack
@@ -112,7 +113,7 @@ def test_new_rules_are_held_against_work_that_is_in(
     checking.refresh(project=project)
     assert "straight_line" in kinds_of(people[-1])
     AnnotatorFigures.objects.update(computed_at=timezone.now() - timedelta(hours=1))
-    reviewing.set_rules(project=project, actor=manager, share=0, least=0, thresholds={"least_items": 1_000})
+    spot_checks.set_rules(project=project, actor=manager, share=0, least=0, thresholds={"least_items": 1_000})
     check()
     assert "straight_line" not in kinds_of(people[-1])
 

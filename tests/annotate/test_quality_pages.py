@@ -11,8 +11,9 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from annotate import checking, reviewing
+from annotate import checking
 from annotate.models import AnnotatorFigures, Finding, Judgment, QualityRules, Review, ReviewVerdict
+from annotate.reviews import spot_checks
 from annotate.views.figure_words import FINDINGS, REASONS
 from annotate.views.figures import BY_KEY, KINDS, show_figures
 from measures.quality.figures import Figures, pack
@@ -215,7 +216,7 @@ def review(project: Project, annotator: Membership) -> Review:
     open_batch(project, n_hits=2)
     work(annotator, GOOD)
     QualityRules.objects.create(project=project, spot_check_floor=1, seed=5)
-    reviewing.draw(project=project)
+    spot_checks.draw(project=project)
     return Review.objects.get()
 
 
@@ -255,7 +256,7 @@ def test_the_own_work_is_refused(client_of: SignIn, project: Project, manager: M
     open_batch(project, n_hits=1)
     work(manager, GOOD)
     QualityRules.objects.create(project=project, spot_check_floor=1, seed=5)
-    reviewing.draw(project=project)
+    spot_checks.draw(project=project)
     review = Review.objects.get()
     answer = client_of(manager).get(f"{BASE}reviews/{review.pk}/", follow=True).content.decode()
     assert "This is your own work" in answer

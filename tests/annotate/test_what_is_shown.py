@@ -7,10 +7,10 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
-from annotate import reviewing
 from annotate.models import Batch, Hit, QualityRules, Review
 from annotate.qualification import attempts, design, items
 from annotate.rating.sent import Sent
+from annotate.reviews import spot_checks
 from projects.models import Candidate, Membership, Project, Question, Reference
 from tests.annotate.qualification.making import answer, spec
 from tests.annotate.settled import claim
@@ -70,12 +70,12 @@ def test_reviews_and_where_annotators_differ(
     rate(annotator, {0: 2, 1: 1, 2: 3})
     rate(other_annotator, {0: 4, 1: 5, 2: 3})
     QualityRules.objects.create(project=project, spot_check_floor=1, seed=5)
-    reviewing.draw(project=project)
+    spot_checks.draw(project=project)
     review = Review.objects.earliest("pk")
     client, url = client_of(manager), reverse("annotate:review-show", args=["bridges", review.pk])
     assert told(client.get(url).content.decode()) == shown
     values: dict[int, dict[str, float | str]] = {place: {"correctness": 3} for place in range(3)}
-    reviewing.rate(review=review, reviewer=manager, sent=Sent(values=values))
+    spot_checks.rate(review=review, reviewer=manager, sent=Sent(values=values))
     assert told(client.get(url).content.decode()) == shown
     assert told(client.get(reverse("annotate:adjudication-list", args=["bridges"])).content.decode()) == shown
 

@@ -14,10 +14,11 @@ from django.db.models import Avg
 from django.urls import reverse
 from playwright.sync_api import Page
 
-from annotate import checking, reviewing, serving
+from annotate import checking, serving
 from annotate.models import Judgment, Review
 from annotate.onboarding import instructions
 from annotate.rating.sent import Sent
+from annotate.reviews import spot_checks
 from config import env
 from projects.models import Membership, Project, User
 from projects.people import invitations
@@ -75,14 +76,14 @@ def demo(live_site: object) -> Project:
 def watch(project: Project) -> None:
     """What the worker does within a minute, and one review by the owner that is rated and not yet judged."""
     owner = project.memberships.get(user__username="demo-owner")
-    reviewing.set_rules(project=project, actor=owner, share=0.05, least=1, thresholds={})
+    spot_checks.set_rules(project=project, actor=owner, share=0.05, least=1, thresholds={})
     checking.refresh(project=project)
-    reviewing.draw(project=project)
+    spot_checks.draw(project=project)
     review = Review.objects.latest("pk")
     values: dict[int, dict[str, float | str]] = {
         place: {"correctness": 1 + place % 5} for place in range(len(review.assignment.layout))
     }
-    reviewing.rate(review=review, reviewer=owner, sent=Sent(values=values))
+    spot_checks.rate(review=review, reviewer=owner, sent=Sent(values=values))
 
 
 def test_pictures_of_the_docs(signed_in: SignedIn, demo: Project) -> None:

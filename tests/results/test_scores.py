@@ -10,13 +10,13 @@ import pytest
 from django.core.cache import cache
 from django.test import Client
 
-from annotate.acting import adjudicating
-from annotate.acting.adjudicating import Gold, gold_of
 from annotate.frames.annotator_baselines import fetch_norms
 from annotate.frames.judgments_frame import fetch_judgments
 from annotate.frames.rating_patterns import Scope, criteria_in_use
 from annotate.models import Assignment, Judgment, Remark
 from annotate.models.assignment import TAKEN_OUT
+from annotate.reviews import adjudication
+from annotate.reviews.adjudication import Gold, gold_of
 from measures.gold_rules import GoldRule
 from measures.rubric import Scale, ScaleKind
 from measures.standardising import annotator_norms, standardise
@@ -124,14 +124,14 @@ def test_a_settled_score_wins_where_the_rule_says_so_but_not_under_z(
     project: Project, rated: list[Candidate], manager: Membership, client_of: SignIn
 ) -> None:
     client, criterion = client_of(manager), criteria_in_use(project)[0]
-    adjudicating.adjudicate(project=project, actor=manager, candidate=rated[0], criterion=criterion, value=1)
+    adjudication.adjudicate(project=project, actor=manager, candidate=rated[0], criterion=criterion, value=1)
 
     def first(**query: str) -> dict[str, str]:
         rows = screen(client, sort="candidate", **query).rows("Candidates with their scores")
         return by_candidate(rows)[rated[0].external_id]
 
     assert (first()["Settled"], first()["Gold"]) == ("1.00", "2.67")
-    adjudicating.set_rule(project=project, actor=manager, wins=True)
+    adjudication.set_rule(project=project, actor=manager, wins=True)
     assert first()["Gold"] == "1.00"
     assert first(rule="z")["Gold"] == first()["Mean z"]
     assert screen(client).rows("Candidates by gold score")[0]["1"] == "1", "the distribution has it too"
@@ -156,7 +156,7 @@ def test_the_project_keeps_its_rule_and_the_log_says_who_changed_it(
     client.post(f"{SCORES}rule/", {"rule": "loudest"})
     assert gold_of(project).rule is GoldRule.MEDIAN
     with pytest.raises(Refused, match="no such rule"):
-        adjudicating.choose_gold(project=project, actor=manager, rule="loudest", with_controls=True)
+        adjudication.choose_gold(project=project, actor=manager, rule="loudest", with_controls=True)
 
 
 def test_scores_without_names_have_no_z(project: Project, researcher: Membership, client_of: SignIn) -> None:

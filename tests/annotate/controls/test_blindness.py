@@ -12,11 +12,11 @@ from django.test import Client
 from django.urls import reverse
 from scipy.stats import ks_2samp
 
-from annotate import reviewing
 from annotate.batches.control_plan import ControlPlan
 from annotate.models import Adjudication, Assignment, Batch, Draft, Finding, Hit, Item, Judgment, Remark, Review
 from annotate.places.taking import SHOWN_ORDER
-from annotate.reviewing import Verdict
+from annotate.reviews import spot_checks
+from annotate.reviews.spot_checks import Verdict
 from projects.models import Membership, Project
 from tests.annotate.controls.crowd import hand_in, items_of, make_controlled, make_places, take, work
 from tests.annotate.controls.planting import SEED, leaks_of, plant
@@ -70,12 +70,12 @@ def make_secrets(project: Project, annotator: Membership, manager: Membership) -
     Adjudication.objects.create(
         candidate=item.candidate, criterion=criterion, adjudicator=manager, value=2, note="settled"
     )
-    reviewing.set_rules(project=project, actor=manager, share=1, least=1, thresholds={})
-    reviewing.draw(project=project)
+    spot_checks.set_rules(project=project, actor=manager, share=1, least=1, thresholds={})
+    spot_checks.draw(project=project)
     review = Review.objects.filter(assignment__annotator=other).get()
     Review.objects.filter(pk=review.pk).update(state="rated", reviewer=manager, answers={"1": {"correctness": 2}})
     verdicts = {place: Verdict(is_poor=True, note="careless") for place in range(len(assignment.layout))}
-    reviewing.judge(review=review, reviewer=manager, verdicts=verdicts)
+    spot_checks.judge(review=review, reviewer=manager, verdicts=verdicts)
     for person in (annotator, other):
         Finding.objects.create(annotator=person, kind="straight_line", evidence={"says": "one score for all"})
 

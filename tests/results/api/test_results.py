@@ -11,7 +11,7 @@ from django.test import Client
 from django.urls import reverse
 from pytest_django import Settings
 
-from annotate.acting import adjudicating
+from annotate.reviews import adjudication
 from projects.jobs import running
 from projects.models import LogEntry, Membership, Project
 from results import freezing, reporting, tasks
@@ -63,7 +63,7 @@ def test_krippendorffs_example_gives_his_numbers(
 
 def test_scores_are_those_of_the_pages(judged: Project, researcher: Membership) -> None:
     script = Script(researcher)
-    gold = adjudicating.gold_of(judged)
+    gold = adjudication.gold_of(judged)
     given = script.read("scores/", stage="trial")
     form = GoldForm(judged, QueryDict("stage=trial"))
     assert form.is_valid()

@@ -5,10 +5,10 @@ from unittest import mock
 import pandas as pd
 import pytest
 
-from annotate.acting.adjudicating import choose_gold
 from annotate.frames.annotator_baselines import fetch_norms
 from annotate.frames.judgments_frame import fetch_judgments
 from annotate.frames.rating_patterns import Scope, criteria_in_use
+from annotate.reviews.adjudication import choose_gold
 from measures.gold_rules import GoldRule
 from measures.gold_scores import gold_by
 from measures.rubric import Level

@@ -8,11 +8,11 @@ from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
-from annotate.acting import adjudicating
-from annotate.acting.adjudicating import Differences
-from annotate.forms.acting import AdjudicationForm
 from annotate.frames.rating_patterns import criteria_in_use
 from annotate.models import Batch
+from annotate.reviews import adjudication
+from annotate.reviews.adjudication import Differences
+from annotate.reviews.forms import AdjudicationForm
 from measures.rubric import Scale, ScaleKind
 from projects.access import ProjectRequest, Right, requires
 from projects.database.snapshots import snapshot
@@ -29,13 +29,13 @@ def adjudication_list(request: ProjectRequest, project: Project) -> HttpResponse
     criteria = {criterion.key: criterion for criterion in criteria_in_use(project)}
     context = {
         "criteria": list(criteria.values()),
-        "wins": adjudicating.does_win(project),
+        "wins": adjudication.does_win(project),
         "can_manage": request.membership.can_manage,
     }
     if not criteria:
         return render(request, "annotate/reviews/adjudication_list.html", context)
     criterion = criteria[read_word(request, "criterion", criteria, next(iter(criteria)))]
-    state = read_word(request, "state", adjudicating.STATES, "waiting")
+    state = read_word(request, "state", adjudication.STATES, "waiting")
     number = read_text(request, "batch")
     batch = int(number) if number.isascii() and number.isdigit() and len(number) < 10 else None
     page = page_of(request, Differences(project, criterion, state=state, batch=batch), 10)
@@ -44,8 +44,8 @@ def adjudication_list(request: ProjectRequest, project: Project) -> HttpResponse
         "question__references"
     )
     found = candidates.in_bulk(ids)
-    voices = adjudicating.voices_of(ids, criterion)
-    settled = adjudicating.adjudications_of(ids, criterion)
+    voices = adjudication.voices_of(ids, criterion)
+    settled = adjudication.adjudications_of(ids, criterion)
     scale = Scale(kind=ScaleKind(criterion.kind), low=criterion.low, high=criterion.high)
     context |= {
         "page": page,
@@ -61,7 +61,7 @@ def adjudication_list(request: ProjectRequest, project: Project) -> HttpResponse
         "criterion": criterion,
         "points": list(scale.points) if scale.kind == ScaleKind.ORDINAL else [],
         "state": state,
-        "states": list(adjudicating.STATES.items()),
+        "states": list(adjudication.STATES.items()),
         "batch_number": batch,
         "batches": Batch.objects.filter(project=project).only("number", "name"),
     }
@@ -80,12 +80,12 @@ def adjudication_settle(request: ProjectRequest, project: Project, pk: int) -> H
         return _back(request, project)
     try:
         if request.POST.get("act") == "take back":
-            adjudicating.take_back(project=project, actor=request.membership, candidate=candidate, criterion=criterion)
+            adjudication.take_back(project=project, actor=request.membership, candidate=candidate, criterion=criterion)
             said = _("Taken back. The annotators' scores stand.")
         else:
             if form.cleaned_data["value"] is None:
                 raise Refused(_("Give a score on the scale."))
-            adjudicating.adjudicate(
+            adjudication.adjudicate(
                 project=project,
                 actor=request.membership,
                 candidate=candidate,
@@ -106,7 +106,7 @@ def adjudication_settle(request: ProjectRequest, project: Project, pk: int) -> H
 def adjudication_rule(request: ProjectRequest, project: Project) -> HttpResponse:
     wins = request.POST.get("wins") == "1"
     try:
-        adjudicating.set_rule(project=project, actor=request.membership, wins=wins)
+        adjudication.set_rule(project=project, actor=request.membership, wins=wins)
     except Refused as refusal:
         messages.error(request, refusal.message)
     else:

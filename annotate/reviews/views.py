@@ -13,14 +13,14 @@ from django.utils.translation import gettext_lazy
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from annotate import reviewing
-from annotate.forms.quality import read_verdicts
 from annotate.models import Judgment, Remark, Review
 from annotate.models.quality import alerts_of
 from annotate.rating import answers
 from annotate.rating.sent import Sent, read_rating
 from annotate.rating.shown import question_on_page, references_of, say_opinion, shown_items
-from annotate.reviewing import Verdict
+from annotate.reviews import spot_checks
+from annotate.reviews.forms import read_verdicts
+from annotate.reviews.spot_checks import Verdict
 from annotate.views.quality import UNPROCESSABLE
 from measures.rubric import say_number
 from projects.access import ProjectRequest, Right, requires
@@ -67,7 +67,7 @@ def review_list(request: ProjectRequest, project: Project) -> HttpResponse:
 def review_show(request: ProjectRequest, project: Project, pk: int) -> HttpResponse:
     """The blind rating first; once it is stored, both answers side by side."""
     review = get_object_or_404(_reviews(project), pk=pk)
-    if refusal := reviewing.why_not_review(review, request.membership):
+    if refusal := spot_checks.why_not_review(review, request.membership):
         messages.error(request, refusal)
         return redirect("annotate:review-list", project.slug)
     if request.method == "POST":
@@ -80,7 +80,7 @@ def review_show(request: ProjectRequest, project: Project, pk: int) -> HttpRespo
 def _rate(request: ProjectRequest, project: Project, review: Review) -> HttpResponse:
     sent = read_rating(request.POST)
     try:
-        reviewing.rate(review=review, reviewer=request.membership, sent=sent)
+        spot_checks.rate(review=review, reviewer=request.membership, sent=sent)
     except answers.Incomplete as refusal:
         return _render_blind(request, project, review, sent, refusal.errors)
     except Refused as refusal:
@@ -95,9 +95,9 @@ def review_judge(request: ProjectRequest, project: Project, pk: int) -> HttpResp
     review = get_object_or_404(_reviews(project), pk=pk)
     verdicts = read_verdicts(request.POST, len(review.assignment.layout))
     try:
-        reviewing.judge(review=review, reviewer=request.membership, verdicts=verdicts)
+        spot_checks.judge(review=review, reviewer=request.membership, verdicts=verdicts)
     except Refused as refusal:
-        if review.state != Review.State.RATED or reviewing.why_not_review(review, request.membership):
+        if review.state != Review.State.RATED or spot_checks.why_not_review(review, request.membership):
             messages.error(request, refusal.message)
             return redirect("annotate:review-list", project.slug)
         return _render_sides(request, project, review, verdicts, error=refusal.message)

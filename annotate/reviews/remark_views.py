@@ -9,8 +9,8 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_POST, require_safe
 
-from annotate import remarks
 from annotate.models import Batch, Remark
+from annotate.reviews import remarks
 from projects.access import ProjectRequest, Right, requires
 from projects.models import Project
 from projects.web.lists import page_of, read_text, read_word
