@@ -11,8 +11,8 @@ from django.utils.translation import gettext as _
 
 from annotate import places
 from annotate.batches.control_plan import ControlPlan
-from annotate.controls.drawing import dealt_to, draw
-from annotate.controls.reserving import find_reserved
+from annotate.controls.reserved_hits import find_reserved
+from annotate.controls.sampling import dealt_to, draw
 from annotate.models import Assignment, Batch
 from annotate.models.conditions import gate
 from annotate.openings import why_nothing

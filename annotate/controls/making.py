@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 
 from annotate.batches.control_plan import ControlPlan
 from annotate.batches.selection import pair_of
-from annotate.controls.known import Known, known_of_passage, quality_criteria, scored_candidates
+from annotate.controls.known_answers import Known, known_of_passage, quality_criteria, scored_candidates
 from annotate.models import Batch, Hit, Item
 from measures.degrading import PhraseBook, Yield, degrade, yields
 from measures.outcome import Undefined

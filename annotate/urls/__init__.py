@@ -4,6 +4,7 @@ from django.urls import path
 
 from annotate.batches import hit_views
 from annotate.batches import views as batches_views
+from annotate.controls import views as controls_views
 from annotate.data import pair_views
 from annotate.data import views as data_views
 from annotate.imports import views as imports_views
@@ -12,7 +13,7 @@ from annotate.reviews import remark_views
 from annotate.urls import acting as acting_urls
 from annotate.urls import qualification as qualification_urls
 from annotate.urls import quality as quality_urls
-from annotate.views import controls, desk, guides, plans, work
+from annotate.views import desk, guides, plans, work
 
 app_name = "annotate"
 
@@ -63,9 +64,9 @@ urlpatterns = [
     path("p/<slug:slug>/batches/<int:number>/state/", batches_views.batch_state, name="batch-state"),
     path("p/<slug:slug>/batches/<int:number>/caps/", batches_views.batch_caps, name="batch-caps"),
     path("p/<slug:slug>/batches/<int:number>/judgments/", batches_views.batch_wanted, name="batch-wanted"),
-    path("p/<slug:slug>/batches/<int:number>/controls/", controls.control_list, name="batch-controls"),
-    path("p/<slug:slug>/batches/<int:number>/controls/plan/", controls.control_plan, name="control-plan"),
-    path("p/<slug:slug>/batches/<int:number>/controls/act/", controls.control_act, name="control-act"),
+    path("p/<slug:slug>/batches/<int:number>/controls/", controls_views.control_list, name="batch-controls"),
+    path("p/<slug:slug>/batches/<int:number>/controls/plan/", controls_views.control_plan, name="control-plan"),
+    path("p/<slug:slug>/batches/<int:number>/controls/act/", controls_views.control_act, name="control-act"),
     path("p/<slug:slug>/batches/<int:number>/hits/<int:hit_number>/", hit_views.hit_show, name="hit-show"),
     path(
         "p/<slug:slug>/batches/<int:number>/hits/<int:hit_number>/preview/", hit_views.hit_preview, name="hit-preview"

@@ -18,8 +18,8 @@ from annotate.batches import creating
 from annotate.batches import lifecycle as batches_lifecycle
 from annotate.batches.selection import Selection
 from annotate.batches.terms import Terms
-from annotate.controls.accepting import accept
 from annotate.controls.making import make_pool
+from annotate.controls.pool import accept
 from annotate.frames.rating_patterns import Scope, criteria_in_use, fetch_ratings
 from annotate.imports import writing
 from annotate.models import Assignment, Batch, Finding, Hit, Item

@@ -6,7 +6,7 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from annotate.batches.control_plan import ControlPlan
-from annotate.controls import accepting
+from annotate.controls import pool
 from annotate.controls.making import make_pool, yield_report
 from annotate.models import Batch
 from measures.outcome import Undefined
@@ -48,19 +48,19 @@ class Command(ProjectCommand):
             case "plan":
                 given = {name: options[name] for name in NUMBERS if options[name] is not None}
                 plan = replace(ControlPlan.read(batch.control_plan), **given)
-                answer["is_cut_anew"] = accepting.set_plan(batch=batch, actor=None, plan=plan)
+                answer["is_cut_anew"] = pool.set_plan(batch=batch, actor=None, plan=plan)
             case "make":
                 made = make_pool(batch=batch, actor=None)
                 answer["made"] = made.n
                 answer["not_degraded"] = made.n_not_degraded
             case "accept":
-                answer["accepted"] = accepting.accept(batch=batch, actor=None)
+                answer["accepted"] = pool.accept(batch=batch, actor=None)
         batch.refresh_from_db()
         self.answer({**answer, "plan": batch.control_plan, **_describe(batch, with_yield=options["act"] == "show")})
 
 
 def _describe(batch: Batch, *, with_yield: bool) -> dict[str, Any]:
-    described: dict[str, Any] = {"pool": accepting.count_pool(batch)}
+    described: dict[str, Any] = {"pool": pool.count_pool(batch)}
     if with_yield:
         plan = ControlPlan.read(batch.control_plan)
         described["degradable"] = [

@@ -5,8 +5,8 @@ from typing import Any
 
 from annotate import judging, serving
 from annotate.batches.control_plan import ControlPlan
-from annotate.controls.accepting import accept
 from annotate.controls.making import make_pool
+from annotate.controls.pool import accept
 from annotate.models import Assignment, Batch, Item
 from annotate.rating.sent import Sent
 from projects.models import Dataset, Membership, Project

@@ -4,8 +4,8 @@ from itertools import pairwise
 import pytest
 
 from annotate.batches.control_plan import ControlPlan
-from annotate.controls.accepting import accept, retire
 from annotate.controls.making import make_pool
+from annotate.controls.pool import accept, retire
 from annotate.models import Assignment, Hit, Item, Judgment
 from projects.models import Membership, Project
 from tests.annotate.controls.crowd import items_of, make_controlled, make_places, take, work

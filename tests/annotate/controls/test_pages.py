@@ -6,8 +6,8 @@ from django.core.management import call_command
 from django.urls import reverse
 
 from annotate.batches.control_plan import ControlPlan
-from annotate.controls.accepting import accept, retire, reword, set_plan
 from annotate.controls.making import make_pool
+from annotate.controls.pool import accept, retire, reword, set_plan
 from annotate.models import Batch, Hit, Item
 from projects.errors import Refused
 from projects.models import LogEntry, Membership, Project

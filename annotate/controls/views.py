@@ -13,9 +13,9 @@ from django.views.decorators.http import require_POST, require_safe
 from annotate.batches import control_plan as batches_control_plan
 from annotate.batches.control_plan import ControlPlan
 from annotate.batches.control_plan_forms import PlanForm
-from annotate.controls import accepting
+from annotate.controls import pool as controls_pool
+from annotate.controls.forms import ControlActForm
 from annotate.controls.making import make_pool, yield_report
-from annotate.forms.controls import ControlActForm
 from annotate.models import Batch, Item
 from measures.outcome import Undefined
 from measures.rubric import say_number
@@ -57,7 +57,7 @@ def control_plan(request: ProjectRequest, project: Project, number: int) -> Http
     if not form.is_valid():
         return _render(request, batch, form)
     try:
-        is_cut = accepting.set_plan(batch=batch, actor=request.membership, plan=form.plan())
+        is_cut = controls_pool.set_plan(batch=batch, actor=request.membership, plan=form.plan())
     except Refused as refusal:
         form.add_error(None, refusal.message)
         return _render(request, batch, form)
@@ -100,16 +100,16 @@ def _act(request: ProjectRequest, batch: Batch, cleaned: dict[str, Any]) -> str:
             failed = _("%(n)s answers could not be degraded.") % {"n": amounts.say_number(made.n_not_degraded)}
             return f"{said} {failed}"
         case "accept":
-            return _accepted(accepting.accept(**to_pool, item_ids=items))
+            return _accepted(controls_pool.accept(**to_pool, item_ids=items))
         case "accept-all":
-            return _accepted(accepting.accept(**to_pool))
+            return _accepted(controls_pool.accept(**to_pool))
         case "retire":
-            n = accepting.retire(**to_pool, item_ids=items, why=cleaned["why"])
+            n = controls_pool.retire(**to_pool, item_ids=items, why=cleaned["why"])
             return _("%(n)s retired.") % {"n": amounts.say_number(n)}
         case _:
             if len(items) != 1:
                 raise Refused(_("One control is edited at a time."))
-            accepting.reword(**to_pool, item_id=items[0], text=cleaned["text"])
+            controls_pool.reword(**to_pool, item_id=items[0], text=cleaned["text"])
             return _("The text is kept.")
 
 
@@ -119,7 +119,7 @@ def _accepted(n: int) -> str:
 
 def _render(request: ProjectRequest, batch: Batch, form: PlanForm) -> HttpResponse:
     plan = ControlPlan.read(batch.control_plan)
-    counts = accepting.count_pool(batch)
+    counts = controls_pool.count_pool(batch)
     kind = read_word(request, "kind", KINDS)
     state = read_word(request, "state", STATES) or ("waiting" if any(c["waiting"] for c in counts.values()) else "")
     pool = batches_control_plan.pool_of(batch).select_related("question", "made_from__candidate")

@@ -9,7 +9,7 @@ from django.db import connection
 
 from annotate import places
 from annotate.batches.control_plan import ControlPlan
-from annotate.controls.drawing import Dealt
+from annotate.controls.sampling import Dealt
 from annotate.models import Batch, Hit, Item
 from annotate.places import ReservedItem
 from projects.database.prepared import prepared
