@@ -9,11 +9,12 @@ from annotate.data import pair_views
 from annotate.data import views as data_views
 from annotate.imports import views as imports_views
 from annotate.payments import views
+from annotate.planning import views as planning_views
 from annotate.reviews import remark_views
 from annotate.urls import acting as acting_urls
 from annotate.urls import qualification as qualification_urls
 from annotate.urls import quality as quality_urls
-from annotate.views import desk, guides, plans, work
+from annotate.views import desk, guides, work
 
 app_name = "annotate"
 
@@ -53,11 +54,11 @@ urlpatterns = [
     path("p/<slug:slug>/data/imports/<int:number>/cancel/", imports_views.import_cancel, name="import-cancel"),
     path("p/<slug:slug>/data/imports/<int:number>/job/", imports_views.import_job, name="import-job"),
     path("p/<slug:slug>/data/imports/<int:number>/file/", imports_views.import_file, name="import-file"),
-    path("p/<slug:slug>/plans/", plans.plan_list, name="plan-list"),
-    path("p/<slug:slug>/plans/new/", plans.plan_new, name="plan-new"),
-    path("p/<slug:slug>/plans/<int:plan_number>/", plans.plan_show, name="plan-show"),
-    path("p/<slug:slug>/plans/<int:plan_number>/edit/", plans.plan_edit, name="plan-edit"),
-    path("p/<slug:slug>/plans/<int:plan_number>/start/", plans.plan_start, name="plan-start"),
+    path("p/<slug:slug>/plans/", planning_views.plan_list, name="plan-list"),
+    path("p/<slug:slug>/plans/new/", planning_views.plan_new, name="plan-new"),
+    path("p/<slug:slug>/plans/<int:plan_number>/", planning_views.plan_show, name="plan-show"),
+    path("p/<slug:slug>/plans/<int:plan_number>/edit/", planning_views.plan_edit, name="plan-edit"),
+    path("p/<slug:slug>/plans/<int:plan_number>/start/", planning_views.plan_start, name="plan-start"),
     path("p/<slug:slug>/batches/", batches_views.batch_list, name="batch-list"),
     path("p/<slug:slug>/batches/new/", batches_views.batch_new, name="batch-new"),
     path("p/<slug:slug>/batches/<int:number>/", batches_views.batch_show, name="batch-show"),

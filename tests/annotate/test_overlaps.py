@@ -8,7 +8,7 @@ import pytest
 from annotate.batches.costs import Pace, cost_of
 from annotate.batches.creating import cut
 from annotate.batches.selection import Row
-from annotate.planning.overlaps import MOCHA, LiveHit, Reckoning, Rule, Stand, read_rules, reckon, write_rules
+from annotate.planning.overlap import MOCHA, LiveHit, Reckoning, Rule, Stand, read_rules, reckon, write_rules
 from projects.errors import Refused
 
 SPLITS = ("train", "dev", "test")

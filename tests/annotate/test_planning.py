@@ -12,8 +12,8 @@ from annotate import judging, serving
 from annotate.batches import lifecycle
 from annotate.integrity.verifying import verify
 from annotate.models import Assignment, Batch, Judgment, OverlapPlan
-from annotate.planning import Started, change_plan, create_plan, start_plan
-from annotate.planning.overlaps import Rule
+from annotate.planning.overlap import Rule
+from annotate.planning.plans import Started, change_plan, create_plan, start_plan
 from projects.errors import Refused
 from projects.models import LogEntry, Membership, Passage, Project
 from tests.annotate.test_trials import run_trial

@@ -5,9 +5,9 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from annotate.models import Batch, OverlapPlan
-from annotate.planning import Figures, change_plan, create_plan, figure, start_plan, use_of
-from annotate.planning.overlaps import MOCHA, Rule, read_rules
-from annotate.planning.showing import showing_of
+from annotate.planning.overlap import MOCHA, Rule, read_rules
+from annotate.planning.plans import Figures, change_plan, create_plan, figure, start_plan, use_of
+from annotate.planning.presentation import showing_of
 from projects.commands import ProjectCommand
 from projects.errors import Refused
 from projects.models import Project

@@ -11,8 +11,8 @@ from django.utils.translation import gettext_lazy, ngettext
 
 from annotate.batches.control_plan_forms import PresentationForm
 from annotate.models import Batch
-from annotate.planning.overlaps import MAX_JUDGMENTS, Rule, judgments_for
-from annotate.planning.showing import Showing
+from annotate.planning.overlap import MAX_JUDGMENTS, Rule, judgments_for
+from annotate.planning.presentation import Showing
 from projects.language.amounts import say_number
 from projects.models import Candidate, Dataset, Project
 

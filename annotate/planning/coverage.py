@@ -5,7 +5,7 @@ from django.db import connection
 from annotate.batches.selection import Row
 from annotate.frames.stages import IS_KEPT_APART
 from annotate.models import Batch
-from annotate.planning.overlaps import LiveHit, Stand
+from annotate.planning.overlap import LiveHit, Stand
 from projects.models import Project, Rubric
 
 _FITTING = """fitting AS (

@@ -11,11 +11,11 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from annotate.batches import trials
 from annotate.batches.progress import progress_of
-from annotate.forms.plans import PlanForm, ShowingForm, StartForm
 from annotate.models import Batch, OverlapPlan
-from annotate.planning import Started, change_plan, create_plan, figure, start_plan, use_of
-from annotate.planning.overlaps import MOCHA, Rule, read_rules
-from annotate.planning.showing import showing_of
+from annotate.planning.forms import PlanForm, ShowingForm, StartForm
+from annotate.planning.overlap import MOCHA, Rule, read_rules
+from annotate.planning.plans import Started, change_plan, create_plan, figure, start_plan, use_of
+from annotate.planning.presentation import showing_of
 from projects.access import ProjectRequest, Right, requires
 from projects.database.snapshots import snapshot
 from projects.errors import Refused

@@ -1,0 +1,259 @@
+"""Planning: an overlap plan made, reckoned and started; it makes the batches and the top-ups that are missing."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from django.db import transaction
+from django.db.models import Max
+from django.db.models.functions import Now
+from django.utils.translation import gettext as _
+
+from annotate import places
+from annotate.batches import judgments_wanted, lifecycle, trials
+from annotate.batches.costs import Cost, cost_of, seconds_per_item
+from annotate.batches.creating import create_batch, cut
+from annotate.batches.selection import Selection
+from annotate.batches.terms import Terms, check_terms
+from annotate.models import Batch, Hit, OverlapPlan
+from annotate.planning.coverage import live_hits, stands
+from annotate.planning.overlap import Part, Reckoning, Rule, TopUp, read_rules, reckon, write_rules
+from annotate.planning.presentation import Showing, showing_of
+from projects import log
+from projects.errors import Refused
+from projects.models import Membership, Project
+from projects.rubric.rubrics import current_rubric
+
+Use = Batch.UseOfTrial
+
+
+@dataclass(frozen=True)
+class TrialUse:
+    """What a plan makes of the project's trial."""
+
+    trial: Batch | None = None
+    use: str = ""
+
+
+@dataclass(frozen=True)
+class PricedPart:
+    """A batch to be made, with its cost."""
+
+    part: Part
+    cost: Cost
+
+
+@dataclass(frozen=True)
+class PricedTopUp:
+    """More places on a batch that there is, with their cost at its rates."""
+
+    top_up: TopUp
+    batch: Batch
+    cost: Cost
+
+
+@dataclass(frozen=True)
+class Figures:
+    """What a plan comes to now, and what that costs."""
+
+    reckoning: Reckoning
+    parts: list[PricedPart]
+    top_ups: list[PricedTopUp]
+    use: TrialUse
+
+    @property
+    def costs(self) -> list[Cost]:
+        return [part.cost for part in self.parts] + [top_up.cost for top_up in self.top_ups]
+
+    @property
+    def cents(self) -> int:
+        return sum(cost.cents for cost in self.costs)
+
+    @property
+    def hours(self) -> float:
+        return sum(cost.hours for cost in self.costs)
+
+    @property
+    def is_empty(self) -> bool:
+        return not self.parts and not self.top_ups
+
+
+@dataclass(frozen=True)
+class Started:
+    """What starting made: batches, and places on those that there were."""
+
+    batches: list[Batch]
+    n_places: int
+    n_topped_up: int
+
+
+@transaction.atomic
+def create_plan(*, project: Project, actor: Membership | None, name: str, rules: Sequence[Rule]) -> OverlapPlan:
+    """Store a plan; nothing is made before it is started. Raises Refused without a name or a rule."""
+    Project.objects.select_for_update(no_key=True).get(pk=project.pk)
+    _check(name, rules)
+    number = (project.overlap_plans.aggregate(newest=Max("number"))["newest"] or 0) + 1
+    plan = OverlapPlan.objects.create(
+        project=project, number=number, name=name.strip(), rules=write_rules(rules), created_by=actor
+    )
+    log.record(project, actor, "make plan", plan, after=_describe(plan))
+    return plan
+
+
+@transaction.atomic
+def change_plan(*, plan: OverlapPlan, actor: Membership | None, name: str, rules: Sequence[Rule]) -> None:
+    """Give a plan other rules. What it has made already stays; raised numbers are collected when it is continued."""
+    _check(name, rules)
+    locked = OverlapPlan.objects.select_for_update(no_key=True).get(pk=plan.pk)
+    before = _describe(locked)
+    plan.name, plan.rules = name.strip(), write_rules(rules)
+    plan.save(update_fields=["name", "rules"])
+    log.record(plan.project, actor, "change plan", plan, before=before, after=_describe(plan))
+
+
+def use_of(plan: OverlapPlan | None, project: Project, asked: str = "") -> TrialUse:
+    """What is made of the trial: as the plan's batches have it, else as asked, else its candidates are left out."""
+    made = plan.batches.exclude(trial=None).select_related("trial").first() if plan is not None else None
+    if made is not None:
+        return TrialUse(made.trial, made.use_of_trial)
+    trial = trials.trials_of(project).first()
+    return TrialUse(trial, asked or Use.LEAVE_OUT) if trial is not None else TrialUse()
+
+
+def figure(project: Project, rules: Sequence[Rule], use: TrialUse, showing: Showing) -> Figures:
+    """Reckon what is missing now, and its cost.
+
+    Raises Refused without a rubric, for a trial that cannot count, or for controls that have no room.
+    """
+    showing.check()
+    rubric = current_rubric(project)
+    if rubric is None:
+        raise Refused(_("This project has no rubric yet. Choose one in the settings, then plan."))
+    trials.check_use(project, kind=Batch.Kind.FULL, trial=use.trial, use=use.use, rubric=rubric)
+    reckoning = reckon(
+        stands(
+            project,
+            rubric,
+            counted_trial=use.trial if use.use == Use.COUNT else None,
+            left_out_trial=use.trial if use.use == Use.LEAVE_OUT else None,
+        ),
+        live_hits(project, rubric),
+        rules,
+        partial(cut, hit_size=showing.n_ordinary),
+    )
+    pace = seconds_per_item(project)
+    parts = [
+        PricedPart(
+            part,
+            cost_of(
+                n_assignments=part.n_assignments,
+                n_items=part.n_judgments,
+                cents_per_hit=project.cents_per_hit,
+                cents_per_item=project.cents_per_item,
+                fee_share=project.fee_share,
+                seconds_per_item=pace,
+            ),
+        )
+        for part in reckoning.parts
+    ]
+    batches = Batch.objects.select_related("project").in_bulk([each.batch_id for each in reckoning.top_ups])
+    top_ups = [
+        PricedTopUp(
+            each,
+            batches[each.batch_id],
+            judgments_wanted.batch_cost(batches[each.batch_id], each.n_places, each.n_judgments, pace),
+        )
+        for each in reckoning.top_ups
+    ]
+    return Figures(reckoning, parts, top_ups, use)
+
+
+@transaction.atomic
+def start_plan(
+    *,
+    plan: OverlapPlan,
+    actor: Membership | None,
+    asked: str = "",
+    opens: bool = False,
+    why: str = "",
+    showing: Showing | None = None,
+) -> Started:
+    """Make what is missing: places on open HITs where they fit exactly, and a draft batch for each number missing.
+
+    Starting again makes only what has come to be missing since. Locks the project and its batches, so that of two who
+    start at once the second finds nothing missing. Raises Refused as making and opening batches does.
+    """
+    project = Project.objects.select_for_update(no_key=True).get(pk=plan.project_id)
+    list(Batch.objects.filter(project=project).order_by("pk").select_for_update(no_key=True).values_list("pk"))
+    plan.refresh_from_db()
+    showing = showing or showing_of(plan, project)
+    figures = figure(project, read_rules(plan.rules), use_of(plan, project, asked), showing)
+    n_places = sum(_raise(each, plan, actor) for each in figures.top_ups)
+    batches = [_make(plan, actor, each.part, figures.use, showing) for each in figures.parts]
+    if plan.started_at is None:
+        OverlapPlan.objects.filter(pk=plan.pk).update(started_at=Now())
+        plan.refresh_from_db(fields=["started_at"])
+    log.record(
+        project,
+        actor,
+        "start plan",
+        plan,
+        after={"batches": [batch.number for batch in batches], "places_added": n_places, "trial": figures.use.use},
+        why=why,
+    )
+    for batch in batches if opens else ():
+        lifecycle.open_batch(batch=batch, actor=actor, why=why)
+    return Started(batches, n_places, len(figures.top_ups))
+
+
+def _make(plan: OverlapPlan, actor: Membership | None, part: Part, use: TrialUse, showing: Showing) -> Batch:
+    each = "1 judgment each" if part.judgments == 1 else f"{part.judgments} judgments each"
+    terms = Terms(
+        name=f"{plan.name[:90]}: {each}",
+        judgments=part.judgments,
+        trial=use.trial,
+        use_of_trial=use.use,
+        plan=plan,
+        hit_size=showing.hit_size,
+        presentation=Batch.Presentation(showing.presentation),
+        controls=showing.controls,
+    )
+    return create_batch(
+        project=plan.project,
+        actor=actor,
+        selection=Selection(seed=plan.number),
+        terms=check_terms(plan.project, terms),
+        rows=part.rows,
+    )
+
+
+def _raise(priced: PricedTopUp, plan: OverlapPlan, actor: Membership | None) -> int:
+    batch, hits = priced.batch, priced.top_up.hits
+    all_hits = sorted(hit for ids in hits.values() for hit in ids)
+    list(Hit.objects.filter(pk__in=all_hits).order_by("pk").select_for_update(no_key=True).values_list("pk"))
+    added = sum(places.set_wanted(batch, judgments=wanted, hit_ids=ids)[0] for wanted, ids in hits.items())
+    wanted_now = set(batch.hits.filter(purpose=Hit.Purpose.WORK).values_list("places_wanted", flat=True))
+    before = batch.judgments
+    if len(wanted_now) == 1 and not trials.counted_for(batch):
+        batch.judgments = wanted_now.pop()
+        batch.save(update_fields=["judgments"])
+    log.record(
+        batch.project,
+        actor,
+        "want judgments",
+        batch,
+        before={"judgments": before},
+        after={"judgments": batch.judgments, "added": added, "removed": 0, "plan": plan.number},
+    )
+    return added
+
+
+def _check(name: str, rules: Sequence[Rule]) -> None:
+    if not name.strip():
+        raise Refused(_("Give the plan a name."))
+    if not any(rule.judgments for rule in rules):
+        raise Refused(_("Ask for at least one judgment of some part of the data."))
+
+
+def _describe(plan: OverlapPlan) -> dict[str, object]:
+    return {"number": plan.number, "name": plan.name, "rules": plan.rules}
