@@ -5,11 +5,12 @@ import logging
 from celery import shared_task
 from django.db import transaction
 
-from annotate import checking, places
+from annotate import places
 from annotate.acting import deciding
 from annotate.imports import uploading
 from annotate.integrity import verifying
 from annotate.models import Import
+from annotate.quality import monitoring
 from annotate.reviews import spot_checks
 from projects.jobs import running
 
@@ -31,8 +32,8 @@ def sweep() -> None:
 @shared_task(name="annotate.check", ignore_result=True)
 def check() -> None:
     """Figures, findings and spot checks of the projects with new work, each project in transactions of its own."""
-    for project in checking.waiting():
-        checking.refresh(project=project)
+    for project in monitoring.waiting():
+        monitoring.refresh(project=project)
         spot_checks.draw(project=project)
 
 

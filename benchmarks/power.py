@@ -120,7 +120,7 @@ class Crew:
         self._number()
 
     def _number(self) -> None:
-        from annotate.checking.work import Text
+        from annotate.quality.evidence import Text
 
         self.items: list[list[tuple[int, Any, Any]]] = []
         self.texts: dict[int, Any] = {}
@@ -146,7 +146,7 @@ class Crew:
             self._ask_again(int(who))
 
     def _rate(self, who: int, hit: int) -> None:
-        from annotate.checking.work import Sitting
+        from annotate.quality.evidence import Sitting
 
         order = [self.items[hit][int(place)] for place in self.rng.permutation(len(self.items[hit]))]
         for number, question, answer in order:
@@ -204,7 +204,7 @@ class Crew:
     def _control(
         self, who: int, kind: str, score: float, *, expected: list[float] | None = None, source: int | None = None
     ) -> None:
-        from annotate.checking.work import Control
+        from annotate.quality.evidence import Control
 
         item = 1_000_000 + len(self.controls[who])
         ranges = {"correctness": expected} if expected else None
@@ -228,8 +228,8 @@ class Crew:
             yield worker, [found.kind for found in find(everyone[who], crowd, Thresholds()) if found.is_serious]
 
     def figures(self) -> list[Any]:
-        from annotate.checking.figuring import Comparison, figures_of
-        from annotate.checking.work import Effort, Scores, Yardstick
+        from annotate.quality.evidence import Effort, Scores, Yardstick
+        from annotate.quality.figures import Comparison, figures_of
         from measures.quality.thresholds import Thresholds
 
         rows = [

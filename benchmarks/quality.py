@@ -24,7 +24,7 @@ def main() -> None:
 
 
 def _measure(n: int, number: int) -> None:
-    from annotate import checking
+    from annotate.quality import monitoring
     from benchmarks.filling import fill_project
 
     project = fill_project(f"bench-{n}", n, base=number * 10_000_000)
@@ -32,10 +32,10 @@ def _measure(n: int, number: int) -> None:
     seconds = []
     for chosen in (annotators, annotators[:1]):
         start = time.perf_counter()
-        checking.refresh(project=project, annotators=chosen)
+        monitoring.refresh(project=project, annotators=chosen)
         seconds.append(time.perf_counter() - start)
     start = time.perf_counter()
-    checking.waiting()
+    monitoring.waiting()
     quiet = time.perf_counter() - start
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     print(f"{n:>12,} {len(annotators):>11} {seconds[0]:7.2f} {seconds[1]:7.2f} {quiet:7.3f}  {peak:16.0f}")

@@ -15,13 +15,13 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from annotate.models import Judgment, Remark, Review
 from annotate.models.quality import alerts_of
+from annotate.quality.views import UNPROCESSABLE
 from annotate.rating import answers
 from annotate.rating.sent import Sent, read_rating
 from annotate.rating.shown import question_on_page, references_of, say_opinion, shown_items
 from annotate.reviews import spot_checks
 from annotate.reviews.forms import read_verdicts
 from annotate.reviews.spot_checks import Verdict
-from annotate.views.quality import UNPROCESSABLE
 from measures.rubric import say_number
 from projects.access import ProjectRequest, Right, requires
 from projects.database.snapshots import snapshot

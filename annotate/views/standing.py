@@ -16,10 +16,10 @@ from django.views.decorators.http import require_http_methods, require_POST
 
 from annotate.acting import standing
 from annotate.acting.standing import RemovalPlan
-from annotate.checking import settling
 from annotate.forms.acting import ExclusionForm, RemoveForm, RestoreForm, SuspendForm, WarnForm
 from annotate.models import Finding, Notice
 from annotate.onboarding import notices
+from annotate.quality import findings as quality_findings
 from projects.access import ProjectRequest, Right, requires
 from projects.errors import Refused
 from projects.language.amounts import say_number
@@ -149,7 +149,9 @@ def _remove(
     if not settles:
         return said
     findings = list(_open_findings(member).values_list("pk", flat=True))
-    n = settling.settle(project=member.project, findings=findings, actor=actor, state=Finding.State.ACTED, note=why)
+    n = quality_findings.settle(
+        project=member.project, findings=findings, actor=actor, state=Finding.State.ACTED, note=why
+    )
     if not n:
         return said
     settled = ngettext("{n} finding about them is settled.", "{n} findings about them are settled.", n)

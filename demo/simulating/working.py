@@ -11,7 +11,6 @@ import orjson
 from django.db.models import QuerySet
 from django.utils import timezone
 
-from annotate import checking
 from annotate.acting import standing
 from annotate.acting.standing import Exclusion
 from annotate.batches import creating
@@ -23,6 +22,7 @@ from annotate.controls.pool import accept
 from annotate.frames.rating_patterns import Scope, criteria_in_use, fetch_ratings
 from annotate.imports import writing
 from annotate.models import Assignment, Batch, Finding, Hit, Item
+from annotate.quality import monitoring
 from demo.annotators import SimulatedAnnotator, Worth, hire
 from demo.simulating.arrangements import HIT_SIZE, MOMENTS, Arrangement
 from demo.simulating.ground import throw_away_tables
@@ -91,7 +91,7 @@ def work_through(
         flags = {}
         for n_done in range(1, n_hits + 1):
             _work_round(scene, n_done, rng, on_hit)
-            checking.refresh(project=scene.project)
+            monitoring.refresh(project=scene.project)
             if n_done in moments_of(n_hits):
                 flags[n_done] = list(_flags(scene))
         before = _alpha(scene.project)

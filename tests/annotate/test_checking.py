@@ -5,11 +5,12 @@ from pathlib import Path
 import pytest
 from django.utils import timezone
 
-from annotate import checking, judging, serving
+from annotate import judging, serving
 from annotate.acting import deciding
 from annotate.acting.submitted import WorkFilter
-from annotate.checking import PASSED
 from annotate.models import AnnotatorFigures, Assignment, Batch, Finding, Item, Judgment, QualityRules
+from annotate.quality import monitoring
+from annotate.quality.monitoring import PASSED
 from annotate.reviews import spot_checks
 from annotate.tasks import check
 from measures.outcome import Undefined
@@ -43,7 +44,7 @@ def people(project: Project) -> list[Membership]:
 
 
 def test_bad_work_is_found_and_good_work_is_not(project: Project, people: list[Membership]) -> None:
-    done = checking.refresh(project=project)
+    done = monitoring.refresh(project=project)
     assert done.n_annotators == 6
     *good, contrary, same = people
     assert [kinds_of(each) for each in good] == [set()] * 4
@@ -55,7 +56,7 @@ def test_bad_work_is_found_and_good_work_is_not(project: Project, people: list[M
 
 
 def test_figures_are_those_of_the_work(project: Project, people: list[Membership]) -> None:
-    checking.refresh(project=project)
+    monitoring.refresh(project=project)
     figures = figures_of(people[0])
     assert figures.n_judged == 40
     assert not isinstance(figures.others, Undefined)
@@ -71,34 +72,34 @@ def test_figures_are_those_of_the_work(project: Project, people: list[Membership
 
 
 def test_only_newer_work_is_computed_again(project: Project, people: list[Membership]) -> None:
-    assert [found.pk for found in checking.waiting()] == [project.pk]
-    checking.refresh(project=project)
+    assert [found.pk for found in monitoring.waiting()] == [project.pk]
+    monitoring.refresh(project=project)
     AnnotatorFigures.objects.update(computed_at=timezone.now() + timedelta(hours=1))
-    assert checking.waiting() == []
-    assert checking.refresh(project=project) == checking.Refreshed()
+    assert monitoring.waiting() == []
+    assert monitoring.refresh(project=project) == monitoring.Refreshed()
     open_batch(project, n_hits=1)
     work(people[0], GOOD)
-    assert [found.pk for found in checking.waiting()] == [project.pk]
-    assert checking.refresh(project=project).n_annotators == 1
+    assert [found.pk for found in monitoring.waiting()] == [project.pk]
+    assert monitoring.refresh(project=project).n_annotators == 1
 
 
-@pytest.mark.parametrize("act", checking.TELLING_ACTS)
+@pytest.mark.parametrize("act", monitoring.TELLING_ACTS)
 def test_decisions_on_work_bring_new_figures_for_everybody(
     project: Project, people: list[Membership], manager: Membership, act: str
 ) -> None:
-    checking.refresh(project=project)
+    monitoring.refresh(project=project)
     AnnotatorFigures.objects.update(computed_at=timezone.now() + timedelta(hours=1))
-    assert checking.waiting() == []
+    assert monitoring.waiting() == []
     AnnotatorFigures.objects.update(computed_at=timezone.now() - timedelta(hours=1))
     record(project, manager, act, project)
-    assert [found.pk for found in checking.waiting()] == [project.pk]
-    assert checking.refresh(project=project).n_annotators == 6
+    assert [found.pk for found in monitoring.waiting()] == [project.pk]
+    assert monitoring.refresh(project=project).n_annotators == 6
 
 
 def test_what_a_manager_rejects_leaves_the_figures(
     project: Project, people: list[Membership], manager: Membership
 ) -> None:
-    checking.refresh(project=project)
+    monitoring.refresh(project=project)
     first = Assignment.objects.filter(annotator=people[0]).order_by("pk").first()
     assert first is not None
     AnnotatorFigures.objects.update(computed_at=timezone.now() - timedelta(hours=1))
@@ -110,7 +111,7 @@ def test_what_a_manager_rejects_leaves_the_figures(
 def test_new_rules_are_held_against_work_that_is_in(
     project: Project, people: list[Membership], manager: Membership
 ) -> None:
-    checking.refresh(project=project)
+    monitoring.refresh(project=project)
     assert "straight_line" in kinds_of(people[-1])
     AnnotatorFigures.objects.update(computed_at=timezone.now() - timedelta(hours=1))
     spot_checks.set_rules(project=project, actor=manager, share=0, least=0, thresholds={"least_items": 1_000})
@@ -119,16 +120,16 @@ def test_new_rules_are_held_against_work_that_is_in(
 
 
 def test_every_telling_act_is_one_that_is_done() -> None:
-    code = "".join(path.read_text() for path in Path(checking.__file__).parents[1].rglob("*.py"))
-    acts = set(checking.TELLING_ACTS) - {"withdraw candidate", "withdraw passage"}
+    code = "".join(path.read_text() for path in Path(monitoring.__file__).parents[1].rglob("*.py"))
+    acts = set(monitoring.TELLING_ACTS) - {"withdraw candidate", "withdraw passage"}
     assert all(code.count(f'"{act}"') > 1 for act in acts)
     assert 'f"withdraw {row._meta.model_name}"' in code
 
 
 def test_twice_changes_nothing(project: Project, people: list[Membership]) -> None:
-    checking.refresh(project=project)
+    monitoring.refresh(project=project)
     before = list(Finding.objects.order_by("pk").values_list("pk", "state", "evidence"))
-    again = checking.refresh(project=project, annotators=people)
+    again = monitoring.refresh(project=project, annotators=people)
     assert (again.n_opened, again.n_passed) == (0, 0)
     assert list(Finding.objects.order_by("pk").values_list("pk", "state", "evidence")) == before
 
@@ -141,29 +142,29 @@ def test_the_beat_takes_every_project_with_new_work(project: Project, people: li
 def test_a_dismissed_finding_comes_back_only_with_new_evidence(
     project: Project, people: list[Membership], manager: Membership
 ) -> None:
-    checking.refresh(project=project)
+    monitoring.refresh(project=project)
     finding = Finding.objects.get(annotator=people[-1], kind="straight_line")
     Finding.objects.filter(pk=finding.pk).update(
         state=State.DISMISSED, settled_by=manager, settled_at=timezone.now(), note="Known."
     )
-    checking.refresh(project=project, annotators=people)
+    monitoring.refresh(project=project, annotators=people)
     assert "straight_line" not in kinds_of(people[-1])
     open_batch(project, n_hits=3, n_items=8)
     work(people[-1], SAME)
-    checking.refresh(project=project, annotators=people)
+    monitoring.refresh(project=project, annotators=people)
     assert "straight_line" in kinds_of(people[-1])
 
 
 def test_a_finding_that_no_longer_holds_is_closed_by_the_system(project: Project, people: list[Membership]) -> None:
-    checking.refresh(project=project)
+    monitoring.refresh(project=project)
     QualityRules.objects.create(project=project, thresholds={"chance": 1e-300, "unknown": 1})
-    checking.refresh(project=project, annotators=people)
+    monitoring.refresh(project=project, annotators=people)
     assert not Finding.objects.filter(state=State.OPEN).exists()
     closed = Finding.objects.filter(annotator=people[-1]).first()
     assert closed is not None
     assert (closed.note, closed.settled_by) == (PASSED, None)
     QualityRules.objects.all().delete()
-    checking.refresh(project=project, annotators=people)
+    monitoring.refresh(project=project, annotators=people)
     assert "straight_line" in kinds_of(people[-1])
 
 
@@ -171,7 +172,7 @@ def test_overlap_one_says_what_it_cannot_give(project: Project) -> None:
     open_batch(project, n_hits=4, n_items=8, judgments=1)
     alone = make_membership(project)
     work(alone, GOOD)
-    checking.refresh(project=project)
+    monitoring.refresh(project=project)
     figures = figures_of(alone)
     assert figures.others == Undefined(reason="nobody else has rated the same items")
     assert isinstance(figures.alpha, Undefined)
@@ -183,7 +184,7 @@ def test_what_does_not_count_does_not_enter(project: Project, people: list[Membe
     Candidate.objects.filter(pk=withdrawn.pk).update(withdrawn_at=timezone.now())
     judgment = Judgment.objects.filter(annotator=people[0]).exclude(candidate=withdrawn).earliest("pk")
     Judgment.objects.filter(pk=judgment.pk).update(is_counted=False, not_counted_reason="surplus")
-    checking.refresh(project=project)
+    monitoring.refresh(project=project)
     assert figures_of(people[0]).n_judged == 38
     assert figures_of(people[1]).n_judged == 39
 
@@ -194,7 +195,7 @@ def test_returned_hits_are_counted(project: Project) -> None:
     for _ in range(2):
         judging.give_back(annotator=annotator, assignment_uuid=serving.claim(annotator), reason="")  # type: ignore[arg-type]
     work(annotator, GOOD)
-    checking.refresh(project=project)
+    monitoring.refresh(project=project)
     returned = figures_of(annotator).returned
     assert not isinstance(returned, Undefined)
     assert (returned.n_yes, returned.n) == (2, 4)
@@ -218,7 +219,7 @@ def test_controls_and_their_sources(project: Project) -> None:
             Judgment.objects.create(
                 assignment=assignment, item=item, annotator=annotator, criterion=criterion, value=value
             )
-    checking.refresh(project=project)
+    monitoring.refresh(project=project)
     figures = figures_of(annotator)
     assert figures.n_judged == 24
     assert not isinstance(figures.known_answers, Undefined)
@@ -230,18 +231,18 @@ def test_controls_and_their_sources(project: Project) -> None:
 
 
 def test_removed_annotators_keep_their_figures(project: Project, people: list[Membership]) -> None:
-    checking.refresh(project=project)
+    monitoring.refresh(project=project)
     before = figures_of(people[-1])
     Membership.objects.filter(pk=people[-1].pk).update(standing="removed")
     Judgment.objects.filter(annotator=people[-1]).update(is_counted=False, not_counted_reason="removed")
     AnnotatorFigures.objects.update(n_submitted=0)
-    assert checking.refresh(project=project).n_annotators == 5
+    assert monitoring.refresh(project=project).n_annotators == 5
     assert figures_of(people[-1]) == before
 
 
 def test_another_projects_annotators_are_left_alone(project: Project, people: list[Membership]) -> None:
     stranger = make_membership(Project.objects.create(slug="other", name="Other"))
-    assert checking.refresh(project=project, annotators=[stranger]) == checking.Refreshed()
+    assert monitoring.refresh(project=project, annotators=[stranger]) == monitoring.Refreshed()
     assert not AnnotatorFigures.objects.exists()
 
 
@@ -253,7 +254,7 @@ def test_real_judgments_raise_no_serious_finding(
     ratings = (squality_dir / "ratings.csv").read_bytes()
     for column in ("correctness_1to5=correctness:1-5",):
         take_file(project, ratings, "ratings.csv", tmp_path, kind=Kind.JUDGMENTS, criteria=(column,))
-    assert checking.refresh(project=project).n_annotators == 4
+    assert monitoring.refresh(project=project).n_annotators == 4
     assert not Finding.objects.filter(evidence__is_serious=True).exists()
 
 
@@ -268,10 +269,10 @@ def test_refreshes_at_once_open_each_finding_once(project: Project) -> None:
 
 def _refresh(project_id: int) -> None:
     project = Project.objects.get(pk=project_id)
-    checking.refresh(project=project, annotators=list(project.memberships.all()))
+    monitoring.refresh(project=project, annotators=list(project.memberships.all()))
 
 
 def test_batches_without_quality_criteria_have_no_figures(project: Project, people: list[Membership]) -> None:
     for batch in Batch.objects.filter(project=project):
         batch.rubric.criteria.update(used_for_quality=False)
-    assert checking.refresh(project=project) == checking.Refreshed()
+    assert monitoring.refresh(project=project) == monitoring.Refreshed()

@@ -11,11 +11,11 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from annotate import checking
 from annotate.models import AnnotatorFigures, Finding, Judgment, QualityRules, Review, ReviewVerdict
+from annotate.quality import monitoring
+from annotate.quality.figure_names import FINDINGS, REASONS
+from annotate.quality.figures_shown import BY_KEY, KINDS, show_figures
 from annotate.reviews import spot_checks
-from annotate.views.figure_words import FINDINGS, REASONS
-from annotate.views.figures import BY_KEY, KINDS, show_figures
 from measures.quality.figures import Figures, pack
 from measures.quality.others import against_others
 from measures.quality.texts import LEAST_ITEMS
@@ -35,7 +35,7 @@ BASE = "/p/bridges/quality/"
 @pytest.fixture
 def people(project: Project) -> list[Membership]:
     found = crew(project, GOOD, noisy(1), noisy(2), CONTRARY, SAME)[1]
-    checking.refresh(project=project)
+    monitoring.refresh(project=project)
     return found
 
 
@@ -150,7 +150,7 @@ def test_the_rules_are_kept_and_wrong_ones_shown_again(office: Client, project: 
     assert office.post(f"{BASE}rules/", sent | {"spot_check_share": "0.1", "chance": "0.03"}).status_code == 302
     rules = QualityRules.objects.get()
     assert (rules.spot_check_share, rules.thresholds) == (0.1, {"chance": 0.03})
-    assert checking.thresholds_of(project).chance == 0.03
+    assert monitoring.thresholds_of(project).chance == 0.03
     wrong = office.post(f"{BASE}rules/", sent | {"spot_check_share": "7", "known_poor": "0.95"})
     assert wrong.status_code == 422
     assert "must lie below" in wrong.content.decode()
@@ -330,7 +330,7 @@ def test_old_figures_are_dated(office: Client, people: list[Membership]) -> None
 
 def test_every_reason_why_a_figure_is_undefined_can_be_said_in_another_language() -> None:
     base: Path = settings.BASE_DIR
-    sources = [*(base / "measures/quality").glob("*.py"), base / "annotate/checking/figuring.py"]
+    sources = [*(base / "measures/quality").glob("*.py"), base / "annotate/quality/figures.py"]
     reason = re.compile(r'^(?!.*>>>).*\b(?:reason|nothing|NOBODY_ELSE) ?= ?"([^"]+)"', re.MULTILINE)
     given = [each for path in sources for each in reason.findall(path.read_text(encoding="utf-8"))]
     assert len(given) > 10

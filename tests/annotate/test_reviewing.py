@@ -2,9 +2,10 @@ import uuid
 
 import pytest
 
-from annotate import checking, places
-from annotate.checking.work import fetch_efforts, yardstick_of
+from annotate import places
 from annotate.models import AnnotatorFigures, Assignment, Judgment, QualityRules, Review, ReviewVerdict
+from annotate.quality import monitoring
+from annotate.quality.evidence import fetch_efforts, yardstick_of
 from annotate.rating import answers
 from annotate.rating.sent import Sent
 from annotate.reviews import spot_checks
@@ -103,8 +104,8 @@ def test_a_review_from_draw_to_share(project: Project, review: Review, manager: 
     assert sorted(ReviewVerdict.objects.values_list("is_poor", "note")) == [(False, ""), (False, ""), (True, "Wrong.")]
     assert Judgment.objects.count() == counted
     assert_equation()
-    assert [found.pk for found in checking.waiting()] == [project.pk]
-    checking.refresh(project=project)
+    assert [found.pk for found in monitoring.waiting()] == [project.pk]
+    monitoring.refresh(project=project)
     figures = unpack(AnnotatorFigures.objects.get().figures)
     assert not isinstance(figures.poor, Undefined)
     assert (figures.poor.n_yes, figures.poor.n) == (1, 3)
@@ -174,7 +175,7 @@ def test_rules_are_logged_once_and_keep_their_seed(project: Project, manager: Me
     again = spot_checks.set_rules(project=project, actor=manager, share=0.1, least=2, thresholds={"chance": 0.02})
     assert first.seed == again.seed != 0
     assert LogEntry.objects.filter(act="change quality rules").count() == 1
-    assert checking.thresholds_of(project).chance == 0.02
+    assert monitoring.thresholds_of(project).chance == 0.02
 
 
 @pytest.mark.race

@@ -7,15 +7,16 @@ from uuid import UUID
 import pytest
 from django.utils import timezone
 
-from annotate import checking, drafts, judging, revising
+from annotate import drafts, judging, revising
 from annotate.acting import deciding
 from annotate.acting.submitted import WorkFilter
 from annotate.batches import lifecycle
 from annotate.batches.control_plan import ControlPlan
-from annotate.checking.figuring import Comparison, figures_of
-from annotate.checking.work import fetch_efforts, fetch_scores, fetch_texts, yardstick_of
 from annotate.integrity import verifying
 from annotate.models import Assignment, Batch, Draft, Item, Judgment, JudgmentRevision, Remark, RemarkRevision
+from annotate.quality import monitoring
+from annotate.quality.evidence import fetch_efforts, fetch_scores, fetch_texts, yardstick_of
+from annotate.quality.figures import Comparison, figures_of
 from annotate.rating import answers
 from annotate.rating.sent import Sent
 from measures.quality.findings import Thresholds
@@ -287,10 +288,10 @@ def test_nothing_is_approved_by_itself_while_it_may_change(project: Project, don
 
 
 def test_figures_are_computed_anew_after_a_revision(project: Project, annotator: Membership, done: UUID) -> None:
-    checking.refresh(project=project)
+    monitoring.refresh(project=project)
     revise(annotator, done, changed(1, 1, 1))
-    assert checking.waiting() == [project]
-    assert checking.refresh(project=project).n_annotators == 1
+    assert monitoring.waiting() == [project]
+    assert monitoring.refresh(project=project).n_annotators == 1
 
 
 def test_a_degraded_answer_is_held_against_what_was_said_of_its_source_at_first(
@@ -312,7 +313,7 @@ def degraded_of(project: Project, annotator: Membership) -> list[tuple[float, fl
     assert yardstick is not None
     comparison, efforts = Comparison(fetch_scores(yardstick), yardstick), fetch_efforts([annotator], yardstick)
     texts = fetch_texts(sorted(comparison.candidates_of(efforts)))
-    with patch("annotate.checking.figuring.degraded_test") as tested:
+    with patch("annotate.quality.figures.degraded_test") as tested:
         figures_of(annotator.pk, comparison, efforts[annotator.pk], texts, Thresholds())
     again, first = tested.call_args.args
     return list(zip(again.tolist(), first.tolist(), strict=True))

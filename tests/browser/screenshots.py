@@ -14,9 +14,10 @@ from django.db.models import Avg
 from django.urls import reverse
 from playwright.sync_api import Page
 
-from annotate import checking, serving
+from annotate import serving
 from annotate.models import Judgment, Review
 from annotate.onboarding import instructions
+from annotate.quality import monitoring
 from annotate.rating.sent import Sent
 from annotate.reviews import spot_checks
 from config import env
@@ -77,7 +78,7 @@ def watch(project: Project) -> None:
     """What the worker does within a minute, and one review by the owner that is rated and not yet judged."""
     owner = project.memberships.get(user__username="demo-owner")
     spot_checks.set_rules(project=project, actor=owner, share=0.05, least=1, thresholds={})
-    checking.refresh(project=project)
+    monitoring.refresh(project=project)
     spot_checks.draw(project=project)
     review = Review.objects.latest("pk")
     values: dict[int, dict[str, float | str]] = {

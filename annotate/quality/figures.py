@@ -5,8 +5,8 @@ from collections.abc import Collection, Iterable, Mapping
 import numpy as np
 import pandas as pd
 
-from annotate.checking.work import Control, Effort, Scores, Text, Yardstick
 from annotate.models import Item
+from annotate.quality.evidence import Control, Effort, Scores, Text, Yardstick
 from measures.columns import ANNOTATOR, UNIT, VALUE
 from measures.grading import Expected, grade
 from measures.outcome import Undefined

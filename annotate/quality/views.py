@@ -11,12 +11,12 @@ from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from annotate import checking
-from annotate.forms.quality import RulesForm
 from annotate.models import AnnotatorFigures, Finding, QualityRules
 from annotate.models.quality import alerts_of
+from annotate.quality import monitoring
+from annotate.quality.figures_shown import BY_KEY, KINDS
+from annotate.quality.forms import RulesForm
 from annotate.reviews import spot_checks
-from annotate.views.figures import BY_KEY, KINDS
 from measures.quality.findings import Thresholds
 from projects.access import ProjectRequest, Right, requires
 from projects.database.snapshots import snapshot
@@ -54,7 +54,7 @@ def quality_list(request: ProjectRequest, project: Project) -> HttpResponse:
 @requires(Right.MANAGE)
 @require_POST
 def quality_refresh(request: ProjectRequest, project: Project) -> HttpResponse:
-    done = checking.refresh(project=project)
+    done = monitoring.refresh(project=project)
     n_drawn = spot_checks.draw(project=project)
     messages.success(
         request,

@@ -8,12 +8,11 @@ from django.shortcuts import render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
-from annotate import portraits
-from annotate.checking.work import Yardstick, yardstick_of
 from annotate.models import AnnotatorFigures, Finding, Review
 from annotate.payments import ledger
-from annotate.views import charts
-from annotate.views.figures import show_figures, show_findings
+from annotate.quality import annotator_profile, charts
+from annotate.quality.evidence import Yardstick, yardstick_of
+from annotate.quality.figures_shown import show_figures, show_findings
 from measures.quality.habits import BINS
 from projects.access import ProjectRequest, Right, requires
 from projects.database.snapshots import snapshot
@@ -46,7 +45,7 @@ def annotator_show(request: ProjectRequest, project: Project, pseudonym: str) ->
         "figures": show_figures(stored.figures if stored else {}, everybody.values()),
         "findings": show_findings(findings[:MOST_SHOWN]),
         "reviews": _reviews(annotator),
-        "work": portraits.counts_of(annotator),
+        "work": annotator_profile.counts_of(annotator),
         "pay": pay,
         "is_under_floor": pay is not None and pay.hourly.is_under(project.hourly_floor_cents),
         "entries": _log_of(project, annotator),
@@ -60,7 +59,7 @@ def annotator_show(request: ProjectRequest, project: Project, pseudonym: str) ->
 def _charts(
     annotator: Membership, yardstick: Yardstick, stored: AnnotatorFigures | None, everybody: list[dict[str, Any]]
 ) -> dict[str, Any]:
-    sats = portraits.sittings_of(annotator, yardstick)
+    sats = annotator_profile.sittings_of(annotator, yardstick)
     own = _counts(stored.figures) if stored else []
     theirs = [_counts(each) for each in everybody]
     others = [sum(each[place] for each in theirs if place < len(each)) for place in range(len(own))]

@@ -6,8 +6,8 @@ from typing import Any
 
 from django.db import connection
 
-from annotate.checking.work import Yardstick
 from annotate.models import Assignment
+from annotate.quality.evidence import Yardstick
 from projects.language.amounts import say_day
 from projects.models import Membership
 

@@ -9,13 +9,13 @@ from django.utils.translation import gettext_lazy, ngettext
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_safe
 
-from annotate.checking import settling
-from annotate.forms.quality import SettleForm
 from annotate.models import Finding
 from annotate.models.quality import alerts_of
-from annotate.views.figure_words import FINDINGS
-from annotate.views.figures import show_findings
-from annotate.views.quality import UNPROCESSABLE
+from annotate.quality import findings as quality_findings
+from annotate.quality.figure_names import FINDINGS
+from annotate.quality.figures_shown import show_findings
+from annotate.quality.forms import SettleForm
+from annotate.quality.views import UNPROCESSABLE
 from projects.access import ProjectRequest, Right, requires
 from projects.database.snapshots import snapshot
 from projects.models import Project
@@ -62,7 +62,9 @@ def finding_settle(request: ProjectRequest, project: Project) -> HttpResponse:
         form = SettleForm(request.POST)
         ids = _ids(request.POST.getlist("id"))
         if form.is_valid():
-            n_settled = settling.settle(project=project, findings=ids, actor=request.membership, **form.cleaned_data)
+            n_settled = quality_findings.settle(
+                project=project, findings=ids, actor=request.membership, **form.cleaned_data
+            )
             said = ngettext("{n} finding is settled.", "{n} findings are settled.", n_settled)
             messages.success(request, said.format(n=n_settled))
             return redirect(_back(request, project))

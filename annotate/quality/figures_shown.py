@@ -11,9 +11,9 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 from django_stubs_ext import StrOrPromise
 
-from annotate import checking
 from annotate.models import Finding
-from annotate.views.figure_words import FINDINGS, TESTS, VERDICTS
+from annotate.quality import monitoring
+from annotate.quality.figure_names import FINDINGS, TESTS, VERDICTS
 
 _NUMBER = "(jsonb_path_query_first(%(expressions)s::jsonpath) #>> '{}')::float8"
 
@@ -196,7 +196,7 @@ def show_findings(findings: Iterable[Finding]) -> list[FindingShown]:
             FINDINGS.get(finding.kind, finding.kind),
             str(finding.evidence.get("says", "")),
             bool(finding.evidence.get("is_serious")),
-            gettext(finding.note) if finding.note == checking.PASSED else finding.note,
+            gettext(finding.note) if finding.note == monitoring.PASSED else finding.note,
         )
         for finding in findings
     ]
