@@ -7,16 +7,16 @@ from datetime import datetime, timedelta
 from django.db.models import Count, Exists, OuterRef, Q, Sum
 from django.db.models.functions import Now
 
-from annotate import revising
 from annotate.models import Assignment, Batch, Hit, Item, Notice
 from annotate.onboarding.consent import Standing as Consent
 from annotate.onboarding.consent import standings_of
 from annotate.onboarding.notices import unread_of
-from annotate.openings import Opening, openings_for
 from annotate.payments.ledger import Sums, sums_of
 from annotate.payments.pending import Today, today_of
 from annotate.qualification.admission import Admission, admissions_for
 from annotate.qualification.practice import Practice, practices_for
+from annotate.work import revising
+from annotate.work.openings import Opening, openings_for
 from projects.access import Right, why_refused
 from projects.models import Membership, Project, User
 

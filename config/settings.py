@@ -146,7 +146,7 @@ SESSION_COOKIE_NAME = "__Host-session" if IS_HTTPS else "session"
 CSRF_COOKIE_HTTPONLY = True
 CSRF_COOKIE_SECURE = IS_HTTPS
 CSRF_COOKIE_NAME = "__Host-csrf" if IS_HTTPS else "csrf"
-CSRF_FAILURE_VIEW = "annotate.views.work.csrf_failure"
+CSRF_FAILURE_VIEW = "annotate.work.views.csrf_failure"
 
 SECURE_SSL_REDIRECT = IS_HTTPS and env.flag("SSL_REDIRECT", default=True)
 SECURE_HSTS_SECONDS = 365 * 24 * 3600 if IS_HTTPS else 0

@@ -16,12 +16,12 @@ import numpy as np
 from django.db.models import F, Prefetch
 from django.utils import timezone
 
-from annotate import drafts, judging, serving
 from annotate.models import Assignment, Item
 from annotate.onboarding import consent as onboarding_consent
 from annotate.onboarding import instructions
 from annotate.rating.sent import Sent
-from annotate.serving import Nothing, ToConfirm
+from annotate.work import drafts, serving, submitting
+from annotate.work.serving import Nothing, ToConfirm
 from measures.rubric import Scale, ScaleKind
 from projects.models import Membership, Project, Reference
 from projects.rubric.rubrics import CriterionOnPage, frozen_criteria
@@ -141,7 +141,7 @@ class SimulatedAnnotator:
             return False
         if self.rng.random() < self.temperament.return_share:
             reason = str(self.rng.choice(_RETURN_REASONS))
-            judging.give_back(annotator=self.membership, assignment_uuid=claimed, reason=reason)
+            submitting.give_back(annotator=self.membership, assignment_uuid=claimed, reason=reason)
             self._date(claimed, self._start(30.0), 30.0, is_submitted=False)
             self.n_returned += 1
             return True
@@ -149,7 +149,7 @@ class SimulatedAnnotator:
         seconds = sum(sent.seconds or []) * 1.08 + 2.0
         started_at = self._start(seconds)
         Assignment.objects.filter(uuid=claimed).update(opened_at=started_at)
-        judging.submit(annotator=self.membership, assignment_uuid=claimed, sent=sent)
+        submitting.submit(annotator=self.membership, assignment_uuid=claimed, sent=sent)
         self._date(claimed, started_at, seconds, is_submitted=True)
         self.n_submitted += 1
         return True

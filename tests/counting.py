@@ -10,10 +10,11 @@ from django.db import connection, transaction
 from django.db.models import F
 from django.utils import timezone
 
-from annotate import judging, places, serving
+from annotate import places
 from annotate.batches import lifecycle
 from annotate.models import Assignment, Batch, Hit, Judgment
 from annotate.models.batch import ROUND
+from annotate.work import serving, submitting
 from projects.importing import Kind
 from projects.models import Candidate, Membership, Project
 from tests.annotate.work import answered
@@ -100,13 +101,13 @@ def make_every_state(batch: Batch, annotator: Membership, other: Membership) -> 
     slow = claim(annotator)
     expire(slow)
     submit(other)
-    judging.submit(annotator=annotator, assignment_uuid=slow, sent=answered())
+    submitting.submit(annotator=annotator, assignment_uuid=slow, sent=answered())
     late = claim(annotator)
     expire(late)
-    judging.submit(annotator=annotator, assignment_uuid=late, sent=answered())
-    judging.give_back(annotator=annotator, assignment_uuid=claim(annotator), reason="Not my subject.")
+    submitting.submit(annotator=annotator, assignment_uuid=late, sent=answered())
+    submitting.give_back(annotator=annotator, assignment_uuid=claim(annotator), reason="Not my subject.")
     unclear = answered(2, cannot={2: "No sense at all"}, flags=frozenset({0}))
-    judging.submit(annotator=annotator, assignment_uuid=claim(annotator), sent=unclear)
+    submitting.submit(annotator=annotator, assignment_uuid=claim(annotator), sent=unclear)
     expire(claim(annotator))
     claim(other)
 
@@ -133,7 +134,7 @@ def claim(annotator: Membership) -> uuid.UUID:
 
 
 def submit(annotator: Membership, *, n_items: int = 3) -> None:
-    judging.submit(annotator=annotator, assignment_uuid=claim(annotator), sent=answered(n_items))
+    submitting.submit(annotator=annotator, assignment_uuid=claim(annotator), sent=answered(n_items))
 
 
 def expire(assignment: uuid.UUID) -> None:

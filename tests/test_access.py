@@ -21,11 +21,11 @@ from django.urls import reverse
 from django.utils import timezone
 from pytest_django import DjangoDbBlocker
 
-from annotate import judging, serving
 from annotate.imports import uploading
 from annotate.models import Assignment, Remark
 from annotate.payments import paying
 from annotate.rating.sent import Sent
+from annotate.work import serving, submitting
 from projects.access import Policy, Right
 from projects.accounts import passwords
 from projects.api import tokens
@@ -189,7 +189,7 @@ def _children(
     flagged = serving.claim(rater)
     assert isinstance(flagged, uuid.UUID)
     answers: dict[int, dict[str, float | str]] = {place: {"correctness": 4} for place in range(3)}
-    judging.submit(annotator=rater, assignment_uuid=flagged, sent=Sent(values=answers, flags=frozenset({0})))
+    submitting.submit(annotator=rater, assignment_uuid=flagged, sent=Sent(values=answers, flags=frozenset({0})))
     assert isinstance(serving.claim(annotator), uuid.UUID)
     _, token = invitations.create_invitation(actor=manager, role=Role.ANNOTATOR)
     *_, uidb64, reset_token, _ = passwords.link_path(factories.make_user()).split("/")

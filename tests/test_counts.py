@@ -14,9 +14,9 @@ from django.db import connection
 from django.test import Client
 from django.urls import reverse
 
-from annotate import judging
 from annotate.integrity.verifying import verify
 from annotate.models import Batch
+from annotate.work import submitting
 from projects.models import Membership, Project
 from tests import counting
 from tests.annotate.work import answered
@@ -356,7 +356,7 @@ def test_a_page_read_while_somebody_submits_shows_the_time_before_or_after(
         assignment = counting.claim(worker)
         client = client_of(worker if name in ("annotate:project-desk", "annotate:history") else owner)
         return (
-            lambda: judging.submit(annotator=worker, assignment_uuid=assignment, sent=answered(N_ITEMS)),
+            lambda: submitting.submit(annotator=worker, assignment_uuid=assignment, sent=answered(N_ITEMS)),
             lambda: counts_on(client, address),
         )
 
@@ -373,7 +373,7 @@ def test_a_command_that_runs_while_somebody_gives_a_hit_back_says_the_time_befor
         worker = make_membership(project)
         assignment = counting.claim(worker)
         return (
-            lambda: judging.give_back(annotator=worker, assignment_uuid=assignment, reason="Too long."),
+            lambda: submitting.give_back(annotator=worker, assignment_uuid=assignment, reason="Too long."),
             lambda: answer("batch", "1", "--project", project.slug),
         )
 

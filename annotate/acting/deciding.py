@@ -1,6 +1,5 @@
 """Deciding on submitted work: approved, rejected with a reason, accepted after all, single judgments set aside."""
 
-import uuid
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -24,13 +23,12 @@ from annotate.places.reopening import hit_reopens
 from projects import access, log
 from projects.errors import Refused
 from projects.language import languages
-from projects.language.amounts import say_number
 from projects.models import Membership, Project
 
 State = Assignment.State
 
+
 PORTION = 500
-LONGEST_REPLY = 2000
 
 
 @dataclass(frozen=True)
@@ -132,23 +130,6 @@ def accept(*, project: Project, actor: Membership | None, assignment: Assignment
     after = {"counted": found.n_counted, "surplus": found.n_surplus}
     log.record(project, actor, "accept work after all", assignment, after=after, why=why.strip())
     return found
-
-
-@transaction.atomic
-def reply(*, annotator: Membership, assignment_uuid: uuid.UUID, text: str) -> None:
-    """Keep the annotator's one answer to a rejection; managers see it. Raises Refused, or Assignment.DoesNotExist."""
-    text = text.strip()
-    assignment = Assignment.objects.get(uuid=assignment_uuid, annotator=annotator)
-    if not text or len(text) > LONGEST_REPLY:
-        raise Refused(_("Write an answer of at most {n} characters.").format(n=say_number(LONGEST_REPLY)))
-    mine = Assignment.objects.filter(pk=assignment.pk, state=State.REJECTED, replied_at=None)
-    if not mine.update(reply=text, replied_at=Now()):
-        raise Refused(
-            _("You have answered already; a rejection can be answered once.")
-            if assignment.replied_at
-            else _("This HIT is not rejected, so there is nothing to answer.")
-        )
-    log.record(annotator.project, annotator, "answer rejection", assignment)
 
 
 @transaction.atomic

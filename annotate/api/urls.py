@@ -2,10 +2,10 @@
 
 from django.urls import path
 
-from annotate.api import judgments
 from annotate.batches import api
 from annotate.data import api as data_api
 from annotate.imports import api as imports_api
+from annotate.work import api as work_api
 
 urlpatterns = [
     path("projects/<slug:slug>/datasets/", data_api.DatasetList.as_view(), name="dataset-list"),
@@ -19,5 +19,5 @@ urlpatterns = [
     path("projects/<slug:slug>/batches/", api.BatchList.as_view(), name="batch-list"),
     path("projects/<slug:slug>/batches/<int:number>/", api.BatchShow.as_view(), name="batch-show"),
     path("projects/<slug:slug>/batches/<int:number>/state/", api.BatchState.as_view(), name="batch-state"),
-    path("projects/<slug:slug>/judgments/", judgments.JudgmentList.as_view(), name="judgment-list"),
+    path("projects/<slug:slug>/judgments/", work_api.JudgmentList.as_view(), name="judgment-list"),
 ]

@@ -14,14 +14,15 @@ from annotate.reviews import remark_views
 from annotate.urls import acting as acting_urls
 from annotate.urls import qualification as qualification_urls
 from annotate.urls import quality as quality_urls
-from annotate.views import desk, guides, work
+from annotate.views import desk, guides
+from annotate.work import views as work_views
 
 app_name = "annotate"
 
 urlpatterns = [
     path("", desk.home, name="home"),
     path("desk/", desk.desk, name="desk"),
-    path("session/", work.session, name="session"),
+    path("session/", work_views.session, name="session"),
     path("p/<slug:slug>/desk/", desk.project_desk, name="project-desk"),
     path("p/<slug:slug>/consent/", guides.consent, name="consent"),
     path("p/<slug:slug>/consent/withdraw/", guides.consent_withdraw, name="consent-withdraw"),
@@ -29,12 +30,12 @@ urlpatterns = [
     path("p/<slug:slug>/instructions/<int:version>/read/", guides.instructions_read, name="instructions-read"),
     path("p/<slug:slug>/history/", desk.history, name="history"),
     path("p/<slug:slug>/earned/", views.earnings, name="earnings"),
-    path("p/<slug:slug>/work/", work.work_start, name="work-start"),
-    path("p/<slug:slug>/work/<uuid:assignment_uuid>/", work.work_show, name="work-show"),
-    path("p/<slug:slug>/work/<uuid:assignment_uuid>/draft/", work.work_draft, name="work-draft"),
-    path("p/<slug:slug>/work/<uuid:assignment_uuid>/return/", work.work_return, name="work-return"),
-    path("p/<slug:slug>/work/<uuid:assignment_uuid>/reopen/", work.work_reopen, name="work-reopen"),
-    path("p/<slug:slug>/work/<uuid:assignment_uuid>/extend/", work.work_extend, name="work-extend"),
+    path("p/<slug:slug>/work/", work_views.work_start, name="work-start"),
+    path("p/<slug:slug>/work/<uuid:assignment_uuid>/", work_views.work_show, name="work-show"),
+    path("p/<slug:slug>/work/<uuid:assignment_uuid>/draft/", work_views.work_draft, name="work-draft"),
+    path("p/<slug:slug>/work/<uuid:assignment_uuid>/return/", work_views.work_return, name="work-return"),
+    path("p/<slug:slug>/work/<uuid:assignment_uuid>/reopen/", work_views.work_reopen, name="work-reopen"),
+    path("p/<slug:slug>/work/<uuid:assignment_uuid>/extend/", work_views.work_extend, name="work-extend"),
     path("p/<slug:slug>/data/", data_views.data_overview, name="data-overview"),
     path("p/<slug:slug>/data/candidates/", data_views.data_candidates, name="data-candidates"),
     path("p/<slug:slug>/data/questions/", data_views.data_questions, name="data-questions"),

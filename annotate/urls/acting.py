@@ -4,7 +4,8 @@ from django.urls import path
 
 from annotate.data import withdrawal_views
 from annotate.reviews import adjudication_views
-from annotate.views import own_work, standing, submitted
+from annotate.views import standing, submitted
+from annotate.work import revision_views
 
 MEMBER = "p/<slug:slug>/people/<slug:pseudonym>/"
 HISTORY = "p/<slug:slug>/history/<uuid:assignment_uuid>/"
@@ -16,10 +17,10 @@ urlpatterns = [
     path(f"{MEMBER}remove/", standing.member_remove, name="member-remove"),
     path(f"{MEMBER}restore/", standing.member_restore, name="member-restore"),
     path("p/<slug:slug>/messages/<int:pk>/", standing.notice_read, name="notice-read"),
-    path(HISTORY, own_work.history_show, name="history-show"),
-    path(f"{HISTORY}revision/", own_work.revision, name="revision"),
-    path(f"{HISTORY}revision/draft/", own_work.revision_draft, name="revision-draft"),
-    path(f"{HISTORY}reply/", own_work.history_reply, name="history-reply"),
+    path(HISTORY, revision_views.history_show, name="history-show"),
+    path(f"{HISTORY}revision/", revision_views.revision, name="revision"),
+    path(f"{HISTORY}revision/draft/", revision_views.revision_draft, name="revision-draft"),
+    path(f"{HISTORY}reply/", revision_views.history_reply, name="history-reply"),
     path("p/<slug:slug>/submitted/", submitted.submitted_list, name="submitted-list"),
     path("p/<slug:slug>/submitted/decide/", submitted.submitted_decide, name="submitted-decide"),
     path(ASSIGNMENT, submitted.assignment_show, name="assignment-show"),

@@ -16,7 +16,7 @@ from annotate.onboarding import consent as onboarding_consent
 from annotate.onboarding import instructions as onboarding_instructions
 from annotate.onboarding.instructions import Guide
 from annotate.qualification.practice import Practice, practice_for
-from annotate.views.work import next_hit
+from annotate.work.views import next_hit
 from projects.access import ProjectRequest, Right, requires, why_refused
 from projects.errors import Refused
 from projects.models import Instructions, Membership, Project

@@ -2,7 +2,7 @@
 
 from django import forms
 
-from annotate.acting.deciding import LONGEST_REPLY
+from annotate.work.submitting import LONGEST_REPLY
 
 
 class ReturnForm(forms.Form):

@@ -5,9 +5,9 @@ from collections.abc import Callable
 
 import numpy as np
 
-from annotate import judging, serving
 from annotate.models import Assignment, Batch, Item, Review
 from annotate.rating.sent import Sent
+from annotate.work import serving, submitting
 from projects.models import Membership, Project
 from tests.annotate.work import open_batch
 from tests.factories import make_membership
@@ -36,7 +36,7 @@ def work(annotator: Membership, rule: Rule, *, n_hits: int = 100, seconds: float
             place: {"correctness": rule(true_worth(items[pk]), items[pk].position)} for place, pk in enumerate(layout)
         }
         sent = Sent(values=values, seconds=[seconds] * len(layout))
-        judging.submit(annotator=annotator, assignment_uuid=claimed, sent=sent)
+        submitting.submit(annotator=annotator, assignment_uuid=claimed, sent=sent)
     return n_hits
 
 

@@ -7,10 +7,11 @@ from uuid import UUID
 from django.db import transaction
 from django.utils import timezone
 
-from annotate import judging, places, serving
+from annotate import places
 from annotate.integrity import verifying
 from annotate.models import Assignment, Batch, Hit, Item, Judgment, Notice
 from annotate.places import ReservedItem
+from annotate.work import serving, submitting
 from projects.models import Candidate, Membership
 from tests.annotate.work import answered, assert_equation, fetch
 
@@ -23,7 +24,7 @@ def claim(annotator: Membership) -> Assignment:
 
 def send(assignment: Assignment, **over: Any) -> Assignment:
     sent = answered(len(assignment.layout), **over)
-    judging.submit(annotator=assignment.annotator, assignment_uuid=assignment.uuid, sent=sent)
+    submitting.submit(annotator=assignment.annotator, assignment_uuid=assignment.uuid, sent=sent)
     assignment.refresh_from_db()
     return assignment
 

@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from annotate import judging
 from annotate.frames.rating_patterns import CriterionInUse, Scope, criteria_in_use
 from annotate.models import Adjudication, Batch, Item, QualityRules
 from annotate.rating.sent import Sent
 from annotate.reviews import adjudication
 from annotate.reviews.adjudication import Differences
+from annotate.work import submitting
 from measures.rubric import Level
 from projects.errors import Refused
 from projects.models import Candidate, LogEntry, Membership, Project
@@ -34,7 +34,7 @@ def rate(annotator: Membership, values: dict[int, float], **over: Any) -> None:
         values={place: {"correctness": values[positions[pk]]} for place, pk in enumerate(work.layout)},
         comments={work.layout.index(pk): text for pk, text in _comments(positions, over).items()},
     )
-    judging.submit(annotator=annotator, assignment_uuid=work.uuid, sent=sent)
+    submitting.submit(annotator=annotator, assignment_uuid=work.uuid, sent=sent)
 
 
 def _comments(positions: dict[int, int], over: dict[str, Any]) -> dict[int, str]:

@@ -4,12 +4,12 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
-from annotate import judging, serving
 from annotate.batches import lifecycle
 from annotate.batches.creating import create_batch
 from annotate.batches.terms import Terms
 from annotate.models import Assignment, Batch, Draft, Hit, Remark
 from annotate.rating.sent import Sent
+from annotate.work import serving, submitting
 from projects.models import LogEntry, Membership, Project, User
 from tests.factories import make_corpus, make_membership, make_project
 from tests.people import SignIn
@@ -48,7 +48,7 @@ def remark(batch: Batch, annotator: Membership) -> Remark:
         flags=frozenset({0}),
         comments={0: "The passage is cut off"},
     )
-    judging.submit(annotator=annotator, assignment_uuid=uuid, sent=sent)
+    submitting.submit(annotator=annotator, assignment_uuid=uuid, sent=sent)
     return Remark.objects.get(is_flagged=True)
 
 

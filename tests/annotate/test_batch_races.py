@@ -5,12 +5,12 @@ import uuid
 
 import pytest
 
-from annotate import judging, serving
 from annotate.batches import judgments_wanted, lifecycle
 from annotate.batches.creating import create_batch
 from annotate.batches.terms import Terms
 from annotate.integrity import verifying
 from annotate.models import Assignment, Batch, Hit
+from annotate.work import serving, submitting
 from projects.errors import Refused
 from projects.models import LogEntry, Membership, Project
 from tests.annotate.work import answered, assert_equation
@@ -72,7 +72,7 @@ def shift(task: tuple[str, Membership, int]) -> int:
     for _ in range(10):
         found = serving.claim(member)
         if isinstance(found, uuid.UUID):
-            judging.submit(annotator=member, assignment_uuid=found, sent=answered())
+            submitting.submit(annotator=member, assignment_uuid=found, sent=answered())
             n += 1
     return n
 

@@ -8,12 +8,13 @@ from django.core.management import CommandError, call_command
 from django.db import transaction
 from django.utils import timezone
 
-from annotate import judging, places, serving
+from annotate import places
 from annotate.batches import judgments_wanted, lifecycle
 from annotate.batches.creating import create_batch
 from annotate.batches.progress import progress_of, speed_of, stuck_places
 from annotate.batches.terms import Terms
 from annotate.models import Assignment, Batch, BatchAnnotator, Hit, Item
+from annotate.work import serving, submitting
 from projects.errors import Refused
 from projects.models import Candidate, Instructions, LogEntry, Membership, Project
 from tests.annotate.work import answered, assert_equation
@@ -41,7 +42,7 @@ def claim(annotator: Membership) -> uuid.UUID:
 
 
 def rate(annotator: Membership) -> None:
-    judging.submit(annotator=annotator, assignment_uuid=claim(annotator), sent=answered())
+    submitting.submit(annotator=annotator, assignment_uuid=claim(annotator), sent=answered())
 
 
 def progress(batch: Batch) -> tuple[int, int, int, int]:
@@ -158,10 +159,10 @@ def test_pausing_and_closing_stop_serving_and_let_open_work_finish(open_batch: B
     one, two = claim(first), claim(second)
     lifecycle.pause(batch=open_batch, actor=None)
     assert isinstance(serving.claim(third), serving.Nothing)
-    assert judging.submit(annotator=first, assignment_uuid=one, sent=answered()).mark == "counted"
+    assert submitting.submit(annotator=first, assignment_uuid=one, sent=answered()).mark == "counted"
     assert isinstance(serving.claim(first), serving.Nothing)
     lifecycle.close(batch=open_batch, actor=None)
-    assert judging.submit(annotator=second, assignment_uuid=two, sent=answered()).mark == "counted"
+    assert submitting.submit(annotator=second, assignment_uuid=two, sent=answered()).mark == "counted"
     assert progress(open_batch) == (6, 4, 0, 2)
     assert_equation()
 
@@ -171,7 +172,7 @@ def test_a_batch_that_is_being_worked_on_is_not_archived(open_batch: Batch, anno
     lifecycle.close(batch=open_batch, actor=None)
     with pytest.raises(Refused, match="still working"):
         lifecycle.archive(batch=open_batch, actor=None)
-    judging.submit(annotator=annotator, assignment_uuid=work, sent=answered())
+    submitting.submit(annotator=annotator, assignment_uuid=work, sent=answered())
     lifecycle.archive(batch=open_batch, actor=None)
 
 
@@ -291,8 +292,8 @@ def test_a_returned_hit_sticks_and_an_expired_one_does_not(
     with transaction.atomic():
         places.sweep(now=timezone.now())
     assert stuck_places(open_batch).n_places == 0
-    judging.reopen(annotator=annotator, assignment_uuid=work)
-    judging.give_back(annotator=annotator, assignment_uuid=work, reason="")
+    submitting.reopen(annotator=annotator, assignment_uuid=work)
+    submitting.give_back(annotator=annotator, assignment_uuid=work, reason="")
     assert stuck_places(open_batch).n_places == 1
 
 

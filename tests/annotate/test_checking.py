@@ -5,7 +5,6 @@ from pathlib import Path
 import pytest
 from django.utils import timezone
 
-from annotate import judging, serving
 from annotate.acting import deciding
 from annotate.acting.submitted import WorkFilter
 from annotate.models import AnnotatorFigures, Assignment, Batch, Finding, Item, Judgment, QualityRules
@@ -13,6 +12,7 @@ from annotate.quality import monitoring
 from annotate.quality.monitoring import PASSED
 from annotate.reviews import spot_checks
 from annotate.tasks import check
+from annotate.work import serving, submitting
 from measures.outcome import Undefined
 from measures.quality.figures import Figures, unpack
 from projects.importing import Kind
@@ -193,7 +193,7 @@ def test_returned_hits_are_counted(project: Project) -> None:
     open_batch(project, n_hits=4)
     annotator = make_membership(project)
     for _ in range(2):
-        judging.give_back(annotator=annotator, assignment_uuid=serving.claim(annotator), reason="")  # type: ignore[arg-type]
+        submitting.give_back(annotator=annotator, assignment_uuid=serving.claim(annotator), reason="")  # type: ignore[arg-type]
     work(annotator, GOOD)
     monitoring.refresh(project=project)
     returned = figures_of(annotator).returned

@@ -8,8 +8,8 @@ import pytest
 from django.db import connection
 from django.utils import timezone
 
-from annotate import serving
 from annotate.models import Assignment, Draft
+from annotate.work import serving
 from projects.models import Membership, Project
 from results.exporting.tables import utc
 from tests.annotate.work import fetch, open_batch

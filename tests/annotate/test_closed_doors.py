@@ -7,8 +7,8 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from annotate import judging, serving
 from annotate.models import Assignment, Draft, Judgment
+from annotate.work import serving, submitting
 from projects.models import Membership, Project, User
 from tests.annotate.work import assert_equation, fetch, open_batch
 from tests.people import SignIn
@@ -172,13 +172,13 @@ def test_a_right_that_goes_behind_the_door_keeps_the_answers_too(
 ) -> None:
     """Suspended between the door and the lock: the submit is refused, and the answers are kept."""
     client = client_of(assignment.annotator)
-    submit = judging.submit
+    submit = submitting.submit
 
     def suspend_first(**arguments: object) -> object:
         take_away(assignment.annotator, "suspended")
         return submit(**arguments)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(judging, "submit", suspend_first)
+    monkeypatch.setattr(submitting, "submit", suspend_first)
     page = client.post(url, FORM)
     assert page.status_code == 409
     assert "on hold" in page.content.decode()

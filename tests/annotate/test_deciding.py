@@ -6,13 +6,14 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from annotate import serving, tasks
+from annotate import tasks
 from annotate.acting import deciding
 from annotate.acting.submitted import WorkFilter
 from annotate.batches import lifecycle
 from annotate.models import Assignment, Batch, LedgerEntry
 from annotate.onboarding import notices
 from annotate.places import Restored
+from annotate.work import serving, submitting
 from projects.errors import Refused
 from projects.models import LogEntry, Membership, Project
 from tests.annotate.settled import assert_sound, claim, counters, rate, reasons
@@ -200,17 +201,17 @@ def test_a_rejection_is_answered_once_by_the_one_it_met(
     rejected, submitted = rate(annotator, 2)
     reject(project, manager, only(rejected))
     with pytest.raises(Assignment.DoesNotExist):
-        deciding.reply(annotator=other_annotator, assignment_uuid=rejected.uuid, text="Not mine.")
+        submitting.reply(annotator=other_annotator, assignment_uuid=rejected.uuid, text="Not mine.")
     with pytest.raises(Refused, match="not rejected"):
-        deciding.reply(annotator=annotator, assignment_uuid=submitted.uuid, text="Why not?")
+        submitting.reply(annotator=annotator, assignment_uuid=submitted.uuid, text="Why not?")
     for text in ("  ", "x" * 2001):
         with pytest.raises(Refused, match="2,000"):
-            deciding.reply(annotator=annotator, assignment_uuid=rejected.uuid, text=text)
-    deciding.reply(annotator=annotator, assignment_uuid=rejected.uuid, text=" They are alike. ")
+            submitting.reply(annotator=annotator, assignment_uuid=rejected.uuid, text=text)
+    submitting.reply(annotator=annotator, assignment_uuid=rejected.uuid, text=" They are alike. ")
     assert fresh(rejected).reply == "They are alike."
     assert fresh(rejected).replied_at is not None
     with pytest.raises(Refused, match="answered already"):
-        deciding.reply(annotator=annotator, assignment_uuid=rejected.uuid, text="And another thing.")
+        submitting.reply(annotator=annotator, assignment_uuid=rejected.uuid, text="And another thing.")
     assert newest() == ("answer rejection", None, "")
     assert list(WorkFilter(is_answered=True).of(project)) == [rejected]
 

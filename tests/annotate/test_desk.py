@@ -10,12 +10,13 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
 
-from annotate import judging, places, serving
+from annotate import places
 from annotate.acting.deciding import approve_due
 from annotate.batches import lifecycle
 from annotate.batches.control_plan import ControlPlan
 from annotate.models import Assignment, Batch, LedgerEntry
 from annotate.payments import paying
+from annotate.work import serving, submitting
 from projects.models import Membership, Project, User
 from tests.annotate.work import answered, open_batch
 from tests.counting import claim, submit
@@ -139,7 +140,7 @@ def test_whoever_was_removed_sees_what_they_did_and_what_is_not_yet_paid(
     project: Project, annotator: Membership, manager: Membership, client_of: SignIn
 ) -> None:
     open_batch(project, cents_per_hit=50)
-    judging.submit(annotator=annotator, assignment_uuid=claim(annotator), sent=answered())
+    submitting.submit(annotator=annotator, assignment_uuid=claim(annotator), sent=answered())
     Membership.objects.filter(pk=annotator.pk).update(standing=Membership.Standing.REMOVED)
     shown = text_of(client_of(annotator))
     assert "Projects that you were in" in shown
@@ -161,7 +162,7 @@ def test_an_imported_batch_is_no_work(project: Project, annotator: Membership, c
 def test_whoever_rates_no_more_still_sees_what_they_did(project: Project, client_of: SignIn) -> None:
     member = make_membership(project, role=Membership.Role.RESEARCHER, is_annotator=True)
     open_batch(project, cents_per_hit=50)
-    judging.submit(annotator=member, assignment_uuid=claim(member), sent=answered())
+    submitting.submit(annotator=member, assignment_uuid=claim(member), sent=answered())
     Membership.objects.filter(pk=member.pk).update(is_annotator=False)
     page = read(text_of(client_of(member), "/p/bridges/history/"))
     assert (page.number("Submitted"), page.said["Earned"]) == (1, "$0.50 HITs, tests, bonuses and adjustments together")

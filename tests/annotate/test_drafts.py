@@ -10,9 +10,9 @@ from django.test import Client
 from hypothesis import given
 from hypothesis import strategies as st
 
-from annotate import drafts, judging, serving
 from annotate.models import Assignment, Draft
 from annotate.rating import draft_merge
+from annotate.work import drafts, serving, submitting
 from measures.rubric import FIVE_POINTS
 from projects.errors import Refused
 from projects.models import Membership, Project
@@ -136,7 +136,7 @@ class TestTheAddress:
     def test_says_409_once_the_hit_is_submitted(
         self, assignment: Assignment, client_of: Callable[[Membership], Client]
     ) -> None:
-        judging.submit(annotator=assignment.annotator, assignment_uuid=assignment.uuid, sent=answered())
+        submitting.submit(annotator=assignment.annotator, assignment_uuid=assignment.uuid, sent=answered())
         answer = self.send(client_of(assignment.annotator), assignment, rated(0, 4, 1))
         assert answer.status_code == 409
         assert answer.json()["state"] == "submitted"
@@ -163,5 +163,5 @@ class TestTheAddress:
 
     def test_goes_at_submit(self, assignment: Assignment) -> None:
         drafts.save(annotator=assignment.annotator, assignment_uuid=assignment.uuid, sent=rated(0, 4, 1))
-        judging.submit(annotator=assignment.annotator, assignment_uuid=assignment.uuid, sent=answered())
+        submitting.submit(annotator=assignment.annotator, assignment_uuid=assignment.uuid, sent=answered())
         assert not Draft.objects.exists()

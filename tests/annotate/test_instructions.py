@@ -2,9 +2,9 @@ from dataclasses import replace
 
 import pytest
 
-from annotate import serving
 from annotate.models import Batch, BatchAnnotator
 from annotate.qualification import attempts
+from annotate.work import serving
 from measures.rubric import DEFAULT_PRESET, PRESETS
 from projects.models import Instructions, InstructionsReading, Membership, Project
 from projects.rubric.rubrics import create_rubric

@@ -6,9 +6,10 @@ import pytest
 from django.db import IntegrityError, connection, transaction
 from django.utils import timezone
 
-from annotate import drafts, judging, places, serving
+from annotate import places
 from annotate.models import Assignment, Batch, Draft, Judgment, Remark
 from annotate.rating import answers
+from annotate.work import drafts, serving, submitting
 from projects.errors import Refused
 from projects.models import Membership, Project
 from tests.annotate.work import answered, assert_equation, fetch, open_batch
@@ -31,9 +32,9 @@ def expire(assignment: Assignment) -> None:
         assert places.sweep(now=timezone.now()) == 1
 
 
-def submit(assignment: Assignment, **over: Any) -> judging.Submitted:
+def submit(assignment: Assignment, **over: Any) -> submitting.Submitted:
     sent = over.pop("sent", answered(**over))
-    return judging.submit(annotator=assignment.annotator, assignment_uuid=assignment.uuid, sent=sent)
+    return submitting.submit(annotator=assignment.annotator, assignment_uuid=assignment.uuid, sent=sent)
 
 
 def test_submitting_stores_one_counted_judgment_per_item_and_criterion(assignment: Assignment) -> None:
@@ -114,7 +115,7 @@ def test_an_answer_past_its_time_that_nobody_swept_simply_counts(assignment: Ass
 
 def test_a_returned_hit_takes_no_answers_and_is_not_offered_again(assignment: Assignment) -> None:
     for _ in range(2):
-        judging.give_back(annotator=assignment.annotator, assignment_uuid=assignment.uuid, reason="too long")
+        submitting.give_back(annotator=assignment.annotator, assignment_uuid=assignment.uuid, reason="too long")
     with pytest.raises(answers.Gone):
         submit(assignment)
     assert isinstance(serving.claim(assignment.annotator), serving.Nothing)
@@ -125,17 +126,17 @@ def test_a_returned_hit_takes_no_answers_and_is_not_offered_again(assignment: As
 def test_a_submitted_hit_cannot_be_returned(assignment: Assignment) -> None:
     submit(assignment)
     with pytest.raises(answers.Gone):
-        judging.give_back(annotator=assignment.annotator, assignment_uuid=assignment.uuid, reason="")
+        submitting.give_back(annotator=assignment.annotator, assignment_uuid=assignment.uuid, reason="")
 
 
 def test_nobody_submits_for_somebody_else(assignment: Assignment, other_annotator: Membership) -> None:
     with pytest.raises(Assignment.DoesNotExist):
-        judging.submit(annotator=other_annotator, assignment_uuid=assignment.uuid, sent=answered())
+        submitting.submit(annotator=other_annotator, assignment_uuid=assignment.uuid, sent=answered())
 
 
 def test_an_expired_hit_can_be_taken_up_again_while_its_place_is_free(assignment: Assignment) -> None:
     expire(assignment)
-    judging.reopen(annotator=assignment.annotator, assignment_uuid=assignment.uuid)
+    submitting.reopen(annotator=assignment.annotator, assignment_uuid=assignment.uuid)
     again = fetch(assignment.uuid)
     assert again.state == Assignment.State.OPEN
     assert again.due_at is not None
@@ -149,7 +150,7 @@ def test_an_expired_hit_whose_place_is_taken_is_not_given_back(
     expire(assignment)
     serving.claim(other_annotator)
     with pytest.raises(Refused, match="in the meantime"):
-        judging.reopen(annotator=assignment.annotator, assignment_uuid=assignment.uuid)
+        submitting.reopen(annotator=assignment.annotator, assignment_uuid=assignment.uuid)
     assert_equation()
 
 
@@ -158,13 +159,13 @@ def test_nobody_has_two_hits_open(project: Project, assignment: Assignment) -> N
     open_batch(project, n_hits=1, priority=1)
     serving.claim(assignment.annotator)
     with pytest.raises(Refused, match="another HIT open"):
-        judging.reopen(annotator=assignment.annotator, assignment_uuid=assignment.uuid)
+        submitting.reopen(annotator=assignment.annotator, assignment_uuid=assignment.uuid)
 
 
 def test_the_time_limit_is_extended_once(assignment: Assignment) -> None:
-    judging.extend(annotator=assignment.annotator, assignment_uuid=assignment.uuid)
+    submitting.extend(annotator=assignment.annotator, assignment_uuid=assignment.uuid)
     with pytest.raises(Refused, match="already"):
-        judging.extend(annotator=assignment.annotator, assignment_uuid=assignment.uuid)
+        submitting.extend(annotator=assignment.annotator, assignment_uuid=assignment.uuid)
 
 
 def test_a_suspended_annotators_answers_wait_in_the_draft(assignment: Assignment) -> None:

@@ -8,8 +8,8 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from annotate import drafts, serving
 from annotate.models import Assignment
+from annotate.work import drafts, serving
 from projects.models import Membership, User
 from tests import factories
 from tests.annotate.money import earn

@@ -6,8 +6,8 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from annotate import serving
 from annotate.models import Assignment, Batch, Draft, Judgment
+from annotate.work import serving
 from projects.models import Membership, Project
 from tests.annotate.work import open_batch
 from tests.people import SignIn

@@ -11,11 +11,11 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from annotate import judging
 from annotate.acting import deciding
 from annotate.acting.submitted import WorkFilter
 from annotate.batches.control_plan import ControlPlan
 from annotate.models import Assignment, Batch, Draft, Item, Judgment, JudgmentRevision
+from annotate.work import submitting
 from projects.models import Membership, Project
 from tests.annotate.test_revising import changed, make_control, newest, values
 from tests.annotate.work import answered, fetch, open_batch
@@ -45,7 +45,7 @@ def client(annotator: Membership, client_of: SignIn) -> Client:
 
 def hand_in(annotator: Membership, **over: object) -> UUID:
     found = claim(annotator)
-    judging.submit(annotator=annotator, assignment_uuid=found, sent=answered(**over))  # type: ignore[arg-type]
+    submitting.submit(annotator=annotator, assignment_uuid=found, sent=answered(**over))  # type: ignore[arg-type]
     return found
 
 
@@ -107,7 +107,7 @@ def test_an_open_hit_leads_to_its_page_and_a_returned_one_has_no_answers(
 ) -> None:
     found = claim(annotator)
     assert client.get(own(found))["Location"] == f"/p/bridges/work/{found}/"
-    judging.give_back(annotator=annotator, assignment_uuid=found, reason="Not my subject.")
+    submitting.give_back(annotator=annotator, assignment_uuid=found, reason="Not my subject.")
     page = read(client, found)
     assert "Not my subject." in page
     assert "there are no answers" in page
@@ -229,7 +229,7 @@ def test_the_pages_cannot_tell_a_control(client: Client, annotator: Membership, 
     layout = fetch(found).layout
     Item.objects.filter(pk__in=layout).update(shown_text="The same text.")
     make_control(found, 1)
-    judging.submit(annotator=annotator, assignment_uuid=found, sent=changed(2, 2, 2))
+    submitting.submit(annotator=annotator, assignment_uuid=found, sent=changed(2, 2, 2))
     client.post(own(found, "revision/"), form(5, 5, 5, of=of_page(client, found), flag0="on", flag1="on", flag2="on"))
     assert values(found) == [5, 2, 5]
     for page in (
@@ -265,7 +265,7 @@ def test_the_queries_are_as_many_for_thirty_items(
 ) -> None:
     open_batch(project, n_hits=1, n_items=n_items)
     found = claim(annotator)
-    judging.submit(annotator=annotator, assignment_uuid=found, sent=answered(n_items))
+    submitting.submit(annotator=annotator, assignment_uuid=found, sent=answered(n_items))
     of = of_page(client, found)
     for path in ("", "revision/"):
         client.get(own(found, path))

@@ -6,11 +6,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from annotate import judging, serving
 from annotate.integrity import verifying
 from annotate.integrity.rules import LEDGER
 from annotate.models import Assignment, LedgerEntry, Payment
 from annotate.payments import ledger, paying
+from annotate.work import serving, submitting
 from projects.errors import Refused
 from projects.models import LogEntry, Membership, Project
 from tests.annotate.money import earn, paid_batch, submitted
@@ -50,7 +50,7 @@ def take_away(arguments: tuple[Membership, Membership]) -> str:
 def rate_everything(annotator: Membership) -> int:
     n = 0
     while isinstance(found := serving.claim(annotator), UUID):
-        judging.submit(annotator=annotator, assignment_uuid=found, sent=answered())
+        submitting.submit(annotator=annotator, assignment_uuid=found, sent=answered())
         n += 1
     return n
 

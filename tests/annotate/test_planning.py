@@ -8,12 +8,12 @@ import pytest
 from django.core.management import call_command
 from django.urls import reverse
 
-from annotate import judging, serving
 from annotate.batches import lifecycle
 from annotate.integrity.verifying import verify
 from annotate.models import Assignment, Batch, Judgment, OverlapPlan
 from annotate.planning.overlap import Rule
 from annotate.planning.plans import Started, change_plan, create_plan, start_plan
+from annotate.work import serving, submitting
 from projects.errors import Refused
 from projects.models import LogEntry, Membership, Passage, Project
 from tests.annotate.test_trials import run_trial
@@ -47,7 +47,7 @@ def work(project: Project, n_annotators: int) -> None:
         annotator = make_membership(project)
         while not isinstance(found := serving.claim(annotator), serving.Nothing):
             n_items = len(Assignment.objects.get(uuid=found).layout)
-            judging.submit(annotator=annotator, assignment_uuid=found, sent=answered(n_items))
+            submitting.submit(annotator=annotator, assignment_uuid=found, sent=answered(n_items))
 
 
 def n_judgments(project: Project) -> dict[str, set[int]]:

@@ -8,9 +8,10 @@ import pytest
 from django.db import transaction
 from django.utils import timezone
 
-from annotate import judging, places, serving
+from annotate import places
 from annotate.models import Assignment, Batch, Hit, Judgment
 from annotate.rating import answers
+from annotate.work import serving, submitting
 from projects.models import Membership, Project
 from tests.annotate.work import answered, assert_equation, fetch, open_batch
 from tests.crowds import all_at_once
@@ -28,7 +29,7 @@ def claim(annotator: Membership) -> uuid.UUID | None:
 def work_until_nothing(annotator: Membership) -> int:
     n = 0
     while found := claim(annotator):
-        judging.submit(annotator=annotator, assignment_uuid=found, sent=answered())
+        submitting.submit(annotator=annotator, assignment_uuid=found, sent=answered())
         n += 1
     return n
 
@@ -83,7 +84,7 @@ def test_two_submits_at_once_store_one(project: Project, annotator: Membership, 
         assert found is not None
 
         def submit(_: int, found: uuid.UUID = found) -> bool:
-            return judging.submit(annotator=annotator, assignment_uuid=found, sent=answered()).was_stored
+            return submitting.submit(annotator=annotator, assignment_uuid=found, sent=answered()).was_stored
 
         assert sorted(all_at_once(submit, [0, 1])) == [False, True]
         assert Judgment.objects.count() == 3 * (n + 1)
@@ -101,7 +102,7 @@ def test_a_sweep_and_a_submit_end_in_one_of_the_two(project: Project, annotator:
             if what == "sweep":
                 with transaction.atomic():
                     return str(places.sweep(now=timezone.now()))
-            return judging.submit(annotator=annotator, assignment_uuid=found, sent=answered()).mark
+            return submitting.submit(annotator=annotator, assignment_uuid=found, sent=answered()).mark
 
         n_swept, mark = all_at_once(act, ["sweep", "submit"])
         assignment = fetch(found)
@@ -130,9 +131,9 @@ def mixed_shift(task: tuple[Membership, int]) -> int:
             continue
         try:
             if rng.random() < 0.25:
-                judging.give_back(annotator=annotator, assignment_uuid=found, reason="")
+                submitting.give_back(annotator=annotator, assignment_uuid=found, reason="")
             else:
-                n += not judging.submit(annotator=annotator, assignment_uuid=found, sent=answered()).was_stored
+                n += not submitting.submit(annotator=annotator, assignment_uuid=found, sent=answered()).was_stored
         except answers.Gone:
             pass
     return n

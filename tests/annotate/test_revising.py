@@ -7,7 +7,6 @@ from uuid import UUID
 import pytest
 from django.utils import timezone
 
-from annotate import drafts, judging, revising
 from annotate.acting import deciding
 from annotate.acting.submitted import WorkFilter
 from annotate.batches import lifecycle
@@ -19,6 +18,7 @@ from annotate.quality.evidence import fetch_efforts, fetch_scores, fetch_texts, 
 from annotate.quality.figures import Comparison, figures_of
 from annotate.rating import answers
 from annotate.rating.sent import Sent
+from annotate.work import drafts, revising, submitting
 from measures.quality.findings import Thresholds
 from projects.errors import Refused
 from projects.models import LogEntry, Membership, Project
@@ -44,7 +44,7 @@ def batch(project: Project) -> Batch:
 def done(batch: Batch, annotator: Membership) -> UUID:
     """A HIT submitted with 4 for each of three items."""
     found = claim(annotator)
-    judging.submit(annotator=annotator, assignment_uuid=found, sent=answered())
+    submitting.submit(annotator=annotator, assignment_uuid=found, sent=answered())
     return found
 
 
@@ -111,10 +111,10 @@ def test_the_same_again_changes_nothing(annotator: Membership, done: UUID) -> No
 
 def test_a_submit_retried_after_a_revision_does_not_undo_it(annotator: Membership, done: UUID) -> None:
     revise(annotator, done, changed(1, 1, 1, comments={0: "Read it again."}))
-    assert judging.submit(annotator=annotator, assignment_uuid=done, sent=answered()).was_stored
+    assert submitting.submit(annotator=annotator, assignment_uuid=done, sent=answered()).was_stored
     assert values(done) == [1, 1, 1]
     with pytest.raises(answers.Conflict):
-        judging.submit(annotator=annotator, assignment_uuid=done, sent=answered(value=3))
+        submitting.submit(annotator=annotator, assignment_uuid=done, sent=answered(value=3))
 
 
 def test_cannot_be_judged_comes_and_goes(annotator: Membership, done: UUID) -> None:
@@ -133,7 +133,7 @@ def test_cannot_be_judged_comes_and_goes(annotator: Membership, done: UUID) -> N
 def test_a_remark_that_is_changed_is_looked_at_again(annotator: Membership, batch: Batch) -> None:
     found = claim(annotator)
     sent = answered(comments={0: "First."})
-    judging.submit(annotator=annotator, assignment_uuid=found, sent=sent)
+    submitting.submit(annotator=annotator, assignment_uuid=found, sent=sent)
     Remark.objects.update(resolved_at=timezone.now())
     revise(annotator, found, answered(comments={0: "First."}, flags=frozenset({1})))
     assert Remark.objects.filter(resolved_at=None).count() == 1
@@ -145,7 +145,7 @@ def test_a_remark_that_is_changed_is_looked_at_again(annotator: Membership, batc
 def test_of_a_control_the_first_answer_stays_and_its_annotator_cannot_tell(annotator: Membership, batch: Batch) -> None:
     found = claim(annotator)
     make_control(found, 1)
-    judging.submit(annotator=annotator, assignment_uuid=found, sent=changed(4, 1, cannot={2: "No sense"}))
+    submitting.submit(annotator=annotator, assignment_uuid=found, sent=changed(4, 1, cannot={2: "No sense"}))
     sent = changed(5, 5, 5, comments={1: "Now I see."})
     revise(annotator, found, sent)
     assert values(found) == [5, 1, 5]
@@ -159,7 +159,7 @@ def test_a_control_that_could_not_be_judged_stays_so(annotator: Membership, batc
     found = claim(annotator)
     make_control(found, 1)
     first = Sent(values={0: {"correctness": 4}, 2: {"correctness": 4}}, cannot={1: "No sense"})
-    judging.submit(annotator=annotator, assignment_uuid=found, sent=first)
+    submitting.submit(annotator=annotator, assignment_uuid=found, sent=first)
     revise(annotator, found, changed(4, 5, 4))
     assert values(found) == [4, None, 4]
     assert Remark.objects.get().cannot_judge_reason == "No sense"
@@ -300,7 +300,7 @@ def test_a_degraded_answer_is_held_against_what_was_said_of_its_source_at_first(
     source = Item.objects.get(pk=fetch(done).layout[0])
     control = fetch(claim(annotator))
     Item.objects.filter(pk=control.layout[0]).update(control=Item.Control.DEGRADED, made_from=source)
-    judging.submit(annotator=annotator, assignment_uuid=control.uuid, sent=answered())
+    submitting.submit(annotator=annotator, assignment_uuid=control.uuid, sent=answered())
     before = degraded_of(project, annotator)
     revise(annotator, done, changed(5, 4, 4))
     assert values(done)[0] == 5

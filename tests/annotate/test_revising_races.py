@@ -4,12 +4,12 @@ from uuid import UUID
 
 import pytest
 
-from annotate import judging, revising
 from annotate.acting import deciding
 from annotate.acting.submitted import WorkFilter
 from annotate.batches import lifecycle
 from annotate.integrity import verifying
 from annotate.models import Assignment, Batch, JudgmentRevision
+from annotate.work import revising, submitting
 from projects.errors import Refused
 from projects.models import Membership, Project
 from tests.annotate.test_revising import changed, newest
@@ -29,7 +29,7 @@ def batch(project: Project, scale: int) -> Batch:
 
 def hand_in(annotator: Membership) -> UUID:
     found = claim(annotator)
-    judging.submit(annotator=annotator, assignment_uuid=found, sent=answered())
+    submitting.submit(annotator=annotator, assignment_uuid=found, sent=answered())
     return found
 
 
@@ -84,7 +84,7 @@ def test_a_change_and_another_act_at_once(
         if what == "archive":
             lifecycle.archive(batch=batch, actor=manager)
         elif what == "submit again":
-            judging.submit(annotator=annotator, assignment_uuid=uuid, sent=answered())
+            submitting.submit(annotator=annotator, assignment_uuid=uuid, sent=answered())
         else:
             reason = {"reason": "Careless."} if what == "reject" else {}
             getattr(deciding, what)(project=project, actor=manager, chosen=WorkFilter(), **reason)

@@ -7,9 +7,9 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from annotate import judging, serving
 from annotate.models import Assignment, Batch, BatchAnnotator, Hit
 from annotate.places import taking
+from annotate.work import serving, submitting
 from projects.database.prepared import Prepared
 from projects.models import Membership, Project
 from tests.annotate.work import add_hit, answered, assert_equation, fetch, open_batch
@@ -33,7 +33,7 @@ def refused(annotator: Membership) -> str:
 def work_through(annotator: Membership, n_items: int = 3) -> list[Hit]:
     hits = []
     while isinstance(found := serving.claim(annotator), uuid.UUID):
-        judging.submit(annotator=annotator, assignment_uuid=found, sent=answered(n_items))
+        submitting.submit(annotator=annotator, assignment_uuid=found, sent=answered(n_items))
         hits.append(fetch(found).hit)
     return hits
 
@@ -96,7 +96,7 @@ def test_a_candidate_is_never_served_twice_even_in_another_batch(project: Projec
     batch = open_batch(project, n_hits=1)
     candidates = [item.candidate for item in batch.hits.get().items.select_related("candidate__question")]
     assignment = claimed(annotator)
-    judging.give_back(annotator=annotator, assignment_uuid=assignment.uuid, reason="")
+    submitting.give_back(annotator=annotator, assignment_uuid=assignment.uuid, reason="")
     again = open_batch(project, n_hits=0)
     add_hit(again, [candidate for candidate in candidates if candidate], 0)
     refused(annotator)

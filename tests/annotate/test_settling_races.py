@@ -7,11 +7,12 @@ from contextlib import suppress
 import pytest
 from django.db import transaction
 
-from annotate import judging, places, serving
+from annotate import places
 from annotate.integrity import verifying
 from annotate.models import Assignment, Batch, Hit, Item, Judgment
 from annotate.places.locking import lock_annotator
 from annotate.rating import answers
+from annotate.work import serving, submitting
 from projects.errors import Refused
 from projects.models import Membership, Project
 from tests.annotate.settled import assert_sound, claim, rate
@@ -43,7 +44,7 @@ def test_a_removal_and_a_submit_leave_nothing_counted(project: Project, annotato
             if what == "remove":
                 return str(take_out(annotator))
             with suppress(answers.Gone):
-                return judging.submit(annotator=annotator, assignment_uuid=found, sent=answered()).mark
+                return submitting.submit(annotator=annotator, assignment_uuid=found, sent=answered()).mark
             return "gone"
 
         n_excluded, mark = all_at_once(act, ["remove", "submit"])
@@ -93,7 +94,7 @@ def test_a_withdrawn_candidate_counts_nowhere_whenever_it_is_submitted(project: 
             found = work.get(who.pk) or serving.claim(who)
             assert isinstance(found, uuid.UUID)
             n_items = len(Assignment.objects.get(uuid=found).layout)
-            judging.submit(annotator=who, assignment_uuid=found, sent=answered(n_items))
+            submitting.submit(annotator=who, assignment_uuid=found, sent=answered(n_items))
 
         all_at_once(act, [*people, None])
         assert not Judgment.objects.filter(candidate=candidate, is_counted=True).exists()
@@ -145,9 +146,9 @@ def work(person: Membership) -> int:
         n_items = len(Assignment.objects.get(uuid=found).layout)
         with suppress(Refused):
             if (turn + person.pk) % 5 == 0:
-                judging.give_back(annotator=person, assignment_uuid=found, reason="")
+                submitting.give_back(annotator=person, assignment_uuid=found, reason="")
             else:
-                judging.submit(annotator=person, assignment_uuid=found, sent=answered(n_items))
+                submitting.submit(annotator=person, assignment_uuid=found, sent=answered(n_items))
                 n += 1
     return n
 

@@ -7,8 +7,8 @@ from html import unescape
 import pytest
 from django.test import Client
 
-from annotate import serving
 from annotate.models import Judgment
+from annotate.work import serving
 from projects.models import Membership, Project
 from tests.annotate.work import open_batch
 

@@ -7,7 +7,7 @@ from uuid import UUID
 import pytest
 from django.utils import timezone
 
-from annotate import judging, places, serving
+from annotate import places
 from annotate.acting import standing
 from annotate.acting.standing import Exclusion, Scope
 from annotate.batches import lifecycle
@@ -15,6 +15,7 @@ from annotate.models import Assignment, Batch, Hit, Item, Judgment, Notice
 from annotate.onboarding import notices
 from annotate.places import Restored
 from annotate.rating import answers
+from annotate.work import serving, submitting
 from projects.errors import Refused
 from projects.models import LogEntry, Membership, Project
 from tests.annotate.settled import assert_sound, claim, counters, make_reserved, rate, reasons, send
@@ -157,7 +158,7 @@ def test_a_removed_annotator_is_served_nothing_and_may_not_submit(
     assert isinstance(refused, serving.Nothing)
     assert "has ended" in refused.reason
     with pytest.raises(answers.Gone, match="has ended"):
-        judging.submit(annotator=annotator, assignment_uuid=open_one.uuid, sent=answered())
+        submitting.submit(annotator=annotator, assignment_uuid=open_one.uuid, sent=answered())
     assert_sound()
 
 

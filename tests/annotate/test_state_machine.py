@@ -12,7 +12,6 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule, run_state_machine_as_test
 
-from annotate import judging, serving
 from annotate.acting import deciding, standing
 from annotate.acting.standing import Exclusion, Scope
 from annotate.acting.submitted import WorkFilter
@@ -20,6 +19,7 @@ from annotate.batches import judgments_wanted, lifecycle
 from annotate.data import withdrawing
 from annotate.integrity import verifying
 from annotate.models import Assignment, Batch, Hit, Item, Judgment
+from annotate.work import serving, submitting
 from projects.errors import Refused
 from projects.models import Candidate, Membership, Project
 from tests.annotate.settled import expire, make_reserved
@@ -80,12 +80,12 @@ class Places(RuleBasedStateMachine):
 
     def send(self, work: Assignment, value: int) -> None:
         sent = answered(len(work.layout), value)
-        judging.submit(annotator=work.annotator, assignment_uuid=work.uuid, sent=sent)
+        submitting.submit(annotator=work.annotator, assignment_uuid=work.uuid, sent=sent)
 
     @rule(n=WORK)
     def give_back(self, n: int) -> None:
         if work := self.of(n, "open"):
-            judging.give_back(annotator=work.annotator, assignment_uuid=work.uuid, reason="")
+            submitting.give_back(annotator=work.annotator, assignment_uuid=work.uuid, reason="")
 
     @rule(n=WORK)
     def let_expire(self, n: int) -> None:
@@ -96,7 +96,7 @@ class Places(RuleBasedStateMachine):
     def take_up_again(self, n: int) -> None:
         if work := self.of(n, "expired"):
             with suppress(Refused):
-                judging.reopen(annotator=work.annotator, assignment_uuid=work.uuid)
+                submitting.reopen(annotator=work.annotator, assignment_uuid=work.uuid)
 
     @rule(n=WORK)
     def approve(self, n: int) -> None:

@@ -2,10 +2,10 @@ from typing import Any
 
 import pytest
 
-from annotate import drafts, judging, serving, stepping
 from annotate.models import Assignment, Batch, Draft, Judgment, Remark
 from annotate.rating import answers
 from annotate.rating.sent import Sent
+from annotate.work import drafts, serving, stepping, submitting
 from projects.errors import Refused
 from projects.models import Membership, Project
 from tests.annotate.work import answered, open_batch
@@ -67,7 +67,7 @@ def test_no_item_is_answered_before_its_turn(annotator: Membership, assignment: 
         with pytest.raises(Refused):
             step(annotator, assignment, place)
     with pytest.raises(answers.OneAtATime):
-        judging.submit(annotator=annotator, assignment_uuid=assignment.uuid, sent=answered())
+        submitting.submit(annotator=annotator, assignment_uuid=assignment.uuid, sent=answered())
     assert not Judgment.objects.exists()
     assert not Draft.objects.exists()
 
@@ -100,7 +100,7 @@ def test_what_the_draft_kept_of_an_item_gives_way_to_the_form(annotator: Members
 
 def test_a_returned_hit_takes_no_more_items(annotator: Membership, assignment: Assignment) -> None:
     step(annotator, assignment, 0)
-    judging.give_back(annotator=annotator, assignment_uuid=assignment.uuid, reason="")
+    submitting.give_back(annotator=annotator, assignment_uuid=assignment.uuid, reason="")
     with pytest.raises(answers.Gone):
         step(annotator, assignment, 1)
 

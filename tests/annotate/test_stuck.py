@@ -3,13 +3,13 @@
 import pytest
 from django.urls import reverse
 
-from annotate import judging, serving
 from annotate.batches import judgments_wanted, lifecycle
 from annotate.batches.creating import create_batch
 from annotate.batches.progress import stuck_places
 from annotate.batches.terms import Terms
 from annotate.models import Batch
 from annotate.qualification import admission
+from annotate.work import serving, submitting
 from projects.models import LogEntry, Membership, Project
 from tests.annotate.qualification import making
 from tests.annotate.work import answered
@@ -61,7 +61,7 @@ def test_raising_the_caps_frees_the_places(
     assert client.post(caps_url(batch), sent).status_code == 302
     work = serving.claim(annotator)
     assert not isinstance(work, serving.Nothing)
-    judging.submit(annotator=annotator, assignment_uuid=work, sent=answered())
+    submitting.submit(annotator=annotator, assignment_uuid=work, sent=answered())
     assert isinstance(serving.claim(annotator), serving.Nothing)
     assert kinds(batch) == [("caps", 2)]
     assert "Raise the caps" in client.get(reverse("annotate:batch-show", args=[batch.project.slug, 1])).content.decode()
@@ -117,7 +117,7 @@ def test_a_batch_is_complete_when_its_last_place_is_handed_in(
         assert ">complete<" not in client.get(url).content.decode(), n
         work = serving.claim(annotator)
         assert not isinstance(work, serving.Nothing)
-        judging.submit(annotator=annotator, assignment_uuid=work, sent=answered())
+        submitting.submit(annotator=annotator, assignment_uuid=work, sent=answered())
     assert ">complete<" in client.get(url).content.decode()
     judgments_wanted.change_wanted(batch=batch, actor=None, judgments=2, hit_numbers=[1])
     assert ">complete<" not in client.get(url).content.decode()

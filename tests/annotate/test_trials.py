@@ -8,13 +8,13 @@ import pytest
 from django.core.management import call_command
 from django.urls import reverse
 
-from annotate import judging
 from annotate.batches import creating, judgments_wanted, lifecycle, trials
 from annotate.batches.creating import plan
 from annotate.batches.selection import Selection
 from annotate.batches.terms import Terms
 from annotate.integrity.verifying import verify
 from annotate.models import Assignment, Batch, Hit, Item, Judgment, QualificationTest
+from annotate.work import submitting
 from projects.errors import Refused
 from projects.models import LogEntry, Membership, Project
 from tests.annotate.work import answered, assert_equation
@@ -39,7 +39,7 @@ def run(name: str, *arguments: str) -> dict[str, Any]:
 
 
 def submit(annotator: Membership, n_items: int) -> None:
-    judging.submit(annotator=annotator, assignment_uuid=claim(annotator), sent=answered(n_items))
+    submitting.submit(annotator=annotator, assignment_uuid=claim(annotator), sent=answered(n_items))
 
 
 def run_trial(project: Project, *, judgments: int, n_annotators: int, n_items: int, **over: Any) -> Batch:
@@ -192,7 +192,7 @@ def test_a_trial_is_counted_only_when_it_is_over_and_under_the_same_rubric(proje
     lifecycle.close(batch=trial, actor=None)
     with pytest.raises(Refused, match="still working"):
         make(project, **count)
-    judging.submit(annotator=annotator, assignment_uuid=claimed, sent=answered(2))
+    submitting.submit(annotator=annotator, assignment_uuid=claimed, sent=answered(2))
     full = make(project, **count)
     make_rubric(project)
     with pytest.raises(Refused, match="rubric has changed"):

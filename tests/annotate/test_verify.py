@@ -11,13 +11,14 @@ from django.core.management import CommandError, call_command
 from django.db import connection
 from django.utils import timezone
 
-from annotate import judging, serving, tasks
+from annotate import tasks
 from annotate.batches import lifecycle
 from annotate.batches.creating import create_batch
 from annotate.batches.terms import Terms
 from annotate.integrity import verifying
 from annotate.models import Assignment, Batch, DailyCount, Hit, Item, Judgment
 from annotate.rating.sent import Sent
+from annotate.work import serving, submitting
 from projects.models import Criterion, Membership, Project
 from tests.annotate.work import answered
 from tests.factories import make_corpus, make_membership, make_rubric
@@ -33,9 +34,9 @@ def batch(project: Project, annotator: Membership, other_annotator: Membership) 
     lifecycle.open_batch(batch=batch, actor=None)
     cannot = Sent(values={0: {"correctness": 1}, 1: {"correctness": 5}}, cannot={2: "No sense"})
     for person, sent in ((annotator, answered()), (other_annotator, cannot)):
-        judging.submit(annotator=person, assignment_uuid=claim(person), sent=sent)
+        submitting.submit(annotator=person, assignment_uuid=claim(person), sent=sent)
     claim(annotator)
-    judging.give_back(annotator=other_annotator, assignment_uuid=claim(other_annotator), reason="")
+    submitting.give_back(annotator=other_annotator, assignment_uuid=claim(other_annotator), reason="")
     expired = claim(make_membership(project))
     Assignment.objects.filter(uuid=expired).update(due_at=timezone.now() - timedelta(hours=1))
     tasks.sweep()

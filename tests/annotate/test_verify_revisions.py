@@ -4,9 +4,9 @@ from uuid import UUID
 
 import pytest
 
-from annotate import judging, revising
 from annotate.integrity import verifying
 from annotate.models import Assignment, Item, Judgment, JudgmentRevision, Remark
+from annotate.work import revising, submitting
 from projects.models import Membership, Project
 from tests.annotate.test_revising import changed, newest
 from tests.annotate.work import answered, open_batch
@@ -24,7 +24,7 @@ def revised(project: Project, annotator: Membership) -> UUID:
     found = claim(annotator)
     layout = Assignment.objects.get(uuid=found).layout
     Item.objects.filter(pk=layout[2]).update(control=Item.Control.KNOWN_ANSWER, expected={"correctness": [5, 5]})
-    judging.submit(annotator=annotator, assignment_uuid=found, sent=answered(comments={0: "First."}))
+    submitting.submit(annotator=annotator, assignment_uuid=found, sent=answered(comments={0: "First."}))
     sent = changed(1, 2, 3, comments={0: "Then.", 1: "New."})
     key = revising.key_of(newest(found))
     revising.revise(annotator=annotator, assignment_uuid=found, sent=sent, of=key)

@@ -6,8 +6,8 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
-from annotate import drafts, judging, serving
 from annotate.models import Assignment, Judgment
+from annotate.work import drafts, serving, submitting
 from projects.models import Candidate, Membership, Passage, Project
 from tests.annotate.work import answered, assert_equation, fetch, open_batch
 from tests.people import SignIn
@@ -145,7 +145,7 @@ def test_returning_frees_the_place(assignment: Assignment, url: str, client_of: 
 
 
 def test_a_submitted_hits_page_leads_back_to_the_desk(assignment: Assignment, url: str, client_of: SignIn) -> None:
-    judging.submit(annotator=assignment.annotator, assignment_uuid=assignment.uuid, sent=answered())
+    submitting.submit(annotator=assignment.annotator, assignment_uuid=assignment.uuid, sent=answered())
     assert client_of(assignment.annotator).get(url)["Location"] == "/p/bridges/desk/"
 
 

@@ -10,11 +10,11 @@ from django.core.files.uploadedfile import TemporaryUploadedFile
 from django.db import models
 from django.db.models.functions import Now
 
-from annotate import judging, serving
 from annotate.imports import uploading
 from annotate.models import Import
 from annotate.payments import paying
 from annotate.rating.sent import Sent
+from annotate.work import serving, submitting
 from projects import log
 from projects.importing import Kind
 from projects.models import Criterion, Instructions, Membership, Passage, Project, User
@@ -149,7 +149,7 @@ def _rate(annotator: Membership) -> None:
     values: dict[int, dict[str, float | str]] = {place: {"correctness": 4} for place in range(4)}
     remarks = dict.fromkeys(range(4), "x")
     sent = Sent(values=values, flags=frozenset({0, 1}), comments=remarks)
-    judging.submit(annotator=annotator, assignment_uuid=found, sent=sent)
+    submitting.submit(annotator=annotator, assignment_uuid=found, sent=sent)
 
 
 def _upload(project: Project, manager: Membership) -> Import:

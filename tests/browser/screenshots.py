@@ -14,12 +14,12 @@ from django.db.models import Avg
 from django.urls import reverse
 from playwright.sync_api import Page
 
-from annotate import serving
 from annotate.models import Judgment, Review
 from annotate.onboarding import instructions
 from annotate.quality import monitoring
 from annotate.rating.sent import Sent
 from annotate.reviews import spot_checks
+from annotate.work import serving
 from config import env
 from projects.models import Membership, Project, User
 from projects.people import invitations

@@ -4,12 +4,12 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect
 
-from annotate import judging, serving
 from annotate.batches import lifecycle
 from annotate.batches.creating import create_batch
 from annotate.batches.terms import Terms
 from annotate.models import Batch
 from annotate.rating.sent import Sent
+from annotate.work import serving, submitting
 from projects.models import Membership, Project
 from tests.browser.conftest import PHONE, WIDE, SignedIn
 from tests.factories import make_corpus, make_membership
@@ -43,7 +43,7 @@ def batch(project: Project, manager: Membership, annotator: Membership) -> Batch
     assert not isinstance(found, serving.Nothing)
     values: dict[int, dict[str, float | str]] = {place: {"correctness": 3} for place in range(4)}
     sent = Sent(values=values, flags=frozenset({0}), comments={0: "Cut off " * 30})
-    judging.submit(annotator=annotator, assignment_uuid=found, sent=sent)
+    submitting.submit(annotator=annotator, assignment_uuid=found, sent=sent)
     serving.claim(annotator)
     return batch
 

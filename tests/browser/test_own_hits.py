@@ -3,8 +3,8 @@
 import pytest
 from playwright.sync_api import Page, expect
 
-from annotate import judging
 from annotate.models import Assignment, Draft, JudgmentRevision
+from annotate.work import submitting
 from projects.models import Membership
 from tests.annotate.work import answered, open_batch
 from tests.browser.conftest import PHONE, WIDE, SignedIn
@@ -23,7 +23,7 @@ def done(annotator: Membership) -> Assignment:
     annotator.project.save()
     open_batch(annotator.project, n_hits=1, cents_per_hit=50)
     found = claim(annotator)
-    judging.submit(annotator=annotator, assignment_uuid=found, sent=answered(comments={0: "At first sight."}))
+    submitting.submit(annotator=annotator, assignment_uuid=found, sent=answered(comments={0: "At first sight."}))
     return Assignment.objects.get(uuid=found)
 
 

@@ -14,7 +14,7 @@ from pytest_django import DjangoDbBlocker
 
 from annotate.integrity import verifying
 from annotate.models import Assignment, Batch, Hit, Judgment, Remark
-from annotate.serving import Nothing, ToConfirm, claim
+from annotate.work.serving import Nothing, ToConfirm, claim
 from demo import corpus
 from demo.annotators import confirm_all
 from projects.models import Candidate, Instructions, LogEntry, Membership, Project, User

@@ -7,7 +7,7 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from annotate import judging
+from annotate.work import submitting
 from projects.models import Candidate, Membership, Project
 from tests import counting
 from tests.annotate.work import answered
@@ -131,7 +131,7 @@ def test_a_judgment_names_nobody(project: Project, script: Script, annotator: Me
     make_corpus(project, n_candidates=1)
     make_batch(project)
     assignment = counting.claim(annotator)
-    judging.submit(annotator=annotator, assignment_uuid=assignment, sent=answered(1, cannot={0: "My name is Anna"}))
+    submitting.submit(annotator=annotator, assignment_uuid=assignment, sent=answered(1, cannot={0: "My name is Anna"}))
     text = script.get(f"{script.root}judgments/").content.decode()
     assert annotator.pseudonym in text
     assert "anna" not in text.lower()

@@ -8,12 +8,13 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
-from annotate import judging, places, serving
+from annotate import places
 from annotate.models import Assignment, Batch
 from annotate.onboarding import consent as onboarding_consent
 from annotate.onboarding import instructions
 from annotate.onboarding.consent import OldVersion
-from annotate.serving import Nothing, ToConfirm
+from annotate.work import serving, submitting
+from annotate.work.serving import Nothing, ToConfirm
 from projects.errors import Refused
 from projects.models import (
     Consent,
@@ -69,7 +70,7 @@ def test_nobody_confirms_for_nothing(project: Project, annotator: Membership, ot
     found = serving.claim(annotator)
     assert isinstance(found, Nothing)
     assert not isinstance(found, ToConfirm)
-    judging.give_back(annotator=other_annotator, assignment_uuid=taken, reason="")
+    submitting.give_back(annotator=other_annotator, assignment_uuid=taken, reason="")
     assert isinstance(serving.claim(annotator), ToConfirm)
 
 
@@ -78,7 +79,7 @@ def test_what_is_open_can_be_finished(project: Project, annotator: Membership) -
     mine = serving.claim(annotator)
     Batch.objects.filter(pk=batch.pk).update(consent=make_consent(project), instructions=unread(project))
     assert serving.claim(annotator) == mine
-    judging.submit(annotator=annotator, assignment_uuid=mine, sent=answered())  # type: ignore[arg-type]
+    submitting.submit(annotator=annotator, assignment_uuid=mine, sent=answered())  # type: ignore[arg-type]
     assert isinstance(serving.claim(annotator), ToConfirm)
 
 
@@ -94,7 +95,7 @@ def test_a_newer_text_covers_an_older_one_and_not_the_other_way_round(project: P
     for _ in range(2):
         work = serving.claim(annotator)
         assert isinstance(work, UUID)
-        judging.submit(annotator=annotator, assignment_uuid=work, sent=answered())
+        submitting.submit(annotator=annotator, assignment_uuid=work, sent=answered())
 
 
 def test_the_instructions_of_each_batch_are_read_by_themselves(project: Project, annotator: Membership) -> None:
@@ -137,7 +138,7 @@ def test_a_batch_that_was_made_before_there_was_a_text_asks_for_it(project: Proj
     open_batch(project, n_hits=2)
     claimed = serving.claim(annotator)
     assert isinstance(claimed, UUID)
-    judging.submit(annotator=annotator, assignment_uuid=claimed, sent=answered())
+    submitting.submit(annotator=annotator, assignment_uuid=claimed, sent=answered())
     make_consent(project)
     asked = serving.claim(annotator)
     assert isinstance(asked, ToConfirm)
@@ -162,7 +163,7 @@ def test_the_gates_cost_no_query(project: Project, annotator: Membership) -> Non
         with CaptureQueriesContext(connection) as queries:
             found = serving.claim(annotator)
         assert isinstance(found, UUID)
-        judging.give_back(annotator=annotator, assignment_uuid=found, reason="")
+        submitting.give_back(annotator=annotator, assignment_uuid=found, reason="")
         return len(queries)
 
     n_queries()

@@ -10,7 +10,7 @@ from django.db.models import Sum
 from django.db.models.functions import Now
 from django.urls import reverse
 
-from annotate import judging, places, serving
+from annotate import places
 from annotate.acting import deciding, standing
 from annotate.acting.standing import Exclusion, Scope
 from annotate.acting.submitted import WorkFilter
@@ -20,7 +20,8 @@ from annotate.models import Assignment, Batch, Draft, Hit, Judgment, LedgerEntry
 from annotate.onboarding import consent
 from annotate.places import leaving
 from annotate.rating import answers
-from annotate.serving import ToConfirm
+from annotate.work import serving, submitting
+from annotate.work.serving import ToConfirm
 from projects.errors import Refused
 from projects.models import ConsentAcceptance, LogEntry, Membership, Project
 from tests.annotate.qualification.making import make_test
@@ -135,9 +136,9 @@ def test_what_had_expired_cannot_be_sent_late(batch: Batch, annotator: Membershi
     expire(slow)
     consent.withdraw(annotator=annotator, takes_out=False)
     with pytest.raises(answers.Gone, match="withdrawn your consent"):
-        judging.submit(annotator=annotator, assignment_uuid=slow.uuid, sent=answered())
+        submitting.submit(annotator=annotator, assignment_uuid=slow.uuid, sent=answered())
     with pytest.raises(answers.Gone):
-        judging.reopen(annotator=annotator, assignment_uuid=slow.uuid)
+        submitting.reopen(annotator=annotator, assignment_uuid=slow.uuid)
     sound()
 
 
@@ -343,7 +344,7 @@ def test_a_hit_sent_while_its_annotator_withdraws_is_taken_out_or_refused(batch:
         return Membership.objects.select_related("project").get(pk=annotator.pk)
 
     acts = (
-        lambda: judging.submit(annotator=fresh(), assignment_uuid=work.uuid, sent=answered()),
+        lambda: submitting.submit(annotator=fresh(), assignment_uuid=work.uuid, sent=answered()),
         lambda: consent.withdraw(annotator=fresh(), takes_out=True),
     )
     threads = [threading.Thread(target=run, args=(act,)) for act in acts]
@@ -408,7 +409,7 @@ def test_what_expires_while_they_withdraw_is_withdrawn_too(
     open_one.refresh_from_db()
     assert open_one.state == Assignment.State.WITHDRAWN
     with pytest.raises(answers.Gone):
-        judging.submit(annotator=annotator, assignment_uuid=open_one.uuid, sent=answered())
+        submitting.submit(annotator=annotator, assignment_uuid=open_one.uuid, sent=answered())
     sound()
 
 
@@ -417,6 +418,6 @@ def test_work_that_had_expired_stays_shut_to_whoever_has_withdrawn(batch: Batch,
     expire(open_one)
     ConsentAcceptance.objects.filter(membership=annotator).update(withdrawn_at=Now())
     with pytest.raises(answers.Gone, match="withdrawn your consent"):
-        judging.submit(annotator=annotator, assignment_uuid=open_one.uuid, sent=answered())
+        submitting.submit(annotator=annotator, assignment_uuid=open_one.uuid, sent=answered())
     with pytest.raises(Refused, match="withdrawn your consent"):
-        judging.reopen(annotator=annotator, assignment_uuid=open_one.uuid)
+        submitting.reopen(annotator=annotator, assignment_uuid=open_one.uuid)

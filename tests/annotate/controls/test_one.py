@@ -2,10 +2,10 @@
 
 import pytest
 
-from annotate import stepping
 from annotate.batches.control_plan import ControlPlan
 from annotate.models import Assignment, Batch, Item, Judgment
 from annotate.rating.sent import Sent
+from annotate.work import stepping
 from projects.models import Membership, Project
 from tests.annotate.controls.crowd import items_of, make_controlled, make_places, take
 from tests.annotate.work import assert_equation

@@ -4,11 +4,11 @@ from collections import Counter
 
 import pytest
 
-from annotate import stepping
 from annotate.batches.control_plan import QASCORE, QASCORE_HIT_SIZE
 from annotate.integrity.verifying import verify
 from annotate.models import Batch, Item, Judgment
 from annotate.rating.sent import Sent
+from annotate.work import stepping
 from projects.models import Membership, Project
 from tests.annotate.controls.crowd import items_of, make_controlled, make_places, take
 from tests.annotate.work import assert_equation

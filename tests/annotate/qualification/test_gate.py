@@ -10,9 +10,9 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from annotate import judging, serving
 from annotate.models import Batch, Qualification, QualificationTest
 from annotate.qualification import admission, design
+from annotate.work import serving, submitting
 from projects.models import Membership, Project
 from tests import factories
 from tests.annotate.qualification.making import make_test, take
@@ -72,11 +72,11 @@ def test_what_has_run_out_or_is_revoked_closes_the_work(
     assert isinstance(mine, UUID)
     admission.revoke(annotator=annotator, actor=manager, why="Shared the answers")
     assert serving.claim(annotator) == mine, "what is open can be finished"
-    judging.submit(annotator=annotator, assignment_uuid=mine, sent=answered())
+    submitting.submit(annotator=annotator, assignment_uuid=mine, sent=answered())
     assert "ended your qualification" in reason(annotator)
     admission.grant(annotator=annotator, actor=manager, why="A mistake")
     assert isinstance(serving.claim(annotator), UUID)
-    judging.give_back(annotator=annotator, assignment_uuid=serving.claim(annotator), reason="")  # type: ignore[arg-type]
+    submitting.give_back(annotator=annotator, assignment_uuid=serving.claim(annotator), reason="")  # type: ignore[arg-type]
     Qualification.objects.update(until=timezone.now() - timedelta(days=1))
     assert "has run out" in reason(annotator)
 

@@ -16,8 +16,6 @@ from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from annotate import revising
-from annotate.acting import deciding
 from annotate.batches.control_plan import shows_repeats
 from annotate.models import Assignment, Batch
 from annotate.payments.pending import stand_of
@@ -25,8 +23,9 @@ from annotate.rating import answers
 from annotate.rating.draft_requests import save_draft
 from annotate.rating.page import milliseconds, read_assignment, render_assignment, site_urls
 from annotate.rating.sent import Sent, read_rating
-from annotate.views.not_stored import render_closed, render_conflict, show_at_farewell
+from annotate.work import revising, submitting
 from annotate.work.forms import ReplyForm
+from annotate.work.not_stored import render_closed, render_conflict, show_at_farewell
 from measures.rubric import say_number
 from projects.access import ProjectRequest, Right, requires
 from projects.database.snapshots import snapshot
@@ -89,7 +88,7 @@ def history_reply(request: ProjectRequest, project: Project, assignment_uuid: uu
     form = ReplyForm(request.POST)
     text = form.cleaned_data["text"] if form.is_valid() else ""
     try:
-        deciding.reply(annotator=request.membership, assignment_uuid=assignment_uuid, text=text)
+        submitting.reply(annotator=request.membership, assignment_uuid=assignment_uuid, text=text)
     except Assignment.DoesNotExist as error:
         raise Http404("No such HIT.") from error
     except Refused as refusal:

@@ -8,12 +8,12 @@ from django.db import transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from annotate.judging import SETTLED, Submitted, refuse_unless_open, submit
 from annotate.models import Batch, Draft
 from annotate.places.locking import lock_annotator, lock_assignment
 from annotate.rating.answers import Incomplete, check
 from annotate.rating.draft_merge import PASSED, content_of, stamped
 from annotate.rating.sent import Sent
+from annotate.work.submitting import SETTLED, Submitted, refuse_unless_open, submit
 from projects.errors import Refused
 from projects.models import Membership
 from projects.rubric.rubrics import frozen_criteria

@@ -9,11 +9,11 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils.translation import gettext as _
 
-from annotate import drafts, revising
 from annotate.models import Assignment
 from annotate.rating import answers
 from annotate.rating.sent import Sent, read_rating
 from annotate.rating.shown import ShownItem, shown_items
+from annotate.work import drafts, revising
 from measures.rubric import say_number
 from projects.access import SignedInRequest
 from projects.errors import Refused

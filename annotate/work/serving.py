@@ -15,8 +15,8 @@ from annotate.controls.reserved_hits import find_reserved
 from annotate.controls.sampling import dealt_to, draw
 from annotate.models import Assignment, Batch
 from annotate.models.conditions import gate
-from annotate.openings import why_nothing
 from annotate.places.locking import lock_annotator
+from annotate.work.openings import why_nothing
 from projects.access import Right, why_refused
 from projects.database.prepared import prepared
 from projects.models import Membership

@@ -14,16 +14,15 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.gzip import gzip_page
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from annotate import drafts, judging, revising, serving, stepping
 from annotate.models import Assignment, Batch, Draft, Hit
 from annotate.qualification import attempt_views
 from annotate.rating import answers
 from annotate.rating.draft_requests import save_draft
 from annotate.rating.page import render_assignment
 from annotate.rating.sent import read_place, read_rating
-from annotate.views import own_work
-from annotate.views.not_stored import keep_as_draft, keep_at_farewell, render_closed, render_conflict, show_at_farewell
+from annotate.work import drafts, revising, revision_views, serving, stepping, submitting
 from annotate.work.forms import ReturnForm
+from annotate.work.not_stored import keep_as_draft, keep_at_farewell, render_closed, render_conflict, show_at_farewell
 from projects.access import ProjectRequest, Right, SignedInRequest, hold_form, requires, signed_in
 from projects.database.prepared import Columns, fetch_one
 from projects.errors import Refused
@@ -70,7 +69,7 @@ def _submit(request: ProjectRequest, project: Project, assignment_uuid: uuid.UUI
     sent, place = read_rating(request.POST), read_place(request.POST)
     form: dict[str, Any] = {"annotator": request.membership, "assignment_uuid": assignment_uuid, "sent": sent}
     try:
-        submitted = judging.submit(**form) if place is None else stepping.answer_item(**form, place=place)
+        submitted = submitting.submit(**form) if place is None else stepping.answer_item(**form, place=place)
     except Assignment.DoesNotExist as error:
         raise Http404("No such HIT.") from error
     except answers.Incomplete as refusal:
@@ -154,7 +153,7 @@ def work_return(request: ProjectRequest, project: Project, assignment_uuid: uuid
     form = ReturnForm(request.POST)
     reason = form.cleaned_data["reason"] if form.is_valid() else ""
     try:
-        judging.give_back(annotator=request.membership, assignment_uuid=assignment_uuid, reason=reason)
+        submitting.give_back(annotator=request.membership, assignment_uuid=assignment_uuid, reason=reason)
     except Assignment.DoesNotExist as error:
         raise Http404("No such HIT.") from error
     except Refused as refusal:
@@ -167,13 +166,13 @@ def work_return(request: ProjectRequest, project: Project, assignment_uuid: uuid
 @requires(Right.WORK)
 @require_POST
 def work_reopen(request: ProjectRequest, project: Project, assignment_uuid: uuid.UUID) -> HttpResponse:
-    return _act_on_page(request, project, assignment_uuid, judging.reopen, _("You have the HIT again."))
+    return _act_on_page(request, project, assignment_uuid, submitting.reopen, _("You have the HIT again."))
 
 
 @requires(Right.WORK)
 @require_POST
 def work_extend(request: ProjectRequest, project: Project, assignment_uuid: uuid.UUID) -> HttpResponse:
-    return _act_on_page(request, project, assignment_uuid, judging.extend, _("You have the whole time again."))
+    return _act_on_page(request, project, assignment_uuid, submitting.extend, _("You have the whole time again."))
 
 
 def _act_on_page(
@@ -209,7 +208,7 @@ def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
     if match is None or match.view_name not in pages:
         return render(request, "403_csrf.html", {"reason": reason}, status=HTTPStatus.FORBIDDEN)
     if match.view_name != "annotate:work-show":
-        show = attempt_views.show_again if match.view_name == "annotate:attempt-show" else own_work.show_again
+        show = attempt_views.show_again if match.view_name == "annotate:attempt-show" else revision_views.show_again
         return cast("HttpResponse", show(request, **match.kwargs))
     show_again = _show_again if _is_of_this_site(request, reason) else _show_again_from_elsewhere
     return cast("HttpResponse", show_again(request, **match.kwargs))

@@ -4,18 +4,22 @@ import uuid
 from dataclasses import dataclass
 
 from django.db import transaction
+from django.db.models.functions import Now
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from annotate import places
+from annotate.acting.deciding import State
 from annotate.models import Assignment, Batch, Remark
 from annotate.onboarding.consent import why_withdrawn
 from annotate.places.locking import LockedAssignment, lock_annotator, lock_assignment
 from annotate.rating.answers import Conflict, Gone, OneAtATime, check, content_sha256
 from annotate.rating.sent import Sent
 from annotate.rating.versions import plain, record_of
+from projects import log
 from projects.access import Right, why_refused
 from projects.errors import Refused
+from projects.language.amounts import say_number
 from projects.models import Membership
 from projects.rubric.rubrics import frozen_criteria
 
@@ -158,3 +162,23 @@ def extend(*, annotator: Membership, assignment_uuid: uuid.UUID) -> None:
     if assignment.extended_at is not None:
         raise Refused(_("This HIT has had its extra time already."))
     places.extend(assignment, minutes=assignment.time_limit_minutes)
+
+
+LONGEST_REPLY = 2000
+
+
+@transaction.atomic
+def reply(*, annotator: Membership, assignment_uuid: uuid.UUID, text: str) -> None:
+    """Keep the annotator's one answer to a rejection; managers see it. Raises Refused, or Assignment.DoesNotExist."""
+    text = text.strip()
+    assignment = Assignment.objects.get(uuid=assignment_uuid, annotator=annotator)
+    if not text or len(text) > LONGEST_REPLY:
+        raise Refused(_("Write an answer of at most {n} characters.").format(n=say_number(LONGEST_REPLY)))
+    mine = Assignment.objects.filter(pk=assignment.pk, state=State.REJECTED, replied_at=None)
+    if not mine.update(reply=text, replied_at=Now()):
+        raise Refused(
+            _("You have answered already; a rejection can be answered once.")
+            if assignment.replied_at
+            else _("This HIT is not rejected, so there is nothing to answer.")
+        )
+    log.record(annotator.project, annotator, "answer rejection", assignment)
