@@ -158,16 +158,6 @@ def ledger_show(request: ProjectRequest, project: Project, pseudonym: str) -> Ht
     return redirect("annotate:ledger-show", project.slug, pseudonym)
 
 
-@requires(Right.MEMBER)
-@never_cache
-@require_safe
-@snapshot()
-def earnings(request: ProjectRequest, project: Project) -> HttpResponse:
-    """What I earned myself."""
-    require_paying(project)
-    return render_entries(request, request.membership, "annotate/desk/earnings_show.html", {})
-
-
 def _list_page(
     request: ProjectRequest, project: Project, form: PaymentForm | None = None, status: int = 200
 ) -> HttpResponse:

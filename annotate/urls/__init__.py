@@ -7,6 +7,8 @@ from annotate.batches import views as batches_views
 from annotate.controls import views as controls_views
 from annotate.data import pair_views
 from annotate.data import views as data_views
+from annotate.desk import onboarding_views
+from annotate.desk import views as desk_views
 from annotate.imports import views as imports_views
 from annotate.payments import views
 from annotate.planning import views as planning_views
@@ -14,22 +16,23 @@ from annotate.reviews import remark_views
 from annotate.urls import acting as acting_urls
 from annotate.urls import qualification as qualification_urls
 from annotate.urls import quality as quality_urls
-from annotate.views import desk, guides
 from annotate.work import views as work_views
 
 app_name = "annotate"
 
 urlpatterns = [
-    path("", desk.home, name="home"),
-    path("desk/", desk.desk, name="desk"),
+    path("", desk_views.home, name="home"),
+    path("desk/", desk_views.desk, name="desk"),
     path("session/", work_views.session, name="session"),
-    path("p/<slug:slug>/desk/", desk.project_desk, name="project-desk"),
-    path("p/<slug:slug>/consent/", guides.consent, name="consent"),
-    path("p/<slug:slug>/consent/withdraw/", guides.consent_withdraw, name="consent-withdraw"),
-    path("p/<slug:slug>/instructions/", guides.instructions, name="instructions"),
-    path("p/<slug:slug>/instructions/<int:version>/read/", guides.instructions_read, name="instructions-read"),
-    path("p/<slug:slug>/history/", desk.history, name="history"),
-    path("p/<slug:slug>/earned/", views.earnings, name="earnings"),
+    path("p/<slug:slug>/desk/", desk_views.project_desk, name="project-desk"),
+    path("p/<slug:slug>/consent/", onboarding_views.consent, name="consent"),
+    path("p/<slug:slug>/consent/withdraw/", onboarding_views.consent_withdraw, name="consent-withdraw"),
+    path("p/<slug:slug>/instructions/", onboarding_views.instructions, name="instructions"),
+    path(
+        "p/<slug:slug>/instructions/<int:version>/read/", onboarding_views.instructions_read, name="instructions-read"
+    ),
+    path("p/<slug:slug>/history/", desk_views.history, name="history"),
+    path("p/<slug:slug>/earned/", desk_views.earnings, name="earnings"),
     path("p/<slug:slug>/work/", work_views.work_start, name="work-start"),
     path("p/<slug:slug>/work/<uuid:assignment_uuid>/", work_views.work_show, name="work-show"),
     path("p/<slug:slug>/work/<uuid:assignment_uuid>/draft/", work_views.work_draft, name="work-draft"),

@@ -3,6 +3,7 @@
 from django.urls import path
 
 from annotate.data import withdrawal_views
+from annotate.desk import views
 from annotate.reviews import adjudication_views
 from annotate.views import standing, submitted
 from annotate.work import revision_views
@@ -16,7 +17,7 @@ urlpatterns = [
     path(f"{MEMBER}suspend/", standing.member_suspend, name="member-suspend"),
     path(f"{MEMBER}remove/", standing.member_remove, name="member-remove"),
     path(f"{MEMBER}restore/", standing.member_restore, name="member-restore"),
-    path("p/<slug:slug>/messages/<int:pk>/", standing.notice_read, name="notice-read"),
+    path("p/<slug:slug>/messages/<int:pk>/", views.notice_read, name="notice-read"),
     path(HISTORY, revision_views.history_show, name="history-show"),
     path(f"{HISTORY}revision/", revision_views.revision, name="revision"),
     path(f"{HISTORY}revision/draft/", revision_views.revision_draft, name="revision-draft"),

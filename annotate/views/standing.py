@@ -12,13 +12,12 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_http_methods, require_POST
+from django.views.decorators.http import require_http_methods
 
 from annotate.acting import standing
 from annotate.acting.standing import RemovalPlan
 from annotate.forms.acting import ExclusionForm, RemoveForm, RestoreForm, SuspendForm, WarnForm
-from annotate.models import Finding, Notice
-from annotate.onboarding import notices
+from annotate.models import Finding
 from annotate.quality import findings as quality_findings
 from projects.access import ProjectRequest, Right, requires
 from projects.errors import Refused
@@ -102,15 +101,6 @@ def member_remove(request: ProjectRequest, project: Project, pseudonym: str) -> 
     }
     status = UNPROCESSABLE if context["is_wrong"] else 200
     return render(request, "annotate/moderation/member_remove.html", context, status=status)
-
-
-@requires(Right.MEMBER)
-@require_POST
-def notice_read(request: ProjectRequest, project: Project, pk: int) -> HttpResponse:
-    notice = get_object_or_404(Notice, pk=pk, annotator=request.membership)
-    if notices.confirm(notice=notice, annotator=request.membership):
-        messages.success(request, _("Thank you. The message is off your desk."))
-    return redirect("annotate:desk")
 
 
 def _ask(

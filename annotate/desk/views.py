@@ -1,13 +1,17 @@
 """The annotator's own pages: desk, history."""
 
+from django.contrib import messages
 from django.db.models import Count, Q, Sum
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import redirect, render
+from django.shortcuts import get_object_or_404, redirect, render
+from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_safe
+from django.views.decorators.http import require_POST, require_safe
 
-from annotate.desks import desks_of, earned_by, left_by
-from annotate.models import Assignment, LedgerEntry
+from annotate.desk.desks import desks_of, earned_by, left_by
+from annotate.models import Assignment, LedgerEntry, Notice
+from annotate.onboarding import notices
+from annotate.payments.entries_page import render_entries, require_paying
 from projects.access import ProjectRequest, Right, SignedInRequest, public, requires, signed_in
 from projects.database.snapshots import snapshot
 from projects.models import Membership, Project
@@ -75,3 +79,22 @@ def history(request: ProjectRequest, project: Project) -> HttpResponse:
     ]
     earned = earned_by([request.membership])[request.membership.pk]
     return render(request, "annotate/desk/history_list.html", {"rows": rows, "page": page, "earned": earned})
+
+
+@requires(Right.MEMBER)
+@never_cache
+@require_safe
+@snapshot()
+def earnings(request: ProjectRequest, project: Project) -> HttpResponse:
+    """What I earned myself."""
+    require_paying(project)
+    return render_entries(request, request.membership, "annotate/desk/earnings_show.html", {})
+
+
+@requires(Right.MEMBER)
+@require_POST
+def notice_read(request: ProjectRequest, project: Project, pk: int) -> HttpResponse:
+    notice = get_object_or_404(Notice, pk=pk, annotator=request.membership)
+    if notices.confirm(notice=notice, annotator=request.membership):
+        messages.success(request, _("Thank you. The message is off your desk."))
+    return redirect("annotate:desk")
