@@ -6,10 +6,10 @@ from celery import shared_task
 from django.db import transaction
 
 from annotate import places
-from annotate.acting import deciding
 from annotate.imports import uploading
 from annotate.integrity import verifying
 from annotate.models import Import
+from annotate.moderation import decisions
 from annotate.quality import monitoring
 from annotate.reviews import spot_checks
 from projects.jobs import running
@@ -39,7 +39,7 @@ def check() -> None:
 
 @shared_task(name="annotate.approve_due", ignore_result=True)
 def approve_due() -> None:
-    deciding.approve_all_due()
+    decisions.approve_all_due()
 
 
 @shared_task(name="annotate.verify", ignore_result=True)

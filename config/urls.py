@@ -3,7 +3,7 @@
 from django.contrib import admin
 from django.urls import include, path
 
-from annotate.api.urls import urlpatterns as of_judging
+from annotate.api_urls import urlpatterns as of_judging
 from projects.api.urls import urlpatterns as of_projects
 from results.api.urls import urlpatterns as of_results
 

@@ -8,10 +8,10 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from annotate.acting import deciding, standing
-from annotate.acting.standing import Exclusion, Scope
-from annotate.acting.submitted import WorkFilter
 from annotate.models import Batch
+from annotate.moderation import decisions, members
+from annotate.moderation.members import Exclusion, Scope
+from annotate.moderation.work_filter import WorkFilter
 from projects.models import Membership, Project, User
 from projects.people import invitations
 from tests import counting
@@ -124,7 +124,7 @@ def test_acting_in_an_unpaid_project_names_no_money(
     work = rate(annotator, 2)[0]
     rate(other_annotator, 2)
     only = WorkFilter(uuids=(str(work.uuid),))
-    deciding.reject(project=unpaid, actor=owner, chosen=only, reason="Straight lines.")
+    decisions.reject(project=unpaid, actor=owner, chosen=only, reason="Straight lines.")
     home = f"/p/{unpaid.slug}/"
     wanted = {
         owner: [
@@ -141,10 +141,10 @@ def test_acting_in_an_unpaid_project_names_no_money(
     }
     for act in ("", "removed", "restored"):
         if act == "removed":
-            standing.remove(target=other_annotator, actor=owner, why="Poor.", exclusion=Exclusion(scope=Scope.ALL))
+            members.remove(target=other_annotator, actor=owner, why="Poor.", exclusion=Exclusion(scope=Scope.ALL))
         if act == "restored":
-            standing.restore(target=other_annotator, actor=owner, why="Ours.")
-            deciding.accept(project=unpaid, actor=owner, assignment=work, why="Well explained.")
+            members.restore(target=other_annotator, actor=owner, why="Ours.")
+            decisions.accept(project=unpaid, actor=owner, assignment=work, why="Well explained.")
         for member, paths in wanted.items():
             for path in paths:
                 page = client_of(member).get(path)

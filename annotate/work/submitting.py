@@ -9,8 +9,8 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from annotate import places
-from annotate.acting.deciding import State
 from annotate.models import Assignment, Batch, Remark
+from annotate.moderation.decisions import State
 from annotate.onboarding.consent import why_withdrawn
 from annotate.places.locking import LockedAssignment, lock_annotator, lock_assignment
 from annotate.rating.answers import Conflict, Gone, OneAtATime, check, content_sha256

@@ -11,8 +11,6 @@ import orjson
 from django.db.models import QuerySet
 from django.utils import timezone
 
-from annotate.acting import standing
-from annotate.acting.standing import Exclusion
 from annotate.batches import creating
 from annotate.batches import lifecycle as batches_lifecycle
 from annotate.batches.selection import Selection
@@ -22,6 +20,8 @@ from annotate.controls.pool import accept
 from annotate.frames.rating_patterns import Scope, criteria_in_use, fetch_ratings
 from annotate.imports import writing
 from annotate.models import Assignment, Batch, Finding, Hit, Item
+from annotate.moderation import members
+from annotate.moderation.members import Exclusion
 from annotate.quality import monitoring
 from demo.annotators import SimulatedAnnotator, Worth, hire
 from demo.simulating.arrangements import HIT_SIZE, MOMENTS, Arrangement
@@ -199,8 +199,8 @@ def _remove_flagged(scene: Scene) -> None:
     flagged = set(_serious(scene).values_list("annotator_id", flat=True))
     for annotator in scene.crew:
         if annotator.membership.pk in flagged:
-            everything = Exclusion(scope=standing.Scope.ALL)
-            standing.remove(target=annotator.membership, actor=scene.owner, why=WHY, exclusion=everything)
+            everything = Exclusion(scope=members.Scope.ALL)
+            members.remove(target=annotator.membership, actor=scene.owner, why=WHY, exclusion=everything)
 
 
 def _serious(scene: Scene) -> QuerySet[Finding]:

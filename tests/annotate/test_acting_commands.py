@@ -9,11 +9,11 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.utils import timezone
 
-from annotate.acting import deciding, standing
-from annotate.acting.standing import Exclusion, Scope
 from annotate.batches.shortfalls import shortfall_of
 from annotate.data import withdrawing
 from annotate.models import Assignment, Batch, Notice
+from annotate.moderation import decisions, members
+from annotate.moderation.members import Exclusion, Scope
 from projects.models import Candidate, LogEntry, Membership, Project
 from tests.annotate.settled import assert_sound, rate
 from tests.annotate.work import open_batch
@@ -154,10 +154,10 @@ def test_a_batch_lists_what_it_will_not_get_by_itself(
 ) -> None:
     assert not shortfall_of(batch)
     first, second, third = rate(annotator, 3)
-    deciding.set_aside(project=project, actor=manager, assignment=first, place=0, is_counted=False, why="A slip.")
+    decisions.set_aside(project=project, actor=manager, assignment=first, place=0, is_counted=False, why="A slip.")
     Assignment.objects.filter(pk__in=[first.pk, third.pk]).update(submitted_at=timezone.now() - timedelta(days=3))
     since = Exclusion(scope=Scope.SINCE, since=timezone.now() - timedelta(days=1), reopens=False)
-    standing.remove(target=annotator, actor=manager, why="Straight lines.", exclusion=since)
+    members.remove(target=annotator, actor=manager, why="Straight lines.", exclusion=since)
     found = shortfall_of(batch)
     assert (found.n_assignments, found.n_set_aside, found.n_withdrawn) == (1, 1, 0)
     assert {(each.uuid, each.is_whole, each.n_judgments) for each in found.missing} == {

@@ -6,13 +6,13 @@ from dataclasses import dataclass
 import pytest
 from django.db import connection
 
-from annotate.acting import deciding, standing
-from annotate.acting.standing import Exclusion, Scope
-from annotate.acting.submitted import WorkFilter
 from annotate.batches import lifecycle
 from annotate.data import withdrawing
 from annotate.frames.rating_patterns import criteria_in_use
 from annotate.models import Adjudication, Assignment, Batch, Notice
+from annotate.moderation import decisions, members
+from annotate.moderation.members import Exclusion, Scope
+from annotate.moderation.work_filter import WorkFilter
 from annotate.payments import paying
 from annotate.reviews import adjudication
 from projects import log
@@ -45,43 +45,43 @@ Act = Callable[[Scene, Membership], object]
 
 
 def warn(at: Scene, who: Membership) -> object:
-    return standing.warn(target=at.annotator, actor=who, text="Please read the passages.")
+    return members.warn(target=at.annotator, actor=who, text="Please read the passages.")
 
 
 def suspend(at: Scene, who: Membership) -> object:
-    return standing.suspend(target=at.annotator, actor=who, why="To be looked at.", text="On hold.")
+    return members.suspend(target=at.annotator, actor=who, why="To be looked at.", text="On hold.")
 
 
 def remove(at: Scene, who: Membership) -> object:
-    return standing.remove(target=at.annotator, actor=who, why="Poor.", exclusion=ALL, reopen_batches=True)
+    return members.remove(target=at.annotator, actor=who, why="Poor.", exclusion=ALL, reopen_batches=True)
 
 
 def restore(at: Scene, who: Membership) -> object:
-    return standing.restore(target=at.annotator, actor=who, why="Ours.")
+    return members.restore(target=at.annotator, actor=who, why="Ours.")
 
 
 def approve(at: Scene, who: Membership) -> object:
-    return deciding.approve(project=at.project, actor=who, chosen=at.only)
+    return decisions.approve(project=at.project, actor=who, chosen=at.only)
 
 
 def reject(at: Scene, who: Membership) -> object:
-    return deciding.reject(
+    return decisions.reject(
         project=at.project, actor=who, chosen=at.only, reason="Poor.", is_unpaid=True, reopen_batches=True
     )
 
 
 def accept(at: Scene, who: Membership) -> object:
-    return deciding.accept(project=at.project, actor=who, assignment=at.work, why="Well explained.")
+    return decisions.accept(project=at.project, actor=who, assignment=at.work, why="Well explained.")
 
 
 def set_aside(at: Scene, who: Membership) -> object:
-    return deciding.set_aside(
+    return decisions.set_aside(
         project=at.project, actor=who, assignment=at.work, place=0, is_counted=False, why="A slip."
     )
 
 
 def count_again(at: Scene, who: Membership) -> object:
-    return deciding.set_aside(project=at.project, actor=who, assignment=at.work, place=0, is_counted=True, why="None.")
+    return decisions.set_aside(project=at.project, actor=who, assignment=at.work, place=0, is_counted=True, why="None.")
 
 
 def withdraw_candidate(at: Scene, who: Membership) -> object:

@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 from django.utils import timezone
 
-from annotate.acting import deciding
-from annotate.acting.submitted import WorkFilter
 from annotate.models import AnnotatorFigures, Assignment, Batch, Finding, Item, Judgment, QualityRules
+from annotate.moderation import decisions
+from annotate.moderation.work_filter import WorkFilter
 from annotate.quality import monitoring
 from annotate.quality.monitoring import PASSED
 from annotate.reviews import spot_checks
@@ -103,7 +103,7 @@ def test_what_a_manager_rejects_leaves_the_figures(
     first = Assignment.objects.filter(annotator=people[0]).order_by("pk").first()
     assert first is not None
     AnnotatorFigures.objects.update(computed_at=timezone.now() - timedelta(hours=1))
-    deciding.reject(project=project, actor=manager, chosen=WorkFilter(uuids=(str(first.uuid),)), reason="careless")
+    decisions.reject(project=project, actor=manager, chosen=WorkFilter(uuids=(str(first.uuid),)), reason="careless")
     check()
     assert figures_of(people[0]).n_judged == 40 - len(first.layout)
 

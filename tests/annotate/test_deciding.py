@@ -7,10 +7,10 @@ import pytest
 from django.utils import timezone
 
 from annotate import tasks
-from annotate.acting import deciding
-from annotate.acting.submitted import WorkFilter
 from annotate.batches import lifecycle
 from annotate.models import Assignment, Batch, LedgerEntry
+from annotate.moderation import decisions
+from annotate.moderation.work_filter import WorkFilter
 from annotate.onboarding import notices
 from annotate.places import Restored
 from annotate.work import serving, submitting
@@ -34,11 +34,11 @@ def only(*work: Assignment) -> WorkFilter:
 
 
 def approve(project: Project, actor: Membership | None, chosen: WorkFilter = EVERYTHING) -> int:
-    return deciding.approve(project=project, actor=actor, chosen=chosen)
+    return decisions.approve(project=project, actor=actor, chosen=chosen)
 
 
-def reject(project: Project, actor: Membership | None, chosen: WorkFilter, **over: Any) -> deciding.Decision:
-    return deciding.reject(project=project, actor=actor, chosen=chosen, **{"reason": "You rated all alike.", **over})
+def reject(project: Project, actor: Membership | None, chosen: WorkFilter, **over: Any) -> decisions.Decision:
+    return decisions.reject(project=project, actor=actor, chosen=chosen, **{"reason": "You rated all alike.", **over})
 
 
 def fresh(assignment: Assignment) -> Assignment:
@@ -76,7 +76,7 @@ def test_many_are_approved_by_a_filter(
     rate(annotator, 2)
     rate(other_annotator)
     chosen = WorkFilter(annotator=annotator.pseudonym)
-    plan = deciding.plan_approval(chosen.of(project))
+    plan = decisions.plan_approval(chosen.of(project))
     assert (plan.n_assignments, plan.n_annotators, plan.cents, plan.n_places) == (2, 1, 80, 0)
     assert approve(project, manager, chosen) == 2
     assert newest()[1] == {"assignments": 2, "annotator": annotator.pseudonym}
@@ -108,7 +108,7 @@ def test_a_rejection_is_told_reopens_the_place_and_leaves_the_pay(
     project: Project, batch: Batch, annotator: Membership, other_annotator: Membership, manager: Membership
 ) -> None:
     (work,) = rate(annotator)
-    plan = deciding.plan_rejection(only(work).of(project))
+    plan = decisions.plan_rejection(only(work).of(project))
     assert (plan.n_assignments, plan.n_judgments, plan.n_places, plan.cents) == (1, 3, 1, 40)
     assert reject(project, manager, only(work)) == plan
     assert (fresh(work).state, reasons(work), counters(work.hit_id)) == ("rejected", {"rejected"}, (1, 1, 0))
@@ -143,13 +143,13 @@ def test_unpaid_takes_the_pay_back_and_accepting_after_all_gives_it_again(
     (work,) = rate(annotator)
     reject(project, manager, only(work), is_unpaid=True)
     assert sum(each for each, _ in cents(work)) == 0
-    done = deciding.accept(project=project, actor=manager, assignment=work, why="They explained it well.")
+    done = decisions.accept(project=project, actor=manager, assignment=work, why="They explained it well.")
     assert done == Restored(n_counted=1, n_surplus=0)
     assert (fresh(work).state, reasons(work)) == ("approved", {""})
     assert sum(each for each, _ in cents(work)) == 40
     assert newest() == ("accept work after all", {"counted": 1, "surplus": 0}, "They explained it well.")
     with pytest.raises(Refused, match="not rejected"):
-        deciding.accept(project=project, actor=manager, assignment=work, why="Again.")
+        decisions.accept(project=project, actor=manager, assignment=work, why="Again.")
     assert_sound()
 
 
@@ -169,7 +169,7 @@ def test_a_rejection_on_a_closed_batch_asks_whether_to_open_it_again(
 ) -> None:
     (work,) = rate(annotator)
     lifecycle.close(batch=batch, actor=manager)
-    assert deciding.plan_rejection(only(work).of(project)).closed_batches == (batch,)
+    assert decisions.plan_rejection(only(work).of(project)).closed_batches == (batch,)
     reject(project, manager, only(work), reopen_batches=opens)
     batch.refresh_from_db()
     assert batch.state == ("open" if opens else "closed")
@@ -218,7 +218,7 @@ def test_a_rejection_is_answered_once_by_the_one_it_met(
 
 def set_aside(project: Project, actor: Membership, work: Assignment, place: int = 0, **over: Any) -> int:
     given = {"is_counted": False, "why": "A slip of the key.", **over}
-    return deciding.set_aside(project=project, actor=actor, assignment=work, place=place, **given)
+    return decisions.set_aside(project=project, actor=actor, assignment=work, place=place, **given)
 
 
 def test_a_single_judgment_is_set_aside_and_counted_again(
@@ -249,7 +249,7 @@ def test_whoever_manages_no_more_decides_nothing(
         lambda: approve(project, manager),
         lambda: reject(project, manager, EVERYTHING),
         lambda: set_aside(project, manager, work),
-        lambda: deciding.accept(project=project, actor=manager, assignment=work, why="x"),
+        lambda: decisions.accept(project=project, actor=manager, assignment=work, why="x"),
     ):
         with pytest.raises(Refused, match="managers"):
             act()
@@ -275,9 +275,9 @@ def test_work_is_approved_by_itself_after_so_many_days(
 def test_approving_what_is_due_goes_on_after_a_portion(
     project: Project, batch: Batch, annotator: Membership, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(deciding, "PORTION", 2)
+    monkeypatch.setattr(decisions, "PORTION", 2)
     rate(annotator, 3)
-    assert deciding.approve_due(project, after_days=0) == 3
+    assert decisions.approve_due(project, after_days=0) == 3
     assert LogEntry.objects.filter(act="approve work").count() == 2
 
 

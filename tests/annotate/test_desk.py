@@ -11,10 +11,10 @@ from django.urls import reverse
 from django.utils import timezone
 
 from annotate import places
-from annotate.acting.deciding import approve_due
 from annotate.batches import lifecycle
 from annotate.batches.control_plan import ControlPlan
 from annotate.models import Assignment, Batch, LedgerEntry
+from annotate.moderation.decisions import approve_due
 from annotate.payments import paying
 from annotate.work import serving, submitting
 from projects.models import Membership, Project, User

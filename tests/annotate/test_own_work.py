@@ -11,10 +11,10 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from annotate.acting import deciding
-from annotate.acting.submitted import WorkFilter
 from annotate.batches.control_plan import ControlPlan
 from annotate.models import Assignment, Batch, Draft, Item, Judgment, JudgmentRevision
+from annotate.moderation import decisions
+from annotate.moderation.work_filter import WorkFilter
 from annotate.work import submitting
 from projects.models import Membership, Project
 from tests.annotate.test_revising import changed, make_control, newest, values
@@ -95,7 +95,7 @@ def test_why_it_waits_or_was_rejected_is_said(
     submitted_at = fetch(done).submitted_at
     assert submitted_at is not None
     assert f"{submitted_at + timedelta(days=3):%-d %b %Y, %H:%M} UTC" in read(client, done)
-    deciding.reject(project=project, actor=manager, chosen=WorkFilter(), reason="Too quick.")
+    decisions.reject(project=project, actor=manager, chosen=WorkFilter(), reason="Too quick.")
     page = read(client, done)
     assert "Too quick." in page
     assert f'action="{own(done, "reply/")}"' in page
@@ -303,5 +303,5 @@ def test_what_was_earned_says_why_it_waits_and_leads_to_the_hit(
     assert submitted_at is not None
     assert page.count(f"{submitted_at + timedelta(days=3):%-d %b %Y, %H:%M} UTC") == 2
     assert f'href="{own(done)}"' in page
-    deciding.reject(project=project, actor=manager, chosen=WorkFilter(), reason="Too quick.")
+    decisions.reject(project=project, actor=manager, chosen=WorkFilter(), reason="Too quick.")
     assert "rejected: <bdi>Too quick.</bdi>" in client.get("/p/bridges/earned/").content.decode()

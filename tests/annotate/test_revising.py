@@ -7,12 +7,12 @@ from uuid import UUID
 import pytest
 from django.utils import timezone
 
-from annotate.acting import deciding
-from annotate.acting.submitted import WorkFilter
 from annotate.batches import lifecycle
 from annotate.batches.control_plan import ControlPlan
 from annotate.integrity import verifying
 from annotate.models import Assignment, Batch, Draft, Item, Judgment, JudgmentRevision, Remark, RemarkRevision
+from annotate.moderation import decisions
+from annotate.moderation.work_filter import WorkFilter
 from annotate.quality import monitoring
 from annotate.quality.evidence import fetch_efforts, fetch_scores, fetch_texts, yardstick_of
 from annotate.quality.figures import Comparison, figures_of
@@ -185,7 +185,7 @@ def test_the_window_is_the_projects_and_the_servers(annotator: Membership, done:
 
 def decide(project: Project, manager: Membership, what: str) -> None:
     act = {"approve": {}, "reject": {"reason": "Careless."}}[what]
-    getattr(deciding, what)(project=project, actor=manager, chosen=WorkFilter(), **act)
+    getattr(decisions, what)(project=project, actor=manager, chosen=WorkFilter(), **act)
 
 
 @pytest.mark.parametrize("what", ["approve", "reject"])
@@ -282,9 +282,9 @@ def test_the_draft_of_the_open_page_is_refused_after_the_submit(annotator: Membe
 
 
 def test_nothing_is_approved_by_itself_while_it_may_change(project: Project, done: UUID) -> None:
-    assert deciding.approve_due(project, after_days=0) == 0
+    assert decisions.approve_due(project, after_days=0) == 0
     Assignment.objects.update(submitted_at=timezone.now() - timedelta(minutes=31))
-    assert deciding.approve_due(project, after_days=0) == 1
+    assert decisions.approve_due(project, after_days=0) == 1
 
 
 def test_figures_are_computed_anew_after_a_revision(project: Project, annotator: Membership, done: UUID) -> None:

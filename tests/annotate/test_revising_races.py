@@ -4,11 +4,11 @@ from uuid import UUID
 
 import pytest
 
-from annotate.acting import deciding
-from annotate.acting.submitted import WorkFilter
 from annotate.batches import lifecycle
 from annotate.integrity import verifying
 from annotate.models import Assignment, Batch, JudgmentRevision
+from annotate.moderation import decisions
+from annotate.moderation.work_filter import WorkFilter
 from annotate.work import revising, submitting
 from projects.errors import Refused
 from projects.models import Membership, Project
@@ -87,7 +87,7 @@ def test_a_change_and_another_act_at_once(
             submitting.submit(annotator=annotator, assignment_uuid=uuid, sent=answered())
         else:
             reason = {"reason": "Careless."} if what == "reject" else {}
-            getattr(deciding, what)(project=project, actor=manager, chosen=WorkFilter(), **reason)
+            getattr(decisions, what)(project=project, actor=manager, chosen=WorkFilter(), **reason)
         return what
 
     outcome, _ = all_at_once(act, ["revise", other])

@@ -8,10 +8,10 @@ import pytest
 from django.utils import timezone
 
 from annotate import places
-from annotate.acting import standing
-from annotate.acting.standing import Exclusion, Scope
 from annotate.batches import lifecycle
 from annotate.models import Assignment, Batch, Hit, Item, Judgment, Notice
+from annotate.moderation import members
+from annotate.moderation.members import Exclusion, Scope
 from annotate.onboarding import notices
 from annotate.places import Restored
 from annotate.rating import answers
@@ -37,12 +37,12 @@ def fresh(assignment: Assignment) -> Assignment:
 
 def remove(
     target: Membership, actor: Membership | None, exclusion: Exclusion = ALL, **over: object
-) -> standing.RemovalPlan:
-    return standing.remove(target=target, actor=actor, why="Straight lines.", exclusion=exclusion, **over)  # type: ignore[arg-type]
+) -> members.RemovalPlan:
+    return members.remove(target=target, actor=actor, why="Straight lines.", exclusion=exclusion, **over)  # type: ignore[arg-type]
 
 
 def restore(target: Membership, actor: Membership | None, **over: bool) -> Restored:
-    return standing.restore(target=target, actor=actor, why="A mistake of ours.", **over)
+    return members.restore(target=target, actor=actor, why="A mistake of ours.", **over)
 
 
 def n_open() -> int:
@@ -59,7 +59,7 @@ def said() -> dict[str, Any]:
 
 
 def test_a_warning_stands_on_the_desk_until_it_is_read(annotator: Membership, manager: Membership) -> None:
-    standing.warn(target=annotator, actor=manager, text=" Please read the passages. ")
+    members.warn(target=annotator, actor=manager, text=" Please read the passages. ")
     (notice,) = notices.unread_of([annotator, manager])[annotator.pk]
     assert (notice.text, notice.kind, notice.sent_by) == ("Please read the passages.", "warning", manager)
     entry = newest()
@@ -73,21 +73,21 @@ def test_a_warning_stands_on_the_desk_until_it_is_read(annotator: Membership, ma
 
 def test_a_warning_that_nobody_would_read_is_not_sent(annotator: Membership, manager: Membership) -> None:
     """The same form sent twice is one message; a removed annotator has no desk."""
-    standing.warn(target=annotator, actor=manager, text="Please read.")
+    members.warn(target=annotator, actor=manager, text="Please read.")
     with pytest.raises(Refused, match="already"):
-        standing.warn(target=annotator, actor=manager, text=" Please read. ")
+        members.warn(target=annotator, actor=manager, text=" Please read. ")
     assert notices.confirm(notice=Notice.objects.get(), annotator=annotator)
-    standing.warn(target=annotator, actor=manager, text="Please read.")
+    members.warn(target=annotator, actor=manager, text="Please read.")
     remove(annotator, manager)
     with pytest.raises(Refused, match="is removed"):
-        standing.warn(target=annotator, actor=manager, text="One more thing.")
+        members.warn(target=annotator, actor=manager, text="One more thing.")
     assert Notice.objects.count() == 2
 
 
 @pytest.mark.parametrize("text", ["", "  ", "x" * 2001])
 def test_a_warning_needs_words_and_not_too_many(annotator: Membership, manager: Membership, text: str) -> None:
     with pytest.raises(Refused):
-        standing.warn(target=annotator, actor=manager, text=text)
+        members.warn(target=annotator, actor=manager, text=text)
     assert (Notice.objects.count(), LogEntry.objects.count()) == (0, 0)
 
 
@@ -95,7 +95,7 @@ def test_suspending_stops_serving_and_keeps_what_is_open(
     batch: Batch, annotator: Membership, manager: Membership
 ) -> None:
     open_one = claim(annotator)
-    standing.suspend(target=annotator, actor=manager, why="To be looked at.", text="We are looking at your work.")
+    members.suspend(target=annotator, actor=manager, why="To be looked at.", text="We are looking at your work.")
     assert isinstance(serving.claim(annotator), serving.Nothing)
     assert fresh(open_one).state == "open"
     assert notices.unread_of([annotator])[annotator.pk][0].text == "We are looking at your work."
@@ -105,7 +105,7 @@ def test_suspending_stops_serving_and_keeps_what_is_open(
         {"standing": "suspended"},
     )
     with pytest.raises(Refused, match="suspended already"):
-        standing.suspend(target=annotator, actor=manager, why="Again.")
+        members.suspend(target=annotator, actor=manager, why="Again.")
     restore(annotator, manager)
     assert serving.claim(annotator) == open_one.uuid
     assert_sound()
@@ -113,11 +113,11 @@ def test_suspending_stops_serving_and_keeps_what_is_open(
 
 def test_every_act_needs_a_reason(annotator: Membership, manager: Membership) -> None:
     with pytest.raises(Refused, match="Say why"):
-        standing.suspend(target=annotator, actor=manager, why=" ")
+        members.suspend(target=annotator, actor=manager, why=" ")
     with pytest.raises(Refused, match="Say why"):
-        standing.remove(target=annotator, actor=manager, why="", exclusion=ALL)
+        members.remove(target=annotator, actor=manager, why="", exclusion=ALL)
     with pytest.raises(Refused, match="Say why"):
-        standing.restore(target=annotator, actor=manager, why="")
+        members.restore(target=annotator, actor=manager, why="")
     assert LogEntry.objects.count() == 0
 
 
@@ -127,7 +127,7 @@ def test_a_removal_says_its_numbers_first_and_then_does_that(
     work, open_one = rate(annotator, 2), claim(annotator)
     reserved = make_reserved(batch, annotator, is_taken=False)
     assert isinstance(reserved, Hit)
-    plan = standing.plan_removal(target=annotator, exclusion=ALL)
+    plan = members.plan_removal(target=annotator, exclusion=ALL)
     assert (plan.n_assignments, plan.n_judgments, plan.n_places, plan.has_open_one) == (2, 6, 2, True)
     assert (plan.n_reserved, plan.closed_batches) == (1, [])
     assert remove(annotator, manager) == plan
@@ -229,7 +229,7 @@ def test_a_place_on_an_empty_hit_is_not_said_to_open(batch: Batch, annotator: Me
     first, _ = rate(annotator, 2)
     shown = Item.objects.filter(pk__in=first.layout).values_list("candidate_id", flat=True)
     places.withdraw_candidates(list(shown))
-    plan = standing.plan_removal(target=annotator, exclusion=ALL)
+    plan = members.plan_removal(target=annotator, exclusion=ALL)
     assert (plan.n_assignments, plan.n_places, plan.n_judgments) == (2, 1, 3)
     before = n_open()
     assert remove(annotator, manager) == plan
@@ -254,7 +254,7 @@ def test_restoring_counts_what_is_free_and_says_both_numbers_first(
     rate(annotator, 3)
     remove(annotator, manager)
     rate(other_annotator)
-    assert standing.plan_restoring(target=annotator) == Restored(n_counted=2, n_surplus=1)
+    assert members.plan_restoring(target=annotator) == Restored(n_counted=2, n_surplus=1)
     assert restore(annotator, manager) == Restored(n_counted=2, n_surplus=1)
     entry = newest()
     assert (entry.act, entry.after) == ("restore", {"standing": "active", "counted": 2, "surplus": 1})
@@ -287,7 +287,7 @@ def test_simulated_and_imported_annotators_can_be_left_out_and_unknown_ones_not(
     with pytest.raises(Refused, match="Nobody knows"):
         remove(make_membership(project, kind="unknown"), manager)
     with pytest.raises(Refused, match="nobody would read it"):
-        standing.warn(target=simulated, actor=manager, text="Hello")
+        members.warn(target=simulated, actor=manager, text="Hello")
     assert_sound()
 
 

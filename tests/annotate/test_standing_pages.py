@@ -3,10 +3,10 @@
 import pytest
 from django.urls import reverse
 
-from annotate.acting import standing
-from annotate.acting.standing import Exclusion, Scope
 from annotate.batches import lifecycle
 from annotate.models import Assignment, Batch, Finding, Notice
+from annotate.moderation import members
+from annotate.moderation.members import Exclusion, Scope
 from projects.models import Membership, Project
 from tests.annotate.settled import assert_sound, claim, rate
 from tests.annotate.work import open_batch
@@ -120,7 +120,7 @@ def test_restoring_shows_both_numbers_first(
     batch: Batch, annotator: Membership, other_annotator: Membership, manager: Membership, client_of: SignIn
 ) -> None:
     rate(annotator, 3)
-    standing.remove(target=annotator, actor=manager, why="Poor.", exclusion=Exclusion(scope=Scope.ALL))
+    members.remove(target=annotator, actor=manager, why="Poor.", exclusion=Exclusion(scope=Scope.ALL))
     rate(other_annotator)
     client = client_of(manager)
     screen = read(client.get(path("restore", annotator)).content.decode())

@@ -12,13 +12,13 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule, run_state_machine_as_test
 
-from annotate.acting import deciding, standing
-from annotate.acting.standing import Exclusion, Scope
-from annotate.acting.submitted import WorkFilter
 from annotate.batches import judgments_wanted, lifecycle
 from annotate.data import withdrawing
 from annotate.integrity import verifying
 from annotate.models import Assignment, Batch, Hit, Item, Judgment
+from annotate.moderation import decisions, members
+from annotate.moderation.members import Exclusion, Scope
+from annotate.moderation.work_filter import WorkFilter
 from annotate.work import serving, submitting
 from projects.errors import Refused
 from projects.models import Candidate, Membership, Project
@@ -101,13 +101,13 @@ class Places(RuleBasedStateMachine):
     @rule(n=WORK)
     def approve(self, n: int) -> None:
         if work := self.of(n, "submitted"):
-            deciding.approve(project=self.project, actor=self.manager, chosen=only(work))
+            decisions.approve(project=self.project, actor=self.manager, chosen=only(work))
 
     @rule(n=WORK, is_unpaid=st.booleans(), opens=st.booleans())
     def reject(self, n: int, is_unpaid: bool, opens: bool) -> None:
         if work := self.of(n, "submitted", "approved"):
             n_open = n_open_places(work.annotator)
-            done = deciding.reject(
+            done = decisions.reject(
                 project=self.project,
                 actor=self.manager,
                 chosen=only(work),
@@ -120,15 +120,15 @@ class Places(RuleBasedStateMachine):
     @rule(n=WORK)
     def accept_after_all(self, n: int) -> None:
         if work := self.of(n, "rejected"):
-            deciding.accept(project=self.project, actor=self.manager, assignment=work, why="Well explained.")
+            decisions.accept(project=self.project, actor=self.manager, assignment=work, why="Well explained.")
 
     @rule(who=PEOPLE, scope=st.sampled_from([Scope.NONE, Scope.BATCH, Scope.ALL]), reopens=st.booleans())
     def remove(self, who: int, scope: Scope, reopens: bool) -> None:
         exclusion = Exclusion(scope=scope, batch=self.batch if scope == Scope.BATCH else None, reopens=reopens)
         with suppress(Refused):
-            planned = standing.plan_removal(target=self.people[who], exclusion=exclusion)
+            planned = members.plan_removal(target=self.people[who], exclusion=exclusion)
             n_open = n_open_places(self.people[who])
-            done = standing.remove(
+            done = members.remove(
                 target=self.people[who], actor=self.manager, why="Poor.", exclusion=exclusion, reopen_batches=reopens
             )
             assert done == planned
@@ -163,14 +163,14 @@ class Places(RuleBasedStateMachine):
 
     def bring_back(self, target: Membership, *, with_work: bool) -> None:
         with suppress(Refused):
-            planned = standing.plan_restoring(target=target)
-            done = standing.restore(target=target, actor=self.manager, why="Ours.", with_work=with_work)
+            planned = members.plan_restoring(target=target)
+            done = members.restore(target=target, actor=self.manager, why="Ours.", with_work=with_work)
             assert not with_work or done == planned
 
     @rule(who=PEOPLE)
     def suspend(self, who: int) -> None:
         with suppress(Refused):
-            standing.suspend(target=self.people[who], actor=self.manager, why="To be looked at.")
+            members.suspend(target=self.people[who], actor=self.manager, why="To be looked at.")
 
     @rule(n=st.integers(0, 7))
     def withdraw_candidate(self, n: int) -> None:
@@ -186,7 +186,7 @@ class Places(RuleBasedStateMachine):
         work = self.of(n, "submitted", "approved", "rejected")
         if work and place < len(work.layout):
             with suppress(Refused):
-                deciding.set_aside(
+                decisions.set_aside(
                     project=self.project,
                     actor=self.manager,
                     assignment=work,

@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from annotate.acting import deciding
-from annotate.acting.submitted import WorkFilter
 from annotate.models import Assignment, Batch, Item
+from annotate.moderation import decisions
+from annotate.moderation.work_filter import WorkFilter
 from projects.models import Membership, Project, User
 from tests.annotate.settled import assert_sound, claim, make_reserved, rate, send
 from tests.annotate.work import open_batch
@@ -181,7 +181,7 @@ def test_nobody_answers_for_somebody_else(
     batch: Batch, project: Project, annotator: Membership, other_annotator: Membership, client_of: SignIn
 ) -> None:
     (work,) = rate(annotator)
-    deciding.reject(project=project, actor=None, chosen=WorkFilter(), reason="Poor.")
+    decisions.reject(project=project, actor=None, chosen=WorkFilter(), reason="Poor.")
     url = f"/p/bridges/history/{work.uuid}/reply/"
     assert client_of(other_annotator).post(url, {"text": "Mine"}).status_code == 404
     work.refresh_from_db()

@@ -3,9 +3,9 @@
 import pytest
 from playwright.sync_api import Page, expect
 
-from annotate.acting import standing
-from annotate.acting.standing import Exclusion
 from annotate.models import Assignment, Draft, Judgment
+from annotate.moderation import members
+from annotate.moderation.members import Exclusion
 from projects.models import Membership
 from tests.annotate.work import open_batch
 from tests.browser.conftest import PHONE, WIDE, SignedIn
@@ -124,7 +124,7 @@ def test_an_open_page_tells_somebody_who_was_removed_at_their_next_answer(
     page.keyboard.press("4")
     bar = expect(page.locator("[data-saved]"))
     bar.to_have_text("Saved")
-    standing.remove(target=annotator, actor=manager, why="Poor.", exclusion=Exclusion())
+    members.remove(target=annotator, actor=manager, why="Poor.", exclusion=Exclusion())
     page.keyboard.press("2")
     bar.to_contain_text("Your membership in this project has ended. Your work so far is kept.")
     expect(page.locator("[data-said]")).to_contain_text("has ended")

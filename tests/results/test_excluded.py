@@ -2,12 +2,12 @@
 
 import pytest
 
-from annotate.acting import deciding, standing
-from annotate.acting.standing import Exclusion
-from annotate.acting.submitted import WorkFilter
 from annotate.data import withdrawing
 from annotate.frames.rating_patterns import Scope, criteria_in_use, fetch_ratings
 from annotate.models import Judgment
+from annotate.moderation import decisions, members
+from annotate.moderation.members import Exclusion
+from annotate.moderation.work_filter import WorkFilter
 from projects.models import Candidate, Membership, Project
 from results.excluded import WORDS, count_entering
 from tests.annotate.settled import claim, rate, send
@@ -27,12 +27,12 @@ def left_out(project: Project, annotator: Membership, other_annotator: Membershi
     first = rate(other_annotator, 5)[0]
     send(claim(other_annotator), cannot={0: "No sense"})
     third = make_membership(project)
-    deciding.set_aside(project=project, actor=manager, assignment=first, place=0, is_counted=False, why="A slip.")
+    decisions.set_aside(project=project, actor=manager, assignment=first, place=0, is_counted=False, why="A slip.")
     second = WorkFilter(uuids=(str(other_annotator.assignments.order_by("pk")[1].uuid),))
-    deciding.reject(project=project, actor=manager, chosen=second, reason="Poor.")
+    decisions.reject(project=project, actor=manager, chosen=second, reason="Poor.")
     rate(third)
-    standing.remove(
-        target=third, actor=manager, why="Poor.", exclusion=Exclusion(scope=standing.Scope.ALL, reopens=False)
+    members.remove(
+        target=third, actor=manager, why="Poor.", exclusion=Exclusion(scope=members.Scope.ALL, reopens=False)
     )
     fifth = other_annotator.assignments.order_by("pk")[4]
     candidate = Candidate.objects.filter(items__in=fifth.layout).order_by("pk")[0]

@@ -6,8 +6,8 @@ from typing import Any
 from django.core.management.base import CommandParser
 from django.utils import timezone
 
-from annotate.acting import deciding
-from annotate.acting.submitted import WorkFilter
+from annotate.moderation import decisions
+from annotate.moderation.work_filter import WorkFilter
 from projects.commands import ProjectCommand
 from projects.errors import Refused
 
@@ -28,7 +28,7 @@ class Command(ProjectCommand):
             raise Refused("A number of days from 0 on is asked for.")
         if options["dry_run"]:
             until = timezone.now() - timedelta(days=days)
-            plan = deciding.plan_approval(WorkFilter(until=until).of(project))
+            plan = decisions.plan_approval(WorkFilter(until=until).of(project))
             self.answer({"assignments_waiting": plan.n_assignments, "cents": plan.cents})
             return
-        self.answer({"assignments_approved": deciding.approve_due(project, after_days=days)})
+        self.answer({"assignments_approved": decisions.approve_due(project, after_days=days)})

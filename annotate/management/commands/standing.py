@@ -5,9 +5,9 @@ from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
 
-from annotate.acting import standing
-from annotate.acting.standing import Exclusion, Scope
 from annotate.models import Batch
+from annotate.moderation import members
+from annotate.moderation.members import Exclusion, Scope
 from annotate.places import Restored
 from projects.commands import ProjectCommand, reader
 from projects.errors import Refused
@@ -93,9 +93,9 @@ def _exclusion(project: Project, options: dict[str, Any]) -> Exclusion:
 def _do(member: Membership, exclusion: Exclusion, options: dict[str, Any]) -> dict[str, Any]:
     act, why, is_dry = options["act"], options["why"], options["dry_run"]
     if act == "remove":
-        plan = standing.plan_removal(target=member, exclusion=exclusion)
+        plan = members.plan_removal(target=member, exclusion=exclusion)
         if not is_dry:
-            plan = standing.remove(
+            plan = members.remove(
                 target=member, actor=None, why=why, exclusion=exclusion, reopen_batches=options["reopen_batches"]
             )
         return {
@@ -105,12 +105,12 @@ def _do(member: Membership, exclusion: Exclusion, options: dict[str, Any]) -> di
             "closed_batches": [batch.number for batch in plan.closed_batches],
         }
     if act == "restore":
-        done = NOTHING if options["without_work"] else standing.plan_restoring(target=member)
+        done = NOTHING if options["without_work"] else members.plan_restoring(target=member)
         if not is_dry:
-            done = standing.restore(target=member, actor=None, why=why, with_work=not options["without_work"])
+            done = members.restore(target=member, actor=None, why=why, with_work=not options["without_work"])
         return {"assignments_counted": done.n_counted, "assignments_surplus": done.n_surplus}
     if not is_dry and act == "warn":
-        standing.warn(target=member, actor=None, text=why)
+        members.warn(target=member, actor=None, text=why)
     elif not is_dry:
-        standing.suspend(target=member, actor=None, why=why)
+        members.suspend(target=member, actor=None, why=why)
     return {}

@@ -11,12 +11,12 @@ from django.db.models.functions import Now
 from django.urls import reverse
 
 from annotate import places
-from annotate.acting import deciding, standing
-from annotate.acting.standing import Exclusion, Scope
-from annotate.acting.submitted import WorkFilter
 from annotate.batches import lifecycle
 from annotate.integrity import verifying
 from annotate.models import Assignment, Batch, Draft, Hit, Judgment, LedgerEntry, Notice
+from annotate.moderation import decisions, members
+from annotate.moderation.members import Exclusion, Scope
+from annotate.moderation.work_filter import WorkFilter
 from annotate.onboarding import consent
 from annotate.places import leaving
 from annotate.rating import answers
@@ -99,7 +99,7 @@ def test_whatever_had_become_of_the_work_it_stays_out(batch: Batch, annotator: M
     assert reasons(rejected, excluded, counted) == {"consent withdrawn"}
     sound()
     places.accept([rejected.pk], by=manager.pk)
-    assert standing.plan_restoring(target=annotator).n_counted == 0
+    assert members.plan_restoring(target=annotator).n_counted == 0
     places.restore([excluded.pk, counted.pk])
     places.set_aside(assignment_id=counted.pk, item_id=counted.layout[0], is_counted=True)
     assert reasons(rejected, excluded, counted) == {"consent withdrawn"}
@@ -110,13 +110,13 @@ def test_a_manager_who_removes_and_restores_counts_nothing_of_it_again(
     batch: Batch, annotator: Membership, manager: Membership
 ) -> None:
     work = rate(annotator, 2)
-    standing.remove(target=annotator, actor=manager, why="Rated at random", exclusion=Exclusion(scope=Scope.ALL))
+    members.remove(target=annotator, actor=manager, why="Rated at random", exclusion=Exclusion(scope=Scope.ALL))
     annotator.refresh_from_db()
-    standing.restore(target=annotator, actor=manager, why="A mistake", with_work=False)
+    members.restore(target=annotator, actor=manager, why="A mistake", with_work=False)
     annotator.refresh_from_db()
     consent.withdraw(annotator=annotator, takes_out=True)
     with pytest.raises(Refused, match="none of their work is left out"):
-        standing.restore(target=annotator, actor=manager, why="Once more")
+        members.restore(target=annotator, actor=manager, why="Once more")
     assert reasons(*work) == {"consent withdrawn"}
     sound()
 
@@ -234,8 +234,8 @@ def test_what_is_taken_out_is_not_rejected(batch: Batch, annotator: Membership, 
     (later,) = rate(annotator)
     reject: dict[str, Any] = {"project": batch.project, "actor": manager, "reason": "Too fast", "is_unpaid": True}
     with pytest.raises(Refused, match="taken out"):
-        deciding.reject(**reject, chosen=WorkFilter(uuids=(str(out[0].uuid),)))
-    done = deciding.reject(**reject, chosen=WorkFilter(annotator=annotator.pseudonym))
+        decisions.reject(**reject, chosen=WorkFilter(uuids=(str(out[0].uuid),)))
+    done = decisions.reject(**reject, chosen=WorkFilter(annotator=annotator.pseudonym))
     later.refresh_from_db()
     assert (done.n_assignments, later.state) == (1, "rejected")
     assert LedgerEntry.objects.filter(assignment__in=out).aggregate(sum=Sum("cents"))["sum"] == 100
@@ -384,7 +384,7 @@ def test_somebody_on_hold_can_withdraw_all_the_same(
     batch: Batch, annotator: Membership, manager: Membership, client_of: SignIn
 ) -> None:
     work = rate(annotator)
-    standing.suspend(target=annotator, actor=manager, why="A question.")
+    members.suspend(target=annotator, actor=manager, why="A question.")
     client = client_of(annotator)
     assert URL in client.get("/desk/").content.decode()
     assert client.get(URL).status_code == 200

@@ -14,10 +14,10 @@ from django.utils.translation import ngettext
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
-from annotate.acting import standing
-from annotate.acting.standing import RemovalPlan
-from annotate.forms.acting import ExclusionForm, RemoveForm, RestoreForm, SuspendForm, WarnForm
 from annotate.models import Finding
+from annotate.moderation import members as moderation_members
+from annotate.moderation.forms import ExclusionForm, RemoveForm, RestoreForm, SuspendForm, WarnForm
+from annotate.moderation.members import RemovalPlan
 from annotate.quality import findings as quality_findings
 from projects.access import ProjectRequest, Right, requires
 from projects.errors import Refused
@@ -33,7 +33,7 @@ UNPROCESSABLE = 422
 @require_http_methods(["GET", "HEAD", "POST"])
 def member_warn(request: ProjectRequest, project: Project, pseudonym: str) -> HttpResponse:
     def act(member: Membership, text: str) -> str:
-        standing.warn(target=member, actor=request.membership, text=text)
+        moderation_members.warn(target=member, actor=request.membership, text=text)
         said = _("The message stands on the desk of {pseudonym} until they confirm that they have read it.")
         return said.format(pseudonym=pseudonym)
 
@@ -45,7 +45,7 @@ def member_warn(request: ProjectRequest, project: Project, pseudonym: str) -> Ht
 @require_http_methods(["GET", "HEAD", "POST"])
 def member_suspend(request: ProjectRequest, project: Project, pseudonym: str) -> HttpResponse:
     def act(member: Membership, why: str, text: str) -> str:
-        standing.suspend(target=member, actor=request.membership, why=why, text=text)
+        moderation_members.suspend(target=member, actor=request.membership, why=why, text=text)
         said = _("{pseudonym} is suspended. They see their desk, and are served nothing.")
         return said.format(pseudonym=pseudonym)
 
@@ -59,7 +59,7 @@ def member_restore(request: ProjectRequest, project: Project, pseudonym: str) ->
     """The numbers first: how much would count again, how much is surplus now."""
 
     def act(member: Membership, why: str, with_work: bool) -> str:
-        done = standing.restore(target=member, actor=request.membership, why=why, with_work=with_work)
+        done = moderation_members.restore(target=member, actor=request.membership, why=why, with_work=with_work)
         said = [_("{pseudonym} is active again.").format(pseudonym=pseudonym)]
         if with_work:
             work = _("{n} assignments count again, {n_surplus} are surplus.")
@@ -67,7 +67,7 @@ def member_restore(request: ProjectRequest, project: Project, pseudonym: str) ->
         return " ".join(said)
 
     member = _member(project, pseudonym)
-    context = {"restored": standing.plan_restoring(target=member)}
+    context = {"restored": moderation_members.plan_restoring(target=member)}
     return _ask(request, project, pseudonym, "annotate/moderation/member_restore.html", RestoreForm, act, **context)
 
 
@@ -82,7 +82,7 @@ def member_remove(request: ProjectRequest, project: Project, pseudonym: str) -> 
     form = RemoveForm(request.POST if request.method == "POST" else None)
     plan = None
     if choice.is_bound and choice.is_valid():
-        plan = standing.plan_removal(target=member, exclusion=choice.exclusion())
+        plan = moderation_members.plan_removal(target=member, exclusion=choice.exclusion())
         if request.method == "POST" and form.is_valid():
             try:
                 messages.success(request, _remove(request.membership, member, choice, **form.cleaned_data))
@@ -132,7 +132,7 @@ def _ask(
 def _remove(
     actor: Membership, member: Membership, choice: ExclusionForm, *, why: str, reopen_batches: bool, settles: bool
 ) -> str:
-    done = standing.remove(
+    done = moderation_members.remove(
         target=member, actor=actor, why=why, exclusion=choice.exclusion(), reopen_batches=reopen_batches
     )
     said = _said(member.pseudonym, done, reopened=reopen_batches)

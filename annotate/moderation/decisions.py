@@ -13,9 +13,9 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from annotate import places
-from annotate.acting.submitted import WorkFilter
 from annotate.batches import lifecycle
 from annotate.models import Assignment, Batch, Item, Judgment, LedgerEntry, Notice
+from annotate.moderation.work_filter import WorkFilter
 from annotate.onboarding import notices
 from annotate.payments import paying
 from annotate.places import Restored

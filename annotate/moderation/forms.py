@@ -7,9 +7,9 @@ from django import forms
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from annotate.acting.standing import Exclusion, Scope
-from annotate.acting.submitted import STATES, WorkFilter
 from annotate.models import Assignment, Batch
+from annotate.moderation.members import Exclusion, Scope
+from annotate.moderation.work_filter import STATES, WorkFilter
 from annotate.onboarding.notices import LONGEST
 from projects.models import Project
 from projects.web.forms import WHY, WhyForm

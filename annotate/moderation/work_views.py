@@ -13,12 +13,12 @@ from django.utils.translation import ngettext
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from annotate.acting import deciding
-from annotate.acting.submitted import STATES, WorkFilter
-from annotate.forms.acting import DecisionForm, RejectForm, SetAsideForm
 from annotate.models import Assignment, Batch, LedgerEntry
+from annotate.moderation import decisions
+from annotate.moderation.assignment_page import items_of
+from annotate.moderation.forms import DecisionForm, RejectForm, SetAsideForm
+from annotate.moderation.work_filter import STATES, WorkFilter
 from annotate.payments import ledger
-from annotate.views.assignment_page import items_of
 from projects.access import ProjectRequest, Right, requires
 from projects.database.snapshots import snapshot
 from projects.errors import Refused
@@ -83,7 +83,7 @@ def submitted_decide(request: ProjectRequest, project: Project) -> HttpResponse:
             return redirect("annotate:submitted-list", project.slug)
         except Refused as refusal:
             form.add_error(None, refusal.message) if form.is_bound else messages.error(request, refusal.message)
-    plan = (deciding.plan_approval if act == "approve" else deciding.plan_rejection)(chosen.of(project))
+    plan = (decisions.plan_approval if act == "approve" else decisions.plan_rejection)(chosen.of(project))
     context = {
         "act": act,
         "plan": plan,
@@ -115,7 +115,7 @@ def assignment_decide(request: ProjectRequest, project: Project, assignment_uuid
         return _render_assignment(request, assignment, form=form, act=act or "")
     try:
         if act == "accept" and form is not None:
-            done = deciding.accept(
+            done = decisions.accept(
                 project=project, actor=request.membership, assignment=assignment, why=form.cleaned_data["why"]
             )
             said = _("Accepted after all. It counts.") if done.n_counted else _("Accepted after all, as surplus.")
@@ -141,7 +141,7 @@ def assignment_item(request: ProjectRequest, project: Project, assignment_uuid: 
         return redirect("annotate:assignment-show", project.slug, assignment.uuid)
     again, why = form.cleaned_data["again"], form.cleaned_data["why"]
     try:
-        deciding.set_aside(
+        decisions.set_aside(
             project=project, actor=request.membership, assignment=assignment, place=place, is_counted=again, why=why
         )
     except Refused as refusal:
@@ -155,9 +155,9 @@ def _decide(
     request: ProjectRequest, project: Project, chosen: WorkFilter, act: str, form: RejectForm | WhyForm | None
 ) -> str:
     if act == "approve" or form is None:
-        n = deciding.approve(project=project, actor=request.membership, chosen=chosen)
+        n = decisions.approve(project=project, actor=request.membership, chosen=chosen)
         return ngettext("{n} assignment approved.", "{n} assignments approved.", n).format(n=say_number(n))
-    done = deciding.reject(project=project, actor=request.membership, chosen=chosen, **form.cleaned_data)
+    done = decisions.reject(project=project, actor=request.membership, chosen=chosen, **form.cleaned_data)
     n, places = done.n_assignments, done.n_places
     rejected = ngettext("{n} assignment rejected", "{n} assignments rejected", n).format(n=say_number(n))
     opened = ngettext("{n} place open again.", "{n} places open again.", places).format(n=say_number(places))
