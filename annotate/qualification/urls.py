@@ -1,10 +1,12 @@
-"""The routes of qualification: the annotator's pages, then the managers'."""
+"""Routes of the qualification test: annotators' pages, then managers'."""
 
 from django.urls import path
 
 from annotate.qualification import attempt_views, design_views, item_views
 
-annotators = [
+TEST = "p/<slug:slug>/qualification/test/"
+
+urlpatterns = [
     path("p/<slug:slug>/qualification/", attempt_views.qualification, name="qualification"),
     path("p/<slug:slug>/qualification/attempts/", attempt_views.attempt_begin, name="attempt-begin"),
     path("p/<slug:slug>/qualification/attempts/<uuid:attempt_uuid>/", attempt_views.attempt_show, name="attempt-show"),
@@ -18,11 +20,6 @@ annotators = [
         attempt_views.attempt_result,
         name="attempt-result",
     ),
-]
-
-TEST = "p/<slug:slug>/qualification/test/"
-
-managers = [
     path(TEST, design_views.qualification_test, name="qualification-test"),
     path(f"{TEST}make/", design_views.qualification_make, name="qualification-make"),
     path(f"{TEST}settings/", design_views.qualification_settings, name="qualification-settings"),
@@ -38,5 +35,3 @@ managers = [
     path(f"{TEST}attempts/<uuid:attempt_uuid>/", design_views.qualification_attempt, name="qualification-attempt"),
     path(f"{TEST}people/<slug:pseudonym>/", design_views.qualification_person, name="qualification-person"),
 ]
-
-urlpatterns = [*annotators, *managers]

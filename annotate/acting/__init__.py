@@ -1,1 +1,0 @@
-"""Acting on what was found: on people, on submitted work, on broken data, and where annotators differ."""

@@ -1,1 +1,0 @@
-"""The API of judging: data, imports, batches, judgments."""

@@ -1,1 +1,0 @@
-"""Forms: what each page takes; the rules are in the acts that they call."""

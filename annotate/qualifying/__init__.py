@@ -1,1 +1,0 @@
-"""Qualification: a project's test, its items, attempts at it, who is admitted to the work and why not."""

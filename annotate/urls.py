@@ -1,0 +1,31 @@
+"""Routes of judging: each room has its own. Reviews stand under quality/ and come before its catch-all."""
+
+from annotate.batches import urls as batches_urls
+from annotate.controls import urls as controls_urls
+from annotate.data import urls as data_urls
+from annotate.desk import urls as desk_urls
+from annotate.imports import urls as imports_urls
+from annotate.moderation import urls as moderation_urls
+from annotate.payments import urls as payments_urls
+from annotate.planning import urls as planning_urls
+from annotate.qualification import urls as qualification_urls
+from annotate.quality import urls as quality_urls
+from annotate.reviews import urls as reviews_urls
+from annotate.work import urls as work_urls
+
+app_name = "annotate"
+
+urlpatterns = [
+    *desk_urls.urlpatterns,
+    *work_urls.urlpatterns,
+    *data_urls.urlpatterns,
+    *imports_urls.urlpatterns,
+    *planning_urls.urlpatterns,
+    *batches_urls.urlpatterns,
+    *controls_urls.urlpatterns,
+    *qualification_urls.urlpatterns,
+    *moderation_urls.urlpatterns,
+    *reviews_urls.urlpatterns,
+    *quality_urls.urlpatterns,
+    *payments_urls.urlpatterns,
+]
