@@ -6,7 +6,7 @@ from itertools import groupby
 from random import Random
 
 from django.db import connection, transaction
-from django.db.models import BooleanField, ExpressionWrapper, Max, Q
+from django.db.models import BooleanField, ExpressionWrapper, Q
 from django.utils.translation import gettext as _
 
 from annotate import places
@@ -17,6 +17,7 @@ from annotate.batches.cutting import cut_passage
 from annotate.batches.selection import Row, Selection, candidates_of, choose, pair_of
 from annotate.batches.terms import Terms, check_terms, filled_in
 from annotate.models import Batch, BatchAnnotator, Item
+from annotate.models.batch import next_number
 from annotate.places import NewHit
 from projects import log
 from projects.errors import Refused
@@ -119,11 +120,6 @@ def create_batch(
     _write_hits(batch, rows)
     log.record(project, actor, "make batch", batch, after=describe(batch))
     return batch
-
-
-def next_number(project: Project) -> int:
-    """The number of the project's next batch; the caller has locked the project."""
-    return (project.batches.aggregate(newest=Max("number"))["newest"] or 0) + 1
 
 
 def cut(rows: Sequence[Row], hit_size: int) -> Iterator[list[Row]]:

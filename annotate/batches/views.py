@@ -1,5 +1,6 @@
 """Batches: the list, a new one, one with its progress and HITs, its state, its wanted judgments."""
 
+from http import HTTPStatus
 from typing import Any
 
 from django.contrib import messages
@@ -27,7 +28,6 @@ from projects.rubric.rubrics import current_rubric
 from projects.texts.versions import current_consent, current_instructions
 from projects.web.lists import order_by, page_of, read_sort, read_text, read_word
 
-UNPROCESSABLE = 422
 BATCH_COLUMNS = {
     "number": "number",
     "name": "name",
@@ -94,12 +94,12 @@ def _blank_form(request: ProjectRequest, project: Project) -> NewBatchForm:
 def _make(request: ProjectRequest, project: Project) -> HttpResponse:
     form = NewBatchForm(project, request.POST)
     if not form.is_valid():
-        return _render_new(request, project, form, status=UNPROCESSABLE)
+        return _render_new(request, project, form, status=HTTPStatus.UNPROCESSABLE_ENTITY)
     try:
         batch = create_batch(project=project, actor=request.membership, selection=form.selection(), terms=form.terms())
     except Refused as refusal:
         form.add_error(None, refusal.message)
-        return _render_new(request, project, form, status=UNPROCESSABLE)
+        return _render_new(request, project, form, status=HTTPStatus.UNPROCESSABLE_ENTITY)
     messages.success(
         request,
         _("%(name)s is made, with %(n_hits)s HITs. Open it when everything is ready.")
@@ -120,7 +120,7 @@ def _render_new(request: ProjectRequest, project: Project, form: NewBatchForm, s
         except Refused as refusal:
             form.add_error(None, refusal.message)
     if form.is_bound and not form.is_valid():
-        status = UNPROCESSABLE
+        status = HTTPStatus.UNPROCESSABLE_ENTITY
     context["instructions"] = current_instructions(project)
     context["consent"] = current_consent(project)
     return render(request, "annotate/batches/new.html", context, status=status)
@@ -223,7 +223,7 @@ def batch_caps(request: ProjectRequest, project: Project, number: int) -> HttpRe
         else:
             messages.success(request, _("The caps are changed."))
             return redirect("annotate:batch-show", project.slug, number)
-    status = UNPROCESSABLE if form.is_bound and form.errors else 200
+    status = HTTPStatus.UNPROCESSABLE_ENTITY if form.is_bound and form.errors else 200
     return render(request, "annotate/batches/caps.html", {"batch": batch, "form": form}, status=status)
 
 
@@ -259,7 +259,7 @@ def _render_wanted(request: ProjectRequest, batch: Batch, form: WantedForm) -> H
             )
         except Refused as refusal:
             form.add_error(None, refusal.message)
-    status = UNPROCESSABLE if form.is_bound and form.errors else 200
+    status = HTTPStatus.UNPROCESSABLE_ENTITY if form.is_bound and form.errors else 200
     return render(request, "annotate/batches/wanted.html", context, status=status)
 
 

@@ -1,5 +1,6 @@
 """The controls of a batch, for managers: the plan, the pool, what it yields; annotators never come here."""
 
+from http import HTTPStatus
 from typing import Any
 
 from django.contrib import messages
@@ -26,7 +27,6 @@ from projects.language import amounts
 from projects.models import Project
 from projects.web.lists import page_of, read_word
 
-UNPROCESSABLE = 422
 STATES = {
     "waiting": (gettext_lazy("to be accepted"), Q(accepted_at=None, retired_at=None)),
     "in-use": (gettext_lazy("in use"), Q(accepted_at__isnull=False, retired_at=None)),
@@ -144,7 +144,7 @@ def _render(request: ProjectRequest, batch: Batch, form: PlanForm) -> HttpRespon
         "kinds": [(name, label) for name, (label, _) in KINDS.items()],
         "yields": _yields(batch, plan) if "yield" in request.GET else None,
     }
-    status = UNPROCESSABLE if form.is_bound and form.errors else 200
+    status = HTTPStatus.UNPROCESSABLE_ENTITY if form.is_bound and form.errors else 200
     return render(request, "annotate/controls/list.html", context, status=status)
 
 

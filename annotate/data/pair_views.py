@@ -1,5 +1,6 @@
 """Minimal pairs: the list with its counts, a pair written and changed, deleted or withdrawn."""
 
+from http import HTTPStatus
 from typing import Any
 
 from django.contrib import messages
@@ -25,7 +26,6 @@ from projects.models import MinimalPair, Project, Question
 from projects.web.forms import WhyForm
 from projects.web.lists import page_of, read_text, read_word
 
-UNPROCESSABLE = 422
 SCORES = {
     "higher": gettext_lazy("first higher"),
     "not": gettext_lazy("first not higher"),
@@ -130,7 +130,10 @@ def pair_remove(request: ProjectRequest, project: Project, pk: int) -> HttpRespo
     plan = plan_withdrawal([pair.candidate_1_id, pair.candidate_2_id]) if is_used else None
     context = {"pair": pair, "form": form, "plan": plan, "is_withdrawn": _is_withdrawn(pair)}
     return render(
-        request, "annotate/data/pair_remove.html", context, status=UNPROCESSABLE if form and form.errors else 200
+        request,
+        "annotate/data/pair_remove.html",
+        context,
+        status=HTTPStatus.UNPROCESSABLE_ENTITY if form and form.errors else 200,
     )
 
 
@@ -164,7 +167,9 @@ def _render_form(
         "is_used": is_used,
         "phenomena": [*PHENOMENA, *used[:MOST_NAMES]],
     }
-    return render(request, "annotate/data/pair_form.html", context, status=UNPROCESSABLE if form.errors else 200)
+    return render(
+        request, "annotate/data/pair_form.html", context, status=HTTPStatus.UNPROCESSABLE_ENTITY if form.errors else 200
+    )
 
 
 def _narrowed(rows: QuerySet[MinimalPair], chosen: dict[str, str]) -> QuerySet[MinimalPair]:

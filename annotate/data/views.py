@@ -1,6 +1,7 @@
 """Data: the table of what there is, lists to look through it, one passage with all of its own, the split."""
 
 from dataclasses import dataclass
+from http import HTTPStatus
 from typing import Any
 
 from django.contrib import messages
@@ -22,7 +23,6 @@ from projects.models import Candidate, Dataset, MinimalPair, Passage, Project, Q
 from projects.splitting import SplitPlan, plan_split, write_split
 from projects.web.lists import order_by, page_of, read_sort, read_text, read_word
 
-UNPROCESSABLE = 422
 NONE = "none"
 """How an address names the empty split or source; one that is really called so comes along."""
 
@@ -154,7 +154,9 @@ def data_split(request: ProjectRequest, project: Project) -> HttpResponse:
         "has_data": datasets.exists(),
         "n_unsplit": Passage.objects.filter(dataset__project=project, split="").count(),
     }
-    return render(request, "annotate/data/split.html", context, status=UNPROCESSABLE if form.errors else 200)
+    return render(
+        request, "annotate/data/split.html", context, status=HTTPStatus.UNPROCESSABLE_ENTITY if form.errors else 200
+    )
 
 
 def _plan(project: Project, form: SplitForm) -> SplitPlan:

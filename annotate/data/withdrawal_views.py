@@ -1,6 +1,7 @@
 """Withdrawing a candidate or a passage: what it would do, the reason, done."""
 
 from collections.abc import Callable
+from http import HTTPStatus
 
 from django.contrib import messages
 from django.http import HttpResponse
@@ -77,4 +78,6 @@ def _ask(
         "form": form,
         "back": back,
     }
-    return render(request, "annotate/data/withdraw.html", context, status=422 if form.errors else 200)
+    return render(
+        request, "annotate/data/withdraw.html", context, status=HTTPStatus.UNPROCESSABLE_ENTITY if form.errors else 200
+    )

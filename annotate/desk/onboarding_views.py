@@ -68,7 +68,12 @@ def consent_withdraw(request: ProjectRequest, project: Project) -> HttpResponse:
         "standing": onboarding_consent.standing_of(request.membership),
         "plan": onboarding_consent.plan_withdrawal(request.membership),
     }
-    return render(request, "annotate/desk/consent_withdraw.html", context, status=422 if form.errors else 200)
+    return render(
+        request,
+        "annotate/desk/consent_withdraw.html",
+        context,
+        status=HTTPStatus.UNPROCESSABLE_ENTITY if form.errors else 200,
+    )
 
 
 @requires(Right.MEMBER)

@@ -8,10 +8,10 @@ from typing import Any
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from annotate.batches.creating import next_number
 from annotate.imports import full_hits
 from annotate.imports.staging import Progress, create, refuse_rows, stage
 from annotate.models import Batch
+from annotate.models.batch import next_number
 from measures.rubric import CORRECTNESS, CriterionSpec, Level, ScaleKind
 from projects.errors import Refused
 from projects.importing import Checked, CriterionColumn, Report

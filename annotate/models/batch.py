@@ -2,7 +2,7 @@
 
 from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
-from django.db.models import F, Q
+from django.db.models import F, Max, Q
 from django.db.models.functions import Now
 from django.utils.translation import gettext_lazy, pgettext_lazy
 
@@ -11,6 +11,8 @@ from projects.models import Candidate, Consent, Instructions, Membership, Passag
 
 ROUND = 2**32
 """Taking a place moves a HIT's queue key on by one round, so that every HIT is served once before any twice."""
+
+
 DEPTH = 2**42
 """Depth first keeps HITs further apart than all their rounds, so that one is finished before the next."""
 
@@ -252,3 +254,8 @@ class DailyCount(models.Model):
 
     def __str__(self) -> str:
         return f"{self.day_on}: {self.n_judgments}"
+
+
+def next_number(project: Project) -> int:
+    """The number of the project's next batch; the caller has locked the project."""
+    return (project.batches.aggregate(newest=Max("number"))["newest"] or 0) + 1

@@ -1,6 +1,7 @@
 """What managers do about an annotator: warn, suspend, remove, restore; and the messages that annotators confirm."""
 
 from collections.abc import Callable
+from http import HTTPStatus
 from typing import Any
 
 from django import forms
@@ -24,8 +25,6 @@ from projects.errors import Refused
 from projects.language.amounts import say_number
 from projects.models import Membership, Project
 from projects.people import members
-
-UNPROCESSABLE = 422
 
 
 @requires(Right.MANAGE)
@@ -99,7 +98,7 @@ def member_remove(request: ProjectRequest, project: Project, pseudonym: str) -> 
         "n_findings": _open_findings(member).count(),
         "is_wrong": bool(choice.errors or form.errors),
     }
-    status = UNPROCESSABLE if context["is_wrong"] else 200
+    status = HTTPStatus.UNPROCESSABLE_ENTITY if context["is_wrong"] else 200
     return render(request, "annotate/moderation/member_remove.html", context, status=status)
 
 
@@ -125,7 +124,7 @@ def _ask(
             return redirect("projects:member-show", project.slug, pseudonym)
     why_not = members.why_not_change_standing(target=member, actor=request.membership)
     context = {"member": member, "form": form, "why_not": why_not, **context}
-    return render(request, template, context, status=UNPROCESSABLE if form.errors else 200)
+    return render(request, template, context, status=HTTPStatus.UNPROCESSABLE_ENTITY if form.errors else 200)
 
 
 @transaction.atomic

@@ -1,6 +1,7 @@
 """Submitted work as managers look at it and decide on it: the list, a decision on many, one assignment."""
 
 import uuid
+from http import HTTPStatus
 from typing import Any
 
 from django.contrib import messages
@@ -27,7 +28,6 @@ from projects.models import LogEntry, Project
 from projects.web.forms import WhyForm
 from projects.web.lists import order_by, page_of, read_sort, read_text, read_word
 
-UNPROCESSABLE = 422
 COLUMNS = {
     "submitted": "submitted_at",
     "annotator": "annotator__pseudonym",
@@ -92,7 +92,7 @@ def submitted_decide(request: ProjectRequest, project: Project) -> HttpResponse:
         "uuids": uuids if not choice.cleaned_data["all"] else [],
         "is_paid": ledger.pays_anything(project),
     }
-    status = UNPROCESSABLE if form.errors else 200
+    status = HTTPStatus.UNPROCESSABLE_ENTITY if form.errors else 200
     return render(request, "annotate/moderation/submitted_decide.html", context, status=status)
 
 
@@ -189,7 +189,12 @@ def _render_assignment(
             project=request.project, object_type="assignment", object_id=str(assignment.pk)
         ).select_related("actor"),
     }
-    return render(request, "annotate/moderation/assignment_show.html", context, status=UNPROCESSABLE if form else 200)
+    return render(
+        request,
+        "annotate/moderation/assignment_show.html",
+        context,
+        status=HTTPStatus.UNPROCESSABLE_ENTITY if form else 200,
+    )
 
 
 def _assignment(project: Project, assignment_uuid: uuid.UUID) -> Assignment:

@@ -1,6 +1,7 @@
 """Pay: who has earned what, bonuses and adjustments, payments and their files; and everybody's own earnings."""
 
 from collections.abc import Callable
+from http import HTTPStatus
 from typing import Any
 
 from django.contrib import messages
@@ -25,9 +26,6 @@ from projects.errors import Refused
 from projects.language.amounts import say_money
 from projects.models import LogEntry, Membership, Project
 from projects.web.lists import page_of, read_sort, read_text, read_word
-
-UNPROCESSABLE = 422
-
 
 COLUMNS: dict[str, Callable[[Balance], Any]] = {
     "annotator": lambda balance: balance.pseudonym,
@@ -64,7 +62,7 @@ def payment_make(request: ProjectRequest, project: Project) -> HttpResponse:
     form = PaymentForm(request.POST)
     if not form.is_valid():
         if set(form.errors) == {"note"}:
-            return _list_page(request, project, form, status=UNPROCESSABLE)
+            return _list_page(request, project, form, status=HTTPStatus.UNPROCESSABLE_ENTITY)
         messages.error(request, _("The form came incomplete, so nothing was paid. Try again from this page."))
         return redirect("annotate:payment-list", project.slug)
     try:
@@ -138,15 +136,15 @@ def ledger_show(request: ProjectRequest, project: Project, pseudonym: str) -> Ht
         return _ledger_page(request, member, EntryForm())
     form = EntryForm(request.POST)
     if not form.is_valid():
-        return _ledger_page(request, member, form, status=UNPROCESSABLE)
+        return _ledger_page(request, member, form, status=HTTPStatus.UNPROCESSABLE_ENTITY)
     try:
         given = paying.give(actor=request.membership, annotator=member, **form.cleaned_data)
     except paying.WouldOwe as refusal:
         form.ask_for_debt(refusal.message)
-        return _ledger_page(request, member, form, status=UNPROCESSABLE)
+        return _ledger_page(request, member, form, status=HTTPStatus.UNPROCESSABLE_ENTITY)
     except Refused as refusal:
         form.add_error(None, refusal.message)
-        return _ledger_page(request, member, form, status=UNPROCESSABLE)
+        return _ledger_page(request, member, form, status=HTTPStatus.UNPROCESSABLE_ENTITY)
     kind, cents = str(given.entry.get_kind_display()).capitalize(), say_money(given.entry.cents)
     what = _("{kind} of {sum}").format(kind=kind, sum=cents)
     messages.success(

@@ -1,5 +1,6 @@
 """Overlap plans: the list, a new one, its rules, what it comes to, and its start."""
 
+from http import HTTPStatus
 from typing import Any
 
 from django.contrib import messages
@@ -22,8 +23,6 @@ from projects.errors import Refused
 from projects.language.amounts import say_number
 from projects.models import Project
 from projects.web.lists import page_of, read_word
-
-UNPROCESSABLE = 422
 
 
 @requires(Right.READ)
@@ -149,7 +148,7 @@ def _say(started: Started, *, opened: bool) -> str:
 
 
 def _render_form(request: ProjectRequest, form: PlanForm, plan: OverlapPlan | None) -> HttpResponse:
-    status = UNPROCESSABLE if form.is_bound and form.errors else 200
+    status = HTTPStatus.UNPROCESSABLE_ENTITY if form.is_bound and form.errors else 200
     return render(request, "annotate/planning/edit.html", {"form": form, "plan": plan}, status=status)
 
 

@@ -2,6 +2,7 @@
 
 import uuid
 from collections import Counter
+from http import HTTPStatus
 from typing import Any
 
 from django.contrib import messages
@@ -25,7 +26,6 @@ from projects.models import Membership, Project
 from projects.rubric.rubrics import criteria_of, current_rubric
 from projects.web.lists import page_of, read_text, read_word
 
-UNPROCESSABLE = 422
 Purpose = QualificationItem.Purpose
 State = Attempt.State
 STATES = {
@@ -93,7 +93,7 @@ def qualification_settings(request: ProjectRequest, project: Project) -> HttpRes
         else:
             messages.success(request, _("The settings are saved."))
             return redirect("annotate:qualification-test", project.slug)
-    status = UNPROCESSABLE if form.errors else 200
+    status = HTTPStatus.UNPROCESSABLE_ENTITY if form.errors else 200
     return render(request, "annotate/qualification/settings.html", {"form": form, "test": test}, status=status)
 
 
@@ -196,7 +196,7 @@ def qualification_person(request: ProjectRequest, project: Project, pseudonym: s
         "grants": Grant.objects.filter(annotator=member).select_related("given_by"),
         "attempts": _briefs(Attempt.objects.filter(annotator=member)),
     }
-    status = UNPROCESSABLE if form.errors else 200
+    status = HTTPStatus.UNPROCESSABLE_ENTITY if form.errors else 200
     return render(request, "annotate/qualification/person.html", context, status=status)
 
 

@@ -1,5 +1,6 @@
 """The items of a qualification test: typed in with a preview, edited, retired, from a file, from candidates."""
 
+from http import HTTPStatus
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -27,7 +28,6 @@ from projects.rubric.rubrics import criteria_of
 from projects.web.lists import order_by, page_of, read_sort, read_text
 from projects.web.uploads import name_to_show, takes_files
 
-UNPROCESSABLE = 422
 CANDIDATE_COLUMNS = {"mean": "mean", "n": "n", "sd": "sd", "candidate": "text"}
 
 
@@ -125,7 +125,7 @@ def items_file(request: ProjectRequest, project: Project) -> HttpResponse:
         "refusal": refusal,
         "criteria": items.quality_criteria(test.rubric),
     }
-    status = UNPROCESSABLE if refusal or form.errors else 200
+    status = HTTPStatus.UNPROCESSABLE_ENTITY if refusal or form.errors else 200
     return render(request, "annotate/qualification/file.html", context, status=status)
 
 
@@ -154,7 +154,7 @@ def items_candidates(request: ProjectRequest, project: Project) -> HttpResponse:
         rows = rows.filter(Q(text__icontains=asked) | Q(question__icontains=asked))
     page = page_of(request, rows.order_by(order_by(sort, CANDIDATE_COLUMNS), "candidate_id"), 25)
     context = {"form": form, "page": page, "sort": sort, "q": asked, "criteria": items.quality_criteria(test.rubric)}
-    status = UNPROCESSABLE if form.errors else 200
+    status = HTTPStatus.UNPROCESSABLE_ENTITY if form.errors else 200
     return render(request, "annotate/qualification/candidates.html", context, status=status)
 
 
@@ -176,7 +176,7 @@ def _render_form(
     }
     if "preview" in request.POST and request.headers.get("HX-Request"):
         return render(request, "annotate/qualification/_item_preview.html", context)
-    status = UNPROCESSABLE if form.errors else 200
+    status = HTTPStatus.UNPROCESSABLE_ENTITY if form.errors else 200
     return render(request, "annotate/qualification/item.html", context, status=status)
 
 

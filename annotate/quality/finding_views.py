@@ -1,5 +1,7 @@
 """Findings: the queue in which a person acts, singly or on a filtered list after a preview."""
 
+from http import HTTPStatus
+
 from django.contrib import messages
 from django.db.models import QuerySet
 from django.http import HttpResponse
@@ -15,7 +17,6 @@ from annotate.quality import findings as quality_findings
 from annotate.quality.figure_names import FINDINGS
 from annotate.quality.figures_shown import show_findings
 from annotate.quality.forms import SettleForm
-from annotate.quality.views import UNPROCESSABLE
 from projects.access import ProjectRequest, Right, requires
 from projects.database.snapshots import snapshot
 from projects.models import Project
@@ -84,7 +85,10 @@ def finding_settle(request: ProjectRequest, project: Project) -> HttpResponse:
         "alerts": alerts_of(project),
     }
     return render(
-        request, "annotate/quality/finding_settle.html", context, status=UNPROCESSABLE if form.is_bound else 200
+        request,
+        "annotate/quality/finding_settle.html",
+        context,
+        status=HTTPStatus.UNPROCESSABLE_ENTITY if form.is_bound else 200,
     )
 
 

@@ -1,6 +1,7 @@
 """Quality: a project's annotators with all their figures, and the rules by which they are watched."""
 
 from dataclasses import fields
+from http import HTTPStatus
 from typing import Any
 
 from django.contrib import messages
@@ -24,7 +25,6 @@ from projects.models import Membership, Project
 from projects.web.lists import page_of, read_sort, read_text, read_word
 
 COLUMNS = {"pseudonym", "standing", "findings", *BY_KEY}
-UNPROCESSABLE = 422
 
 
 @requires(Right.MANAGE)
@@ -84,7 +84,12 @@ def quality_rules(request: ProjectRequest, project: Project) -> HttpResponse:
         messages.success(request, _("The rules are saved. Everybody is checked by them within a minute."))
         return redirect("annotate:quality-rules", project.slug)
     context = {"form": form, "seed": rules.seed, "alerts": alerts_of(project)}
-    return render(request, "annotate/quality/rules.html", context, status=UNPROCESSABLE if form.is_bound else 200)
+    return render(
+        request,
+        "annotate/quality/rules.html",
+        context,
+        status=HTTPStatus.UNPROCESSABLE_ENTITY if form.is_bound else 200,
+    )
 
 
 def _filtered(rows: QuerySet[AnnotatorFigures], request: ProjectRequest) -> QuerySet[AnnotatorFigures]:

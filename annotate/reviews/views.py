@@ -1,6 +1,7 @@
 """Spot checks: the review queue, the blind rating, and the verdicts on what the annotator answered."""
 
 from collections.abc import Mapping
+from http import HTTPStatus
 from itertools import groupby
 from typing import Any
 
@@ -15,7 +16,6 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from annotate.models import Judgment, Remark, Review
 from annotate.models.quality import alerts_of
-from annotate.quality.views import UNPROCESSABLE
 from annotate.rating import answers
 from annotate.rating.sent import Sent, read_rating
 from annotate.rating.shown import question_on_page, references_of, say_opinion, shown_items
@@ -149,7 +149,9 @@ def _render_blind(
         "n_items": len(items),
         "n_errors": len(errors),
     }
-    return render(request, "annotate/reviews/rate.html", context, status=UNPROCESSABLE if errors else 200)
+    return render(
+        request, "annotate/reviews/rate.html", context, status=HTTPStatus.UNPROCESSABLE_ENTITY if errors else 200
+    )
 
 
 def _render_sides(
@@ -186,7 +188,9 @@ def _render_sides(
         "is_done": review.state == Review.State.DONE,
         "n_poor": sum(verdict.is_poor for verdict in given.values()),
     }
-    return render(request, "annotate/reviews/sides.html", context, status=UNPROCESSABLE if error else 200)
+    return render(
+        request, "annotate/reviews/sides.html", context, status=HTTPStatus.UNPROCESSABLE_ENTITY if error else 200
+    )
 
 
 def _answers_of(review: Review) -> dict[tuple[int, int], float | None]:

@@ -10,7 +10,6 @@ from django.utils.translation import gettext as _
 
 from annotate import places
 from annotate.models import Assignment, Batch, Remark
-from annotate.moderation.decisions import State
 from annotate.onboarding.consent import why_withdrawn
 from annotate.places.locking import LockedAssignment, lock_annotator, lock_assignment
 from annotate.rating.answers import Conflict, Gone, OneAtATime, check, content_sha256
@@ -174,7 +173,7 @@ def reply(*, annotator: Membership, assignment_uuid: uuid.UUID, text: str) -> No
     assignment = Assignment.objects.get(uuid=assignment_uuid, annotator=annotator)
     if not text or len(text) > LONGEST_REPLY:
         raise Refused(_("Write an answer of at most {n} characters.").format(n=say_number(LONGEST_REPLY)))
-    mine = Assignment.objects.filter(pk=assignment.pk, state=State.REJECTED, replied_at=None)
+    mine = Assignment.objects.filter(pk=assignment.pk, state=Assignment.State.REJECTED, replied_at=None)
     if not mine.update(reply=text, replied_at=Now()):
         raise Refused(
             _("You have answered already; a rejection can be answered once.")
