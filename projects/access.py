@@ -25,21 +25,13 @@ from projects.language import languages
 from projects.models import Membership, Project, User
 
 View = Callable[..., HttpResponseBase]
-
-
 Farewell = Callable[..., HttpResponse | None]
 """Called with request, membership, the reason and what the path names; None where it knows nothing of theirs."""
-
-
 _MEMBER, _PROJECT = Columns(Membership, "m"), Columns(Project, "p")
-
-
 _MEMBERSHIP = f"""
 SELECT {_MEMBER.sql}, {_PROJECT.sql} FROM projects_membership m JOIN projects_project p ON p.id = m.project_id
 WHERE m.user_id = %(user)s::bigint AND p.slug = %(slug)s::text AND p.deleted_at IS NULL
 """
-
-
 CLOSED = gettext_lazy("This project was closed. Your work so far is kept. Thank you for it.")
 
 
@@ -54,8 +46,6 @@ class Right(Enum):
 
 
 FOR_ANNOTATORS = (Right.MEMBER, Right.WORK)
-
-
 SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
 
 

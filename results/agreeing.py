@@ -10,7 +10,6 @@ from django.utils.translation import gettext as _
 
 from annotate.frames.judgments_frame import fetch_judgments
 from annotate.frames.rating_patterns import (
-    BREAKDOWNS,
     BY_COLLECTION,
     CriterionInUse,
     Ratings,
@@ -25,15 +24,10 @@ from measures.outcome import Undefined
 from measures.patterns import Patterns
 from measures.rubric import Level
 from projects.models import Membership, Project
-from results.excluded import count_entering
-from results.scoping import scope_of
+from results.scope.excluded import count_entering
+from results.scope.gold_settings import CONFIDENCE, CRITERION, RESAMPLES, SEED
+from results.scope.scopes import scope_of
 
-CRITERION = "criterion"
-PARTS = (*BREAKDOWNS, CRITERION)
-"""What agreement can be split by."""
-SEED = 1000
-RESAMPLES = 1000
-CONFIDENCE = 0.95
 MOST_PATTERNS = 500
 """With more distinct patterns than this a resample takes long: only the level that was asked for has intervals."""
 PACKAGE, CLOSED_FORM = f"krippendorff {version('krippendorff')}", "closed form"

@@ -14,8 +14,8 @@ from measures.pairs import PairAgreement, Pairs, pair_agreements
 from measures.quality.others import AlphaEffect, Others, against_others, alpha_effects, others_means
 from measures.rubric import Level
 from projects.models import Project
-from results.excluded import count_entering
-from results.scoping import scope_of
+from results.scope.excluded import count_entering
+from results.scope.scopes import scope_of
 
 MOST_PEOPLE = 200
 """So many annotators have a line of their own, those with most ratings."""

@@ -6,9 +6,9 @@ from typing import Any
 from annotate.frames.judgments_frame import fetch_judgments
 from measures.courses import alpha_course
 from projects.models import Project
-from results.agreeing import RESAMPLES, SEED
-from results.excluded import count_entering
-from results.scoping import scope_of
+from results.scope.excluded import count_entering
+from results.scope.gold_settings import RESAMPLES, SEED
+from results.scope.scopes import scope_of
 
 
 def time_figures(project: Project, settings: Mapping[str, Any]) -> dict[str, Any]:

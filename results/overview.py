@@ -8,48 +8,14 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from annotate.batches.progress import Progress, progress_of
-from annotate.frames.stages import Stage, default_stage, left_out
+from annotate.frames.stages import Stage, default_stage
 from annotate.models import Batch
 from projects.models import Membership, Project
 from results.courses import CourseOfWork, follow
 from results.next_step import Course, NextStep, find_next_step
+from results.scope.excluded import JudgmentCounts, count_judgments
 
 MOST_BATCHES = 10
-
-_JUDGMENTS = """
-SELECT {is_apart}, j.not_counted_reason, count(*) FROM annotate_judgment j {batches}
-WHERE j.candidate_id IS NOT NULL AND j.criterion_id IN (
-    SELECT cr.id FROM projects_criterion cr JOIN projects_rubric r ON r.id = cr.rubric_id
-    WHERE r.project_id = %(project)s)
-GROUP BY 1, 2 ORDER BY 1, 2
-"""
-_BATCHES = "JOIN annotate_assignment a ON a.id = j.assignment_id JOIN annotate_hit h ON h.id = a.hit_id"
-
-
-@dataclass(frozen=True)
-class JudgmentCounts:
-    """Judgments of candidates in a stage: those that count, and those that do not, by reason; and all others."""
-
-    stage: Stage
-    n_counted: int
-    not_counted: tuple[tuple[str, int], ...]
-    n_kept_apart: int
-
-    @property
-    def n_not_counted(self) -> int:
-        return sum(n for _, n in self.not_counted)
-
-    @property
-    def stage_label(self) -> str:
-        return {Stage.FULL: _("full collection"), Stage.TRIAL: _("trial"), Stage.ALL: _("all stages")}[self.stage]
-
-    @property
-    def n_in_stage(self) -> int:
-        return self.n_counted + self.n_not_counted
-
-    @property
-    def n_total(self) -> int:
-        return self.n_in_stage + self.n_kept_apart
 
 
 @dataclass(frozen=True)
@@ -107,19 +73,6 @@ def make_overview(project: Project, *, can_manage: bool) -> Overview:
         n_simulated=kinds[Membership.Kind.SIMULATED],
         next_step=find_next_step(course, can_manage=can_manage),
     )
-
-
-def count_judgments(project: Project, stage: Stage) -> JudgmentCounts:
-    without = list(left_out(project, stage))
-    query = _JUDGMENTS.format(
-        is_apart="h.batch_id = ANY(%(without)s)" if without else "false", batches=_BATCHES if without else ""
-    )
-    with connection.cursor() as cursor:
-        cursor.execute(query, {"project": project.pk, "without": without})
-        rows = cursor.fetchall()
-    counts = {reason: n for is_apart, reason, n in rows if not is_apart}
-    n_kept_apart = sum(n for is_apart, _, n in rows if is_apart)
-    return JudgmentCounts(stage, counts.pop("", 0), tuple(counts.items()), n_kept_apart)
 
 
 def count_data(project: Project) -> DataCounts:

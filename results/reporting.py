@@ -29,7 +29,7 @@ KINDS = {
     "agreement": "results.agreeing.agreement_figures",
     "annotators": "results.comparing.annotator_figures",
     "time": "results.over_time.time_figures",
-    "entering": "results.scores.entering.entering_figures",
+    "entering": "results.scope.excluded.entering_figures",
     "golds": "results.scores.golds.gold_figures",
     "systems": "results.scores.systems.system_figures",
     "replication": "results.scores.systems.replication_figures",

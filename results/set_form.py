@@ -12,9 +12,8 @@ from annotate.models import Batch
 from measures.gold_rules import GoldRule
 from projects.models import Project
 from results import freezing
-from results.agreeing import RESAMPLES, SEED
-from results.forms import STAGES, PlacesForm
-from results.gold_settings import MOST_RESAMPLES
+from results.scope.forms import STAGES, PlacesForm
+from results.scope.gold_settings import MOST_RESAMPLES, RESAMPLES, SEED
 from results.sets.settings import Settings
 from results.sets.studies import find_studies
 

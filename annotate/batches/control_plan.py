@@ -92,12 +92,8 @@ def shows_repeats(batch: Batch, *, has_items: bool | None = None) -> bool:
 
 
 _NAMES = {field.name for field in fields(ControlPlan)}
-
-
 QASCORE = ControlPlan(degraded_per_hit=6, repeats_per_hit=3)
 """Of twenty items eleven ordinary ones, six degraded and three repeated, as in QAScore."""
-
-
 QASCORE_HIT_SIZE = 20
 
 

@@ -12,8 +12,6 @@ from annotate.models import Batch
 from projects.models import Rubric
 
 USUAL = ControlPlan()
-
-
 MOST = 1_000
 
 

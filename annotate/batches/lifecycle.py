@@ -31,17 +31,9 @@ class Move:
 
 
 OPEN = Move("open", (State.DRAFT, State.PAUSED), State.OPEN)
-
-
 PAUSE = Move("pause", (State.OPEN,), State.PAUSED)
-
-
 CLOSE = Move("close", (State.OPEN, State.PAUSED), State.CLOSED)
-
-
 REOPEN = Move("reopen", (State.CLOSED,), State.OPEN)
-
-
 ARCHIVE = Move("archive", (State.CLOSED,), State.ARCHIVED)
 
 

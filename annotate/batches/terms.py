@@ -15,8 +15,6 @@ from projects.models import Membership, Project
 from projects.rubric.rubrics import current_rubric
 
 MAX_JUDGMENTS = 1_000
-
-
 RANGES: dict[str, tuple[float, float]] = {
     "judgments": (1, MAX_JUDGMENTS),
     "hit_size": (1, 100),

@@ -17,8 +17,6 @@ from projects.language.amounts import say_number
 from projects.models import Membership
 
 Control = Item.Control
-
-
 MOST_TEXT = 20_000
 
 

@@ -52,8 +52,6 @@ class SplitForm(forms.Form):
 
 
 MOST_CHARACTERS = 20_000
-
-
 MOST = 1e9
 
 

@@ -21,8 +21,6 @@ DELIMITERS = {
     "tab": (gettext_lazy("tabs"), "\t"),
     "bar": (gettext_lazy("bars"), "|"),
 }
-
-
 NAMES_OF_FORMATS = {
     "csv": "CSV",
     "tsv": "TSV",
@@ -32,11 +30,7 @@ NAMES_OF_FORMATS = {
     "parquet": gettext_lazy("Parquet"),
     "mocha": gettext_lazy("MOCHA's JSON"),
 }
-
-
 CRITERION = "criterion:"
-
-
 SHARED_BY_MANY = {"", "metadata", "ignore"}
 
 

@@ -49,8 +49,6 @@ CONSENT = (
                SELECT 1 FROM projects_consentacceptance c WHERE c.membership_id = j.annotator_id AND c.is_taken_out)""",
     ),
 )
-
-
 LEDGER = (
     Rule(
         "hit_is_owed_once",
@@ -105,20 +103,10 @@ LEDGER = (
            WHERE p.cents <> coalesce(e.cents, 0) OR p.n_annotators <> coalesce(e.n, 0) OR e.least < 0""",
     ),
 )
-
-
 _NEWEST = """(SELECT DISTINCT ON ({key}) * FROM {table} ORDER BY {key}, n DESC)"""
-
-
 _FIRST = """(SELECT * FROM {table} WHERE n = 0)"""
-
-
 _OF_JUDGMENTS = {"table": "annotate_judgmentrevision", "key": "judgment_id"}
-
-
 _OF_REMARKS = {"table": "annotate_remarkrevision", "key": "assignment_id, item_id"}
-
-
 REVISIONS = (
     Rule(
         "versions_without_gaps",
@@ -161,8 +149,6 @@ REVISIONS = (
                    CASE WHEN i.control = 'none' THEN newest.cannot_judge_reason ELSE first.cannot_judge_reason END)""",
     ),
 )
-
-
 CONTROLS = (
     Rule(
         "degraded_with_source",

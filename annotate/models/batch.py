@@ -11,8 +11,6 @@ from projects.models import Candidate, Consent, Instructions, Membership, Passag
 
 ROUND = 2**32
 """Taking a place moves a HIT's queue key on by one round, so that every HIT is served once before any twice."""
-
-
 DEPTH = 2**42
 """Depth first keeps HITs further apart than all their rounds, so that one is finished before the next."""
 

@@ -26,8 +26,6 @@ from projects.language import languages
 from projects.models import Membership, Project
 
 State = Assignment.State
-
-
 PORTION = 500
 
 

@@ -9,8 +9,6 @@ from annotate.models import Assignment, Batch
 from projects.models import Project
 
 State = Assignment.State
-
-
 STATES = (State.SUBMITTED, State.APPROVED, State.REJECTED)
 
 

@@ -36,8 +36,6 @@ COLUMNS: dict[str, Callable[[Balance], Any]] = {
     "total": lambda balance: balance.sums.total,
     "hourly": lambda balance: balance.sums.hourly.cents_per_hour or 0,
 }
-
-
 SHOWN: dict[str, tuple[StrOrPromise, Callable[[Balance, int | None], bool]]] = {
     "owed": (gettext_lazy("something waits for approval"), lambda balance, _: balance.sums.owed != 0),
     "approved": (gettext_lazy("something is to be paid"), lambda balance, _: balance.sums.approved > 0),

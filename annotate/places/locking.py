@@ -15,8 +15,6 @@ from projects.models import Membership
 _ANNOTATOR = """
 SELECT standing, is_annotator, role FROM projects_membership WHERE id = %(me)s::bigint FOR NO KEY UPDATE
 """
-
-
 _ASSIGNMENT = """
 SELECT a.id, a.uuid, a.hit_id, a.annotator_id, a.state, a.mark, a.layout, a.answers_sha256, a.opened_at, a.extended_at,
        b.rubric_id, b.state, b.time_limit_minutes, b.presentation

@@ -17,8 +17,6 @@ from projects.language.amounts import say_near_moment
 from projects.models import Membership
 
 Purpose = QualificationItem.Purpose
-
-
 GRACE = timedelta(seconds=90)
 """So long after the time limit what was sent is still graded: a form may be on its way, or a clock be slow."""
 

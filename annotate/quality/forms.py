@@ -14,8 +14,6 @@ from measures.quality.degraded import DegradedTest
 from measures.quality.findings import Thresholds
 
 _DEFAULTS = {field.name: field.default for field in fields(Thresholds)}
-
-
 _SHARES: dict[str, StrOrPromise] = {
     "known_good": gettext_lazy("Known answers right: good"),
     "known_poor": gettext_lazy("Known answers right: poor"),
@@ -40,8 +38,6 @@ _SHARES: dict[str, StrOrPromise] = {
     "returned_share": gettext_lazy("Share of HITs given back"),
     "degraded_level": gettext_lazy("The degraded test is passed below p"),
 }
-
-
 PAIRS = (
     *(("known_poor", "known_good"), ("degraded_poor", "degraded_good"), ("agreement_poor", "agreement_good")),
     *(("overlap_poor", "overlap_good"), ("repeats_poor", "repeats_good"), ("poor_good", "poor_poor")),

@@ -11,8 +11,6 @@ from projects.errors import Refused
 from projects.rubric.rubrics import CriterionOnPage, why_wrong
 
 MAX_BYTES = 256 * 1024
-
-
 PASSED = "passed"
 """How many items are fixed, where they are shown one at a time: what comes for those changes nothing any more."""
 

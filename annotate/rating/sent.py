@@ -9,17 +9,9 @@ from typing import Any
 import orjson
 
 MAX_COMMENT = 5_000
-
-
 MAX_ITEMS = 1_000
-
-
 MAX_SECONDS = 7 * 24 * 3600.0
-
-
 _FIELD = re.compile(r"(?P<what>a|cannot|flag|comment)(?P<place>[0-9]{1,3})(-(?P<key>[\w-]{1,40}))?", re.ASCII)
-
-
 _NUMBER = re.compile(r"-?([0-9]{1,9}(\.[0-9]{0,18})?|\.[0-9]{1,18})", re.ASCII)
 
 

@@ -15,26 +15,12 @@ from projects.models import ApiToken, Membership
 
 MARK = "concord_"
 """How every token begins, so that people and scanners of code know one when they see it."""
-
-
 TOKEN_BYTES = 32
-
-
 SHOWN = len(MARK) + 6
-
-
 DEFAULT_DAYS = 90
-
-
 MOST_DAYS = 365
-
-
 MOST_USABLE = 20
-
-
 OVERLAP = timedelta(days=1)
-
-
 MINUTE = timedelta(minutes=1)
 
 

@@ -19,17 +19,9 @@ from projects.log.messages import label_of, name_objects, words_of
 from projects.models import LogEntry, Project
 
 ENTRIES_ON_A_PAGE = 50
-
-
 NEWEST_ENTRIES = 5_000
-
-
 MOMENT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:[\d.]+(Z|[+-]\d\d:\d\d)$")
-
-
 NOTHING: tuple[Any, ...] = (None, False, [], {}, "")
-
-
 Pairs = list[tuple[str, str]]
 
 

@@ -12,14 +12,8 @@ from projects.errors import Refused
 from projects.models import Invitation, Membership
 
 Role = Membership.Role
-
-
 Standing = Membership.Standing
-
-
 BELOW_MANAGER = (Role.ANNOTATOR, Role.RESEARCHER)
-
-
 PEOPLE = 7_301_554
 """Names the advisory lock under which the people of a project are changed."""
 

@@ -17,13 +17,9 @@ from projects.models import Instructions, Membership, Project, User
 from projects.rubric import rubrics
 
 SLUG = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
-
-
 SLUG_RULE = gettext_lazy(
     "An address has 2 to 60 small letters, digits and single hyphens between them, such as narrative-qa."
 )
-
-
 SETTINGS = (
     "name",
     "description",
@@ -41,11 +37,7 @@ SETTINGS = (
     "shows_candidate_opinion",
     "revision_minutes",
 )
-
-
 INSTRUCTIONS = Path(__file__).parent.parent / "texts" / "instructions.md"
-
-
 EXAMPLES = Path(__file__).parent.parent / "texts" / "examples.json"
 """Worked examples for the default rubric."""
 

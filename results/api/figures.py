@@ -20,9 +20,10 @@ from projects.api.serializers import Query, TextField, TruthField
 from projects.database.snapshots import snapshot
 from projects.errors import Refused
 from projects.jobs.queue import Job
-from results.agreeing import PARTS
-from results.forms import AgreementForm, ScopeForm
+from results.agreement.forms import AgreementForm
 from results.reporting import look_up, request_report
+from results.scope.forms import ScopeForm
+from results.scope.gold_settings import PARTS
 from results.scores.forms import GoldForm, SystemsForm
 
 INT32 = 2**31 - 1

@@ -18,8 +18,8 @@ from projects.api.auth import ProjectEndpoint
 from projects.api.serializers import PageQuery, Shape, TextField, TruthField, give_page, page_of
 from projects.models import Project
 from results import freezing, set_downloads
-from results.gold_settings import MOST_RESAMPLES
 from results.models import JudgmentSet
+from results.scope.gold_settings import MOST_RESAMPLES
 from results.set_downloads import ANYTHING, KINDS
 from results.sets.settings import Settings
 

@@ -12,7 +12,7 @@ from results.exporting.choices import Choices
 from results.exporting.long import select_lines, select_long
 from results.exporting.mocha import ENTRIES_OPEN, entries_close, select_mocha
 from results.exporting.streaming import LINES, Statement
-from results.scoping import choose_criterion
+from results.scope.scopes import choose_criterion
 
 __all__ = ["FORMATS", "Choices", "file_name", "make_statement"]
 

@@ -12,8 +12,8 @@ from annotate.models import Batch
 from annotate.models.quality import GOLD_RULES
 from annotate.reviews.adjudication import Gold
 from projects.models import Criterion, Project
-from results.forms import BatchField, JudgmentsForm, ScopeForm
-from results.scoping import settings_of
+from results.scope.forms import BatchField, JudgmentsForm, ScopeForm
+from results.scope.scopes import settings_of
 from results.scores.choosing import JUDGMENTS, MOST_JUDGMENTS, WIDTH
 
 PARTS = [

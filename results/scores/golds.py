@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from django.utils.translation import gettext as _
 
 from annotate.frames.annotator_baselines import fetch_norms
 from annotate.frames.judgments_frame import fetch_judgments
@@ -19,9 +18,9 @@ from measures.gold_rules import GoldRule
 from measures.gold_scores import MEAN, SD, N, gold_by, gold_scores, settle
 from measures.outcome import Undefined
 from measures.rubric import ScaleKind
-from projects.models import Membership, Project
-from results.excluded import count_entering
-from results.scoping import choose_scope, scopes_of
+from projects.models import Project
+from results.scope.excluded import count_entering
+from results.scope.scopes import choose_scope, has_simulated, say_several_scales, scopes_of
 
 BREAKDOWNS = ("dataset", "split", "source", "dataset and source")
 MOST_PARTS = 60
@@ -92,19 +91,6 @@ def gold_figures(project: Project, settings: Mapping[str, Any]) -> dict[str, Any
         "correlations": [_correlate(*pair, golds) for pair in combinations(GoldRule, 2)],
         "entering": count_entering(scope).as_dict(),
     }
-
-
-def say_several_scales(criterion: CriterionInUse) -> str:
-    return _("“%(criterion)s” was asked on several scales (%(scales)s): choose one batch.") % {
-        "criterion": criterion.key,
-        "scales": "; ".join(criterion.scales),
-    }
-
-
-def has_simulated(project: Project, *frames: pd.DataFrame) -> bool:
-    """Whether some of these judgments are by simulated annotators."""
-    names = [str(name) for frame in frames for name in frame[ANNOTATOR].dropna().unique()]
-    return project.memberships.filter(kind=Membership.Kind.SIMULATED, pseudonym__in=names).exists()
 
 
 def settled_scores(scope: Scope) -> pd.Series:

@@ -11,11 +11,10 @@ from measures.columns import GROUP, UNIT
 from measures.planning_alpha import plan_alpha
 from measures.rubric import Level
 from projects.models import Project
-from results.agreeing import CONFIDENCE, SEED
-from results.excluded import count_entering
-from results.scoping import scope_of
+from results.scope.excluded import count_entering
+from results.scope.gold_settings import CONFIDENCE, SEED
+from results.scope.scopes import has_simulated, say_several_scales, scope_of
 from results.scores.choosing import UNITS
-from results.scores.golds import has_simulated, say_several_scales
 
 
 def plan_figures(project: Project, settings: Mapping[str, Any]) -> dict[str, Any]:

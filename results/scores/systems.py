@@ -16,10 +16,9 @@ from measures.standardising import standardise
 from measures.system_comparisons import compare_systems, replicate
 from measures.system_scores import SystemScore, Z, mean_over_criteria, sum_units, system_scores
 from projects.models import Project
-from results.agreeing import CONFIDENCE, RESAMPLES, SEED
-from results.excluded import Entering, count_entering
-from results.scoping import scopes_of
-from results.scores.golds import has_simulated
+from results.scope.excluded import Entering, count_entering
+from results.scope.gold_settings import CONFIDENCE, RESAMPLES, SEED
+from results.scope.scopes import has_simulated, scopes_of
 
 MOST_SYSTEMS = 30
 """So many systems are compared pair by pair, the best; all have their scores."""

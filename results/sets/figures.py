@@ -9,7 +9,7 @@ from measures.bootstrap import Interval, alpha_intervals
 from measures.outcome import Undefined
 from measures.patterns import Patterns
 from measures.rubric import Level
-from results.agreeing import CONFIDENCE
+from results.scope.gold_settings import CONFIDENCE
 from results.sets.scores import PLACES, Judgments
 from results.sets.selecting import Asked
 from results.sets.settings import Settings

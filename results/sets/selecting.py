@@ -14,8 +14,8 @@ from annotate.models.assignment import TAKEN_OUT
 from measures.rubric import ScaleKind
 from projects.errors import Refused
 from projects.models import Project
-from results.excluded import Entering
-from results.scoping import find_batch
+from results.scope.excluded import Entering
+from results.scope.scopes import find_batch
 from results.sets.settings import Settings
 
 

@@ -4,8 +4,7 @@ from dataclasses import dataclass
 
 from annotate.frames.stages import Stage
 from measures.gold_rules import GoldRule
-from results.agreeing import SEED
-from results.gold_settings import GoldSettings
+from results.scope.gold_settings import SEED, GoldSettings
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -14,9 +14,8 @@ from annotate.models import Batch
 from annotate.models.quality import GOLD_RULES
 from measures.gold_rules import GoldRule
 from projects.models import Project, Question
-from results.agreeing import RESAMPLES, SEED
-from results.forms import STAGES, BatchField, PlacesForm
-from results.gold_settings import MOST_RESAMPLES
+from results.scope.forms import STAGES, BatchField, PlacesForm
+from results.scope.gold_settings import MOST_RESAMPLES, RESAMPLES, SEED
 from results.studies.choosing import labels_of, standing_runs
 from results.studies.kinds import Kind
 from results.studies.running import LARGEST_SEED, NAME_LENGTH

@@ -20,8 +20,8 @@ from measures.outcome import Undefined
 from measures.patterns import Floats
 from projects.errors import Refused
 from projects.models import Project
-from results.scoping import choose_scope, scopes_of
-from results.scores.golds import has_simulated, say_several_scales, settled_scores
+from results.scope.scopes import choose_scope, has_simulated, say_several_scales, scopes_of
+from results.scores.golds import settled_scores
 from results.studies.choosing import chosen_runs
 from results.studies.joining import CANDIDATE, EXTERNAL_ID, MetricColumn, copy_frame, fetch_counts, with_scores
 from results.studies.settings import Settings

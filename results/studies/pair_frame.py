@@ -16,8 +16,7 @@ from measures.gold_scores import N
 from measures.patterns import Floats
 from projects.errors import Refused
 from projects.models import MinimalPair, Project
-from results.scoping import choose_criterion_to_measure, choose_scope, scopes_of
-from results.scores.golds import has_simulated, say_several_scales
+from results.scope.scopes import choose_criterion_to_measure, choose_scope, has_simulated, say_several_scales, scopes_of
 from results.studies.choosing import chosen_runs
 from results.studies.frame import (
     DATASET,

@@ -15,8 +15,8 @@ from projects.errors import Refused
 from projects.jobs import queue, running
 from projects.jobs.running import OnProgress
 from projects.models import LogEntry, Membership, Project
-from results.gold_settings import MOST_RESAMPLES
 from results.models import Study
+from results.scope.gold_settings import MOST_RESAMPLES
 from results.studies.frame import Frame
 from results.studies.kinds import KINDS, Kind
 from results.studies.settings import Settings

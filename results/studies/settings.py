@@ -9,7 +9,7 @@ from annotate.frames.stages import Stage, default_stage
 from annotate.reviews.adjudication import gold_of
 from measures.gold_rules import GoldRule
 from projects.models import Project
-from results.gold_settings import GoldSettings
+from results.scope.gold_settings import GoldSettings
 
 
 @dataclass(frozen=True, kw_only=True)

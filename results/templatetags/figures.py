@@ -5,7 +5,7 @@ from typing import Any
 
 from django import template
 
-from results.excluded import WORDS
+from results.scope.excluded import WORDS
 
 register = template.Library()
 

@@ -12,9 +12,9 @@ from projects.database.snapshots import snapshot
 from projects.errors import Refused
 from projects.models import Project
 from results import drawing
-from results.agreeing import CONFIDENCE, RESAMPLES, SEED
-from results.forms import AgreementForm
+from results.agreement.forms import AgreementForm
 from results.reporting import look_up
+from results.scope.gold_settings import CONFIDENCE, RESAMPLES, SEED
 from results.views.standing import context_of, figures_of
 
 PAGES = {

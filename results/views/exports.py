@@ -11,8 +11,8 @@ from projects.errors import Refused
 from projects.models import Project
 from results.exporting import FORMATS, Choices, file_name, make_statement
 from results.exporting.streaming import stream
-from results.forms import ExportForm
-from results.overview import count_judgments
+from results.exports.forms import ExportForm
+from results.scope.excluded import count_judgments
 
 CONTENT_TYPES = {"csv": "text/csv; charset=utf-8", "jsonl": "application/jsonl", "json": "application/json"}
 

@@ -11,8 +11,8 @@ from projects.charts.responses import answer_chart
 from projects.database.snapshots import snapshot
 from projects.errors import Refused
 from projects.models import Project
-from results.agreeing import SEED
 from results.reporting import look_up
+from results.scope.gold_settings import SEED
 from results.scores import drawing
 from results.scores.choosing import choices_of
 from results.scores.forms import PlannerForm

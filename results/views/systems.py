@@ -11,8 +11,8 @@ from projects.access import ProjectRequest, Right, requires
 from projects.charts.responses import answer_chart
 from projects.database.snapshots import snapshot
 from projects.models import Project
-from results.agreeing import RESAMPLES, SEED
 from results.reporting import look_up
+from results.scope.gold_settings import RESAMPLES, SEED
 from results.scores import drawing
 from results.scores.forms import ReplicationForm, SystemsForm
 from results.views.standing import context_of, figures_of

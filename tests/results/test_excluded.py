@@ -9,7 +9,7 @@ from annotate.moderation import decisions, members
 from annotate.moderation.members import Exclusion
 from annotate.moderation.work_filter import WorkFilter
 from projects.models import Candidate, Membership, Project
-from results.excluded import WORDS, count_entering
+from results.scope.excluded import WORDS, count_entering
 from tests.annotate.settled import claim, rate, send
 from tests.annotate.work import open_batch
 from tests.factories import make_membership

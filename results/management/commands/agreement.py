@@ -14,17 +14,9 @@ from measures.pairs import pair_agreements
 from measures.rubric import Level
 from projects.commands import Once, ProjectCommand, reader
 from projects.errors import Refused
-from results.agreeing import (
-    CONFIDENCE,
-    PARTS,
-    RESAMPLES,
-    SEED,
-    AgreementReport,
-    AlphaLine,
-    Resampling,
-    measure_agreement,
-)
-from results.scoping import choose_criterion_to_measure, find_batch
+from results.agreeing import AgreementReport, AlphaLine, Resampling, measure_agreement
+from results.scope.gold_settings import CONFIDENCE, PARTS, RESAMPLES, SEED
+from results.scope.scopes import choose_criterion_to_measure, find_batch
 
 MOST_RESAMPLES = 100_000
 

@@ -15,7 +15,7 @@ from projects.commands import ProjectCommand
 from projects.errors import Refused
 from results.exporting import FORMATS, Choices, make_statement
 from results.exporting.streaming import Statement, write
-from results.scoping import find_batch
+from results.scope.scopes import find_batch
 
 BUFFER_BYTES = 1024 * 1024
 

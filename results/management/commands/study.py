@@ -9,9 +9,9 @@ from measures.gold_rules import GoldRule
 from projects.commands import Once, ProjectCommand
 from projects.errors import Refused
 from projects.models import Project
-from results.forms import NONE
 from results.models import Study
-from results.scoping import choose_criterion, choose_criterion_to_measure, find_batch
+from results.scope.forms import NONE
+from results.scope.scopes import choose_criterion, choose_criterion_to_measure, find_batch
 from results.studies import running, showing
 from results.studies.choosing import choose_runs, standing_runs
 from results.studies.forms import StudyForm, fill_in

@@ -13,7 +13,7 @@ from annotate.models import Batch, Hit, Item, Judgment
 from projects.models import Membership, Project
 from results.exporting import FORMATS, Choices, make_statement
 from results.exporting.streaming import stream
-from results.overview import count_judgments
+from results.scope.excluded import count_judgments
 from tests.annotate.controls.crowd import make_controlled, make_places, take, work
 from tests.annotate.work import assert_equation
 from tests.factories import make_batch, make_membership

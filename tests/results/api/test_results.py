@@ -17,7 +17,7 @@ from projects.models import LogEntry, Membership, Project
 from results import freezing, reporting, tasks
 from results.agreeing import measure_agreement
 from results.models import JudgmentSet
-from results.scoping import scope_of
+from results.scope.scopes import scope_of
 from results.scores.forms import GoldForm
 from tests import counting
 from tests.factories import make_project

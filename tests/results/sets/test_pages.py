@@ -16,8 +16,8 @@ from annotate.models import Judgment
 from measures.gold_rules import GoldRule
 from projects.models import Membership, Project
 from results import freezing
-from results.excluded import count_entering
 from results.models import JudgmentSet
+from results.scope.excluded import count_entering
 from results.sets.selecting import Selection, preview
 from results.sets.settings import Settings
 from tests.counting import Truth

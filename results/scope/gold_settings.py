@@ -4,11 +4,19 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, Self
 
+from annotate.frames.rating_patterns import (
+    BREAKDOWNS,
+)
 from annotate.frames.stages import Stage
 from measures.gold_rules import GoldRule
-from results.agreeing import RESAMPLES
 
 MOST_RESAMPLES = 20_000
+CRITERION = "criterion"
+PARTS = (*BREAKDOWNS, CRITERION)
+"""What agreement can be split by."""
+SEED = 1000
+RESAMPLES = 1000
+CONFIDENCE = 0.95
 
 
 @dataclass(frozen=True, kw_only=True)

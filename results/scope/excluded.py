@@ -1,5 +1,6 @@
 """What a figure leaves out: the judgments of a scope that do not enter, by reason, beside those that do."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -7,6 +8,9 @@ from django.db import connection
 from django.utils.translation import gettext_lazy as _
 
 from annotate.frames.rating_patterns import Scope
+from annotate.frames.stages import Stage, left_out
+from projects.models import Project
+from results.scope.scopes import scope_of
 
 WORDS = {
     "removed": _("work of a removed annotator"),
@@ -81,3 +85,56 @@ entering AS (
                 THEN 'judged anew' ELSE reason END AS reason FROM said)
 SELECT reason, count(*) FROM entering GROUP BY reason
 """
+
+
+def entering_figures(project: Project, settings: Mapping[str, Any]) -> dict[str, Any]:
+    return {"entering": count_entering(scope_of(project, settings)).as_dict()}
+
+
+_JUDGMENTS = """
+SELECT {is_apart}, j.not_counted_reason, count(*) FROM annotate_judgment j {batches}
+WHERE j.candidate_id IS NOT NULL AND j.criterion_id IN (
+    SELECT cr.id FROM projects_criterion cr JOIN projects_rubric r ON r.id = cr.rubric_id
+    WHERE r.project_id = %(project)s)
+GROUP BY 1, 2 ORDER BY 1, 2
+"""
+_BATCHES = "JOIN annotate_assignment a ON a.id = j.assignment_id JOIN annotate_hit h ON h.id = a.hit_id"
+
+
+@dataclass(frozen=True)
+class JudgmentCounts:
+    """Judgments of candidates in a stage: those that count, and those that do not, by reason; and all others."""
+
+    stage: Stage
+    n_counted: int
+    not_counted: tuple[tuple[str, int], ...]
+    n_kept_apart: int
+
+    @property
+    def n_not_counted(self) -> int:
+        return sum(n for _, n in self.not_counted)
+
+    @property
+    def stage_label(self) -> str:
+        return {Stage.FULL: _("full collection"), Stage.TRIAL: _("trial"), Stage.ALL: _("all stages")}[self.stage]
+
+    @property
+    def n_in_stage(self) -> int:
+        return self.n_counted + self.n_not_counted
+
+    @property
+    def n_total(self) -> int:
+        return self.n_in_stage + self.n_kept_apart
+
+
+def count_judgments(project: Project, stage: Stage) -> JudgmentCounts:
+    without = list(left_out(project, stage))
+    query = _JUDGMENTS.format(
+        is_apart="h.batch_id = ANY(%(without)s)" if without else "false", batches=_BATCHES if without else ""
+    )
+    with connection.cursor() as cursor:
+        cursor.execute(query, {"project": project.pk, "without": without})
+        rows = cursor.fetchall()
+    counts = {reason: n for is_apart, reason, n in rows if not is_apart}
+    n_kept_apart = sum(n for is_apart, _, n in rows if is_apart)
+    return JudgmentCounts(stage, counts.pop("", 0), tuple(counts.items()), n_kept_apart)

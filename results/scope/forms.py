@@ -13,9 +13,8 @@ from annotate.batches.trials import trials_of
 from annotate.frames.rating_patterns import Scope, criteria_in_use
 from annotate.frames.stages import Stage, default_stage
 from annotate.models import Batch
-from projects.models import Candidate, Criterion, Passage, Project
-from results.agreeing import PARTS
-from results.scoping import choose_among, settings_of
+from projects.models import Candidate, Passage, Project
+from results.scope.scopes import choose_among
 
 NONE = "(none)"
 """What a form calls a part without a name."""
@@ -123,39 +122,3 @@ class JudgmentsForm(ScopeForm):
             batch=batch,
             is_blind_only=bool(asked.get("blind")),
         )
-
-
-class AgreementForm(JudgmentsForm):
-    level = forms.ChoiceField(
-        label=gettext_lazy("Level"),
-        required=False,
-        choices=[("", gettext_lazy("the criterion's own")), *Criterion.Level.choices],
-    )
-    by = forms.ChoiceField(
-        label=gettext_lazy("Per"),
-        required=False,
-        choices=[(name, gettext_lazy(name.replace("_", " "))) for name in PARTS],
-    )
-
-    def settings(self, kind: str, scope: Scope) -> dict[str, Any]:
-        """What a report of this kind is asked, everything filled in; `scope_of` reads the scope out of it again."""
-        asked = self.cleaned_data if self.is_bound else {}
-        return {
-            **settings_of(scope),
-            "level": asked.get("level") or scope.criterion.level,
-            **({"by": asked.get("by") or "dataset"} if kind == "agreement" else {}),
-        }
-
-
-class ExportForm(ScopeForm):
-    texts = forms.BooleanField(
-        required=False, label=gettext_lazy("Texts of passages, questions, references and candidates")
-    )
-    comments = forms.BooleanField(
-        required=False,
-        label=gettext_lazy("Annotators' comments"),
-        help_text=gettext_lazy("Free text: people may have written personal data."),
-    )
-
-    def __init__(self, project: Project, *args: Any, **kwargs: Any) -> None:
-        super().__init__(project, *args, any_criterion=True, **kwargs)

@@ -3,13 +3,15 @@
 from collections.abc import Mapping
 from typing import Any
 
+import pandas as pd
 from django.utils.translation import gettext as _
 
 from annotate.frames.rating_patterns import CriterionInUse, Scope, criteria_in_use, criteria_to_come
 from annotate.frames.stages import Stage
 from annotate.models import Batch
+from measures.columns import ANNOTATOR
 from projects.errors import Refused
-from projects.models import Project
+from projects.models import Membership, Project
 
 
 def find_batch(project: Project, number: int) -> Batch:
@@ -85,3 +87,16 @@ def choose_among(criteria: list[CriterionInUse], key: str) -> CriterionInUse:
     if found is None:
         raise Refused(_("There is no criterion “%(key)s”; there is %(keys)s.") % {"key": key, "keys": keys})
     return found
+
+
+def say_several_scales(criterion: CriterionInUse) -> str:
+    return _("“%(criterion)s” was asked on several scales (%(scales)s): choose one batch.") % {
+        "criterion": criterion.key,
+        "scales": "; ".join(criterion.scales),
+    }
+
+
+def has_simulated(project: Project, *frames: pd.DataFrame) -> bool:
+    """Whether some of these judgments are by simulated annotators."""
+    names = [str(name) for frame in frames for name in frame[ANNOTATOR].dropna().unique()]
+    return project.memberships.filter(kind=Membership.Kind.SIMULATED, pseudonym__in=names).exists()

@@ -1,0 +1,34 @@
+"""Forms of agreement."""
+
+from typing import Any
+
+from django import forms
+from django.utils.translation import gettext_lazy
+
+from annotate.frames.rating_patterns import Scope
+from projects.models import Criterion
+from results.scope.forms import JudgmentsForm
+from results.scope.gold_settings import PARTS
+from results.scope.scopes import settings_of
+
+
+class AgreementForm(JudgmentsForm):
+    level = forms.ChoiceField(
+        label=gettext_lazy("Level"),
+        required=False,
+        choices=[("", gettext_lazy("the criterion's own")), *Criterion.Level.choices],
+    )
+    by = forms.ChoiceField(
+        label=gettext_lazy("Per"),
+        required=False,
+        choices=[(name, gettext_lazy(name.replace("_", " "))) for name in PARTS],
+    )
+
+    def settings(self, kind: str, scope: Scope) -> dict[str, Any]:
+        """What a report of this kind is asked, everything filled in; `scope_of` reads the scope out of it again."""
+        asked = self.cleaned_data if self.is_bound else {}
+        return {
+            **settings_of(scope),
+            "level": asked.get("level") or scope.criterion.level,
+            **({"by": asked.get("by") or "dataset"} if kind == "agreement" else {}),
+        }
