@@ -38,8 +38,8 @@ def _open_all(project: Any) -> None:
     from config import assets
     from projects.jobs.running import run
     from projects.models import Membership, User
-    from results import reporting
     from results.models import Report
+    from results.reports import reports
 
     assets.collect()
 
@@ -56,7 +56,7 @@ def _open_all(project: Any) -> None:
             client.post(url)
         for report in Report.objects.filter(state=Report.State.QUEUED):
             start = time.perf_counter()
-            run(Report, report.pk, reporting.make, only_reads=True)
+            run(Report, report.pk, reports.make, only_reads=True)
             megabytes = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
             made.append(f"{report.kind:<24}{time.perf_counter() - start:12.1f} s{megabytes:10} MB")
         then = min(_seconds(client, url) for _ in range(ROUNDS))

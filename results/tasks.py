@@ -3,20 +3,21 @@
 from celery import shared_task
 
 from projects.jobs import running
-from results import freezing, reporting, retiring
+from results import freezing, retiring
 from results.metrics import computing, taking
 from results.models import JudgmentSet, MetricRun, Report, ScoreFile, Study
+from results.reports import reports
 from results.studies import running as studying
 
 
 @shared_task(name=Report.task, ignore_result=True)
 def make_report(pk: int) -> None:
-    running.run(Report, pk, reporting.make, only_reads=True)
+    running.run(Report, pk, reports.make, only_reads=True)
 
 
 @shared_task(name="results.forget_old_reports", ignore_result=True)
 def forget_old_reports() -> None:
-    reporting.forget_old()
+    reports.forget_old()
 
 
 @shared_task(name=JudgmentSet.task, ignore_result=True)

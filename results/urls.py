@@ -3,6 +3,7 @@
 from django.urls import path
 
 from results.exporting import FORMATS
+from results.reports import views
 from results.views import (
     agreement,
     batches,
@@ -15,7 +16,6 @@ from results.views import (
     score_files,
     scores,
     sets,
-    standing,
     studies,
     systems,
 )
@@ -81,8 +81,8 @@ urlpatterns = [
         score_files.score_file_problems,
         name="score-file-problems",
     ),
-    path("p/<slug:slug>/reports/<int:pk>/job/", standing.report_job, name="report-job"),
-    path("p/<slug:slug>/reports/<int:pk>/cancel/", standing.report_cancel, name="report-cancel"),
+    path("p/<slug:slug>/reports/<int:pk>/job/", views.report_job, name="report-job"),
+    path("p/<slug:slug>/reports/<int:pk>/cancel/", views.report_cancel, name="report-cancel"),
     path("p/<slug:slug>/batches/<int:number>/results/", batches.batch_results, name="batch-results"),
     path("p/<slug:slug>/sets/", sets.set_list, name="set-list"),
     path("p/<slug:slug>/sets/new/", sets.set_new, name="set-new"),

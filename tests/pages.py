@@ -11,7 +11,7 @@ from projects.access import Right
 from projects.accounts import passwords
 from projects.api import tokens
 from projects.models import Candidate, Membership, Passage, Project, Question, User
-from results import reporting
+from results.reports import reports
 from tests import factories
 from tests.annotate.checking_work import quality_samples
 from tests.annotate.money import earn
@@ -151,7 +151,7 @@ def chart_samples(*, of_ours: bool) -> dict[str, str]:
 
 def report_of(project: Project) -> int:
     actor = project.memberships.exclude(role=Membership.Role.ANNOTATOR).earliest("pk")
-    return reporting.request_report(project=project, actor=actor, kind="agreement", settings={"of": "a test"}).pk
+    return reports.request_report(project=project, actor=actor, kind="agreement", settings={"of": "a test"}).pk
 
 
 def token_of(member: Membership) -> int:

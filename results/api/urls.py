@@ -2,11 +2,13 @@
 
 from django.urls import path
 
-from results.api import figures, metrics, sets, studies
+from results.agreement import api
+from results.api import metrics, sets, studies
+from results.systems import api as systems_api
 
 urlpatterns = [
-    path("projects/<slug:slug>/agreement/", figures.Agreement.as_view(), name="agreement"),
-    path("projects/<slug:slug>/scores/", figures.Scores.as_view(), name="scores"),
+    path("projects/<slug:slug>/agreement/", api.Agreement.as_view(), name="agreement"),
+    path("projects/<slug:slug>/scores/", systems_api.Scores.as_view(), name="scores"),
     path("projects/<slug:slug>/metrics/", metrics.MetricList.as_view(), name="metric-list"),
     path("projects/<slug:slug>/metrics/<int:pk>/", metrics.MetricShow.as_view(), name="metric-show"),
     path(

@@ -13,9 +13,9 @@ from projects.errors import Refused
 from projects.models import Project
 from results import drawing
 from results.agreement.forms import AgreementForm
-from results.reporting import look_up
+from results.reports.reports import look_up
+from results.reports.views import context_of, figures_of
 from results.scope.gold_settings import CONFIDENCE, RESAMPLES, SEED
-from results.views.standing import context_of, figures_of
 
 PAGES = {
     "agreement": ("results/agreement/show.html", drawing.of_agreement),

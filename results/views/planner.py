@@ -11,12 +11,12 @@ from projects.charts.responses import answer_chart
 from projects.database.snapshots import snapshot
 from projects.errors import Refused
 from projects.models import Project
-from results.reporting import look_up
+from results.reports.reports import look_up
+from results.reports.views import context_of, figures_of
 from results.scope.gold_settings import SEED
 from results.scores import drawing
 from results.scores.choosing import choices_of
 from results.scores.forms import PlannerForm
-from results.views.standing import context_of, figures_of
 
 TEMPLATE = "results/agreement/planner_show.html"
 

@@ -19,11 +19,11 @@ from projects.database.snapshots import snapshot
 from projects.errors import Refused
 from projects.models import Project
 from projects.web.lists import page_of, read_sort, read_text
-from results.reporting import Standing, look_up
+from results.reports.reports import Standing, look_up
+from results.reports.views import context_of, figures_of
 from results.scores import drawing
 from results.scores.candidates import SORTS, CandidateScores, Filters
 from results.scores.forms import PARTS, GoldForm, RuleForm
-from results.views.standing import context_of, figures_of
 
 TEMPLATE = "results/scores/show.html"
 MOST_PARTS = 59

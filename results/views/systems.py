@@ -11,11 +11,11 @@ from projects.access import ProjectRequest, Right, requires
 from projects.charts.responses import answer_chart
 from projects.database.snapshots import snapshot
 from projects.models import Project
-from results.reporting import look_up
+from results.reports.reports import look_up
+from results.reports.views import context_of, figures_of
 from results.scope.gold_settings import RESAMPLES, SEED
 from results.scores import drawing
 from results.scores.forms import ReplicationForm, SystemsForm
-from results.views.standing import context_of, figures_of
 
 TEMPLATE = "results/systems/show.html"
 P = 0.05

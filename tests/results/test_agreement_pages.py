@@ -13,8 +13,8 @@ from measures.pairs import Pairs, pair_agreements
 from projects.jobs.queue import Job
 from projects.jobs.running import run
 from projects.models import Membership, Project
-from results import reporting
 from results.models import Report
+from results.reports import reports
 from tests.factories import make_corpus, make_membership, make_project
 from tests.measures.frames import CANONICAL, from_table
 from tests.people import SignIn
@@ -121,7 +121,7 @@ def test_over_many_judgments_the_worker_computes_what_is_asked_for(
     project: Project, researcher: Membership, client_of: SignIn, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     canonical(project)
-    monkeypatch.setattr(reporting, "AT_ONCE", 5)
+    monkeypatch.setattr(reports, "AT_ONCE", 5)
     cache.clear()
     client, url = client_of(researcher), "/p/bridges/agreement/?level=nominal"
     page = client.get(url).content.decode()
@@ -136,7 +136,7 @@ def test_over_many_judgments_the_worker_computes_what_is_asked_for(
     assert "Compute the figures" not in page
     job = f"/p/bridges/reports/{report.pk}/job/"
     assert "HX-Refresh" not in client.get(job).headers
-    assert run(Report, report.pk, reporting.make, only_reads=True) == Job.State.DONE
+    assert run(Report, report.pk, reports.make, only_reads=True) == Job.State.DONE
     assert client.get(job)["HX-Refresh"] == "true"
     page = client.get(url).content.decode()
     assert "0.7434" in page
@@ -147,7 +147,7 @@ def test_over_many_judgments_the_worker_computes_what_is_asked_for(
 def test_a_report_can_be_cancelled_and_leads_back_to_our_own_pages(
     project: Project, researcher: Membership, client_of: SignIn
 ) -> None:
-    report = reporting.request_report(project=project, actor=researcher, kind="agreement", settings={})
+    report = reports.request_report(project=project, actor=researcher, kind="agreement", settings={})
     client, other_project = client_of(researcher), make_project()
     make_membership(other_project, researcher.user, role=researcher.role)
     assert client.post(f"/p/{other_project.slug}/reports/{report.pk}/cancel/").status_code == 404

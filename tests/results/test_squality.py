@@ -8,7 +8,7 @@ import pytest
 
 from projects.importing import Kind
 from projects.models import Membership, Project
-from results import reporting
+from results.reports import reports
 from tests.people import SignIn
 from tests.projects.api.calling import Script
 from tests.results.rows import answer, take_file
@@ -71,7 +71,7 @@ def test_alpha_per_source_has_all_ratings(squality: Project) -> None:
 def test_the_means_by_system_on_the_page_and_by_the_api(
     squality: Project, researcher: Membership, client_of: SignIn, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(reporting, "AT_ONCE", 10_000)
+    monkeypatch.setattr(reports, "AT_ONCE", 10_000)
     client, script = client_of(researcher), Script(researcher)
     printed = {
         "correctness": (("bart", "2.393"), ("bart-dpr", "2.873"), ("human", "4.913")),

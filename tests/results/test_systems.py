@@ -14,8 +14,8 @@ from measures.agreement import krippendorff_alpha
 from projects.jobs.queue import Job
 from projects.jobs.running import run
 from projects.models import Candidate, Membership, Project
-from results import reporting
 from results.models import Report
+from results.reports import reports
 from tests.factories import make_candidates, make_dataset, make_membership, make_passage, make_question
 from tests.people import SignIn
 from tests.results.rows import canonical, judge
@@ -134,12 +134,12 @@ def test_many_judgments_are_scored_by_a_job(
     client_of: SignIn,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(reporting, "AT_ONCE", 5)
+    monkeypatch.setattr(reports, "AT_ONCE", 5)
     client = client_of(researcher)
     for page in ("", "systems/", "planner/"):
         assert "Compute the figures" in client.get(SCORES + page).content.decode()
         assert client.post(SCORES + page).status_code == 302
-        assert run(Report, Report.objects.latest("pk").pk, reporting.make, only_reads=True) == Job.State.DONE
+        assert run(Report, Report.objects.latest("pk").pk, reports.make, only_reads=True) == Job.State.DONE
         assert "Compute the figures" not in client.get(SCORES + page).content.decode(), page
     rows = read(client.get(SCORES, {"sort": "-z"}).content.decode()).rows("Candidates with their scores")
     assert rows[0]["Mean z"] not in ("", "not computed")
@@ -241,7 +241,7 @@ def test_alpha_that_the_plan_starts_from_is_that_of_the_judgments(project: Proje
 
     canonical(project)
     settings = {"criterion": "correctness", "stage": "full", "batch": None, "blind": False, "level": "interval"}
-    found = reporting.look_up(project, "plan", {**settings, "judgments": [2], "by_passage": True}).figures
+    found = reports.look_up(project, "plan", {**settings, "judgments": [2], "by_passage": True}).figures
     assert found is not None
     frame = fetch_judgments(Scope(project=project, criterion=criteria_in_use(project)[0]))
     alpha = krippendorff_alpha(frame.drop(columns="group"), level="interval").alpha  # type: ignore[union-attr]

@@ -14,9 +14,10 @@ from pytest_django import Settings
 from annotate.reviews import adjudication
 from projects.jobs import running
 from projects.models import LogEntry, Membership, Project
-from results import freezing, reporting, tasks
+from results import freezing, tasks
 from results.agreeing import measure_agreement
 from results.models import JudgmentSet
+from results.reports import reports
 from results.scope.scopes import scope_of
 from results.scores.forms import GoldForm
 from tests import counting
@@ -69,7 +70,7 @@ def test_scores_are_those_of_the_pages(judged: Project, researcher: Membership) 
     assert form.is_valid()
     settings = form.settings(form.scope(), gold)
     assert given["settings"] == settings
-    assert given["figures"] == reporting.look_up(judged, "golds", settings).figures
+    assert given["figures"] == reports.look_up(judged, "golds", settings).figures
     systems = script.read("scores/", kind="systems", stage="trial")
     assert systems["figures"]
     assert systems["settings"]["stage"] == "trial"
@@ -95,7 +96,7 @@ def test_without_judgments_there_is_no_agreement(project: Project, researcher: M
 def test_a_token_that_reads_has_many_judgments_computed_by_a_job(
     judged: Project, researcher: Membership, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(reporting, "AT_ONCE", 0)
+    monkeypatch.setattr(reports, "AT_ONCE", 0)
     script = Script(researcher)
     asked = {"stage": "trial"}
     assert script.read("agreement/", **asked)["figures"] is None

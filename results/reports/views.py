@@ -18,7 +18,7 @@ from projects.errors import Refused
 from projects.jobs import queue
 from projects.models import Project
 from results.models import Report
-from results.reporting import Standing, look_up, request_report
+from results.reports.reports import Standing, look_up, request_report
 
 REFRESH_SECONDS = 3
 

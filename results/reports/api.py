@@ -6,27 +6,22 @@ from typing import Any, TypeVar
 
 from django.http import QueryDict
 from django.utils.translation import gettext as _
-from drf_spectacular.utils import OpenApiExample, extend_schema
 from rest_framework import serializers
-from rest_framework.request import Request
 from rest_framework.response import Response
 
 from annotate.frames.stages import Stage
-from annotate.reviews import adjudication
-from measures.rubric import Level
 from projects.access import Policy, Right
 from projects.api.auth import ProjectEndpoint
 from projects.api.serializers import Query, TextField, TruthField
 from projects.database.snapshots import snapshot
 from projects.errors import Refused
 from projects.jobs.queue import Job
-from results.agreement.forms import AgreementForm
-from results.reporting import look_up, request_report
+from results.reports.reports import look_up, request_report
 from results.scope.forms import ScopeForm
-from results.scope.gold_settings import PARTS
-from results.scores.forms import GoldForm, SystemsForm
 
 INT32 = 2**31 - 1
+
+
 SomeForm = TypeVar("SomeForm", bound=ScopeForm)
 
 
@@ -35,22 +30,6 @@ class ScopeQuery(Query):
     batch = serializers.IntegerField(required=False, min_value=1, max_value=INT32, help_text="One batch only.")
     stage = serializers.ChoiceField(required=False, choices=[stage.value for stage in Stage])
     blind = TruthField(required=False, help_text="Blind judgments only.")
-
-
-class AgreementQuery(ScopeQuery):
-    kind = serializers.ChoiceField(choices=["agreement", "annotators", "time"], default="agreement")
-    level = serializers.ChoiceField(
-        required=False, choices=[level.value for level in Level], help_text="Otherwise the criterion's own."
-    )
-    by = serializers.ChoiceField(required=False, choices=PARTS, help_text="Alpha per part; otherwise per dataset.")
-
-
-class ScoresQuery(ScopeQuery):
-    kind = serializers.ChoiceField(
-        choices=["golds", "systems"],
-        default="golds",
-        help_text="Gold scores of a criterion by every rule, or systems with every criterion.",
-    )
 
 
 class StandingSerializer(Query):
@@ -104,64 +83,3 @@ class Figures(ProjectEndpoint):
 
     def settings_of(self, asked: Mapping[str, Any]) -> dict[str, Any]:
         raise NotImplementedError
-
-
-class Agreement(Figures):
-    query = AgreementQuery
-
-    @extend_schema(responses=StandingSerializer)
-    def get(self, request: Request, slug: str) -> Response:
-        """Read agreement.
-
-        Krippendorff's alpha with its intervals, pairs of annotators, or alpha over time. Over many judgments the
-        figures are those of the newest job: where they are not current, ask for newer ones.
-        """
-        return Response(self.standing(self.asked))
-
-    @extend_schema(
-        request=AgreementQuery,
-        responses={HTTPStatus.ACCEPTED: StandingSerializer},
-        examples=[OpenApiExample("By source", value={"by": "source"}, request_only=True)],
-    )
-    def post(self, request: Request, slug: str) -> Response:
-        """Have agreement computed anew.
-
-        For figures that are not current; then read them until they are. A token that may only read can ask for it too.
-        """
-        return self.ask_anew(self.sent(AgreementQuery))
-
-    def settings_of(self, asked: Mapping[str, Any]) -> dict[str, Any]:
-        form = self.filled_in(AgreementForm, asked)
-        return form.settings(asked["kind"], form.scope())
-
-
-class Scores(Figures):
-    query = ScoresQuery
-
-    @extend_schema(responses=StandingSerializer)
-    def get(self, request: Request, slug: str) -> Response:
-        """Read scores.
-
-        Gold scores by every rule with their spread, or systems with intervals and tests, pair by pair. As with
-        agreement, figures over many judgments are those of the newest job.
-        """
-        return Response(self.standing(self.asked))
-
-    @extend_schema(
-        request=ScoresQuery,
-        responses={HTTPStatus.ACCEPTED: StandingSerializer},
-        examples=[OpenApiExample("Systems", value={"kind": "systems"}, request_only=True)],
-    )
-    def post(self, request: Request, slug: str) -> Response:
-        """Have scores computed anew.
-
-        For figures that are not current; then read them until they are.
-        """
-        return self.ask_anew(self.sent(ScoresQuery))
-
-    def settings_of(self, asked: Mapping[str, Any]) -> dict[str, Any]:
-        gold = adjudication.gold_of(self.project)
-        if asked["kind"] == "systems":
-            return self.filled_in(SystemsForm, asked).settings(gold)
-        form = self.filled_in(GoldForm, asked)
-        return form.settings(form.scope(), gold)

@@ -1,0 +1,52 @@
+"""Agreement, for scripts."""
+
+from collections.abc import Mapping
+from http import HTTPStatus
+from typing import Any
+
+from drf_spectacular.utils import OpenApiExample, extend_schema
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from measures.rubric import Level
+from results.agreement.forms import AgreementForm
+from results.reports.api import Figures, ScopeQuery, StandingSerializer
+from results.scope.gold_settings import PARTS
+
+
+class AgreementQuery(ScopeQuery):
+    kind = serializers.ChoiceField(choices=["agreement", "annotators", "time"], default="agreement")
+    level = serializers.ChoiceField(
+        required=False, choices=[level.value for level in Level], help_text="Otherwise the criterion's own."
+    )
+    by = serializers.ChoiceField(required=False, choices=PARTS, help_text="Alpha per part; otherwise per dataset.")
+
+
+class Agreement(Figures):
+    query = AgreementQuery
+
+    @extend_schema(responses=StandingSerializer)
+    def get(self, request: Request, slug: str) -> Response:
+        """Read agreement.
+
+        Krippendorff's alpha with its intervals, pairs of annotators, or alpha over time. Over many judgments the
+        figures are those of the newest job: where they are not current, ask for newer ones.
+        """
+        return Response(self.standing(self.asked))
+
+    @extend_schema(
+        request=AgreementQuery,
+        responses={HTTPStatus.ACCEPTED: StandingSerializer},
+        examples=[OpenApiExample("By source", value={"by": "source"}, request_only=True)],
+    )
+    def post(self, request: Request, slug: str) -> Response:
+        """Have agreement computed anew.
+
+        For figures that are not current; then read them until they are. A token that may only read can ask for it too.
+        """
+        return self.ask_anew(self.sent(AgreementQuery))
+
+    def settings_of(self, asked: Mapping[str, Any]) -> dict[str, Any]:
+        form = self.filled_in(AgreementForm, asked)
+        return form.settings(asked["kind"], form.scope())

@@ -1,0 +1,54 @@
+"""Scores of systems, for scripts."""
+
+from collections.abc import Mapping
+from http import HTTPStatus
+from typing import Any
+
+from drf_spectacular.utils import OpenApiExample, extend_schema
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from annotate.reviews import adjudication
+from results.reports.api import Figures, ScopeQuery, StandingSerializer
+from results.scores.forms import GoldForm, SystemsForm
+
+
+class ScoresQuery(ScopeQuery):
+    kind = serializers.ChoiceField(
+        choices=["golds", "systems"],
+        default="golds",
+        help_text="Gold scores of a criterion by every rule, or systems with every criterion.",
+    )
+
+
+class Scores(Figures):
+    query = ScoresQuery
+
+    @extend_schema(responses=StandingSerializer)
+    def get(self, request: Request, slug: str) -> Response:
+        """Read scores.
+
+        Gold scores by every rule with their spread, or systems with intervals and tests, pair by pair. As with
+        agreement, figures over many judgments are those of the newest job.
+        """
+        return Response(self.standing(self.asked))
+
+    @extend_schema(
+        request=ScoresQuery,
+        responses={HTTPStatus.ACCEPTED: StandingSerializer},
+        examples=[OpenApiExample("Systems", value={"kind": "systems"}, request_only=True)],
+    )
+    def post(self, request: Request, slug: str) -> Response:
+        """Have scores computed anew.
+
+        For figures that are not current; then read them until they are.
+        """
+        return self.ask_anew(self.sent(ScoresQuery))
+
+    def settings_of(self, asked: Mapping[str, Any]) -> dict[str, Any]:
+        gold = adjudication.gold_of(self.project)
+        if asked["kind"] == "systems":
+            return self.filled_in(SystemsForm, asked).settings(gold)
+        form = self.filled_in(GoldForm, asked)
+        return form.settings(form.scope(), gold)
