@@ -2,13 +2,13 @@
 
 from django.urls import path
 
-from results.exporting import FORMATS
+from results.exports import views as exports_views
+from results.exports.formats import FORMATS
 from results.reports import views
 from results.views import (
     agreement,
     batches,
     disagreements,
-    exports,
     metric_runs,
     metrics,
     overview,
@@ -105,9 +105,9 @@ urlpatterns = [
     path("p/<slug:slug>/studies/<int:number>/causes/", studies.study_cause, name="study-cause"),
     path("p/<slug:slug>/studies/<int:number>/charts/<slug:name>.<str:form>", studies.study_chart, name="study-chart"),
     path("p/<slug:slug>/studies/<int:number>/tables/<slug:name>.<str:form>", studies.study_table, name="study-table"),
-    path("p/<slug:slug>/export/", exports.export_list, name="export-list"),
+    path("p/<slug:slug>/export/", exports_views.export_list, name="export-list"),
     *(
-        path(f"p/<slug:slug>/export/{name}", exports.export_download, {"form": form}, name=f"export-{form}")
+        path(f"p/<slug:slug>/export/{name}", exports_views.export_download, {"form": form}, name=f"export-{form}")
         for form, name in FORMATS.items()
     ),
 ]

@@ -6,6 +6,8 @@ A plain number such as -5 is left as it is. Only text from outside is guarded, n
 import re
 
 FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
+
+
 PLAIN_NUMBER = "^-?[0-9]+([.][0-9]+)?$"
 
 
@@ -21,3 +23,16 @@ def unguarded(text: str) -> str:
     if text.startswith("'") and text.lstrip("'").startswith(FORMULA_STARTS) and not re.match(PLAIN_NUMBER, text):
         return text[1:]
     return text
+
+
+_SQL_STARTS = ", ".join(
+    {"\t": r"E'\t'", "\r": r"E'\r'", "\n": r"E'\n'"}.get(start, f"'{start}'") for start in FORMULA_STARTS
+)
+
+
+def guarded_sql(expression: str) -> str:
+    """SQL that guards a text expression of SQL (never a value: values are bound)."""
+    return (
+        f"CASE WHEN left(ltrim({expression}, ''''), 1) = ANY (ARRAY[{_SQL_STARTS}]) "
+        f"AND {expression} !~ '{PLAIN_NUMBER}' THEN '''' || {expression} ELSE {expression} END"
+    )

@@ -3,8 +3,8 @@
 from django.http import Http404, StreamingHttpResponse
 from django.utils.text import slugify
 
-from results.exporting.guard import guarded
-from results.exporting.streaming import CSV, LINES, Statement, stream
+from projects.database.csv import guarded_sql
+from results.exports.streaming import CSV, LINES, Statement, stream
 from results.models import MetricRun
 
 FORMATS = {"csv": "text/csv; charset=utf-8", "jsonl": "application/jsonl"}
@@ -15,8 +15,9 @@ JOIN projects_dataset d ON d.id = c.dataset_id
 WHERE s.run_id = %(run)s ORDER BY d.name COLLATE "C", c.external_id COLLATE "C"
 """
 _CSV = f"""
-SELECT {guarded("d.name")} AS dataset, {guarded("c.external_id")} AS candidate_id, {guarded("c.source")} AS source,
-       s.value AS score, nullif({guarded("s.reason")}, '') AS reason {_FROM}
+SELECT {guarded_sql("d.name")} AS dataset, {guarded_sql("c.external_id")} AS candidate_id,
+       {guarded_sql("c.source")} AS source,
+       s.value AS score, nullif({guarded_sql("s.reason")}, '') AS reason {_FROM}
 """
 _JSONL = f"""
 SELECT json_build_object('dataset', d.name, 'candidate_id', c.external_id, 'source', c.source, 'score', s.value,

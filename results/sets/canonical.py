@@ -8,9 +8,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import IO, Any
 
-from results.exporting.long import collected, judgment_columns, work_columns
-from results.exporting.streaming import CSV, LINES, Statement, write
-from results.exporting.tables import AS_CSV, AS_JSON, Columns, Writing, ids, listed, named
+from results.exports.columns import AS_CSV, AS_JSON, Columns, Writing, ids, listed, named
+from results.exports.long import collected, judgment_columns, work_columns
+from results.exports.streaming import CSV, LINES, Statement, write
 from results.sets.selecting import ALL_CRITERIA, CRITERIA, IN_BATCHES, IN_CHOICE, SCORE, WHY_NOT, Selection, once
 
 LONG_JSONL, LONG_CSV = "long.jsonl", "long.csv"

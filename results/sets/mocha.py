@@ -1,6 +1,6 @@
 """MOCHA's JSON of a set: train, dev and test with scores, test without, and minimal pairs; one criterion a file.
 
-The entries are those of the export (`results.exporting.mocha`): they import again to the same thing. A candidate stands
+The entries are those of the export (`results.exports.mocha`): they import again to the same thing. A candidate stands
 in a file if it has a gold score; a minimal pair always, with the scores it came with, if any.
 """
 

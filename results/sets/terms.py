@@ -11,7 +11,7 @@ from django.db import connection
 
 from annotate.models import Batch
 from projects.models import Rubric
-from results.exporting.tables import TIME
+from results.exports.columns import TIME
 from results.sets.selecting import Selection
 
 Terms = dict[str, Any]

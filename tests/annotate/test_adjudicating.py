@@ -16,8 +16,8 @@ from measures.rubric import Level
 from projects.errors import Refused
 from projects.models import Candidate, LogEntry, Membership, Project
 from results.agreeing import measure_agreement
-from results.exporting import Choices, make_statement
-from results.exporting.streaming import write
+from results.exports.formats import Choices, make_statement
+from results.exports.streaming import write
 from tests.annotate.settled import claim
 from tests.annotate.work import open_batch
 from tests.people import SignIn

@@ -11,7 +11,7 @@ from django.utils import timezone
 from annotate.models import Assignment, Draft
 from annotate.work import serving
 from projects.models import Membership, Project
-from results.exporting.tables import utc
+from results.exports.columns import utc
 from tests.annotate.work import fetch, open_batch
 from tests.people import SignIn
 

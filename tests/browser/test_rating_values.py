@@ -12,7 +12,7 @@ from annotate.models import Judgment
 from measures.rubric import CriterionSpec, Level, Scale, ScaleKind
 from projects.models import Membership, Project
 from projects.rubric.rubrics import create_rubric
-from results.exporting.guard import unguarded
+from results.exports.columns import unguarded
 from tests.annotate.work import open_batch
 from tests.browser.conftest import PHONE, WIDE, SignedIn
 from tests.browser.rating import start, wait_for_keys

@@ -9,8 +9,8 @@ from django.test import Client
 from django.utils import timezone
 
 from projects.models import Membership, Project, User
-from results.exporting import Choices, make_statement
-from results.exporting.streaming import stream
+from results.exports.formats import Choices, make_statement
+from results.exports.streaming import stream
 from tests.factories import make_corpus, make_membership
 from tests.people import SignIn
 from tests.results.rows import canonical, judge
@@ -120,7 +120,7 @@ def test_an_empty_project_has_nothing_to_download_and_says_so(
 
 @pytest.mark.django_db(transaction=True)
 def test_a_reader_who_goes_away_stops_the_statement() -> None:
-    from results.exporting.streaming import Statement
+    from results.exports.streaming import Statement
 
     endless = Statement(
         select="SELECT repeat('x', 1000) FROM generate_series(1, 100000) a, generate_series(1, 100000) b", parameters={}
@@ -135,7 +135,7 @@ def test_a_reader_who_goes_away_stops_the_statement() -> None:
 
 @pytest.mark.django_db(transaction=True)
 def test_a_statement_that_fails_is_an_error_and_no_short_file() -> None:
-    from results.exporting.streaming import Statement
+    from results.exports.streaming import Statement
 
     broken = Statement(select="SELECT 1 / (n - 50000) FROM generate_series(1, 100000) n", parameters={})
     with pytest.raises(Exception, match="division by zero"):

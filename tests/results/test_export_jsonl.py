@@ -12,11 +12,11 @@ from django.test import Client
 from django.utils import timezone
 
 from annotate.models import Assignment, Judgment, Remark
+from projects.database.csv import FORMULA_STARTS, unguarded
 from projects.importing import Kind
 from projects.models import Candidate, Membership, Project
-from results.exporting import Choices, make_statement
-from results.exporting.guard import FORMULA_STARTS, unguarded
-from results.exporting.streaming import write
+from results.exports.formats import Choices, make_statement
+from results.exports.streaming import write
 from tests.factories import make_candidates, make_dataset, make_membership, make_passage, make_project, make_question
 from tests.results.rows import canonical, judge, take_file
 from tests.results.test_export_long import NASTY, rows_of

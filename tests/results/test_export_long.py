@@ -17,10 +17,10 @@ from django.utils import timezone
 from annotate.models import Assignment, Judgment, Remark
 from config import env
 from measures.gold_scores import gold_scores
+from projects.database.csv import FORMULA_STARTS, guarded_sql, unguarded
 from projects.models import Candidate, Criterion, Membership, Project, User
-from results.exporting import Choices, make_statement
-from results.exporting.guard import FORMULA_STARTS, guarded, unguarded
-from results.exporting.streaming import write
+from results.exports.formats import Choices, make_statement
+from results.exports.streaming import write
 from tests.factories import make_candidates, make_dataset, make_membership, make_passage, make_question, make_rubric
 from tests.ground import environment
 from tests.results.rows import canonical, judge, take_file
@@ -179,7 +179,7 @@ def test_texts_from_outside_are_no_formulas_and_come_back(project: Project) -> N
 
 def test_only_plain_numbers_are_spared() -> None:
     assert [unguarded(text) for text in ("'=1", "''=1", "'a", "'-5", "-5", "")] == ["=1", "'=1", "'a", "-5", "-5", ""]
-    assert "=" in guarded("x.name")
+    assert "=" in guarded_sql("x.name")
 
 
 def test_numbers_stay_numbers(project: Project) -> None:

@@ -12,8 +12,8 @@ from annotate.models import Judgment
 from projects.errors import Refused
 from projects.importing import Kind
 from projects.models import Candidate, Membership, MinimalPair, Passage, Project, Question, Reference
-from results.exporting import Choices, make_statement
-from results.exporting.streaming import write
+from results.exports.formats import Choices, make_statement
+from results.exports.streaming import write
 from tests.factories import make_candidates, make_dataset, make_membership, make_passage, make_project, make_question
 from tests.results.rows import canonical, judge, take_file
 

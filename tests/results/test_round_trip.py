@@ -15,10 +15,10 @@ from django.db import transaction
 from hypothesis import HealthCheck, Phase, example, given, settings
 from hypothesis import strategies as st
 
+from projects.database.csv import FORMULA_STARTS, unguarded
 from projects.models import Membership, Project
-from results.exporting import Choices, make_statement
-from results.exporting.guard import FORMULA_STARTS, unguarded
-from results.exporting.streaming import write
+from results.exports.formats import Choices, make_statement
+from results.exports.streaming import write
 from tests.results.rows import take_file
 from tests.results.test_export_long import NASTY
 

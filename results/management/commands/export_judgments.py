@@ -13,8 +13,8 @@ from annotate.batches.trials import trials_of
 from annotate.frames.stages import Stage, default_stage
 from projects.commands import ProjectCommand
 from projects.errors import Refused
-from results.exporting import FORMATS, Choices, make_statement
-from results.exporting.streaming import Statement, write
+from results.exports.formats import FORMATS, Choices, make_statement
+from results.exports.streaming import Statement, write
 from results.scope.scopes import find_batch
 
 BUFFER_BYTES = 1024 * 1024

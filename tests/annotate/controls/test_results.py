@@ -11,8 +11,8 @@ from annotate.frames.stages import Stage
 from annotate.integrity.verifying import verify
 from annotate.models import Batch, Hit, Item, Judgment
 from projects.models import Membership, Project
-from results.exporting import FORMATS, Choices, make_statement
-from results.exporting.streaming import stream
+from results.exports.formats import FORMATS, Choices, make_statement
+from results.exports.streaming import stream
 from results.scope.excluded import count_judgments
 from tests.annotate.controls.crowd import make_controlled, make_places, take, work
 from tests.annotate.work import assert_equation

@@ -12,7 +12,7 @@ from projects.jobs import queue
 from projects.jobs.running import Cancelled
 from projects.models import LogEntry, Membership, Project
 from results import freezing
-from results.exporting import streaming
+from results.exports import streaming
 from results.models import JudgmentSet
 from results.sets import building, canonical
 from results.sets.settings import Settings

@@ -4,9 +4,9 @@ What MOCHA has no key for stands under `metadata.concord`, by the names that the
 again to the same thing. The entries are written by the database, one a line; text is exact, for JSON needs no guard.
 """
 
-from results.exporting.aggregated import ORDER, gold, select_adjudicated, select_judgments
-from results.exporting.choices import Choices
-from results.exporting.tables import criteria
+from results.exports.aggregated import ORDER, gold, select_adjudicated, select_judgments
+from results.exports.choices import Choices
+from results.exports.columns import criteria
 
 ENTRIES_OPEN = b"{"
 

@@ -7,10 +7,11 @@ rows would take longer than reading them.
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from results.exporting.guard import guarded
+from projects.database.csv import guarded_sql
 
 Columns = Mapping[str, str]
 """What a column is called in the file, and the SQL that makes it."""
+
 
 TIME = 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'
 
@@ -28,7 +29,9 @@ class Writing:
     truth: Callable[[str], str]
 
 
-AS_CSV = Writing(text=guarded, json="({})::text".format, truth=yes_no)
+AS_CSV = Writing(text=guarded_sql, json="({})::text".format, truth=yes_no)
+
+
 AS_JSON = Writing(text=str, json="({})".format, truth="({})".format)
 """The raw text: JSON is no spreadsheet's, so nothing is put in front of anything."""
 

@@ -9,9 +9,9 @@ from django.views.decorators.http import require_safe
 from projects.access import ProjectRequest, Right, requires
 from projects.errors import Refused
 from projects.models import Project
-from results.exporting import FORMATS, Choices, file_name, make_statement
-from results.exporting.streaming import stream
+from results.exports.formats import FORMATS, Choices, file_name, make_statement
 from results.exports.forms import ExportForm
+from results.exports.streaming import stream
 from results.scope.excluded import count_judgments
 
 CONTENT_TYPES = {"csv": "text/csv; charset=utf-8", "jsonl": "application/jsonl", "json": "application/json"}

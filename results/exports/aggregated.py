@@ -1,7 +1,7 @@
 """The aggregated file: one row per candidate and criterion, with what its judgments come to."""
 
-from results.exporting.choices import Choices
-from results.exporting.tables import AS_CSV, candidates, criteria, ids, in_batches, named, texts
+from results.exports.choices import Choices
+from results.exports.columns import AS_CSV, candidates, criteria, ids, in_batches, named, texts
 
 SEPARATOR = "|"
 

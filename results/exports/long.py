@@ -3,8 +3,8 @@
 A nameless score has no annotator: its place in a list of scores is no person.
 """
 
-from results.exporting.choices import Choices
-from results.exporting.tables import (
+from results.exports.choices import Choices
+from results.exports.columns import (
     AS_CSV,
     AS_JSON,
     Columns,

@@ -1,0 +1,64 @@
+"""Exports: what the judgments of a project look like as files."""
+
+from dataclasses import replace
+
+from django.utils.translation import gettext as _
+
+from annotate.frames.rating_patterns import criteria_in_use
+from annotate.frames.stages import Stage
+from projects.errors import Refused
+from results.exports.aggregated import select_aggregated
+from results.exports.choices import Choices
+from results.exports.long import select_lines, select_long
+from results.exports.mocha import ENTRIES_OPEN, entries_close, select_mocha
+from results.exports.streaming import LINES, Statement
+from results.scope.scopes import choose_criterion
+
+__all__ = ["FORMATS", "Choices", "file_name", "make_statement"]
+
+FORMATS = {"long": "long.csv", "aggregated": "aggregated.csv", "jsonl": "long.jsonl", "mocha": "mocha.json"}
+"""Every format, and what its file is called."""
+_STAGE_NAMES = {Stage.TRIAL: "trial", Stage.ALL: "all-stages"}
+
+
+def make_statement(form: str, choices: Choices) -> Statement:
+    """The statement of a format. Raises Refused where no criterion fits, or where MOCHA would have to hold several."""
+    if form == "mocha":
+        return _mocha(choices)
+    if choices.criterion:
+        choose_criterion(choices.project, key=choices.criterion)
+    if form == "jsonl":
+        return Statement(select=select_lines(choices), parameters=choices.parameters(), form=LINES)
+    select = select_long if form == "long" else select_aggregated
+    return Statement(select=select(choices), parameters=choices.parameters())
+
+
+def file_name(form: str, choices: Choices) -> str:
+    """A name made of our own words and slugs only, so that it is safe in a header and on a disk."""
+    stem, ending = FORMATS[form].split(".")
+    parts = [choices.project.slug, stem, *([choices.criterion] if choices.criterion else [])]
+    parts += [f"batch-{batch.number}" for batch in choices.batches[:5]]
+    if choices.stage != Stage.FULL and not choices.batches:
+        parts.append(_STAGE_NAMES[choices.stage])
+    return f"{'-'.join(parts)}.{ending}"
+
+
+def _mocha(choices: Choices) -> Statement:
+    one = choices
+    if choices.criterion or criteria_in_use(choices.project):
+        one = replace(choices, criterion=_criterion_of_one_scale(choices))
+    return Statement(
+        select=select_mocha(one), parameters=one.parameters(), form=LINES, head=ENTRIES_OPEN, tail=entries_close
+    )
+
+
+def _criterion_of_one_scale(choices: Choices) -> str:
+    batch = choices.batches[0] if len(choices.batches) == 1 else None
+    criterion = choose_criterion(choices.project, key=choices.criterion, batch=batch)
+    if not criterion.has_one_scale:
+        scales = "; ".join(criterion.scales)
+        raise Refused(
+            _("“%(key)s” was asked on several scales (%(scales)s), which one file cannot mix: choose a batch.")
+            % {"key": criterion.key, "scales": scales}
+        )
+    return criterion.key
