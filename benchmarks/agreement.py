@@ -72,7 +72,7 @@ def _print(n: int, scale: str, project: Any, resamples: int) -> None:
     from annotate.frames.rating_patterns import Scope, criteria_in_use, fetch_ratings
     from measures.bootstrap import alpha_interval
     from measures.rubric import Level
-    from results.agreeing import agreement_figures
+    from results.agreement.alpha import agreement_figures
 
     sql, items, passages, page, package = 0.0, 0.0, 0.0, 0.0, 0.0
     for criterion in criteria_in_use(project):

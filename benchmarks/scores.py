@@ -32,10 +32,10 @@ def _measure(n: int, base: int) -> None:
     from annotate.frames.rating_patterns import Scope, criteria_in_use
     from benchmarks.filling import fill_project
     from measures.gold_rules import GoldRule
+    from results.agreement.precision import plan_figures
     from results.scores.candidates import CandidateScores, Filters
     from results.scores.golds import gold_figures
     from results.scores.items import ratings_of
-    from results.scores.planning import plan_figures
     from results.scores.systems import system_figures
     from results.spread import Items, Passages
 

@@ -2,17 +2,17 @@
 
 from django.urls import path
 
+from results.agreement import planner_views
+from results.agreement import views as agreement_views
 from results.exports import views as exports_views
 from results.exports.formats import FORMATS
 from results.reports import views
 from results.views import (
-    agreement,
     batches,
     disagreements,
     metric_runs,
     metrics,
     overview,
-    planner,
     score_files,
     scores,
     sets,
@@ -33,13 +33,13 @@ urlpatterns = [
     path("p/<slug:slug>/", overview.project_overview, name="project-overview"),
     path("p/<slug:slug>/charts/<slug:name>.<str:form>", overview.overview_chart, name="project-overview-chart"),
     *(
-        path(f"p/<slug:slug>/agreement/{folder}", agreement.agreement, {"kind": kind}, name=name)
+        path(f"p/<slug:slug>/agreement/{folder}", agreement_views.agreement, {"kind": kind}, name=name)
         for kind, (name, folder) in AGREEMENT.items()
     ),
     *(
         path(
             f"p/<slug:slug>/agreement/{folder}charts/<slug:name>.<str:form>",
-            agreement.agreement_chart,
+            agreement_views.agreement_chart,
             {"kind": kind},
             name=f"{name}-chart",
         )
@@ -58,8 +58,10 @@ urlpatterns = [
     ),
     path("p/<slug:slug>/scores/disagreements/", disagreements.disagreements, name="disagreements"),
     path("p/<slug:slug>/scores/items/<int:pk>/", disagreements.item, name="item"),
-    path("p/<slug:slug>/scores/planner/", planner.planner, name="planner"),
-    path("p/<slug:slug>/scores/planner/charts/<slug:name>.<str:form>", planner.planner_chart, name="planner-chart"),
+    path("p/<slug:slug>/scores/planner/", planner_views.planner, name="planner"),
+    path(
+        "p/<slug:slug>/scores/planner/charts/<slug:name>.<str:form>", planner_views.planner_chart, name="planner-chart"
+    ),
     path("p/<slug:slug>/metrics/", metrics.metric_list, name="metric-list"),
     path("p/<slug:slug>/metrics/new/", metrics.metric_new, name="metric-new"),
     path("p/<slug:slug>/metrics/jobs/", metrics.metric_jobs, name="metric-jobs"),

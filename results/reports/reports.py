@@ -26,14 +26,14 @@ KEPT = 20
 """So many reports of the same question are kept; older ones are forgotten."""
 
 KINDS = {
-    "agreement": "results.agreeing.agreement_figures",
-    "annotators": "results.comparing.annotator_figures",
-    "time": "results.over_time.time_figures",
+    "agreement": "results.agreement.alpha.agreement_figures",
+    "annotators": "results.agreement.annotators.annotator_figures",
+    "time": "results.agreement.alpha.time_figures",
     "entering": "results.scope.excluded.entering_figures",
     "golds": "results.scores.golds.gold_figures",
     "systems": "results.scores.systems.system_figures",
     "replication": "results.scores.systems.replication_figures",
-    "plan": "results.scores.planning.plan_figures",
+    "plan": "results.agreement.precision.plan_figures",
 }
 """Every kind of figures, and the function that computes them."""
 

@@ -9,8 +9,12 @@ from projects.charts import specs
 from projects.charts.drawing import Chart
 
 Figures = Mapping[str, Any]
+
+
 MOST_IN_MAP = 15
 """So many systems stand in the map of pairs; the table has more."""
+
+
 MOST_FRAMES = 12
 """So many parts are drawn side by side, those with most candidates; the table has more."""
 
@@ -89,31 +93,6 @@ def of_replication(figures: Figures, *, key: str) -> list[Chart]:
         y_title=axis % {"run": _("second batch")},
     )
     return [Chart("replication", _("Systems in two batches"), rows, spec, columns=("source", "first", "second"))]
-
-
-def of_plan(figures: Figures) -> list[Chart]:
-    """The width of the interval by items, a line for each number of judgments."""
-    widths = figures["plan"].get("widths", [])
-    rows = [
-        {
-            "items": each["n_units"],
-            "judgments": _("%(n)s judgments") % {"n": each["n_judgments"]},
-            "width": each["width"],
-            "alpha": each["alpha"],
-        }
-        for each in widths
-    ]
-    sizes = sorted({each["n_units"] for each in widths}) or [1]
-    spec = specs.curves("items", "width", "judgments", title=_("width of the interval"), axis=_("items"), at=sizes)
-    return [
-        Chart(
-            "widths",
-            _("Width of the 95 per cent interval of alpha"),
-            rows,
-            spec,
-            columns=("items", "judgments", "width", "alpha"),
-        )
-    ]
 
 
 def _forest(scores: list[Figures], measure: str, title: str) -> Chart:

@@ -11,10 +11,9 @@ from annotate.frames.rating_patterns import Scope
 from annotate.models import Batch
 from annotate.models.quality import GOLD_RULES
 from annotate.reviews.adjudication import Gold
-from projects.models import Criterion, Project
+from projects.models import Project
 from results.scope.forms import BatchField, JudgmentsForm, ScopeForm
 from results.scope.scopes import settings_of
-from results.scores.choosing import JUDGMENTS, MOST_JUDGMENTS, WIDTH
 
 PARTS = [
     ("dataset", gettext_lazy("dataset")),
@@ -119,55 +118,3 @@ class ReplicationForm(forms.Form):
             return None
         batches = {name: self.cleaned_data[name].number for name in ("first", "second")}
         return {**batches, "blind": systems["blind"], "controls": systems["controls"]}
-
-
-class PlannerForm(JudgmentsForm):
-    level = forms.ChoiceField(
-        label=gettext_lazy("Level"),
-        required=False,
-        choices=[("", gettext_lazy("the criterion's own")), *Criterion.Level.choices],
-    )
-    resample = forms.ChoiceField(
-        label=gettext_lazy("Draw"),
-        required=False,
-        choices=[("items", gettext_lazy("items")), ("passages", gettext_lazy("whole passages"))],
-    )
-    width = forms.FloatField(
-        label=gettext_lazy("Width of the interval"),
-        required=False,
-        min_value=0.005,
-        max_value=1,
-        widget=forms.NumberInput(attrs={"step": "any", "placeholder": WIDTH, "inputmode": "decimal"}),
-    )
-    judgments = forms.CharField(
-        label=gettext_lazy("Judgments of each item"),
-        required=False,
-        max_length=40,
-        widget=forms.TextInput(attrs={"placeholder": ", ".join(map(str, JUDGMENTS)), "inputmode": "numeric"}),
-    )
-
-    def clean_judgments(self) -> tuple[int, ...]:
-        """Up to five whole numbers from two on."""
-        words = self.cleaned_data["judgments"].replace(",", " ").split()
-        if not all(word.isascii() and word.isdigit() and len(word) < 4 for word in words):
-            raise forms.ValidationError(_("Give whole numbers with commas between them, such as 2, 3, 5."))
-        numbers = sorted({int(word) for word in words})
-        if any(not 2 <= number <= MOST_JUDGMENTS for number in numbers) or len(numbers) > 5:
-            raise forms.ValidationError(
-                _("Give up to five numbers from 2 to %(most)s: agreement needs two judgments of an item.")
-                % {"most": MOST_JUDGMENTS}
-            )
-        return tuple(numbers)
-
-    def asked_width(self) -> float:
-        return (self.cleaned_data.get("width") if self.is_bound else None) or WIDTH
-
-    def settings(self, scope: Scope) -> dict[str, Any]:
-        """What a report is asked: not the width, which is read off what it holds."""
-        asked = self.cleaned_data if self.is_bound else {}
-        return {
-            **settings_of(scope),
-            "level": asked.get("level") or scope.criterion.level,
-            "judgments": list(asked.get("judgments") or JUDGMENTS),
-            "by_passage": asked.get("resample") == "passages",
-        }

@@ -10,7 +10,7 @@ from measures.rubric import Level
 from projects.access import ProjectRequest, Right, requires
 from projects.database.snapshots import snapshot
 from projects.models import Project
-from results.agreeing import measure_agreement
+from results.agreement.alpha import measure_agreement
 from results.scope.gold_settings import RESAMPLES, SEED
 from results.spread import MOST_ITEMS, count_remarks, measure_spread
 

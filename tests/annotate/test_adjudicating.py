@@ -15,7 +15,7 @@ from annotate.work import submitting
 from measures.rubric import Level
 from projects.errors import Refused
 from projects.models import Candidate, LogEntry, Membership, Project
-from results.agreeing import measure_agreement
+from results.agreement.alpha import measure_agreement
 from results.exports.formats import Choices, make_statement
 from results.exports.streaming import write
 from tests.annotate.settled import claim

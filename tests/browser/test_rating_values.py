@@ -10,9 +10,9 @@ from playwright.sync_api import Locator, Page, expect
 
 from annotate.models import Judgment
 from measures.rubric import CriterionSpec, Level, Scale, ScaleKind
+from projects.database.csv import unguarded
 from projects.models import Membership, Project
 from projects.rubric.rubrics import create_rubric
-from results.exports.columns import unguarded
 from tests.annotate.work import open_batch
 from tests.browser.conftest import PHONE, WIDE, SignedIn
 from tests.browser.rating import start, wait_for_keys

@@ -17,7 +17,7 @@ from measures.rubric import Level, Scale, ScaleKind
 from projects.importing import Kind
 from projects.models import Criterion, Membership, Project
 from projects.rubric.rubrics import create_rubric, spec_of
-from results.agreeing import Resampling, measure_agreement
+from results.agreement.alpha import Resampling, measure_agreement
 from results.management.commands.agreement import Command
 from tests.factories import (
     make_candidates,
@@ -267,7 +267,7 @@ def test_with_many_patterns_only_the_level_shown_has_intervals(
     project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     canonical(project)
-    monkeypatch.setattr("results.agreeing.MOST_PATTERNS", 3)
+    monkeypatch.setattr("results.agreement.alpha.MOST_PATTERNS", 3)
     shown, *others = measure_agreement(scope_of(project), level=Level.ORDINAL, other_levels=True).levels
     assert shown.by_unit is not None
     assert [line.by_unit for line in others] == [None, None, None]

@@ -14,7 +14,7 @@ from measures.pairs import pair_agreements
 from measures.rubric import Level
 from projects.commands import Once, ProjectCommand, reader
 from projects.errors import Refused
-from results.agreeing import AgreementReport, AlphaLine, Resampling, measure_agreement
+from results.agreement.alpha import AgreementReport, AlphaLine, Resampling, measure_agreement
 from results.scope.gold_settings import CONFIDENCE, PARTS, RESAMPLES, SEED
 from results.scope.scopes import choose_criterion_to_measure, find_batch
 

@@ -15,7 +15,7 @@ from annotate.reviews import adjudication
 from projects.jobs import running
 from projects.models import LogEntry, Membership, Project
 from results import freezing, tasks
-from results.agreeing import measure_agreement
+from results.agreement.alpha import measure_agreement
 from results.models import JudgmentSet
 from results.reports import reports
 from results.scope.scopes import scope_of

@@ -14,7 +14,7 @@ from measures.gold_scores import gold_by
 from measures.rubric import Level
 from projects.jobs import running
 from projects.models import Membership, Project
-from results.agreeing import Ends, Resampling, measure_agreement
+from results.agreement.alpha import Ends, Resampling, measure_agreement
 from results.models import JudgmentSet
 from tests.factories import make_candidates, make_dataset, make_membership, make_passage, make_question
 from tests.people import SignIn

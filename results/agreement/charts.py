@@ -11,7 +11,10 @@ from projects.language.names import said
 
 Figures = Mapping[str, Any]
 
+
 COURSE = ("period", "alpha", "low", "high", "so_far", "n_units")
+
+
 MOST_IN_MAP = 25
 """So many annotators stand in the heat map of pairs: those of the pairs with most items in common."""
 
@@ -101,3 +104,28 @@ def _interval(line: Mapping[str, Any]) -> dict[str, Any]:
     ends = line["by_unit"] or {}
     counts = {name: line[name] for name in ("n_units", "n_ratings")}
     return {"alpha": line["alpha"], "low": ends.get("low"), "high": ends.get("high"), **counts}
+
+
+def of_plan(figures: Figures) -> list[Chart]:
+    """The width of the interval by items, a line for each number of judgments."""
+    widths = figures["plan"].get("widths", [])
+    rows = [
+        {
+            "items": each["n_units"],
+            "judgments": _("%(n)s judgments") % {"n": each["n_judgments"]},
+            "width": each["width"],
+            "alpha": each["alpha"],
+        }
+        for each in widths
+    ]
+    sizes = sorted({each["n_units"] for each in widths}) or [1]
+    spec = specs.curves("items", "width", "judgments", title=_("width of the interval"), axis=_("items"), at=sizes)
+    return [
+        Chart(
+            "widths",
+            _("Width of the 95 per cent interval of alpha"),
+            rows,
+            spec,
+            columns=("items", "judgments", "width", "alpha"),
+        )
+    ]

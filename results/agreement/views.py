@@ -11,16 +11,16 @@ from projects.charts.responses import answer_chart
 from projects.database.snapshots import snapshot
 from projects.errors import Refused
 from projects.models import Project
-from results import drawing
+from results.agreement import charts
 from results.agreement.forms import AgreementForm
 from results.reports.reports import look_up
 from results.reports.views import context_of, figures_of
 from results.scope.gold_settings import CONFIDENCE, RESAMPLES, SEED
 
 PAGES = {
-    "agreement": ("results/agreement/show.html", drawing.of_agreement),
-    "annotators": ("results/agreement/annotators.html", drawing.of_annotators),
-    "time": ("results/agreement/time.html", drawing.of_time),
+    "agreement": ("results/agreement/show.html", charts.of_agreement),
+    "annotators": ("results/agreement/annotators.html", charts.of_annotators),
+    "time": ("results/agreement/time.html", charts.of_time),
 }
 """Each kind of figures with its page, and what is drawn of it."""
 

@@ -11,12 +11,12 @@ from projects.charts.responses import answer_chart
 from projects.database.snapshots import snapshot
 from projects.errors import Refused
 from projects.models import Project
+from results.agreement import charts
+from results.agreement.planner_forms import PlannerForm
+from results.agreement.precision import choices_of
 from results.reports.reports import look_up
 from results.reports.views import context_of, figures_of
 from results.scope.gold_settings import SEED
-from results.scores import drawing
-from results.scores.choosing import choices_of
-from results.scores.forms import PlannerForm
 
 TEMPLATE = "results/agreement/planner_show.html"
 
@@ -47,7 +47,7 @@ def planner(request: ProjectRequest, project: Project) -> HttpResponse:
             "width": width,
             "plan": figures["plan"],
             "choices": choices_of(project, figures, width=width),
-            "charts": {chart.name: chart for chart in drawing.of_plan(figures)},
+            "charts": {chart.name: chart for chart in charts.of_plan(figures)},
         }
     return render(request, TEMPLATE, context)
 
@@ -65,4 +65,4 @@ def planner_chart(request: ProjectRequest, project: Project, name: str, form: st
         raise Http404("No such chart.") from refusal
     if not figures or "refusal" in figures:
         raise Http404("There are no such figures.")
-    return answer_chart(project, drawing.of_plan(figures), name, form)
+    return answer_chart(project, charts.of_plan(figures), name, form)

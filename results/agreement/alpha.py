@@ -20,6 +20,7 @@ from annotate.frames.rating_patterns import (
 from measures.agreement import Agreement, UndefinedAgreement, krippendorff_alpha, package_alpha
 from measures.bootstrap import Interval, alpha_intervals
 from measures.ceiling import human_ceiling
+from measures.courses import alpha_course
 from measures.outcome import Undefined
 from measures.patterns import Patterns
 from measures.rubric import Level
@@ -30,6 +31,8 @@ from results.scope.scopes import scope_of
 
 MOST_PATTERNS = 500
 """With more distinct patterns than this a resample takes long: only the level that was asked for has intervals."""
+
+
 PACKAGE, CLOSED_FORM = f"krippendorff {version('krippendorff')}", "closed form"
 """What gave the point value. Both are equal to 12 digits; the package needs a matrix that may not fit."""
 
@@ -217,3 +220,15 @@ def _on_several_scales(criterion: CriterionInUse, patterns: Patterns, level: Lev
         n_ratings=patterns.n_ratings,
         n_single=patterns.n_single,
     )
+
+
+def time_figures(project: Project, settings: Mapping[str, Any]) -> dict[str, Any]:
+    """What the page of agreement over time shows."""
+    scope = scope_of(project, settings)
+    frame = fetch_judgments(scope)
+    return {
+        "level": settings["level"],
+        "periods": alpha_course(frame, level=settings["level"], seed=SEED, n_resamples=RESAMPLES),
+        "n_undated": int(frame["day"].isna().sum()),
+        "entering": count_entering(scope).as_dict(),
+    }

@@ -1,19 +1,35 @@
 """What a study of a wanted precision takes: items, HITs, money and hours, for each number of judgments an item."""
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from math import ceil
 from typing import Any
 
+import numpy as np
+
 from annotate.batches.costs import Cost, cost_of, seconds_per_item
+from annotate.frames.judgments_frame import fetch_judgments
+from measures.columns import GROUP, UNIT
 from measures.outcome import Undefined
+from measures.planning_alpha import plan_alpha
+from measures.rubric import Level
 from projects.models import Project
+from results.scope.excluded import count_entering
+from results.scope.gold_settings import CONFIDENCE, SEED
+from results.scope.scopes import has_simulated, say_several_scales, scope_of
 
 JUDGMENTS = (2, 3, 5)
 """Judgments of each item that are tried where nothing else is asked for."""
+
+
 UNITS = (50, 100, 200, 400, 800, 1600)
 """Numbers of items that are tried."""
+
+
 MOST_JUDGMENTS = 20
+
+
 WIDTH = 0.1
 
 
@@ -65,3 +81,27 @@ def _hits_per_item(passages: list[list[int]], hit_size: int) -> float:
     """A HIT holds candidates of one passage alone, so short passages make HITs that are not full."""
     n_items = sum(size * n for size, n in passages)
     return sum(ceil(size / hit_size) * n for size, n in passages) / n_items if n_items else 1.0
+
+
+def plan_figures(project: Project, settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Widths of the interval of alpha by items and judgments of each, and how items lie in passages."""
+    scope = scope_of(project, settings)
+    if not scope.criterion.has_one_scale:
+        return {"refusal": say_several_scales(scope.criterion)}
+    frame = fetch_judgments(scope)
+    plan = plan_alpha(
+        frame,
+        level=Level(settings["level"]),
+        judgments=settings["judgments"],
+        units=UNITS,
+        rng=np.random.default_rng(SEED),
+        confidence=CONFIDENCE,
+        by_group=settings["by_passage"],
+    )
+    sizes = Counter(frame.drop_duplicates(UNIT)[GROUP].value_counts().tolist())
+    return {
+        "plan": plan,
+        "has_simulated": has_simulated(project, frame),
+        "passages": sorted(sizes.items()),
+        "entering": count_entering(scope).as_dict(),
+    }
