@@ -36,8 +36,8 @@ def _measure(n: int, base: int) -> None:
     from results.scores.candidates import CandidateScores, Filters
     from results.scores.golds import gold_figures
     from results.scores.items import ratings_of
-    from results.scores.systems import system_figures
     from results.spread import Items, Passages
+    from results.systems.scores import system_figures
 
     project = fill_project(f"bench-{n}", n, base=base)
     scope = Scope(project=project, criterion=criteria_in_use(project)[0])

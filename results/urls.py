@@ -7,18 +7,8 @@ from results.agreement import views as agreement_views
 from results.exports import views as exports_views
 from results.exports.formats import FORMATS
 from results.reports import views
-from results.views import (
-    batches,
-    disagreements,
-    metric_runs,
-    metrics,
-    overview,
-    score_files,
-    scores,
-    sets,
-    studies,
-    systems,
-)
+from results.systems import views as systems_views
+from results.views import batches, disagreements, metric_runs, metrics, overview, score_files, scores, sets, studies
 
 app_name = "results"
 
@@ -48,12 +38,14 @@ urlpatterns = [
     path("p/<slug:slug>/scores/", scores.gold_scores, name="scores"),
     path("p/<slug:slug>/scores/charts/<slug:name>.<str:form>", scores.gold_chart, name="scores-chart"),
     path("p/<slug:slug>/scores/rule/", scores.gold_rule, name="gold-rule"),
-    path("p/<slug:slug>/scores/systems/", systems.systems, name="systems"),
-    path("p/<slug:slug>/scores/systems/charts/<slug:name>.<str:form>", systems.systems_chart, name="systems-chart"),
-    path("p/<slug:slug>/scores/replication/", systems.replication, name="replication"),
+    path("p/<slug:slug>/scores/systems/", systems_views.systems, name="systems"),
+    path(
+        "p/<slug:slug>/scores/systems/charts/<slug:name>.<str:form>", systems_views.systems_chart, name="systems-chart"
+    ),
+    path("p/<slug:slug>/scores/replication/", systems_views.replication, name="replication"),
     path(
         "p/<slug:slug>/scores/replication/charts/<slug:name>.<str:form>",
-        systems.replication_chart,
+        systems_views.replication_chart,
         name="replication-chart",
     ),
     path("p/<slug:slug>/scores/disagreements/", disagreements.disagreements, name="disagreements"),

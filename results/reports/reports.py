@@ -31,8 +31,8 @@ KINDS = {
     "time": "results.agreement.alpha.time_figures",
     "entering": "results.scope.excluded.entering_figures",
     "golds": "results.scores.golds.gold_figures",
-    "systems": "results.scores.systems.system_figures",
-    "replication": "results.scores.systems.replication_figures",
+    "systems": "results.systems.scores.system_figures",
+    "replication": "results.systems.scores.replication_figures",
     "plan": "results.agreement.precision.plan_figures",
 }
 """Every kind of figures, and the function that computes them."""

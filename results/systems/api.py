@@ -11,7 +11,8 @@ from rest_framework.response import Response
 
 from annotate.reviews import adjudication
 from results.reports.api import Figures, ScopeQuery, StandingSerializer
-from results.scores.forms import GoldForm, SystemsForm
+from results.scores.forms import GoldForm
+from results.systems.forms import SystemsForm
 
 
 class ScoresQuery(ScopeQuery):

@@ -14,8 +14,8 @@ from projects.models import Project
 from results.reports.reports import look_up
 from results.reports.views import context_of, figures_of
 from results.scope.gold_settings import RESAMPLES, SEED
-from results.scores import drawing
-from results.scores.forms import ReplicationForm, SystemsForm
+from results.systems import charts
+from results.systems.forms import ReplicationForm, SystemsForm
 
 TEMPLATE = "results/systems/show.html"
 P = 0.05
@@ -56,7 +56,7 @@ def replication(request: ProjectRequest, project: Project) -> HttpResponse:
     if standing.figures:
         key = _key(form)
         context["found"] = standing.figures["by"].get(key)
-        context["charts"] = {chart.name: chart for chart in drawing.of_replication(standing.figures, key=key)}
+        context["charts"] = {chart.name: chart for chart in charts.of_replication(standing.figures, key=key)}
     return render(request, "results/systems/replication_show.html", context)
 
 
@@ -70,7 +70,7 @@ def systems_chart(request: ProjectRequest, project: Project, name: str, form: st
     figures = look_up(project, "systems", settings).figures
     if figures is None:
         raise Http404("These figures are not computed yet.")
-    return answer_chart(project, drawing.of_systems(figures, key=_key(asked)), name, form)
+    return answer_chart(project, charts.of_systems(figures, key=_key(asked)), name, form)
 
 
 @requires(Right.READ)
@@ -82,7 +82,7 @@ def replication_chart(request: ProjectRequest, project: Project, name: str, form
     figures = look_up(project, "replication", between).figures if between else None
     if figures is None:
         raise Http404("There are no such figures.")
-    return answer_chart(project, drawing.of_replication(figures, key=_key(asked)), name, form)
+    return answer_chart(project, charts.of_replication(figures, key=_key(asked)), name, form)
 
 
 def _asked(request: ProjectRequest, project: Project) -> tuple[SystemsForm, ReplicationForm, dict[str, Any]]:
@@ -109,5 +109,5 @@ def _of_criterion(figures: dict[str, Any], form: SystemsForm) -> dict[str, Any]:
         "scores": scores,
         "compared": compared,
         "matrix": [(first, [by_pair.get((first, second)) for second in compared]) for first in compared],
-        "charts": {chart.name.replace("-", "_"): chart for chart in drawing.of_systems(figures, key=key)},
+        "charts": {chart.name.replace("-", "_"): chart for chart in charts.of_systems(figures, key=key)},
     }

@@ -1,0 +1,75 @@
+"""Charts of systems and of replication."""
+
+from django.utils.translation import gettext as _
+
+from projects.charts import specs
+from projects.charts.drawing import Chart
+from results.scores.drawing import Figures
+
+MOST_IN_MAP = 15
+"""So many systems stand in the map of pairs; the table has more."""
+
+
+def of_systems(figures: Figures, *, key: str) -> list[Chart]:
+    """Systems with their intervals, by z and on the scale, and which of two is better."""
+    scores = figures["scores"].get(key, [])
+    charts = [
+        _forest(scores, "z", _("Mean z score of each system, with intervals over its candidates")),
+        _forest(scores, "raw", _("Mean score of each system, with intervals over its candidates")),
+    ]
+    cells = [
+        {"better": pair["first"], "than": pair["second"], "p": pair["p"], "said": _cell(pair["p"])}
+        for pair in figures["pairs"].get(key, [])
+        if isinstance(pair["p"], float)
+    ]
+    spec = specs.heat_map(
+        "better", "than", "p", "said", title="p", domain=(0, 1), order=[score["source"] for score in scores]
+    )
+    return [
+        *charts,
+        Chart(
+            "pairs",
+            _("p of one-sided tests: the system of the row is better than that of the column"),
+            cells if len(scores) <= MOST_IN_MAP else [],
+            spec,
+            columns=("better", "than", "p"),
+        ),
+    ]
+
+
+def of_replication(figures: Figures, *, key: str) -> list[Chart]:
+    """The systems in one run against the other, by z where there is one."""
+    found = figures["by"].get(key, {})
+    measure = "z" if found.get("z", {}).get("systems") else "raw"
+    rows = found.get(measure, {}).get("systems", [])
+    axis = _("mean z, %(run)s") if measure == "z" else _("mean score, %(run)s")
+    spec = specs.points(
+        *("first", "second", "source"),
+        x_title=axis % {"run": _("first batch")},
+        y_title=axis % {"run": _("second batch")},
+    )
+    return [Chart("replication", _("Systems in two batches"), rows, spec, columns=("source", "first", "second"))]
+
+
+def _forest(scores: list[Figures], measure: str, title: str) -> Chart:
+    rows = [
+        {
+            "system": score["source"] or _("none named"),
+            "mean": score[measure]["mean"],
+            "low": score[measure]["by_unit"].get("low"),
+            "high": score[measure]["by_unit"].get("high"),
+            "passage_low": score[measure]["by_group"].get("low"),
+            "passage_high": score[measure]["by_group"].get("high"),
+            "n_candidates": score["n_units"],
+            "n_ratings": score["n_ratings"],
+        }
+        for score in scores
+        if isinstance(score[measure]["mean"], float)
+    ]
+    axis = _("mean z") if measure == "z" else _("mean score")
+    spec = specs.intervals("system", "mean", "low", "high", title=axis, zero=0 if measure == "z" else None)
+    return Chart(f"systems-{measure}", title, rows, spec)
+
+
+def _cell(p: float) -> str:
+    return "< .001" if p < 0.001 else f"{p:.3f}".removeprefix("0")

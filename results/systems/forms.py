@@ -1,0 +1,71 @@
+"""Forms of systems and replication."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from django import forms
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from annotate.models import Batch
+from annotate.reviews.adjudication import Gold
+from projects.models import Project
+from results.scope.forms import BatchField, ScopeForm
+
+
+class SystemsForm(ScopeForm):
+    blind = forms.BooleanField(label=gettext_lazy("Blind judgments only"), required=False)
+
+    def __init__(self, project: Project, *args: Any, **kwargs: Any) -> None:
+        super().__init__(project, *args, any_criterion=True, **kwargs)
+
+    def settings(self, gold: Gold) -> dict[str, Any]:
+        """What a report is asked: it holds every criterion."""
+        asked = self.cleaned_data if self.is_bound else {}
+        batch = asked.get("batch")
+        return {
+            "stage": self.asked_stage().value,
+            "batch": batch.number if batch else None,
+            "blind": bool(asked.get("blind")),
+            "controls": gold.with_controls,
+        }
+
+
+class ReplicationForm(forms.Form):
+    """Two batches to set beside each other."""
+
+    first = BatchField(
+        label=gettext_lazy("First batch"),
+        queryset=Batch.objects.none(),
+        required=False,
+        to_field_name="number",
+        empty_label=gettext_lazy("choose one"),
+    )
+    second = BatchField(
+        label=gettext_lazy("Second batch"),
+        queryset=Batch.objects.none(),
+        required=False,
+        to_field_name="number",
+        empty_label=gettext_lazy("choose one"),
+    )
+
+    def __init__(self, project: Project, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        for name in ("first", "second"):
+            self.fields[name].queryset = project.batches.all()  # type: ignore[attr-defined]
+
+    def clean(self) -> dict[str, Any]:
+        asked: dict[str, Any] = super().clean() or {}
+        first, second = asked.get("first"), asked.get("second")
+        if bool(first) != bool(second):
+            raise forms.ValidationError(_("Choose two batches."))
+        if first and first == second:
+            raise forms.ValidationError(_("Choose two different batches: a batch repeats itself."))
+        return asked
+
+    def settings(self, systems: Mapping[str, Any]) -> dict[str, Any] | None:
+        """None where no two batches are chosen."""
+        if not self.is_bound or not self.is_valid() or not self.cleaned_data["first"]:
+            return None
+        batches = {name: self.cleaned_data[name].number for name in ("first", "second")}
+        return {**batches, "blind": systems["blind"], "controls": systems["controls"]}
