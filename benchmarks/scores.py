@@ -33,10 +33,10 @@ def _measure(n: int, base: int) -> None:
     from benchmarks.filling import fill_project
     from measures.gold_rules import GoldRule
     from results.agreement.precision import plan_figures
+    from results.disagreements.items import ratings_of
+    from results.disagreements.spread import Items, Passages
     from results.scores.candidates import CandidateScores, Filters
     from results.scores.golds import gold_figures
-    from results.scores.items import ratings_of
-    from results.spread import Items, Passages
     from results.systems.scores import system_figures
 
     project = fill_project(f"bench-{n}", n, base=base)

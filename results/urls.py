@@ -4,11 +4,12 @@ from django.urls import path
 
 from results.agreement import planner_views
 from results.agreement import views as agreement_views
+from results.disagreements import views as disagreements_views
 from results.exports import views as exports_views
 from results.exports.formats import FORMATS
 from results.reports import views
 from results.systems import views as systems_views
-from results.views import batches, disagreements, metric_runs, metrics, overview, score_files, scores, sets, studies
+from results.views import batches, metric_runs, metrics, overview, score_files, scores, sets, studies
 
 app_name = "results"
 
@@ -48,8 +49,8 @@ urlpatterns = [
         systems_views.replication_chart,
         name="replication-chart",
     ),
-    path("p/<slug:slug>/scores/disagreements/", disagreements.disagreements, name="disagreements"),
-    path("p/<slug:slug>/scores/items/<int:pk>/", disagreements.item, name="item"),
+    path("p/<slug:slug>/scores/disagreements/", disagreements_views.disagreements, name="disagreements"),
+    path("p/<slug:slug>/scores/items/<int:pk>/", disagreements_views.item, name="item"),
     path("p/<slug:slug>/scores/planner/", planner_views.planner, name="planner"),
     path(
         "p/<slug:slug>/scores/planner/charts/<slug:name>.<str:form>", planner_views.planner_chart, name="planner-chart"

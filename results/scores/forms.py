@@ -28,25 +28,6 @@ class GoldForm(JudgmentsForm):
         return {**settings_of(scope), "controls": gold.with_controls, "settled": gold.adjudication_wins}
 
 
-class DisagreementForm(JudgmentsForm):
-    by = forms.ChoiceField(
-        label=gettext_lazy("Show"),
-        required=False,
-        choices=[
-            ("items", gettext_lazy("items")),
-            ("passages", gettext_lazy("passages")),
-            ("pairs", gettext_lazy("pairs of annotators")),
-        ],
-    )
-
-    def asked_by(self) -> str:
-        return (self.cleaned_data.get("by") if self.is_bound else "") or "items"
-
-    def settings(self, scope: Scope) -> dict[str, Any]:
-        """The pairs are those of the agreement pages."""
-        return {**settings_of(scope), "level": scope.criterion.level}
-
-
 class RuleForm(forms.Form):
     """The project's rule for gold scores."""
 

@@ -11,8 +11,8 @@ from projects.access import ProjectRequest, Right, requires
 from projects.database.snapshots import snapshot
 from projects.models import Project
 from results.agreement.alpha import measure_agreement
+from results.disagreements.spread import MOST_ITEMS, count_remarks, measure_spread
 from results.scope.gold_settings import RESAMPLES, SEED
-from results.spread import MOST_ITEMS, count_remarks, measure_spread
 
 
 @requires(Right.READ)

@@ -6,7 +6,7 @@ from django.urls import reverse
 from annotate.frames.rating_patterns import Scope, criteria_in_use
 from annotate.models import Batch, Judgment, Remark
 from projects.models import Candidate, Membership, Project
-from results.spread import QUARTERS, measure_spread
+from results.disagreements.spread import QUARTERS, measure_spread
 from tests.factories import make_corpus, make_membership
 from tests.people import SignIn
 from tests.results.rows import Ratings, judge

@@ -11,7 +11,7 @@ from django_stubs_ext import StrOrPromise
 from annotate.frames.rating_patterns import IS_NOT_WITHDRAWN, Scope, ask_fast, select_counted
 from annotate.models import Batch, Remark
 from projects.models import Candidate, Passage
-from results.scores.items import Rating, candidates_of, ratings_of
+from results.disagreements.items import Rating, candidates_of, ratings_of
 
 MOST_ITEMS = 20
 QUARTERS: tuple[StrOrPromise, ...] = (

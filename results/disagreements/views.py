@@ -12,11 +12,11 @@ from projects.database.snapshots import snapshot
 from projects.errors import Refused
 from projects.models import Project
 from projects.web.lists import page_of, read_page, read_text
+from results.disagreements.forms import DisagreementForm
+from results.disagreements.items import candidates_of, ratings_of, scores_of
+from results.disagreements.spread import Items, Passages
 from results.reports.views import context_of, figures_of
 from results.scope.scopes import settings_of
-from results.scores.forms import DisagreementForm
-from results.scores.items import candidates_of, ratings_of, scores_of
-from results.spread import Items, Passages
 
 TEMPLATE = "results/disagreements/list.html"
 MOST_PAIRS = 100

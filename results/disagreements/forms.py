@@ -1,0 +1,29 @@
+"""The form of disagreements."""
+
+from typing import Any
+
+from django import forms
+from django.utils.translation import gettext_lazy
+
+from annotate.frames.rating_patterns import Scope
+from results.scope.forms import JudgmentsForm
+from results.scope.scopes import settings_of
+
+
+class DisagreementForm(JudgmentsForm):
+    by = forms.ChoiceField(
+        label=gettext_lazy("Show"),
+        required=False,
+        choices=[
+            ("items", gettext_lazy("items")),
+            ("passages", gettext_lazy("passages")),
+            ("pairs", gettext_lazy("pairs of annotators")),
+        ],
+    )
+
+    def asked_by(self) -> str:
+        return (self.cleaned_data.get("by") if self.is_bound else "") or "items"
+
+    def settings(self, scope: Scope) -> dict[str, Any]:
+        """The pairs are those of the agreement pages."""
+        return {**settings_of(scope), "level": scope.criterion.level}
