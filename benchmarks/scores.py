@@ -36,7 +36,7 @@ def _measure(n: int, base: int) -> None:
     from results.disagreements.items import ratings_of
     from results.disagreements.spread import Items, Passages
     from results.scores.candidates import CandidateScores, Filters
-    from results.scores.golds import gold_figures
+    from results.scores.gold import gold_figures
     from results.systems.scores import system_figures
 
     project = fill_project(f"bench-{n}", n, base=base)

@@ -8,8 +8,9 @@ from results.disagreements import views as disagreements_views
 from results.exports import views as exports_views
 from results.exports.formats import FORMATS
 from results.reports import views
+from results.scores import views as scores_views
 from results.systems import views as systems_views
-from results.views import batches, metric_runs, metrics, overview, score_files, scores, sets, studies
+from results.views import batches, metric_runs, metrics, overview, score_files, sets, studies
 
 app_name = "results"
 
@@ -36,9 +37,9 @@ urlpatterns = [
         )
         for kind, (name, folder) in AGREEMENT.items()
     ),
-    path("p/<slug:slug>/scores/", scores.gold_scores, name="scores"),
-    path("p/<slug:slug>/scores/charts/<slug:name>.<str:form>", scores.gold_chart, name="scores-chart"),
-    path("p/<slug:slug>/scores/rule/", scores.gold_rule, name="gold-rule"),
+    path("p/<slug:slug>/scores/", scores_views.gold_scores, name="scores"),
+    path("p/<slug:slug>/scores/charts/<slug:name>.<str:form>", scores_views.gold_chart, name="scores-chart"),
+    path("p/<slug:slug>/scores/rule/", scores_views.gold_rule, name="gold-rule"),
     path("p/<slug:slug>/scores/systems/", systems_views.systems, name="systems"),
     path(
         "p/<slug:slug>/scores/systems/charts/<slug:name>.<str:form>", systems_views.systems_chart, name="systems-chart"

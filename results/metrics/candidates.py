@@ -54,7 +54,7 @@ def golds_of(project: Project, criterion: CriterionInUse, ids: Sequence[int]) ->
     """What people say of these candidates: the median where the project's rule is that, else the mean."""
     from annotate.frames.judgments_frame import fetch_judgments
     from measures.gold_scores import gold_by, settle
-    from results.scores.golds import settled_scores
+    from results.scores.gold import settled_scores
 
     scope = Scope(project=project, criterion=criterion, stage=default_stage(project))
     rule = gold_of(project)

@@ -30,7 +30,7 @@ KINDS = {
     "annotators": "results.agreement.annotators.annotator_figures",
     "time": "results.agreement.alpha.time_figures",
     "entering": "results.scope.excluded.entering_figures",
-    "golds": "results.scores.golds.gold_figures",
+    "golds": "results.scores.gold.gold_figures",
     "systems": "results.systems.scores.system_figures",
     "replication": "results.systems.scores.replication_figures",
     "plan": "results.agreement.precision.plan_figures",

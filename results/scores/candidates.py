@@ -113,7 +113,7 @@ class CandidateScores:
 
         from annotate.frames.judgments_frame import fetch_judgments
         from measures.gold_scores import gold_by, gold_scores, settle
-        from results.scores.golds import norms_of, settled_scores
+        from results.scores.gold import norms_of, settled_scores
 
         frame = fetch_judgments(self.scope, only=ids)
         scores = gold_scores(frame)

@@ -4,7 +4,7 @@ from django.utils.translation import gettext as _
 
 from projects.charts import specs
 from projects.charts.drawing import Chart
-from results.scores.drawing import Figures
+from results.scores.charts import Figures
 
 MOST_IN_MAP = 15
 """So many systems stand in the map of pairs; the table has more."""

@@ -21,7 +21,7 @@ from projects.models import Project
 from projects.web.lists import page_of, read_sort, read_text
 from results.reports.reports import Standing, look_up
 from results.reports.views import context_of, figures_of
-from results.scores import drawing
+from results.scores import charts
 from results.scores.candidates import SORTS, CandidateScores, Filters
 from results.scores.forms import PARTS, GoldForm, RuleForm
 
@@ -54,8 +54,8 @@ def gold_scores(request: ProjectRequest, project: Project) -> HttpResponse:
     rule, by = _chosen(form, gold)
     context |= {"rule": rule, "by": by, "parts": PARTS}
     if figures:
-        context["charts"] = {chart.name: chart for chart in drawing.of_golds(figures, rule=rule, by=by)}
-        context["shown"] = drawing.rule_of(figures, rule)
+        context["charts"] = {chart.name: chart for chart in charts.of_golds(figures, rule=rule, by=by)}
+        context["shown"] = charts.rule_of(figures, rule)
     with snapshot():
         context |= _table(request, scope, gold, rule, standing)
     return render(request, TEMPLATE, context)
@@ -75,7 +75,7 @@ def gold_chart(request: ProjectRequest, project: Project, name: str, form: str) 
     if not figures or "refusal" in figures:
         raise Http404("There are no such figures.")
     rule, by = _chosen(asked, gold)
-    return answer_chart(project, drawing.of_golds(figures, rule=rule, by=by), name, form)
+    return answer_chart(project, charts.of_golds(figures, rule=rule, by=by), name, form)
 
 
 @requires(Right.MANAGE)
@@ -134,7 +134,7 @@ def _table(request: ProjectRequest, scope: Scope, gold: Gold, rule: GoldRule, st
 
 def _selects(figures: dict[str, Any] | None, chosen: dict[str, str]) -> list[tuple[str, StrOrPromise, list[str], str]]:
     """The names there are to choose from; none where they are not known, or too many to list."""
-    by_mean = drawing.rule_of(figures, GoldRule.MEAN) if figures else {}
+    by_mean = charts.rule_of(figures, GoldRule.MEAN) if figures else {}
     selects: list[tuple[str, StrOrPromise, list[str], str]] = []
     for name, label in (("dataset", _("Dataset")), ("split", _("Split")), ("source", _("Source"))):
         words = [part["name"] for part in (by_mean.get("parts") or {}).get(name, []) if part["name"]]
