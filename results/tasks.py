@@ -4,9 +4,10 @@ from celery import shared_task
 
 from projects.jobs import running
 from results import freezing, retiring
-from results.metrics import computing, taking
+from results.metrics import computing
 from results.models import JudgmentSet, MetricRun, Report, ScoreFile, Study
 from results.reports import reports
+from results.score_import import importing
 from results.studies import running as studying
 
 
@@ -42,12 +43,12 @@ def run_metric(pk: int) -> None:
 
 @shared_task(name=ScoreFile.task, ignore_result=True)
 def read_scores(pk: int) -> None:
-    taking.run(pk)
+    importing.run(pk)
 
 
 @shared_task(name="results.tidy_score_files", ignore_result=True)
 def tidy_score_files() -> None:
-    taking.tidy_leftovers()
+    importing.tidy_leftovers()
 
 
 @shared_task(name=Study.task, ignore_result=True)

@@ -8,9 +8,10 @@ from results.disagreements import views as disagreements_views
 from results.exports import views as exports_views
 from results.exports.formats import FORMATS
 from results.reports import views
+from results.score_import import views as score_import_views
 from results.scores import views as scores_views
 from results.systems import views as systems_views
-from results.views import batches, metric_runs, metrics, overview, score_files, sets, studies
+from results.views import batches, metric_runs, metrics, overview, sets, studies
 
 app_name = "results"
 
@@ -67,14 +68,18 @@ urlpatterns = [
     path("p/<slug:slug>/metrics/<int:pk>/delete/", metric_runs.metric_delete, name="metric-delete"),
     path("p/<slug:slug>/metrics/<int:pk>/scores.<str:form>", metric_runs.metric_scores, name="metric-scores"),
     path("p/<slug:slug>/metrics/<int:pk>/charts/<slug:name>.<str:form>", metric_runs.metric_chart, name="metric-chart"),
-    path("p/<slug:slug>/metrics/files/new/", score_files.score_file_new, name="score-file-new"),
-    path("p/<slug:slug>/metrics/files/<int:number>/", score_files.score_file, name="score-file"),
-    path("p/<slug:slug>/metrics/files/<int:number>/job/", score_files.score_file_job, name="score-file-job"),
-    path("p/<slug:slug>/metrics/files/<int:number>/take/", score_files.score_file_take, name="score-file-take"),
-    path("p/<slug:slug>/metrics/files/<int:number>/cancel/", score_files.score_file_cancel, name="score-file-cancel"),
+    path("p/<slug:slug>/metrics/files/new/", score_import_views.score_file_new, name="score-file-new"),
+    path("p/<slug:slug>/metrics/files/<int:number>/", score_import_views.score_file, name="score-file"),
+    path("p/<slug:slug>/metrics/files/<int:number>/job/", score_import_views.score_file_job, name="score-file-job"),
+    path("p/<slug:slug>/metrics/files/<int:number>/take/", score_import_views.score_file_take, name="score-file-take"),
+    path(
+        "p/<slug:slug>/metrics/files/<int:number>/cancel/",
+        score_import_views.score_file_cancel,
+        name="score-file-cancel",
+    ),
     path(
         "p/<slug:slug>/metrics/files/<int:number>/problems.csv",
-        score_files.score_file_problems,
+        score_import_views.score_file_problems,
         name="score-file-problems",
     ),
     path("p/<slug:slug>/reports/<int:pk>/job/", views.report_job, name="report-job"),

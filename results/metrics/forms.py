@@ -10,19 +10,19 @@ from django.utils.text import capfirst
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from annotate.imports.forms import ReadingForm
 from measures.metrics.registry import Registered
 from measures.metrics.tokenising import MEANINGS
-from projects.importing import Options
 from projects.models import Project
-from results.metrics.reading_files import NAME_LENGTH
 from results.metrics.registry import known
 from results.metrics.subjects import subject_of
-from results.models import ScoreFile
 
 USUAL = ("exact_match", "token_f1", "bleu_1", "bleu_4", "rouge_1", "rouge_2", "rouge_l", "meteor_2005", "chrf")
 """Ticked where nobody has chosen."""
+
+
 TOKENISER = "tokeniser"
+
+
 AGAINST = "against"
 
 
@@ -150,71 +150,3 @@ def field_of(setting: "Field[Any]") -> forms.Field:
 
 def default_of(setting: "Field[Any]") -> Any:
     return "" if setting.default is MISSING else setting.default
-
-
-class ScoreFileForm(ReadingForm):
-    """A file of scores, and how it is read."""
-
-    file = forms.FileField(
-        label=gettext_lazy("File"),
-        max_length=None,
-        help_text=gettext_lazy("CSV, TSV, Excel (.xlsx), JSON, JSONL, Parquet or MOCHA's predictions."),
-    )
-    dataset = forms.ChoiceField(
-        label=gettext_lazy("Dataset"),
-        required=False,
-        help_text=gettext_lazy("Of rows that name none. Needed only where an id is in several datasets."),
-    )
-    id_column = forms.CharField(
-        label=gettext_lazy("Column of the candidates' ids"),
-        required=False,
-        max_length=200,
-        help_text=gettext_lazy("Where it is called neither candidate_id nor id."),
-    )
-
-    field_order = ("file", "dataset")
-
-    def __init__(self, project: Project, *args: Any) -> None:
-        super().__init__(*args)
-        field = self.fields["dataset"]
-        assert isinstance(field, forms.ChoiceField)
-        names = list(project.datasets.values_list("name", flat=True))
-        field.choices = [("", _("as the file says")), *((name, name) for name in names)]
-
-    def options(self) -> Options:
-        sent = self.cleaned_data
-        column = sent["id_column"].strip()
-        return Options(
-            format=sent["format"],
-            encoding=sent["encoding"],
-            delimiter=sent["delimiter"],
-            dataset=sent["dataset"],
-            mapping={column: "candidate_id"} if column else {},
-        )
-
-
-class TakeForm(forms.Form):
-    """Which columns of a file are taken, and by which metric each is; numbered, because a column may have any name."""
-
-    def __init__(self, job: ScoreFile, data: Any = None) -> None:
-        super().__init__(data)
-        self._columns = [each for each in (job.report or {}).get("columns", []) if each["n"]]
-        for place, each in enumerate(self._columns):
-            self.fields[f"take_{place}"] = forms.BooleanField(
-                label=each["column"], required=False, initial=each["is_taken"]
-            )
-            self.fields[f"name_{place}"] = forms.CharField(
-                label=_("Name of the metric"), required=False, max_length=NAME_LENGTH, initial=each["name"]
-            )
-
-    def rows(self) -> Iterator[tuple[dict[str, Any], BoundField, BoundField]]:
-        for place, each in enumerate(self._columns):
-            yield each, self[f"take_{place}"], self[f"name_{place}"]
-
-    def names(self) -> dict[str, str]:
-        sent = self.cleaned_data
-        return {
-            each["column"]: sent[f"name_{place}"]
-            for place, each in enumerate(self._columns)
-            if sent.get(f"take_{place}")
-        }

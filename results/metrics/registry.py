@@ -1,9 +1,12 @@
 """The metrics that this site knows: those of `measures`, and those of the modules that METRIC_MODULES names."""
 
 import logging
-from functools import cache
+import subprocess
+import tomllib
+from functools import cache, lru_cache
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
 
 from django.conf import settings as site
 from django.utils.translation import gettext as _
@@ -11,7 +14,6 @@ from django.utils.translation import gettext as _
 from measures.metrics import METRICS, Metric
 from measures.metrics.registry import Registered
 from projects.errors import Refused
-from results.sets.terms import code_version
 
 logger = logging.getLogger(__name__)
 
@@ -66,3 +68,21 @@ def _version(package: str) -> str:
         return version(package)
     except PackageNotFoundError:
         return ""
+
+
+@lru_cache(maxsize=1)
+def code_version() -> str:
+    """The version of the program, and the commit where it runs out of a repository."""
+    project = tomllib.loads((site.BASE_DIR / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    version = f"{project['name']} {project['version']}"
+    commit = _commit(site.BASE_DIR)
+    return f"{version} ({commit})" if commit else version
+
+
+def _commit(folder: Path) -> str:
+    if not (folder / ".git").exists():
+        return ""
+    said = subprocess.run(
+        ["git", "-C", folder, "rev-parse", "--short=12", "HEAD"], check=False, capture_output=True, text=True
+    )
+    return said.stdout.strip()

@@ -1,17 +1,13 @@
 """What the judgments of a set were given under: rubrics, instructions, consents and batches, as plain values."""
 
-import subprocess
-import tomllib
-from functools import lru_cache
-from pathlib import Path
 from typing import Any
 
-from django.conf import settings as site
 from django.db import connection
 
 from annotate.models import Batch
 from projects.models import Rubric
 from results.exports.columns import TIME
+from results.metrics.registry import code_version
 from results.sets.selecting import Selection
 
 Terms = dict[str, Any]
@@ -82,24 +78,6 @@ def _texts(versions: Any) -> list[Terms]:
         {"version": version, "text": found[version].text, "examples": getattr(found[version], "examples", [])}
         for version in sorted(found)
     ]
-
-
-@lru_cache(maxsize=1)
-def code_version() -> str:
-    """The version of the program, and the commit where it runs out of a repository."""
-    project = tomllib.loads((site.BASE_DIR / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    version = f"{project['name']} {project['version']}"
-    commit = _commit(site.BASE_DIR)
-    return f"{version} ({commit})" if commit else version
-
-
-def _commit(folder: Path) -> str:
-    if not (folder / ".git").exists():
-        return ""
-    said = subprocess.run(
-        ["git", "-C", folder, "rev-parse", "--short=12", "HEAD"], check=False, capture_output=True, text=True
-    )
-    return said.stdout.strip()
 
 
 _BATCHES = """

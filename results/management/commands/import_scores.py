@@ -9,10 +9,10 @@ from annotate.imports.command_arguments import add_reading_arguments
 from projects.commands import ProjectCommand
 from projects.errors import Refused
 from projects.importing import Options
-from results.metrics import taking
-from results.metrics.reading_files import names_in, read_scores
-from results.metrics.score_rows import SCORE_FIELDS
 from results.models import MetricRun
+from results.score_import import importing
+from results.score_import.reading import names_in, read_scores
+from results.score_import.rows import SCORE_FIELDS
 
 
 class Command(ProjectCommand):
@@ -60,7 +60,7 @@ class Command(ProjectCommand):
             )
             report, names, runs = found.report, choose(found.report), list[MetricRun]()
         else:
-            job, runs = taking.take_now(
+            job, runs = importing.take_now(
                 project=project, path=path, options=reading, choose=choose, on_progress=self.progress
             )
             report, names = job.report or {}, job.options["names"]

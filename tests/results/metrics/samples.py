@@ -9,8 +9,9 @@ from django.core.files.uploadedfile import TemporaryUploadedFile
 from projects.importing import Options
 from projects.jobs import running
 from projects.models import Candidate, Membership, Project
-from results.metrics import computing, taking
+from results.metrics import computing
 from results.models import MetricRun, ScoreFile
+from results.score_import import importing
 from tests.routes import all_routes
 
 
@@ -29,11 +30,11 @@ def receive(project: Project, actor: Membership, content: str, name: str = "scor
     upload = TemporaryUploadedFile(name, "text/csv", len(content), "utf-8")
     upload.write(content.encode())
     upload.seek(0)
-    job = taking.receive(project=project, actor=actor, upload=upload, options=Options())
+    job = importing.receive(project=project, actor=actor, upload=upload, options=Options())
     with suppress(FileNotFoundError):  # the file has moved to where uploads are kept
         upload.close()
     with mock.patch.object(running, "BEAT_SECONDS", 60):
-        taking.run(job.pk)
+        importing.run(job.pk)
     job.refresh_from_db()
     return job
 

@@ -14,8 +14,9 @@ from django.urls import reverse
 
 from projects.models import Membership, Project
 from results import tasks
-from results.metrics import computing, taking
+from results.metrics import computing
 from results.models import MetricRun, ScoreFile
+from results.score_import import importing
 from tests.factories import make_candidates, make_dataset, make_passage, make_question
 from tests.projects.api.calling import Script
 from tests.results.metrics.samples import compute, receive
@@ -140,7 +141,7 @@ def test_a_file_is_read_its_wrong_rows_shown_and_its_scores_taken_under_a_name(
         "dataset,candidate_id,source,score,reason",
         "cosmos,alone,model-a,,not a number: “=1+1”",
     ]
-    assert not taking.file_of(job).exists()
+    assert not importing.file_of(job).exists()
 
 
 def test_a_file_that_cannot_be_read_or_is_given_up_leaves_nothing(
@@ -155,8 +156,8 @@ def test_a_file_that_cannot_be_read_or_is_given_up_leaves_nothing(
     given_up.refresh_from_db()
     assert given_up.state == "cancelled"
     for job in (broken, given_up):
-        assert not taking.file_of(job).exists()
-        assert not taking.problems_of(job).exists()
+        assert not importing.file_of(job).exists()
+        assert not importing.problems_of(job).exists()
     assert not MetricRun.objects.exists()
 
 

@@ -12,10 +12,10 @@ import pytest
 from projects.errors import Refused
 from projects.importing import FileRefused, Options
 from projects.models import Candidate, Membership, MinimalPair, Project
-from results.metrics import taking
-from results.metrics.problems import KINDS
-from results.metrics.reading_files import Read, names_in, read_scores
 from results.models import MetricRun, MetricScore, ScoreFile
+from results.score_import import importing
+from results.score_import.problems import KINDS
+from results.score_import.reading import Read, names_in, read_scores
 from tests.factories import make_candidates, make_dataset, make_passage, make_question
 
 pytestmark = pytest.mark.django_db
@@ -113,7 +113,7 @@ def test_what_is_taken_stands_with_reasons_and_replaces_the_run_of_that_name(
     }  # fmt: skip
     assert (run.origin, run.metric, run.n_scored, run.n_refused, run.file) == ("uploaded", "bleurt", 2, 8, job)
     assert run.report["reasons"] == {"not in the file": 4, "not a number": 4}
-    assert taking.problems_of(job).is_file()
+    assert importing.problems_of(job).is_file()
     path.write_text("candidate_id,bleurt\na,1\n")
     _job, (newer,) = take(corpus, path)
     assert list(MetricRun.objects.all()) == [newer]
@@ -200,7 +200,7 @@ def test_names_of_metrics_are_said_once_each(corpus: Project, owner: Membership,
 
 
 def take(project: Project, path: Path, names: dict[str, str] | None = None) -> tuple[ScoreFile, list[MetricRun]]:
-    return taking.take_now(
+    return importing.take_now(
         project=project,
         path=path,
         options=Options(),

@@ -13,9 +13,9 @@ from projects.importing.report import Broken
 from projects.jobs.running import OnProgress
 from projects.language.names import shorten_name
 from projects.models import Project
-from results.metrics.matching import Candidates
-from results.metrics.problems import KINDS, Problems
-from results.metrics.score_rows import PREDICTION, MetricColumn, ScoreRows, is_taken_unasked
+from results.score_import.matching import Candidates
+from results.score_import.problems import KINDS, Problems
+from results.score_import.rows import PREDICTION, MetricColumn, ScoreRows, is_taken_unasked
 
 LIMITS = replace(DEFAULT_LIMITS, takes_nan=True)
 STEP = 1_000

@@ -17,10 +17,10 @@ from projects.errors import Refused
 from projects.jobs import queue
 from projects.models import Project
 from projects.web.uploads import takes_files
-from results.metrics import taking
-from results.metrics.forms import ScoreFileForm, TakeForm
 from results.metrics.reading import count_candidates
 from results.models import ScoreFile
+from results.score_import import importing
+from results.score_import.forms import ScoreFileForm, TakeForm
 
 REFRESH_SECONDS = 3
 COUNTED = {
@@ -46,7 +46,7 @@ def score_file_new(request: ProjectRequest, project: Project) -> HttpResponse:
         form = ScoreFileForm(project, request.POST, request.FILES)
         if form.is_valid():
             try:
-                job = taking.receive(
+                job = importing.receive(
                     project=project,
                     actor=request.membership,
                     upload=form.cleaned_data["file"],
@@ -90,7 +90,7 @@ def score_file_take(request: ProjectRequest, project: Project, number: int) -> H
     form = TakeForm(job, request.POST)
     if form.is_valid():
         try:
-            taking.start_taking(job=job, actor=request.membership, names=form.names())
+            importing.start_taking(job=job, actor=request.membership, names=form.names())
         except Refused as refusal:
             form.add_error(None, refusal.message)
         else:
@@ -103,7 +103,7 @@ def score_file_take(request: ProjectRequest, project: Project, number: int) -> H
 def score_file_cancel(request: ProjectRequest, project: Project, number: int) -> HttpResponse:
     job = _fetch(project, number)
     try:
-        has_stopped = taking.stop(job=job)
+        has_stopped = importing.stop(job=job)
     except Refused as refusal:
         messages.error(request, refusal.message)
         return _to(job)
@@ -118,7 +118,7 @@ def score_file_cancel(request: ProjectRequest, project: Project, number: int) ->
 def score_file_problems(request: ProjectRequest, project: Project, number: int) -> FileResponse:
     """Every row that was wrong and every candidate without a score."""
     job = _fetch(project, number)
-    path = taking.problems_of(job)
+    path = importing.problems_of(job)
     if not job.report or not path.is_file():
         raise Http404("There is no list of what was wrong with this file.")
     response = FileResponse(
@@ -156,7 +156,7 @@ def _render(request: ProjectRequest, job: ScoreFile, form: TakeForm, status: int
         if report
         else [],
         "runs": list(job.runs.select_related("project").order_by("title")) if job.step == Step.TAKE else [],
-        "has_file": taking.problems_of(job).is_file(),
+        "has_file": importing.problems_of(job).is_file(),
         "refresh_seconds": REFRESH_SECONDS if job.is_live else None,
     }
     return render(request, "results/score_import/show.html", context, status=status)

@@ -14,9 +14,9 @@ from projects.importing.fields import SYNONYMS, normal_name, plan_for
 from projects.importing.report import Broken
 from projects.importing.values import ID_LENGTH, kind_of
 from projects.language.names import shorten_name
-from results.metrics.matching import Candidates
-from results.metrics.problems import Problems, said_of
 from results.metrics.storing import LARGEST
+from results.score_import.matching import Candidates
+from results.score_import.problems import Problems, said_of
 
 SCORE_FIELDS = {"dataset": "Dataset", "candidate_id": "Candidate id", "ignore": "Leave out"}
 """What a column may be, apart from a metric."""
