@@ -7,11 +7,13 @@ from results.agreement import views as agreement_views
 from results.disagreements import views as disagreements_views
 from results.exports import views as exports_views
 from results.exports.formats import FORMATS
+from results.metrics import run_views
+from results.metrics import views as metrics_views
 from results.reports import views
 from results.score_import import views as score_import_views
 from results.scores import views as scores_views
 from results.systems import views as systems_views
-from results.views import batches, metric_runs, metrics, overview, sets, studies
+from results.views import batches, overview, sets, studies
 
 app_name = "results"
 
@@ -57,17 +59,17 @@ urlpatterns = [
     path(
         "p/<slug:slug>/scores/planner/charts/<slug:name>.<str:form>", planner_views.planner_chart, name="planner-chart"
     ),
-    path("p/<slug:slug>/metrics/", metrics.metric_list, name="metric-list"),
-    path("p/<slug:slug>/metrics/new/", metrics.metric_new, name="metric-new"),
-    path("p/<slug:slug>/metrics/jobs/", metrics.metric_jobs, name="metric-jobs"),
-    path("p/<slug:slug>/metrics/cancel/", metrics.metric_cancel_all, name="metric-cancel-all"),
-    path("p/<slug:slug>/metrics/<int:pk>/", metric_runs.metric_show, name="metric-show"),
-    path("p/<slug:slug>/metrics/<int:pk>/job/", metric_runs.metric_job, name="metric-job"),
-    path("p/<slug:slug>/metrics/<int:pk>/cancel/", metric_runs.metric_cancel, name="metric-cancel"),
-    path("p/<slug:slug>/metrics/<int:pk>/again/", metric_runs.metric_again, name="metric-again"),
-    path("p/<slug:slug>/metrics/<int:pk>/delete/", metric_runs.metric_delete, name="metric-delete"),
-    path("p/<slug:slug>/metrics/<int:pk>/scores.<str:form>", metric_runs.metric_scores, name="metric-scores"),
-    path("p/<slug:slug>/metrics/<int:pk>/charts/<slug:name>.<str:form>", metric_runs.metric_chart, name="metric-chart"),
+    path("p/<slug:slug>/metrics/", metrics_views.metric_list, name="metric-list"),
+    path("p/<slug:slug>/metrics/new/", metrics_views.metric_new, name="metric-new"),
+    path("p/<slug:slug>/metrics/jobs/", metrics_views.metric_jobs, name="metric-jobs"),
+    path("p/<slug:slug>/metrics/cancel/", metrics_views.metric_cancel_all, name="metric-cancel-all"),
+    path("p/<slug:slug>/metrics/<int:pk>/", run_views.metric_show, name="metric-show"),
+    path("p/<slug:slug>/metrics/<int:pk>/job/", run_views.metric_job, name="metric-job"),
+    path("p/<slug:slug>/metrics/<int:pk>/cancel/", run_views.metric_cancel, name="metric-cancel"),
+    path("p/<slug:slug>/metrics/<int:pk>/again/", run_views.metric_again, name="metric-again"),
+    path("p/<slug:slug>/metrics/<int:pk>/delete/", run_views.metric_delete, name="metric-delete"),
+    path("p/<slug:slug>/metrics/<int:pk>/scores.<str:form>", run_views.metric_scores, name="metric-scores"),
+    path("p/<slug:slug>/metrics/<int:pk>/charts/<slug:name>.<str:form>", run_views.metric_chart, name="metric-chart"),
     path("p/<slug:slug>/metrics/files/new/", score_import_views.score_file_new, name="score-file-new"),
     path("p/<slug:slug>/metrics/files/<int:number>/", score_import_views.score_file, name="score-file"),
     path("p/<slug:slug>/metrics/files/<int:number>/job/", score_import_views.score_file_job, name="score-file-job"),

@@ -3,16 +3,19 @@
 from django.urls import path
 
 from results.agreement import api
-from results.api import metrics, sets, studies
+from results.api import sets, studies
+from results.metrics import api as metrics_api
 from results.systems import api as systems_api
 
 urlpatterns = [
     path("projects/<slug:slug>/agreement/", api.Agreement.as_view(), name="agreement"),
     path("projects/<slug:slug>/scores/", systems_api.Scores.as_view(), name="scores"),
-    path("projects/<slug:slug>/metrics/", metrics.MetricList.as_view(), name="metric-list"),
-    path("projects/<slug:slug>/metrics/<int:pk>/", metrics.MetricShow.as_view(), name="metric-show"),
+    path("projects/<slug:slug>/metrics/", metrics_api.MetricList.as_view(), name="metric-list"),
+    path("projects/<slug:slug>/metrics/<int:pk>/", metrics_api.MetricShow.as_view(), name="metric-show"),
     path(
-        "projects/<slug:slug>/metrics/<int:pk>/scores.<str:form>", metrics.MetricScores.as_view(), name="metric-scores"
+        "projects/<slug:slug>/metrics/<int:pk>/scores.<str:form>",
+        metrics_api.MetricScores.as_view(),
+        name="metric-scores",
     ),
     path("projects/<slug:slug>/studies/", studies.StudyList.as_view(), name="study-list"),
     path("projects/<slug:slug>/studies/<int:number>/", studies.StudyShow.as_view(), name="study-show"),

@@ -15,10 +15,10 @@ from projects.jobs import queue, running
 from projects.jobs.queue import Job
 from projects.jobs.running import OnProgress
 from projects.models import Membership, Project
-from results.metrics.reading import count_candidates, read_answers
+from results.metrics.answers import count_candidates, read_answers
+from results.metrics.metric_key import owner_of, subject_of
 from results.metrics.registry import find, versions_of
 from results.metrics.storing import Column, store_scores
-from results.metrics.subjects import owner_of, subject_of
 from results.models import MetricRun
 
 Origin = MetricRun.Origin

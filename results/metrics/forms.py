@@ -13,8 +13,8 @@ from django.utils.translation import gettext_lazy
 from measures.metrics.registry import Registered
 from measures.metrics.tokenising import MEANINGS
 from projects.models import Project
+from results.metrics.metric_key import subject_of
 from results.metrics.registry import known
-from results.metrics.subjects import subject_of
 
 USUAL = ("exact_match", "token_f1", "bleu_1", "bleu_4", "rouge_1", "rouge_2", "rouge_l", "meteor_2005", "chrf")
 """Ticked where nobody has chosen."""

@@ -7,17 +7,25 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from django.db import connection
+from django.db import connection, transaction
 from django.db.models import QuerySet
+from django.utils.translation import gettext as _
 
 from measures.metrics import Scores
 from measures.patterns import Floats
+from projects import log
+from projects.errors import Refused
+from projects.models import Membership
 from results.metrics.summarising import Combine, summarise
 from results.models import MetricRun, MetricScore
 
 NO_NUMBER = "the metric gave no number"
+
+
 LARGEST = 1e300
 """Beyond it no score is kept: the database holds finite numbers only."""
+
+
 REASON_LENGTH = 200
 
 
@@ -91,3 +99,23 @@ def _escaped(text: str) -> str:
 
 
 _ESCAPES = str.maketrans({"\\": "\\\\", "\t": "\\t", "\n": "\\n", "\r": "\\r"})
+
+
+def delete_run(*, run: MetricRun, actor: Membership) -> None:
+    """Take a run away with its scores; studies keep what they computed of it. Raises Refused while it is at work.
+
+    Who asked for it may, and managers.
+    """
+    if not may_delete(run, actor):
+        raise Refused(_("Only who asked for these scores, or a manager, deletes them."))
+    with transaction.atomic():
+        rows = MetricRun.objects.filter(pk=run.pk).exclude(state__in=MetricRun.LIVE)
+        if not rows.select_for_update().exists():
+            raise Refused(_("It is at work. Cancel it first."))
+        delete_runs(rows)
+        after = {"metric": run.metric, "origin": run.origin, "settings": run.settings, "n_scored": run.n_scored}
+        log.record(run.project, actor, "delete metric run", run, before=after)
+
+
+def may_delete(run: MetricRun, actor: Membership) -> bool:
+    return actor.can_manage or run.requested_by_id == actor.pk

@@ -21,8 +21,8 @@ from projects.jobs.running import Kept, OnProgress
 from projects.language.amounts import say_number
 from projects.models import Membership, Project
 from projects.web import uploads
+from results.metrics.metric_key import owner_of, subject_of
 from results.metrics.storing import Column, store_scores
-from results.metrics.subjects import owner_of, subject_of
 from results.models import MetricRun, ScoreFile
 from results.score_import.reading import NAME_LENGTH, Read, read_scores
 from results.score_import.rows import MetricColumn, reasons_of

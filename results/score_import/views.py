@@ -17,7 +17,7 @@ from projects.errors import Refused
 from projects.jobs import queue
 from projects.models import Project
 from projects.web.uploads import takes_files
-from results.metrics.reading import count_candidates
+from results.metrics.answers import count_candidates
 from results.models import ScoreFile
 from results.score_import import importing
 from results.score_import.forms import ScoreFileForm, TakeForm

@@ -20,7 +20,7 @@ from projects.charts.specs import swept
 from projects.errors import Refused
 from projects.jobs.running import OnProgress
 from projects.models import Project
-from results.metrics.reading import read_answers
+from results.metrics.answers import read_answers
 from results.metrics.registry import find, known
 from results.models import MetricRun, Study
 from results.studies.frame import PASSAGE, QUESTION_TYPE, Frame, Rows

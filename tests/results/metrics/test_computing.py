@@ -11,7 +11,8 @@ from projects.errors import Refused
 from projects.jobs import queue
 from projects.jobs.queue import Job
 from projects.models import Candidate, Membership, Project, Reference
-from results.metrics import computing, reading
+from results.metrics import answers as metrics_answers
+from results.metrics import computing
 from results.models import MetricRun, MetricScore
 from tests.crowds import all_at_once
 from tests.factories import make_candidates, make_dataset, make_passage, make_question
@@ -103,7 +104,7 @@ def test_a_project_without_candidates_has_nothing_to_score(project: Project, res
 def test_a_metric_from_outside_is_got_ready_once_and_scores_in_batches_with_progress(
     corpus: Project, researcher: Membership, outside: ModuleType, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(reading, "SLICE", 3)
+    monkeypatch.setattr(metrics_answers, "SLICE", 3)
     Candidate.objects.filter(external_id="wrong").update(text="not a number")
     told: list[tuple[int, int]] = []
     run = computing.request_run(project=corpus, actor=researcher, name="likeness", settings={"power": 2})

@@ -8,7 +8,7 @@ from django.utils import timezone
 
 from projects.jobs import running
 from projects.models import Candidate, Membership, Project
-from results.metrics.subjects import subject_of
+from results.metrics.metric_key import subject_of
 from results.models import MetricRun, MetricScore, Study
 from results.studies import running as studying
 from results.studies.settings import Settings, default_settings

@@ -16,9 +16,9 @@ from projects.errors import Refused
 from projects.jobs import queue
 from projects.models import Project
 from results.metrics import computing
+from results.metrics.answers import count_candidates
 from results.metrics.forms import ComputeForm
 from results.metrics.listing import list_metrics, live_runs
-from results.metrics.reading import count_candidates
 from results.metrics.registry import not_imported
 from results.models import ScoreFile
 

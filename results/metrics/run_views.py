@@ -20,10 +20,10 @@ from projects.models import Project
 from projects.web.lists import page_of, read_sort, read_text
 from results.metrics import computing
 from results.metrics.candidates import SORTS, Filters, golds_of, list_scores
-from results.metrics.deleting import delete_run, may_delete
+from results.metrics.charts import bins_of, charts_of
 from results.metrics.downloading import FORMATS, give_scores
-from results.metrics.drawing import bins_of, charts_of
 from results.metrics.listing import said_of, settings_of
+from results.metrics.storing import delete_run, may_delete
 from results.models import MetricRun
 
 REFRESH_SECONDS = 3
