@@ -12,8 +12,9 @@ from results.metrics import views as metrics_views
 from results.reports import views
 from results.score_import import views as score_import_views
 from results.scores import views as scores_views
+from results.studies import views as studies_views
 from results.systems import views as systems_views
-from results.views import batches, overview, sets, studies
+from results.views import batches, overview, sets
 
 app_name = "results"
 
@@ -97,17 +98,25 @@ urlpatterns = [
     path("p/<slug:slug>/sets/<int:number>/succeed/", sets.set_succeed, name="set-succeed"),
     path("p/<slug:slug>/sets/<int:number>/archive/", sets.set_archive, name="set-archive"),
     path("p/<slug:slug>/sets/<int:number>/files/<str:name>", sets.set_file, name="set-file"),
-    path("p/<slug:slug>/studies/", studies.study_list, name="study-list"),
-    path("p/<slug:slug>/studies/new/", studies.study_new, name="study-new"),
-    path("p/<slug:slug>/studies/compare/", studies.study_compare, name="study-compare"),
-    path("p/<slug:slug>/studies/<int:number>/", studies.study_show, name="study-show"),
-    path("p/<slug:slug>/studies/<int:number>/job/", studies.study_job, name="study-job"),
-    path("p/<slug:slug>/studies/<int:number>/cancel/", studies.study_cancel, name="study-cancel"),
-    path("p/<slug:slug>/studies/<int:number>/again/", studies.study_again, name="study-again"),
-    path("p/<slug:slug>/studies/<int:number>/delete/", studies.study_delete, name="study-delete"),
-    path("p/<slug:slug>/studies/<int:number>/causes/", studies.study_cause, name="study-cause"),
-    path("p/<slug:slug>/studies/<int:number>/charts/<slug:name>.<str:form>", studies.study_chart, name="study-chart"),
-    path("p/<slug:slug>/studies/<int:number>/tables/<slug:name>.<str:form>", studies.study_table, name="study-table"),
+    path("p/<slug:slug>/studies/", studies_views.study_list, name="study-list"),
+    path("p/<slug:slug>/studies/new/", studies_views.study_new, name="study-new"),
+    path("p/<slug:slug>/studies/compare/", studies_views.study_compare, name="study-compare"),
+    path("p/<slug:slug>/studies/<int:number>/", studies_views.study_show, name="study-show"),
+    path("p/<slug:slug>/studies/<int:number>/job/", studies_views.study_job, name="study-job"),
+    path("p/<slug:slug>/studies/<int:number>/cancel/", studies_views.study_cancel, name="study-cancel"),
+    path("p/<slug:slug>/studies/<int:number>/again/", studies_views.study_again, name="study-again"),
+    path("p/<slug:slug>/studies/<int:number>/delete/", studies_views.study_delete, name="study-delete"),
+    path("p/<slug:slug>/studies/<int:number>/causes/", studies_views.study_cause, name="study-cause"),
+    path(
+        "p/<slug:slug>/studies/<int:number>/charts/<slug:name>.<str:form>",
+        studies_views.study_chart,
+        name="study-chart",
+    ),
+    path(
+        "p/<slug:slug>/studies/<int:number>/tables/<slug:name>.<str:form>",
+        studies_views.study_table,
+        name="study-table",
+    ),
     path("p/<slug:slug>/export/", exports_views.export_list, name="export-list"),
     *(
         path(f"p/<slug:slug>/export/{name}", exports_views.export_download, {"form": form}, name=f"export-{form}")

@@ -3,8 +3,9 @@
 from django.urls import path
 
 from results.agreement import api
-from results.api import sets, studies
+from results.api import sets
 from results.metrics import api as metrics_api
+from results.studies import api as studies_api
 from results.systems import api as systems_api
 
 urlpatterns = [
@@ -17,8 +18,8 @@ urlpatterns = [
         metrics_api.MetricScores.as_view(),
         name="metric-scores",
     ),
-    path("projects/<slug:slug>/studies/", studies.StudyList.as_view(), name="study-list"),
-    path("projects/<slug:slug>/studies/<int:number>/", studies.StudyShow.as_view(), name="study-show"),
+    path("projects/<slug:slug>/studies/", studies_api.StudyList.as_view(), name="study-list"),
+    path("projects/<slug:slug>/studies/<int:number>/", studies_api.StudyShow.as_view(), name="study-show"),
     path("projects/<slug:slug>/judgment-sets/", sets.SetList.as_view(), name="set-list"),
     path("projects/<slug:slug>/judgment-sets/<int:number>/", sets.SetShow.as_view(), name="set-show"),
     path("projects/<slug:slug>/judgment-sets/<int:number>/archive/", sets.SetArchive.as_view(), name="set-archive"),

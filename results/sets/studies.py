@@ -26,7 +26,7 @@ from results.sets.cells import Value, outside, write_row
 from results.sets.selecting import Selection
 from results.sets.tables import candidates_of
 from results.studies.kinds import KINDS
-from results.studies.showing import sections_of
+from results.studies.presentation import sections_of
 from results.studies.tables import FORM_NAMES, Table
 from results.studies.writing import write
 

@@ -16,8 +16,8 @@ from measures.gold_rules import GoldRule
 from projects.models import Project, Question
 from results.scope.forms import STAGES, BatchField, PlacesForm
 from results.scope.gold_settings import MOST_RESAMPLES, RESAMPLES, SEED
-from results.studies.choosing import labels_of, standing_runs
 from results.studies.kinds import Kind
+from results.studies.metrics_chosen import labels_of, standing_runs
 from results.studies.running import LARGEST_SEED, NAME_LENGTH
 from results.studies.settings import Settings, default_settings
 

@@ -22,8 +22,8 @@ from projects.errors import Refused
 from projects.models import Project
 from results.scope.scopes import choose_scope, has_simulated, say_several_scales, scopes_of
 from results.scores.gold import settled_scores
-from results.studies.choosing import chosen_runs
 from results.studies.joining import CANDIDATE, EXTERNAL_ID, MetricColumn, copy_frame, fetch_counts, with_scores
+from results.studies.metrics_chosen import chosen_runs
 from results.studies.settings import Settings
 
 QUESTION, PASSAGE, GOLD = "question", "passage", "gold"

@@ -14,7 +14,7 @@ from django.db import connection
 
 from measures.patterns import Floats
 from results.models import MetricRun
-from results.studies.choosing import labels_of
+from results.studies.metrics_chosen import labels_of
 
 CANDIDATE, EXTERNAL_ID = "candidate", "external_id"
 MOST_NAMED = 10

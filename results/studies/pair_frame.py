@@ -17,7 +17,6 @@ from measures.patterns import Floats
 from projects.errors import Refused
 from projects.models import MinimalPair, Project
 from results.scope.scopes import choose_criterion_to_measure, choose_scope, has_simulated, say_several_scales, scopes_of
-from results.studies.choosing import chosen_runs
 from results.studies.frame import (
     DATASET,
     GOLD,
@@ -33,6 +32,7 @@ from results.studies.frame import (
     is_in_places,
 )
 from results.studies.joining import CANDIDATE, EXTERNAL_ID, MetricColumn, with_scores
+from results.studies.metrics_chosen import chosen_runs
 from results.studies.settings import Settings
 
 PAIR, PHENOMENON, REASON = "pair", "phenomenon", "reason"

@@ -12,10 +12,10 @@ from projects.models import Project
 from results.models import Study
 from results.scope.forms import NONE
 from results.scope.scopes import choose_criterion, choose_criterion_to_measure, find_batch
-from results.studies import running, showing
-from results.studies.choosing import choose_runs, standing_runs
+from results.studies import presentation, running
 from results.studies.forms import StudyForm, fill_in
 from results.studies.kinds import KINDS, Kind
+from results.studies.metrics_chosen import choose_runs, standing_runs
 from results.studies.tables import Table
 from results.studies.writing import write
 
@@ -124,7 +124,7 @@ def _as_dict(study: Study) -> dict[str, Any]:
 
 
 def _tables(study: Study, name: str) -> list[Table]:
-    tables = [section.table for section in showing.sections_of(study)]
+    tables = [section.table for section in presentation.sections_of(study)]
     chosen = [table for table in tables if name in ("", table.name)]
     if not chosen:
         names = ", ".join(table.name for table in tables)

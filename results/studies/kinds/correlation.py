@@ -15,11 +15,10 @@ from projects.jobs.running import OnProgress
 from results.models import Study
 from results.studies.frame import DATASET, PASSAGE, QUESTION_TYPE, SOURCE, Frame, Rows
 from results.studies.joining import EXTERNAL_ID
-from results.studies.kinds.correlation_shown import COEFFICIENTS, sections
+from results.studies.kinds.correlation_tables import COEFFICIENTS, sections
 from results.studies.kinds.kind import Figures, Kind
 from results.studies.settings import Settings
-from results.studies.steps import Steps
-from results.studies.stored import stored, stored_correlation
+from results.studies.stored import Steps, stored, stored_correlation
 
 BREAKDOWNS: dict[str, tuple[str, ...]] = {
     "dataset": (DATASET,),

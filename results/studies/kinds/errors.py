@@ -23,8 +23,7 @@ from results.studies.frame import DATASET, Frame
 from results.studies.joining import CANDIDATE, EXTERNAL_ID
 from results.studies.kinds.kind import About, Figures, Kind, Section
 from results.studies.settings import Settings
-from results.studies.steps import Steps
-from results.studies.stored import stored
+from results.studies.stored import Steps, stored
 from results.studies.tables import Column, Table, Value
 
 N, N_ANSWERS, MOST_ANSWERS = "n_answers", 10, 100

@@ -16,10 +16,10 @@ from projects.models import Project
 from results.models import Study
 from results.studies.frame import DATASET, Frame
 from results.studies.kinds.kind import Figures, Kind
-from results.studies.kinds.pairs_shown import sections
+from results.studies.kinds.pairs_tables import sections
 from results.studies.pair_frame import GIVEN, GOLDS, PHENOMENON, PairFrame, read_pairs
 from results.studies.settings import Settings
-from results.studies.steps import Steps
+from results.studies.stored import Steps
 
 
 def compute(frame: Frame, settings: Settings, seed: int, on_progress: OnProgress) -> dict[str, Any]:

@@ -16,12 +16,11 @@ from measures.studies.significance import MetricComparison, compare_all
 from projects.jobs.running import OnProgress
 from projects.models import Project
 from results.models import Study
-from results.studies.drawing import draw_metrics, map_of_p
+from results.studies.charts import draw_metrics, map_of_p
 from results.studies.frame import PASSAGE, Frame
 from results.studies.kinds.kind import About, Figures, Kind, Section
 from results.studies.settings import Settings
-from results.studies.steps import Steps
-from results.studies.stored import stored, stored_correlation
+from results.studies.stored import Steps, stored, stored_correlation
 from results.studies.tables import Column, Estimate, Missing, Table, Value, read_ceiling, read_value
 
 PASSAGES = "passages"

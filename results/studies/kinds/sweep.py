@@ -27,8 +27,7 @@ from results.studies.frame import PASSAGE, QUESTION_TYPE, Frame, Rows
 from results.studies.joining import CANDIDATE, MetricColumn
 from results.studies.kinds.kind import About, Figures, Kind, Section
 from results.studies.settings import Settings
-from results.studies.steps import Steps
-from results.studies.stored import stored
+from results.studies.stored import Steps, stored
 from results.studies.tables import Column, Estimate, Table, Value, read_ceiling, read_value
 
 SWEPT = {"alpha": YES_NO, "beta": ENTITY}

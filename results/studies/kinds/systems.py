@@ -28,10 +28,9 @@ from results.models import Study
 from results.studies.frame import QUESTION, SOURCE, Frame, read_frame
 from results.studies.joining import MetricColumn
 from results.studies.kinds.kind import Figures, Kind
-from results.studies.kinds.systems_shown import sections
+from results.studies.kinds.systems_tables import sections
 from results.studies.settings import Settings
-from results.studies.steps import Steps
-from results.studies.stored import stored, stored_number
+from results.studies.stored import Steps, stored, stored_number
 
 N_QUESTIONS, N_DRAWS = 30, 100
 MOST_POINTS = 1_000

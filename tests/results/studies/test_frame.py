@@ -9,8 +9,8 @@ from measures.gold_rules import GoldRule
 from projects.errors import Refused
 from projects.models import Candidate, Membership, MinimalPair, Project
 from results.models import MetricRun, MetricScore
-from results.studies.choosing import choose_runs, labels_of
 from results.studies.frame import GOLD, read_frame
+from results.studies.metrics_chosen import choose_runs, labels_of
 from tests.results.studies.making import REFUSED, candidates_of, give_scores, settings_of, study
 
 pytestmark = pytest.mark.django_db

@@ -14,7 +14,7 @@ from django.utils import timezone
 from projects.models import Candidate, Membership, MinimalPair, Project
 from results.models import MetricRun, Study
 from results.studies.pair_frame import GOLDS
-from results.studies.showing import find_table
+from results.studies.presentation import find_table
 from results.studies.tables import Estimate, Missing
 from results.studies.writing import write
 from tests.factories import make_dataset, make_membership, make_pair, make_passage, make_question, make_rubric

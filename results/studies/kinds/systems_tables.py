@@ -7,7 +7,7 @@ from django.utils.translation import gettext as _
 
 from projects.charts import specs
 from projects.charts.drawing import Chart
-from results.studies.drawing import WIDTH, draw_metrics, scatter
+from results.studies.charts import WIDTH, draw_metrics, scatter
 from results.studies.kinds.kind import About, Figures, Section
 from results.studies.tables import Column, Missing, Table, Value, read_ceiling, read_number
 

@@ -8,7 +8,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from projects.charts.drawing import Chart
-from results.studies.drawing import draw_metrics, heat_map, scatter
+from results.studies.charts import draw_metrics, heat_map, scatter
 from results.studies.kinds.kind import About, Figures, Section
 from results.studies.tables import Column, Estimate, Table, Value, read_ceiling, read_value
 

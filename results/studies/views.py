@@ -19,7 +19,7 @@ from projects.errors import Refused
 from projects.jobs import queue
 from projects.models import Project
 from results.models import Study
-from results.studies import causes, running, showing, writing
+from results.studies import causes, presentation, running, writing
 from results.studies.forms import StudyForm
 from results.studies.kinds import KINDS
 from results.studies.settings import Settings
@@ -71,11 +71,11 @@ def study_show(request: ProjectRequest, project: Project, number: int) -> HttpRe
     context = {
         **_progress(study),
         "kind": KINDS.get(study.kind),
-        "asked": showing.asked_of(study),
-        "shown": showing.shown_of(showing.sections_of(study, with_texts=True), chosen),
-        "left_out": showing.left_out_of(study),
-        "missing": showing.missing_of(study),
-        "metrics": [(metric, showing.said_metric(metric)) for metric in (study.result or {}).get("metrics", [])],
+        "asked": presentation.asked_of(study),
+        "shown": presentation.shown_of(presentation.sections_of(study, with_texts=True), chosen),
+        "left_out": presentation.left_out_of(study),
+        "missing": presentation.missing_of(study),
+        "metrics": [(metric, presentation.said_metric(metric)) for metric in (study.result or {}).get("metrics", [])],
         "limits": KINDS[study.kind].limits(settings, study.result["figures"]) if study.result else [],
         "others": project.studies.filter(kind=study.kind, state=Study.State.DONE).exclude(pk=study.pk).defer("result"),
         "may_delete": running.may_delete(study, request.membership),
@@ -166,21 +166,21 @@ def study_compare(request: ProjectRequest, project: Project) -> HttpResponse:
     first, second = (_fetch(project, int(number)) for number in numbers)
     context: dict[str, Any] = {"first": first, "second": second}
     if first.kind == second.kind and first.result and second.result:
-        context["settings"] = showing.differing_settings(first, second)
-        context["tables"] = showing.compare_tables(first, second)
+        context["settings"] = presentation.differing_settings(first, second)
+        context["tables"] = presentation.compare_tables(first, second)
     return render(request, "results/studies/compare.html", context)
 
 
 @requires(Right.READ)
 @require_safe
 def study_chart(request: ProjectRequest, project: Project, number: int, name: str, form: str) -> HttpResponse:
-    return answer_chart(project, showing.charts_of(_fetch(project, number)), name, form)
+    return answer_chart(project, presentation.charts_of(_fetch(project, number)), name, form)
 
 
 @requires(Right.READ)
 @require_safe
 def study_table(request: ProjectRequest, project: Project, number: int, name: str, form: str) -> HttpResponse:
-    table = showing.find_table(_fetch(project, number), name)
+    table = presentation.find_table(_fetch(project, number), name)
     if table is None or form not in writing.FORMS:
         raise Http404("No such table.")
     return HttpResponse(
