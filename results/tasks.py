@@ -3,11 +3,11 @@
 from celery import shared_task
 
 from projects.jobs import running
-from results import freezing, retiring
 from results.metrics import computing
 from results.models import JudgmentSet, MetricRun, Report, ScoreFile, Study
 from results.reports import reports
 from results.score_import import importing
+from results.sets import freezing, retiring
 from results.studies import running as studying
 
 

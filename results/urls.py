@@ -12,9 +12,10 @@ from results.metrics import views as metrics_views
 from results.reports import views
 from results.score_import import views as score_import_views
 from results.scores import views as scores_views
+from results.sets import views as sets_views
 from results.studies import views as studies_views
 from results.systems import views as systems_views
-from results.views import batches, overview, sets
+from results.views import batches, overview
 
 app_name = "results"
 
@@ -88,16 +89,16 @@ urlpatterns = [
     path("p/<slug:slug>/reports/<int:pk>/job/", views.report_job, name="report-job"),
     path("p/<slug:slug>/reports/<int:pk>/cancel/", views.report_cancel, name="report-cancel"),
     path("p/<slug:slug>/batches/<int:number>/results/", batches.batch_results, name="batch-results"),
-    path("p/<slug:slug>/sets/", sets.set_list, name="set-list"),
-    path("p/<slug:slug>/sets/new/", sets.set_new, name="set-new"),
-    path("p/<slug:slug>/sets/<int:number>/", sets.set_show, name="set-show"),
-    path("p/<slug:slug>/sets/<int:number>/job/", sets.set_job, name="set-job"),
-    path("p/<slug:slug>/sets/<int:number>/cancel/", sets.set_cancel, name="set-cancel"),
-    path("p/<slug:slug>/sets/<int:number>/again/", sets.set_again, name="set-again"),
-    path("p/<slug:slug>/sets/<int:number>/retire/", sets.set_retire, name="set-retire"),
-    path("p/<slug:slug>/sets/<int:number>/succeed/", sets.set_succeed, name="set-succeed"),
-    path("p/<slug:slug>/sets/<int:number>/archive/", sets.set_archive, name="set-archive"),
-    path("p/<slug:slug>/sets/<int:number>/files/<str:name>", sets.set_file, name="set-file"),
+    path("p/<slug:slug>/sets/", sets_views.set_list, name="set-list"),
+    path("p/<slug:slug>/sets/new/", sets_views.set_new, name="set-new"),
+    path("p/<slug:slug>/sets/<int:number>/", sets_views.set_show, name="set-show"),
+    path("p/<slug:slug>/sets/<int:number>/job/", sets_views.set_job, name="set-job"),
+    path("p/<slug:slug>/sets/<int:number>/cancel/", sets_views.set_cancel, name="set-cancel"),
+    path("p/<slug:slug>/sets/<int:number>/again/", sets_views.set_again, name="set-again"),
+    path("p/<slug:slug>/sets/<int:number>/retire/", sets_views.set_retire, name="set-retire"),
+    path("p/<slug:slug>/sets/<int:number>/succeed/", sets_views.set_succeed, name="set-succeed"),
+    path("p/<slug:slug>/sets/<int:number>/archive/", sets_views.set_archive, name="set-archive"),
+    path("p/<slug:slug>/sets/<int:number>/files/<str:name>", sets_views.set_file, name="set-file"),
     path("p/<slug:slug>/studies/", studies_views.study_list, name="study-list"),
     path("p/<slug:slug>/studies/new/", studies_views.study_new, name="study-new"),
     path("p/<slug:slug>/studies/compare/", studies_views.study_compare, name="study-compare"),

@@ -3,8 +3,8 @@
 from django.urls import path
 
 from results.agreement import api
-from results.api import sets
 from results.metrics import api as metrics_api
+from results.sets import api as sets_api
 from results.studies import api as studies_api
 from results.systems import api as systems_api
 
@@ -20,8 +20,10 @@ urlpatterns = [
     ),
     path("projects/<slug:slug>/studies/", studies_api.StudyList.as_view(), name="study-list"),
     path("projects/<slug:slug>/studies/<int:number>/", studies_api.StudyShow.as_view(), name="study-show"),
-    path("projects/<slug:slug>/judgment-sets/", sets.SetList.as_view(), name="set-list"),
-    path("projects/<slug:slug>/judgment-sets/<int:number>/", sets.SetShow.as_view(), name="set-show"),
-    path("projects/<slug:slug>/judgment-sets/<int:number>/archive/", sets.SetArchive.as_view(), name="set-archive"),
-    path("projects/<slug:slug>/judgment-sets/<int:number>/files/<str:name>", sets.SetFile.as_view(), name="set-file"),
+    path("projects/<slug:slug>/judgment-sets/", sets_api.SetList.as_view(), name="set-list"),
+    path("projects/<slug:slug>/judgment-sets/<int:number>/", sets_api.SetShow.as_view(), name="set-show"),
+    path("projects/<slug:slug>/judgment-sets/<int:number>/archive/", sets_api.SetArchive.as_view(), name="set-archive"),
+    path(
+        "projects/<slug:slug>/judgment-sets/<int:number>/files/<str:name>", sets_api.SetFile.as_view(), name="set-file"
+    ),
 ]

@@ -12,16 +12,16 @@ import orjson
 
 from measures.rubric import Level
 from projects.errors import Refused
-from results.sets import archive, canonical, prose, studies
+from results.sets import archive, canonical, readme, studies
 from results.sets.changes import CHANGES, Earlier, describe
 from results.sets.figures import measure
 from results.sets.mocha import write_mocha
 from results.sets.parquet import write_parquet
+from results.sets.provenance import Terms, read_terms
 from results.sets.scores import Judgments, read_judgments, read_norms, score
 from results.sets.selecting import Asked, Preview, Selection, preview
 from results.sets.settings import Settings
 from results.sets.tables import write_tables
-from results.sets.terms import Terms, read_terms
 
 SET, FIGURES = "set.json", "figures.json"
 NOTHING = "No judgment enters this set. Choose more batches, criteria or data, or wait for the first judgments."
@@ -129,8 +129,8 @@ def derive(folder: Path, progress: Progress, earlier: Earlier | None = None) -> 
         with (folder / canonical.LONG_JSONL).open("rb") as lines:
             changes = describe(earlier, settings, figures, lines, progress.of("changes"))
         _write_json(folder / CHANGES, changes)
-    prose.write_texts(folder, about, figures, changes)
-    citation = prose.citation_of(about, figures)
+    readme.write_texts(folder, about, figures, changes)
+    citation = readme.citation_of(about, figures)
     return {
         **figures,
         "annotators": sorted(judgments.everybody),

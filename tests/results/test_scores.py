@@ -23,7 +23,7 @@ from measures.standardising import annotator_norms, standardise
 from projects.errors import Refused
 from projects.models import Candidate, Criterion, LogEntry, Membership, Project
 from projects.rubric.rubrics import create_rubric, spec_of
-from results.set_form import SetForm
+from results.sets.forms import SetForm
 from tests.factories import make_corpus, make_membership
 from tests.people import SignIn
 from tests.results.rows import Ratings, canonical, judge

@@ -7,7 +7,7 @@ from django.core.management.base import CommandError, CommandParser
 from annotate.frames.stages import Stage
 from measures.gold_rules import GoldRule
 from projects.commands import ProjectCommand
-from results import freezing
+from results.sets import freezing
 from results.sets.settings import Settings
 
 

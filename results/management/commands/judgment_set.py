@@ -8,9 +8,8 @@ from django.core.management.base import CommandError, CommandParser
 from projects.commands import ProjectCommand
 from projects.errors import Refused
 from projects.models import Project
-from results import freezing
 from results.models import JudgmentSet
-from results.sets import archive
+from results.sets import archive, freezing
 from results.sets.changes import describe
 
 

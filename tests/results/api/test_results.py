@@ -14,12 +14,13 @@ from pytest_django import Settings
 from annotate.reviews import adjudication
 from projects.jobs import running
 from projects.models import LogEntry, Membership, Project
-from results import freezing, tasks
+from results import tasks
 from results.agreement.alpha import measure_agreement
 from results.models import JudgmentSet
 from results.reports import reports
 from results.scope.scopes import scope_of
 from results.scores.forms import GoldForm
+from results.sets import freezing
 from tests import counting
 from tests.factories import make_project
 from tests.people import SignIn

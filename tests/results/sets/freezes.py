@@ -9,8 +9,8 @@ from unittest import mock
 
 from projects.jobs import running
 from projects.models import Membership, Project
-from results import freezing
 from results.models import JudgmentSet
+from results.sets import freezing
 from results.sets.settings import Settings
 from tests.routes import all_routes
 

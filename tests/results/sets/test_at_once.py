@@ -11,10 +11,9 @@ from annotate.models import Judgment
 from projects.jobs import queue
 from projects.jobs.running import Cancelled
 from projects.models import LogEntry, Membership, Project
-from results import freezing
 from results.exports import streaming
 from results.models import JudgmentSet
-from results.sets import building, canonical
+from results.sets import building, canonical, freezing
 from results.sets.settings import Settings
 from tests.crowds import all_at_once
 from tests.ground import wait_until

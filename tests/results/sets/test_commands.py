@@ -9,8 +9,8 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from projects.models import Membership, Project
-from results import freezing
 from results.models import JudgmentSet
+from results.sets import freezing
 from tests.results.rows import answer, canonical
 
 PROJECT = ("--project", "bridges")

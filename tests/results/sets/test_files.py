@@ -18,8 +18,8 @@ from measures.gold_scores import gold_scores
 from measures.standardising import annotator_norms, standardise
 from projects.database.csv import FORMULA_STARTS, unguarded
 from projects.models import Candidate, Criterion, Membership, MinimalPair, Project, User
-from results import freezing
 from results.models import JudgmentSet
+from results.sets import freezing
 from results.sets.codebook import columns_by_file
 from results.sets.settings import Settings
 from tests.factories import (

@@ -13,9 +13,8 @@ from projects.errors import Refused
 from projects.jobs import queue
 from projects.jobs.running import Cancelled
 from projects.models import LogEntry, Membership, Project
-from results import freezing
 from results.models import JudgmentSet
-from results.sets import building
+from results.sets import building, freezing
 from results.sets.settings import Settings
 from tests.factories import make_candidates, make_dataset, make_membership, make_passage, make_question
 from tests.results.rows import canonical, judge

@@ -15,9 +15,9 @@ from annotate.frames.stages import Stage, default_stage
 from annotate.models import Judgment
 from measures.gold_rules import GoldRule
 from projects.models import Membership, Project
-from results import freezing
 from results.models import JudgmentSet
 from results.scope.excluded import count_entering
+from results.sets import freezing
 from results.sets.selecting import Selection, preview
 from results.sets.settings import Settings
 from tests.counting import Truth

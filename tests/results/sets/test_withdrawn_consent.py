@@ -4,7 +4,8 @@ import pytest
 
 from annotate.onboarding import consent
 from projects.models import LogEntry, Membership, Project
-from results import retiring, tasks
+from results import tasks
+from results.sets import retiring
 from tests.annotate.settled import rate
 from tests.annotate.work import open_batch
 from tests.factories import make_consent

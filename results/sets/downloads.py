@@ -6,9 +6,8 @@ from django.http import Http404, StreamingHttpResponse
 from django.shortcuts import get_object_or_404
 
 from projects.models import Project
-from results import freezing, retiring
 from results.models import JudgmentSet
-from results.sets import archive
+from results.sets import archive, freezing, retiring
 
 KINDS = {
     "csv": "text/csv; charset=utf-8",

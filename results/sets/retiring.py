@@ -7,8 +7,8 @@ from django.utils.translation import gettext as _
 from projects import log
 from projects.errors import Refused
 from projects.models import Membership, Project
-from results import freezing
 from results.models import JudgmentSet
+from results.sets import freezing
 from results.sets.settings import Settings
 
 NOTE = "RETIRED.md"

@@ -17,10 +17,10 @@ from measures.gold_rules import GoldRule
 from projects.api.auth import ProjectEndpoint
 from projects.api.serializers import PageQuery, Shape, TextField, TruthField, give_page, page_of
 from projects.models import Project
-from results import freezing, set_downloads
 from results.models import JudgmentSet
 from results.scope.gold_settings import MOST_RESAMPLES
-from results.set_downloads import ANYTHING, KINDS
+from results.sets import downloads, freezing
+from results.sets.downloads import ANYTHING, KINDS
 from results.sets.settings import Settings
 
 INT32 = 2**31 - 1
@@ -126,7 +126,7 @@ class SetArchive(ProjectEndpoint):
 
         All files as one ZIP, the same bytes each time; a retired one says so in a note beside them.
         """
-        return set_downloads.give_archive(self.project, number, is_head=request.method == "HEAD")
+        return downloads.give_archive(self.project, number, is_head=request.method == "HEAD")
 
 
 class SetFile(ProjectEndpoint):
@@ -136,7 +136,7 @@ class SetFile(ProjectEndpoint):
 
         By the name that the set lists.
         """
-        return set_downloads.give_file(self.project, number, name, is_head=request.method == "HEAD")
+        return downloads.give_file(self.project, number, name, is_head=request.method == "HEAD")
 
 
 def _sets(project: Project) -> Any:

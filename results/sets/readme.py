@@ -8,8 +8,8 @@ from measures.rubric import ScaleKind
 from results.models import Study
 from results.sets import studies
 from results.sets.codebook import write_codebook
+from results.sets.provenance import Terms
 from results.sets.settings import Settings
-from results.sets.terms import Terms
 
 README, DATASHEET = "README.md", "datasheet.md"
 

@@ -17,11 +17,10 @@ from projects.database.snapshots import snapshot
 from projects.errors import Refused
 from projects.jobs import queue
 from projects.models import Project
-from results import freezing, retiring, set_downloads
 from results.models import JudgmentSet
-from results.set_form import SetForm
-from results.sets import prose
-from results.sets.prose import CHANGED
+from results.sets import downloads, freezing, readme, retiring
+from results.sets.forms import SetForm
+from results.sets.readme import CHANGED
 from results.sets.selecting import Selection, preview
 from results.sets.settings import Settings
 from results.sets.studies import find_studies
@@ -74,7 +73,7 @@ def set_show(request: ProjectRequest, project: Project, number: int) -> HttpResp
     context = {
         **_progress(made, can_manage=request.membership.can_manage),
         "chosen": settings.chosen(),
-        "files": [(file, prose.described(file.name)) for file in freezing.files_of(made)],
+        "files": [(file, readme.described(file.name)) for file in freezing.files_of(made)],
         "left_out": sorted(made.facts.get("left_out", {}).items()),
         "changed": _changed(made),
         "is_taken_out": made.pk in retiring.find_taken_out(project),
@@ -149,13 +148,13 @@ def set_succeed(request: ProjectRequest, project: Project, number: int) -> HttpR
 @requires(Right.READ)
 @require_safe
 def set_archive(request: ProjectRequest, project: Project, number: int) -> HttpResponseBase:
-    return set_downloads.give_archive(project, number, is_head=request.method == "HEAD")
+    return downloads.give_archive(project, number, is_head=request.method == "HEAD")
 
 
 @requires(Right.READ)
 @require_safe
 def set_file(request: ProjectRequest, project: Project, number: int, name: str) -> HttpResponseBase:
-    return set_downloads.give_file(project, number, name, is_head=request.method == "HEAD")
+    return downloads.give_file(project, number, name, is_head=request.method == "HEAD")
 
 
 def _fetch(project: Project, number: int) -> JudgmentSet:

@@ -11,9 +11,9 @@ from annotate.frames.stages import Stage
 from annotate.models import Batch
 from measures.gold_rules import GoldRule
 from projects.models import Project
-from results import freezing
 from results.scope.forms import STAGES, PlacesForm
 from results.scope.gold_settings import MOST_RESAMPLES, RESAMPLES, SEED
+from results.sets import freezing
 from results.sets.settings import Settings
 from results.sets.studies import find_studies
 
