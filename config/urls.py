@@ -5,7 +5,7 @@ from django.urls import include, path
 
 from annotate.api_urls import urlpatterns as of_judging
 from projects.api.urls import urlpatterns as of_projects
-from results.api.urls import urlpatterns as of_results
+from results.api_urls import urlpatterns as of_results
 
 api = [*of_projects, *of_judging, *of_results]
 

@@ -9,13 +9,14 @@ from results.exports import views as exports_views
 from results.exports.formats import FORMATS
 from results.metrics import run_views
 from results.metrics import views as metrics_views
+from results.overview import batch_views
+from results.overview import views as overview_views
 from results.reports import views
 from results.score_import import views as score_import_views
 from results.scores import views as scores_views
 from results.sets import views as sets_views
 from results.studies import views as studies_views
 from results.systems import views as systems_views
-from results.views import batches, overview
 
 app_name = "results"
 
@@ -27,8 +28,8 @@ AGREEMENT = {
 """The pages of agreement by their figures: the name of the route, and the folder."""
 
 urlpatterns = [
-    path("p/<slug:slug>/", overview.project_overview, name="project-overview"),
-    path("p/<slug:slug>/charts/<slug:name>.<str:form>", overview.overview_chart, name="project-overview-chart"),
+    path("p/<slug:slug>/", overview_views.project_overview, name="project-overview"),
+    path("p/<slug:slug>/charts/<slug:name>.<str:form>", overview_views.overview_chart, name="project-overview-chart"),
     *(
         path(f"p/<slug:slug>/agreement/{folder}", agreement_views.agreement, {"kind": kind}, name=name)
         for kind, (name, folder) in AGREEMENT.items()
@@ -88,7 +89,7 @@ urlpatterns = [
     ),
     path("p/<slug:slug>/reports/<int:pk>/job/", views.report_job, name="report-job"),
     path("p/<slug:slug>/reports/<int:pk>/cancel/", views.report_cancel, name="report-cancel"),
-    path("p/<slug:slug>/batches/<int:number>/results/", batches.batch_results, name="batch-results"),
+    path("p/<slug:slug>/batches/<int:number>/results/", batch_views.batch_results, name="batch-results"),
     path("p/<slug:slug>/sets/", sets_views.set_list, name="set-list"),
     path("p/<slug:slug>/sets/new/", sets_views.set_new, name="set-new"),
     path("p/<slug:slug>/sets/<int:number>/", sets_views.set_show, name="set-show"),

@@ -9,8 +9,8 @@ from django.utils import timezone
 from annotate.batches import lifecycle
 from annotate.models import Assignment, Attempt, Batch, Item, LedgerEntry, QualificationTest
 from projects.models import Membership, Project
-from results.courses import StageLine
-from results.overview import make_overview
+from results.overview.overview import make_overview
+from results.overview.timeline import StageLine
 from tests.annotate.money import earn, paid_batch, submitted
 from tests.annotate.work import open_batch
 from tests.factories import make_membership

@@ -10,9 +10,9 @@ from django.utils import timezone
 from annotate.batches import lifecycle
 from annotate.models import Assignment, Batch
 from projects.models import Membership, Project
-from results.next_step import NextStep
-from results.overview import make_overview
-from results.progressing import Day, progress_by_day
+from results.overview.next_step import NextStep
+from results.overview.overview import make_overview
+from results.overview.progress_chart import Day, progress_by_day
 from tests.annotate.work import open_batch
 from tests.counting import claim, submit
 from tests.factories import make_batch, make_corpus, make_membership

@@ -11,8 +11,8 @@ from annotate.batches.progress import Progress, progress_of
 from annotate.frames.stages import Stage, default_stage
 from annotate.models import Batch
 from projects.models import Membership, Project
-from results.courses import CourseOfWork, follow
-from results.next_step import Course, NextStep, find_next_step
+from results.overview.next_step import Course, NextStep, find_next_step
+from results.overview.timeline import CourseOfWork, follow
 from results.scope.excluded import JudgmentCounts, count_judgments
 
 MOST_BATCHES = 10

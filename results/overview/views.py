@@ -9,8 +9,8 @@ from projects.access import ProjectRequest, Right, requires
 from projects.charts.responses import answer_chart
 from projects.database.snapshots import snapshot
 from projects.models import Project
-from results.overview import make_overview
-from results.progressing import draw_progress, progress_by_day
+from results.overview.overview import make_overview
+from results.overview.progress_chart import draw_progress, progress_by_day
 
 
 @requires(Right.READ)
