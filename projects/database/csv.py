@@ -6,8 +6,6 @@ A plain number such as -5 is left as it is. Only text from outside is guarded, n
 import re
 
 FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
-
-
 PLAIN_NUMBER = "^-?[0-9]+([.][0-9]+)?$"
 
 

@@ -31,8 +31,6 @@ from results.scope.scopes import scope_of
 
 MOST_PATTERNS = 500
 """With more distinct patterns than this a resample takes long: only the level that was asked for has intervals."""
-
-
 PACKAGE, CLOSED_FORM = f"krippendorff {version('krippendorff')}", "closed form"
 """What gave the point value. Both are equal to 12 digits; the package needs a matrix that may not fit."""
 

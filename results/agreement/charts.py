@@ -10,11 +10,7 @@ from projects.charts.drawing import Chart
 from projects.language.names import said
 
 Figures = Mapping[str, Any]
-
-
 COURSE = ("period", "alpha", "low", "high", "so_far", "n_units")
-
-
 MOST_IN_MAP = 25
 """So many annotators stand in the heat map of pairs: those of the pairs with most items in common."""
 

@@ -21,15 +21,9 @@ from results.scope.scopes import has_simulated, say_several_scales, scope_of
 
 JUDGMENTS = (2, 3, 5)
 """Judgments of each item that are tried where nothing else is asked for."""
-
-
 UNITS = (50, 100, 200, 400, 800, 1600)
 """Numbers of items that are tried."""
-
-
 MOST_JUDGMENTS = 20
-
-
 WIDTH = 0.1
 
 

@@ -11,8 +11,6 @@ from projects.database.csv import guarded_sql
 
 Columns = Mapping[str, str]
 """What a column is called in the file, and the SQL that makes it."""
-
-
 TIME = 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'
 
 
@@ -30,8 +28,6 @@ class Writing:
 
 
 AS_CSV = Writing(text=guarded_sql, json="({})::text".format, truth=yes_no)
-
-
 AS_JSON = Writing(text=str, json="({})".format, truth="({})".format)
 """The raw text: JSON is no spreadsheet's, so nothing is put in front of anything."""
 

@@ -18,11 +18,7 @@ from results.metrics.registry import known
 
 USUAL = ("exact_match", "token_f1", "bleu_1", "bleu_4", "rouge_1", "rouge_2", "rouge_l", "meteor_2005", "chrf")
 """Ticked where nobody has chosen."""
-
-
 TOKENISER = "tokeniser"
-
-
 AGAINST = "against"
 
 

@@ -20,12 +20,8 @@ from results.metrics.summarising import Combine, summarise
 from results.models import MetricRun, MetricScore
 
 NO_NUMBER = "the metric gave no number"
-
-
 LARGEST = 1e300
 """Beyond it no score is kept: the database holds finite numbers only."""
-
-
 REASON_LENGTH = 200
 
 

@@ -20,8 +20,6 @@ from results.reports.reports import look_up, request_report
 from results.scope.forms import ScopeForm
 
 INT32 = 2**31 - 1
-
-
 SomeForm = TypeVar("SomeForm", bound=ScopeForm)
 
 

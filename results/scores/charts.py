@@ -9,8 +9,6 @@ from projects.charts import specs
 from projects.charts.drawing import Chart
 
 Figures = Mapping[str, Any]
-
-
 MOST_FRAMES = 12
 """So many parts are drawn side by side, those with most candidates; the table has more."""
 

@@ -1,1 +1,0 @@
-"""The API of results: agreement and judgment sets."""

@@ -1,0 +1,11 @@
+"""Routes of the overview and of a batch's results."""
+
+from django.urls import path
+
+from results.overview import batch_views, views
+
+urlpatterns = [
+    path("p/<slug:slug>/", views.project_overview, name="project-overview"),
+    path("p/<slug:slug>/charts/<slug:name>.<str:form>", views.overview_chart, name="project-overview-chart"),
+    path("p/<slug:slug>/batches/<int:number>/results/", batch_views.batch_results, name="batch-results"),
+]

@@ -1,0 +1,16 @@
+"""Routes of systems and replication."""
+
+from django.urls import path
+
+from results.systems import views
+
+urlpatterns = [
+    path("p/<slug:slug>/scores/systems/", views.systems, name="systems"),
+    path("p/<slug:slug>/scores/systems/charts/<slug:name>.<str:form>", views.systems_chart, name="systems-chart"),
+    path("p/<slug:slug>/scores/replication/", views.replication, name="replication"),
+    path(
+        "p/<slug:slug>/scores/replication/charts/<slug:name>.<str:form>",
+        views.replication_chart,
+        name="replication-chart",
+    ),
+]
