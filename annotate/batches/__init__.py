@@ -1,0 +1,1 @@
+"""Batches: cut, opened, watched, changed and closed."""

@@ -1,1 +1,1 @@
-"""Controls: items whose right answer is known, hidden among the ordinary ones; planned, made, accepted and drawn."""
+"""Hidden items among the work: their pool, how they are made and sampled."""

@@ -1,0 +1,1 @@
+"""Passages, questions, candidates and minimal pairs, and their withdrawal."""

@@ -1,0 +1,1 @@
+"""What an annotator sees beside the work: projects, consent, instructions, messages, history, earnings."""

@@ -1,0 +1,1 @@
+"""Files turned into tables: uploaded, checked, staged, written."""

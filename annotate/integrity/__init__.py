@@ -1,0 +1,1 @@
+"""Rules that stored rows must keep, and the check of them."""

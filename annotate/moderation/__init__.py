@@ -1,0 +1,1 @@
+"""Decisions on submitted work and on members: approve, reject, warn, suspend, remove, restore."""

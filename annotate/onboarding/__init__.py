@@ -1,0 +1,1 @@
+"""What an annotator confirms before the work: consent, instructions, notices."""

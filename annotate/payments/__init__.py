@@ -1,0 +1,1 @@
+"""The ledger in cents, and payments made from it."""

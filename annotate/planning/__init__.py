@@ -1,0 +1,1 @@
+"""Overlap plans: how many judgments each part of the data gets."""

@@ -1,0 +1,1 @@
+"""The qualification test: its items, attempts, results and admission."""

@@ -1,0 +1,1 @@
+"""Figures of annotators, and the findings drawn from them."""

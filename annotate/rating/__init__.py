@@ -1,0 +1,1 @@
+"""The rating page, and what it sends."""

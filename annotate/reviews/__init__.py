@@ -1,0 +1,1 @@
+"""Spot checks, adjudication, and comments and flags."""

@@ -1,0 +1,1 @@
+"""Taking, rating, submitting and revising a HIT."""

@@ -1,0 +1,1 @@
+"""Signing in, passwords and one's own account."""

@@ -1,1 +1,1 @@
-"""The REST API: its door, its problems, its pages, its description; content comes from the apps above."""
+"""Tokens, authentication, shapes and the description of the REST API."""

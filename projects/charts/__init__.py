@@ -1,0 +1,1 @@
+"""Charts: specifications, drawing, and answers as files."""

@@ -1,0 +1,1 @@
+"""Snapshots, prepared statements and CSV."""

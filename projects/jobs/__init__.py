@@ -1,0 +1,1 @@
+"""The queue of long jobs, and running them."""

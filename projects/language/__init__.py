@@ -1,0 +1,1 @@
+"""Languages, amounts and names as people read them."""

@@ -1,0 +1,1 @@
+"""Rubrics, their presets, versions and pages."""

@@ -1,0 +1,1 @@
+"""A project made, set up, deleted and restored."""

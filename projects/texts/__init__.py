@@ -1,0 +1,1 @@
+"""Instructions, consent and worked examples."""

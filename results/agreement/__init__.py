@@ -1,0 +1,1 @@
+"""Krippendorff's alpha, annotators compared, and the sample-size planner."""

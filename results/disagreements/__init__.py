@@ -1,0 +1,1 @@
+"""Where annotators differ, and single items."""

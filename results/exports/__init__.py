@@ -1,0 +1,1 @@
+"""Files of judgments, straight from the database."""

@@ -1,0 +1,1 @@
+"""The state of a project and of one batch, with its next step."""

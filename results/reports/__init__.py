@@ -1,0 +1,1 @@
+"""Figures computed by a page or by a job, and kept."""

@@ -1,0 +1,1 @@
+"""Which judgments a figure counts, and how they become gold scores."""

@@ -1,0 +1,1 @@
+"""Scores by metrics, from a file."""

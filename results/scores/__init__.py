@@ -1,1 +1,1 @@
-"""Scores: of candidates, of systems, and where annotators differ."""
+"""Gold scores."""

@@ -1,1 +1,1 @@
-"""Studies: how automatic metrics agree with people, computed once and kept with what they were asked."""
+"""Metric evaluations: automatic metrics against human judgments."""

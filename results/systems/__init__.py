@@ -1,0 +1,1 @@
+"""Scores of systems, and replication."""
