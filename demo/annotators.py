@@ -19,7 +19,7 @@ from django.utils import timezone
 from annotate.models import Assignment, Item
 from annotate.onboarding import consent as onboarding_consent
 from annotate.onboarding import instructions
-from annotate.rating.sent import Sent
+from annotate.rating.sent import SentAnswers
 from annotate.work import drafts, serving, submitting
 from annotate.work.serving import Nothing, ToConfirm
 from measures.rubric import Scale, ScaleKind
@@ -141,7 +141,7 @@ class SimulatedAnnotator:
             return False
         if self.rng.random() < self.temperament.return_share:
             reason = str(self.rng.choice(_RETURN_REASONS))
-            submitting.give_back(annotator=self.membership, assignment_uuid=claimed, reason=reason)
+            submitting.return_hit(annotator=self.membership, assignment_uuid=claimed, reason=reason)
             self._date(claimed, self._start(30.0), 30.0, is_submitted=False)
             self.n_returned += 1
             return True
@@ -177,14 +177,14 @@ class SimulatedAnnotator:
             claimed = serving.claim(self.membership)
         return None if isinstance(claimed, Nothing) else claimed
 
-    def _rate(self, assignment_uuid: uuid.UUID) -> Sent:
+    def _rate(self, assignment_uuid: uuid.UUID) -> SentAnswers:
         assignment = Assignment.objects.select_related("hit__batch", "hit__passage").get(uuid=assignment_uuid)
         criteria = frozen_criteria(assignment.hit.batch.rubric_id)
         place_of = {item_id: place for place, item_id in enumerate(assignment.layout)}
         sheet = _Sheet(seconds=[0.0] * len(place_of))
         for item, seen in _look(assignment, self.worth):
             self._answer(seen, place_of[item.pk], criteria, sheet)
-        return Sent(sheet.values, sheet.cannot, frozenset(sheet.flags), sheet.comments, sheet.seconds)
+        return SentAnswers(sheet.values, sheet.cannot, frozenset(sheet.flags), sheet.comments, sheet.seconds)
 
     def _answer(self, seen: Seen, place: int, criteria: Sequence[CriterionOnPage], sheet: "_Sheet") -> None:
         likes = self.temperament

@@ -220,7 +220,7 @@ class SignInMiddleware:
     def process_view(
         self, request: HttpRequest, view: View, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> HttpResponseBase | None:
-        policy = policy_of(view, request.resolver_match.app_names if request.resolver_match else [])
+        policy = find_policy(view, request.resolver_match.app_names if request.resolver_match else [])
         if policy is None:
             raise ImproperlyConfigured(f"The view {view} declares no policy.")
         if policy.name in ("public", "api"):  # the API has its own ways to sign in: projects/api/auth.py
@@ -229,14 +229,14 @@ class SignInMiddleware:
             if policy.answers_json:
                 return JsonResponse({"message": _("You are not signed in.")}, status=401)
             if policy.has_farewell and request.POST:
-                return hold_form(request)
+                return keep_form_until_sign_in(request)
             return redirect_to_login(request.get_full_path())
         if policy.name == "staff" and not request.user.is_staff:
             raise Http404
         return None
 
 
-def hold_form(request: HttpRequest) -> HttpResponse:
+def keep_form_until_sign_in(request: HttpRequest) -> HttpResponse:
     """What somebody sent after their session had ended waits on a page, to be sent again once they are signed in."""
     fields = [
         (name, value) for name, values in request.POST.lists() if name != "csrfmiddlewaretoken" for value in values
@@ -244,7 +244,7 @@ def hold_form(request: HttpRequest) -> HttpResponse:
     return render(request, "signed_out.html", {"fields": fields}, status=HTTPStatus.UNAUTHORIZED)
 
 
-def policy_of(view: View, app_names: list[str]) -> Policy | None:
+def find_policy(view: View, app_names: list[str]) -> Policy | None:
     """What a view declares; Django's admin is for staff as a whole."""
     if "admin" in app_names:
         return Policy("staff")

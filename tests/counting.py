@@ -105,7 +105,7 @@ def make_every_state(batch: Batch, annotator: Membership, other: Membership) -> 
     late = claim(annotator)
     expire(late)
     submitting.submit(annotator=annotator, assignment_uuid=late, sent=answered())
-    submitting.give_back(annotator=annotator, assignment_uuid=claim(annotator), reason="Not my subject.")
+    submitting.return_hit(annotator=annotator, assignment_uuid=claim(annotator), reason="Not my subject.")
     unclear = answered(2, cannot={2: "No sense at all"}, flags=frozenset({0}))
     submitting.submit(annotator=annotator, assignment_uuid=claim(annotator), sent=unclear)
     expire(claim(annotator))

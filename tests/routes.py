@@ -7,7 +7,7 @@ from typing import Any
 
 from django.urls import URLPattern, URLResolver, get_resolver
 
-from projects.access import Policy, policy_of
+from projects.access import Policy, find_policy
 
 CONVERTED = re.compile(r"<(?:\w+:)?(\w+)>")
 
@@ -24,7 +24,7 @@ class Route:
 
     @property
     def policy(self) -> Policy | None:
-        return policy_of(self.view, list(self.app_names))
+        return find_policy(self.view, list(self.app_names))
 
     @property
     def is_api(self) -> bool:

@@ -24,7 +24,7 @@ from pytest_django import DjangoDbBlocker
 from annotate.imports import uploading
 from annotate.models import Assignment, Remark
 from annotate.payments import paying
-from annotate.rating.sent import Sent
+from annotate.rating.sent import SentAnswers
 from annotate.work import serving, submitting
 from projects.access import Policy, Right
 from projects.accounts import passwords
@@ -189,7 +189,7 @@ def _children(
     flagged = serving.claim(rater)
     assert isinstance(flagged, uuid.UUID)
     answers: dict[int, dict[str, float | str]] = {place: {"correctness": 4} for place in range(3)}
-    submitting.submit(annotator=rater, assignment_uuid=flagged, sent=Sent(values=answers, flags=frozenset({0})))
+    submitting.submit(annotator=rater, assignment_uuid=flagged, sent=SentAnswers(values=answers, flags=frozenset({0})))
     assert isinstance(serving.claim(annotator), uuid.UUID)
     _, token = invitations.create_invitation(actor=manager, role=Role.ANNOTATOR)
     *_, uidb64, reset_token, _ = passwords.link_path(factories.make_user()).split("/")

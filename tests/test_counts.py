@@ -373,7 +373,7 @@ def test_a_command_that_runs_while_somebody_gives_a_hit_back_says_the_time_befor
         worker = make_membership(project)
         assignment = counting.claim(worker)
         return (
-            lambda: submitting.give_back(annotator=worker, assignment_uuid=assignment, reason="Too long."),
+            lambda: submitting.return_hit(annotator=worker, assignment_uuid=assignment, reason="Too long."),
             lambda: answer("batch", "1", "--project", project.slug),
         )
 

@@ -210,7 +210,7 @@ def changeable_of(annotators: Sequence[Membership]) -> dict[int, Changeable]:
     for assignment in last:
         assignment.annotator = giving[assignment.annotator_id]
         has_repeats = bool(vars(assignment)["has_repeats"])
-        window = revising.window_of(assignment, has_repeats=has_repeats)
+        window = revising.find_window(assignment, has_repeats=has_repeats)
         if window.is_open and window.until is not None:
             found[assignment.annotator_id] = Changeable(assignment, window.until)
     return found

@@ -6,7 +6,7 @@ from django.utils.translation import pgettext_lazy
 from django_stubs_ext import StrOrPromise
 
 from annotate.models import Assignment, Item, Judgment, JudgmentRevision, Remark, RemarkRevision
-from annotate.rating.versions import record_of
+from annotate.rating.versions import fetch_versions
 from measures.rubric import say_number
 from projects.rubric.rubrics import frozen_criteria
 
@@ -63,7 +63,7 @@ def _versions(assignment: Assignment) -> dict[int, list[dict[str, Any]]]:
     if assignment.submitted_at is None or not _is_revised(assignment):
         return {}
     criteria = frozen_criteria(assignment.hit.batch.rubric_id)
-    record = record_of(
+    record = fetch_versions(
         assignment.pk,
         layout=assignment.layout,
         rubric_id=assignment.hit.batch.rubric_id,

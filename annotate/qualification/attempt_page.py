@@ -14,8 +14,8 @@ from django.utils.translation import gettext as _
 from annotate.models import Attempt, QualificationItem
 from annotate.qualification.pages import Sheet, sheets_of
 from annotate.rating.page import filled_from_draft, filled_from_sent, form_parts, item_on_page, milliseconds, site_urls
-from annotate.rating.sent import Sent
-from annotate.rating.shown import kind_on_page, reference_on_page, say_opinion
+from annotate.rating.sent import SentAnswers
+from annotate.rating.shown import format_opinion, kind_on_page, reference_on_page
 from projects.models import Candidate, Project
 from projects.rubric.rubrics import CriterionOnPage, frozen_criteria
 
@@ -27,7 +27,7 @@ def render_sheet(
     sheets: Sequence[Sheet],
     sheet: Sheet,
     *,
-    sent: Sent | None = None,
+    sent: SentAnswers | None = None,
     errors: Mapping[int, str] | None = None,
     status: int = 0,
 ) -> HttpResponse:
@@ -82,7 +82,7 @@ def shown_sheet(
             question = {"text": item.question, **_kind_of(item, candidate, project)}
             groups.append({"question": question, "references": references, "items": []})
         opinion = candidate.opinion if candidate and candidate.text == item.answer else ""
-        opinion = say_opinion(opinion) if project.shows_candidate_opinion else ""
+        opinion = format_opinion(opinion) if project.shows_candidate_opinion else ""
         groups[-1]["items"].append(item_on_page(place, item.answer, criteria, filled, errors or {}, opinion))
     n_answered = sum(
         bool(filled["cannot"].get(place)) or len(filled["answers"].get(place, {})) == len(criteria)
@@ -115,7 +115,7 @@ def render_closed(
     request: HttpRequest,
     attempt: Attempt,
     page: int,
-    sent: Sent,
+    sent: SentAnswers,
     reason: str,
     *,
     is_kept: bool,

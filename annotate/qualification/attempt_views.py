@@ -22,7 +22,7 @@ from annotate.qualification.attempt_page import render_closed, render_sheet
 from annotate.qualification.pages import Sheet, said_in, sheets_of
 from annotate.qualification.practice import practice_for
 from annotate.rating import draft_merge
-from annotate.rating.answers import Gone, Incomplete
+from annotate.rating.answers import Incomplete, TakesNoAnswers
 from annotate.rating.sent import read_rating
 from measures.grading import least_right
 from projects.access import ProjectRequest, Right, SignedInRequest, requires
@@ -115,7 +115,7 @@ def _take_page(request: ProjectRequest, project: Project, attempt: Attempt) -> H
     sheets = sheets_of(attempt)
     try:
         wrong = attempts.put_page(annotator=me, attempt_uuid=attempt.uuid, page=page, sent=sent)
-    except Gone:
+    except TakesNoAnswers:
         return _see_other(_url("result", project, attempt.uuid))
     except attempts.NoSuchPage as error:
         raise Http404(error.message) from error
@@ -131,7 +131,7 @@ def _take_page(request: ProjectRequest, project: Project, attempt: Attempt) -> H
         sheet = next(each for each in sheets if any(_has(each, place) for place in refusal.errors))
         errors = {place - sheet.first: said for place, said in refusal.errors.items() if _has(sheet, place)}
         return render_sheet(request, project, attempt, sheets, sheet, errors=errors)
-    except Gone as refusal:
+    except TakesNoAnswers as refusal:
         return render_closed(request, attempt, page, sent, refusal.message, is_kept=True)
     return _see_other(_url("result", project, attempt.uuid))
 
@@ -163,7 +163,7 @@ def _save_draft(request: SignedInRequest, annotator: Membership, attempt_uuid: u
         return JsonResponse({"message": _("That is no JSON.")}, status=400)
     except Attempt.DoesNotExist as error:
         raise Http404("No such attempt.") from error
-    except Gone as refusal:
+    except TakesNoAnswers as refusal:
         return JsonResponse({"state": refusal.state, "message": refusal.message}, status=409)
     except attempts.NoSuchPage as error:
         raise Http404(error.message) from error

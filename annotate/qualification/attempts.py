@@ -25,8 +25,8 @@ from annotate.qualification.items import quality_criteria
 from annotate.qualification.pages import Said, Sheet, draw, page_of_form, said_in, sheets_of, wrong_values
 from annotate.qualification.practice import pool_of
 from annotate.rating import draft_merge
-from annotate.rating.answers import Gone, Incomplete
-from annotate.rating.sent import Sent
+from annotate.rating.answers import Incomplete, TakesNoAnswers
+from annotate.rating.sent import SentAnswers
 from measures.grading import Expected, Grade, grade, reaches
 from projects import log
 from projects.access import Right, why_refused
@@ -93,14 +93,14 @@ def save_draft(
     now = timezone.now()
     criteria = {criterion.key: criterion for criterion in frozen_criteria(attempt.rubric_id)}
     stored = attempt.draft.get(str(page), {})
-    merged = draft_merge.merge(stored, sent, n_items=len(sheet.items), criteria=criteria, now=now)
+    merged = draft_merge.merge_draft(stored, sent, n_items=len(sheet.items), criteria=criteria, now=now)
     attempt.draft = {**attempt.draft, str(page): merged}
     attempt.save(update_fields=["draft"])
     return merged, now
 
 
 @transaction.atomic
-def put_page(*, annotator: Membership, attempt_uuid: uuid.UUID, page: int, sent: Sent) -> dict[int, str]:
+def put_page(*, annotator: Membership, attempt_uuid: uuid.UUID, page: int, sent: SentAnswers) -> dict[int, str]:
     """Keep a page's form as its draft; returns, by place on the page, what is no answer on its scale.
 
     Raises Gone once the attempt has ended, Attempt.DoesNotExist.
@@ -129,7 +129,7 @@ def hand_in(*, annotator: Membership, attempt_uuid: uuid.UUID) -> Attempt:
         return attempt
     refusal = why_refused(annotator, Right.WORK) or why_withdrawn(annotator)
     if refusal:
-        raise Gone(refusal, "suspended")
+        raise TakesNoAnswers(refusal, "suspended")
     now = timezone.now()
     test = attempt.test
     if is_over(attempt, now) or attempt.rubric_id != test.rubric_id:
@@ -200,7 +200,7 @@ def _lock(annotator: Membership, attempt_uuid: uuid.UUID) -> Attempt:
 
 def _check_open(attempt: Attempt) -> None:
     if attempt.state in _ENDED:
-        raise Gone(_ENDED[State(attempt.state)], attempt.state)
+        raise TakesNoAnswers(_ENDED[State(attempt.state)], attempt.state)
 
 
 def _expire(attempt: Attempt, now: datetime) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from annotate.models import Attempt, QualificationItem, QualificationTest
-from annotate.rating.sent import Sent
+from annotate.rating.sent import SentAnswers
 from measures.rubric import check_value
 from projects.rubric.rubrics import CriterionOnPage, why_wrong
 
@@ -81,7 +81,7 @@ def said_in(draft: dict[str, Any], sheets: Sequence[Sheet]) -> list[Said]:
     return found
 
 
-def page_of_form(sent: Sent, n_items: int, criteria: Sequence[CriterionOnPage], stamp: float) -> dict[str, Any]:
+def page_of_form(sent: SentAnswers, n_items: int, criteria: Sequence[CriterionOnPage], stamp: float) -> dict[str, Any]:
     """A page of the draft as a form says it, whole: what the form leaves empty is empty."""
     scales = {criterion.key: criterion.scale for criterion in criteria}
     values = {
@@ -101,7 +101,7 @@ def page_of_form(sent: Sent, n_items: int, criteria: Sequence[CriterionOnPage], 
     return page
 
 
-def wrong_values(sent: Sent, n_items: int, criteria: Sequence[CriterionOnPage]) -> dict[int, str]:
+def wrong_values(sent: SentAnswers, n_items: int, criteria: Sequence[CriterionOnPage]) -> dict[int, str]:
     """By place on the page, what is no answer on its scale."""
     wrong: dict[int, str] = {}
     for place in range(n_items):

@@ -8,7 +8,7 @@ from django.utils.translation import ngettext
 from django_stubs_ext import StrOrPromise
 
 from annotate.places import Answer
-from annotate.rating.sent import Sent
+from annotate.rating.sent import SentAnswers
 from projects.errors import Refused
 from projects.rubric.rubrics import CriterionOnPage, why_wrong
 
@@ -23,11 +23,11 @@ class Incomplete(Refused):
         self.errors = errors
 
 
-class Conflict(Refused):
+class SubmittedBefore(Refused):
     """The assignment was submitted before, with other content; what is stored stays."""
 
 
-class Gone(Refused):
+class TakesNoAnswers(Refused):
     """The assignment takes no answers any more; `state` says why."""
 
     def __init__(self, message: StrOrPromise, state: str) -> None:
@@ -35,11 +35,11 @@ class Gone(Refused):
         self.state = state
 
 
-class OneAtATime(Refused):
+class SteppedOnly(Refused):
     """A whole form came for a HIT whose items are answered one at a time."""
 
 
-def check(sent: Sent, layout: list[int], criteria: tuple[CriterionOnPage, ...]) -> list[Answer]:
+def check_answers(sent: SentAnswers, layout: list[int], criteria: tuple[CriterionOnPage, ...]) -> list[Answer]:
     """Hold a form against the rubric: every item has every criterion, or says why it cannot be judged."""
     answers, errors = [], {}
     for place, item_id in enumerate(layout):
@@ -64,7 +64,7 @@ def check(sent: Sent, layout: list[int], criteria: tuple[CriterionOnPage, ...]) 
     return answers
 
 
-def content_sha256(sent: Sent) -> str:
+def content_sha256(sent: SentAnswers) -> str:
     """What was said, whatever the time it took: the same answers give the same hash."""
     content = {
         "values": {str(place): values for place, values in sent.values.items() if place not in sent.cannot},

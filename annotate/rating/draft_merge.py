@@ -6,7 +6,7 @@ from typing import Any
 
 from django.utils.translation import gettext
 
-from annotate.rating.sent import MAX_COMMENT, Sent, clean_seconds
+from annotate.rating.sent import MAX_COMMENT, SentAnswers, clean_seconds
 from projects.errors import Refused
 from projects.rubric.rubrics import CriterionOnPage, why_wrong
 
@@ -15,7 +15,7 @@ PASSED = "passed"
 """How many items are fixed, where they are shown one at a time: what comes for those changes nothing any more."""
 
 
-def stamped(sent: Sent, stamp: float) -> dict[str, dict[str, Any]]:
+def stamp_answers(sent: SentAnswers, stamp: float) -> dict[str, dict[str, Any]]:
     """A form's content as a draft keeps it, every entry with this stamp."""
     return {
         "answers": {
@@ -27,7 +27,7 @@ def stamped(sent: Sent, stamp: float) -> dict[str, dict[str, Any]]:
     }
 
 
-def content_of(draft: dict[str, Any]) -> Sent:
+def read_draft(draft: dict[str, Any]) -> SentAnswers:
     """What a draft says, as a form would."""
     texts = {
         part: {int(place): value for place, (value, _) in draft.get(part, {}).items() if value}
@@ -37,7 +37,7 @@ def content_of(draft: dict[str, Any]) -> Sent:
         int(place): {key: value for key, (value, _) in entries.items() if value is not None}
         for place, entries in draft.get("answers", {}).items()
     }
-    return Sent(
+    return SentAnswers(
         values={place: entries for place, entries in values.items() if entries and place not in texts["cannot"]},
         cannot=texts["cannot"],
         flags=frozenset(texts["flags"]),
@@ -46,7 +46,7 @@ def content_of(draft: dict[str, Any]) -> Sent:
     )
 
 
-def merge(
+def merge_draft(
     stored: dict[str, Any], sent: dict[str, Any], *, n_items: int, criteria: dict[str, CriterionOnPage], now: datetime
 ) -> dict[str, Any]:
     """The newer of stored and sent, answer by answer; neither argument is changed."""

@@ -25,7 +25,7 @@ def save_draft(request: HttpRequest, save: Callable[..., Any], *, ended: str = "
         return JsonResponse({"message": _("That is no JSON.")}, status=400)
     except Assignment.DoesNotExist as error:
         raise Http404("No such HIT.") from error
-    except answers.Gone as refusal:
+    except answers.TakesNoAnswers as refusal:
         return JsonResponse({"state": refusal.state, "message": refusal.message}, status=409)
     except Refused as refusal:
         return JsonResponse({"message": refusal.message}, status=400)

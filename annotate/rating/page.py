@@ -17,8 +17,8 @@ from django.utils.translation import gettext, ngettext
 
 from annotate.models import Assignment, Batch, Draft, Hit
 from annotate.rating.draft_merge import PASSED
-from annotate.rating.sent import Sent
-from annotate.rating.shown import question_on_page, references_of, say_opinion, shown_items
+from annotate.rating.sent import SentAnswers
+from annotate.rating.shown import format_opinion, list_items, list_references, question_on_page
 from measures.rubric import say_number
 from projects.language.languages import spoken
 from projects.models import Passage, Project
@@ -33,7 +33,7 @@ def render_assignment(
     project: Project,
     assignment: Assignment,
     *,
-    sent: Sent | None = None,
+    sent: SentAnswers | None = None,
     errors: Mapping[int, str] | None = None,
     status: int = 200,
     template: str = "annotate/rating/hit_rate.html",
@@ -86,7 +86,7 @@ def _revision_url(project: Project, before: str) -> str:
         return ""
 
 
-def read_assignment(project: Project, assignment: Assignment, said: Sent) -> dict[str, Any]:
+def read_assignment(project: Project, assignment: Assignment, said: SentAnswers) -> dict[str, Any]:
     """A HIT as its annotator rated it, to be read: the same parts in the same order, with what was said."""
     criteria = frozen_criteria(assignment.hit.batch.rubric_id)
     return _shown(project, assignment.hit.passage, assignment.layout, criteria, filled_from_sent(said), {})
@@ -134,8 +134,8 @@ def _shown(
 ) -> dict[str, Any]:
     """The passage with its items by question, or with the one item that is shown alone."""
     here = layout if alone is None else layout[alone : alone + 1]
-    items = shown_items(here, with_opinions=project.shows_candidate_opinion)
-    references = references_of({item.question_id for item in items}, project)
+    items = list_items(here, with_opinions=project.shows_candidate_opinion)
+    references = list_references({item.question_id for item in items}, project)
     groups = []
     for question_id, run in groupby(enumerate(items, alone or 0), key=lambda pair: pair[1].question_id):
         pairs = list(run)
@@ -145,7 +145,7 @@ def _shown(
                 "question": question_on_page(first, passage, project),
                 "references": references.get(question_id, []),
                 "items": [
-                    item_on_page(place, item.text, criteria, filled, errors, say_opinion(item.opinion))
+                    item_on_page(place, item.text, criteria, filled, errors, format_opinion(item.opinion))
                     for place, item in pairs
                 ],
             }
@@ -285,7 +285,7 @@ def filled_from_draft(draft: dict[str, Any]) -> dict[str, dict[int, Any]]:
     return {"answers": answers, **rest}
 
 
-def filled_from_sent(sent: Sent) -> dict[str, dict[int, Any]]:
+def filled_from_sent(sent: SentAnswers) -> dict[str, dict[int, Any]]:
     return {
         "answers": {
             place: {key: _plain(value) for key, value in values.items()} for place, values in sent.values.items()

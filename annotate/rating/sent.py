@@ -16,7 +16,7 @@ _NUMBER = re.compile(r"-?([0-9]{1,9}(\.[0-9]{0,18})?|\.[0-9]{1,18})", re.ASCII)
 
 
 @dataclass(frozen=True)
-class Sent:
+class SentAnswers:
     """What one rating form said, by place in the layout; nothing here has been held against the rubric yet."""
 
     values: dict[int, dict[str, float | str]]
@@ -27,7 +27,7 @@ class Sent:
     has_odd_times: bool = False
 
 
-def read_rating(post: Mapping[str, str]) -> Sent:
+def read_rating(post: Mapping[str, str]) -> SentAnswers:
     """Read the posted form; a text that is no plain number stays text, for the check to name."""
     values: dict[int, dict[str, float | str]] = {}
     cannot, flags, comments = {}, set(), {}
@@ -46,7 +46,7 @@ def read_rating(post: Mapping[str, str]) -> Sent:
             case "comment":
                 comments[place] = text
     seconds, is_odd = read_seconds(post.get("seconds", ""))
-    return Sent(values, cannot, frozenset(flags), comments, seconds, is_odd)
+    return SentAnswers(values, cannot, frozenset(flags), comments, seconds, is_odd)
 
 
 def read_place(post: Mapping[str, str]) -> int | None:

@@ -76,7 +76,7 @@ class ShownItem(NamedTuple):
     opinion: str
 
 
-def shown_items(layout: Sequence[int], *, with_opinions: bool = False) -> list[ShownItem]:
+def list_items(layout: Sequence[int], *, with_opinions: bool = False) -> list[ShownItem]:
     """The items of a layout in shown order: question and text, nothing that tells where the text comes from."""
     statement = _ITEMS_WITH_OPINIONS if with_opinions else _ITEMS
     with connection.cursor() as cursor:
@@ -84,7 +84,7 @@ def shown_items(layout: Sequence[int], *, with_opinions: bool = False) -> list[S
         return [ShownItem(*row) for row in cursor.fetchall()]
 
 
-def references_of(question_ids: Collection[int], project: Project) -> dict[int, list[dict[str, str]]]:
+def list_references(question_ids: Collection[int], project: Project) -> dict[int, list[dict[str, str]]]:
     """The references of questions, with their opinions where the project shows them."""
     references: dict[int, list[dict[str, str]]] = {}
     with connection.cursor() as cursor:
@@ -95,7 +95,7 @@ def references_of(question_ids: Collection[int], project: Project) -> dict[int, 
 
 
 def reference_on_page(text: str, opinion: str, project: Project) -> dict[str, str]:
-    return {"text": text, "opinion": say_opinion(opinion) if project.shows_reference_opinion else ""}
+    return {"text": text, "opinion": format_opinion(opinion) if project.shows_reference_opinion else ""}
 
 
 def question_on_page(item: ShownItem, passage: Passage, project: Project) -> dict[str, Any]:
@@ -115,7 +115,7 @@ def kind_on_page(type_: str, entities: Sequence[str], project: Project) -> dict[
     }
 
 
-def say_opinion(opinion: str) -> str:
+def format_opinion(opinion: str) -> str:
     """One way of writing, whoever wrote it: `YES` of a file and `yes` of a model would tell them apart."""
     return opinion.capitalize() if opinion.isalpha() else opinion
 

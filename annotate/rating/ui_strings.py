@@ -6,7 +6,7 @@ from projects.language.languages import counted
 from projects.language.ui_strings import Words
 
 
-def of_rating() -> Words:
+def rating_strings() -> Words:
     return {
         "saving": _("Saving…"),
         "saved": _("Saved"),

@@ -10,13 +10,13 @@ from datetime import datetime
 from typing import NamedTuple, TypeVar
 
 from annotate.models import Judgment, JudgmentRevision, Remark, RemarkRevision
-from annotate.rating.sent import Sent
+from annotate.rating.sent import SentAnswers
 from projects.rubric.rubrics import frozen_criteria
 
 T = TypeVar("T")
 
 
-class Told(NamedTuple):
+class ItemRemark(NamedTuple):
     """What was written about an item."""
 
     is_flagged: bool = False
@@ -32,7 +32,7 @@ class Record:
     criteria: Mapping[int, str]
     judgments: list[Judgment]
     values: dict[int, list[tuple[datetime, float | None]]]
-    told: dict[int, list[tuple[datetime, Told]]]
+    told: dict[int, list[tuple[datetime, ItemRemark]]]
 
     @property
     def times(self) -> list[datetime]:
@@ -40,7 +40,7 @@ class Record:
         judged = {at for kept in self.values.values() for at, _ in kept}
         return sorted(judged | {at for kept in self.told.values() for at, _ in kept})
 
-    def said(self, at: datetime | None = None) -> Sent:
+    def said(self, at: datetime | None = None) -> SentAnswers:
         """The whole HIT as a form would say it, as it stood then; the newest version where no time is given."""
         place_of = {item_id: place for place, item_id in enumerate(self.layout)}
         values: dict[int, dict[str, float | str]] = {}
@@ -49,18 +49,18 @@ class Record:
             if value is not None:
                 values.setdefault(place_of[judgment.item_id], {})[self.criteria[judgment.criterion_id]] = value
         written = {place_of[item_id]: _last(kept, at) for item_id, kept in self.told.items()}
-        return Sent(
+        return SentAnswers(
             values=values,
             cannot={place: told.cannot_judge_reason for place, told in written.items() if told.cannot_judge_reason},
             flags=frozenset(place for place, told in written.items() if told.is_flagged),
             comments={place: told.comment for place, told in written.items() if told.comment},
         )
 
-    def all_said(self) -> list[Sent]:
+    def all_said(self) -> list[SentAnswers]:
         return [self.said(at) for at in self.times]
 
 
-def plain(sent: Sent) -> Sent:
+def normalise_numbers(sent: SentAnswers) -> SentAnswers:
     """The same with every number as it is stored, so that contents can be compared."""
     values: dict[int, dict[str, float | str]] = {
         place: {key: value if isinstance(value, str) else float(value) for key, value in entries.items()}
@@ -69,7 +69,7 @@ def plain(sent: Sent) -> Sent:
     return replace(sent, values=values)
 
 
-def record_of(
+def fetch_versions(
     assignment_id: int, *, layout: list[int], rubric_id: int, submitted_at: datetime, lock: bool = False
 ) -> Record:
     """What is stored of an assignment that was submitted in the app; with `lock` its judgments are held."""
@@ -86,8 +86,8 @@ def record_of(
     return Record(layout, criteria, found, values, told)
 
 
-def _told(said: Remark | RemarkRevision) -> Told:
-    return Told(said.is_flagged, said.comment, said.cannot_judge_reason)
+def _told(said: Remark | RemarkRevision) -> ItemRemark:
+    return ItemRemark(said.is_flagged, said.comment, said.cannot_judge_reason)
 
 
 def _revisions(judgments: list[Judgment]) -> Iterable[JudgmentRevision]:

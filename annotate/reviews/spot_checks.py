@@ -16,7 +16,7 @@ from django.utils.translation import gettext as _
 
 from annotate.models import QualityRules, Review, ReviewVerdict
 from annotate.rating import answers as rating_answers
-from annotate.rating.sent import Sent
+from annotate.rating.sent import SentAnswers
 from projects import log
 from projects.errors import Refused
 from projects.models import Membership, Project
@@ -131,7 +131,7 @@ def set_rules(
 
 
 @transaction.atomic
-def rate(*, review: Review, reviewer: Membership, sent: Sent) -> Review:
+def rate(*, review: Review, reviewer: Membership, sent: SentAnswers) -> Review:
     """Store the reviewer's own answers, given before the annotator's are seen.
 
     Raises judging.Incomplete, or Refused for own work and where another reviewer was first.
@@ -142,7 +142,7 @@ def rate(*, review: Review, reviewer: Membership, sent: Sent) -> Review:
     criteria = frozen_criteria(found.assignment.hit.batch.rubric_id)
     key_of = {criterion.id: criterion.key for criterion in criteria}
     answers: dict[str, dict[str, float | None]] = {}
-    for answer in rating_answers.check(sent, found.assignment.layout, criteria):
+    for answer in rating_answers.check_answers(sent, found.assignment.layout, criteria):
         answers.setdefault(str(answer.item_id), {})[key_of[answer.criterion_id]] = answer.value
     found.state, found.reviewer, found.answers, found.rated_at = State.RATED, reviewer, answers, timezone.now()
     found.save(update_fields=["state", "reviewer", "answers", "rated_at"])

@@ -17,8 +17,8 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from annotate.models import Judgment, Remark, Review
 from annotate.models.quality import alerts_of
 from annotate.rating import answers
-from annotate.rating.sent import Sent, read_rating
-from annotate.rating.shown import question_on_page, references_of, say_opinion, shown_items
+from annotate.rating.sent import SentAnswers, read_rating
+from annotate.rating.shown import format_opinion, list_items, list_references, question_on_page
 from annotate.reviews import spot_checks
 from annotate.reviews.forms import read_verdicts
 from annotate.reviews.spot_checks import Verdict
@@ -73,7 +73,7 @@ def review_show(request: ProjectRequest, project: Project, pk: int) -> HttpRespo
     if request.method == "POST":
         return _rate(request, project, review)
     if review.state == Review.State.WAITING:
-        return _render_blind(request, project, review, Sent(values={}), {})
+        return _render_blind(request, project, review, SentAnswers(values={}), {})
     return _render_sides(request, project, review, {})
 
 
@@ -116,12 +116,12 @@ def _reviews(project: Project) -> Any:
 
 
 def _render_blind(
-    request: ProjectRequest, project: Project, review: Review, sent: Sent, errors: Mapping[int, str]
+    request: ProjectRequest, project: Project, review: Review, sent: SentAnswers, errors: Mapping[int, str]
 ) -> HttpResponse:
-    items = shown_items(review.assignment.layout, with_opinions=project.shows_candidate_opinion)
+    items = list_items(review.assignment.layout, with_opinions=project.shows_candidate_opinion)
     passage = review.assignment.hit.passage
     criteria = frozen_criteria(review.assignment.hit.batch.rubric_id)
-    references = references_of({item.question_id for item in items}, project)
+    references = list_references({item.question_id for item in items}, project)
     groups = []
     for question_id, run in groupby(enumerate(items), key=lambda pair: pair[1].question_id):
         pairs = list(run)
@@ -129,7 +129,7 @@ def _render_blind(
             {
                 "place": place,
                 "text": item.text,
-                "opinion": say_opinion(item.opinion),
+                "opinion": format_opinion(item.opinion),
                 "error": errors.get(place, ""),
                 "cannot": sent.cannot.get(place, ""),
                 "answers": [
@@ -157,11 +157,11 @@ def _render_blind(
 def _render_sides(
     request: ProjectRequest, project: Project, review: Review, verdicts: Mapping[int, Verdict], *, error: str = ""
 ) -> HttpResponse:
-    items = shown_items(review.assignment.layout, with_opinions=project.shows_candidate_opinion)
+    items = list_items(review.assignment.layout, with_opinions=project.shows_candidate_opinion)
     passage = review.assignment.hit.passage
     given = {verdict.item_id: Verdict(verdict.is_poor, verdict.note) for verdict in review.verdicts.all()}
     own, remarks = _answers_of(review), _remarks_of(review)
-    references = references_of({item.question_id for item in items}, project)
+    references = list_references({item.question_id for item in items}, project)
     rows = []
     for place, item in enumerate(items):
         theirs = (review.answers or {}).get(str(item.id), {})
@@ -170,7 +170,7 @@ def _render_sides(
                 "place": place,
                 "item": item,
                 "question": question_on_page(item, passage, project),
-                "opinion": say_opinion(item.opinion),
+                "opinion": format_opinion(item.opinion),
                 "references": references.get(item.question_id, []),
                 "remark": remarks.get(item.id),
                 "verdict": given.get(item.id) or verdicts.get(place),

@@ -21,7 +21,7 @@ def rating_words() -> SafeString:
 
 @lru_cache(maxsize=16)
 def _rating_words(language: str) -> SafeString:
-    return json_script(ui_strings.of_rating(), "rating-words")
+    return json_script(ui_strings.rating_strings(), "rating-words")
 
 
 RATING = (

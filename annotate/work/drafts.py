@@ -15,9 +15,9 @@ from django.utils.translation import gettext_lazy
 
 from annotate.models import Assignment, Draft
 from annotate.places.locking import lock_assignment
-from annotate.rating.answers import Gone
-from annotate.rating.draft_merge import merge, stamped
-from annotate.rating.sent import Sent
+from annotate.rating.answers import TakesNoAnswers
+from annotate.rating.draft_merge import merge_draft, stamp_answers
+from annotate.rating.sent import SentAnswers
 from measures.rubric import check_value
 from projects.models import Membership
 from projects.rubric.rubrics import frozen_criteria
@@ -38,18 +38,18 @@ def save(*, annotator: Membership, assignment_uuid: uuid.UUID, sent: dict[str, A
     """
     assignment = lock_assignment(annotator, assignment_uuid)
     if assignment.state in _CLOSED:
-        raise Gone(_CLOSED[Assignment.State(assignment.state)], assignment.state)
+        raise TakesNoAnswers(_CLOSED[Assignment.State(assignment.state)], assignment.state)
     now = timezone.now()
     criteria = {criterion.key: criterion for criterion in frozen_criteria(assignment.rubric_id)}
     draft = Draft.objects.filter(pk=assignment.id).first() or Draft(pk=assignment.id)
-    draft.answers = merge(draft.answers, sent, n_items=len(assignment.layout), criteria=criteria, now=now)
+    draft.answers = merge_draft(draft.answers, sent, n_items=len(assignment.layout), criteria=criteria, now=now)
     draft.updated_at = now
     draft.save()
     return draft.answers, now
 
 
 @transaction.atomic
-def save_form(*, annotator: Membership, assignment_uuid: uuid.UUID, sent: Sent) -> None:
+def save_form(*, annotator: Membership, assignment_uuid: uuid.UUID, sent: SentAnswers) -> None:
     """Keep a form that cannot be submitted as the draft, stamped with the server's now.
 
     What the form leaves empty stays as it was. A value that the rubric does not know cannot be kept.
@@ -64,7 +64,7 @@ def save_form(*, annotator: Membership, assignment_uuid: uuid.UUID, sent: Sent) 
     n_items = len(assignment.layout)
     form: dict[str, Any] = {
         part: {place: entry for place, entry in entries.items() if int(place) < n_items}
-        for part, entries in stamped(replace(sent, values=valid), timezone.now().timestamp() * 1000).items()
+        for part, entries in stamp_answers(replace(sent, values=valid), timezone.now().timestamp() * 1000).items()
     }
     if sent.seconds:
         form["seconds"] = sent.seconds

@@ -11,8 +11,8 @@ from django.utils.translation import gettext as _
 
 from annotate.models import Assignment
 from annotate.rating import answers
-from annotate.rating.sent import Sent, read_rating
-from annotate.rating.shown import ShownItem, shown_items
+from annotate.rating.sent import SentAnswers, read_rating
+from annotate.rating.shown import ShownItem, list_items
 from annotate.work import drafts, revising
 from measures.rubric import say_number
 from projects.access import SignedInRequest
@@ -22,7 +22,7 @@ from projects.rubric.rubrics import CriterionOnPage, frozen_criteria
 
 
 @dataclass(frozen=True)
-class Said:
+class UnstoredAnswer:
     """What one form says of one item; the values are written out, in the order of the criteria."""
 
     values: list[str]
@@ -31,14 +31,14 @@ class Said:
     comment: str
 
 
-def keep_at_farewell(
+def keep_draft_on_access_lost(
     request: SignedInRequest, membership: Membership, reason: str, *, assignment_uuid: uuid.UUID
 ) -> HttpResponse | None:
     """A form that comes too late, from a holder whose right has gone: kept as the draft, and shown."""
     return _say_farewell(request, membership, reason, assignment_uuid, may_keep=True)
 
 
-def show_at_farewell(
+def show_answers_on_access_lost(
     request: SignedInRequest, membership: Membership, reason: str, *, assignment_uuid: uuid.UUID
 ) -> HttpResponse | None:
     """The same for a form that may come from another site: shown, but it changes nothing here."""
@@ -59,7 +59,7 @@ def _say_farewell(
     )
 
 
-def keep_as_draft(annotator: Membership, assignment_uuid: uuid.UUID, sent: Sent) -> bool:
+def keep_as_draft(annotator: Membership, assignment_uuid: uuid.UUID, sent: SentAnswers) -> bool:
     try:
         drafts.save_form(annotator=annotator, assignment_uuid=assignment_uuid, sent=sent)
     except Refused:
@@ -70,7 +70,7 @@ def keep_as_draft(annotator: Membership, assignment_uuid: uuid.UUID, sent: Sent)
 def render_closed(
     request: HttpRequest,
     assignment: Assignment,
-    sent: Sent,
+    sent: SentAnswers,
     reason: str,
     *,
     is_kept: bool,
@@ -81,17 +81,17 @@ def render_closed(
     criteria = frozen_criteria(assignment.hit.batch.rubric_id)
     rows = [
         {**_named(place, item), **asdict(_said(place, sent, criteria))}
-        for place, item in enumerate(shown_items(assignment.layout))
+        for place, item in enumerate(list_items(assignment.layout))
     ]
     context = {"reason": reason, "was_stored": was_stored, "is_kept": is_kept, "criteria": criteria, "rows": rows}
     return render(request, "annotate/work/hit_closed.html", context, status=status)
 
 
 def render_conflict(
-    request: HttpRequest, assignment: Assignment, sent: Sent, message: str, *, again_url: str = ""
+    request: HttpRequest, assignment: Assignment, sent: SentAnswers, message: str, *, again_url: str = ""
 ) -> HttpResponse:
     """What is stored beside what was sent; the stored answers stay, and `again_url` leads to where they can change."""
-    stored = revising.said_now(Assignment.objects.select_related("hit__batch").get(pk=assignment.pk))
+    stored = revising.newest_answers(Assignment.objects.select_related("hit__batch").get(pk=assignment.pk))
     criteria = frozen_criteria(assignment.hit.batch.rubric_id)
     rows = [
         _pair(
@@ -100,7 +100,7 @@ def render_conflict(
             _said(place, stored, criteria),
             _said(place, sent, criteria),
         )
-        for place, item in enumerate(shown_items(assignment.layout))
+        for place, item in enumerate(list_items(assignment.layout))
     ]
     n_differing = sum(row["differs"] for row in rows)
     context = {"message": message, "rows": rows, "n_differing": n_differing, "again_url": again_url}
@@ -111,7 +111,9 @@ def _named(place: int, item: ShownItem) -> dict[str, Any]:
     return {"number": place + 1, "question": item.question, "candidate_text": item.text}
 
 
-def _pair(row: dict[str, Any], criteria: tuple[CriterionOnPage, ...], stored: Said, sent: Said) -> dict[str, Any]:
+def _pair(
+    row: dict[str, Any], criteria: tuple[CriterionOnPage, ...], stored: UnstoredAnswer, sent: UnstoredAnswer
+) -> dict[str, Any]:
     """One item with both versions, line by line: name, both texts, and whether they differ."""
     lines = [
         (criterion.name, mine, theirs)
@@ -130,11 +132,11 @@ def _pair(row: dict[str, Any], criteria: tuple[CriterionOnPage, ...], stored: Sa
     return {**row, "lines": shown, "differs": stored != sent}
 
 
-def _said(place: int, sent: Sent, criteria: tuple[CriterionOnPage, ...]) -> Said:
+def _said(place: int, sent: SentAnswers, criteria: tuple[CriterionOnPage, ...]) -> UnstoredAnswer:
     """As it would be stored: an item that cannot be judged has no values."""
     cannot = sent.cannot.get(place, "")
     values = {} if cannot else sent.values.get(place, {})
-    return Said(
+    return UnstoredAnswer(
         values=[_written(values.get(criterion.key)) for criterion in criteria],
         cannot=cannot,
         is_flagged=place in sent.flags,

@@ -28,10 +28,10 @@ from annotate.models import Assignment, Batch, Draft, Judgment, JudgmentRevision
 from annotate.onboarding.consent import why_withdrawn
 from annotate.places import Answer
 from annotate.places.locking import LockedAssignment, lock_annotator, lock_assignment
-from annotate.rating.answers import Conflict, Gone, check, content_sha256
-from annotate.rating.draft_merge import content_of, merge, stamped
-from annotate.rating.sent import Sent
-from annotate.rating.versions import Record, Told, plain, record_of
+from annotate.rating.answers import SubmittedBefore, TakesNoAnswers, check_answers, content_sha256
+from annotate.rating.draft_merge import merge_draft, read_draft, stamp_answers
+from annotate.rating.sent import SentAnswers
+from annotate.rating.versions import ItemRemark, Record, fetch_versions, normalise_numbers
 from projects import log
 from projects.access import Right, why_refused
 from projects.errors import Refused
@@ -47,7 +47,7 @@ class Window:
     """Whether a submitted HIT may be changed, until when, or the sentence that says why not."""
 
     until: datetime | None = None
-    why_not: str = ""
+    explain_closed_window: str = ""
 
     @property
     def is_open(self) -> bool:
@@ -62,7 +62,7 @@ class Revised:
     was_stored: bool = False
 
 
-def window_of(assignment: Assignment, *, has_repeats: bool | None = None) -> Window:
+def find_window(assignment: Assignment, *, has_repeats: bool | None = None) -> Window:
     """Whether an assignment may be changed now; its HIT, batch and annotator with the project are fetched.
 
     Whether its batch has items that are repeats is asked where it is not given.
@@ -74,21 +74,21 @@ def window_of(assignment: Assignment, *, has_repeats: bool | None = None) -> Win
 
 def is_open_to(annotator: Membership, assignment: Assignment) -> bool:
     """Whether somebody may change an assignment of theirs now."""
-    return not why_not(annotator, assignment)
+    return not explain_closed_window(annotator, assignment)
 
 
-def why_not(annotator: Membership, assignment: Assignment) -> str:
+def explain_closed_window(annotator: Membership, assignment: Assignment) -> str:
     """The sentence that says why somebody may not change an assignment of theirs now; empty where they may."""
-    return window_of(assignment).why_not or why_refused(annotator, Right.WORK) or why_withdrawn(annotator)
+    return find_window(assignment).why_not or why_refused(annotator, Right.WORK) or why_withdrawn(annotator)
 
 
-def key_of(said: Sent) -> str:
+def version_key(said: SentAnswers) -> str:
     """Names a version by its content, for the form that changes it."""
     return content_sha256(said)[:16]
 
 
 @transaction.atomic
-def revise(*, annotator: Membership, assignment_uuid: uuid.UUID, sent: Sent, of: str) -> Revised:
+def revise(*, annotator: Membership, assignment_uuid: uuid.UUID, sent: SentAnswers, of: str) -> Revised:
     """Store a new version of a submitted HIT; `of` names the version that the form was filled with.
 
     The same content as the newest version changes nothing. Raises Conflict where another page has changed the HIT
@@ -101,20 +101,22 @@ def revise(*, annotator: Membership, assignment_uuid: uuid.UUID, sent: Sent, of:
     submitted_at, now = _times(assignment)
     criteria = frozen_criteria(assignment.rubric_id)
     if submitted_at is None:
-        raise Gone(_("This HIT was never submitted."), assignment.state)
-    record = record_of(
+        raise TakesNoAnswers(_("This HIT was never submitted."), assignment.state)
+    record = fetch_versions(
         assignment.id, layout=assignment.layout, rubric_id=assignment.rubric_id, submitted_at=submitted_at, lock=True
     )
-    versions = [key_of(said) for said in record.all_said()]
+    versions = [version_key(said) for said in record.all_said()]
     said = _known(sent, len(assignment.layout), {criterion.key for criterion in criteria})
-    key = key_of(said)
+    key = version_key(said)
     if key == versions[-1] or (of, key) in pairwise(versions):
         _drop(assignment)
         return Revised(0, was_stored=True)
     _refuse_unless_open(annotator, _window(assignment.state, assignment.mark, (submitted_at, now), batch, minutes))
     if of != versions[-1]:
-        raise Conflict(_("This HIT was changed on another page since you opened this one. What is stored stays."))
-    answers = check(said, assignment.layout, criteria)
+        raise SubmittedBefore(
+            _("This HIT was changed on another page since you opened this one. What is stored stays.")
+        )
+    answers = check_answers(said, assignment.layout, criteria)
     at = max(now, record.times[-1] + timedelta(microseconds=1))
     n_changed = _write_judgments(record, answers, at) + _write_remarks(assignment, record, said, at)
     Assignment.objects.filter(pk=assignment.id).update(answers_sha256=content_sha256(said))
@@ -134,13 +136,15 @@ def save_draft(
     """
     assignment = lock_assignment(annotator, assignment_uuid)
     newest = _newest(annotator, assignment_uuid)
-    if newest is None or key_of(newest) != of:
-        raise Gone(_("This HIT was changed on another page. You can still send what you see here."), assignment.state)
+    if newest is None or version_key(newest) != of:
+        raise TakesNoAnswers(
+            _("This HIT was changed on another page. You can still send what you see here."), assignment.state
+        )
     now = timezone.now()
     criteria = {criterion.key: criterion for criterion in frozen_criteria(assignment.rubric_id)}
     draft = Draft.objects.filter(pk=assignment.id).first() or Draft(pk=assignment.id)
     stored = draft.answers if draft.answers.get(OF) == of else {}
-    merged = merge(stored, sent, n_items=len(assignment.layout), criteria=criteria, now=now)
+    merged = merge_draft(stored, sent, n_items=len(assignment.layout), criteria=criteria, now=now)
     draft.answers, draft.updated_at = {**merged, OF: of}, now
     draft.save()
     return merged, now
@@ -154,34 +158,38 @@ def drop_draft(*, annotator: Membership, assignment_uuid: uuid.UUID) -> None:
         _drop(assignment)
 
 
-def said_now(assignment: Assignment) -> Sent:
+def newest_answers(assignment: Assignment) -> SentAnswers:
     """The newest version of a submitted assignment, as its annotator knows it."""
     return _record(assignment).said()
 
 
-def filled(assignment: Assignment, newest: Sent) -> Sent:
+def prefill_form(assignment: Assignment, newest: SentAnswers) -> SentAnswers:
     """What the page that changes a HIT starts with: the newest version, with unsent changes to it put over."""
     draft = Draft.objects.filter(pk=assignment.pk).first()
-    unsent = draft.answers if draft is not None and draft.answers.get(OF) == key_of(newest) else {}
+    unsent = draft.answers if draft is not None and draft.answers.get(OF) == version_key(newest) else {}
     criteria = {criterion.key: criterion for criterion in frozen_criteria(assignment.hit.batch.rubric_id)}
     n_items = len(assignment.layout)
-    return content_of(merge(stamped(newest, 0), unsent, n_items=n_items, criteria=criteria, now=timezone.now()))
+    return read_draft(
+        merge_draft(stamp_answers(newest, 0), unsent, n_items=n_items, criteria=criteria, now=timezone.now())
+    )
 
 
 def _record(assignment: Assignment) -> Record:
     if assignment.submitted_at is None:
         raise Refused(_("This HIT was never submitted."))
     rubric = assignment.hit.batch.rubric_id
-    return record_of(assignment.pk, layout=assignment.layout, rubric_id=rubric, submitted_at=assignment.submitted_at)
+    return fetch_versions(
+        assignment.pk, layout=assignment.layout, rubric_id=rubric, submitted_at=assignment.submitted_at
+    )
 
 
-def _newest(annotator: Membership, assignment_uuid: uuid.UUID) -> Sent | None:
+def _newest(annotator: Membership, assignment_uuid: uuid.UUID) -> SentAnswers | None:
     """The newest version where the HIT may still be changed, else Gone."""
     assignment = Assignment.objects.select_related("hit__batch", "annotator__project").get(
         uuid=assignment_uuid, annotator=annotator
     )
-    _refuse_unless_open(assignment.annotator, window_of(assignment))
-    return said_now(assignment)
+    _refuse_unless_open(assignment.annotator, find_window(assignment))
+    return newest_answers(assignment)
 
 
 def _window(
@@ -209,9 +217,9 @@ def _window(
 
 def _refuse_unless_open(annotator: Membership, window: Window) -> None:
     if window.why_not:
-        raise Gone(window.why_not, "closed")
+        raise TakesNoAnswers(window.why_not, "closed")
     if refusal := why_refused(annotator, Right.WORK) or why_withdrawn(annotator):
-        raise Gone(refusal, "suspended")
+        raise TakesNoAnswers(refusal, "suspended")
 
 
 _BATCH = """
@@ -240,7 +248,7 @@ def _times(assignment: LockedAssignment) -> tuple[datetime | None, datetime]:
     return submitted_at, now
 
 
-def _known(sent: Sent, n_items: int, keys: Iterable[str]) -> Sent:
+def _known(sent: SentAnswers, n_items: int, keys: Iterable[str]) -> SentAnswers:
     """What of a form can be stored: its own places and criteria, and no value of what cannot be judged."""
     known = set(keys)
     values = {
@@ -255,7 +263,7 @@ def _known(sent: Sent, n_items: int, keys: Iterable[str]) -> Sent:
         flags=frozenset(place for place in sent.flags if place < n_items),
         comments={place: comment for place, comment in sent.comments.items() if place < n_items},
     )
-    return plain(kept)
+    return normalise_numbers(kept)
 
 
 def _write_judgments(record: Record, answers: list[Answer], at: datetime) -> int:
@@ -284,13 +292,13 @@ def _has_revisions(kept: list[Any]) -> bool:
     return len(kept) > 1
 
 
-def _write_remarks(assignment: LockedAssignment, record: Record, said: Sent, at: datetime) -> int:
+def _write_remarks(assignment: LockedAssignment, record: Record, said: SentAnswers, at: datetime) -> int:
     """The same of what was written. Of a control the reason why it cannot be judged stays the first, as its value."""
     of_controls = {judgment.item_id for judgment in record.judgments if judgment.candidate_id is None}
     n_changed = 0
     for place, item_id in enumerate(assignment.layout):
-        told = Told(place in said.flags, said.comments.get(place, ""), said.cannot.get(place, ""))
-        kept = record.told.get(item_id) or [(record.times[0], Told())]
+        told = ItemRemark(place in said.flags, said.comments.get(place, ""), said.cannot.get(place, ""))
+        kept = record.told.get(item_id) or [(record.times[0], ItemRemark())]
         if told == kept[-1][1]:
             continue
         n_changed += 1
@@ -305,7 +313,7 @@ def _write_remarks(assignment: LockedAssignment, record: Record, said: Sent, at:
     return n_changed
 
 
-def _put_remark(assignment_id: int, item_id: int, told: Told) -> None:
+def _put_remark(assignment_id: int, item_id: int, told: ItemRemark) -> None:
     """The remark that managers read; they look at it anew, and it is gone where nothing is written any more."""
     if not any(told):
         Remark.objects.filter(assignment=assignment_id, item=item_id).delete()

@@ -22,10 +22,10 @@ from annotate.payments.pending import stand_of
 from annotate.rating import answers
 from annotate.rating.draft_requests import save_draft
 from annotate.rating.page import milliseconds, read_assignment, render_assignment, site_urls
-from annotate.rating.sent import Sent, read_rating
+from annotate.rating.sent import SentAnswers, read_rating
 from annotate.work import revising, submitting
 from annotate.work.forms import ReplyForm
-from annotate.work.not_stored import render_closed, render_conflict, show_at_farewell
+from annotate.work.not_stored import render_closed, render_conflict, show_answers_on_access_lost
 from measures.rubric import say_number
 from projects.access import ProjectRequest, Right, requires
 from projects.database.snapshots import snapshot
@@ -55,20 +55,20 @@ def history_show(request: ProjectRequest, project: Project, assignment_uuid: uui
         return redirect("annotate:work-show", project.slug, assignment.uuid)
     is_hidden = _is_hidden(assignment.hit.batch)
     has_answers = assignment.state not in UNSENT and not is_hidden
-    said = revising.said_now(assignment) if has_answers else Sent(values={})
+    said = revising.newest_answers(assignment) if has_answers else SentAnswers(values={})
     context = {
         "assignment": assignment,
         **_to_read(read_assignment(project, assignment, said), said),
         "is_hidden": is_hidden,
         "has_answers": has_answers,
-        "window": revising.window_of(assignment) if revising.is_open_to(request.membership, assignment) else None,
+        "window": revising.find_window(assignment) if revising.is_open_to(request.membership, assignment) else None,
         "stand": stand_of(assignment),
         "cents": assignment.ledger_entries.aggregate(cents=Sum("cents"))["cents"],
     }
     return render(request, "annotate/work/history_show.html", context)
 
 
-@requires(Right.WORK, farewell=show_at_farewell)
+@requires(Right.WORK, farewell=show_answers_on_access_lost)
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 def revision(request: ProjectRequest, project: Project, assignment_uuid: uuid.UUID) -> HttpResponse:
@@ -76,7 +76,7 @@ def revision(request: ProjectRequest, project: Project, assignment_uuid: uuid.UU
     shown = reverse("annotate:history-show", args=[project.slug, assignment.uuid])
     if request.method == "POST":
         return _revise(request, assignment, shown)
-    if why_not := revising.why_not(request.membership, assignment):
+    if why_not := revising.explain_closed_window(request.membership, assignment):
         messages.info(request, why_not)
         return redirect(shown)
     return _render_revision(request, assignment)
@@ -108,10 +108,10 @@ def _revise(request: ProjectRequest, assignment: Assignment, shown: str) -> Http
         revised = revising.revise(**me, sent=sent, of=request.POST.get("of", ""))
     except answers.Incomplete as refusal:
         return _render_revision(request, assignment, sent=sent, errors=refusal.errors)
-    except answers.Conflict as refusal:
+    except answers.SubmittedBefore as refusal:
         again = reverse("annotate:revision", args=[request.project.slug, assignment.uuid])
         return render_conflict(request, assignment, sent, refusal.message, again_url=again)
-    except answers.Gone as refusal:
+    except answers.TakesNoAnswers as refusal:
         return render_closed(request, assignment, sent, refusal.message, is_kept=False)
     if revised.was_stored:
         messages.info(request, _("Nothing is different from what was stored."))
@@ -141,21 +141,21 @@ def _show_again(request: ProjectRequest, project: Project, assignment_uuid: uuid
     return _render_revision(request, assignment, sent=sent, of=of, status=HTTPStatus.FORBIDDEN)
 
 
-show_again = requires(Right.WORK, farewell=show_at_farewell)(_show_again)
+show_again = requires(Right.WORK, farewell=show_answers_on_access_lost)(_show_again)
 
 
 def _render_revision(
     request: ProjectRequest,
     assignment: Assignment,
     *,
-    sent: Sent | None = None,
+    sent: SentAnswers | None = None,
     errors: dict[int, str] | None = None,
     of: str = "",
     status: int = HTTPStatus.OK,
 ) -> HttpResponse:
-    newest, slug = revising.said_now(assignment), request.project.slug
-    key = of or (request.POST.get("of", "") if errors else revising.key_of(newest))
-    until = revising.window_of(assignment).until
+    newest, slug = revising.newest_answers(assignment), request.project.slug
+    key = of or (request.POST.get("of", "") if errors else revising.version_key(newest))
+    until = revising.find_window(assignment).until
     over = {
         "assignment": Revision(f"{assignment.uuid}-{key}", until),
         "submitted_at": assignment.submitted_at,
@@ -176,7 +176,7 @@ def _render_revision(
         request,
         request.project,
         assignment,
-        sent=sent if sent is not None else revising.filled(assignment, newest),
+        sent=sent if sent is not None else revising.prefill_form(assignment, newest),
         errors=errors,
         status=HTTPStatus.UNPROCESSABLE_ENTITY if errors else status,
         template="annotate/work/hit_revise.html",
@@ -184,7 +184,7 @@ def _render_revision(
     )
 
 
-def _to_read(parts: dict[str, Any], said: Sent) -> dict[str, Any]:
+def _to_read(parts: dict[str, Any], said: SentAnswers) -> dict[str, Any]:
     """The page's parts with what was said of each item in words instead of its buttons."""
     for item in (item for group in parts["groups"] for item in group["items"]):
         place = int(item["place"])

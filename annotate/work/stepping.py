@@ -10,10 +10,10 @@ from django.utils.translation import gettext as _
 
 from annotate.models import Batch, Draft
 from annotate.places.locking import lock_annotator, lock_assignment
-from annotate.rating.answers import Incomplete, check
-from annotate.rating.draft_merge import PASSED, content_of, stamped
-from annotate.rating.sent import Sent
-from annotate.work.submitting import SETTLED, Submitted, refuse_unless_open, submit
+from annotate.rating.answers import Incomplete, check_answers
+from annotate.rating.draft_merge import PASSED, read_draft, stamp_answers
+from annotate.rating.sent import SentAnswers
+from annotate.work.submitting import SUBMITTED_STATES, Submitted, require_open, submit
 from projects.errors import Refused
 from projects.models import Membership
 from projects.rubric.rubrics import frozen_criteria
@@ -24,7 +24,9 @@ class AlreadyAnswered(Refused):
 
 
 @transaction.atomic
-def answer_item(*, annotator: Membership, assignment_uuid: uuid.UUID, place: int, sent: Sent) -> Submitted | None:
+def answer_item(
+    *, annotator: Membership, assignment_uuid: uuid.UUID, place: int, sent: SentAnswers
+) -> Submitted | None:
     """Fix the answer to one item, and submit the HIT with the last one; None while items are left.
 
     The same answer again changes nothing. Raises AlreadyAnswered for another one, Refused for an item that is not yet
@@ -32,16 +34,16 @@ def answer_item(*, annotator: Membership, assignment_uuid: uuid.UUID, place: int
     """
     lock_annotator(annotator)
     assignment = lock_assignment(annotator, assignment_uuid)
-    if assignment.state in SETTLED:
+    if assignment.state in SUBMITTED_STATES:
         return Submitted(was_stored=True, mark=assignment.mark)
-    refuse_unless_open(annotator, assignment)
+    require_open(annotator, assignment)
     if assignment.presentation != Batch.Presentation.ONE:
         raise Refused(_("The items of this HIT are rated on one page."))
     draft = Draft.objects.filter(pk=assignment.id).first() or Draft(pk=assignment.id)
     passed = draft.answers.get(PASSED, 0)
     here = _only(sent, place)
     if place < passed:
-        if _only(content_of(draft.answers), place) != replace(here, seconds=None, has_odd_times=False):
+        if _only(read_draft(draft.answers), place) != replace(here, seconds=None, has_odd_times=False):
             raise AlreadyAnswered(_("Your first answer to item {number} stays as it was.").format(number=place + 1))
         return None
     if place != passed or place >= len(assignment.layout):
@@ -52,11 +54,11 @@ def answer_item(*, annotator: Membership, assignment_uuid: uuid.UUID, place: int
     draft.save()
     if place + 1 < len(assignment.layout):
         return None
-    whole = replace(content_of(draft.answers), has_odd_times=sent.has_odd_times)
+    whole = replace(read_draft(draft.answers), has_odd_times=sent.has_odd_times)
     return submit(annotator=annotator, assignment_uuid=assignment_uuid, sent=whole, is_stepped=True)
 
 
-def _only(sent: Sent, place: int) -> Sent:
+def _only(sent: SentAnswers, place: int) -> SentAnswers:
     """What a form says of one item."""
 
     def here(entries: dict[int, Any]) -> dict[int, Any]:
@@ -71,22 +73,22 @@ def _only(sent: Sent, place: int) -> Sent:
     )
 
 
-def _check(here: Sent, place: int, layout: list[int], rubric_id: int) -> None:
+def _check(here: SentAnswers, place: int, layout: list[int], rubric_id: int) -> None:
     alone = replace(
         here,
         values={0: here.values[place]} if here.values else {},
         cannot={0: here.cannot[place]} if here.cannot else {},
     )
     try:
-        check(alone, [layout[place]], frozen_criteria(rubric_id))
+        check_answers(alone, [layout[place]], frozen_criteria(rubric_id))
     except Incomplete as refusal:
         raise Incomplete({place: refusal.errors[0]}) from refusal
 
 
-def _fixed(stored: dict[str, Any], here: Sent, place: int, n_items: int) -> dict[str, Any]:
+def _fixed(stored: dict[str, Any], here: SentAnswers, place: int, n_items: int) -> dict[str, Any]:
     """The draft with this item's answer as the form gives it, whatever was kept of it before."""
     stamp = timezone.now().timestamp() * 1000
-    new = stamped(here, stamp)
+    new = stamp_answers(here, stamp)
     draft: dict[str, Any] = {**stored, PASSED: place + 1}
     for part, entries in new.items():
         draft[part] = {**stored.get(part, {}), **entries}

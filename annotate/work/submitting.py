@@ -12,9 +12,9 @@ from annotate import places
 from annotate.models import Assignment, Batch, Remark
 from annotate.onboarding.consent import why_withdrawn
 from annotate.places.locking import LockedAssignment, lock_annotator, lock_assignment
-from annotate.rating.answers import Conflict, Gone, OneAtATime, check, content_sha256
-from annotate.rating.sent import Sent
-from annotate.rating.versions import plain, record_of
+from annotate.rating.answers import SteppedOnly, SubmittedBefore, TakesNoAnswers, check_answers, content_sha256
+from annotate.rating.sent import SentAnswers
+from annotate.rating.versions import fetch_versions, normalise_numbers
 from projects import log
 from projects.access import Right, why_refused
 from projects.errors import Refused
@@ -22,7 +22,7 @@ from projects.language.amounts import say_number
 from projects.models import Membership
 from projects.rubric.rubrics import frozen_criteria
 
-SETTLED = (Assignment.State.SUBMITTED, Assignment.State.APPROVED, Assignment.State.REJECTED)
+SUBMITTED_STATES = (Assignment.State.SUBMITTED, Assignment.State.APPROVED, Assignment.State.REJECTED)
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,9 @@ class Submitted:
 
 
 @transaction.atomic
-def submit(*, annotator: Membership, assignment_uuid: uuid.UUID, sent: Sent, is_stepped: bool = False) -> Submitted:
+def submit(
+    *, annotator: Membership, assignment_uuid: uuid.UUID, sent: SentAnswers, is_stepped: bool = False
+) -> Submitted:
     """Store a HIT's answers, once.
 
     The same content again changes nothing and says so, also where the annotator has revised it since; other content
@@ -46,14 +48,14 @@ def submit(*, annotator: Membership, assignment_uuid: uuid.UUID, sent: Sent, is_
     assignment = lock_assignment(annotator, assignment_uuid)
     criteria = frozen_criteria(assignment.rubric_id)
     sha256 = content_sha256(sent)
-    if assignment.state in SETTLED:
+    if assignment.state in SUBMITTED_STATES:
         if assignment.answers_sha256 != sha256 and not _was_said_before(assignment, sent):
-            raise Conflict(_("This HIT was submitted before, with other answers. The first ones are kept."))
+            raise SubmittedBefore(_("This HIT was submitted before, with other answers. The first ones are kept."))
         return Submitted(was_stored=True, mark=assignment.mark)
-    refuse_unless_open(annotator, assignment)
+    require_open(annotator, assignment)
     if assignment.presentation == Batch.Presentation.ONE and not is_stepped:
-        raise OneAtATime(_("The items of this HIT are rated one at a time."))
-    answers = check(sent, assignment.layout, criteria)
+        raise SteppedOnly(_("The items of this HIT are rated one at a time."))
+    answers = check_answers(sent, assignment.layout, criteria)
     seconds = sent.seconds if sent.seconds and len(sent.seconds) == len(assignment.layout) else None
     mark = places.finish(
         assignment,
@@ -67,30 +69,30 @@ def submit(*, annotator: Membership, assignment_uuid: uuid.UUID, sent: Sent, is_
     return Submitted(was_stored=False, mark=mark)
 
 
-def refuse_unless_open(annotator: Membership, assignment: LockedAssignment) -> None:
+def require_open(annotator: Membership, assignment: LockedAssignment) -> None:
     """Raise Gone for an assignment that takes no answers any more, or from somebody who may not work; both locked."""
     if assignment.state == Assignment.State.RETURNED:
-        raise Gone(_("You returned this HIT, so it takes no answers any more."), assignment.state)
+        raise TakesNoAnswers(_("You returned this HIT, so it takes no answers any more."), assignment.state)
     refusal = why_refused(annotator, Right.WORK)
     if refusal:
-        raise Gone(refusal, "suspended")
+        raise TakesNoAnswers(refusal, "suspended")
     is_over = assignment.state == Assignment.State.WITHDRAWN
     said = why_withdrawn(annotator) if is_over or assignment.state == Assignment.State.EXPIRED else ""
     if is_over or said:
         said = said or _("This HIT was taken back by the project.")
         kept = _("Your draft is kept.")
-        raise Gone(f"{said} {kept}", assignment.state)
+        raise TakesNoAnswers(f"{said} {kept}", assignment.state)
 
 
-def _was_said_before(assignment: LockedAssignment, sent: Sent) -> bool:
+def _was_said_before(assignment: LockedAssignment, sent: SentAnswers) -> bool:
     """Whether this is an earlier version of the HIT: a submit that is retried does not undo a later revision."""
     submitted_at = Assignment.objects.values_list("submitted_at", flat=True).get(pk=assignment.id)
     if submitted_at is None:
         return False
-    record = record_of(
+    record = fetch_versions(
         assignment.id, layout=assignment.layout, rubric_id=assignment.rubric_id, submitted_at=submitted_at
     )
-    return content_sha256(plain(sent)) in map(content_sha256, record.all_said())
+    return content_sha256(normalise_numbers(sent)) in map(content_sha256, record.all_said())
 
 
 def _is_longer_than_open(seconds: list[float] | None, assignment: LockedAssignment) -> bool:
@@ -98,7 +100,7 @@ def _is_longer_than_open(seconds: list[float] | None, assignment: LockedAssignme
     return sum(seconds or []) > (timezone.now() - assignment.opened_at).total_seconds() + 60
 
 
-def _write_remarks(assignment: LockedAssignment, sent: Sent) -> None:
+def _write_remarks(assignment: LockedAssignment, sent: SentAnswers) -> None:
     marked = sorted(set(sent.cannot) | set(sent.comments) | sent.flags)
     if marked:
         Remark.objects.bulk_create(
@@ -115,14 +117,14 @@ def _write_remarks(assignment: LockedAssignment, sent: Sent) -> None:
 
 
 @transaction.atomic
-def give_back(*, annotator: Membership, assignment_uuid: uuid.UUID, reason: str) -> None:
+def return_hit(*, annotator: Membership, assignment_uuid: uuid.UUID, reason: str) -> None:
     """Return an open HIT; it is not offered to this annotator again. Doing it twice changes nothing."""
     lock_annotator(annotator)
     assignment = lock_assignment(annotator, assignment_uuid)
     if assignment.state == Assignment.State.RETURNED:
         return
     if assignment.state != Assignment.State.OPEN:
-        raise Gone(_("This HIT is not open any more, so it cannot be returned."), assignment.state)
+        raise TakesNoAnswers(_("This HIT is not open any more, so it cannot be returned."), assignment.state)
     places.give_back(assignment, reason=reason)
 
 
@@ -140,7 +142,7 @@ def reopen(*, annotator: Membership, assignment_uuid: uuid.UUID) -> None:
     if assignment.state == Assignment.State.OPEN:
         return
     if assignment.state != Assignment.State.EXPIRED:
-        raise Gone(_("This HIT cannot be taken up again."), assignment.state)
+        raise TakesNoAnswers(_("This HIT cannot be taken up again."), assignment.state)
     if said := why_withdrawn(annotator):
         raise Refused(said)
     if Assignment.objects.open().filter(annotator=annotator.pk).exists():
@@ -157,7 +159,7 @@ def extend(*, annotator: Membership, assignment_uuid: uuid.UUID) -> None:
     lock_annotator(annotator)
     assignment = lock_assignment(annotator, assignment_uuid)
     if assignment.state != Assignment.State.OPEN:
-        raise Gone(_("This HIT is not open any more."), assignment.state)
+        raise TakesNoAnswers(_("This HIT is not open any more."), assignment.state)
     if assignment.extended_at is not None:
         raise Refused(_("This HIT has had its extra time already."))
     places.extend(assignment, minutes=assignment.time_limit_minutes)

@@ -22,8 +22,14 @@ from annotate.rating.page import render_assignment
 from annotate.rating.sent import read_place, read_rating
 from annotate.work import drafts, revising, revision_views, serving, stepping, submitting
 from annotate.work.forms import ReturnForm
-from annotate.work.not_stored import keep_as_draft, keep_at_farewell, render_closed, render_conflict, show_at_farewell
-from projects.access import ProjectRequest, Right, SignedInRequest, hold_form, requires, signed_in
+from annotate.work.not_stored import (
+    keep_as_draft,
+    keep_draft_on_access_lost,
+    render_closed,
+    render_conflict,
+    show_answers_on_access_lost,
+)
+from projects.access import ProjectRequest, Right, SignedInRequest, keep_form_until_sign_in, requires, signed_in
 from projects.database.prepared import Columns, fetch_one
 from projects.errors import Refused
 from projects.models import Membership, Passage, Project
@@ -51,7 +57,7 @@ def work_start(request: ProjectRequest, project: Project) -> HttpResponse:
     return next_hit(request, project)
 
 
-@requires(Right.WORK, farewell=keep_at_farewell)
+@requires(Right.WORK, farewell=keep_draft_on_access_lost)
 @never_cache
 @gzip_page
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -77,9 +83,9 @@ def _submit(request: ProjectRequest, project: Project, assignment_uuid: uuid.UUI
         return render_assignment(
             request, project, assignment, sent=sent, errors=refusal.errors, status=HTTPStatus.UNPROCESSABLE_ENTITY
         )
-    except answers.Conflict as refusal:
+    except answers.SubmittedBefore as refusal:
         return render_conflict(request, _assignment(request.membership, assignment_uuid), sent, refusal.message)
-    except answers.Gone as refusal:
+    except answers.TakesNoAnswers as refusal:
         is_kept = keep_as_draft(request.membership, assignment_uuid, sent)
         assignment = _assignment(request.membership, assignment_uuid)
         return render_closed(request, assignment, sent, refusal.message, is_kept=is_kept)
@@ -103,7 +109,7 @@ def _changeable(annotator: Membership, assignment_uuid: uuid.UUID) -> uuid.UUID 
         return None
     assignment = Assignment.objects.select_related("hit__batch").get(uuid=assignment_uuid)
     assignment.annotator = annotator
-    return assignment_uuid if revising.window_of(assignment).is_open else None
+    return assignment_uuid if revising.find_window(assignment).is_open else None
 
 
 def next_hit(request: ProjectRequest, project: Project, *, after: uuid.UUID | None = None) -> HttpResponse:
@@ -153,7 +159,7 @@ def work_return(request: ProjectRequest, project: Project, assignment_uuid: uuid
     form = ReturnForm(request.POST)
     reason = form.cleaned_data["reason"] if form.is_valid() else ""
     try:
-        submitting.give_back(annotator=request.membership, assignment_uuid=assignment_uuid, reason=reason)
+        submitting.return_hit(annotator=request.membership, assignment_uuid=assignment_uuid, reason=reason)
     except Assignment.DoesNotExist as error:
         raise Http404("No such HIT.") from error
     except Refused as refusal:
@@ -204,7 +210,7 @@ def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
         match = None
     pages = ("annotate:work-show", "annotate:attempt-show", "annotate:revision")
     if match is not None and match.view_name in pages and not request.user.is_authenticated:
-        return hold_form(request)
+        return keep_form_until_sign_in(request)
     if match is None or match.view_name not in pages:
         return render(request, "403_csrf.html", {"reason": reason}, status=HTTPStatus.FORBIDDEN)
     if match.view_name != "annotate:work-show":
@@ -226,8 +232,8 @@ def _fill_in_again(request: ProjectRequest, project: Project, assignment_uuid: u
     return render_assignment(request, project, assignment, sent=sent, status=HTTPStatus.FORBIDDEN)
 
 
-_show_again = requires(Right.WORK, farewell=keep_at_farewell)(_fill_in_again)
-_show_again_from_elsewhere = requires(Right.WORK, farewell=show_at_farewell)(_fill_in_again)
+_show_again = requires(Right.WORK, farewell=keep_draft_on_access_lost)(_fill_in_again)
+_show_again_from_elsewhere = requires(Right.WORK, farewell=show_answers_on_access_lost)(_fill_in_again)
 
 
 def _assignment(annotator: Membership, assignment_uuid: uuid.UUID) -> Assignment:

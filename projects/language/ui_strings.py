@@ -7,7 +7,7 @@ Words = dict[str, str | dict[str, str]]
 """A sentence by its key, or its forms by the number that it speaks of. What stands in {braces} is put in."""
 
 
-def of_site() -> Words:
+def site_strings() -> Words:
     return {
         "go_on": _("Go on"),
         "cancel": _("Cancel"),

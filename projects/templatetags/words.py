@@ -21,7 +21,7 @@ def site_words() -> SafeString:
 
 @lru_cache(maxsize=16)
 def _site_words(language: str) -> SafeString:
-    return json_script(ui_strings.of_site(), "site-words")
+    return json_script(ui_strings.site_strings(), "site-words")
 
 
 @register.simple_tag

@@ -6,7 +6,7 @@ from collections.abc import Callable
 import numpy as np
 
 from annotate.models import Assignment, Batch, Item, Review
-from annotate.rating.sent import Sent
+from annotate.rating.sent import SentAnswers
 from annotate.work import serving, submitting
 from projects.models import Membership, Project
 from tests.annotate.work import open_batch
@@ -35,7 +35,7 @@ def work(annotator: Membership, rule: Rule, *, n_hits: int = 100, seconds: float
         values: dict[int, dict[str, float | str]] = {
             place: {"correctness": rule(true_worth(items[pk]), items[pk].position)} for place, pk in enumerate(layout)
         }
-        sent = Sent(values=values, seconds=[seconds] * len(layout))
+        sent = SentAnswers(values=values, seconds=[seconds] * len(layout))
         submitting.submit(annotator=annotator, assignment_uuid=claimed, sent=sent)
     return n_hits
 

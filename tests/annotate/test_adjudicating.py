@@ -8,7 +8,7 @@ import pytest
 
 from annotate.frames.rating_patterns import CriterionInUse, Scope, criteria_in_use
 from annotate.models import Adjudication, Batch, Item, QualityRules
-from annotate.rating.sent import Sent
+from annotate.rating.sent import SentAnswers
 from annotate.reviews import adjudication
 from annotate.reviews.adjudication import Differences
 from annotate.work import submitting
@@ -30,7 +30,7 @@ def rate(annotator: Membership, values: dict[int, float], **over: Any) -> None:
     """Submit a HIT with a value for each item, by its position in the HIT."""
     work = claim(annotator)
     positions = dict(Item.objects.filter(pk__in=work.layout).values_list("pk", "position"))
-    sent = Sent(
+    sent = SentAnswers(
         values={place: {"correctness": values[positions[pk]]} for place, pk in enumerate(work.layout)},
         comments={work.layout.index(pk): text for pk, text in _comments(positions, over).items()},
     )

@@ -8,7 +8,7 @@ from annotate.batches import lifecycle
 from annotate.batches.creating import create_batch
 from annotate.batches.terms import Terms
 from annotate.models import Assignment, Batch, Draft, Hit, Remark
-from annotate.rating.sent import Sent
+from annotate.rating.sent import SentAnswers
 from annotate.work import serving, submitting
 from projects.models import LogEntry, Membership, Project, User
 from tests.factories import make_corpus, make_membership, make_project
@@ -42,7 +42,7 @@ def batch(project: Project, manager: Membership) -> Batch:
 def remark(batch: Batch, annotator: Membership) -> Remark:
     uuid = serving.claim(annotator)
     assert not isinstance(uuid, serving.Nothing)
-    sent = Sent(
+    sent = SentAnswers(
         values={0: {"correctness": 4}, 1: {"correctness": 2}},
         cannot={2: "No sense <i>at all</i>"},
         flags=frozenset({0}),

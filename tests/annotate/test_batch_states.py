@@ -293,7 +293,7 @@ def test_a_returned_hit_sticks_and_an_expired_one_does_not(
         places.sweep(now=timezone.now())
     assert stuck_places(open_batch).n_places == 0
     submitting.reopen(annotator=annotator, assignment_uuid=work)
-    submitting.give_back(annotator=annotator, assignment_uuid=work, reason="")
+    submitting.return_hit(annotator=annotator, assignment_uuid=work, reason="")
     assert stuck_places(open_batch).n_places == 1
 
 

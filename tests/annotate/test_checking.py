@@ -193,7 +193,7 @@ def test_returned_hits_are_counted(project: Project) -> None:
     open_batch(project, n_hits=4)
     annotator = make_membership(project)
     for _ in range(2):
-        submitting.give_back(annotator=annotator, assignment_uuid=serving.claim(annotator), reason="")  # type: ignore[arg-type]
+        submitting.return_hit(annotator=annotator, assignment_uuid=serving.claim(annotator), reason="")  # type: ignore[arg-type]
     work(annotator, GOOD)
     monitoring.refresh(project=project)
     returned = figures_of(annotator).returned

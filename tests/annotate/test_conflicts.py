@@ -84,7 +84,7 @@ def test_close_answers_on_a_long_scale_are_told_apart(
 
 
 def test_a_hit_that_was_returned_shows_what_was_sent(assignment: Assignment, client_of: SignIn) -> None:
-    submitting.give_back(annotator=assignment.annotator, assignment_uuid=assignment.uuid, reason="")
+    submitting.return_hit(annotator=assignment.annotator, assignment_uuid=assignment.uuid, reason="")
     page = client_of(assignment.annotator).post(f"/p/bridges/work/{assignment.uuid}/", FIRST)
     text = page.content.decode()
     assert page.status_code == 409

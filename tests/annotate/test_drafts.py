@@ -25,7 +25,7 @@ CRITERIA = {"correctness": CriterionOnPage(1, "correctness", "Correctness", "", 
 
 
 def merged(stored: dict[str, Any], sent: dict[str, Any], n_items: int = 3) -> dict[str, Any]:
-    return draft_merge.merge(stored, sent, n_items=n_items, criteria=CRITERIA, now=NOW)
+    return draft_merge.merge_draft(stored, sent, n_items=n_items, criteria=CRITERIA, now=NOW)
 
 
 def rated(place: int, value: int | None, stamp: float) -> dict[str, Any]:

@@ -61,7 +61,7 @@ def test_the_time_taken_is_no_part_of_what_was_said(assignment: Assignment) -> N
 
 def test_other_answers_for_a_submitted_hit_are_refused_and_the_first_stay(assignment: Assignment) -> None:
     submit(assignment)
-    with pytest.raises(answers.Conflict):
+    with pytest.raises(answers.SubmittedBefore):
         submit(assignment, value=2)
     assert set(Judgment.objects.values_list("value", flat=True)) == {4}
 
@@ -115,8 +115,8 @@ def test_an_answer_past_its_time_that_nobody_swept_simply_counts(assignment: Ass
 
 def test_a_returned_hit_takes_no_answers_and_is_not_offered_again(assignment: Assignment) -> None:
     for _ in range(2):
-        submitting.give_back(annotator=assignment.annotator, assignment_uuid=assignment.uuid, reason="too long")
-    with pytest.raises(answers.Gone):
+        submitting.return_hit(annotator=assignment.annotator, assignment_uuid=assignment.uuid, reason="too long")
+    with pytest.raises(answers.TakesNoAnswers):
         submit(assignment)
     assert isinstance(serving.claim(assignment.annotator), serving.Nothing)
     assert fetch(assignment.uuid).return_reason == "too long"
@@ -125,8 +125,8 @@ def test_a_returned_hit_takes_no_answers_and_is_not_offered_again(assignment: As
 
 def test_a_submitted_hit_cannot_be_returned(assignment: Assignment) -> None:
     submit(assignment)
-    with pytest.raises(answers.Gone):
-        submitting.give_back(annotator=assignment.annotator, assignment_uuid=assignment.uuid, reason="")
+    with pytest.raises(answers.TakesNoAnswers):
+        submitting.return_hit(annotator=assignment.annotator, assignment_uuid=assignment.uuid, reason="")
 
 
 def test_nobody_submits_for_somebody_else(assignment: Assignment, other_annotator: Membership) -> None:
@@ -175,7 +175,7 @@ def test_a_suspended_annotators_answers_wait_in_the_draft(assignment: Assignment
         sent={"answers": {"0": {"correctness": [3, 1]}}},
     )
     Membership.objects.filter(pk=assignment.annotator_id).update(standing=Membership.Standing.SUSPENDED)
-    with pytest.raises(answers.Gone, match="on hold"):
+    with pytest.raises(answers.TakesNoAnswers, match="on hold"):
         submit(assignment)
     assert Draft.objects.filter(assignment=assignment).exists()
 

@@ -107,7 +107,7 @@ def test_an_open_hit_leads_to_its_page_and_a_returned_one_has_no_answers(
 ) -> None:
     found = claim(annotator)
     assert client.get(own(found))["Location"] == f"/p/bridges/work/{found}/"
-    submitting.give_back(annotator=annotator, assignment_uuid=found, reason="Not my subject.")
+    submitting.return_hit(annotator=annotator, assignment_uuid=found, reason="Not my subject.")
     page = read(client, found)
     assert "Not my subject." in page
     assert "there are no answers" in page

@@ -131,10 +131,10 @@ def mixed_shift(task: tuple[Membership, int]) -> int:
             continue
         try:
             if rng.random() < 0.25:
-                submitting.give_back(annotator=annotator, assignment_uuid=found, reason="")
+                submitting.return_hit(annotator=annotator, assignment_uuid=found, reason="")
             else:
                 n += not submitting.submit(annotator=annotator, assignment_uuid=found, sent=answered()).was_stored
-        except answers.Gone:
+        except answers.TakesNoAnswers:
             pass
     return n
 

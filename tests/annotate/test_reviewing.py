@@ -7,7 +7,7 @@ from annotate.models import AnnotatorFigures, Assignment, Judgment, QualityRules
 from annotate.quality import monitoring
 from annotate.quality.evidence import fetch_efforts, yardstick_of
 from annotate.rating import answers
-from annotate.rating.sent import Sent
+from annotate.rating.sent import SentAnswers
 from annotate.reviews import spot_checks
 from annotate.reviews.spot_checks import Submitted, Verdict, choose
 from annotate.tasks import check
@@ -165,7 +165,7 @@ def test_another_manager_does_not_go_on_with_it(review: Review, manager: Members
 
 def test_cannot_be_judged_is_an_answer(review: Review, manager: Membership) -> None:
     values: dict[int, dict[str, float | str]] = {0: {"correctness": 5}, 1: {"correctness": 4}}
-    done = spot_checks.rate(review=review, reviewer=manager, sent=Sent(values=values, cannot={2: "No sense"}))
+    done = spot_checks.rate(review=review, reviewer=manager, sent=SentAnswers(values=values, cannot={2: "No sense"}))
     assert done.answers is not None
     assert list(done.answers.values()) == [{"correctness": 5.0}, {"correctness": 4.0}, {"correctness": None}]
 

@@ -17,7 +17,7 @@ from annotate.quality import monitoring
 from annotate.quality.evidence import fetch_efforts, fetch_scores, fetch_texts, yardstick_of
 from annotate.quality.figures import Comparison, figures_of
 from annotate.rating import answers
-from annotate.rating.sent import Sent
+from annotate.rating.sent import SentAnswers
 from annotate.work import drafts, revising, submitting
 from measures.quality.findings import Thresholds
 from projects.errors import Refused
@@ -48,12 +48,12 @@ def done(batch: Batch, annotator: Membership) -> UUID:
     return found
 
 
-def newest(uuid: UUID) -> Sent:
-    return revising.said_now(Assignment.objects.select_related("hit__batch").get(uuid=uuid))
+def newest(uuid: UUID) -> SentAnswers:
+    return revising.newest_answers(Assignment.objects.select_related("hit__batch").get(uuid=uuid))
 
 
-def revise(annotator: Membership, uuid: UUID, sent: Sent, of: Sent | None = None) -> revising.Revised:
-    key = revising.key_of(newest(uuid) if of is None else of)
+def revise(annotator: Membership, uuid: UUID, sent: SentAnswers, of: SentAnswers | None = None) -> revising.Revised:
+    key = revising.version_key(newest(uuid) if of is None else of)
     return revising.revise(annotator=annotator, assignment_uuid=uuid, sent=sent, of=key)
 
 
@@ -63,8 +63,8 @@ def values(uuid: UUID) -> list[float | None]:
     return [found[item] for item in assignment.layout]
 
 
-def changed(*over: float, **more: object) -> Sent:
-    return Sent(values={place: {"correctness": float(value)} for place, value in enumerate(over)}, **more)  # type: ignore[arg-type]
+def changed(*over: float, **more: object) -> SentAnswers:
+    return SentAnswers(values={place: {"correctness": float(value)} for place, value in enumerate(over)}, **more)  # type: ignore[arg-type]
 
 
 def make_control(uuid: UUID, place: int) -> None:
@@ -113,7 +113,7 @@ def test_a_submit_retried_after_a_revision_does_not_undo_it(annotator: Membershi
     revise(annotator, done, changed(1, 1, 1, comments={0: "Read it again."}))
     assert submitting.submit(annotator=annotator, assignment_uuid=done, sent=answered()).was_stored
     assert values(done) == [1, 1, 1]
-    with pytest.raises(answers.Conflict):
+    with pytest.raises(answers.SubmittedBefore):
         submitting.submit(annotator=annotator, assignment_uuid=done, sent=answered(value=3))
 
 
@@ -158,7 +158,7 @@ def test_of_a_control_the_first_answer_stays_and_its_annotator_cannot_tell(annot
 def test_a_control_that_could_not_be_judged_stays_so(annotator: Membership, batch: Batch) -> None:
     found = claim(annotator)
     make_control(found, 1)
-    first = Sent(values={0: {"correctness": 4}, 2: {"correctness": 4}}, cannot={1: "No sense"})
+    first = SentAnswers(values={0: {"correctness": 4}, 2: {"correctness": 4}}, cannot={1: "No sense"})
     submitting.submit(annotator=annotator, assignment_uuid=found, sent=first)
     revise(annotator, found, changed(4, 5, 4))
     assert values(found) == [4, None, 4]
@@ -175,11 +175,11 @@ def test_the_window_is_the_projects_and_the_servers(annotator: Membership, done:
     Assignment.objects.update(submitted_at=submitted_at - timedelta(minutes=29))
     revise(annotator, done, changed(1, 1, 1))
     Assignment.objects.update(submitted_at=submitted_at - timedelta(minutes=31))
-    with pytest.raises(answers.Gone, match="time to change this HIT is over"):
+    with pytest.raises(answers.TakesNoAnswers, match="time to change this HIT is over"):
         revise(annotator, done, changed(2, 2, 2))
     assert revise(annotator, done, changed(1, 1, 1)).was_stored, "a retry after the end is not told that it is too late"
     Project.objects.update(revision_minutes=0)
-    with pytest.raises(answers.Gone, match="stays as it was submitted"):
+    with pytest.raises(answers.TakesNoAnswers, match="stays as it was submitted"):
         revise(annotator, done, changed(2, 2, 2))
 
 
@@ -193,7 +193,7 @@ def test_decided_work_stays(
     project: Project, annotator: Membership, manager: Membership, done: UUID, what: str
 ) -> None:
     decide(project, manager, what)
-    with pytest.raises(answers.Gone, match="no changes any more"):
+    with pytest.raises(answers.TakesNoAnswers, match="no changes any more"):
         revise(annotator, done, changed(1, 1, 1))
     assert values(done) == [4, 4, 4]
 
@@ -208,7 +208,7 @@ def test_decided_work_stays(
 )
 def test_batches_whose_answers_stay(annotator: Membership, batch: Batch, done: UUID, over: dict[str, object]) -> None:
     Batch.objects.update(**over)
-    with pytest.raises(answers.Gone):
+    with pytest.raises(answers.TakesNoAnswers):
         revise(annotator, done, changed(1, 1, 1))
     assert values(done) == [4, 4, 4]
 
@@ -218,7 +218,7 @@ def test_repeats_that_were_planned_once_are_not_forgotten(annotator: Membership,
     Item.objects.create(
         pool_of=batch, question=item.question, candidate=item.candidate, made_from=item, control="repeat", position=9
     )
-    with pytest.raises(answers.Gone):
+    with pytest.raises(answers.TakesNoAnswers):
         revise(annotator, done, changed(1, 1, 1))
 
 
@@ -228,20 +228,20 @@ def test_a_closed_batch_still_takes_changes_and_whoever_may_not_work_makes_none(
     lifecycle.close(batch=batch, actor=None)
     revise(annotator, done, changed(1, 1, 1))
     Membership.objects.filter(pk=annotator.pk).update(standing=Membership.Standing.SUSPENDED)
-    with pytest.raises(answers.Gone, match="on hold"):
+    with pytest.raises(answers.TakesNoAnswers, match="on hold"):
         revise(annotator, done, changed(2, 2, 2))
 
 
 def test_the_second_of_two_pages_is_told(annotator: Membership, done: UUID) -> None:
     opened = newest(done)
     revise(annotator, done, changed(1, 1, 1), of=opened)
-    with pytest.raises(answers.Conflict, match="on another page"):
+    with pytest.raises(answers.SubmittedBefore, match="on another page"):
         revise(annotator, done, changed(2, 2, 2), of=opened)
     assert values(done) == [1, 1, 1]
 
 
 @pytest.mark.parametrize("sent", [changed(4, 4), changed(4, 4, 9), changed(4, 4, 1.5)])
-def test_a_wrong_form_changes_nothing(annotator: Membership, done: UUID, sent: Sent) -> None:
+def test_a_wrong_form_changes_nothing(annotator: Membership, done: UUID, sent: SentAnswers) -> None:
     with pytest.raises(answers.Incomplete):
         revise(annotator, done, sent)
     assert not JudgmentRevision.objects.exists()
@@ -253,32 +253,32 @@ def test_others_and_unsent_hits_are_not_found(
     for who, uuid in ((other_annotator, done), (annotator, UUID(int=7))):
         with pytest.raises(Assignment.DoesNotExist):
             revising.revise(annotator=who, assignment_uuid=uuid, sent=changed(1, 1, 1), of="")
-    with pytest.raises(answers.Gone):
+    with pytest.raises(answers.TakesNoAnswers):
         revising.revise(annotator=annotator, assignment_uuid=claim(annotator), sent=changed(1, 1, 1), of="")
 
 
 def test_unsent_changes_are_a_draft_of_one_version(annotator: Membership, done: UUID) -> None:
-    key = revising.key_of(newest(done))
+    key = revising.version_key(newest(done))
     change = {"answers": {"1": {"correctness": [2, 1]}, "0": {"correctness": [None, 1]}}}
     revising.save_draft(annotator=annotator, assignment_uuid=done, sent=change, of=key)
     assignment = Assignment.objects.select_related("hit__batch").get(uuid=done)
-    filled = revising.filled(assignment, newest(done))
+    filled = revising.prefill_form(assignment, newest(done))
     assert filled.values == {1: {"correctness": 2}, 2: {"correctness": 4}}
     assert values(done) == [4, 4, 4], "nothing is stored before it is sent"
     revise(annotator, done, changed(1, 1, 1))
     assert not Draft.objects.exists()
-    with pytest.raises(answers.Gone, match="on another page"):
+    with pytest.raises(answers.TakesNoAnswers, match="on another page"):
         revising.save_draft(annotator=annotator, assignment_uuid=done, sent=change, of=key)
 
 
 def test_the_draft_of_the_open_page_is_refused_after_the_submit(annotator: Membership, done: UUID) -> None:
-    with pytest.raises(answers.Gone, match="already submitted"):
+    with pytest.raises(answers.TakesNoAnswers, match="already submitted"):
         drafts.save(annotator=annotator, assignment_uuid=done, sent={"answers": {"0": {"correctness": [1, 1]}}})
     Assignment.objects.update(submitted_at=timezone.now() - timedelta(hours=1))
-    with pytest.raises(answers.Gone, match="is over"):
-        revising.save_draft(annotator=annotator, assignment_uuid=done, sent={}, of=revising.key_of(newest(done)))
+    with pytest.raises(answers.TakesNoAnswers, match="is over"):
+        revising.save_draft(annotator=annotator, assignment_uuid=done, sent={}, of=revising.version_key(newest(done)))
     with pytest.raises(Refused):
-        revising.said_now(Assignment.objects.select_related("hit__batch").get(uuid=claim(annotator)))
+        revising.newest_answers(Assignment.objects.select_related("hit__batch").get(uuid=claim(annotator)))
 
 
 def test_nothing_is_approved_by_itself_while_it_may_change(project: Project, done: UUID) -> None:

@@ -44,7 +44,7 @@ def revise(annotator: Membership, uuid: UUID, value: int, of: str) -> str:
 def test_of_two_pages_one_wins_and_the_other_is_told(batch: Batch, annotator: Membership, scale: int) -> None:
     for _ in range(4 * scale):
         uuid = hand_in(annotator)
-        of = revising.key_of(newest(uuid))
+        of = revising.version_key(newest(uuid))
 
         def act(value: int, uuid: UUID = uuid, of: str = of) -> str:
             return revise(annotator, uuid, value, of)
@@ -58,7 +58,7 @@ def test_of_two_pages_one_wins_and_the_other_is_told(batch: Batch, annotator: Me
 def test_the_same_change_sent_twice_is_stored_once(batch: Batch, annotator: Membership, scale: int) -> None:
     for _ in range(4 * scale):
         uuid = hand_in(annotator)
-        of = revising.key_of(newest(uuid))
+        of = revising.version_key(newest(uuid))
 
         def act(_: int, uuid: UUID = uuid, of: str = of) -> str:
             return revise(annotator, uuid, 1, of)
@@ -74,7 +74,7 @@ def test_a_change_and_another_act_at_once(
 ) -> None:
     """Either is first; what is stored is one of the two versions, whole, and no rule is broken."""
     uuid = hand_in(annotator)
-    of = revising.key_of(newest(uuid))
+    of = revising.version_key(newest(uuid))
     if other == "archive":
         lifecycle.close(batch=batch, actor=manager)
 

@@ -96,7 +96,7 @@ def test_a_candidate_is_never_served_twice_even_in_another_batch(project: Projec
     batch = open_batch(project, n_hits=1)
     candidates = [item.candidate for item in batch.hits.get().items.select_related("candidate__question")]
     assignment = claimed(annotator)
-    submitting.give_back(annotator=annotator, assignment_uuid=assignment.uuid, reason="")
+    submitting.return_hit(annotator=annotator, assignment_uuid=assignment.uuid, reason="")
     again = open_batch(project, n_hits=0)
     add_hit(again, [candidate for candidate in candidates if candidate], 0)
     refused(annotator)

@@ -43,7 +43,7 @@ def test_a_removal_and_a_submit_leave_nothing_counted(project: Project, annotato
         def act(what: str, found: uuid.UUID = work.uuid) -> str:
             if what == "remove":
                 return str(take_out(annotator))
-            with suppress(answers.Gone):
+            with suppress(answers.TakesNoAnswers):
                 return submitting.submit(annotator=annotator, assignment_uuid=found, sent=answered()).mark
             return "gone"
 
@@ -146,7 +146,7 @@ def work(person: Membership) -> int:
         n_items = len(Assignment.objects.get(uuid=found).layout)
         with suppress(Refused):
             if (turn + person.pk) % 5 == 0:
-                submitting.give_back(annotator=person, assignment_uuid=found, reason="")
+                submitting.return_hit(annotator=person, assignment_uuid=found, reason="")
             else:
                 submitting.submit(annotator=person, assignment_uuid=found, sent=answered(n_items))
                 n += 1

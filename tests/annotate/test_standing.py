@@ -157,7 +157,7 @@ def test_a_removed_annotator_is_served_nothing_and_may_not_submit(
     refused = serving.claim(annotator)
     assert isinstance(refused, serving.Nothing)
     assert "has ended" in refused.reason
-    with pytest.raises(answers.Gone, match="has ended"):
+    with pytest.raises(answers.TakesNoAnswers, match="has ended"):
         submitting.submit(annotator=annotator, assignment_uuid=open_one.uuid, sent=answered())
     assert_sound()
 

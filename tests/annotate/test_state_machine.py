@@ -85,7 +85,7 @@ class Places(RuleBasedStateMachine):
     @rule(n=WORK)
     def give_back(self, n: int) -> None:
         if work := self.of(n, "open"):
-            submitting.give_back(annotator=work.annotator, assignment_uuid=work.uuid, reason="")
+            submitting.return_hit(annotator=work.annotator, assignment_uuid=work.uuid, reason="")
 
     @rule(n=WORK)
     def let_expire(self, n: int) -> None:

@@ -4,7 +4,7 @@ import pytest
 
 from annotate.models import Assignment, Batch, Draft, Judgment, Remark
 from annotate.rating import answers
-from annotate.rating.sent import Sent
+from annotate.rating.sent import SentAnswers
 from annotate.work import drafts, serving, stepping, submitting
 from projects.errors import Refused
 from projects.models import Membership, Project
@@ -24,7 +24,7 @@ def assignment(batch: Batch, annotator: Membership) -> Assignment:
 
 
 def step(annotator: Membership, assignment: Assignment, place: int, value: float = 4, **over: Any) -> Any:
-    sent = Sent(values={place: {"correctness": value}}, **over)
+    sent = SentAnswers(values={place: {"correctness": value}}, **over)
     return stepping.answer_item(annotator=annotator, assignment_uuid=assignment.uuid, place=place, sent=sent)
 
 
@@ -66,7 +66,7 @@ def test_no_item_is_answered_before_its_turn(annotator: Membership, assignment: 
     for place in (1, 2, 3, 99):
         with pytest.raises(Refused):
             step(annotator, assignment, place)
-    with pytest.raises(answers.OneAtATime):
+    with pytest.raises(answers.SteppedOnly):
         submitting.submit(annotator=annotator, assignment_uuid=assignment.uuid, sent=answered())
     assert not Judgment.objects.exists()
     assert not Draft.objects.exists()
@@ -76,7 +76,9 @@ def test_an_item_needs_an_answer_or_the_reason_why_not(annotator: Membership, as
     wrongs: list[dict[int, dict[str, float | str]]] = [{}, {0: {"correctness": 7.0}}, {1: {"correctness": 3.0}}]
     for wrong in wrongs:
         with pytest.raises(answers.Incomplete) as refusal:
-            stepping.answer_item(annotator=annotator, assignment_uuid=assignment.uuid, place=0, sent=Sent(values=wrong))
+            stepping.answer_item(
+                annotator=annotator, assignment_uuid=assignment.uuid, place=0, sent=SentAnswers(values=wrong)
+            )
         assert list(refusal.value.errors) == [0]
     step(annotator, assignment, 0, 9, cannot={0: "no text"})
     step(annotator, assignment, 1)
@@ -100,14 +102,14 @@ def test_what_the_draft_kept_of_an_item_gives_way_to_the_form(annotator: Members
 
 def test_a_returned_hit_takes_no_more_items(annotator: Membership, assignment: Assignment) -> None:
     step(annotator, assignment, 0)
-    submitting.give_back(annotator=annotator, assignment_uuid=assignment.uuid, reason="")
-    with pytest.raises(answers.Gone):
+    submitting.return_hit(annotator=annotator, assignment_uuid=assignment.uuid, reason="")
+    with pytest.raises(answers.TakesNoAnswers):
         step(annotator, assignment, 1)
 
 
 def test_a_suspended_annotator_is_told(annotator: Membership, assignment: Assignment) -> None:
     Membership.objects.filter(pk=annotator.pk).update(standing=Membership.Standing.SUSPENDED)
-    with pytest.raises(answers.Gone):
+    with pytest.raises(answers.TakesNoAnswers):
         step(annotator, assignment, 0)
 
 

@@ -17,7 +17,7 @@ from annotate.batches.creating import create_batch
 from annotate.batches.terms import Terms
 from annotate.integrity import verifying
 from annotate.models import Assignment, Batch, DailyCount, Hit, Item, Judgment
-from annotate.rating.sent import Sent
+from annotate.rating.sent import SentAnswers
 from annotate.work import serving, submitting
 from projects.models import Criterion, Membership, Project
 from tests.annotate.work import answered
@@ -32,11 +32,11 @@ def batch(project: Project, annotator: Membership, other_annotator: Membership) 
     make_corpus(project, n_passages=4, n_candidates=3)
     batch = create_batch(project=project, actor=None, terms=Terms(judgments=2))
     lifecycle.open_batch(batch=batch, actor=None)
-    cannot = Sent(values={0: {"correctness": 1}, 1: {"correctness": 5}}, cannot={2: "No sense"})
+    cannot = SentAnswers(values={0: {"correctness": 1}, 1: {"correctness": 5}}, cannot={2: "No sense"})
     for person, sent in ((annotator, answered()), (other_annotator, cannot)):
         submitting.submit(annotator=person, assignment_uuid=claim(person), sent=sent)
     claim(annotator)
-    submitting.give_back(annotator=other_annotator, assignment_uuid=claim(other_annotator), reason="")
+    submitting.return_hit(annotator=other_annotator, assignment_uuid=claim(other_annotator), reason="")
     expired = claim(make_membership(project))
     Assignment.objects.filter(uuid=expired).update(due_at=timezone.now() - timedelta(hours=1))
     tasks.sweep()

@@ -26,7 +26,7 @@ def revised(project: Project, annotator: Membership) -> UUID:
     Item.objects.filter(pk=layout[2]).update(control=Item.Control.KNOWN_ANSWER, expected={"correctness": [5, 5]})
     submitting.submit(annotator=annotator, assignment_uuid=found, sent=answered(comments={0: "First."}))
     sent = changed(1, 2, 3, comments={0: "Then.", 1: "New."})
-    key = revising.key_of(newest(found))
+    key = revising.version_key(newest(found))
     revising.revise(annotator=annotator, assignment_uuid=found, sent=sent, of=key)
     assert verifying.verify() == []
     return found

@@ -9,7 +9,7 @@ from django.urls import reverse
 
 from annotate.models import Batch, Hit, QualityRules, Review
 from annotate.qualification import attempts, design, items
-from annotate.rating.sent import Sent
+from annotate.rating.sent import SentAnswers
 from annotate.reviews import spot_checks
 from projects.models import Candidate, Membership, Project, Question, Reference
 from tests.annotate.qualification.making import answer, spec
@@ -75,7 +75,7 @@ def test_reviews_and_where_annotators_differ(
     client, url = client_of(manager), reverse("annotate:review-show", args=["bridges", review.pk])
     assert told(client.get(url).content.decode()) == shown
     values: dict[int, dict[str, float | str]] = {place: {"correctness": 3} for place in range(3)}
-    spot_checks.rate(review=review, reviewer=manager, sent=Sent(values=values))
+    spot_checks.rate(review=review, reviewer=manager, sent=SentAnswers(values=values))
     assert told(client.get(url).content.decode()) == shown
     assert told(client.get(reverse("annotate:adjudication-list", args=["bridges"])).content.decode()) == shown
 

@@ -7,7 +7,7 @@ from django.db import connection
 
 from annotate.models import Assignment, Batch, Hit, Item
 from annotate.models.batch import ROUND
-from annotate.rating.sent import Sent
+from annotate.rating.sent import SentAnswers
 from projects.models import Candidate, Project
 from projects.rubric import rubrics
 from tests.factories import make_candidates, make_dataset, make_passage, make_question
@@ -55,9 +55,9 @@ def add_hit(batch: Batch, candidates: list[Candidate], position: int) -> Hit:
     return hit
 
 
-def answered(n_items: int = 3, value: float = 4, **over: Any) -> Sent:
+def answered(n_items: int = 3, value: float = 4, **over: Any) -> SentAnswers:
     """A form with one value for every item."""
-    return Sent(values={place: {"correctness": value} for place in range(n_items)}, **over)
+    return SentAnswers(values={place: {"correctness": value} for place in range(n_items)}, **over)
 
 
 def assert_equation() -> None:

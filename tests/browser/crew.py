@@ -7,7 +7,7 @@ import numpy as np
 from annotate.models import Attempt, Item
 from annotate.qualification import attempts
 from annotate.qualification.pages import sheets_of
-from annotate.rating.sent import Sent
+from annotate.rating.sent import SentAnswers
 from demo import corpus
 from demo.annotators import BIASED, CAREFUL, NOISY, Reader, SimulatedAnnotator, Temperament, hire
 from demo.simulating.texts import worth_when_degraded
@@ -39,7 +39,7 @@ def pass_test(annotator: SimulatedAnnotator) -> None:
         answers: dict[int, dict[str, float | str]] = {
             place: {key: ends[0] for key, ends in item.expected.items()} for place, item in enumerate(sheet.items)
         }
-        sent = Sent(values=answers)
+        sent = SentAnswers(values=answers)
         attempts.put_page(annotator=member, attempt_uuid=attempt.uuid, page=sheet.number, sent=sent)
     assert attempts.hand_in(annotator=member, attempt_uuid=attempt.uuid).state == Attempt.State.PASSED
 

@@ -13,7 +13,7 @@ from django.db.models.functions import Now
 from annotate.imports import uploading
 from annotate.models import Import
 from annotate.payments import paying
-from annotate.rating.sent import Sent
+from annotate.rating.sent import SentAnswers
 from annotate.work import serving, submitting
 from projects import log
 from projects.importing import Kind
@@ -148,7 +148,7 @@ def _rate(annotator: Membership) -> None:
     assert isinstance(found, UUID)
     values: dict[int, dict[str, float | str]] = {place: {"correctness": 4} for place in range(4)}
     remarks = dict.fromkeys(range(4), "x")
-    sent = Sent(values=values, flags=frozenset({0, 1}), comments=remarks)
+    sent = SentAnswers(values=values, flags=frozenset({0, 1}), comments=remarks)
     submitting.submit(annotator=annotator, assignment_uuid=found, sent=sent)
 
 

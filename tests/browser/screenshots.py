@@ -17,7 +17,7 @@ from playwright.sync_api import Page
 from annotate.models import Judgment, Review
 from annotate.onboarding import instructions
 from annotate.quality import monitoring
-from annotate.rating.sent import Sent
+from annotate.rating.sent import SentAnswers
 from annotate.reviews import spot_checks
 from annotate.work import serving
 from config import env
@@ -84,7 +84,7 @@ def watch(project: Project) -> None:
     values: dict[int, dict[str, float | str]] = {
         place: {"correctness": 1 + place % 5} for place in range(len(review.assignment.layout))
     }
-    spot_checks.rate(review=review, reviewer=owner, sent=Sent(values=values))
+    spot_checks.rate(review=review, reviewer=owner, sent=SentAnswers(values=values))
 
 
 def test_pictures_of_the_docs(signed_in: SignedIn, demo: Project) -> None:

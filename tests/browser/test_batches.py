@@ -8,7 +8,7 @@ from annotate.batches import lifecycle
 from annotate.batches.creating import create_batch
 from annotate.batches.terms import Terms
 from annotate.models import Batch
-from annotate.rating.sent import Sent
+from annotate.rating.sent import SentAnswers
 from annotate.work import serving, submitting
 from projects.models import Membership, Project
 from tests.browser.conftest import PHONE, WIDE, SignedIn
@@ -42,7 +42,7 @@ def batch(project: Project, manager: Membership, annotator: Membership) -> Batch
     found = serving.claim(annotator)
     assert not isinstance(found, serving.Nothing)
     values: dict[int, dict[str, float | str]] = {place: {"correctness": 3} for place in range(4)}
-    sent = Sent(values=values, flags=frozenset({0}), comments={0: "Cut off " * 30})
+    sent = SentAnswers(values=values, flags=frozenset({0}), comments={0: "Cut off " * 30})
     submitting.submit(annotator=annotator, assignment_uuid=found, sent=sent)
     serving.claim(annotator)
     return batch

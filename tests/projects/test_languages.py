@@ -101,7 +101,7 @@ def test_every_page_brings_the_words_of_its_scripts(client: Client) -> None:
     page = client.get(reverse("projects:sign-in")).content.decode()
     found = re.search(r'<script id="site-words" type="application/json">(.+?)</script>', page)
     assert found is not None
-    assert json.loads(found[1]) == ui_strings.of_site()
+    assert json.loads(found[1]) == ui_strings.site_strings()
 
 
 def test_a_language_that_is_no_longer_offered_is_passed_over(annotator: Membership, client_of: SignIn) -> None:

@@ -70,7 +70,7 @@ def test_nobody_confirms_for_nothing(project: Project, annotator: Membership, ot
     found = serving.claim(annotator)
     assert isinstance(found, Nothing)
     assert not isinstance(found, ToConfirm)
-    submitting.give_back(annotator=other_annotator, assignment_uuid=taken, reason="")
+    submitting.return_hit(annotator=other_annotator, assignment_uuid=taken, reason="")
     assert isinstance(serving.claim(annotator), ToConfirm)
 
 
@@ -163,7 +163,7 @@ def test_the_gates_cost_no_query(project: Project, annotator: Membership) -> Non
         with CaptureQueriesContext(connection) as queries:
             found = serving.claim(annotator)
         assert isinstance(found, UUID)
-        submitting.give_back(annotator=annotator, assignment_uuid=found, reason="")
+        submitting.return_hit(annotator=annotator, assignment_uuid=found, reason="")
         return len(queries)
 
     n_queries()

@@ -135,9 +135,9 @@ def test_what_had_expired_cannot_be_sent_late(batch: Batch, annotator: Membershi
     slow = claim(annotator)
     expire(slow)
     consent.withdraw(annotator=annotator, takes_out=False)
-    with pytest.raises(answers.Gone, match="withdrawn your consent"):
+    with pytest.raises(answers.TakesNoAnswers, match="withdrawn your consent"):
         submitting.submit(annotator=annotator, assignment_uuid=slow.uuid, sent=answered())
-    with pytest.raises(answers.Gone):
+    with pytest.raises(answers.TakesNoAnswers):
         submitting.reopen(annotator=annotator, assignment_uuid=slow.uuid)
     sound()
 
@@ -335,7 +335,7 @@ def test_a_hit_sent_while_its_annotator_withdraws_is_taken_out_or_refused(batch:
     def run(act: Any) -> None:
         try:
             act()
-        except answers.Gone as gone:
+        except answers.TakesNoAnswers as gone:
             ended.append(gone)
         finally:
             connection.close()
@@ -408,7 +408,7 @@ def test_what_expires_while_they_withdraw_is_withdrawn_too(
     consent.withdraw(annotator=annotator, takes_out=True)
     open_one.refresh_from_db()
     assert open_one.state == Assignment.State.WITHDRAWN
-    with pytest.raises(answers.Gone):
+    with pytest.raises(answers.TakesNoAnswers):
         submitting.submit(annotator=annotator, assignment_uuid=open_one.uuid, sent=answered())
     sound()
 
@@ -417,7 +417,7 @@ def test_work_that_had_expired_stays_shut_to_whoever_has_withdrawn(batch: Batch,
     open_one = claim(annotator)
     expire(open_one)
     ConsentAcceptance.objects.filter(membership=annotator).update(withdrawn_at=Now())
-    with pytest.raises(answers.Gone, match="withdrawn your consent"):
+    with pytest.raises(answers.TakesNoAnswers, match="withdrawn your consent"):
         submitting.submit(annotator=annotator, assignment_uuid=open_one.uuid, sent=answered())
     with pytest.raises(Refused, match="withdrawn your consent"):
         submitting.reopen(annotator=annotator, assignment_uuid=open_one.uuid)

@@ -7,7 +7,7 @@ from annotate.batches.control_plan import ControlPlan
 from annotate.controls.making import make_pool
 from annotate.controls.pool import accept
 from annotate.models import Assignment, Batch, Item
-from annotate.rating.sent import Sent
+from annotate.rating.sent import SentAnswers
 from annotate.work import serving, submitting
 from projects.models import Dataset, Membership, Project
 from tests.factories import make_batch, make_candidates, make_dataset, make_passage, make_question
@@ -74,7 +74,7 @@ def hand_in(annotator: Membership, assignment: Assignment, answer: Answer = lamb
     values: dict[int, dict[str, float | str]] = {
         place: dict.fromkeys(keys, answer(item)) for place, item in enumerate(items_of(assignment))
     }
-    submitting.submit(annotator=annotator, assignment_uuid=assignment.uuid, sent=Sent(values=values))
+    submitting.submit(annotator=annotator, assignment_uuid=assignment.uuid, sent=SentAnswers(values=values))
 
 
 def work(annotator: Membership, *, most: int = 1_000, answer: Answer = lambda item: 4) -> list[Assignment]:

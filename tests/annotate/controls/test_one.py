@@ -4,7 +4,7 @@ import pytest
 
 from annotate.batches.control_plan import ControlPlan
 from annotate.models import Assignment, Batch, Item, Judgment
-from annotate.rating.sent import Sent
+from annotate.rating.sent import SentAnswers
 from annotate.work import stepping
 from projects.models import Membership, Project
 from tests.annotate.controls.crowd import items_of, make_controlled, make_places, take
@@ -16,7 +16,7 @@ PLAN = ControlPlan(degraded_per_hit=2, repeats_per_hit=2, item_distance=3)
 
 def hand_in_by_steps(annotator: Membership, assignment: Assignment, value: float = 4) -> None:
     for place in range(len(assignment.layout)):
-        sent = Sent(values={place: {"correctness": value}})
+        sent = SentAnswers(values={place: {"correctness": value}})
         stepping.answer_item(annotator=annotator, assignment_uuid=assignment.uuid, place=place, sent=sent)
 
 

@@ -10,7 +10,7 @@ from django.urls import reverse
 
 from annotate.batches.control_plan import ControlPlan
 from annotate.models import Batch, Item
-from annotate.rating.shown import ShownItem, shown_items
+from annotate.rating.shown import ShownItem, list_items
 from projects.models import Candidate, Membership, Project, Reference
 from tests.annotate.controls.crowd import hand_in, items_of, make_controlled, make_places, take, work
 from tests.annotate.controls.test_one import hand_in_by_steps
@@ -50,7 +50,7 @@ def session_of(annotator: Membership) -> list[tuple[Item, ShownItem]]:
     """Every item of a whole session, with what the page shows of it."""
     found: list[tuple[Item, ShownItem]] = []
     while (assignment := take(annotator)) is not None:
-        found += zip(items_of(assignment), shown_items(assignment.layout, with_opinions=True), strict=True)
+        found += zip(items_of(assignment), list_items(assignment.layout, with_opinions=True), strict=True)
         if assignment.hit.batch.presentation == Batch.Presentation.PAGE:
             hand_in(annotator, assignment)
         else:
@@ -89,7 +89,7 @@ def test_a_right_answer_shows_the_opinion_of_the_reference_and_a_wrong_one_anoth
     first = Candidate.objects.order_by("question_id", "pk").distinct("question_id").values_list("pk", flat=True)
     Candidate.objects.filter(pk__in=list(first)).update(opinion="YES")
     pool = {item.pk: item for item in Item.objects.filter(pool_of=batch, control=Control.KNOWN_ANSWER)}
-    page = {item.id: item.opinion for item in shown_items(list(pool), with_opinions=True)}
+    page = {item.id: item.opinion for item in list_items(list(pool), with_opinions=True)}
     told = {(item.recipe == Recipe.OTHER_REFERENCE, page[pk]) for pk, item in pool.items()}
     assert told == {(False, "Yes"), (True, "no")}
 
@@ -101,7 +101,7 @@ def test_a_reference_among_several_shows_its_own_opinion(shown: Project) -> None
     right = Item.objects.filter(pool_of=batch, recipe=Recipe.REFERENCE)
     own = {item.pk: Reference.objects.get(question=item.question, text=item.shown_text).opinion for item in right}
     assert set(own.values()) == {"Yes", "Depends"}
-    assert {item.id: item.opinion for item in shown_items(list(own), with_opinions=True)} == own
+    assert {item.id: item.opinion for item in list_items(list(own), with_opinions=True)} == own
 
 
 def test_where_some_candidates_have_an_opinion_as_many_controls_do(project: Project) -> None:
@@ -110,11 +110,11 @@ def test_where_some_candidates_have_an_opinion_as_many_controls_do(project: Proj
     Candidate.objects.filter(dataset=dataset).annotate(odd=F("pk") % 2).filter(odd=1).update(opinion="no")
     batch = make_controlled(project, ControlPlan(known_per_hit=4), hit_size=12)
     pool = list(Item.objects.filter(pool_of=batch).values_list("pk", flat=True))
-    page = shown_items(pool, with_opinions=True)
+    page = list_items(pool, with_opinions=True)
     n_with = sum(bool(item.opinion) for item in page)
     assert len(page) >= 100
     assert abs(n_with - len(page) / 2) <= 4 * sqrt(len(page)) / 2
-    assert page == shown_items(pool, with_opinions=True)
+    assert page == list_items(pool, with_opinions=True)
 
 
 @pytest.mark.parametrize("shows", [True, False])

@@ -7,7 +7,7 @@ import pytest
 from annotate.batches.control_plan import QASCORE, QASCORE_HIT_SIZE
 from annotate.integrity.verifying import verify
 from annotate.models import Batch, Item, Judgment
-from annotate.rating.sent import Sent
+from annotate.rating.sent import SentAnswers
 from annotate.work import stepping
 from projects.models import Membership, Project
 from tests.annotate.controls.crowd import items_of, make_controlled, make_places, take
@@ -35,7 +35,7 @@ def test_a_hit_of_qascore_has_its_numbers(project: Project, annotator: Membershi
         assert all(abs(at[item.pk] - at[item.made_from_id or 0]) >= QASCORE.item_distance for item in made)
         places |= {at[item.pk] for item in made}
         for place in range(len(items)):
-            sent = Sent(values={place: dict.fromkeys(keys, 62.5)})
+            sent = SentAnswers(values={place: dict.fromkeys(keys, 62.5)})
             stepping.answer_item(annotator=annotator, assignment_uuid=assignment.uuid, place=place, sent=sent)
     assert len(places) > 9
     assert take(annotator) is None

@@ -6,7 +6,7 @@ from annotate.models import Attempt, QualificationItem, QualificationTest
 from annotate.qualification import attempts, design, items
 from annotate.qualification.items import ItemSpec
 from annotate.qualification.pages import sheets_of
-from annotate.rating.sent import Sent
+from annotate.rating.sent import SentAnswers
 from projects.models import Membership, Project
 from tests.routes import all_routes
 
@@ -52,7 +52,9 @@ def answer(annotator: Membership, attempt: Attempt, *, n_right: int | None = Non
         for place in range(len(sheet.items)):
             values[place] = {"correctness": 4.0 if n_left > 0 else 1.0}
             n_left -= 1
-        attempts.put_page(annotator=annotator, attempt_uuid=attempt.uuid, page=sheet.number, sent=Sent(values=values))
+        attempts.put_page(
+            annotator=annotator, attempt_uuid=attempt.uuid, page=sheet.number, sent=SentAnswers(values=values)
+        )
 
 
 def take(annotator: Membership, *, n_right: int | None = None) -> Attempt:

@@ -9,8 +9,8 @@ from annotate.qualification import admission as qualification_admission
 from annotate.qualification import attempts, design
 from annotate.qualification.admission import GRACE, admission_for
 from annotate.qualification.pages import draw, said_in, sheets_of
-from annotate.rating.answers import Gone, Incomplete
-from annotate.rating.sent import Sent
+from annotate.rating.answers import Incomplete, TakesNoAnswers
+from annotate.rating.sent import SentAnswers
 from projects.errors import Refused
 from projects.models import LogEntry, Membership, Project
 from tests import factories
@@ -60,7 +60,7 @@ def test_an_attempt_is_graded_by_the_pass_mark(
 def test_handing_in_twice_changes_nothing(project: Project, annotator: Membership) -> None:
     make_test(project)
     attempt = take(annotator, n_right=1)
-    with pytest.raises(Gone):
+    with pytest.raises(TakesNoAnswers):
         answer(annotator, attempt)
     again = attempts.hand_in(annotator=annotator, attempt_uuid=attempt.uuid)
     assert (again.state, again.n_right, again.answers) == (State.FAILED, 1, attempt.answers)
@@ -75,7 +75,7 @@ def test_beginning_twice_gives_the_same_attempt(project: Project, annotator: Mem
 def test_an_item_without_an_answer_is_named(project: Project, annotator: Membership) -> None:
     make_test(project)
     attempt = attempts.begin(annotator=annotator)
-    sent = Sent(values={0: {"correctness": 4.0}}, cannot={1: "No sense."})
+    sent = SentAnswers(values={0: {"correctness": 4.0}}, cannot={1: "No sense."})
     assert attempts.put_page(annotator=annotator, attempt_uuid=attempt.uuid, page=1, sent=sent) == {}
     with pytest.raises(Incomplete) as refusal:
         attempts.hand_in(annotator=annotator, attempt_uuid=attempt.uuid)
@@ -86,7 +86,7 @@ def test_an_item_without_an_answer_is_named(project: Project, annotator: Members
 def test_what_cannot_be_judged_is_wrong(project: Project, annotator: Membership) -> None:
     make_test(project, n_items=2, n_passages=1)
     attempt = attempts.begin(annotator=annotator)
-    sent = Sent(values={0: {"correctness": 4.0}, 1: {"correctness": 4.0}}, cannot={1: "No sense."})
+    sent = SentAnswers(values={0: {"correctness": 4.0}, 1: {"correctness": 4.0}}, cannot={1: "No sense."})
     attempts.put_page(annotator=annotator, attempt_uuid=attempt.uuid, page=1, sent=sent)
     assert attempts.hand_in(annotator=annotator, attempt_uuid=attempt.uuid).n_right == 1
 
@@ -94,7 +94,7 @@ def test_what_cannot_be_judged_is_wrong(project: Project, annotator: Membership)
 def test_a_value_off_the_scale_is_refused_and_not_kept(project: Project, annotator: Membership) -> None:
     make_test(project, n_items=2, n_passages=1)
     attempt = attempts.begin(annotator=annotator)
-    sent = Sent(values={0: {"correctness": 9.0}, 1: {"correctness": 4.0}})
+    sent = SentAnswers(values={0: {"correctness": 9.0}, 1: {"correctness": 4.0}})
     wrong = attempts.put_page(annotator=annotator, attempt_uuid=attempt.uuid, page=1, sent=sent)
     assert list(wrong) == [0]
     assert "not on the scale" in wrong[0]
@@ -259,7 +259,7 @@ def test_somebody_suspended_or_removed_keeps_the_draft(project: Project, annotat
     answer(annotator, attempt)
     for standing in ("suspended", "removed"):
         Membership.objects.filter(pk=annotator.pk).update(standing=standing)
-        with pytest.raises(Gone):
+        with pytest.raises(TakesNoAnswers):
             attempts.hand_in(annotator=annotator, attempt_uuid=attempt.uuid)
         with pytest.raises(Refused):
             attempts.begin(annotator=annotator)
@@ -276,7 +276,9 @@ def test_another_persons_attempt_does_not_exist(
     for act in (
         lambda: attempts.hand_in(annotator=other_annotator, attempt_uuid=attempt.uuid),
         lambda: attempts.save_draft(annotator=other_annotator, attempt_uuid=attempt.uuid, page=1, sent={}),
-        lambda: attempts.put_page(annotator=other_annotator, attempt_uuid=attempt.uuid, page=1, sent=Sent(values={})),
+        lambda: attempts.put_page(
+            annotator=other_annotator, attempt_uuid=attempt.uuid, page=1, sent=SentAnswers(values={})
+        ),
     ):
         with pytest.raises(Attempt.DoesNotExist):
             act()

@@ -76,7 +76,7 @@ def test_what_has_run_out_or_is_revoked_closes_the_work(
     assert "ended your qualification" in reason(annotator)
     admission.grant(annotator=annotator, actor=manager, why="A mistake")
     assert isinstance(serving.claim(annotator), UUID)
-    submitting.give_back(annotator=annotator, assignment_uuid=serving.claim(annotator), reason="")  # type: ignore[arg-type]
+    submitting.return_hit(annotator=annotator, assignment_uuid=serving.claim(annotator), reason="")  # type: ignore[arg-type]
     Qualification.objects.update(until=timezone.now() - timedelta(days=1))
     assert "has run out" in reason(annotator)
 
