@@ -166,12 +166,12 @@ def draw(
     if is_page:
         _draw_for_page(drawn, fresh, plan, n_degraded)
         if drawn.chosen:
-            places.draw_in(assignment_uuid, [control.id for control in drawn.chosen])
+            places.add_controls(assignment_uuid, [control.id for control in drawn.chosen])
         return
     pairs = _draw_for_one(drawn, fresh, n_degraded, n_repeats=plan.repeats_per_hit)
     repeats = _repeats(batch_id, shown, pool, plan, taken={source for source, _ in pairs}, drawn=drawn)
     ids = [item.id for item in shown] + [control.id for control in drawn.chosen] + [control for _, control in repeats]
-    places.lay_out(assignment_uuid, _spread(ids, [*pairs, *repeats], plan.item_distance, rng))
+    places.write_layout(assignment_uuid, _spread(ids, [*pairs, *repeats], plan.item_distance, rng))
 
 
 def _draw_for_page(drawn: Draw, fresh: Sequence[Pooled], plan: ControlPlan, n_degraded: int) -> None:

@@ -90,7 +90,7 @@ def reject(
     work = _rejectable(chosen.of(project))
     ids = list(work.values_list("pk", flat=True))
     _lock_batches(Assignment.objects.filter(pk__in=ids))
-    places.hold(ids)
+    places.lock_with_hits(ids)
     work = work.filter(pk__in=ids)
     decision = plan_rejection(work)
     whose = Counter(work.filter(annotator__kind=Membership.Kind.PERSON).values_list("annotator", flat=True))
@@ -119,7 +119,7 @@ def accept(*, project: Project, actor: Membership | None, assignment: Assignment
     if actor is not None:
         access.lock_actor(actor)
     _lock_batches(Assignment.objects.filter(pk=assignment.pk))
-    places.hold([assignment.pk])
+    places.lock_with_hits([assignment.pk])
     found = places.count_acceptable([assignment.pk])
     ids = places.accept([assignment.pk], by=_pk(actor))
     if not ids:

@@ -163,7 +163,7 @@ def remove(
     """
     why = _reason(why, _("Say why somebody is removed; the reason is kept in the log."))
     target, before = members.set_standing(target=target, standing=Standing.REMOVED, actor=actor)
-    held = leaving.hold(target, exclusion.of(target))
+    held = leaving.lock_work(target, exclusion.of(target))
     plan = plan_removal(target=target, exclusion=exclusion)
     if before == Standing.REMOVED and not plan.n_assignments:
         raise Refused(
@@ -171,8 +171,8 @@ def remove(
                 pseudonym=target.pseudonym
             )
         )
-    again, kept = leaving.parted(held, exclusion.of(target))
-    n_withdrawn = leaving.give_up(held)
+    again, kept = leaving.split_by_reopening(held, exclusion.of(target))
+    n_withdrawn = leaving.release_open_work(held)
     places.exclude(again, reason=why, reopens=exclusion.reopens)
     places.exclude(kept, reason=why, reopens=False)
     log.record(

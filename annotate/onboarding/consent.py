@@ -137,13 +137,13 @@ def withdraw(*, annotator: Membership, takes_out: bool) -> Withdrawal:
     # what is open now may have expired before it is locked
     unsent = Assignment.objects.filter(annotator=annotator, state__in=(State.OPEN, State.EXPIRED))
     unsent_ids = list(unsent.values_list("pk", flat=True))
-    held = leaving.hold(annotator, chosen, *unsent_ids)
+    held = leaving.lock_work(annotator, chosen, *unsent_ids)
     plan = plan_withdrawal(annotator)
-    again, kept = leaving.parted(held, chosen)
-    n_withdrawn = leaving.give_up(held)
+    again, kept = leaving.split_by_reopening(held, chosen)
+    n_withdrawn = leaving.release_open_work(held)
     places.withdraw_expired(unsent_ids)
-    places.take_out(again, reopens=True)
-    places.take_out(kept, reopens=False)
+    places.exclude_for_good(again, reopens=True)
+    places.exclude_for_good(kept, reopens=False)
     newest = agreed.latest("consent_id").consent
     agreed.update(withdrawn_at=_CLOCK, is_taken_out=takes_out)
     n_out = len(again) + len(kept)

@@ -20,12 +20,21 @@ from annotate.places.deciding import (
     count_acceptable,
     count_restorable,
     exclude,
+    exclude_for_good,
     reject,
     restore,
-    take_out,
 )
-from annotate.places.ending import GRACE, IS_TAKEN_UP, Answer, finish, give_back, sweep, withdraw, withdraw_expired
-from annotate.places.locking import hold
+from annotate.places.ending import (
+    GRACE,
+    IS_TAKEN_UP,
+    Answer,
+    finish,
+    return_assignment,
+    sweep,
+    withdraw,
+    withdraw_expired,
+)
+from annotate.places.locking import lock_with_hits
 from annotate.places.making import (
     NewHit,
     ReservedItem,
@@ -36,7 +45,7 @@ from annotate.places.making import (
     withdraw_reserved,
 )
 from annotate.places.retiring import Withdrawn, set_aside, withdraw_candidates
-from annotate.places.taking import draw_in, extend, lay_out, reopen, take, take_reserved
+from annotate.places.taking import add_controls, extend, reopen, take, take_reserved, write_layout
 
 psycopg2.extras.register_uuid()  # type: ignore[no-untyped-call]
 
@@ -50,30 +59,30 @@ __all__ = [
     "Restored",
     "Withdrawn",
     "accept",
+    "add_controls",
     "approve",
     "count_acceptable",
     "count_restorable",
     "create_hits",
     "create_reserved",
     "delete_hits",
-    "draw_in",
     "exclude",
+    "exclude_for_good",
     "extend",
     "finish",
-    "give_back",
-    "hold",
-    "lay_out",
+    "lock_with_hits",
     "reject",
     "reopen",
     "restore",
+    "return_assignment",
     "set_aside",
     "set_wanted",
     "sweep",
     "take",
-    "take_out",
     "take_reserved",
     "withdraw",
     "withdraw_candidates",
     "withdraw_expired",
     "withdraw_reserved",
+    "write_layout",
 ]

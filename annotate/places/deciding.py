@@ -79,7 +79,7 @@ def exclude(assignment_ids: Sequence[int], *, reason: str, reopens: bool) -> lis
     return ids
 
 
-def take_out(assignment_ids: Sequence[int], *, reopens: bool) -> list[int]:
+def exclude_for_good(assignment_ids: Sequence[int], *, reopens: bool) -> list[int]:
     """Leave submitted work out for good, whatever had become of it: its annotator withdraws the consent to its use.
 
     The ids of those left out. With `reopens` the places that they held are open again.

@@ -101,7 +101,7 @@ def finish(
     return Assignment.Mark(mark)
 
 
-def give_back(assignment: LockedAssignment, *, reason: str) -> None:
+def return_assignment(assignment: LockedAssignment, *, reason: str) -> None:
     """End an open assignment as returned and free its place; membership and assignment are locked."""
     _end(assignment, Assignment.State.RETURNED)
     Assignment.objects.filter(pk=assignment.id).update(return_reason=reason)

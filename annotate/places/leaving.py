@@ -13,7 +13,7 @@ from projects.models import Membership
 
 
 @dataclass(frozen=True)
-class Held:
+class LockedWork:
     """The work of somebody whose membership the caller has locked, held until the transaction ends."""
 
     annotator: Membership
@@ -21,16 +21,16 @@ class Held:
     open_one: Assignment | None
 
 
-def hold(annotator: Membership, chosen: QuerySet[Assignment], *further: int) -> Held:
+def lock_work(annotator: Membership, chosen: QuerySet[Assignment], *further: int) -> LockedWork:
     """Lock the batches of the chosen work, then that work, what is open, further assignments and all their HITs."""
     batches = _lock_batches(chosen.values_list("hit__batch", flat=True))
     open_one = Assignment.objects.open().filter(annotator=annotator).first()
     held = [*chosen.values_list("pk", flat=True), *further]
-    places.hold([*held, open_one.pk] if open_one else held, reserved_for=annotator.pk)
-    return Held(annotator, batches, open_one)
+    places.lock_with_hits([*held, open_one.pk] if open_one else held, reserved_for=annotator.pk)
+    return LockedWork(annotator, batches, open_one)
 
 
-def give_up(held: Held) -> int:
+def release_open_work(held: LockedWork) -> int:
     """Give the open HIT to others, and take back what was made for this annotator alone; how many that were."""
     open_one = held.open_one
     is_open = open_one is not None and (
@@ -41,7 +41,7 @@ def give_up(held: Held) -> int:
     return places.withdraw_reserved([held.annotator.pk]) + is_open
 
 
-def parted(held: Held, chosen: QuerySet[Assignment]) -> tuple[list[int], list[int]]:
+def split_by_reopening(held: LockedWork, chosen: QuerySet[Assignment]) -> tuple[list[int], list[int]]:
     """The chosen assignments whose places can open again, and those whose cannot."""
     pairs = list(chosen.values_list("pk", "hit__batch"))
     again = [pk for pk, batch in pairs if batch_reopens(held.batches[batch])]

@@ -65,7 +65,7 @@ def lock_assignment(annotator: Membership, assignment_uuid: uuid.UUID) -> Locked
     return LockedAssignment(*row)
 
 
-def hold(assignment_ids: Iterable[int], *, reserved_for: int | None = None) -> None:
+def lock_with_hits(assignment_ids: Iterable[int], *, reserved_for: int | None = None) -> None:
     """Lock assignments, then their HITs and those with a free place for one annotator.
 
     An act that takes several of the steps here calls this first: what they lock afterwards is locked already, so

@@ -105,7 +105,7 @@ def take_reserved(*, hit_id: int, annotator_id: int, minutes: int, not_blind: bo
         return _take_from(cursor, free, {**parameters, "limit": minutes, "not_blind": not_blind})
 
 
-def draw_in(assignment_uuid: uuid.UUID, control_ids: Sequence[int]) -> None:
+def add_controls(assignment_uuid: uuid.UUID, control_ids: Sequence[int]) -> None:
     """Lay an open assignment out once more, with controls among its HIT's items; the caller has just taken it."""
     order = SHOWN_ORDER.format(seed="a.uuid::text")
     with connection.cursor() as cursor:
@@ -118,7 +118,7 @@ def draw_in(assignment_uuid: uuid.UUID, control_ids: Sequence[int]) -> None:
         )
 
 
-def lay_out(assignment_uuid: uuid.UUID, item_ids: Sequence[int]) -> None:
+def write_layout(assignment_uuid: uuid.UUID, item_ids: Sequence[int]) -> None:
     """Show an open assignment's items in this order; the caller has just taken it."""
     with connection.cursor() as cursor:
         cursor.execute(

@@ -125,7 +125,7 @@ def return_hit(*, annotator: Membership, assignment_uuid: uuid.UUID, reason: str
         return
     if assignment.state != Assignment.State.OPEN:
         raise TakesNoAnswers(_("This HIT is not open any more, so it cannot be returned."), assignment.state)
-    places.give_back(assignment, reason=reason)
+    places.return_assignment(assignment, reason=reason)
 
 
 @transaction.atomic

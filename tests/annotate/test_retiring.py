@@ -160,7 +160,7 @@ def test_controls_made_from_a_candidate_go_with_it(
     Item.objects.filter(hit=personal).update(made_from=source)
     (first,) = rate(other_annotator)
     second = claim(other_annotator)
-    places.draw_in(second.uuid, [pool.pk])
+    places.add_controls(second.uuid, [pool.pk])
     second.refresh_from_db()
     send(second)
     assert_sound()

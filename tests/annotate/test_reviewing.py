@@ -120,7 +120,7 @@ def test_a_review_is_not_held_against_judgments_that_do_not_count(
 ) -> None:
     spot_checks.rate(review=review, reviewer=manager, sent=answered(3, 2))
     spot_checks.judge(review=review, reviewer=manager, verdicts={place: Verdict(False) for place in range(3)})
-    places.take_out([review.assignment_id], reopens=False)
+    places.exclude_for_good([review.assignment_id], reopens=False)
     annotator = review.assignment.annotator
     yardstick = yardstick_of(project)
     assert yardstick is not None

@@ -29,7 +29,7 @@ def take_out(annotator: Membership) -> int:
         lock_annotator(annotator)
         Membership.objects.filter(pk=annotator.pk).update(standing="removed")
         ids = list(Assignment.objects.filter(annotator=annotator).submitted().values_list("pk", flat=True))
-        places.hold(ids, reserved_for=annotator.pk)
+        places.lock_with_hits(ids, reserved_for=annotator.pk)
         return len(places.exclude(ids, reason="Removed.", reopens=True))
 
 

@@ -398,13 +398,13 @@ def test_what_expires_while_they_withdraw_is_withdrawn_too(
 ) -> None:
     """The sweep asks no membership for leave: it may come between the look at their work and its locks."""
     open_one = claim(annotator)
-    hold = leaving.hold
+    hold = leaving.lock_work
 
-    def hold_after_a_sweep(*held: Any) -> leaving.Held:
+    def hold_after_a_sweep(*held: Any) -> leaving.LockedWork:
         expire(open_one)
         return hold(*held)
 
-    monkeypatch.setattr(leaving, "hold", hold_after_a_sweep)
+    monkeypatch.setattr(leaving, "lock_work", hold_after_a_sweep)
     consent.withdraw(annotator=annotator, takes_out=True)
     open_one.refresh_from_db()
     assert open_one.state == Assignment.State.WITHDRAWN
