@@ -21,7 +21,7 @@ from annotate.onboarding import consent as onboarding_consent
 from annotate.onboarding import instructions
 from annotate.rating.sent import SentAnswers
 from annotate.work import drafts, serving, submitting
-from annotate.work.serving import Nothing, ToConfirm
+from annotate.work.serving import ConfirmFirst, NoWork
 from measures.rubric import Scale, ScaleKind
 from projects.models import Membership, Project, Reference
 from projects.rubric.rubrics import CriterionOnPage, frozen_criteria
@@ -172,10 +172,10 @@ class SimulatedAnnotator:
     def _claim(self) -> uuid.UUID | None:
         """The next HIT, after agreeing to and reading what it asks for; None when there is none."""
         claimed = serving.claim(self.membership)
-        if isinstance(claimed, ToConfirm):
+        if isinstance(claimed, ConfirmFirst):
             confirm_all(self.membership)
             claimed = serving.claim(self.membership)
-        return None if isinstance(claimed, Nothing) else claimed
+        return None if isinstance(claimed, NoWork) else claimed
 
     def _rate(self, assignment_uuid: uuid.UUID) -> SentAnswers:
         assignment = Assignment.objects.select_related("hit__batch", "hit__passage").get(uuid=assignment_uuid)

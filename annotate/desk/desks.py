@@ -8,15 +8,15 @@ from django.db.models import Count, Exists, OuterRef, Q, Sum
 from django.db.models.functions import Now
 
 from annotate.models import Assignment, Batch, Hit, Item, Notice
-from annotate.onboarding.consent import Standing as Consent
-from annotate.onboarding.consent import standings_of
-from annotate.onboarding.notices import unread_of
+from annotate.onboarding.consent import ConsentState as Consent
+from annotate.onboarding.consent import consent_states
+from annotate.onboarding.notices import fetch_unread
 from annotate.payments.ledger import Sums, sums_of
 from annotate.payments.pending import Today, today_of
 from annotate.qualification.admission import Admission, admissions_for
 from annotate.qualification.practice import Practice, practices_for
 from annotate.work import revising
-from annotate.work.openings import Opening, openings_for
+from annotate.work.openings import Opening, find_openings
 from projects.access import Right, why_refused
 from projects.models import Membership, Project, User
 
@@ -38,7 +38,7 @@ class Earned:
 
 
 @dataclass(frozen=True)
-class Prospect:
+class NextHit:
     """What the next HIT pays, and how many hours a whole one takes by one's own pace; None where that is not known."""
 
     opening: Opening
@@ -46,7 +46,7 @@ class Prospect:
 
 
 @dataclass(frozen=True)
-class Changeable:
+class RevisableHit:
     """The HIT submitted last, while its annotator may change it."""
 
     assignment: Assignment
@@ -66,9 +66,9 @@ class Desk:
     notices: Sequence[Notice] = ()
     consent: Consent = field(default_factory=Consent)
     practice: Practice | None = None
-    prospect: Prospect | None = None
+    prospect: NextHit | None = None
     today: Today | None = None
-    changeable: Changeable | None = None
+    changeable: RevisableHit | None = None
 
     @property
     def open_cents(self) -> int:
@@ -91,17 +91,17 @@ class Desk:
         return is_closed and self.membership.is_active and not self.consent.has_withdrawn
 
 
-def desks_of(memberships: Sequence[Membership]) -> list[Desk]:
+def fetch_desks(memberships: Sequence[Membership]) -> list[Desk]:
     """The desks of memberships whose projects are fetched: as many queries however many there are."""
     annotators = [membership for membership in memberships if membership.is_annotator]
     held = _held_by(annotators)
-    openings = openings_for(annotators)
+    openings = find_openings(annotators)
     today = today_of(annotators)
-    earned = earned_by(annotators, {pk: each.sums for pk, each in today.items()})
+    earned = fetch_earnings(annotators, {pk: each.sums for pk, each in today.items()})
     admissions = admissions_for(annotators)
-    waiting = unread_of(memberships)
-    consents, practices = standings_of(memberships), practices_for(annotators)
-    changeable = changeable_of(annotators)
+    waiting = fetch_unread(memberships)
+    consents, practices = consent_states(memberships), practices_for(annotators)
+    changeable = find_revisable(annotators)
     desks = []
     for membership in memberships:
         pk = membership.pk
@@ -137,7 +137,7 @@ def desks_of(memberships: Sequence[Membership]) -> list[Desk]:
 
 
 @dataclass(frozen=True)
-class Left:
+class FormerProject:
     """A project that somebody was removed from: what they did and earned there is still theirs to know."""
 
     project: Project
@@ -146,28 +146,28 @@ class Left:
     sums: Sums
 
 
-def left_by(user: User) -> list[Left]:
+def list_former_projects(user: User) -> list[FormerProject]:
     """The projects that a user was removed from, the newest first: as many queries however many there are."""
     memberships = list(
         Membership.objects.select_related("project")
         .filter(user=user, project__deleted_at=None, standing=Membership.Standing.REMOVED)
         .order_by("-pk")[:MOST_LEFT]
     )
-    earned, sums = earned_by(memberships), sums_of(memberships)
+    earned, sums = fetch_earnings(memberships), sums_of(memberships)
     return [
-        Left(each.project, why_refused(each, Right.MEMBER), earned[each.pk].n_submitted, sums[each.pk])
+        FormerProject(each.project, why_refused(each, Right.MEMBER), earned[each.pk].n_submitted, sums[each.pk])
         for each in memberships
     ]
 
 
-def _prospect(opening: Opening | None, earned: Earned | None) -> Prospect | None:
+def _prospect(opening: Opening | None, earned: Earned | None) -> NextHit | None:
     if opening is None or not opening.is_open_to_them:
         return None
     pace = earned.seconds_an_item if earned else None
-    return Prospect(opening, None if pace is None else pace * opening.n_items / 3600)
+    return NextHit(opening, None if pace is None else pace * opening.n_items / 3600)
 
 
-def earned_by(annotators: Sequence[Membership], sums: Mapping[int, Sums] | None = None) -> dict[int, Earned]:
+def fetch_earnings(annotators: Sequence[Membership], sums: Mapping[int, Sums] | None = None) -> dict[int, Earned]:
     """What each annotator has submitted in the app and earned by the ledger, by the id of the membership."""
     measured = Q(active_seconds__gt=0, has_odd_times=False)
     rows = (
@@ -188,7 +188,7 @@ def earned_by(annotators: Sequence[Membership], sums: Mapping[int, Sums] | None 
     return earned
 
 
-def changeable_of(annotators: Sequence[Membership]) -> dict[int, Changeable]:
+def find_revisable(annotators: Sequence[Membership]) -> dict[int, RevisableHit]:
     """The last submitted HIT of each who may still change it; no query where no project leaves time for it."""
     giving = {each.pk: each for each in annotators if each.project.revision_minutes and each.is_active}
     longest = max((each.project.revision_minutes for each in giving.values()), default=0)
@@ -212,7 +212,7 @@ def changeable_of(annotators: Sequence[Membership]) -> dict[int, Changeable]:
         has_repeats = bool(vars(assignment)["has_repeats"])
         window = revising.find_window(assignment, has_repeats=has_repeats)
         if window.is_open and window.until is not None:
-            found[assignment.annotator_id] = Changeable(assignment, window.until)
+            found[assignment.annotator_id] = RevisableHit(assignment, window.until)
     return found
 
 

@@ -65,7 +65,7 @@ def consent_withdraw(request: ProjectRequest, project: Project) -> HttpResponse:
         return _to_desk(request, project)
     context = {
         "form": form,
-        "standing": onboarding_consent.standing_of(request.membership),
+        "standing": onboarding_consent.consent_state(request.membership),
         "plan": onboarding_consent.plan_withdrawal(request.membership),
     }
     return render(
@@ -80,7 +80,7 @@ def consent_withdraw(request: ProjectRequest, project: Project) -> HttpResponse:
 @never_cache
 @require_safe
 def instructions(request: ProjectRequest, project: Project) -> HttpResponse:
-    guide = onboarding_instructions.guide_for(
+    guide = onboarding_instructions.find_guide(
         request.membership, hit=request.GET.get("hit", ""), attempt=request.GET.get("attempt", "")
     )
     return _show_guide(request, guide, can_start=not why_refused(request.membership, Right.WORK))
@@ -91,7 +91,7 @@ def instructions(request: ProjectRequest, project: Project) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 def instructions_read(request: ProjectRequest, project: Project, version: int) -> HttpResponse:
     """A version to be read before the next HIT: what is new in it, and the button that says so."""
-    guide = onboarding_instructions.guide_for(request.membership, version=version, batch=request.GET.get("batch", ""))
+    guide = onboarding_instructions.find_guide(request.membership, version=version, batch=request.GET.get("batch", ""))
     if guide.instructions is None:
         raise Http404("There is no such version.")
     if request.method == "POST":
@@ -106,7 +106,7 @@ def _go_on(request: ProjectRequest, project: Project, onward: str) -> HttpRespon
         return next_hit(request, project)
     if onward == "test":
         return redirect("annotate:qualification", project.slug)
-    guide = onboarding_instructions.guide_for(request.membership)
+    guide = onboarding_instructions.find_guide(request.membership)
     if guide.instructions is not None and not guide.is_read:
         return redirect("annotate:instructions-read", project.slug, guide.instructions.version)
     return redirect("annotate:project-desk", project.slug)
@@ -117,7 +117,7 @@ def _show_consent(request: ProjectRequest, project: Project, *, status: int = HT
     context = {
         "text": text,
         "html": markdown.render(text.text) if text else "",
-        "standing": onboarding_consent.standing_of(request.membership),
+        "standing": onboarding_consent.consent_state(request.membership),
         "onward": _onward(request),
     }
     return render(request, "annotate/desk/consent_show.html", context, status=status)
@@ -128,7 +128,9 @@ def _show_guide(
 ) -> HttpResponse:
     me, shown = request.membership, guide.instructions
     before = (
-        onboarding_instructions.read_before(me, shown) if shown is not None and is_asked and not guide.is_read else None
+        onboarding_instructions.find_last_confirmed(me, shown)
+        if shown is not None and is_asked and not guide.is_read
+        else None
     )
     practice: Practice | None = practice_for(me) if can_start else None
     context: dict[str, Any] = {
@@ -161,7 +163,7 @@ def _onward(request: ProjectRequest) -> str:
 
 def _said(annotator: Membership, done: onboarding_consent.Withdrawal, takes_out: bool) -> str:
     if not done.n_hits:
-        return onboarding_consent.why_withdrawn(annotator)
+        return onboarding_consent.explain_withdrawal(annotator)
     if not takes_out:
         return _("You have withdrawn your consent. What you gave stays under your pseudonym. Thank you for it.")
     return ngettext(

@@ -8,7 +8,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
-from annotate.desk.desks import desks_of, earned_by, left_by
+from annotate.desk.desks import fetch_desks, fetch_earnings, list_former_projects
 from annotate.models import Assignment, LedgerEntry, Notice
 from annotate.onboarding import notices
 from annotate.payments.entries_page import render_entries, require_paying
@@ -38,7 +38,11 @@ def desk(request: SignedInRequest) -> HttpResponse:
         .order_by("project__name", "pk")
     )
     page = page_of(request, memberships, PROJECTS_ON_A_PAGE)
-    context = {"desks": desks_of(list(page)), "page": page, "left": left_by(request.user) if page.number == 1 else []}
+    context = {
+        "desks": fetch_desks(list(page)),
+        "page": page,
+        "left": list_former_projects(request.user) if page.number == 1 else [],
+    }
     return render(request, "annotate/desk/show.html", context)
 
 
@@ -47,7 +51,7 @@ def desk(request: SignedInRequest) -> HttpResponse:
 @require_safe
 @snapshot()
 def project_desk(request: ProjectRequest, project: Project) -> HttpResponse:
-    return render(request, "annotate/desk/show.html", {"desks": desks_of([request.membership]), "is_one": True})
+    return render(request, "annotate/desk/show.html", {"desks": fetch_desks([request.membership]), "is_one": True})
 
 
 @requires(Right.MEMBER)
@@ -77,7 +81,7 @@ def history(request: ProjectRequest, project: Project) -> HttpResponse:
         }
         for assignment in page
     ]
-    earned = earned_by([request.membership])[request.membership.pk]
+    earned = fetch_earnings([request.membership])[request.membership.pk]
     return render(request, "annotate/desk/history_list.html", {"rows": rows, "page": page, "earned": earned})
 
 

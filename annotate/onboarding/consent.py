@@ -30,7 +30,7 @@ class OldVersion(Refused):
 
 
 @dataclass(frozen=True)
-class Standing:
+class ConsentState:
     """How one annotator stands to the consent: the newest text, what they agreed to, and whether they withdrew."""
 
     newest: Consent | None = None
@@ -54,7 +54,7 @@ class Standing:
         return _("You have withdrawn your consent, so there is no work for you here. You may agree again at any time.")
 
 
-def standings_of(annotators: Iterable[Membership]) -> dict[int, Standing]:
+def consent_states(annotators: Iterable[Membership]) -> dict[int, ConsentState]:
     """How members stand to the consent, by the id of the membership: two queries however many there are."""
     people = list(annotators)
     versions = Consent.objects.filter(project__in={each.project_id for each in people}).defer("text")
@@ -67,20 +67,20 @@ def standings_of(annotators: Iterable[Membership]) -> dict[int, Standing]:
     return {each.pk: _standing(newest.get(each.project_id), rows.get(each.pk, [])) for each in people}
 
 
-def standing_of(annotator: Membership) -> Standing:
-    return standings_of([annotator])[annotator.pk]
+def consent_state(annotator: Membership) -> ConsentState:
+    return consent_states([annotator])[annotator.pk]
 
 
-def refuse_without(annotator: Membership) -> None:
+def require_consent(annotator: Membership) -> None:
     """Raise ConsentFirst for somebody who has not agreed to the project's text as it stands now."""
-    standing = standing_of(annotator)
+    standing = consent_state(annotator)
     if standing.is_missing:
         raise ConsentFirst(standing.why_not or _("Read first what taking part means, and agree to it."))
 
 
-def why_withdrawn(annotator: Membership) -> str:
+def explain_withdrawal(annotator: Membership) -> str:
     """The sentence for somebody who has withdrawn and not agreed again; empty for anybody else."""
-    return standing_of(annotator).why_not
+    return consent_state(annotator).why_not
 
 
 @transaction.atomic
@@ -163,11 +163,11 @@ def _given(annotator: Membership) -> QuerySet[Assignment]:
     return Assignment.objects.submitted().filter(annotator=annotator).exclude(Exists(taken_out))
 
 
-def _standing(newest: Consent | None, rows: list[ConsentAcceptance]) -> Standing:
+def _standing(newest: Consent | None, rows: list[ConsentAcceptance]) -> ConsentState:
     holding = [row for row in rows if row.withdrawn_at is None]
     ended = [row for row in rows if row.withdrawn_at is not None]
     agreed = max(holding, key=lambda row: row.consent_id, default=None)
-    return Standing(newest, agreed, ended[-1] if ended else None)
+    return ConsentState(newest, agreed, ended[-1] if ended else None)
 
 
 def _tell_managers(annotator: Membership, n_out: int | None) -> None:

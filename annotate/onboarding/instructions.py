@@ -31,7 +31,7 @@ class Guide:
         return Example.read_all(self.instructions.examples) if self.instructions is not None else []
 
 
-def guide_for(
+def find_guide(
     membership: Membership, *, hit: str = "", attempt: str = "", version: int | None = None, batch: str = ""
 ) -> Guide:
     """What the reader's own attempt or HIT goes by, or the work that is open; else the newest.
@@ -55,7 +55,7 @@ def guide_for(
     return _guide(membership, found, shown.rubric if shown else rubrics.current_rubric(membership.project))
 
 
-def read_before(membership: Membership, instructions: Instructions) -> Instructions | None:
+def find_last_confirmed(membership: Membership, instructions: Instructions) -> Instructions | None:
     """The newest of the older versions that the reader confirmed: what has changed is told against it."""
     readings = InstructionsReading.objects.filter(membership=membership, instructions__version__lt=instructions.version)
     reading = readings.select_related("instructions").order_by("-instructions__version").first()

@@ -34,7 +34,7 @@ def confirm(*, notice: Notice, annotator: Membership) -> bool:
     return bool(changed)
 
 
-def unread_of(annotators: Sequence[Membership]) -> dict[int, list[Notice]]:
+def fetch_unread(annotators: Sequence[Membership]) -> dict[int, list[Notice]]:
     """The messages that wait on desks, by the id of the membership: one query, the oldest first."""
     found: dict[int, list[Notice]] = {}
     for notice in Notice.objects.filter(annotator__in=annotators, read_at=None).order_by("pk"):

@@ -15,7 +15,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from annotate.models import Attempt, LedgerEntry, QualificationItem, QualificationTest
-from annotate.onboarding.consent import ConsentFirst, why_withdrawn
+from annotate.onboarding.consent import ConsentFirst, explain_withdrawal
 from annotate.qualification import attempts, results
 from annotate.qualification.admission import admission_for, is_over
 from annotate.qualification.attempt_page import render_closed, render_sheet
@@ -99,7 +99,7 @@ def attempt_show(request: ProjectRequest, project: Project, attempt_uuid: uuid.U
         return _take_page(request, project, attempt)
     if attempt.state != State.OPEN or is_over(attempt, timezone.now()):
         return redirect(_url("result", project, attempt.uuid))
-    if why_withdrawn(request.membership):
+    if explain_withdrawal(request.membership):
         return redirect(f"{reverse('annotate:consent', args=[project.slug])}?next=test")
     sheets = sheets_of(attempt)
     asked = request.GET.get("page", "")

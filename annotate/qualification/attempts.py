@@ -18,7 +18,7 @@ from annotate.models import (
     QualificationItem,
     QualificationTest,
 )
-from annotate.onboarding.consent import refuse_without, why_withdrawn
+from annotate.onboarding.consent import explain_withdrawal, require_consent
 from annotate.places.locking import lock_annotator
 from annotate.qualification.admission import admission_for, is_over
 from annotate.qualification.items import quality_criteria
@@ -75,7 +75,7 @@ def begin(*, annotator: Membership, purpose: str = Purpose.TEST) -> Attempt:
         open_one = None
     if open_one is not None:
         return open_one
-    refuse_without(annotator)
+    require_consent(annotator)
     return _begin_anew(test, annotator, purpose, now)
 
 
@@ -127,7 +127,7 @@ def hand_in(*, annotator: Membership, attempt_uuid: uuid.UUID) -> Attempt:
     attempt = _lock(annotator, attempt_uuid)
     if attempt.state != State.OPEN:
         return attempt
-    refusal = why_refused(annotator, Right.WORK) or why_withdrawn(annotator)
+    refusal = why_refused(annotator, Right.WORK) or explain_withdrawal(annotator)
     if refusal:
         raise TakesNoAnswers(refusal, "suspended")
     now = timezone.now()

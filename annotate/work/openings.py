@@ -43,7 +43,7 @@ class Opening:
         return _("No work is open in this project at the moment.")
 
 
-def openings_for(annotators: Iterable[Membership]) -> dict[int, Opening]:
+def find_openings(annotators: Iterable[Membership]) -> dict[int, Opening]:
     """The opening of each annotator by the id of the membership: one query for all of them."""
     ids = [annotator.pk for annotator in annotators]
     with connection.cursor() as cursor:
@@ -52,13 +52,13 @@ def openings_for(annotators: Iterable[Membership]) -> dict[int, Opening]:
     return {pk: found.get(pk, Opening()) for pk in ids}
 
 
-def opening_for(annotator: Membership) -> Opening:
-    return openings_for([annotator])[annotator.pk]
+def find_opening(annotator: Membership) -> Opening:
+    return find_openings([annotator])[annotator.pk]
 
 
-def why_nothing(annotator: Membership) -> str:
+def explain_no_work(annotator: Membership) -> str:
     """Why there is no HIT for this annotator now, and for whom the test is closed what to do about it."""
-    opening = opening_for(annotator)
+    opening = find_opening(annotator)
     if opening.is_open_to_them or not opening.is_gated:
         return opening.why_nothing
     admission = admission_for(annotator)

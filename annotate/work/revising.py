@@ -25,7 +25,7 @@ from django.utils.translation import gettext as _
 
 from annotate.batches.control_plan import shows_repeats
 from annotate.models import Assignment, Batch, Draft, Judgment, JudgmentRevision, Remark, RemarkRevision
-from annotate.onboarding.consent import why_withdrawn
+from annotate.onboarding.consent import explain_withdrawal
 from annotate.places import Answer
 from annotate.places.locking import LockedAssignment, lock_annotator, lock_assignment
 from annotate.rating.answers import SubmittedBefore, TakesNoAnswers, check_answers, content_sha256
@@ -79,7 +79,7 @@ def is_open_to(annotator: Membership, assignment: Assignment) -> bool:
 
 def explain_closed_window(annotator: Membership, assignment: Assignment) -> str:
     """The sentence that says why somebody may not change an assignment of theirs now; empty where they may."""
-    return find_window(assignment).why_not or why_refused(annotator, Right.WORK) or why_withdrawn(annotator)
+    return find_window(assignment).why_not or why_refused(annotator, Right.WORK) or explain_withdrawal(annotator)
 
 
 def version_key(said: SentAnswers) -> str:
@@ -218,7 +218,7 @@ def _window(
 def _refuse_unless_open(annotator: Membership, window: Window) -> None:
     if window.why_not:
         raise TakesNoAnswers(window.why_not, "closed")
-    if refusal := why_refused(annotator, Right.WORK) or why_withdrawn(annotator):
+    if refusal := why_refused(annotator, Right.WORK) or explain_withdrawal(annotator):
         raise TakesNoAnswers(refusal, "suspended")
 
 

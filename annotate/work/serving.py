@@ -16,7 +16,7 @@ from annotate.controls.sampling import dealt_to, draw
 from annotate.models import Assignment, Batch
 from annotate.models.conditions import gate
 from annotate.places.locking import lock_annotator
-from annotate.work.openings import why_nothing
+from annotate.work.openings import explain_no_work
 from projects.access import Right, why_refused
 from projects.database.prepared import prepared
 from projects.models import Membership
@@ -70,14 +70,14 @@ class Offer(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Nothing:
+class NoWork:
     """No HIT for this annotator now, and the sentence that says why."""
 
     reason: str
 
 
 @dataclass(frozen=True)
-class ToConfirm(Nothing):
+class ConfirmFirst(NoWork):
     """None yet: there is one, in a batch that asks first to agree to the consent, or to read the instructions."""
 
     batch_id: int
@@ -85,7 +85,7 @@ class ToConfirm(Nothing):
     unread_version: int | None
 
 
-def claim(annotator: Membership) -> uuid.UUID | Nothing:
+def claim(annotator: Membership) -> uuid.UUID | NoWork:
     """The annotator's open assignment, or a place on the next HIT; ToConfirm where something comes before it.
 
     Locks the membership, then the HIT. Asking again, or at the same time from another tab, gives the same
@@ -93,7 +93,7 @@ def claim(annotator: Membership) -> uuid.UUID | Nothing:
     HITs that others are taking at this moment.
     """
     found = _attempt(annotator, wait=False)
-    if not isinstance(found, Nothing):
+    if not isinstance(found, NoWork):
         return found
     with transaction.atomic():
         places.sweep(project_id=annotator.project_id)
@@ -101,26 +101,26 @@ def claim(annotator: Membership) -> uuid.UUID | Nothing:
 
 
 @transaction.atomic
-def _attempt(annotator: Membership, *, wait: bool) -> uuid.UUID | Nothing:
+def _attempt(annotator: Membership, *, wait: bool) -> uuid.UUID | NoWork:
     lock_annotator(annotator)
     refusal = why_refused(annotator, Right.WORK)
     if refusal:
-        return Nothing(refusal)
+        return NoWork(refusal)
     with connection.cursor() as cursor:
         prepared(_OPEN_TO).execute(cursor, {"me": annotator.pk, "project": annotator.project_id})
         offers = [Offer(*row) for row in cursor.fetchall()]
     if not offers:
         open_one = Assignment.objects.open().filter(annotator=annotator.pk).values_list("uuid", flat=True).first()
-        return open_one if open_one is not None else Nothing(why_nothing(annotator))
+        return open_one if open_one is not None else NoWork(explain_no_work(annotator))
     for offer in offers:
         if not _is_within_caps(annotator.pk, offer):
             continue
         if not offer.is_confirmed:
             if _has_one(annotator, offer, wait):
-                return ToConfirm(_what_first(offer), offer.batch_id, offer.lacks_consent, offer.unread_version)
+                return ConfirmFirst(_what_first(offer), offer.batch_id, offer.lacks_consent, offer.unread_version)
         elif (taken := _serve(annotator, offer, wait)) is not None:
             return taken
-    return Nothing(why_nothing(annotator))
+    return NoWork(explain_no_work(annotator))
 
 
 def _has_one(annotator: Membership, offer: Offer, wait: bool) -> bool:

@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 
 from annotate import places
 from annotate.models import Assignment, Batch, Remark
-from annotate.onboarding.consent import why_withdrawn
+from annotate.onboarding.consent import explain_withdrawal
 from annotate.places.locking import LockedAssignment, lock_annotator, lock_assignment
 from annotate.rating.answers import SteppedOnly, SubmittedBefore, TakesNoAnswers, check_answers, content_sha256
 from annotate.rating.sent import SentAnswers
@@ -77,7 +77,7 @@ def require_open(annotator: Membership, assignment: LockedAssignment) -> None:
     if refusal:
         raise TakesNoAnswers(refusal, "suspended")
     is_over = assignment.state == Assignment.State.WITHDRAWN
-    said = why_withdrawn(annotator) if is_over or assignment.state == Assignment.State.EXPIRED else ""
+    said = explain_withdrawal(annotator) if is_over or assignment.state == Assignment.State.EXPIRED else ""
     if is_over or said:
         said = said or _("This HIT was taken back by the project.")
         kept = _("Your draft is kept.")
@@ -143,7 +143,7 @@ def reopen(*, annotator: Membership, assignment_uuid: uuid.UUID) -> None:
         return
     if assignment.state != Assignment.State.EXPIRED:
         raise TakesNoAnswers(_("This HIT cannot be taken up again."), assignment.state)
-    if said := why_withdrawn(annotator):
+    if said := explain_withdrawal(annotator):
         raise Refused(said)
     if Assignment.objects.open().filter(annotator=annotator.pk).exists():
         raise Refused(_("You have another HIT open. Finish or return that one first."))

@@ -118,13 +118,13 @@ def next_hit(request: ProjectRequest, project: Project, *, after: uuid.UUID | No
     The page of the next HIT offers to change the one `after` which it comes.
     """
     found = serving.claim(request.membership)
-    if isinstance(found, serving.ToConfirm):
+    if isinstance(found, serving.ConfirmFirst):
         if found.lacks_consent:
             return _see_other(f"{reverse('annotate:consent', args=[project.slug])}?next=work")
         number = Batch.objects.values_list("number", flat=True).get(pk=found.batch_id)
         read = reverse("annotate:instructions-read", args=[project.slug, found.unread_version])
         return _see_other(f"{read}?next=work&batch={number}")
-    if isinstance(found, serving.Nothing):
+    if isinstance(found, serving.NoWork):
         messages.info(request, found.reason)
         return _see_other(reverse("annotate:project-desk", args=[project.slug]))
     shown = reverse("annotate:work-show", args=[project.slug, found])

@@ -41,7 +41,7 @@ def batch(project: Project, manager: Membership) -> Batch:
 @pytest.fixture
 def remark(batch: Batch, annotator: Membership) -> Remark:
     uuid = serving.claim(annotator)
-    assert not isinstance(uuid, serving.Nothing)
+    assert not isinstance(uuid, serving.NoWork)
     sent = SentAnswers(
         values={0: {"correctness": 4}, 1: {"correctness": 2}},
         cannot={2: "No sense <i>at all</i>"},

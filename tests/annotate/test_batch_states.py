@@ -158,9 +158,9 @@ def test_pausing_and_closing_stop_serving_and_let_open_work_finish(open_batch: B
     first, second, third = (make_membership(project) for _ in range(3))
     one, two = claim(first), claim(second)
     lifecycle.pause(batch=open_batch, actor=None)
-    assert isinstance(serving.claim(third), serving.Nothing)
+    assert isinstance(serving.claim(third), serving.NoWork)
     assert submitting.submit(annotator=first, assignment_uuid=one, sent=answered()).mark == "counted"
-    assert isinstance(serving.claim(first), serving.Nothing)
+    assert isinstance(serving.claim(first), serving.NoWork)
     lifecycle.close(batch=open_batch, actor=None)
     assert submitting.submit(annotator=second, assignment_uuid=two, sent=answered()).mark == "counted"
     assert progress(open_batch) == (6, 4, 0, 2)
@@ -279,7 +279,7 @@ def test_a_candidate_served_in_another_batch_counts_as_served(open_batch: Batch,
     lifecycle.close(batch=open_batch, actor=None)
     again = create_batch(project=open_batch.project, actor=None, terms=Terms(judgments=1))
     lifecycle.open_batch(batch=again, actor=None)
-    assert isinstance(serving.claim(annotator), serving.Nothing)
+    assert isinstance(serving.claim(annotator), serving.NoWork)
     assert reasons(again) == [("Every active annotator has been gi", 3, [1, 2, 3])]
 
 

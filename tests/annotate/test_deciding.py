@@ -113,7 +113,7 @@ def test_a_rejection_is_told_reopens_the_place_and_leaves_the_pay(
     assert reject(project, manager, only(work)) == plan
     assert (fresh(work).state, reasons(work), counters(work.hit_id)) == ("rejected", {"rejected"}, (1, 1, 0))
     assert cents(work) == [(40, True)]
-    (notice,) = notices.unread_of([annotator])[annotator.pk]
+    (notice,) = notices.fetch_unread([annotator])[annotator.pk]
     assert notice.kind == "decision"
     assert notice.text.startswith("A HIT that you submitted was rejected. The reason: You rated all alike.")
     assert newest() == (
@@ -131,7 +131,7 @@ def test_many_rejected_of_one_annotator_are_one_message(
     rate(annotator, 3)
     rate(make_membership(project, kind="simulated"))
     assert reject(project, manager, EVERYTHING).n_assignments == 4
-    (notice,) = notices.unread_of([annotator])[annotator.pk]
+    (notice,) = notices.fetch_unread([annotator])[annotator.pk]
     assert notice.text.startswith("3 HITs that you submitted were rejected.")
     assert LogEntry.objects.count() == 1
     assert_sound()
@@ -286,4 +286,4 @@ def test_a_rejected_annotator_goes_on(
 ) -> None:
     (work,) = rate(annotator)
     reject(project, manager, only(work))
-    assert not isinstance(serving.claim(annotator), serving.Nothing)
+    assert not isinstance(serving.claim(annotator), serving.NoWork)

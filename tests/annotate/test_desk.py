@@ -118,7 +118,7 @@ def test_work_for_named_annotators_is_offered_to_them_only(
     refused = text_of(client_of(other_annotator))
     assert "The work that is open now is for other annotators." in refused
     assert "Start rating" not in refused
-    assert serving.claim(other_annotator) == serving.Nothing("The work that is open now is for other annotators.")
+    assert serving.claim(other_annotator) == serving.NoWork("The work that is open now is for other annotators.")
 
 
 def test_why_there_is_nothing_is_said(project: Project, annotator: Membership, client_of: SignIn) -> None:

@@ -118,7 +118,7 @@ def test_a_returned_hit_takes_no_answers_and_is_not_offered_again(assignment: As
         submitting.return_hit(annotator=assignment.annotator, assignment_uuid=assignment.uuid, reason="too long")
     with pytest.raises(answers.TakesNoAnswers):
         submit(assignment)
-    assert isinstance(serving.claim(assignment.annotator), serving.Nothing)
+    assert isinstance(serving.claim(assignment.annotator), serving.NoWork)
     assert fetch(assignment.uuid).return_reason == "too long"
     assert_equation()
 

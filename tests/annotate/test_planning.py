@@ -45,7 +45,7 @@ def work(project: Project, n_annotators: int) -> None:
     """So many annotators, each of whom takes all that there is for them."""
     for _ in range(n_annotators):
         annotator = make_membership(project)
-        while not isinstance(found := serving.claim(annotator), serving.Nothing):
+        while not isinstance(found := serving.claim(annotator), serving.NoWork):
             n_items = len(Assignment.objects.get(uuid=found).layout)
             submitting.submit(annotator=annotator, assignment_uuid=found, sent=answered(n_items))
 

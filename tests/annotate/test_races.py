@@ -23,7 +23,7 @@ DAY = timedelta(days=1)
 
 def claim(annotator: Membership) -> uuid.UUID | None:
     found = serving.claim(annotator)
-    return None if isinstance(found, serving.Nothing) else found
+    return None if isinstance(found, serving.NoWork) else found
 
 
 def work_until_nothing(annotator: Membership) -> int:

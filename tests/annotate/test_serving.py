@@ -26,7 +26,7 @@ def claimed(annotator: Membership) -> Assignment:
 
 def refused(annotator: Membership) -> str:
     found = serving.claim(annotator)
-    assert isinstance(found, serving.Nothing), found
+    assert isinstance(found, serving.NoWork), found
     return found.reason
 
 

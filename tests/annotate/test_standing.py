@@ -60,14 +60,14 @@ def said() -> dict[str, Any]:
 
 def test_a_warning_stands_on_the_desk_until_it_is_read(annotator: Membership, manager: Membership) -> None:
     members.warn(target=annotator, actor=manager, text=" Please read the passages. ")
-    (notice,) = notices.unread_of([annotator, manager])[annotator.pk]
+    (notice,) = notices.fetch_unread([annotator, manager])[annotator.pk]
     assert (notice.text, notice.kind, notice.sent_by) == ("Please read the passages.", "warning", manager)
     entry = newest()
     assert (entry.act, entry.object_id, entry.why) == ("warn", str(annotator.pk), "Please read the passages.")
     assert not notices.confirm(notice=notice, annotator=manager)
     assert notices.confirm(notice=notice, annotator=annotator)
     assert not notices.confirm(notice=notice, annotator=annotator)
-    assert notices.unread_of([annotator]) == {}
+    assert notices.fetch_unread([annotator]) == {}
     assert LogEntry.objects.filter(act="read message").count() == 1
 
 
@@ -96,9 +96,9 @@ def test_suspending_stops_serving_and_keeps_what_is_open(
 ) -> None:
     open_one = claim(annotator)
     members.suspend(target=annotator, actor=manager, why="To be looked at.", text="We are looking at your work.")
-    assert isinstance(serving.claim(annotator), serving.Nothing)
+    assert isinstance(serving.claim(annotator), serving.NoWork)
     assert fresh(open_one).state == "open"
-    assert notices.unread_of([annotator])[annotator.pk][0].text == "We are looking at your work."
+    assert notices.fetch_unread([annotator])[annotator.pk][0].text == "We are looking at your work."
     assert (newest().act, newest().before, newest().after) == (
         "suspend",
         {"standing": "active"},
@@ -155,7 +155,7 @@ def test_a_removed_annotator_is_served_nothing_and_may_not_submit(
     open_one = claim(annotator)
     remove(annotator, manager, Exclusion())
     refused = serving.claim(annotator)
-    assert isinstance(refused, serving.Nothing)
+    assert isinstance(refused, serving.NoWork)
     assert "has ended" in refused.reason
     with pytest.raises(answers.TakesNoAnswers, match="has ended"):
         submitting.submit(annotator=annotator, assignment_uuid=open_one.uuid, sent=answered())
@@ -210,7 +210,7 @@ def test_a_removal_asks_whether_a_closed_batch_opens_again(
     assert plan.closed_batches == [batch]
     batch.refresh_from_db()
     assert batch.state == ("open" if opens else "closed")
-    assert isinstance(serving.claim(other_annotator), UUID if opens else serving.Nothing)
+    assert isinstance(serving.claim(other_annotator), UUID if opens else serving.NoWork)
     assert LogEntry.objects.filter(act="reopen batch", why="Straight lines.").count() == opens
     assert_sound()
 

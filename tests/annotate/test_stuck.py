@@ -60,9 +60,9 @@ def test_raising_the_caps_frees_the_places(
     sent = {"max_hits_per_annotator": "1", "max_hits_per_day": "", "max_share_percent": ""}
     assert client.post(caps_url(batch), sent).status_code == 302
     work = serving.claim(annotator)
-    assert not isinstance(work, serving.Nothing)
+    assert not isinstance(work, serving.NoWork)
     submitting.submit(annotator=annotator, assignment_uuid=work, sent=answered())
-    assert isinstance(serving.claim(annotator), serving.Nothing)
+    assert isinstance(serving.claim(annotator), serving.NoWork)
     assert kinds(batch) == [("caps", 2)]
     assert "Raise the caps" in client.get(reverse("annotate:batch-show", args=[batch.project.slug, 1])).content.decode()
     client.post(
@@ -116,7 +116,7 @@ def test_a_batch_is_complete_when_its_last_place_is_handed_in(
     for n in range(3):
         assert ">complete<" not in client.get(url).content.decode(), n
         work = serving.claim(annotator)
-        assert not isinstance(work, serving.Nothing)
+        assert not isinstance(work, serving.NoWork)
         submitting.submit(annotator=annotator, assignment_uuid=work, sent=answered())
     assert ">complete<" in client.get(url).content.decode()
     judgments_wanted.change_wanted(batch=batch, actor=None, judgments=2, hit_numbers=[1])

@@ -45,7 +45,7 @@ def batch(project: Project, annotator: Membership, other_annotator: Membership) 
 
 def claim(person: Membership) -> UUID:
     found = serving.claim(person)
-    assert not isinstance(found, serving.Nothing)
+    assert not isinstance(found, serving.NoWork)
     return found
 
 

@@ -40,7 +40,7 @@ def batch(project: Project, manager: Membership, annotator: Membership) -> Batch
     lifecycle.open_batch(batch=batch, actor=manager)
     create_batch(project=project, actor=manager, terms=Terms(judgments=1))
     found = serving.claim(annotator)
-    assert not isinstance(found, serving.Nothing)
+    assert not isinstance(found, serving.NoWork)
     values: dict[int, dict[str, float | str]] = {place: {"correctness": 3} for place in range(4)}
     sent = SentAnswers(values=values, flags=frozenset({0}), comments={0: "Cut off " * 30})
     submitting.submit(annotator=annotator, assignment_uuid=found, sent=sent)

@@ -14,7 +14,7 @@ from pytest_django import DjangoDbBlocker
 
 from annotate.integrity import verifying
 from annotate.models import Assignment, Batch, Hit, Judgment, Remark
-from annotate.work.serving import Nothing, ToConfirm, claim
+from annotate.work.serving import ConfirmFirst, NoWork, claim
 from demo import corpus
 from demo.annotators import confirm_all
 from projects.models import Candidate, Instructions, LogEntry, Membership, Project, User
@@ -98,9 +98,9 @@ def test_the_collection_is_about_seven_tenths_done_and_leaves_work_for_people(de
     assert 0.65 <= done / wanted <= 0.75
     for annotator in demo.memberships.filter(role="annotator", kind=Membership.Kind.PERSON):
         first = claim(annotator)
-        assert isinstance(first, ToConfirm), "There is a HIT, once they have read the instructions."
+        assert isinstance(first, ConfirmFirst), "There is a HIT, once they have read the instructions."
         confirm_all(annotator)
-        assert not isinstance(claim(annotator), Nothing)
+        assert not isinstance(claim(annotator), NoWork)
 
 
 def test_each_page_has_something_to_show(demo: Project) -> None:

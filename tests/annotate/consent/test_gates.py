@@ -14,7 +14,7 @@ from annotate.onboarding import consent as onboarding_consent
 from annotate.onboarding import instructions
 from annotate.onboarding.consent import OldVersion
 from annotate.work import serving, submitting
-from annotate.work.serving import Nothing, ToConfirm
+from annotate.work.serving import ConfirmFirst, NoWork
 from projects.errors import Refused
 from projects.models import (
     Consent,
@@ -46,11 +46,11 @@ def test_the_consent_comes_first_then_the_instructions_then_the_hit(project: Pro
     consent, version = make_consent(project), unread(project)
     batch = open_batch(project, consent=consent, instructions=version)
     first = serving.claim(annotator)
-    assert isinstance(first, ToConfirm)
+    assert isinstance(first, ConfirmFirst)
     assert (first.batch_id, first.lacks_consent) == (batch.pk, True)
     agree(annotator, consent)
     second = serving.claim(annotator)
-    assert isinstance(second, ToConfirm)
+    assert isinstance(second, ConfirmFirst)
     assert (second.lacks_consent, second.unread_version) == (False, version.version)
     assert not Assignment.objects.exists()
     assert_equation()
@@ -68,10 +68,10 @@ def test_nobody_confirms_for_nothing(project: Project, annotator: Membership, ot
     taken = serving.claim(other_annotator)
     assert isinstance(taken, UUID)
     found = serving.claim(annotator)
-    assert isinstance(found, Nothing)
-    assert not isinstance(found, ToConfirm)
+    assert isinstance(found, NoWork)
+    assert not isinstance(found, ConfirmFirst)
     submitting.return_hit(annotator=other_annotator, assignment_uuid=taken, reason="")
-    assert isinstance(serving.claim(annotator), ToConfirm)
+    assert isinstance(serving.claim(annotator), ConfirmFirst)
 
 
 def test_what_is_open_can_be_finished(project: Project, annotator: Membership) -> None:
@@ -80,7 +80,7 @@ def test_what_is_open_can_be_finished(project: Project, annotator: Membership) -
     Batch.objects.filter(pk=batch.pk).update(consent=make_consent(project), instructions=unread(project))
     assert serving.claim(annotator) == mine
     submitting.submit(annotator=annotator, assignment_uuid=mine, sent=answered())  # type: ignore[arg-type]
-    assert isinstance(serving.claim(annotator), ToConfirm)
+    assert isinstance(serving.claim(annotator), ConfirmFirst)
 
 
 def test_a_newer_text_covers_an_older_one_and_not_the_other_way_round(project: Project, annotator: Membership) -> None:
@@ -90,7 +90,7 @@ def test_a_newer_text_covers_an_older_one_and_not_the_other_way_round(project: P
     newer = make_consent(project)
     open_batch(project, n_hits=1, consent=newer, priority=1)
     found = serving.claim(annotator)
-    assert isinstance(found, ToConfirm)
+    assert isinstance(found, ConfirmFirst)
     agree(annotator, newer)
     for _ in range(2):
         work = serving.claim(annotator)
@@ -104,7 +104,7 @@ def test_the_instructions_of_each_batch_are_read_by_themselves(project: Project,
     instructions.confirm(annotator=annotator, instructions=newer)
     open_batch(project, instructions=older)
     found = serving.claim(annotator)
-    assert isinstance(found, ToConfirm)
+    assert isinstance(found, ConfirmFirst)
     assert found.unread_version == older.version
 
 
@@ -115,7 +115,7 @@ def test_agreeing_elsewhere_counts_for_nothing(project: Project, annotator: Memb
     away = make_membership(make_project(), annotator.user)
     agree(away, make_consent(away.project))
     open_batch(project, consent=consent)
-    assert isinstance(serving.claim(annotator), ToConfirm)
+    assert isinstance(serving.claim(annotator), ConfirmFirst)
 
 
 def test_a_project_without_a_text_asks_for_none(project: Project, annotator: Membership) -> None:
@@ -141,7 +141,7 @@ def test_a_batch_that_was_made_before_there_was_a_text_asks_for_it(project: Proj
     submitting.submit(annotator=annotator, assignment_uuid=claimed, sent=answered())
     make_consent(project)
     asked = serving.claim(annotator)
-    assert isinstance(asked, ToConfirm)
+    assert isinstance(asked, ConfirmFirst)
     assert asked.lacks_consent
     onboarding_consent.agree(annotator=annotator, version=1)
     assert isinstance(serving.claim(annotator), UUID)
@@ -152,8 +152,8 @@ def test_an_older_version_that_is_asked_for_later_is_not_told_as_a_change(
 ) -> None:
     newer = make_instructions(project, "# Newer")
     older = project.instructions.get(version=1)
-    assert instructions.read_before(annotator, newer) == older
-    assert instructions.read_before(annotator, older) is None
+    assert instructions.find_last_confirmed(annotator, newer) == older
+    assert instructions.find_last_confirmed(annotator, older) is None
 
 
 def test_the_gates_cost_no_query(project: Project, annotator: Membership) -> None:
@@ -340,7 +340,7 @@ def test_many_who_are_asked_first_leave_the_queue_as_it_was(project: Project) ->
 
     with ThreadPoolExecutor(6) as pool:
         found = list(pool.map(ask, people))
-    assert all(isinstance(each, ToConfirm) for each in found)
+    assert all(isinstance(each, ConfirmFirst) for each in found)
     assert not Assignment.objects.exists()
     assert_equation()
     assert places.sweep() == 0

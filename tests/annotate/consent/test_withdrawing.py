@@ -21,7 +21,7 @@ from annotate.onboarding import consent
 from annotate.places import leaving
 from annotate.rating import answers
 from annotate.work import serving, submitting
-from annotate.work.serving import ToConfirm
+from annotate.work.serving import ConfirmFirst
 from projects.errors import Refused
 from projects.models import ConsentAcceptance, LogEntry, Membership, Project
 from tests.annotate.qualification.making import make_test
@@ -85,7 +85,7 @@ def test_what_is_kept_goes_on_counting(batch: Batch, annotator: Membership) -> N
     assert places_of(batch) == before
     assert not ConsentAcceptance.objects.get(membership=annotator).is_taken_out
     found = serving.claim(annotator)
-    assert isinstance(found, ToConfirm)
+    assert isinstance(found, ConfirmFirst)
     assert found.lacks_consent
     sound()
 
@@ -171,9 +171,9 @@ def test_a_batch_without_a_consent_serves_nobody_who_has_withdrawn(project: Proj
     consent.agree(annotator=annotator, version=1)
     open_batch(project)
     consent.withdraw(annotator=annotator, takes_out=False)
-    assert isinstance(serving.claim(annotator), ToConfirm)
+    assert isinstance(serving.claim(annotator), ConfirmFirst)
     consent.agree(annotator=annotator, version=1)
-    assert not isinstance(serving.claim(annotator), ToConfirm)
+    assert not isinstance(serving.claim(annotator), ConfirmFirst)
 
 
 def test_the_managers_are_told_and_the_log_keeps_it(
@@ -390,7 +390,7 @@ def test_somebody_on_hold_can_withdraw_all_the_same(
     assert client.get(URL).status_code == 200
     assert client.post(URL, OUT, follow=True).status_code == 200
     assert reasons(*work) == {"consent withdrawn"}
-    assert consent.standing_of(annotator).has_withdrawn
+    assert consent.consent_state(annotator).has_withdrawn
 
 
 def test_what_expires_while_they_withdraw_is_withdrawn_too(

@@ -58,7 +58,7 @@ def make_controlled(project: Project, plan: ControlPlan, *, is_accepted: bool = 
 
 def take(annotator: Membership) -> Assignment | None:
     found = serving.claim(annotator)
-    if isinstance(found, serving.Nothing):
+    if isinstance(found, serving.NoWork):
         return None
     return Assignment.objects.select_related("hit").get(uuid=found)
 

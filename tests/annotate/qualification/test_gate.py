@@ -23,7 +23,7 @@ pytestmark = pytest.mark.django_db
 
 def reason(annotator: Membership) -> str:
     found = serving.claim(annotator)
-    return found.reason if isinstance(found, serving.Nothing) else ""
+    return found.reason if isinstance(found, serving.NoWork) else ""
 
 
 @pytest.mark.parametrize(("state", "gates"), [("draft", False), ("open", True), ("closed", False)])
@@ -31,7 +31,7 @@ def test_only_an_open_test_gates(project: Project, annotator: Membership, state:
     open_batch(project)
     make_test(project)
     QualificationTest.objects.update(state=state)
-    assert isinstance(serving.claim(annotator), serving.Nothing) is gates
+    assert isinstance(serving.claim(annotator), serving.NoWork) is gates
 
 
 def test_without_a_test_everybody_works(project: Project, annotator: Membership) -> None:
