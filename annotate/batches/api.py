@@ -13,7 +13,7 @@ from rest_framework.response import Response
 
 from annotate.batches import lifecycle, trials
 from annotate.batches.creating import create_batch
-from annotate.batches.progress import Progress, progress_of
+from annotate.batches.progress import Progress, fetch_progress
 from annotate.batches.selection import Selection, find_annotators
 from annotate.batches.terms import RANGES, Terms
 from annotate.models import Batch
@@ -178,7 +178,7 @@ def _batches(project: Project) -> QuerySet[Batch]:
 
 
 def _with_progress(batches: Sequence[Batch]) -> None:
-    progress = progress_of(batches)
+    progress = fetch_progress(batches)
     for batch in batches:
         batch.progress = progress.get(batch.pk, Progress())  # type: ignore[attr-defined]
 
@@ -194,7 +194,7 @@ def _terms(project: Project, sent: Mapping[str, Any]) -> Terms:
     if "annotators" in named:
         named["annotators"] = find_annotators(project, named["annotators"])
     if "use_of_trial" in named:
-        named["trial"] = trials.trials_of(project).first()
+        named["trial"] = trials.list_trials(project).first()
     for name, kind in (("kind", Batch.Kind), ("order", Batch.Order), ("presentation", Batch.Presentation)):
         if name in named:
             named[name] = kind(named[name])

@@ -144,7 +144,7 @@ def check_plan(plan: ControlPlan, *, presentation: str, hit_size: int) -> None:
         raise Refused(wrong[0], details=wrong[1:])
 
 
-def pool_of(batch: Batch) -> QuerySet[Item]:
+def list_pool(batch: Batch) -> QuerySet[Item]:
     """The pool as managers see it: repeats need no accepting, they are made when one is shown."""
     return Item.objects.filter(pool_of=batch).exclude(control=Item.Control.REPEAT)
 
@@ -160,4 +160,4 @@ def lacks_controls(batch: Batch) -> bool:
     """Whether the batch is to show controls that somebody has to accept, and none of them is accepted."""
     plan = ControlPlan.read(batch.control_plan)
     is_asked = bool(plan.known_per_hit or plan.known_hit_every or plan.degraded_per_hit)
-    return is_asked and not pool_of(batch).filter(accepted_at__isnull=False, retired_at=None).exists()
+    return is_asked and not list_pool(batch).filter(accepted_at__isnull=False, retired_at=None).exists()

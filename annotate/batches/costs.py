@@ -36,7 +36,7 @@ class Cost:
         return round(self.pay_cents / self.hours) if self.hours else None
 
 
-def cost_of(
+def compute_cost(
     *,
     n_assignments: int,
     n_items: int,

@@ -12,10 +12,10 @@ from django.utils.translation import gettext as _
 from annotate import places
 from annotate.batches import trials
 from annotate.batches.control_plan import ControlPlan
-from annotate.batches.costs import Cost, cost_of, seconds_per_item
+from annotate.batches.costs import Cost, compute_cost, seconds_per_item
 from annotate.batches.cutting import cut_passage
-from annotate.batches.selection import Row, Selection, candidates_of, choose, pair_of
-from annotate.batches.terms import Terms, check_terms, filled_in
+from annotate.batches.selection import Row, Selection, list_candidates, pair_id_sql, select_candidates
+from annotate.batches.terms import Terms, check_terms, with_project_defaults
 from annotate.models import Batch, BatchAnnotator, Item
 from annotate.models.batch import next_number
 from annotate.places import NewHit
@@ -50,9 +50,9 @@ def plan(*, project: Project, selection: Selection, terms: Terms) -> Plan:
     """Say what a batch would hold, take and cost. Raises Refused where it could not be made."""
     terms = check_terms(project, terms)
     rows = _choose(project, selection, terms)
-    hits = list(cut(rows, filled_in(terms.hit_size) - terms.controls.room))
+    hits = list(cut(rows, with_project_defaults(terms.hit_size) - terms.controls.room))
     rubric = current_rubric(project)
-    judgments = filled_in(terms.judgments)
+    judgments = with_project_defaults(terms.judgments)
     taken = [row.candidate for row in rows]
     n_assignments = sum(judgments - hit[0].n_had for hit in hits)
     n_judgments = sum(judgments - row.n_had for row in rows)
@@ -70,11 +70,11 @@ def plan(*, project: Project, selection: Selection, terms: Terms) -> Plan:
         n_judgments=n_judgments,
         n_values=n_judgments * (rubric.criteria.count() if rubric else 1),
         has_personal_hits=terms.controls.makes_personal_hits(terms.presentation),
-        cost=cost_of(
+        cost=compute_cost(
             n_assignments=n_assignments,
             n_items=n_judgments,
-            cents_per_hit=filled_in(terms.cents_per_hit),
-            cents_per_item=filled_in(terms.cents_per_item),
+            cents_per_hit=with_project_defaults(terms.cents_per_hit),
+            cents_per_item=with_project_defaults(terms.cents_per_item),
             fee_share=terms.fee_share or 0.0,
             seconds_per_item=seconds_per_item(project),
         ),
@@ -170,7 +170,7 @@ def describe(batch: Batch) -> dict[str, object]:
 
 
 def _write_hits(batch: Batch, rows: Sequence[Row]) -> None:
-    had = trials.counted_for(batch)
+    had = trials.count_reused(batch)
     rows = [replace(row, n_had=had.get(row.candidate, 0)) for row in rows] if had else rows
     hits = list(cut(rows, batch.hit_size - ControlPlan.read(batch.control_plan).room))
     keys = list(range(len(hits)))
@@ -210,7 +210,7 @@ def cut_anew(batch: Batch) -> None:
             "hit__passage_id",
             "hit__passage__dataset__name",
             "has_text",
-            pair_of(prefix="candidate__"),
+            pair_id_sql(prefix="candidate__"),
         )
     ]
     places.delete_hits(batch)
@@ -229,12 +229,12 @@ def analyze() -> None:
 def _choose(project: Project, selection: Selection, terms: Terms) -> list[Row]:
     """The candidates that the batch is to collect, with what the trial has given them where that counts."""
     use = Batch.UseOfTrial
-    rows = choose(project, selection, but=terms.trial if terms.use_of_trial == use.LEAVE_OUT else None)
+    rows = select_candidates(project, selection, but=terms.trial if terms.use_of_trial == use.LEAVE_OUT else None)
     if terms.trial is None or terms.use_of_trial != use.COUNT or terms.plan is not None:
         return rows
-    had = trials.judgments_had(terms.trial)
+    had = trials.count_trial_judgments(terms.trial)
     wanting = [replace(row, n_had=had.get(row.candidate, 0)) for row in rows]
-    wanting = [row for row in wanting if row.n_had < filled_in(terms.judgments)]
+    wanting = [row for row in wanting if row.n_had < with_project_defaults(terms.judgments)]
     if not wanting:
         raise Refused(_("The trial has given all these candidates as many judgments: nothing is left to collect."))
     return wanting
@@ -244,11 +244,11 @@ def _n_left_out(project: Project, selection: Selection, terms: Terms) -> int:
     """How many candidates of the choice the batch leaves to the trial."""
     if terms.trial is None or terms.use_of_trial == Batch.UseOfTrial.ANEW:
         return 0
-    in_trial = candidates_of(project, selection).filter(items__hit__batch=terms.trial).distinct().count()
+    in_trial = list_candidates(project, selection).filter(items__hit__batch=terms.trial).distinct().count()
     if terms.use_of_trial == Batch.UseOfTrial.LEAVE_OUT or terms.plan is not None:
         return in_trial
-    had = trials.judgments_had(terms.trial, candidates_of(project, selection).values_list("pk", flat=True))
-    return sum(n >= filled_in(terms.judgments) for n in had.values())
+    had = trials.count_trial_judgments(terms.trial, list_candidates(project, selection).values_list("pk", flat=True))
+    return sum(n >= with_project_defaults(terms.judgments) for n in had.values())
 
 
 def _n_in_batches(project: Project, candidates: list[int]) -> int:

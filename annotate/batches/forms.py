@@ -12,7 +12,7 @@ from django.utils.translation import gettext_lazy
 
 from annotate.batches import trials
 from annotate.batches.control_plan_forms import PresentationForm
-from annotate.batches.judgments_wanted import read_numbers
+from annotate.batches.judgments_wanted import parse_numbers
 from annotate.batches.selection import Selection
 from annotate.batches.terms import MAX_JUDGMENTS, Terms
 from annotate.models import Batch, QualificationTest
@@ -201,7 +201,7 @@ class NewBatchForm(PresentationForm, CapsForm):
 
     def _offer_stages(self) -> None:
         """Ask about the trial and the test only where there are any."""
-        found = trials.trials_of(self.project)
+        found = trials.list_trials(self.project)
         if self["kind"].value() == Batch.Kind.TRIAL or not found:
             del self.fields["trial"], self.fields["use_of_trial"]
         else:
@@ -265,7 +265,7 @@ class NewBatchForm(PresentationForm, CapsForm):
         """The trial that something was said about: the one chosen, or the newest."""
         if not self.cleaned_data.get("use_of_trial"):
             return None
-        return self.cleaned_data.get("trial") or trials.trials_of(self.project).first()
+        return self.cleaned_data.get("trial") or trials.list_trials(self.project).first()
 
     def terms(self) -> Terms:
         cleaned = self.cleaned_data
@@ -313,7 +313,7 @@ class WantedForm(forms.Form):
     def clean_hits(self) -> list[int] | None:
         text: str = self.cleaned_data["hits"].strip()
         try:
-            return read_numbers(text) if text else None
+            return parse_numbers(text) if text else None
         except Refused as refusal:
             raise ValidationError(refusal.message) from refusal
 

@@ -9,7 +9,7 @@ from django.utils.translation import gettext as _
 
 from annotate import places
 from annotate.batches import trials
-from annotate.batches.costs import Cost, Pace, cost_of, seconds_per_item
+from annotate.batches.costs import Cost, Pace, compute_cost, seconds_per_item
 from annotate.batches.lifecycle import State
 from annotate.batches.terms import MAX_JUDGMENTS
 from annotate.models import Batch, Hit
@@ -21,7 +21,7 @@ from projects.models import Membership
 MAX_NUMBERS = 100_000
 
 
-def read_numbers(text: str) -> list[int]:
+def parse_numbers(text: str) -> list[int]:
     """The numbers in rising order, each once. Raises Refused for anything else."""
     numbers: set[int] = set()
     for part in filter(None, re.split(r"[,;\s]+", re.sub(r"\s*[-–]\s*", "-", text.strip()))):
@@ -69,16 +69,16 @@ def plan_wanted(*, batch: Batch, judgments: int, hit_numbers: Sequence[int] | No
         n_added=n_added,
         n_removed=n_removed,
         n_kept=n_kept,
-        cost=batch_cost(batch, n_added, items_added, pace),
-        saved=batch_cost(batch, n_removed, items_removed, pace),
+        cost=estimate_cost(batch, n_added, items_added, pace),
+        saved=estimate_cost(batch, n_removed, items_removed, pace),
     )
 
 
 def _targets(batch: Batch, judgments: int, hit_ids: list[int] | None) -> list[tuple[int, list[int] | None]]:
     """The places that HITs are to want: as many, less what the trial has given already where the batch counts that."""
-    if not trials.counted_for(batch):
+    if not trials.count_reused(batch):
         return [(judgments, hit_ids)]
-    return [(max(0, judgments - n_had), ids) for n_had, ids in trials.hits_by_counted(batch, hit_ids).items()]
+    return [(max(0, judgments - n_had), ids) for n_had, ids in trials.group_hits_by_reused(batch, hit_ids).items()]
 
 
 def _lock_in_order(hit_ids: list[int]) -> None:
@@ -131,9 +131,9 @@ def change_caps(
     log.record(batch.project, actor, "change caps", batch, before=before, after=caps)
 
 
-def batch_cost(batch: Batch, n_assignments: int, n_items: int, pace: Pace) -> Cost:
+def estimate_cost(batch: Batch, n_assignments: int, n_items: int, pace: Pace) -> Cost:
     """What so much work costs at the batch's rates."""
-    return cost_of(
+    return compute_cost(
         n_assignments=n_assignments,
         n_items=n_items,
         cents_per_hit=batch.cents_per_hit,

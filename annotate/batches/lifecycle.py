@@ -37,7 +37,7 @@ REOPEN = Move("reopen", (State.CLOSED,), State.OPEN)
 ARCHIVE = Move("archive", (State.CLOSED,), State.ARCHIVED)
 
 
-def moves_of(batch: Batch) -> list[Move]:
+def allowed_moves(batch: Batch) -> list[Move]:
     """The changes of state that the batch can make now."""
     if batch.kind == Batch.Kind.IMPORTED:
         return [ARCHIVE] if batch.state == State.CLOSED else []
@@ -52,7 +52,7 @@ def open_batch(*, batch: Batch, actor: Membership | None, why: str = "") -> None
     """
     if batch.instructions_id is None:
         raise Refused(_("Annotators would have nothing to read: write the instructions in the settings first."))
-    if (refusal := trials.why_not_yet(batch)) and not why.strip():
+    if (refusal := trials.explain_waiting_for_trial(batch)) and not why.strip():
         raise Refused(refusal)
     rubrics.freeze(batch.rubric)
     _move(batch, OPEN, actor, why=why.strip())
@@ -110,7 +110,7 @@ def delete_draft(*, batch: Batch, actor: Membership | None) -> None:
 
 
 @transaction.atomic
-def pin_newest(*, batch: Batch, actor: Membership | None) -> None:
+def adopt_newest_texts(*, batch: Batch, actor: Membership | None) -> None:
     """Let a draft use the project's newest rubric, instructions and consent. Raises Refused once it was opened."""
     rubric = rubrics.current_rubric(batch.project)
     instructions, consent = current_instructions(batch.project), current_consent(batch.project)

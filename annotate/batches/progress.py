@@ -93,7 +93,7 @@ class StuckPlaces:
         return self.n_looked_at == self.n_open_hits
 
 
-def progress_of(batches: Iterable[Batch]) -> dict[int, Progress]:
+def fetch_progress(batches: Iterable[Batch]) -> dict[int, Progress]:
     """The progress of each batch by its id: one query for all of them."""
     ids = [batch.pk for batch in batches]
     with connection.cursor() as cursor:
@@ -107,7 +107,7 @@ def progress_of(batches: Iterable[Batch]) -> dict[int, Progress]:
     return {batch_id: found.get(batch_id, Progress()) for batch_id in ids}
 
 
-def speed_of(batch: Batch, progress: Progress) -> Speed:
+def measure_speed(batch: Batch, progress: Progress) -> Speed:
     """The pace of the last 24 hours, or of the time since the first assignment where that is less."""
     return speed_over([batch], progress.n_left)
 

@@ -61,7 +61,7 @@ class Row:
     """Judgments that count towards the number wanted and are there already."""
 
 
-def choose(project: Project, selection: Selection, *, but: Batch | None = None) -> list[Row]:
+def select_candidates(project: Project, selection: Selection, *, but: Batch | None = None) -> list[Row]:
     """The chosen candidates in canonical order: by passage, question and candidate as they were imported.
 
     Those of the batch `but` are left out before a sample is drawn.
@@ -69,13 +69,13 @@ def choose(project: Project, selection: Selection, *, but: Batch | None = None) 
     """
     _check_names(project, selection)
     has_text = ~Q(question__passage__text="") | Q(question__passage__documents__isnull=False)
-    candidates = candidates_of(project, selection).annotate(has_text=ExpressionWrapper(has_text, BooleanField()))
+    candidates = list_candidates(project, selection).annotate(has_text=ExpressionWrapper(has_text, BooleanField()))
     if but is not None:
         candidates = candidates.exclude(pk__in=Item.objects.filter(hit__batch=but, control="none").values("candidate"))
     rows = [
         Row(*values)
         for values in candidates.order_by("question__passage_id", "question_id", "id").values_list(
-            "id", "question_id", "question__passage_id", "dataset__name", "has_text", pair_of(selection.takes_pairs)
+            "id", "question_id", "question__passage_id", "dataset__name", "has_text", pair_id_sql(selection.takes_pairs)
         )
     ]
     if selection.sample is not None:
@@ -85,7 +85,7 @@ def choose(project: Project, selection: Selection, *, but: Batch | None = None) 
     return rows
 
 
-def candidates_of(project: Project, selection: Selection) -> QuerySet[Candidate]:
+def list_candidates(project: Project, selection: Selection) -> QuerySet[Candidate]:
     """Every candidate that a selection names, before the sample is drawn."""
     candidates = Candidate.objects.of(project).judgeable()
     if selection.datasets:
@@ -102,7 +102,7 @@ def candidates_of(project: Project, selection: Selection) -> QuerySet[Candidate]
     return candidates
 
 
-def pair_of(is_wanted: bool = True, *, prefix: str = "") -> Coalesce | Value:
+def pair_id_sql(is_wanted: bool = True, *, prefix: str = "") -> Coalesce | Value:
     """SQL: the minimal pair that a candidate belongs to, NULL for none."""
     if not is_wanted:
         return Value(None, IntegerField(null=True))

@@ -34,7 +34,7 @@ class Shortfall:
         return bool(self.n_assignments or self.n_set_aside or self.n_withdrawn)
 
 
-def shortfall_of(batch: Batch) -> Shortfall:
+def find_shortfall(batch: Batch) -> Shortfall:
     """Count them, and name the first; withdrawn candidates are counted beside, for they are not wanted any more."""
     with connection.cursor() as cursor:
         cursor.execute(_MISSING, {"batch": batch.pk, "n": N_SHOWN})

@@ -92,7 +92,7 @@ def check_terms(project: Project, terms: Terms) -> Terms:
     return filled
 
 
-def filled_in(value: int | None) -> int:
+def with_project_defaults(value: int | None) -> int:
     """A term that `check_terms` has filled in."""
     assert value is not None
     return value
@@ -147,4 +147,4 @@ def _check_ranges(terms: Terms) -> None:
     wrong = [name for name, value in said.items() if not RANGES[name][0] <= value <= RANGES[name][1]]
     if wrong:
         raise Refused(sentences[wrong[0]], field=wrong[0], details=[sentences[name] for name in wrong[1:]])
-    check_plan(terms.controls, presentation=terms.presentation, hit_size=filled_in(terms.hit_size))
+    check_plan(terms.controls, presentation=terms.presentation, hit_size=with_project_defaults(terms.hit_size))

@@ -16,7 +16,7 @@ N_JUDGMENTS = 5
 Kind, State, Use = Batch.Kind, Batch.State, Batch.UseOfTrial
 
 
-def trials_of(project: Project) -> QuerySet[Batch]:
+def list_trials(project: Project) -> QuerySet[Batch]:
     """The project's trials, the newest first."""
     return Batch.objects.filter(project=project, kind=Kind.TRIAL).order_by("-number")
 
@@ -39,7 +39,7 @@ def check_use(project: Project, *, kind: str, trial: Batch | None, use: str, rub
         _check_countable(trial, rubric)
 
 
-def judgments_had(trial: Batch, candidates: Collection[int] | None = None) -> dict[int, int]:
+def count_trial_judgments(trial: Batch, candidates: Collection[int] | None = None) -> dict[int, int]:
     """How many annotators' judgments of the trial count, by candidate; those without any are left out."""
     with connection.cursor() as cursor:
         cursor.execute(
@@ -53,19 +53,19 @@ def judgments_had(trial: Batch, candidates: Collection[int] | None = None) -> di
     return found if candidates is None else {each: found[each] for each in candidates if each in found}
 
 
-def counted_for(batch: Batch, candidates: Collection[int] | None = None) -> dict[int, int]:
+def count_reused(batch: Batch, candidates: Collection[int] | None = None) -> dict[int, int]:
     """What the trial has given already towards the batch's number of judgments; empty where the batch counts none.
 
     A batch of an overlap plan says itself how many judgments it collects, so nothing is taken off.
     """
     if batch.trial is None or batch.use_of_trial != Use.COUNT or batch.plan_id is not None:
         return {}
-    return judgments_had(batch.trial, candidates)
+    return count_trial_judgments(batch.trial, candidates)
 
 
-def hits_by_counted(batch: Batch, hit_ids: Collection[int] | None = None) -> Mapping[int, list[int]]:
+def group_hits_by_reused(batch: Batch, hit_ids: Collection[int] | None = None) -> Mapping[int, list[int]]:
     """HITs of work by the number of judgments that the trial has given all their candidates."""
-    had = counted_for(batch)
+    had = count_reused(batch)
     with connection.cursor() as cursor:
         cursor.execute(
             """SELECT h.id, array_agg(i.candidate_id) FROM annotate_hit h JOIN annotate_item i ON i.hit_id = h.id
@@ -81,10 +81,10 @@ def hits_by_counted(batch: Batch, hit_ids: Collection[int] | None = None) -> Map
 
 def find_unfinished(project: Project) -> Batch | None:
     """The newest trial that is not closed: the full collection follows it."""
-    return trials_of(project).filter(state__in=(State.DRAFT, State.OPEN, State.PAUSED)).first()
+    return list_trials(project).filter(state__in=(State.DRAFT, State.OPEN, State.PAUSED)).first()
 
 
-def why_not_yet(batch: Batch) -> str:
+def explain_waiting_for_trial(batch: Batch) -> str:
     """Why this draft of a full collection should not open yet; empty where no trial is in its way."""
     if batch.kind != Kind.FULL or batch.state != State.DRAFT:
         return ""
@@ -100,7 +100,7 @@ def why_not_yet(batch: Batch) -> str:
     ) % {"unfinished": unfinished, "state": state, "remedy": remedy}
 
 
-def counted_by(trial: Batch) -> Batch | None:
+def find_reusing_batch(trial: Batch) -> Batch | None:
     """The newest full batch that counts the judgments of this closed trial: more of them come on top of its number."""
     if trial.kind != Kind.TRIAL or trial.state != State.CLOSED:
         return None

@@ -16,8 +16,8 @@ from annotate.batches import judgments_wanted, lifecycle, trials
 from annotate.batches.control_plan import lacks_controls
 from annotate.batches.creating import create_batch, plan
 from annotate.batches.forms import CapsForm, NewBatchForm, StateForm, WantedForm
-from annotate.batches.progress import progress_of, speed_of, stuck_places
-from annotate.batches.shortfalls import shortfall_of
+from annotate.batches.progress import fetch_progress, measure_speed, stuck_places
+from annotate.batches.shortfalls import find_shortfall
 from annotate.models import Assignment, Batch, Hit, Item, QualificationTest
 from projects.access import ProjectRequest, Right, requires
 from projects.database.snapshots import snapshot
@@ -61,7 +61,7 @@ def batch_list(request: ProjectRequest, project: Project) -> HttpResponse:
     if name := read_text(request, "q"):
         batches = batches.filter(name__icontains=name)
     page = page_of(request, batches, 25)
-    progress = progress_of(page.object_list)
+    progress = fetch_progress(page.object_list)
     context = {
         "page": page,
         "rows": [(batch, progress[batch.pk]) for batch in page],
@@ -131,22 +131,22 @@ def _render_new(request: ProjectRequest, project: Project, form: NewBatchForm, s
 @snapshot()
 def batch_show(request: ProjectRequest, project: Project, number: int) -> HttpResponse:
     batch = _batch(project, number)
-    progress = progress_of([batch])[batch.pk]
+    progress = fetch_progress([batch])[batch.pk]
     is_live = batch.state in (Batch.State.OPEN, Batch.State.PAUSED)
     newest = current_rubric(project)
     context = {
         "batch": batch,
         "progress": progress,
-        "speed": speed_of(batch, progress) if is_live else None,
+        "speed": measure_speed(batch, progress) if is_live else None,
         "stuck": stuck_places(batch) if is_live or batch.state == Batch.State.DRAFT else None,
-        "moves": lifecycle.moves_of(batch),
-        "not_yet": trials.why_not_yet(batch),
-        "counted_by": trials.counted_by(batch),
+        "moves": lifecycle.allowed_moves(batch),
+        "not_yet": trials.explain_waiting_for_trial(batch),
+        "counted_by": trials.find_reusing_batch(batch),
         "has_test": QualificationTest.objects.filter(project=project).exists(),
         "can_manage": request.membership.can_manage,
         "named": batch.named_annotators.select_related("annotator") if batch.has_named_annotators else [],
         "held": _held(batch),
-        "shortfall": shortfall_of(batch),
+        "shortfall": find_shortfall(batch),
         "lacks_controls": (is_live or batch.state == Batch.State.DRAFT) and lacks_controls(batch),
         "has_newer_versions": batch.state == Batch.State.DRAFT and _has_newer(project, batch, newest),
         **_hit_table(request, batch),
@@ -186,7 +186,7 @@ def _act(batch: Batch, request: ProjectRequest, act: str, why: str) -> str:
         "close": (lifecycle.close, _("The batch is closed. What is open can still be finished.")),
         "archive": (lifecycle.archive, _("The batch is archived. Its judgments stay in every figure.")),
         "delete": (lifecycle.delete_draft, _("The draft is deleted.")),
-        "pin": (lifecycle.pin_newest, _("The batch now goes by the newest rubric, instructions and consent.")),
+        "pin": (lifecycle.adopt_newest_texts, _("The batch now goes by the newest rubric, instructions and consent.")),
     }
     run, said = acts[act]
     run(batch=batch, actor=actor)
@@ -250,7 +250,7 @@ def _want(request: ProjectRequest, batch: Batch, form: WantedForm) -> str:
 
 
 def _render_wanted(request: ProjectRequest, batch: Batch, form: WantedForm) -> HttpResponse:
-    context: dict[str, Any] = {"batch": batch, "form": form, "progress": progress_of([batch])[batch.pk]}
+    context: dict[str, Any] = {"batch": batch, "form": form, "progress": fetch_progress([batch])[batch.pk]}
     if form.is_bound and form.is_valid():
         cleaned = form.cleaned_data
         try:

@@ -44,17 +44,17 @@ def quality_criteria(batch: Batch) -> list[Criterion]:
     return [criterion for criterion in criteria if criterion.used_for_quality] or criteria
 
 
-def good(criteria: Sequence[Criterion]) -> Ranges:
+def high_range(criteria: Sequence[Criterion]) -> Ranges:
     """The scores of an answer that is as good as a reference."""
     return {c.key: _range(c, TOP_SHARE, 1.0) for c in criteria}
 
 
-def wrong(criteria: Sequence[Criterion]) -> Ranges:
+def low_range(criteria: Sequence[Criterion]) -> Ranges:
     """The scores of an answer that has nothing to do with the question."""
     return {c.key: _range(c, 0.0, 0.0 if c.kind == Criterion.Kind.ORDINAL else BOTTOM_SHARE) for c in criteria}
 
 
-def near(criteria: Sequence[Criterion], scores: dict[str, float]) -> Ranges:
+def range_around(criteria: Sequence[Criterion], scores: dict[str, float]) -> Ranges:
     """The scores near to known ones, as stored: a reversed criterion's are already as annotators give them."""
     ranges = {}
     for criterion in criteria:
@@ -70,7 +70,7 @@ def _range(criterion: Criterion, low: float, high: float) -> list[float]:
     return [criterion.low + criterion.high - end for end in reversed(ends)] if criterion.is_reversed else ends
 
 
-def known_of_passage(
+def find_known_answers(
     references: dict[int, list[str]], elsewhere: Sequence[str], criteria: Sequence[Criterion]
 ) -> tuple[list[Known], list[Known]]:
     """The known answers that a passage offers, right ones and wrong ones; wrong ones from its own questions first.
@@ -82,13 +82,13 @@ def known_of_passage(
     foreign: list[Known] = []
     for question_id, texts in references.items():
         for text in texts:
-            right.append(Known(question_id, Recipe.REFERENCE, text, good(criteria)))
+            right.append(Known(question_id, Recipe.REFERENCE, text, high_range(criteria)))
             if edited := _edited(text):
-                right.append(Known(question_id, Recipe.EDITED_REFERENCE, edited, good(criteria)))
+                right.append(Known(question_id, Recipe.EDITED_REFERENCE, edited, high_range(criteria)))
         others = [text for other, found in references.items() if other != question_id for text in found]
         for found, pool in ((own, others), (foreign, elsewhere)):
             found += [
-                Known(question_id, Recipe.OTHER_REFERENCE, text, wrong(criteria))
+                Known(question_id, Recipe.OTHER_REFERENCE, text, low_range(criteria))
                 for text in pool
                 if text.strip() and all(token_f1(text, mine) < UNLIKE_F1 for mine in texts)
             ]
@@ -158,5 +158,7 @@ def scored_candidates(batch: Batch, criteria: Sequence[Criterion], seed: int) ->
         if len(n_of) > MOST_PASSAGES:
             return
         if n_of[passage_id] <= batch.hit_size:
-            known = Known(question_id, Recipe.KNOWN_CANDIDATE, text, near(criteria, orjson.loads(scores)), candidate_id)
+            known = Known(
+                question_id, Recipe.KNOWN_CANDIDATE, text, range_around(criteria, orjson.loads(scores)), candidate_id
+            )
             yield passage_id, known

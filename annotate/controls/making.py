@@ -12,8 +12,8 @@ from django.db import transaction
 from django.utils.translation import gettext as _
 
 from annotate.batches.control_plan import ControlPlan
-from annotate.batches.selection import pair_of
-from annotate.controls.known_answers import Known, known_of_passage, quality_criteria, scored_candidates
+from annotate.batches.selection import pair_id_sql
+from annotate.controls.known_answers import Known, find_known_answers, quality_criteria, scored_candidates
 from annotate.models import Batch, Hit, Item
 from measures.degrading import PhraseBook, Yield, degrade, yields
 from measures.outcome import Undefined
@@ -95,7 +95,7 @@ def make_pool(*, batch: Batch, actor: Membership | None) -> Made:
     return made
 
 
-def yield_report(batch: Batch, seed: int = 0) -> tuple[Yield, ...]:
+def count_degradable(batch: Batch, seed: int = 0) -> tuple[Yield, ...]:
     """How many of the batch's good answers, and of its references, of 1, 3 and 8 words can be degraded."""
     corpus = _corpus(batch, seed)
     good = [
@@ -117,7 +117,9 @@ def _corpus(batch: Batch, seed: int) -> Corpus:
     rows = (
         Item.objects.filter(hit__batch=batch, hit__purpose=Hit.Purpose.WORK, control=Control.NONE, retired_at=None)
         .order_by("hit__passage_id", "hit_id", "position")
-        .values_list("hit__passage_id", "hit_id", "id", "question_id", "candidate__text", pair_of(prefix="candidate__"))
+        .values_list(
+            "hit__passage_id", "hit_id", "id", "question_id", "candidate__text", pair_id_sql(prefix="candidate__")
+        )
     )
     items = [Ordinary(*row) for row in rows]
     references: dict[int, list[str]] = {}
@@ -146,7 +148,7 @@ def _known(plan: ControlPlan, corpus: Corpus, pool: Sequence[Item], criteria: Se
         rng = _rng(plan, passage)
         foreign = [text for other, text in corpus.elsewhere if other != passage]
         references = {row.question_id: corpus.references.get(row.question_id, []) for row in rows}
-        sides = known_of_passage(references, rng.sample(foreign, min(len(foreign), 20)), criteria)
+        sides = find_known_answers(references, rng.sample(foreign, min(len(foreign), 20)), criteria)
         for _number, hit in groupby(rows, key=lambda row: row.hit_id):
             questions = list(dict.fromkeys(row.question_id for row in hit))
             wanted = ceil(SPARE * plan.known_per_hit) - _use_up(live, questions, ceil(SPARE * plan.known_per_hit))

@@ -9,7 +9,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from annotate.batches import creating
-from annotate.batches.control_plan import ControlPlan, check_plan, clear_pool, pool_of
+from annotate.batches.control_plan import ControlPlan, check_plan, clear_pool, list_pool
 from annotate.models import Batch, Hit, Item
 from projects import log
 from projects.errors import Refused
@@ -52,7 +52,7 @@ def accept(*, batch: Batch, actor: Membership | None, item_ids: Sequence[int] | 
 
     A degraded answer and the shown reference that it was made from are accepted together.
     """
-    waiting = pool_of(batch).filter(accepted_at=None, retired_at=None)
+    waiting = list_pool(batch).filter(accepted_at=None, retired_at=None)
     if item_ids is not None:
         ids = list(item_ids)
         waiting = waiting.filter(
@@ -70,7 +70,7 @@ def accept(*, batch: Batch, actor: Membership | None, item_ids: Sequence[int] | 
 @transaction.atomic
 def retire(*, batch: Batch, actor: Membership | None, item_ids: Sequence[int], why: str = "") -> int:
     """Show these controls no more; how many. What was made from a retired one goes with it."""
-    live = pool_of(batch).filter(retired_at=None)
+    live = list_pool(batch).filter(retired_at=None)
     found = sorted(set(live.filter(Q(pk__in=item_ids) | Q(made_from__pk__in=item_ids)).values_list("pk", flat=True)))
     Item.objects.filter(pk__in=found).update(retired_at=timezone.now())
     if found:
@@ -83,7 +83,7 @@ def retire(*, batch: Batch, actor: Membership | None, item_ids: Sequence[int], w
 @transaction.atomic
 def reword(*, batch: Batch, actor: Membership | None, item_id: int, text: str) -> Item:
     """Change the text of a reference that waits to be accepted. Raises Refused for any other control, or no text."""
-    item = pool_of(batch).select_for_update().filter(pk=item_id, accepted_at=None, retired_at=None).first()
+    item = list_pool(batch).select_for_update().filter(pk=item_id, accepted_at=None, retired_at=None).first()
     recipes = (Item.Recipe.REFERENCE, Item.Recipe.EDITED_REFERENCE)
     if item is None or item.control != Control.KNOWN_ANSWER or item.recipe not in recipes:
         raise Refused(_("Only a known answer made from a reference can be edited, and only before it is accepted."))
@@ -102,7 +102,7 @@ def count_pool(batch: Batch) -> dict[str, dict[str, int]]:
         kind: {"waiting": 0, "in_use": 0, "retired": 0}
         for kind in ("known_answer", "known_candidate", "degraded", "source")
     }
-    rows: Any = pool_of(batch).values_list("control", "recipe", "accepted_at", "retired_at")
+    rows: Any = list_pool(batch).values_list("control", "recipe", "accepted_at", "retired_at")
     for control, recipe, accepted_at, retired_at in rows:
         kind = "known_candidate" if recipe == Item.Recipe.KNOWN_CANDIDATE else control
         counts[kind]["retired" if retired_at else "in_use" if accepted_at else "waiting"] += 1

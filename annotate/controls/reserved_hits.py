@@ -9,7 +9,7 @@ from django.db import connection
 
 from annotate import places
 from annotate.batches.control_plan import ControlPlan
-from annotate.controls.sampling import Dealt
+from annotate.controls.sampling import ShownControls
 from annotate.models import Batch, Hit, Item
 from annotate.places import ReservedItem
 from projects.database.prepared import prepared
@@ -95,7 +95,9 @@ class OfPassage:
         return kept
 
 
-def find_reserved(*, annotator_id: int, batch_id: int, hit_size: int, plan: ControlPlan, dealt: Dealt) -> int | None:
+def find_reserved(
+    *, annotator_id: int, batch_id: int, hit_size: int, plan: ControlPlan, dealt: ShownControls
+) -> int | None:
     """The HIT reserved for this annotator that is due now, made if there is none yet; the membership is locked.
 
     One of known scores goes before a personal one. None where nothing is due, or nothing to make it of.
@@ -110,7 +112,7 @@ def find_reserved(*, annotator_id: int, batch_id: int, hit_size: int, plan: Cont
     return made or _make_personal(annotator_id, batch_id, hit_size, plan, dealt, chance)
 
 
-def _is_gold_due(plan: ControlPlan, dealt: Dealt, annotator_id: int) -> bool:
+def _is_gold_due(plan: ControlPlan, dealt: ShownControls, annotator_id: int) -> bool:
     every = plan.known_hit_every
     return bool(every) and dealt.n_work >= plan.due_at(dealt.n_gold + 1, every, who=annotator_id, what="gold")
 
@@ -133,7 +135,7 @@ def _make_gold(annotator_id: int, batch_id: int, hit_size: int, chance: Random) 
 
 
 def _make_personal(
-    annotator_id: int, batch_id: int, hit_size: int, plan: ControlPlan, dealt: Dealt, chance: Random
+    annotator_id: int, batch_id: int, hit_size: int, plan: ControlPlan, dealt: ShownControls, chance: Random
 ) -> int | None:
     every = plan.repeats_every
     is_repeat_due = bool(every) and dealt.n_work >= plan.due_at(

@@ -74,7 +74,7 @@ WHERE a.uuid = %(uuid)s::uuid ORDER BY array_position(a.layout, i.id)
 
 
 @dataclass(frozen=True)
-class Dealt:
+class ShownControls:
     """What an annotator has had of a batch: HITs by purpose, degraded items, HITs with repeats."""
 
     n_work: int
@@ -84,7 +84,7 @@ class Dealt:
     n_personal: int
 
 
-class Pooled(NamedTuple):
+class PoolControl(NamedTuple):
     """A control that may be shown: is its source in this very HIT, was it rated long enough ago, was it ever shown."""
 
     id: int
@@ -113,9 +113,9 @@ class Draw:
     room: int
     texts: set[str]
     rng: Random
-    chosen: list[Pooled] = field(default_factory=list)
+    chosen: list[PoolControl] = field(default_factory=list)
 
-    def take(self, controls: Iterable[Pooled], n: int) -> None:
+    def take(self, controls: Iterable[PoolControl], n: int) -> None:
         for control in controls:
             if n <= 0 or self.room <= 0:
                 return
@@ -126,13 +126,13 @@ class Draw:
                 n -= 1
 
 
-def dealt_to(annotator_id: int, batch_id: int) -> Dealt:
+def controls_shown(annotator_id: int, batch_id: int) -> ShownControls:
     with connection.cursor() as cursor:
         prepared(_DEALT).execute(cursor, {"me": annotator_id, "batch": batch_id})
-        return Dealt(*map(int, cursor.fetchone()))
+        return ShownControls(*map(int, cursor.fetchone()))
 
 
-def draw(
+def sample_controls(
     assignment_uuid: uuid.UUID,
     *,
     annotator_id: int,
@@ -140,7 +140,7 @@ def draw(
     hit_size: int,
     presentation: str,
     plan: ControlPlan,
-    dealt: Dealt,
+    dealt: ShownControls,
 ) -> None:
     """Put the planned controls into an assignment that was just taken; seeded by its uuid, so that none can be chosen.
 
@@ -154,7 +154,7 @@ def draw(
         prepared(_SHOWN).execute(cursor, {"uuid": assignment_uuid})
         shown = [Shown(*row) for row in cursor.fetchall()]
         prepared(_POOL).execute(cursor, parameters)
-        pool = [Pooled(*row) for row in cursor.fetchall()]
+        pool = [PoolControl(*row) for row in cursor.fetchall()]
     rng = Random(str(assignment_uuid))  # noqa: S311 - to be repeated, not to be secret
     rng.shuffle(pool)
     drawn = Draw(hit_size - len(shown), {_plain(item.text) for item in shown}, rng)
@@ -174,7 +174,7 @@ def draw(
     places.write_layout(assignment_uuid, _spread(ids, [*pairs, *repeats], plan.item_distance, rng))
 
 
-def _draw_for_page(drawn: Draw, fresh: Sequence[Pooled], plan: ControlPlan, n_degraded: int) -> None:
+def _draw_for_page(drawn: Draw, fresh: Sequence[PoolControl], plan: ControlPlan, n_degraded: int) -> None:
     """Degraded answers of earlier HITs, and references whose degraded ones are to come later."""
     drawn.take((c for c in fresh if c.control == Control.DEGRADED and c.is_rated and not c.is_beside), n_degraded)
     degraded_from = {c.made_from for c in fresh if c.control == Control.DEGRADED}
@@ -183,7 +183,9 @@ def _draw_for_page(drawn: Draw, fresh: Sequence[Pooled], plan: ControlPlan, n_de
     drawn.take(sources, ceil(plan.degraded_per_hit) - n_to_come)
 
 
-def _draw_for_one(drawn: Draw, fresh: Sequence[Pooled], n_degraded: int, *, n_repeats: int) -> list[tuple[int, int]]:
+def _draw_for_one(
+    drawn: Draw, fresh: Sequence[PoolControl], n_degraded: int, *, n_repeats: int
+) -> list[tuple[int, int]]:
     """Degraded answers of items of this HIT, else of a reference drawn into it with them or rated before; the pairs.
 
     A reference takes a place of its own, and none that a repeat is to have.
@@ -210,13 +212,19 @@ def _draw_for_one(drawn: Draw, fresh: Sequence[Pooled], n_degraded: int, *, n_re
     return pairs
 
 
-def _is_on_page(drawn: Draw, *controls: Pooled) -> bool:
+def _is_on_page(drawn: Draw, *controls: PoolControl) -> bool:
     texts = [_plain(control.text) for control in controls]
     return any(text in drawn.texts for text in texts) or len(set(texts)) < len(texts)
 
 
 def _repeats(
-    batch_id: int, shown: Sequence[Shown], pool: Sequence[Pooled], plan: ControlPlan, *, taken: set[int], drawn: Draw
+    batch_id: int,
+    shown: Sequence[Shown],
+    pool: Sequence[PoolControl],
+    plan: ControlPlan,
+    *,
+    taken: set[int],
+    drawn: Draw,
 ) -> list[tuple[int, int]]:
     """Items of this HIT to be asked again in it, with their repeats; those without a degraded version first."""
     n = min(plan.repeats_per_hit, drawn.room)

@@ -16,7 +16,7 @@ from annotate.batches.control_plan import ControlPlan
 from annotate.batches.control_plan_forms import PlanForm
 from annotate.controls import pool as controls_pool
 from annotate.controls.forms import ControlActForm
-from annotate.controls.making import make_pool, yield_report
+from annotate.controls.making import count_degradable, make_pool
 from annotate.models import Batch, Item
 from measures.outcome import Undefined
 from measures.rubric import say_number
@@ -122,7 +122,7 @@ def _render(request: ProjectRequest, batch: Batch, form: PlanForm) -> HttpRespon
     counts = controls_pool.count_pool(batch)
     kind = read_word(request, "kind", KINDS)
     state = read_word(request, "state", STATES) or ("waiting" if any(c["waiting"] for c in counts.values()) else "")
-    pool = batches_control_plan.pool_of(batch).select_related("question", "made_from__candidate")
+    pool = batches_control_plan.list_pool(batch).select_related("question", "made_from__candidate")
     for chosen, among in ((state, STATES), (kind, KINDS)):
         pool = pool.filter(among[chosen][1]) if chosen else pool
     page = page_of(request, pool.order_by(F("question__passage_id"), "question_id", "control", "id"), 50)
@@ -179,7 +179,7 @@ def _yields(batch: Batch, plan: ControlPlan) -> list[dict[str, Any]]:
             "share": None if isinstance(found.share, Undefined) else found.share,
             "reasons": sorted(found.reasons.items(), key=lambda reason: -reason[1]),
         }
-        for found in yield_report(batch, plan.seed)
+        for found in count_degradable(batch, plan.seed)
     ]
 
 

@@ -5,7 +5,7 @@ from django.db import connection
 from annotate.batches.selection import Row
 from annotate.frames.stages import IS_KEPT_APART
 from annotate.models import Batch
-from annotate.planning.overlap import LiveHit, Stand
+from annotate.planning.overlap import Coverage, OpenHit
 from projects.models import Project, Rubric
 
 _FITTING = """fitting AS (
@@ -54,9 +54,9 @@ GROUP BY h.id, b.id ORDER BY b.number DESC, h.number
 """
 
 
-def stands(
+def fetch_coverage(
     project: Project, rubric: Rubric, *, counted_trial: Batch | None, left_out_trial: Batch | None
-) -> list[Stand]:
+) -> list[Coverage]:
     """Every judgeable candidate with what it has had and what is under way, all of one moment."""
     parameters = {
         "project": project.pk,
@@ -67,12 +67,12 @@ def stands(
     with connection.cursor() as cursor:
         cursor.execute(_STANDS, parameters)
         return [
-            Stand(Row(*row[:5]), kind=row[5], split=row[6], n_had=row[7], n_coming=int(row[8]), is_left_out=row[9])
+            Coverage(Row(*row[:5]), kind=row[5], split=row[6], n_had=row[7], n_coming=int(row[8]), is_left_out=row[9])
             for row in cursor.fetchall()
         ]
 
 
-def live_hits(project: Project, rubric: Rubric) -> list[LiveHit]:
+def live_hits(project: Project, rubric: Rubric) -> list[OpenHit]:
     with connection.cursor() as cursor:
         cursor.execute(_LIVE_HITS, [project.pk, rubric.pk])
-        return [LiveHit(hit, batch, wanted, tuple(found)) for hit, batch, wanted, found in cursor.fetchall()]
+        return [OpenHit(hit, batch, wanted, tuple(found)) for hit, batch, wanted, found in cursor.fetchall()]

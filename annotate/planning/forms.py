@@ -11,8 +11,8 @@ from django.utils.translation import gettext_lazy, ngettext
 
 from annotate.batches.control_plan_forms import PresentationForm
 from annotate.models import Batch
-from annotate.planning.overlap import MAX_JUDGMENTS, Rule, judgments_for
-from annotate.planning.presentation import Showing
+from annotate.planning.overlap import MAX_JUDGMENTS, Rule, count_judgments_wanted
+from annotate.planning.presentation import Presentation
 from projects.language.amounts import say_number
 from projects.models import Candidate, Dataset, Project
 
@@ -43,7 +43,7 @@ class PlanForm(forms.Form):
                 required=False,
                 min_value=0,
                 max_value=MAX_JUDGMENTS,
-                initial=judgments_for(rules, kind, split),
+                initial=count_judgments_wanted(rules, kind, split),
             )
 
     def parts_by_kind(self) -> list[tuple[str, list[forms.BoundField]]]:
@@ -72,7 +72,7 @@ class ShowingForm(PresentationForm):
         help_text=gettext_lazy("Items on a page, at most, controls included."),
     )
 
-    def __init__(self, showing: Showing, sent: Mapping[str, str]) -> None:
+    def __init__(self, showing: Presentation, sent: Mapping[str, str]) -> None:
         self.usual = {
             "hit_size": showing.hit_size,
             "presentation": showing.presentation,
@@ -80,9 +80,9 @@ class ShowingForm(PresentationForm):
         }
         super().__init__({**self.usual, **{name: sent[name] for name in self.base_fields if name in sent}})
 
-    def showing(self) -> Showing:
+    def showing(self) -> Presentation:
         cleaned = self.cleaned_data
-        return Showing(
+        return Presentation(
             hit_size=cleaned["hit_size"] or self.usual["hit_size"],
             presentation=cleaned["presentation"] or self.usual["presentation"],
             controls=self.plan(),

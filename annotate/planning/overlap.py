@@ -60,13 +60,13 @@ def write_rules(rules: Iterable[Rule]) -> list[dict[str, Any]]:
     return [asdict(rule) for rule in rules]
 
 
-def judgments_for(rules: Sequence[Rule], kind: str, split: str) -> int | None:
+def count_judgments_wanted(rules: Sequence[Rule], kind: str, split: str) -> int | None:
     """What the first rule that fits asks for; None where none does."""
     return next((rule.judgments for rule in rules if rule.fits(kind, split)), None)
 
 
 @dataclass(frozen=True, slots=True)
-class Stand:
+class Coverage:
     """A candidate with the judgments that it has had and those that open or held places will bring."""
 
     row: Row
@@ -78,7 +78,7 @@ class Stand:
 
 
 @dataclass(frozen=True, slots=True)
-class LiveHit:
+class OpenHit:
     """A HIT whose places can be raised."""
 
     hit_id: int
@@ -145,7 +145,7 @@ class Part:
 
 
 @dataclass(frozen=True)
-class Reckoning:
+class MissingJudgments:
     """What a plan comes to now."""
 
     lines: list[Line]
@@ -169,12 +169,14 @@ class Reckoning:
         return sum(line.n_candidates for line in self.lines if line.judgments is None)
 
 
-def reckon(stands: Sequence[Stand], hits: Iterable[LiveHit], rules: Sequence[Rule], cut: Cut) -> Reckoning:
+def compute_missing(
+    stands: Sequence[Coverage], hits: Iterable[OpenHit], rules: Sequence[Rule], cut: Cut
+) -> MissingJudgments:
     """What is missing, and what brings it: places on HITs that there are where they fit exactly, else new batches.
 
     Each candidate ends with the planned number, or with what it has where that is more. Nothing is taken away.
     """
-    asked = {(stand.kind, stand.split): judgments_for(rules, stand.kind, stand.split) for stand in stands}
+    asked = {(stand.kind, stand.split): count_judgments_wanted(rules, stand.kind, stand.split) for stand in stands}
     missing = {
         stand.row.candidate: max(0, (asked[stand.kind, stand.split] or 0) - stand.n_had - stand.n_coming)
         for stand in stands
@@ -186,11 +188,11 @@ def reckon(stands: Sequence[Stand], hits: Iterable[LiveHit], rules: Sequence[Rul
     for n in sorted(set(missing.values()) - {0}, reverse=True):
         rows = [stand.row for stand in stands if missing.get(stand.row.candidate) == n]
         parts.append(Part(n, rows, sum(1 for _ in cut(rows))))
-    return Reckoning(lines, parts, top_ups)
+    return MissingJudgments(lines, parts, top_ups)
 
 
 def _lines(
-    stands: Sequence[Stand], asked: Mapping[tuple[str, str], int | None], missing: Mapping[int, int]
+    stands: Sequence[Coverage], asked: Mapping[tuple[str, str], int | None], missing: Mapping[int, int]
 ) -> list[Line]:
     sums: dict[tuple[str, str], Counter[str]] = {place: Counter() for place in sorted(asked)}
     for stand in stands:
@@ -201,7 +203,7 @@ def _lines(
     return [Line(kind, split, asked[kind, split], **here) for (kind, split), here in sums.items()]
 
 
-def _top_up(hits: Iterable[LiveHit], missing: dict[int, int]) -> list[TopUp]:
+def _top_up(hits: Iterable[OpenHit], missing: dict[int, int]) -> list[TopUp]:
     """Raise HITs by what all their candidates miss; takes it off what is missing."""
     found: dict[int, TopUp] = {}
     for hit in hits:

@@ -11,14 +11,14 @@ from django.utils.translation import gettext as _
 
 from annotate import places
 from annotate.batches import judgments_wanted, lifecycle, trials
-from annotate.batches.costs import Cost, cost_of, seconds_per_item
+from annotate.batches.costs import Cost, compute_cost, seconds_per_item
 from annotate.batches.creating import create_batch, cut
 from annotate.batches.selection import Selection
 from annotate.batches.terms import Terms, check_terms
 from annotate.models import Batch, Hit, OverlapPlan
-from annotate.planning.coverage import live_hits, stands
-from annotate.planning.overlap import Part, Reckoning, Rule, TopUp, read_rules, reckon, write_rules
-from annotate.planning.presentation import Showing, showing_of
+from annotate.planning.coverage import fetch_coverage, live_hits
+from annotate.planning.overlap import MissingJudgments, Part, Rule, TopUp, compute_missing, read_rules, write_rules
+from annotate.planning.presentation import Presentation, read_presentation
 from projects import log
 from projects.errors import Refused
 from projects.models import Membership, Project
@@ -56,7 +56,7 @@ class PricedTopUp:
 class Figures:
     """What a plan comes to now, and what that costs."""
 
-    reckoning: Reckoning
+    reckoning: MissingJudgments
     parts: list[PricedPart]
     top_ups: list[PricedTopUp]
     use: TrialUse
@@ -111,16 +111,16 @@ def change_plan(*, plan: OverlapPlan, actor: Membership | None, name: str, rules
     log.record(plan.project, actor, "change plan", plan, before=before, after=_describe(plan))
 
 
-def use_of(plan: OverlapPlan | None, project: Project, asked: str = "") -> TrialUse:
+def find_trial_use(plan: OverlapPlan | None, project: Project, asked: str = "") -> TrialUse:
     """What is made of the trial: as the plan's batches have it, else as asked, else its candidates are left out."""
     made = plan.batches.exclude(trial=None).select_related("trial").first() if plan is not None else None
     if made is not None:
         return TrialUse(made.trial, made.use_of_trial)
-    trial = trials.trials_of(project).first()
+    trial = trials.list_trials(project).first()
     return TrialUse(trial, asked or Use.LEAVE_OUT) if trial is not None else TrialUse()
 
 
-def figure(project: Project, rules: Sequence[Rule], use: TrialUse, showing: Showing) -> Figures:
+def price_plan(project: Project, rules: Sequence[Rule], use: TrialUse, showing: Presentation) -> Figures:
     """Reckon what is missing now, and its cost.
 
     Raises Refused without a rubric, for a trial that cannot count, or for controls that have no room.
@@ -130,8 +130,8 @@ def figure(project: Project, rules: Sequence[Rule], use: TrialUse, showing: Show
     if rubric is None:
         raise Refused(_("This project has no rubric yet. Choose one in the settings, then plan."))
     trials.check_use(project, kind=Batch.Kind.FULL, trial=use.trial, use=use.use, rubric=rubric)
-    reckoning = reckon(
-        stands(
+    reckoning = compute_missing(
+        fetch_coverage(
             project,
             rubric,
             counted_trial=use.trial if use.use == Use.COUNT else None,
@@ -145,7 +145,7 @@ def figure(project: Project, rules: Sequence[Rule], use: TrialUse, showing: Show
     parts = [
         PricedPart(
             part,
-            cost_of(
+            compute_cost(
                 n_assignments=part.n_assignments,
                 n_items=part.n_judgments,
                 cents_per_hit=project.cents_per_hit,
@@ -161,7 +161,7 @@ def figure(project: Project, rules: Sequence[Rule], use: TrialUse, showing: Show
         PricedTopUp(
             each,
             batches[each.batch_id],
-            judgments_wanted.batch_cost(batches[each.batch_id], each.n_places, each.n_judgments, pace),
+            judgments_wanted.estimate_cost(batches[each.batch_id], each.n_places, each.n_judgments, pace),
         )
         for each in reckoning.top_ups
     ]
@@ -176,7 +176,7 @@ def start_plan(
     asked: str = "",
     opens: bool = False,
     why: str = "",
-    showing: Showing | None = None,
+    showing: Presentation | None = None,
 ) -> Started:
     """Make what is missing: places on open HITs where they fit exactly, and a draft batch for each number missing.
 
@@ -186,8 +186,8 @@ def start_plan(
     project = Project.objects.select_for_update(no_key=True).get(pk=plan.project_id)
     list(Batch.objects.filter(project=project).order_by("pk").select_for_update(no_key=True).values_list("pk"))
     plan.refresh_from_db()
-    showing = showing or showing_of(plan, project)
-    figures = figure(project, read_rules(plan.rules), use_of(plan, project, asked), showing)
+    showing = showing or read_presentation(plan, project)
+    figures = price_plan(project, read_rules(plan.rules), find_trial_use(plan, project, asked), showing)
     n_places = sum(_raise(each, plan, actor) for each in figures.top_ups)
     batches = [_make(plan, actor, each.part, figures.use, showing) for each in figures.parts]
     if plan.started_at is None:
@@ -206,7 +206,7 @@ def start_plan(
     return Started(batches, n_places, len(figures.top_ups))
 
 
-def _make(plan: OverlapPlan, actor: Membership | None, part: Part, use: TrialUse, showing: Showing) -> Batch:
+def _make(plan: OverlapPlan, actor: Membership | None, part: Part, use: TrialUse, showing: Presentation) -> Batch:
     each = "1 judgment each" if part.judgments == 1 else f"{part.judgments} judgments each"
     terms = Terms(
         name=f"{plan.name[:90]}: {each}",
@@ -234,7 +234,7 @@ def _raise(priced: PricedTopUp, plan: OverlapPlan, actor: Membership | None) -> 
     added = sum(places.set_wanted(batch, judgments=wanted, hit_ids=ids)[0] for wanted, ids in hits.items())
     wanted_now = set(batch.hits.filter(purpose=Hit.Purpose.WORK).values_list("places_wanted", flat=True))
     before = batch.judgments
-    if len(wanted_now) == 1 and not trials.counted_for(batch):
+    if len(wanted_now) == 1 and not trials.count_reused(batch):
         batch.judgments = wanted_now.pop()
         batch.save(update_fields=["judgments"])
     log.record(

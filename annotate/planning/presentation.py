@@ -9,7 +9,7 @@ from projects.rubric.rubrics import current_rubric
 
 
 @dataclass(frozen=True, kw_only=True)
-class Showing:
+class Presentation:
     """What an annotator of a batch gets to see at once."""
 
     hit_size: int
@@ -31,16 +31,16 @@ class Showing:
         check_plan(self.controls, presentation=self.presentation, hit_size=self.hit_size)
 
 
-def showing_of(plan: OverlapPlan | None, project: Project) -> Showing:
+def read_presentation(plan: OverlapPlan | None, project: Project) -> Presentation:
     """As the plan's newest batch shows its items, else as suits the rubric."""
     newest = plan.batches.order_by("-number").first() if plan is not None else None
     if newest is not None:
-        return Showing(
+        return Presentation(
             hit_size=newest.hit_size,
             presentation=newest.presentation,
             controls=ControlPlan.read(newest.control_plan),
         )
     rubric = current_rubric(project)
     if rubric is not None and rubric.preset == "qascore":
-        return Showing(hit_size=QASCORE_HIT_SIZE, presentation=Batch.Presentation.ONE, controls=QASCORE)
-    return Showing(hit_size=project.hit_size)
+        return Presentation(hit_size=QASCORE_HIT_SIZE, presentation=Batch.Presentation.ONE, controls=QASCORE)
+    return Presentation(hit_size=project.hit_size)

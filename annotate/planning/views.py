@@ -11,12 +11,12 @@ from django.utils.translation import ngettext
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from annotate.batches import trials
-from annotate.batches.progress import progress_of
+from annotate.batches.progress import fetch_progress
 from annotate.models import Batch, OverlapPlan
 from annotate.planning.forms import PlanForm, ShowingForm, StartForm
 from annotate.planning.overlap import MOCHA, Rule, read_rules
-from annotate.planning.plans import Started, change_plan, create_plan, figure, start_plan, use_of
-from annotate.planning.presentation import showing_of
+from annotate.planning.plans import Started, change_plan, create_plan, find_trial_use, price_plan, start_plan
+from annotate.planning.presentation import read_presentation
 from projects.access import ProjectRequest, Right, requires
 from projects.database.snapshots import snapshot
 from projects.errors import Refused
@@ -78,10 +78,10 @@ def plan_edit(request: ProjectRequest, project: Project, plan_number: int) -> Ht
 def plan_show(request: ProjectRequest, project: Project, plan_number: int) -> HttpResponse:
     plan = _plan(project, plan_number)
     asked = read_word(request, "use_of_trial", Batch.UseOfTrial.values)
-    use = use_of(plan, project, asked)
+    use = find_trial_use(plan, project, asked)
     batches = list(plan.batches.order_by("number"))
-    progress = progress_of(batches)
-    form = ShowingForm(showing_of(plan, project), request.GET)
+    progress = fetch_progress(batches)
+    form = ShowingForm(read_presentation(plan, project), request.GET)
     context: dict[str, Any] = {
         "plan": plan,
         "use": use,
@@ -98,7 +98,7 @@ def plan_show(request: ProjectRequest, project: Project, plan_number: int) -> Ht
         rules: tuple[Rule, ...] = read_rules(plan.rules)
         if form.is_valid():
             context["showing"] = form.showing()
-            context["figures"] = figure(project, rules, use, context["showing"])
+            context["figures"] = price_plan(project, rules, use, context["showing"])
     except Refused as refusal:
         context["refusal"] = refusal.message
     return render(request, "annotate/planning/show.html", context)
@@ -108,7 +108,7 @@ def plan_show(request: ProjectRequest, project: Project, plan_number: int) -> Ht
 @require_POST
 def plan_start(request: ProjectRequest, project: Project, plan_number: int) -> HttpResponse:
     plan = _plan(project, plan_number)
-    form, shown = StartForm(request.POST), ShowingForm(showing_of(plan, project), request.POST)
+    form, shown = StartForm(request.POST), ShowingForm(read_presentation(plan, project), request.POST)
     if not form.is_valid() or not shown.is_valid():
         messages.error(request, _("The form came incomplete, so nothing was made. Try again from this page."))
         return redirect("annotate:plan-show", project.slug, plan.number)
@@ -155,7 +155,7 @@ def _render_form(request: ProjectRequest, form: PlanForm, plan: OverlapPlan | No
 def _put_down(project: Project) -> list[tuple[Batch, int]]:
     """Full batches that were closed before their end, with their open places: a plan collects these anew."""
     closed = list(Batch.objects.filter(project=project, kind=Batch.Kind.FULL, state=Batch.State.CLOSED))
-    progress = progress_of(closed)
+    progress = fetch_progress(closed)
     return [(batch, progress[batch.pk].n_open) for batch in closed if progress[batch.pk].n_open]
 
 

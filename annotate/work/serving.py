@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 from annotate import places
 from annotate.batches.control_plan import ControlPlan
 from annotate.controls.reserved_hits import find_reserved
-from annotate.controls.sampling import dealt_to, draw
+from annotate.controls.sampling import controls_shown, sample_controls
 from annotate.models import Assignment, Batch
 from annotate.models.conditions import gate
 from annotate.places.locking import lock_annotator
@@ -157,7 +157,7 @@ def _take(annotator: Membership, offer: Offer, wait: bool) -> uuid.UUID | None:
 def _take_controlled(annotator: Membership, offer: Offer, wait: bool) -> uuid.UUID | None:
     """A place in a batch with controls: on a HIT that is due for this annotator, else on the next with controls in."""
     plan = ControlPlan.read(orjson.loads(offer.control_plan or "{}"))
-    dealt = dealt_to(annotator.pk, offer.batch_id)
+    dealt = controls_shown(annotator.pk, offer.batch_id)
     to_whom = {"annotator_id": annotator.pk, "batch_id": offer.batch_id, "hit_size": offer.hit_size}
     hit_id = find_reserved(**to_whom, plan=plan, dealt=dealt)
     if hit_id is not None:
@@ -166,7 +166,7 @@ def _take_controlled(annotator: Membership, offer: Offer, wait: bool) -> uuid.UU
         )
     taken = _take(annotator, offer, wait)
     if taken is not None and plan.is_in_hits:
-        draw(taken, **to_whom, presentation=offer.presentation, plan=plan, dealt=dealt)
+        sample_controls(taken, **to_whom, presentation=offer.presentation, plan=plan, dealt=dealt)
     return taken
 
 

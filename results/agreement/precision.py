@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from annotate.batches.costs import Cost, cost_of, seconds_per_item
+from annotate.batches.costs import Cost, compute_cost, seconds_per_item
 from annotate.frames.judgments_frame import fetch_judgments
 from measures.columns import GROUP, UNIT
 from measures.outcome import Undefined
@@ -59,7 +59,7 @@ def choices_of(project: Project, figures: Mapping[str, Any], *, width: float) ->
             choices.append(Choice(n_judgments, is_modelled, undefined=needed.reason))
             continue
         n_hits = ceil(needed * hits_per_item)
-        cost = cost_of(
+        cost = compute_cost(
             n_assignments=n_hits * n_judgments,
             n_items=needed * n_judgments,
             cents_per_hit=project.cents_per_hit,

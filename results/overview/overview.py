@@ -7,7 +7,7 @@ from django.db import connection
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from annotate.batches.progress import Progress, progress_of
+from annotate.batches.progress import Progress, fetch_progress
 from annotate.frames.stages import Stage, default_stage
 from annotate.models import Batch
 from projects.models import Membership, Project
@@ -59,7 +59,7 @@ def make_overview(project: Project, *, can_manage: bool) -> Overview:
     data = count_data(project)
     everything = list(project.batches.order_by("-number"))
     batches = [batch for batch in everything if batch.state != Batch.State.ARCHIVED]
-    progress = progress_of(everything)
+    progress = fetch_progress(everything)
     kinds = Counter(Membership.objects.filter(project=project).active().annotators().values_list("kind", flat=True))
     n_annotators = kinds[Membership.Kind.PERSON]
     course = Course(project, bool(data.candidates), n_annotators, batches, progress)

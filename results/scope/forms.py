@@ -9,7 +9,7 @@ from django.utils.functional import cached_property
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from annotate.batches.trials import trials_of
+from annotate.batches.trials import list_trials
 from annotate.frames.rating_patterns import Scope, criteria_in_use
 from annotate.frames.stages import Stage, default_stage
 from annotate.models import Batch
@@ -47,7 +47,7 @@ class ScopeForm(forms.Form):
         super().__init__(*args, **kwargs)
         self.project = project
         self.fields["batch"].queryset = project.batches.all()  # type: ignore[attr-defined]
-        if trials_of(project).exists():
+        if list_trials(project).exists():
             self.fields["stage"].initial = self.default_stage
             if self.is_bound and not self.data.get("stage"):
                 self.data = {**self.data.dict(), "stage": self.default_stage}  # type: ignore[attr-defined]

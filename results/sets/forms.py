@@ -5,7 +5,7 @@ from typing import Any
 from django import forms
 from django.utils.translation import gettext_lazy
 
-from annotate.batches.trials import trials_of
+from annotate.batches.trials import list_trials
 from annotate.frames.rating_patterns import criteria_in_use
 from annotate.frames.stages import Stage
 from annotate.models import Batch
@@ -74,7 +74,7 @@ class SetForm(PlacesForm):
         self.fields["stage"].initial = self.defaults.stage
         self.fields["gold"].initial = self.defaults.gold
         self.fields["controls"].initial = self.defaults.controls_in_z
-        if not trials_of(project).exists():
+        if not list_trials(project).exists():
             del self.fields["stage"]
         batches = project.batches.exclude(state=Batch.State.DRAFT).order_by("number")
         self.offer("criteria", ((each.key, each.name) for each in self.criteria_in_use))

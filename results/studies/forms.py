@@ -7,7 +7,7 @@ from django import forms
 from django.http import QueryDict
 from django.utils.translation import gettext_lazy
 
-from annotate.batches.trials import trials_of
+from annotate.batches.trials import list_trials
 from annotate.frames.rating_patterns import criteria_in_use, criteria_to_come
 from annotate.frames.stages import Stage
 from annotate.models import Batch
@@ -81,7 +81,7 @@ class StudyForm(PlacesForm):
         self.fields["batch"].queryset = project.batches.exclude(state=Batch.State.DRAFT)  # type: ignore[attr-defined]
         self.fields["gold"].initial = self.defaults["gold"]
         self.fields["stage"].initial = self.defaults["stage"]
-        if not trials_of(project).exists():
+        if not list_trials(project).exists():
             del self.fields["stage"]
         self.offer_places(project)
         types = Question.objects.filter(dataset__project=project).order_by("type")

@@ -9,7 +9,7 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.utils import timezone
 
-from annotate.batches.shortfalls import shortfall_of
+from annotate.batches.shortfalls import find_shortfall
 from annotate.data import withdrawing
 from annotate.models import Assignment, Batch, Notice
 from annotate.moderation import decisions, members
@@ -152,13 +152,13 @@ def test_a_number_of_days_that_is_none_approves_nothing(batch: Batch, annotator:
 def test_a_batch_lists_what_it_will_not_get_by_itself(
     project: Project, batch: Batch, annotator: Membership, manager: Membership, client_of: SignIn
 ) -> None:
-    assert not shortfall_of(batch)
+    assert not find_shortfall(batch)
     first, second, third = rate(annotator, 3)
     decisions.set_aside(project=project, actor=manager, assignment=first, place=0, is_counted=False, why="A slip.")
     Assignment.objects.filter(pk__in=[first.pk, third.pk]).update(submitted_at=timezone.now() - timedelta(days=3))
     since = Exclusion(scope=Scope.SINCE, since=timezone.now() - timedelta(days=1), reopens=False)
     members.remove(target=annotator, actor=manager, why="Straight lines.", exclusion=since)
-    found = shortfall_of(batch)
+    found = find_shortfall(batch)
     assert (found.n_assignments, found.n_set_aside, found.n_withdrawn) == (1, 1, 0)
     assert {(each.uuid, each.is_whole, each.n_judgments) for each in found.missing} == {
         (str(first.uuid), False, 1),

@@ -11,7 +11,7 @@ from django.utils import timezone
 from annotate import places
 from annotate.batches import judgments_wanted, lifecycle
 from annotate.batches.creating import create_batch
-from annotate.batches.progress import progress_of, speed_of, stuck_places
+from annotate.batches.progress import fetch_progress, measure_speed, stuck_places
 from annotate.batches.terms import Terms
 from annotate.models import Assignment, Batch, BatchAnnotator, Hit, Item
 from annotate.work import serving, submitting
@@ -46,7 +46,7 @@ def rate(annotator: Membership) -> None:
 
 
 def progress(batch: Batch) -> tuple[int, int, int, int]:
-    found = progress_of([batch])[batch.pk]
+    found = fetch_progress([batch])[batch.pk]
     return found.n_wanted, found.n_open, found.n_held, found.n_done
 
 
@@ -133,7 +133,7 @@ def test_opening_freezes_the_rubric_and_needs_instructions(batch: Batch, project
         lifecycle.open_batch(batch=batch, actor=None)
     batch.rubric.refresh_from_db()
     assert batch.rubric.frozen_at is None
-    lifecycle.pin_newest(batch=batch, actor=None)
+    lifecycle.adopt_newest_texts(batch=batch, actor=None)
     batch.refresh_from_db()
     lifecycle.open_batch(batch=batch, actor=None)
     batch.rubric.refresh_from_db()
@@ -142,13 +142,13 @@ def test_opening_freezes_the_rubric_and_needs_instructions(batch: Batch, project
 
 def test_a_draft_may_take_the_newest_versions_an_open_batch_not(batch: Batch, project: Project) -> None:
     rubric, instructions = make_rubric(project), make_instructions(project)
-    lifecycle.pin_newest(batch=batch, actor=None)
+    lifecycle.adopt_newest_texts(batch=batch, actor=None)
     batch.refresh_from_db()
     assert (batch.rubric, batch.instructions) == (rubric, instructions)
     lifecycle.open_batch(batch=batch, actor=None)
     make_instructions(project)
     with pytest.raises(Refused, match="Only a draft"):
-        lifecycle.pin_newest(batch=batch, actor=None)
+        lifecycle.adopt_newest_texts(batch=batch, actor=None)
     batch.refresh_from_db()
     assert batch.instructions == instructions
     assert Instructions.objects.filter(project=project).count() == 3
@@ -195,7 +195,7 @@ def test_a_batch_past_its_draft_is_never_deleted(open_batch: Batch) -> None:
 def test_imported_batches_have_no_places_to_open(batch: Batch) -> None:
     Batch.objects.filter(pk=batch.pk).update(kind="imported", state="closed")
     batch.refresh_from_db()
-    assert [move.act for move in lifecycle.moves_of(batch)] == ["archive"]
+    assert [move.act for move in lifecycle.allowed_moves(batch)] == ["archive"]
     with pytest.raises(Refused, match="made elsewhere"):
         lifecycle.reopen(batch=batch, actor=None, why="Why not")
     with pytest.raises(Refused, match="made elsewhere"):
@@ -326,11 +326,11 @@ def test_the_search_for_stuck_places_is_bounded(open_batch: Batch) -> None:
 
 
 def test_the_pace_says_how_long_the_rest_takes(open_batch: Batch, annotator: Membership) -> None:
-    found = progress_of([open_batch])[open_batch.pk]
-    assert speed_of(open_batch, found).hours_left is None
+    found = fetch_progress([open_batch])[open_batch.pk]
+    assert measure_speed(open_batch, found).hours_left is None
     rate(annotator)
     Assignment.objects.update(opened_at=timezone.now() - timedelta(hours=2))
-    speed = speed_of(open_batch, progress_of([open_batch])[open_batch.pk])
+    speed = measure_speed(open_batch, fetch_progress([open_batch])[open_batch.pk])
     assert speed.per_hour == pytest.approx(0.5, rel=0.01)
     assert speed.hours_left == pytest.approx(10, rel=0.01)
 

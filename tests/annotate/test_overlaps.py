@@ -5,10 +5,19 @@ from math import ceil
 
 import pytest
 
-from annotate.batches.costs import Pace, cost_of
+from annotate.batches.costs import Pace, compute_cost
 from annotate.batches.creating import cut
 from annotate.batches.selection import Row
-from annotate.planning.overlap import MOCHA, LiveHit, Reckoning, Rule, Stand, read_rules, reckon, write_rules
+from annotate.planning.overlap import (
+    MOCHA,
+    Coverage,
+    MissingJudgments,
+    OpenHit,
+    Rule,
+    compute_missing,
+    read_rules,
+    write_rules,
+)
 from projects.errors import Refused
 
 SPLITS = ("train", "dev", "test")
@@ -23,17 +32,19 @@ TABLE_2 = {
 """Kind, passages and candidates by split, as in table 2 of Chen et al. (2020)."""
 
 
-def stand(candidate: int, *, passage: int = 1, kind: str = "generative", split: str = "dev", **over: int) -> Stand:
-    return Stand(Row(candidate, candidate, passage, "data", True), kind=kind, split=split, **over)  # type: ignore[arg-type]
+def stand(candidate: int, *, passage: int = 1, kind: str = "generative", split: str = "dev", **over: int) -> Coverage:
+    return Coverage(Row(candidate, candidate, passage, "data", True), kind=kind, split=split, **over)  # type: ignore[arg-type]
 
 
-def reckoned(stands: list[Stand], rules: tuple[Rule, ...] = MOCHA, hits: list[LiveHit] | None = None) -> Reckoning:
-    return reckon(stands, hits or [], rules, partial(cut, hit_size=10))
+def reckoned(
+    stands: list[Coverage], rules: tuple[Rule, ...] = MOCHA, hits: list[OpenHit] | None = None
+) -> MissingJudgments:
+    return compute_missing(stands, hits or [], rules, partial(cut, hit_size=10))
 
 
-def table_2() -> list[Stand]:
+def table_2() -> list[Coverage]:
     """Table 2's candidates, spread evenly over its passages."""
-    stands: list[Stand] = []
+    stands: list[Coverage] = []
     passage = 0
     for kind, passages, candidates in TABLE_2.values():
         for split, n_passages, n_candidates in zip(SPLITS, passages, candidates, strict=True):
@@ -59,7 +70,7 @@ def test_mochas_table_needs_60957_judgments_and_about_6000_dollars() -> None:
         for split, n_passages, n in zip(SPLITS, passages, candidates, strict=True)
     )
     assert by_average == 12_476
-    cost = cost_of(
+    cost = compute_cost(
         n_assignments=by_average,
         n_items=60_957,
         cents_per_hit=40,
@@ -83,7 +94,7 @@ def test_what_was_had_or_is_coming_is_not_missing_and_more_than_planned_stays() 
 
 def test_hits_are_raised_by_what_all_their_candidates_miss_and_a_batch_brings_the_rest() -> None:
     stands = [stand(1, n_had=1), stand(2, n_had=1), stand(3, n_had=2), stand(4, n_had=2), stand(5, n_had=3)]
-    hits = [LiveHit(11, 7, 1, (1, 3)), LiveHit(12, 7, 1, (4, 5)), LiveHit(13, 8, 4, (2,)), LiveHit(14, 8, 1, ())]
+    hits = [OpenHit(11, 7, 1, (1, 3)), OpenHit(12, 7, 1, (4, 5)), OpenHit(13, 8, 4, (2,)), OpenHit(14, 8, 1, ())]
     found = reckoned(stands, hits=hits)
     assert [(each.batch_id, each.hits, each.n_places, each.n_judgments) for each in found.top_ups] == [
         (7, {2: [11]}, 1, 2),

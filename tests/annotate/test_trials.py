@@ -178,7 +178,7 @@ def test_after_the_trial_is_closed_nothing_waits(project: Project) -> None:
     make_corpus(project)
     lifecycle.close(batch=make_batch(project, kind=TRIAL), actor=None)
     full = make(project)
-    assert trials.why_not_yet(full) == ""
+    assert trials.explain_waiting_for_trial(full) == ""
     lifecycle.open_batch(batch=full, actor=None)
 
 
@@ -198,7 +198,7 @@ def test_a_trial_is_counted_only_when_it_is_over_and_under_the_same_rubric(proje
     with pytest.raises(Refused, match="rubric has changed"):
         make(project, **count)
     with pytest.raises(Refused, match="older rubric"):
-        lifecycle.pin_newest(batch=full, actor=None)
+        lifecycle.adopt_newest_texts(batch=full, actor=None)
 
 
 def test_what_cannot_be_said_of_a_trial_is_refused(project: Project, annotator: Membership) -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from annotate.batches.selection import Selection, choose
+from annotate.batches.selection import Selection, select_candidates
 from annotate.data import withdrawing
 from annotate.models import Batch, Hit, Item, Judgment, Remark
 from projects.errors import Refused
@@ -70,7 +70,7 @@ def test_a_withdrawn_passage_takes_all_its_candidates(
 
 def test_what_is_withdrawn_is_in_no_new_batch(project: Project, candidate: Candidate, manager: Membership) -> None:
     withdrawing.withdraw_candidate(project=project, actor=manager, candidate=candidate, why="Cut off.")
-    assert candidate.pk not in {row.candidate for row in choose(project, Selection())}
+    assert candidate.pk not in {row.candidate for row in select_candidates(project, Selection())}
     new = make_batch(project)
     assert not Item.objects.filter(hit__batch=new, candidate=candidate).exists()
     assert new.n_items == 5

@@ -6,8 +6,8 @@ from django.core.management.base import CommandParser
 from django.db import transaction
 
 from annotate.batches import judgments_wanted, lifecycle
-from annotate.batches.judgments_wanted import read_numbers
-from annotate.batches.progress import progress_of, stuck_places
+from annotate.batches.judgments_wanted import parse_numbers
+from annotate.batches.progress import fetch_progress, stuck_places
 from annotate.models import Batch
 from projects.commands import ProjectCommand, reader
 from projects.database.snapshots import snapshot
@@ -33,7 +33,7 @@ class Command(ProjectCommand):
             "--why", default="", help="the reason, for the log; needed to reopen, or to open before the trial is closed"
         )
         parser.add_argument("--judgments", type=int, metavar="K", help="want so many judgments of each candidate")
-        parser.add_argument("--hits", type=reader(read_numbers), metavar="1-5,9", help="only of these HITs")
+        parser.add_argument("--hits", type=reader(parse_numbers), metavar="1-5,9", help="only of these HITs")
         parser.add_argument("--reopen", action="store_true", help="open a closed batch again for the judgments wanted")
         parser.add_argument("--dry-run", action="store_true", help="say what --judgments would do, and do nothing")
 
@@ -57,7 +57,7 @@ class Command(ProjectCommand):
 def describe_progress(batch: Batch) -> dict[str, Any]:
     """Where a batch stands, as the command prints it."""
     batch.refresh_from_db(fields=["state", "judgments"])
-    progress = progress_of([batch])[batch.pk]
+    progress = fetch_progress([batch])[batch.pk]
     answer: dict[str, Any] = {
         "state": batch.state,
         "judgments_per_candidate": batch.judgments,

@@ -7,7 +7,7 @@ from django.core.management.base import CommandParser
 
 from annotate.batches.control_plan import ControlPlan
 from annotate.controls import pool
-from annotate.controls.making import make_pool, yield_report
+from annotate.controls.making import count_degradable, make_pool
 from annotate.models import Batch
 from measures.outcome import Undefined
 from projects.commands import ProjectCommand
@@ -70,6 +70,6 @@ def _describe(batch: Batch, *, with_yield: bool) -> dict[str, Any]:
                 "made": found.n_made,
                 "share": found.share.reason if isinstance(found.share, Undefined) else round(found.share, 4),
             }
-            for found in yield_report(batch, plan.seed)
+            for found in count_degradable(batch, plan.seed)
         ]
     return described

@@ -130,7 +130,7 @@ def _names(text: str) -> list[str]:
 def _trial(project: Project, use: str | None) -> Batch | None:
     if not use:
         return None
-    trial = trials.trials_of(project).first()
+    trial = trials.list_trials(project).first()
     if trial is None:
         raise Refused("This project has no trial.")
     return trial

@@ -6,8 +6,8 @@ from django.core.management.base import CommandParser
 
 from annotate.models import Batch, OverlapPlan
 from annotate.planning.overlap import MOCHA, Rule, read_rules
-from annotate.planning.plans import Figures, change_plan, create_plan, figure, start_plan, use_of
-from annotate.planning.presentation import showing_of
+from annotate.planning.plans import Figures, change_plan, create_plan, find_trial_use, price_plan, start_plan
+from annotate.planning.presentation import read_presentation
 from projects.commands import ProjectCommand
 from projects.errors import Refused
 from projects.models import Project
@@ -39,11 +39,11 @@ class Command(ProjectCommand):
         project = self.project(options)
         plan = _find(project, options["number"])
         rules = _read(options["rule"]) or (read_rules(plan.rules) if plan else MOCHA)
-        use = use_of(plan, project, options["trial"])
+        use = find_trial_use(plan, project, options["trial"])
         answer = {
             "plan": plan.number if plan else None,
             "trial": {"number": use.trial.number, "use": use.use} if use.trial else None,
-            **describe(figure(project, rules, use, showing_of(plan, project))),
+            **describe(price_plan(project, rules, use, read_presentation(plan, project))),
         }
         if not options["start"]:
             self.answer(answer)

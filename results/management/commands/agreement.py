@@ -5,7 +5,7 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from annotate.batches.trials import trials_of
+from annotate.batches.trials import list_trials
 from annotate.frames.judgments_frame import fetch_judgments
 from annotate.frames.rating_patterns import Scope
 from annotate.frames.stages import Stage, default_stage
@@ -68,7 +68,7 @@ class Command(ProjectCommand):
         result: dict[str, Any] = {"project": project.slug, "criterion": criterion.key}
         if batch:
             result["batch"] = batch.number
-        elif trials_of(project).exists():
+        elif list_trials(project).exists():
             result["stage"] = stage.value
         result |= _as_dict(report.main, report)
         if report.has_unknown_annotators:

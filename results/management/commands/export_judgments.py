@@ -9,7 +9,7 @@ from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
 
-from annotate.batches.trials import trials_of
+from annotate.batches.trials import list_trials
 from annotate.frames.stages import Stage, default_stage
 from projects.commands import ProjectCommand
 from projects.errors import Refused
@@ -67,7 +67,7 @@ class Command(ProjectCommand):
         result = {
             "project": project.slug,
             "format": options["format"],
-            **({"stage": choices.stage.value} if not choices.batches and trials_of(project).exists() else {}),
+            **({"stage": choices.stage.value} if not choices.batches and list_trials(project).exists() else {}),
             "file": str(path),
             "n_rows": n_rows,
             "n_bytes": path.stat().st_size,

@@ -5,7 +5,7 @@ import io
 import pytest
 
 from annotate.batches.control_plan import ControlPlan
-from annotate.batches.progress import progress_of, speed_of, stuck_places
+from annotate.batches.progress import fetch_progress, measure_speed, stuck_places
 from annotate.frames.rating_patterns import Scope, criteria_in_use, fetch_ratings
 from annotate.frames.stages import Stage
 from annotate.integrity.verifying import verify
@@ -63,10 +63,10 @@ def test_no_export_holds_a_control(project: Project, batch: Batch, form: str) ->
 def test_counts_progress_and_stuck_places_are_of_the_work(
     project: Project, batch: Batch, annotator: Membership
 ) -> None:
-    progress = progress_of([batch])[batch.pk]
+    progress = fetch_progress([batch])[batch.pk]
     hits = Hit.objects.filter(batch=batch, purpose=Hit.Purpose.WORK)
     assert (progress.n_hits, progress.n_wanted, progress.n_done) == (hits.count(), 3 * hits.count(), 2 * hits.count())
-    assert speed_of(batch, progress).n_recent == progress.n_done
+    assert measure_speed(batch, progress).n_recent == progress.n_done
     n_counted = count_judgments(project, Stage.ALL).n_counted
     assert n_counted == Judgment.objects.filter(item__control="none", is_counted=True).count()
     stuck = stuck_places(batch)
