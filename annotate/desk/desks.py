@@ -13,8 +13,8 @@ from annotate.onboarding.consent import consent_states
 from annotate.onboarding.notices import fetch_unread
 from annotate.payments.ledger import Sums, sums_of
 from annotate.payments.pending import Today, today_of
-from annotate.qualification.admission import Admission, admissions_for
-from annotate.qualification.practice import Practice, practices_for
+from annotate.qualification.admission import Admission, find_admissions
+from annotate.qualification.practice import Practice, find_practices
 from annotate.work import revising
 from annotate.work.openings import Opening, find_openings
 from projects.access import Right, why_refused
@@ -98,9 +98,9 @@ def fetch_desks(memberships: Sequence[Membership]) -> list[Desk]:
     openings = find_openings(annotators)
     today = today_of(annotators)
     earned = fetch_earnings(annotators, {pk: each.sums for pk, each in today.items()})
-    admissions = admissions_for(annotators)
+    admissions = find_admissions(annotators)
     waiting = fetch_unread(memberships)
-    consents, practices = consent_states(memberships), practices_for(annotators)
+    consents, practices = consent_states(memberships), find_practices(annotators)
     changeable = find_revisable(annotators)
     desks = []
     for membership in memberships:

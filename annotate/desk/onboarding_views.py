@@ -15,7 +15,7 @@ from annotate.desk.forms import WithdrawForm, read_version
 from annotate.onboarding import consent as onboarding_consent
 from annotate.onboarding import instructions as onboarding_instructions
 from annotate.onboarding.instructions import Guide
-from annotate.qualification.practice import Practice, practice_for
+from annotate.qualification.practice import Practice, find_practice
 from annotate.work.views import next_hit
 from projects.access import ProjectRequest, Right, requires, why_refused
 from projects.errors import Refused
@@ -132,7 +132,7 @@ def _show_guide(
         if shown is not None and is_asked and not guide.is_read
         else None
     )
-    practice: Practice | None = practice_for(me) if can_start else None
+    practice: Practice | None = find_practice(me) if can_start else None
     context: dict[str, Any] = {
         "instructions": shown,
         "html": markdown.render(shown.text) if shown else "",

@@ -111,7 +111,7 @@ class Admission:
         return gettext("Work in this project is for those who have passed its qualification test.")
 
 
-def admissions_for(annotators: Iterable[Membership]) -> dict[int, Admission]:
+def find_admissions(annotators: Iterable[Membership]) -> dict[int, Admission]:
     """How annotators stand to their projects' tests, by membership; those of projects without a test are left out.
 
     One query where no project has a test, four otherwise, however many annotators there are.
@@ -142,11 +142,11 @@ def admissions_for(annotators: Iterable[Membership]) -> dict[int, Admission]:
     }
 
 
-def admission_for(annotator: Membership) -> Admission | None:
-    return admissions_for([annotator]).get(annotator.pk)
+def find_admission(annotator: Membership) -> Admission | None:
+    return find_admissions([annotator]).get(annotator.pk)
 
 
-def is_over(attempt: Attempt, now: datetime) -> bool:
+def is_time_up(attempt: Attempt, now: datetime) -> bool:
     """Whether nothing that is sent now counts any more."""
     return attempt.due_at is not None and now > attempt.due_at + GRACE
 
@@ -159,7 +159,7 @@ def _admission(
     now: datetime,
 ) -> Admission:
     """Attempts count that were made under this rubric, since the last one passed and since a manager's last word."""
-    is_live = [each.state == Attempt.State.OPEN and not is_over(each, now) for each in attempts]
+    is_live = [each.state == Attempt.State.OPEN and not is_time_up(each, now) for each in attempts]
     open_one = next((each for each, live in zip(attempts, is_live, strict=True) if live), None)
     used: list[Attempt] = []
     for attempt, live in zip(attempts, is_live, strict=True):

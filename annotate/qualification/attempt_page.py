@@ -12,7 +12,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from annotate.models import Attempt, QualificationItem
-from annotate.qualification.pages import Sheet, sheets_of
+from annotate.qualification.pages import AttemptPage, list_pages
 from annotate.rating.page import filled_from_draft, filled_from_sent, form_parts, item_on_page, milliseconds, site_urls
 from annotate.rating.sent import SentAnswers
 from annotate.rating.shown import format_opinion, kind_on_page, reference_on_page
@@ -24,8 +24,8 @@ def render_sheet(
     request: HttpRequest,
     project: Project,
     attempt: Attempt,
-    sheets: Sequence[Sheet],
-    sheet: Sheet,
+    sheets: Sequence[AttemptPage],
+    sheet: AttemptPage,
     *,
     sent: SentAnswers | None = None,
     errors: Mapping[int, str] | None = None,
@@ -122,7 +122,7 @@ def render_closed(
     status: int = HTTPStatus.CONFLICT,
 ) -> HttpResponse:
     """What was sent, and why it was not handed in."""
-    sheets = sheets_of(attempt)
+    sheets = list_pages(attempt)
     sheet = sheets[min(page, len(sheets)) - 1]
     criteria = frozen_criteria(attempt.rubric_id)
     rows = [

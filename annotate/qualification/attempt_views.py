@@ -17,10 +17,10 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from annotate.models import Attempt, LedgerEntry, QualificationItem, QualificationTest
 from annotate.onboarding.consent import ConsentFirst, explain_withdrawal
 from annotate.qualification import attempts, results
-from annotate.qualification.admission import admission_for, is_over
+from annotate.qualification.admission import find_admission, is_time_up
 from annotate.qualification.attempt_page import render_closed, render_sheet
-from annotate.qualification.pages import Sheet, said_in, sheets_of
-from annotate.qualification.practice import practice_for
+from annotate.qualification.pages import AttemptPage, list_pages, read_answers
+from annotate.qualification.practice import find_practice
 from annotate.rating import draft_merge
 from annotate.rating.answers import Incomplete, TakesNoAnswers
 from annotate.rating.sent import read_rating
@@ -40,8 +40,8 @@ State = Attempt.State
 @require_safe
 @snapshot()
 def qualification(request: ProjectRequest, project: Project) -> HttpResponse:
-    admission = admission_for(request.membership)
-    practice = practice_for(request.membership)
+    admission = find_admission(request.membership)
+    practice = find_practice(request.membership)
     if admission is None or admission.test.state == QualificationTest.State.DRAFT:
         return render(request, "annotate/qualification/attempt_none.html", {"practice": practice})
     test = admission.test
@@ -54,7 +54,9 @@ def qualification(request: ProjectRequest, project: Project) -> HttpResponse:
         "n_items": n_items,
         "n_needed": least_right(n_items, test.pass_share),
         "practice": practice,
-        "attempts": [results.brief(each, timezone.now()) for each in mine.filter(purpose=Purpose.TEST).order_by("-n")],
+        "attempts": [
+            results.summarise_result(each, timezone.now()) for each in mine.filter(purpose=Purpose.TEST).order_by("-n")
+        ],
         "is_paid": LedgerEntry.objects.filter(key=f"qualification:{request.membership.pk}").exists(),
     }
     return render(request, "annotate/qualification/attempt_start.html", context)
@@ -83,7 +85,7 @@ def _keep_at_farewell(
         return None
     page, sent = _page_of(request), read_rating(request.POST)
     try:
-        attempts.put_page(annotator=membership, attempt_uuid=attempt_uuid, page=page, sent=sent)
+        attempts.save_page(annotator=membership, attempt_uuid=attempt_uuid, page=page, sent=sent)
         is_kept = True
     except Refused:
         is_kept = False
@@ -97,11 +99,11 @@ def attempt_show(request: ProjectRequest, project: Project, attempt_uuid: uuid.U
     attempt = _attempt(request.membership, attempt_uuid)
     if request.method == "POST":
         return _take_page(request, project, attempt)
-    if attempt.state != State.OPEN or is_over(attempt, timezone.now()):
+    if attempt.state != State.OPEN or is_time_up(attempt, timezone.now()):
         return redirect(_url("result", project, attempt.uuid))
     if explain_withdrawal(request.membership):
         return redirect(f"{reverse('annotate:consent', args=[project.slug])}?next=test")
-    sheets = sheets_of(attempt)
+    sheets = list_pages(attempt)
     asked = request.GET.get("page", "")
     number = int(asked) if asked.isascii() and asked.isdigit() and len(asked) < 5 else 0
     if not 1 <= number <= len(sheets):  # a page with its number in the address stays where it is when it is reloaded
@@ -112,9 +114,9 @@ def attempt_show(request: ProjectRequest, project: Project, attempt_uuid: uuid.U
 def _take_page(request: ProjectRequest, project: Project, attempt: Attempt) -> HttpResponse:
     """Keep the page; then the next one, or after the last the whole is handed in."""
     me, page, sent = request.membership, _page_of(request), read_rating(request.POST)
-    sheets = sheets_of(attempt)
+    sheets = list_pages(attempt)
     try:
-        wrong = attempts.put_page(annotator=me, attempt_uuid=attempt.uuid, page=page, sent=sent)
+        wrong = attempts.save_page(annotator=me, attempt_uuid=attempt.uuid, page=page, sent=sent)
     except TakesNoAnswers:
         return _see_other(_url("result", project, attempt.uuid))
     except attempts.NoSuchPage as error:
@@ -126,7 +128,7 @@ def _take_page(request: ProjectRequest, project: Project, attempt: Attempt) -> H
     if page < len(sheets):
         return _see_other(f"{_url('show', project, attempt.uuid)}?page={page + 1}")
     try:
-        attempts.hand_in(annotator=me, attempt_uuid=attempt.uuid)
+        attempts.submit_attempt(annotator=me, attempt_uuid=attempt.uuid)
     except Incomplete as refusal:
         sheet = next(each for each in sheets if any(_has(each, place) for place in refusal.errors))
         errors = {place - sheet.first: said for place, said in refusal.errors.items() if _has(sheet, place)}
@@ -179,16 +181,16 @@ def _save_draft(request: SignedInRequest, annotator: Membership, attempt_uuid: u
 def attempt_result(request: ProjectRequest, project: Project, attempt_uuid: uuid.UUID) -> HttpResponse:
     attempt = _attempt(request.membership, attempt_uuid)
     now = timezone.now()
-    if attempt.state == State.OPEN and not is_over(attempt, now):
+    if attempt.state == State.OPEN and not is_time_up(attempt, now):
         return redirect(_url("show", project, attempt.uuid))
-    brief = results.brief(attempt, now)
+    brief = results.summarise_result(attempt, now)
     context = {
         "attempt": attempt,
         "test": attempt.test,
         "brief": brief,
-        "admission": admission_for(request.membership),
+        "admission": find_admission(request.membership),
         "criteria": criteria_of(attempt.rubric),
-        "sheets": results.told(attempt) if brief.shows_items else [],
+        "sheets": results.explain_result(attempt) if brief.shows_items else [],
     }
     return render(request, "annotate/qualification/attempt_result.html", context)
 
@@ -196,7 +198,7 @@ def attempt_result(request: ProjectRequest, project: Project, attempt_uuid: uuid
 def fill_in_again(request: ProjectRequest, project: Project, attempt_uuid: uuid.UUID) -> HttpResponse:
     """A page whose token is stale comes back filled in, with a fresh one."""
     attempt = _attempt(request.membership, attempt_uuid)
-    sheets = sheets_of(attempt)
+    sheets = list_pages(attempt)
     number = min(_page_of(request), len(sheets))
     messages.warning(request, _("Your sign-in had changed since this page was opened. Please send it once more."))
     sent = read_rating(request.POST)
@@ -206,16 +208,16 @@ def fill_in_again(request: ProjectRequest, project: Project, attempt_uuid: uuid.
 show_again = requires(Right.WORK)(fill_in_again)
 
 
-def _first_unfinished(attempt: Attempt, sheets: Sequence[Sheet]) -> int:
+def _first_unfinished(attempt: Attempt, sheets: Sequence[AttemptPage]) -> int:
     criteria = frozen_criteria(attempt.rubric_id)
-    said = said_in(attempt.draft, sheets)
+    said = read_answers(attempt.draft, sheets)
     for sheet in sheets:
         if not all(each.is_complete(criteria) for each in said[sheet.first : sheet.first + len(sheet.items)]):
             return sheet.number
     return len(sheets)
 
 
-def _has(sheet: Sheet, place: int) -> bool:
+def _has(sheet: AttemptPage, place: int) -> bool:
     return sheet.first <= place < sheet.first + len(sheet.items)
 
 

@@ -20,10 +20,18 @@ from annotate.models import (
 )
 from annotate.onboarding.consent import explain_withdrawal, require_consent
 from annotate.places.locking import lock_annotator
-from annotate.qualification.admission import admission_for, is_over
+from annotate.qualification.admission import find_admission, is_time_up
 from annotate.qualification.items import quality_criteria
-from annotate.qualification.pages import Said, Sheet, draw, page_of_form, said_in, sheets_of, wrong_values
-from annotate.qualification.practice import pool_of
+from annotate.qualification.pages import (
+    AttemptPage,
+    Said,
+    draw_items,
+    list_pages,
+    page_of_form,
+    read_answers,
+    wrong_values,
+)
+from annotate.qualification.practice import list_practice_items
 from annotate.rating import draft_merge
 from annotate.rating.answers import Incomplete, TakesNoAnswers
 from annotate.rating.sent import SentAnswers
@@ -65,7 +73,7 @@ def begin(*, annotator: Membership, purpose: str = Purpose.TEST) -> Attempt:
         raise Refused(_("There is no qualification test to take in this project now."))
     now = timezone.now()
     open_one = Attempt.objects.filter(annotator=annotator, state=State.OPEN).first()
-    if open_one is not None and (is_over(open_one, now) or open_one.rubric_id != test.rubric_id):
+    if open_one is not None and (is_time_up(open_one, now) or open_one.rubric_id != test.rubric_id):
         _expire(open_one, now)
         open_one = None
     if open_one is not None and open_one.purpose != purpose:
@@ -89,7 +97,7 @@ def save_draft(
     """
     attempt = _lock(annotator, attempt_uuid)
     _check_open(attempt)
-    sheet = sheet_numbered(sheets_of(attempt), page)
+    sheet = sheet_numbered(list_pages(attempt), page)
     now = timezone.now()
     criteria = {criterion.key: criterion for criterion in frozen_criteria(attempt.rubric_id)}
     stored = attempt.draft.get(str(page), {})
@@ -100,14 +108,14 @@ def save_draft(
 
 
 @transaction.atomic
-def put_page(*, annotator: Membership, attempt_uuid: uuid.UUID, page: int, sent: SentAnswers) -> dict[int, str]:
+def save_page(*, annotator: Membership, attempt_uuid: uuid.UUID, page: int, sent: SentAnswers) -> dict[int, str]:
     """Keep a page's form as its draft; returns, by place on the page, what is no answer on its scale.
 
     Raises Gone once the attempt has ended, Attempt.DoesNotExist.
     """
     attempt = _lock(annotator, attempt_uuid)
     _check_open(attempt)
-    n_items = len(sheet_numbered(sheets_of(attempt), page).items)
+    n_items = len(sheet_numbered(list_pages(attempt), page).items)
     criteria = frozen_criteria(attempt.rubric_id)
     form = page_of_form(sent, n_items, criteria, timezone.now().timestamp() * 1000)
     attempt.draft = {**attempt.draft, str(page): form}
@@ -116,7 +124,7 @@ def put_page(*, annotator: Membership, attempt_uuid: uuid.UUID, page: int, sent:
 
 
 @transaction.atomic
-def hand_in(*, annotator: Membership, attempt_uuid: uuid.UUID) -> Attempt:
+def submit_attempt(*, annotator: Membership, attempt_uuid: uuid.UUID) -> Attempt:
     """Grade the draft, once; handing in again changes nothing. The state says how it ended.
 
     In time every item needs an answer: raises Incomplete, by place in the attempt. Just after the time limit what is
@@ -132,15 +140,15 @@ def hand_in(*, annotator: Membership, attempt_uuid: uuid.UUID) -> Attempt:
         raise TakesNoAnswers(refusal, "suspended")
     now = timezone.now()
     test = attempt.test
-    if is_over(attempt, now) or attempt.rubric_id != test.rubric_id:
+    if is_time_up(attempt, now) or attempt.rubric_id != test.rubric_id:
         _expire(attempt, now)
         return attempt
-    sheets = sheets_of(attempt)
+    sheets = list_pages(attempt)
     keys = [criterion.key for criterion in quality_criteria(attempt.rubric)]
     if not keys or any(key not in item.expected for sheet in sheets for item in sheet.items for key in keys):
         _expire(attempt, now)
         return attempt
-    said = said_in(attempt.draft, sheets)
+    said = read_answers(attempt.draft, sheets)
     criteria = frozen_criteria(attempt.rubric_id)
     missing = {place: _("Not rated yet.") for place, each in enumerate(said) if not each.is_complete(criteria)}
     if missing and (attempt.due_at is None or now <= attempt.due_at):
@@ -149,13 +157,13 @@ def hand_in(*, annotator: Membership, attempt_uuid: uuid.UUID) -> Attempt:
     return attempt
 
 
-def sheet_numbered(sheets: Sequence[Sheet], number: int) -> Sheet:
+def sheet_numbered(sheets: Sequence[AttemptPage], number: int) -> AttemptPage:
     if not 1 <= number <= len(sheets):
         raise NoSuchPage(_("This attempt has no such page."))
     return sheets[number - 1]
 
 
-def grade_of(items: Sequence[QualificationItem], said: Sequence[Said], keys: Sequence[str]) -> Grade:
+def read_grade(items: Sequence[QualificationItem], said: Sequence[Said], keys: Sequence[str]) -> Grade:
     expected = [
         Expected(ranges={key: (low, high) for key, (low, high) in item.expected.items()}, tolerance=item.tolerance)
         for item in items
@@ -165,13 +173,13 @@ def grade_of(items: Sequence[QualificationItem], said: Sequence[Said], keys: Seq
 
 def _begin_anew(test: QualificationTest, annotator: Membership, purpose: str, now: datetime) -> Attempt:
     if purpose == Purpose.TEST:
-        admission = admission_for(annotator)
+        admission = find_admission(annotator)
         if admission is None or admission.is_qualified:
             raise Refused(_("You are qualified for this project already."))
         if not admission.can_begin:
             raise Refused(admission.why_not)
     live = test.items.filter(purpose=purpose, retired_at=None).order_by("position", "pk")
-    pool = pool_of(test) if purpose == Purpose.PRACTICE else list(live)
+    pool = list_practice_items(test) if purpose == Purpose.PRACTICE else list(live)
     if not pool:
         raise Refused(
             _("There is nothing to practise on.") if purpose == Purpose.PRACTICE else _("The test has no items.")
@@ -186,7 +194,7 @@ def _begin_anew(test: QualificationTest, annotator: Membership, purpose: str, no
         purpose=purpose,
         n=n,
         rubric_id=test.rubric_id,
-        layout=draw(test, pool, annotator.pk, n) if purpose == Purpose.TEST else [item.pk for item in pool],
+        layout=draw_items(test, pool, annotator.pk, n) if purpose == Purpose.TEST else [item.pk for item in pool],
         started_at=now,
         due_at=now + timedelta(minutes=test.time_limit_minutes or 0) if is_timed else None,
     )
@@ -209,11 +217,11 @@ def _expire(attempt: Attempt, now: datetime) -> None:
 
 
 def _finish(
-    attempt: Attempt, sheets: Sequence[Sheet], said: Sequence[Said], keys: Sequence[str], now: datetime
+    attempt: Attempt, sheets: Sequence[AttemptPage], said: Sequence[Said], keys: Sequence[str], now: datetime
 ) -> None:
     test = attempt.test
     items = [item for sheet in sheets for item in sheet.items]
-    graded = grade_of(items, said, keys)
+    graded = read_grade(items, said, keys)
     has_passed = attempt.purpose == Purpose.PRACTICE or reaches(graded.n_right, graded.n_items, test.pass_share)
     seconds = [second for page in attempt.draft.values() for second in page.get("seconds", [])]
     attempt.state = State.PASSED if has_passed else State.FAILED

@@ -10,7 +10,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from annotate.models import Attempt, Qualification, QualificationItem, QualificationTest
-from annotate.qualification.items import faults_of, lock_test, quality_criteria, spec_of
+from annotate.qualification.items import find_faults, lock_test, quality_criteria, spec_of
 from projects import log
 from projects.errors import Refused
 from projects.models import Instructions, Membership, Project
@@ -25,7 +25,7 @@ SETTINGS = (
 """What `change_settings` takes."""
 
 
-def test_of(project: Project) -> QualificationTest | None:
+def find_test(project: Project) -> QualificationTest | None:
     return QualificationTest.objects.select_related("rubric", "project").filter(project=project).first()
 
 
@@ -132,7 +132,7 @@ def why_not_open(test: QualificationTest) -> list[str]:
     return [
         _("Item {number}: {part} {reason}").format(number=number, part=fault.part, reason=fault.reason)
         for number, item in enumerate(items, start=1)
-        for fault in faults_of(spec_of(item), criteria)
+        for fault in find_faults(spec_of(item), criteria)
     ]
 
 

@@ -15,7 +15,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from annotate.models import Attempt, Grant, Qualification, QualificationItem, QualificationTest
 from annotate.qualification import admission, design, results
-from annotate.qualification.admission import admission_for
+from annotate.qualification.admission import find_admission
 from annotate.qualification.forms import GrantForm, TestSettingsForm
 from annotate.qualification.item_statistics import figures_of
 from measures.grading import least_right
@@ -41,7 +41,7 @@ STATES = {
 @require_safe
 @snapshot()
 def qualification_test(request: ProjectRequest, project: Project) -> HttpResponse:
-    test = design.test_of(project)
+    test = design.find_test(project)
     can_manage = request.membership.can_manage
     if test is None:
         return render(request, "annotate/qualification/empty.html", {"can_manage": can_manage})
@@ -147,7 +147,7 @@ def qualification_attempts(request: ProjectRequest, project: Project) -> HttpRes
     now = timezone.now()
     context = {
         "page": page,
-        "rows": [results.brief(attempt, now) for attempt in page],
+        "rows": [results.summarise_result(attempt, now) for attempt in page],
         "state": state,
         "states": [(key, label) for key, (label, _found) in STATES.items()],
         "q": asked,
@@ -165,8 +165,8 @@ def qualification_attempt(request: ProjectRequest, project: Project, attempt_uui
     attempt = get_object_or_404(attempts, uuid=attempt_uuid, test__project=project)
     context = {
         "attempt": attempt,
-        "brief": results.brief(attempt, timezone.now()),
-        "sheets": results.told(attempt) if attempt.n_right is not None else [],
+        "brief": results.summarise_result(attempt, timezone.now()),
+        "sheets": results.explain_result(attempt) if attempt.n_right is not None else [],
         "can_manage": request.membership.can_manage,
     }
     return render(request, "annotate/qualification/submitted_attempt.html", context)
@@ -192,7 +192,7 @@ def qualification_person(request: ProjectRequest, project: Project, pseudonym: s
     context = {
         "member": member,
         "form": form,
-        "admission": admission_for(member),
+        "admission": find_admission(member),
         "grants": Grant.objects.filter(annotator=member).select_related("given_by"),
         "attempts": _briefs(Attempt.objects.filter(annotator=member)),
     }
@@ -201,7 +201,7 @@ def qualification_person(request: ProjectRequest, project: Project, pseudonym: s
 
 
 def test_or_404(project: Project) -> QualificationTest:
-    test = design.test_of(project)
+    test = design.find_test(project)
     if test is None:
         raise Http404("This project has no qualification test.")
     return test
@@ -224,8 +224,10 @@ def _qualified(test: QualificationTest) -> QuerySet[Qualification]:
 
 def _briefs(attempts: QuerySet[Attempt]) -> list[results.Brief]:
     now = timezone.now()
-    return [results.brief(each, now) for each in attempts.select_related("test").order_by("-started_at", "-pk")]
+    return [
+        results.summarise_result(each, now) for each in attempts.select_related("test").order_by("-started_at", "-pk")
+    ]
 
 
 def _right_said(item: QualificationItem) -> list[str]:
-    return [results.say_range(ends, item.tolerance) for ends in item.expected.values()]
+    return [results.format_range(ends, item.tolerance) for ends in item.expected.values()]

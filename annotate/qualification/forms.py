@@ -13,9 +13,9 @@ from django.utils.translation import gettext_lazy
 
 from annotate.models import Grant, QualificationItem, QualificationTest
 from annotate.payments.ledger import pays_anything
-from annotate.qualification.items import ItemSpec, faults_of, spec_of
+from annotate.qualification.items import ItemSpec, find_faults, spec_of
 from annotate.qualification.items_from_file import read_range
-from annotate.qualification.results import say_range
+from annotate.qualification.results import format_range
 from measures.rubric import say_number
 from projects.errors import Refused
 from projects.rubric.rubrics import CriterionOnPage
@@ -201,7 +201,7 @@ class ItemForm(forms.Form):
             },
             "tolerance": say_number(item.tolerance),
             "references": "\n".join(" ".join(each["text"].split("\n")) for each in item.references),
-            **{f"expected_{key}": say_range(ends).replace(" to ", "-") for key, ends in item.expected.items()},
+            **{f"expected_{key}": format_range(ends).replace(" to ", "-") for key, ends in item.expected.items()},
         }
 
     def clean(self) -> dict[str, Any]:
@@ -217,7 +217,7 @@ class ItemForm(forms.Form):
                 self.add_error(name, refusal.message)
         cleaned["expected"] = expected
         if not self.errors:
-            for fault in faults_of(self.spec(cleaned), self.criteria):
+            for fault in find_faults(self.spec(cleaned), self.criteria):
                 name = f"expected_{fault.key}" if fault.part == "expected" else fault.part
                 self.add_error(name if name in self.fields else None, ValidationError(fault.reason))
         return cleaned

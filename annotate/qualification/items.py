@@ -67,7 +67,7 @@ def quality_criteria(rubric: Rubric) -> list[CriterionOnPage]:
     return [on_page(criterion) for criterion in rows]
 
 
-def faults_of(spec: ItemSpec, criteria: Sequence[CriterionOnPage]) -> list[Fault]:
+def find_faults(spec: ItemSpec, criteria: Sequence[CriterionOnPage]) -> list[Fault]:
     """Hold an item against the criteria used for quality: each has a range of right answers on its scale."""
     faults = []
     if not spec.question.strip():
@@ -95,9 +95,9 @@ def faults_of(spec: ItemSpec, criteria: Sequence[CriterionOnPage]) -> list[Fault
     return faults
 
 
-def fits(spec: ItemSpec, criteria: Sequence[CriterionOnPage]) -> bool:
+def is_gradable(spec: ItemSpec, criteria: Sequence[CriterionOnPage]) -> bool:
     """Whether answers to an item can be graded by these criteria: there are some, and nothing is wrong with it."""
-    return bool(criteria) and not faults_of(spec, criteria)
+    return bool(criteria) and not find_faults(spec, criteria)
 
 
 def _takes_all(criterion: CriterionOnPage, spec: ItemSpec) -> bool:
@@ -105,7 +105,7 @@ def _takes_all(criterion: CriterionOnPage, spec: ItemSpec) -> bool:
     return low - spec.tolerance <= criterion.scale.low and high + spec.tolerance >= criterion.scale.high
 
 
-def sameness(spec: ItemSpec) -> tuple[str, ...]:
+def shown_key(spec: ItemSpec) -> tuple[str, ...]:
     """What annotators see of an item; two that are the same in this are one."""
     return (spec.passage_title, spec.passage_text, spec.question, spec.answer)
 
@@ -120,7 +120,7 @@ def add_items(
     wrong = [
         _("Item {number}: {part} {reason}").format(number=n, part=fault.part, reason=fault.reason)
         for n, spec in enumerate(specs, start=1)
-        for fault in faults_of(spec, criteria)
+        for fault in find_faults(spec, criteria)
     ]
     if wrong:
         raise Refused(wrong[0], details=wrong[1:20])
@@ -147,15 +147,15 @@ def add_items(
 
 def _check_new(specs: Sequence[ItemSpec], live: Iterable[QualificationItem]) -> None:
     """The same answer twice, perhaps with two right ratings, or in the test and in the practice before it."""
-    known = {sameness(spec_of(item)) for item in live}
+    known = {shown_key(spec_of(item)) for item in live}
     wrong = []
     for n, spec in enumerate(specs, start=1):
-        if sameness(spec) in known:
+        if shown_key(spec) in known:
             if len(specs) > 1:
                 wrong.append(_("Item {number}: the test has this answer to this question already.").format(number=n))
             else:
                 wrong.append(_("The test has this answer to this question already."))
-        known.add(sameness(spec))
+        known.add(shown_key(spec))
     if wrong:
         raise Refused(wrong[0], details=wrong[1:20])
 
@@ -170,7 +170,7 @@ def edit_item(*, item: QualificationItem, actor: Membership | None, spec: ItemSp
     item = QualificationItem.objects.select_for_update(no_key=True).get(pk=item.pk)
     if item.retired_at is not None:
         raise Refused(_("This item is retired, so it stays as it was."))
-    wrong = [f"{fault.part} {fault.reason}" for fault in faults_of(spec, quality_criteria(test.rubric))]
+    wrong = [f"{fault.part} {fault.reason}" for fault in find_faults(spec, quality_criteria(test.rubric))]
     if wrong:
         raise Refused(wrong[0], details=wrong[1:])
     before = _told(item)

@@ -15,9 +15,9 @@ from annotate.qualification.items import (
     ItemSpec,
     Purpose,
     add_items,
-    faults_of,
+    find_faults,
     quality_criteria,
-    sameness,
+    shown_key,
 )
 from projects.errors import Refused
 from projects.importing.limits import MIB, Limits
@@ -137,9 +137,9 @@ class _Rows:
             explanation=text("explanation"),
         )
         if not self._has_faults_at(line):
-            for fault in faults_of(spec, self.criteria):
+            for fault in find_faults(spec, self.criteria):
                 self.notes.problem(line, self._column_of(fault), fault.reason)
-        first = self.lines.setdefault(sameness(spec), line)
+        first = self.lines.setdefault(shown_key(spec), line)
         if first != line:
             self.notes.problem(line, self.columns["answer"], _("is the answer of line {n} again").format(n=first))
         return spec

@@ -14,7 +14,7 @@ from projects.rubric.rubrics import CriterionOnPage, why_wrong
 
 
 @dataclass(frozen=True)
-class Sheet:
+class AttemptPage:
     """The items of one passage, numbered from one; `first` is the place of the first of them in the attempt."""
 
     number: int
@@ -35,7 +35,7 @@ class Said:
         return bool(self.cannot) or all(criterion.key in self.values for criterion in criteria)
 
 
-def draw(test: QualificationTest, pool: Sequence[QualificationItem], annotator_id: int, n: int) -> list[int]:
+def draw_items(test: QualificationTest, pool: Sequence[QualificationItem], annotator_id: int, n: int) -> list[int]:
     """The layout of an attempt: items drawn from the pool, passage by passage, in an order of its own.
 
     Seeded by the test's seed, the annotator and the number of the attempt: the same three give the same layout.
@@ -52,18 +52,18 @@ def draw(test: QualificationTest, pool: Sequence[QualificationItem], annotator_i
     return layout
 
 
-def sheets_of(attempt: Attempt) -> list[Sheet]:
+def list_pages(attempt: Attempt) -> list[AttemptPage]:
     by_id = QualificationItem.objects.in_bulk(attempt.layout)
     items = [by_id[pk] for pk in attempt.layout]
     sheets, first = [], 0
     for number, (_, run) in enumerate(groupby(items, key=_passage), start=1):
         shown = list(run)
-        sheets.append(Sheet(number, first, shown))
+        sheets.append(AttemptPage(number, first, shown))
         first += len(shown)
     return sheets
 
 
-def said_in(draft: dict[str, Any], sheets: Sequence[Sheet]) -> list[Said]:
+def read_answers(draft: dict[str, Any], sheets: Sequence[AttemptPage]) -> list[Said]:
     """What the draft says of each item, by place in the attempt."""
     found = []
     for sheet in sheets:

@@ -9,7 +9,7 @@ from django.db.models import OuterRef
 from django.db.models.functions import JSONObject
 
 from annotate.models import Attempt, QualificationItem, QualificationTest
-from annotate.qualification.items import ItemSpec, fits, quality_criteria, spec_of
+from annotate.qualification.items import ItemSpec, is_gradable, quality_criteria, spec_of
 from projects.models import Criterion, Membership
 from projects.rubric.rubrics import on_page
 
@@ -25,18 +25,18 @@ class Practice:
     is_done: bool
 
 
-def pool_of(test: QualificationTest) -> list[QualificationItem]:
+def list_practice_items(test: QualificationTest) -> list[QualificationItem]:
     """What is practised on, in order: items that a closed test or a draft left behind its rubric are passed over."""
     criteria = quality_criteria(test.rubric)
     items = test.items.filter(purpose=PRACTICE, retired_at=None).order_by("position", "pk")
-    return [item for item in items if fits(spec_of(item), criteria)]
+    return [item for item in items if is_gradable(spec_of(item), criteria)]
 
 
-def practice_for(annotator: Membership) -> Practice | None:
-    return practices_for([annotator]).get(annotator.pk)
+def find_practice(annotator: Membership) -> Practice | None:
+    return find_practices([annotator]).get(annotator.pk)
 
 
-def practices_for(annotators: Iterable[Membership]) -> dict[int, Practice]:
+def find_practices(annotators: Iterable[Membership]) -> dict[int, Practice]:
     """What each annotator may practise, by the id of the membership: two queries however many there are.
 
     The practice stands by itself: it is offered while the test is open, closed or still being made.
@@ -71,7 +71,7 @@ def _sizes(projects: set[int]) -> Counter[int]:
     return Counter(
         project
         for project, question, expected, tolerance, criteria in rows
-        if fits(
+        if is_gradable(
             ItemSpec(question=question, answer="", expected=expected, tolerance=tolerance),
             [on_page(Criterion(**each)) for each in criteria],
         )

@@ -7,9 +7,9 @@ from datetime import datetime
 from django.utils.translation import gettext, pgettext
 
 from annotate.models import Attempt, QualificationItem, QualificationTest
-from annotate.qualification.admission import is_over
+from annotate.qualification.admission import is_time_up
 from annotate.qualification.items import quality_criteria
-from annotate.qualification.pages import Said, sheets_of
+from annotate.qualification.pages import Said, list_pages
 from measures.grading import least_right
 from measures.rubric import say_number
 from projects.rubric.rubrics import CriterionOnPage, criteria_of
@@ -23,7 +23,7 @@ class Brief:
     """One attempt in a line; what the test's feedback does not tell is left out."""
 
     attempt: Attempt
-    is_over: bool
+    is_time_up: bool
     is_practice: bool
     shows_score: bool
     shows_items: bool
@@ -58,7 +58,7 @@ class Brief:
         """Ended by a new version of the rubric, in time and not by the clock."""
         attempt = self.attempt
         is_of_old_rubric = attempt.rubric_id != attempt.test.rubric_id
-        is_in_time = attempt.finished_at is None or not is_over(attempt, attempt.finished_at)
+        is_in_time = attempt.finished_at is None or not is_time_up(attempt, attempt.finished_at)
         return attempt.state == State.EXPIRED and is_of_old_rubric and is_in_time
 
     @property
@@ -85,7 +85,7 @@ class ToldAnswer:
 
 
 @dataclass(frozen=True)
-class ToldItem:
+class ExplainedItem:
     """One item with its answer, what is right, and why."""
 
     number: int
@@ -101,40 +101,40 @@ class ToldSheet:
 
     title: str
     text: str
-    items: list[ToldItem]
+    items: list[ExplainedItem]
 
 
-def brief(attempt: Attempt, now: datetime) -> Brief:
+def summarise_result(attempt: Attempt, now: datetime) -> Brief:
     is_practice = attempt.purpose == QualificationItem.Purpose.PRACTICE
     is_graded = attempt.n_right is not None
     feedback = Feedback.FULL if is_practice else attempt.test.feedback
     return Brief(
         attempt=attempt,
-        is_over=attempt.state == State.OPEN and is_over(attempt, now),
+        is_over=attempt.state == State.OPEN and is_time_up(attempt, now),
         is_practice=is_practice,
         shows_score=is_graded and feedback != Feedback.NONE,
         shows_items=is_graded and feedback == Feedback.FULL,
     )
 
 
-def told(attempt: Attempt) -> list[ToldSheet]:
+def explain_result(attempt: Attempt) -> list[ToldSheet]:
     """Every item of a graded attempt with its answer, what is right and why."""
     criteria = criteria_of(attempt.rubric)
     checked = {criterion.key for criterion in quality_criteria(attempt.rubric)}
     entries = (attempt.answers or {}).get("items", [])
     sheets = []
-    for sheet in sheets_of(attempt):
+    for sheet in list_pages(attempt):
         items = []
         for place, item in enumerate(sheet.items, start=sheet.first):
             entry = entries[place]
             said = Said(entry["values"], entry["cannot"], entry["comment"], entry["flag"])
             answers = [_told_answer(criterion, said, item, checked) for criterion in criteria]
-            items.append(ToldItem(place + 1, item, said, entry["right"], answers))
+            items.append(ExplainedItem(place + 1, item, said, entry["right"], answers))
         sheets.append(ToldSheet(sheet.items[0].passage_title, sheet.items[0].passage_text, items))
     return sheets
 
 
-def say_range(ends: Sequence[float], tolerance: float = 0.0) -> str:
+def format_range(ends: Sequence[float], tolerance: float = 0.0) -> str:
     """`4`, `4 to 5`, and with a tolerance `4, give or take 1`."""
     low, high = ends
     said = say_number(low)
@@ -151,6 +151,6 @@ def _told_answer(criterion: CriterionOnPage, said: Said, item: QualificationItem
     return ToldAnswer(
         criterion=criterion,
         given="" if value is None else say_number(value),
-        right=say_range(expected, item.tolerance) if expected else "",
+        right=format_range(expected, item.tolerance) if expected else "",
         is_checked=criterion.key in checked,
     )

@@ -7,7 +7,7 @@ from django.db import connection
 from django.utils.translation import gettext as _
 
 from annotate.models.conditions import gate
-from annotate.qualification.admission import admission_for
+from annotate.qualification.admission import find_admission
 from projects.models import Membership
 
 
@@ -61,7 +61,7 @@ def explain_no_work(annotator: Membership) -> str:
     opening = find_opening(annotator)
     if opening.is_open_to_them or not opening.is_gated:
         return opening.why_nothing
-    admission = admission_for(annotator)
+    admission = find_admission(annotator)
     return (admission.why_not if admission else "") or opening.why_nothing
 
 

@@ -101,7 +101,7 @@ def test_the_qualification_test_and_what_it_tells_afterwards(
     assert told(page) == shown
     assert page.count("planted-candidate") == ("planted-candidate" in shown)
     answer(annotator, attempt)
-    attempts.hand_in(annotator=annotator, attempt_uuid=attempt.uuid)
+    attempts.submit_attempt(annotator=annotator, attempt_uuid=attempt.uuid)
     result = client.get(reverse("annotate:attempt-result", args=["bridges", attempt.uuid])).content.decode()
     assert told(result) == [word for word in shown if word == "planted-reference"]
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from annotate.models import Attempt, Item
 from annotate.qualification import attempts
-from annotate.qualification.pages import sheets_of
+from annotate.qualification.pages import list_pages
 from annotate.rating.sent import SentAnswers
 from demo import corpus
 from demo.annotators import BIASED, CAREFUL, NOISY, Reader, SimulatedAnnotator, Temperament, hire
@@ -35,13 +35,13 @@ def pass_test(annotator: SimulatedAnnotator) -> None:
     """The real acts of an attempt, with the right answer to every item."""
     member = annotator.membership
     attempt = attempts.begin(annotator=member)
-    for sheet in sheets_of(attempt):
+    for sheet in list_pages(attempt):
         answers: dict[int, dict[str, float | str]] = {
             place: {key: ends[0] for key, ends in item.expected.items()} for place, item in enumerate(sheet.items)
         }
         sent = SentAnswers(values=answers)
-        attempts.put_page(annotator=member, attempt_uuid=attempt.uuid, page=sheet.number, sent=sent)
-    assert attempts.hand_in(annotator=member, attempt_uuid=attempt.uuid).state == Attempt.State.PASSED
+        attempts.save_page(annotator=member, attempt_uuid=attempt.uuid, page=sheet.number, sent=sent)
+    assert attempts.submit_attempt(annotator=member, attempt_uuid=attempt.uuid).state == Attempt.State.PASSED
 
 
 def work_until_done(

@@ -87,7 +87,7 @@ def settled_pages(rater: Membership) -> list[str]:
     failed = take(rater, n_right=0)
     practice = attempts.begin(annotator=rater, purpose="practice")
     answer(rater, practice)
-    attempts.hand_in(annotator=rater, attempt_uuid=practice.uuid)
+    attempts.submit_attempt(annotator=rater, attempt_uuid=practice.uuid)
     done = rater.assignments.get(state="submitted").uuid
     named = [
         *(("attempt-result", each.uuid) for each in (failed, practice)),

@@ -8,7 +8,7 @@ from django.db.models import Count, Q
 
 from annotate.models import Attempt, QualificationItem, QualificationTest
 from annotate.qualification import design, items_from_file
-from annotate.qualification.admission import admissions_for
+from annotate.qualification.admission import find_admissions
 from annotate.qualification.item_statistics import figures_of
 from projects.commands import ProjectCommand
 from projects.database.snapshots import snapshot
@@ -64,7 +64,7 @@ def describe(project: Project) -> dict[str, Any]:
         "max_attempts": test.max_attempts,
         "attempts_graded": counts["graded"],
         "attempts_passed": counts["passed"],
-        "qualified": sum(each.is_qualified for each in admissions_for(people).values()),
+        "qualified": sum(each.is_qualified for each in find_admissions(people).values()),
         "by_item": [
             {
                 "number": number,
@@ -82,7 +82,7 @@ def describe(project: Project) -> dict[str, Any]:
 
 
 def _fetch(project: Project) -> QualificationTest:
-    test = design.test_of(project)
+    test = design.find_test(project)
     if test is None:
         raise Refused("This project has no qualification test yet. Import items to make one.")
     return test

@@ -7,7 +7,7 @@ import pytest
 from annotate.models import Attempt, QualificationTest
 from annotate.qualification import attempts, design
 from annotate.qualification.items import edit_item, spec_of
-from annotate.qualification.practice import practice_for
+from annotate.qualification.practice import find_practice
 from measures.rubric import DEFAULT_PRESET, PRESETS
 from projects.errors import Refused
 from projects.models import Membership, Project
@@ -87,7 +87,7 @@ def test_nothing_is_practised_on_without_a_criterion_to_grade_by(project: Projec
     test = make_test(project, n_practice=1, is_open=False)
     add_rubric(project, is_for_quality=False)
     design.move_to_rubric(test=test, actor=None, on_new_rubric="ask")
-    assert practice_for(annotator) is None
+    assert find_practice(annotator) is None
     with pytest.raises(Refused, match="nothing to practise"):
         attempts.begin(annotator=annotator, purpose="practice")
 

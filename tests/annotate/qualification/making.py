@@ -5,7 +5,7 @@ from typing import Any
 from annotate.models import Attempt, QualificationItem, QualificationTest
 from annotate.qualification import attempts, design, items
 from annotate.qualification.items import ItemSpec
-from annotate.qualification.pages import sheets_of
+from annotate.qualification.pages import list_pages
 from annotate.rating.sent import SentAnswers
 from projects.models import Membership, Project
 from tests.routes import all_routes
@@ -47,12 +47,12 @@ def spec(n: int, n_passages: int = 2, **over: Any) -> ItemSpec:
 def answer(annotator: Membership, attempt: Attempt, *, n_right: int | None = None) -> None:
     """Answer every item and keep the pages; so many are right, all by default."""
     n_left = len(attempt.layout) if n_right is None else n_right
-    for sheet in sheets_of(attempt):
+    for sheet in list_pages(attempt):
         values: dict[int, dict[str, float | str]] = {}
         for place in range(len(sheet.items)):
             values[place] = {"correctness": 4.0 if n_left > 0 else 1.0}
             n_left -= 1
-        attempts.put_page(
+        attempts.save_page(
             annotator=annotator, attempt_uuid=attempt.uuid, page=sheet.number, sent=SentAnswers(values=values)
         )
 
@@ -61,7 +61,7 @@ def take(annotator: Membership, *, n_right: int | None = None) -> Attempt:
     """Begin, answer, hand in."""
     attempt = attempts.begin(annotator=annotator)
     answer(annotator, attempt, n_right=n_right)
-    return attempts.hand_in(annotator=annotator, attempt_uuid=attempt.uuid)
+    return attempts.submit_attempt(annotator=annotator, attempt_uuid=attempt.uuid)
 
 
 def first_item(test: QualificationTest) -> QualificationItem:
@@ -73,7 +73,7 @@ def first_item(test: QualificationTest) -> QualificationItem:
 def path_samples(annotator: Membership) -> dict[str, Any]:
     """Values for the parameters of the routes of qualification: an open attempt of the annotator's and an item."""
     project = annotator.project
-    test = design.test_of(project) or make_test(project, n_practice=1)
+    test = design.find_test(project) or make_test(project, n_practice=1)
     found: dict[str, Any] = {"attempt_uuid": attempts.begin(annotator=annotator).uuid, "page": 1}
     for route in all_routes():
         if route.name.startswith("annotate:qualification-item"):

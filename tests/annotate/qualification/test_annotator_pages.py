@@ -8,7 +8,7 @@ from django.utils import timezone
 
 from annotate.models import Attempt
 from annotate.qualification import admission, attempts, design
-from annotate.qualification.pages import sheets_of
+from annotate.qualification.pages import list_pages
 from projects.models import Membership, Project
 from tests import factories
 from tests.annotate.qualification.making import SECRET, answer, first_item, make_test, take
@@ -92,7 +92,7 @@ def test_a_whole_attempt_without_javascript(project: Project, client: Client) ->
     make_test(project, n_items=5)
     address = begin(client)
     attempt = Attempt.objects.get()
-    sizes = [len(sheet.items) for sheet in sheets_of(attempt)]
+    sizes = [len(sheet.items) for sheet in list_pages(attempt)]
     page = text_of(client, address)
     assert "Text 1 of 2" in page
     assert page.count('class="item"') == sizes[0]
@@ -255,7 +255,7 @@ def test_practice_shows_every_answer_afterwards(project: Project, annotator: Mem
     assert "counts for nothing" in page
     attempt = Attempt.objects.get()
     answer(annotator, attempt, n_right=1)
-    attempts.hand_in(annotator=annotator, attempt_uuid=attempt.uuid)
+    attempts.submit_attempt(annotator=annotator, attempt_uuid=attempt.uuid)
     page = text_of(client, f"{address}result/")
     assert "1 of 2 right. Practice counts for nothing." in page
     assert page.count(SECRET) == 2
@@ -286,7 +286,7 @@ def test_nothing_that_is_right_is_told_before_the_feedback(
     for purpose in ("practice", "test"):
         address = begin(client, purpose)
         test.items.update(expected={"correctness": [expected, expected]}, tolerance=0.0625)
-        n_pages = len(sheets_of(Attempt.objects.get(state="open")))
+        n_pages = len(list_pages(Attempt.objects.get(state="open")))
         addresses = [START, address, *(f"{address}?page={page}" for page in range(1, n_pages + 1))]
         for each in ["/desk/", "/p/bridges/desk/", "/p/bridges/history/", *addresses]:
             response = client.get(each, follow=True)

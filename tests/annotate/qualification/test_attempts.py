@@ -7,8 +7,8 @@ from django.utils import timezone
 from annotate.models import Attempt, LedgerEntry, Qualification, QualificationTest
 from annotate.qualification import admission as qualification_admission
 from annotate.qualification import attempts, design
-from annotate.qualification.admission import GRACE, admission_for
-from annotate.qualification.pages import draw, said_in, sheets_of
+from annotate.qualification.admission import GRACE, find_admission
+from annotate.qualification.pages import draw_items, list_pages, read_answers
 from annotate.rating.answers import Incomplete, TakesNoAnswers
 from annotate.rating.sent import SentAnswers
 from projects.errors import Refused
@@ -22,13 +22,13 @@ State = Attempt.State
 
 
 def is_qualified(annotator: Membership) -> bool:
-    admission = admission_for(annotator)
+    admission = find_admission(annotator)
     assert admission is not None
     return admission.is_qualified
 
 
 def why(annotator: Membership) -> str:
-    admission = admission_for(annotator)
+    admission = find_admission(annotator)
     assert admission is not None
     return admission.why_not
 
@@ -62,7 +62,7 @@ def test_handing_in_twice_changes_nothing(project: Project, annotator: Membershi
     attempt = take(annotator, n_right=1)
     with pytest.raises(TakesNoAnswers):
         answer(annotator, attempt)
-    again = attempts.hand_in(annotator=annotator, attempt_uuid=attempt.uuid)
+    again = attempts.submit_attempt(annotator=annotator, attempt_uuid=attempt.uuid)
     assert (again.state, again.n_right, again.answers) == (State.FAILED, 1, attempt.answers)
     assert LogEntry.objects.filter(object_type="attempt").count() == 1
 
@@ -76,9 +76,9 @@ def test_an_item_without_an_answer_is_named(project: Project, annotator: Members
     make_test(project)
     attempt = attempts.begin(annotator=annotator)
     sent = SentAnswers(values={0: {"correctness": 4.0}}, cannot={1: "No sense."})
-    assert attempts.put_page(annotator=annotator, attempt_uuid=attempt.uuid, page=1, sent=sent) == {}
+    assert attempts.save_page(annotator=annotator, attempt_uuid=attempt.uuid, page=1, sent=sent) == {}
     with pytest.raises(Incomplete) as refusal:
-        attempts.hand_in(annotator=annotator, attempt_uuid=attempt.uuid)
+        attempts.submit_attempt(annotator=annotator, attempt_uuid=attempt.uuid)
     assert sorted(refusal.value.errors) == [2, 3]
     assert Attempt.objects.get().state == State.OPEN
 
@@ -87,19 +87,19 @@ def test_what_cannot_be_judged_is_wrong(project: Project, annotator: Membership)
     make_test(project, n_items=2, n_passages=1)
     attempt = attempts.begin(annotator=annotator)
     sent = SentAnswers(values={0: {"correctness": 4.0}, 1: {"correctness": 4.0}}, cannot={1: "No sense."})
-    attempts.put_page(annotator=annotator, attempt_uuid=attempt.uuid, page=1, sent=sent)
-    assert attempts.hand_in(annotator=annotator, attempt_uuid=attempt.uuid).n_right == 1
+    attempts.save_page(annotator=annotator, attempt_uuid=attempt.uuid, page=1, sent=sent)
+    assert attempts.submit_attempt(annotator=annotator, attempt_uuid=attempt.uuid).n_right == 1
 
 
 def test_a_value_off_the_scale_is_refused_and_not_kept(project: Project, annotator: Membership) -> None:
     make_test(project, n_items=2, n_passages=1)
     attempt = attempts.begin(annotator=annotator)
     sent = SentAnswers(values={0: {"correctness": 9.0}, 1: {"correctness": 4.0}})
-    wrong = attempts.put_page(annotator=annotator, attempt_uuid=attempt.uuid, page=1, sent=sent)
+    wrong = attempts.save_page(annotator=annotator, attempt_uuid=attempt.uuid, page=1, sent=sent)
     assert list(wrong) == [0]
     assert "not on the scale" in wrong[0]
     attempt.refresh_from_db()
-    said = said_in(attempt.draft, sheets_of(attempt))
+    said = read_answers(attempt.draft, list_pages(attempt))
     assert [each.values for each in said] == [{}, {"correctness": 4.0}]
 
 
@@ -115,7 +115,7 @@ def test_drafts_are_kept_page_by_page_and_the_newer_stamp_wins(project: Project,
     save(2, 3, 1000)
     save(1, 2, 1000)
     attempt.refresh_from_db()
-    said = said_in(attempt.draft, sheets_of(attempt))
+    said = read_answers(attempt.draft, list_pages(attempt))
     assert [each.values.get("correctness") for each in said] == [5, None, 3, None]
     with pytest.raises(Refused, match="no such page"):
         save(3, 1, 1000)
@@ -129,10 +129,10 @@ def test_too_late_is_graded_within_the_grace_and_expires_after_it(
     attempt = attempts.begin(annotator=annotator)
     answer(annotator, attempt)
     turn_back(attempt, minutes=10, seconds=late.total_seconds() + 5)
-    ended = attempts.hand_in(annotator=annotator, attempt_uuid=attempt.uuid)
+    ended = attempts.submit_attempt(annotator=annotator, attempt_uuid=attempt.uuid)
     assert ended.state == state
     assert is_qualified(annotator) is (state == State.PASSED)
-    said = said_in(ended.draft, sheets_of(ended))
+    said = read_answers(ended.draft, list_pages(ended))
     assert all(each.values for each in said)
 
 
@@ -140,7 +140,7 @@ def test_in_the_grace_what_is_missing_is_wrong(project: Project, annotator: Memb
     make_test(project, time_limit_minutes=10)
     attempt = attempts.begin(annotator=annotator)
     turn_back(attempt, minutes=10, seconds=5)
-    assert attempts.hand_in(annotator=annotator, attempt_uuid=attempt.uuid).n_right == 0
+    assert attempts.submit_attempt(annotator=annotator, attempt_uuid=attempt.uuid).n_right == 0
 
 
 def test_an_attempt_left_lying_counts_as_used(project: Project, annotator: Membership) -> None:
@@ -191,7 +191,7 @@ def test_a_qualification_runs_out_and_attempts_begin_anew(project: Project, anno
     assert is_qualified(annotator)
     Qualification.objects.update(until=timezone.now() - timedelta(days=1))
     assert "has run out" in why(annotator)
-    admission = admission_for(annotator)
+    admission = find_admission(annotator)
     assert admission is not None
     assert admission.n_left == 2
     take(annotator)
@@ -217,7 +217,7 @@ def test_revoked_in_the_middle_of_an_attempt(project: Project, annotator: Member
     attempt = attempts.begin(annotator=annotator)
     answer(annotator, attempt)
     qualification_admission.revoke(annotator=annotator, actor=manager, why="Not now")
-    assert attempts.hand_in(annotator=annotator, attempt_uuid=attempt.uuid).state == State.PASSED
+    assert attempts.submit_attempt(annotator=annotator, attempt_uuid=attempt.uuid).state == State.PASSED
     assert not is_qualified(annotator)
 
 
@@ -226,7 +226,7 @@ def test_granted_in_the_middle_of_an_attempt(project: Project, annotator: Member
     attempt = attempts.begin(annotator=annotator)
     answer(annotator, attempt, n_right=0)
     qualification_admission.grant(annotator=annotator, actor=manager, why="Known to us")
-    attempts.hand_in(annotator=annotator, attempt_uuid=attempt.uuid)
+    attempts.submit_attempt(annotator=annotator, attempt_uuid=attempt.uuid)
     assert is_qualified(annotator)
 
 
@@ -248,7 +248,7 @@ def test_a_test_that_is_not_open_cannot_be_begun_but_finished(
     attempt = attempts.begin(annotator=annotator)
     answer(annotator, attempt)
     QualificationTest.objects.update(state=state)
-    assert attempts.hand_in(annotator=annotator, attempt_uuid=attempt.uuid).state == State.PASSED
+    assert attempts.submit_attempt(annotator=annotator, attempt_uuid=attempt.uuid).state == State.PASSED
     with pytest.raises(Refused, match="no qualification test to take"):
         attempts.begin(annotator=factories.make_membership(test.project))
 
@@ -260,12 +260,12 @@ def test_somebody_suspended_or_removed_keeps_the_draft(project: Project, annotat
     for standing in ("suspended", "removed"):
         Membership.objects.filter(pk=annotator.pk).update(standing=standing)
         with pytest.raises(TakesNoAnswers):
-            attempts.hand_in(annotator=annotator, attempt_uuid=attempt.uuid)
+            attempts.submit_attempt(annotator=annotator, attempt_uuid=attempt.uuid)
         with pytest.raises(Refused):
             attempts.begin(annotator=annotator)
     attempt.refresh_from_db()
     assert attempt.state == State.OPEN
-    assert all(each.values for each in said_in(attempt.draft, sheets_of(attempt)))
+    assert all(each.values for each in read_answers(attempt.draft, list_pages(attempt)))
 
 
 def test_another_persons_attempt_does_not_exist(
@@ -274,9 +274,9 @@ def test_another_persons_attempt_does_not_exist(
     make_test(project)
     attempt = attempts.begin(annotator=annotator)
     for act in (
-        lambda: attempts.hand_in(annotator=other_annotator, attempt_uuid=attempt.uuid),
+        lambda: attempts.submit_attempt(annotator=other_annotator, attempt_uuid=attempt.uuid),
         lambda: attempts.save_draft(annotator=other_annotator, attempt_uuid=attempt.uuid, page=1, sent={}),
-        lambda: attempts.put_page(
+        lambda: attempts.save_page(
             annotator=other_annotator, attempt_uuid=attempt.uuid, page=1, sent=SentAnswers(values={})
         ),
     ):
@@ -305,8 +305,8 @@ def test_practice_can_be_repeated_and_never_qualifies(project: Project, annotato
         attempt = attempts.begin(annotator=annotator, purpose="practice")
         assert (attempt.n, len(attempt.layout)) == (n, 3)
         answer(annotator, attempt)
-        assert attempts.hand_in(annotator=annotator, attempt_uuid=attempt.uuid).n_right == 3
-    admission = admission_for(annotator)
+        assert attempts.submit_attempt(annotator=annotator, attempt_uuid=attempt.uuid).n_right == 3
+    admission = find_admission(annotator)
     assert admission is not None
     assert not admission.is_qualified
     assert admission.n_left == 2
@@ -327,17 +327,17 @@ def test_items_are_drawn_by_seed_annotator_and_number(project: Project) -> None:
     test = make_test(project, n_items=12, n_passages=3, is_open=False)
     test.n_items = 6
     pool = list(test.items.all())
-    layout = draw(test, pool, 5, 1)
+    layout = draw_items(test, pool, 5, 1)
     assert len(set(layout)) == 6
-    assert draw(test, pool, 5, 1) == layout
-    others = [draw(test, pool, 6, 1), draw(test, pool, 5, 2)]
+    assert draw_items(test, pool, 5, 1) == layout
+    others = [draw_items(test, pool, 6, 1), draw_items(test, pool, 5, 2)]
     test.seed += 1
-    assert layout not in [*others, draw(test, pool, 5, 1)]
+    assert layout not in [*others, draw_items(test, pool, 5, 1)]
 
 
 def test_the_items_of_a_passage_stay_together(project: Project) -> None:
     test = make_test(project, n_items=12, n_passages=3, is_open=False)
-    sheets = sheets_of(Attempt(test=test, layout=draw(test, list(test.items.all()), 1, 1)))
+    sheets = list_pages(Attempt(test=test, layout=draw_items(test, list(test.items.all()), 1, 1)))
     assert [len(sheet.items) for sheet in sheets] == [4, 4, 4]
     assert [sheet.first for sheet in sheets] == [0, 4, 8]
 
@@ -355,7 +355,7 @@ def test_a_new_rubric_asks_again_or_keeps(
     assert is_qualified(annotator) is (keep == "keep")
     if keep == "ask":
         assert "The rubric has changed" in why(annotator)
-    assert attempts.hand_in(annotator=other_annotator, attempt_uuid=open_one.uuid).state == State.EXPIRED
+    assert attempts.submit_attempt(annotator=other_annotator, attempt_uuid=open_one.uuid).state == State.EXPIRED
     assert take(other_annotator).n == 2
     assert is_qualified(other_annotator)
 
@@ -391,7 +391,7 @@ def test_eight_at_once_begin_one_attempt_and_hand_it_in_once(project: Project, a
 
     def hand_in(_: int) -> tuple[str, int | None]:
         mine = Membership.objects.get(pk=annotator.pk)
-        ended = attempts.hand_in(annotator=mine, attempt_uuid=Attempt.objects.get().uuid)
+        ended = attempts.submit_attempt(annotator=mine, attempt_uuid=Attempt.objects.get().uuid)
         return ended.state, ended.n_right
 
     assert set(all_at_once(hand_in, range(8))) == {("passed", 4)}

@@ -228,7 +228,7 @@ def test_practice_and_earlier_rubrics_are_in_no_figure(project: Project, annotat
     test = make_test(project, n_practice=2)
     practice = attempts.begin(annotator=annotator, purpose="practice")
     answer(annotator, practice)
-    attempts.hand_in(annotator=annotator, attempt_uuid=practice.uuid)
+    attempts.submit_attempt(annotator=annotator, attempt_uuid=practice.uuid)
     take(annotator)
     factories.make_rubric(project)
     assert sum(each.n for each in figures_of(test, list(test.items.all())).values()) == 4
@@ -271,7 +271,7 @@ def test_a_manager_grants_and_revokes_with_a_reason(project: Project, annotator:
     assert address in text_of(client, f"/p/bridges/people/{annotator.pseudonym}/")
     assert "This field is required" in post(client, address, 422, kind="granted", why=" ")
     post(client, address, kind="granted", why="An expert")
-    admission = qualification_admission.admission_for(annotator)
+    admission = qualification_admission.find_admission(annotator)
     assert admission is not None
     assert admission.is_qualified
     assert "An expert" in text_of(client, address)
