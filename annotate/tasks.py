@@ -26,15 +26,15 @@ def sweep() -> None:
     while n_freed == PORTION:
         with transaction.atomic():
             n_freed = places.sweep(limit=PORTION)
-    uploading.tidy_leftovers()
+    uploading.delete_orphans()
 
 
 @shared_task(name="annotate.check", ignore_result=True)
 def check() -> None:
     """Figures, findings and spot checks of the projects with new work, each project in transactions of its own."""
-    for project in monitoring.waiting():
-        monitoring.refresh(project=project)
-        spot_checks.draw(project=project)
+    for project in monitoring.find_stale_projects():
+        monitoring.refresh_figures(project=project)
+        spot_checks.draw_spot_checks(project=project)
 
 
 @shared_task(name="annotate.approve_due", ignore_result=True)
@@ -51,5 +51,5 @@ def verify() -> None:
 
 @shared_task(name=Import.task, ignore_result=True)
 def run_import(pk: int) -> None:
-    if running.run(Import, pk, uploading.do_step) is not None:
-        uploading.tidy(pk)
+    if running.run(Import, pk, uploading.run_step) is not None:
+        uploading.delete_files(pk)

@@ -228,8 +228,8 @@ class Crew:
             yield worker, [found.kind for found in find(everyone[who], crowd, Thresholds()) if found.is_serious]
 
     def figures(self) -> list[Any]:
-        from annotate.quality.evidence import Effort, Scores, Yardstick
-        from annotate.quality.figures import Comparison, figures_of
+        from annotate.quality.evidence import QualityScale, Scores, WorkRecord
+        from annotate.quality.figures import Comparison, compute_figures
         from measures.quality.thresholds import Thresholds
 
         rows = [
@@ -250,15 +250,15 @@ class Crew:
             annotators=list(range(len(self.workers))),
             candidates=candidates,
         )
-        yardstick = Yardstick((1,), frozenset(["correctness"]), 1.0, 5.0, False, "ordinal")
+        yardstick = QualityScale((1,), frozenset(["correctness"]), 1.0, 5.0, False, "ordinal")
         comparison = Comparison(scores, yardstick)
         thresholds = Thresholds()
         everyone = []
         for who in range(len(self.workers)):
-            effort = Effort(
+            effort = WorkRecord(
                 sittings=self.sittings[who], n_submitted=len(self.sittings[who]), controls=self.controls[who]
             )
-            everyone.append(figures_of(who, comparison, effort, self.texts, thresholds))
+            everyone.append(compute_figures(who, comparison, effort, self.texts, thresholds))
         return everyone
 
 

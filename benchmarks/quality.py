@@ -32,10 +32,10 @@ def _measure(n: int, number: int) -> None:
     seconds = []
     for chosen in (annotators, annotators[:1]):
         start = time.perf_counter()
-        monitoring.refresh(project=project, annotators=chosen)
+        monitoring.refresh_figures(project=project, annotators=chosen)
         seconds.append(time.perf_counter() - start)
     start = time.perf_counter()
-    monitoring.waiting()
+    monitoring.find_stale_projects()
     quiet = time.perf_counter() - start
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     print(f"{n:>12,} {len(annotators):>11} {seconds[0]:7.2f} {seconds[1]:7.2f} {quiet:7.3f}  {peak:16.0f}")

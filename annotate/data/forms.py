@@ -8,7 +8,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django_stubs_ext import StrOrPromise
 
-from annotate.data.pairs import PHENOMENA, Written, written_of
+from annotate.data.pairs import PHENOMENA, Written, fetch_written
 from projects.errors import Refused
 from projects.models import Dataset, MinimalPair
 from projects.splitting import parse_shares
@@ -98,7 +98,7 @@ class PairForm(forms.Form):
     def __init__(self, *args: Any, pair: MinimalPair | None = None, is_used: bool = False, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         if pair is not None:
-            written = written_of(pair)
+            written = fetch_written(pair)
             self.initial = {name: _as_typed(getattr(written, name)) for name in self.fields}
         if is_used:
             for name in ("text_1", "text_2"):

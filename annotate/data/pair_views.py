@@ -197,7 +197,7 @@ def _counts(pairs: QuerySet[MinimalPair]) -> dict[str, Any]:
         n_of[row["said"]] += row["n"]
         n_of["withdrawn"] = n_of.get("withdrawn", 0) + row["n_withdrawn"]
     datasets = sorted({dataset for dataset, _phenomenon in n})
-    phenomena = sorted({phenomenon for _dataset, phenomenon in n}, key=data_pairs.place_of)
+    phenomena = sorted({phenomenon for _dataset, phenomenon in n}, key=data_pairs.pair_position)
     return {
         "datasets": datasets,
         "phenomena": [(name or NONE, name) for name in phenomena],

@@ -38,12 +38,12 @@ class Written:
         return None if self.score_1 is None or self.score_2 is None else self.score_1 > self.score_2
 
 
-def place_of(phenomenon: str) -> tuple[int, str]:
+def pair_position(phenomenon: str) -> tuple[int, str]:
     """The order of phenomena: MOCHA's own, then other words, and last the pairs of which nothing is said."""
     return (PHENOMENA.index(phenomenon) if phenomenon in PHENOMENA else len(PHENOMENA) + (not phenomenon), phenomenon)
 
 
-def written_of(pair: MinimalPair) -> Written:
+def fetch_written(pair: MinimalPair) -> Written:
     return Written(
         text_1=pair.candidate_1.text,
         text_2=pair.candidate_2.text,
@@ -86,7 +86,7 @@ def change_pair(*, project: Project, actor: Membership, pair: MinimalPair, writt
     """
     _lock(project)
     pair = _fresh(project, pair)
-    before = written_of(pair)
+    before = fetch_written(pair)
     if written == before:
         raise Refused(_("Nothing has changed."))
     if (written.text_1, written.text_2) != (before.text_1, before.text_2):
@@ -108,7 +108,7 @@ def delete_pair(*, project: Project, actor: Membership, pair: MinimalPair) -> No
     pair = _fresh(project, pair)
     if is_used(pair):
         raise Refused(_("These candidates are in a HIT already; they can be withdrawn."))
-    log.record(project, actor, "delete minimal pair", pair, before=asdict(written_of(pair)))
+    log.record(project, actor, "delete minimal pair", pair, before=asdict(fetch_written(pair)))
     _delete_rows(pair)
 
 

@@ -11,8 +11,8 @@ from annotate.models import Assignment, Batch, Hit, Item, Notice
 from annotate.onboarding.consent import ConsentState as Consent
 from annotate.onboarding.consent import consent_states
 from annotate.onboarding.notices import fetch_unread
-from annotate.payments.ledger import Sums, sums_of
-from annotate.payments.pending import Today, today_of
+from annotate.payments.ledger import Sums, sum_by_annotator
+from annotate.payments.pending import Today, sum_today
 from annotate.qualification.admission import Admission, find_admissions
 from annotate.qualification.practice import Practice, find_practices
 from annotate.work import revising
@@ -96,7 +96,7 @@ def fetch_desks(memberships: Sequence[Membership]) -> list[Desk]:
     annotators = [membership for membership in memberships if membership.is_annotator]
     held = _held_by(annotators)
     openings = find_openings(annotators)
-    today = today_of(annotators)
+    today = sum_today(annotators)
     earned = fetch_earnings(annotators, {pk: each.sums for pk, each in today.items()})
     admissions = find_admissions(annotators)
     waiting = fetch_unread(memberships)
@@ -153,7 +153,7 @@ def list_former_projects(user: User) -> list[FormerProject]:
         .filter(user=user, project__deleted_at=None, standing=Membership.Standing.REMOVED)
         .order_by("-pk")[:MOST_LEFT]
     )
-    earned, sums = fetch_earnings(memberships), sums_of(memberships)
+    earned, sums = fetch_earnings(memberships), sum_by_annotator(memberships)
     return [
         FormerProject(each.project, why_refused(each, Right.MEMBER), earned[each.pk].n_submitted, sums[each.pk])
         for each in memberships
@@ -179,7 +179,7 @@ def fetch_earnings(annotators: Sequence[Membership], sums: Mapping[int, Sums] | 
         .annotate(pace=Sum("active_seconds", filter=measured) / Sum("layout__len", filter=measured))
     )
     submitted = {pk: (n, pace) for pk, n, pace in rows}
-    sums = sums_of(annotators) if sums is None else sums
+    sums = sum_by_annotator(annotators) if sums is None else sums
     earned = {}
     for annotator in annotators:
         n, pace = submitted.get(annotator.pk, (0, None))

@@ -10,7 +10,7 @@ from measures.columns import ANNOTATOR, VALUE
 from measures.standardising import annotator_norms
 
 
-def fetch_norms(scope: Scope, criteria: Iterable[CriterionInUse], *, with_controls: bool) -> pd.DataFrame:
+def fetch_baselines(scope: Scope, criteria: Iterable[CriterionInUse], *, with_controls: bool) -> pd.DataFrame:
     """The norms of `measures.standardising` for the criterion of a scope, indexed by pseudonym.
 
     Of the criteria given, all that have the scale of the scope's own enter together, in its batch or stage, wherever

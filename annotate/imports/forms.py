@@ -233,7 +233,7 @@ class MappingForm(forms.Form):
             yield column, self.cleaned_data[f"column_{place}"]
 
 
-def initial_of(options: Options, known: Mapping[str, CriterionColumn]) -> dict[str, Any]:
+def read_initial(options: Options, known: Mapping[str, CriterionColumn]) -> dict[str, Any]:
     """What the forms show of options kept before."""
     stored = options.as_dict()
     stored["delimiter"] = next((name for name, (_, sign) in DELIMITERS.items() if sign == options.delimiter), "")

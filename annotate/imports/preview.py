@@ -8,14 +8,14 @@ import orjson
 from django.utils.translation import gettext as _
 
 from annotate.imports import uploading
-from annotate.imports.forms import CRITERION, CandidatesForm, JudgmentsForm, MappingForm, ReadingForm, initial_of
+from annotate.imports.forms import CRITERION, CandidatesForm, JudgmentsForm, MappingForm, ReadingForm, read_initial
 from annotate.imports.judgments import known_criteria
 from annotate.models import Import
 from projects.importing import CriterionColumn, FileRefused, Kind, Options, Preview, Problem, preview
 
 
 @dataclass
-class Look:
+class FilePreview:
     """A first look at a file, with the forms that say how to read it; or the reason why it cannot be read so."""
 
     reading: ReadingForm
@@ -33,13 +33,13 @@ class Look:
         return hashlib.sha256(orjson.dumps(columns)).hexdigest()[:16]
 
 
-def look_at(job: Import, data: Any = None) -> Look:
+def read_preview(job: Import, data: Any = None) -> FilePreview:
     """Read the beginning of the file as the forms say or, before they are sent, the options kept with the import."""
-    kept = uploading.options_of(job)
+    kept = uploading.read_options(job)
     known = known_criteria(job.project)
-    initial = initial_of(kept, known)
+    initial = read_initial(kept, known)
     rows_form = CandidatesForm if job.kind == Import.Kind.CANDIDATES else JudgmentsForm
-    look = Look(ReadingForm(data, initial=initial), rows_form(data, initial=initial))
+    look = FilePreview(ReadingForm(data, initial=initial), rows_form(data, initial=initial))
     reading = {name: getattr(kept, name) for name in look.reading.fields}
     if data is not None and look.reading.is_valid():
         reading = look.reading.cleaned_data
@@ -65,7 +65,7 @@ def _chosen(job: Import, kept: Options, guessed: Preview, known: dict[str, Crite
     return {**preview_of(job, replace(kept, mapping=mapping, criteria=())).mapping, **judged}
 
 
-def _options(look: Look) -> Options | None:
+def _options(look: FilePreview) -> Options | None:
     """All three forms as options; None where the columns are mapped wrongly."""
     assert look.mapping is not None
     sent = {**look.reading.cleaned_data, **look.rows.cleaned_data}
@@ -79,7 +79,7 @@ def _options(look: Look) -> Options | None:
 
 def preview_of(job: Import, options: Options) -> Preview:
     try:
-        return preview(path=uploading.file_of(job), name=job.file_name, options=options, kind=Kind(job.kind))
+        return preview(path=uploading.find_file(job), name=job.file_name, options=options, kind=Kind(job.kind))
     except FileNotFoundError:
         gone = Problem(None, "", _("The uploaded file is no longer there. Upload it once more."))
         raise FileRefused(job.file_name, [gone]) from None

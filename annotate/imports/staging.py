@@ -112,5 +112,5 @@ def count(cursor: Any, query: str, parameters: list[Any] | None = None) -> int:
     return int(cursor.fetchone()[0])
 
 
-def already(number: int) -> Refused:
+def refuse_repeated(number: int) -> Refused:
     return Refused(_("This file was already imported as #%(number)s.") % {"number": number})

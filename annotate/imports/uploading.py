@@ -16,7 +16,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from annotate.imports import writing
-from annotate.imports.staging import already
+from annotate.imports.staging import refuse_repeated
 from annotate.models import Import
 from projects.errors import Refused
 from projects.importing import FileRefused, Kind, Options, Spool, fingerprint, load
@@ -71,7 +71,7 @@ def same_bytes(job: Import) -> Import | None:
         kind=job.kind, step=Import.Step.WRITE, state=Import.State.DONE, n_bytes=job.n_bytes
     ).exclude(pk=job.pk)
     for each in earlier:
-        if each.sha256 == fingerprint(file_of(job), options_of(each)):
+        if each.sha256 == fingerprint(find_file(job), read_options(each)):
             return each
     return None
 
@@ -90,7 +90,7 @@ def refuse(*, job: Import, refusal: FileRefused) -> None:
     sentence = "\n".join([refusal.message, *refusal.details])
     at_rest = Import.objects.filter(pk=job.pk, state=Import.State.DONE).exclude(step=Import.Step.WRITE)
     if at_rest.update(state=Import.State.FAILED, error=sentence, report=refusal.as_dict()):
-        tidy(job.pk)
+        delete_files(job.pk)
 
 
 def start_check(*, job: Import, options: Options) -> None:
@@ -134,12 +134,12 @@ def stop(*, job: Import) -> bool:
     """
     at_rest = Import.objects.filter(pk=job.pk, state=Import.State.DONE).exclude(step=Import.Step.WRITE)
     if at_rest.update(state=Import.State.CANCELLED, finished_at=timezone.now()) or queue.cancel(job):
-        tidy(job.pk)
+        delete_files(job.pk)
         return True
     return False
 
 
-def do_step(job: Import, on_progress: OnProgress) -> dict[str, Any]:
+def run_step(job: Import, on_progress: OnProgress) -> dict[str, Any]:
     """The act of the job: check the file, or write what was checked."""
     if job.project.deleted_at is not None:
         raise Refused(_("The project has been deleted."))
@@ -148,29 +148,29 @@ def do_step(job: Import, on_progress: OnProgress) -> dict[str, Any]:
     return _write(job, on_progress)
 
 
-def tidy(pk: int) -> None:
+def delete_files(pk: int) -> None:
     """Remove the files of an import that has ended: the original stays only where it was written."""
     job = Import.objects.get(pk=pk)
     is_over = job.state in (Import.State.FAILED, Import.State.CANCELLED)
     if job.stored_name and (is_over or (job.step, job.state) == (Import.Step.WRITE, Import.State.DONE)):
         _discard_spools(job, before=job.attempt + 1)
     if job.stored_name and is_over:
-        file_of(job).unlink(missing_ok=True)
+        find_file(job).unlink(missing_ok=True)
         Import.objects.filter(pk=pk).update(stored_name="")
 
 
-def tidy_leftovers() -> None:
+def delete_orphans() -> None:
     """Remove the files of imports whose end no worker saw."""
     ended = Import.objects.filter(state__in=(Import.State.FAILED, Import.State.CANCELLED)).exclude(stored_name="")
     for pk in ended.values_list("pk", flat=True):
-        tidy(pk)
+        delete_files(pk)
 
 
-def options_of(job: Import) -> Options:
+def read_options(job: Import) -> Options:
     return Options.from_dict(job.options)
 
 
-def file_of(job: Import) -> Path:
+def find_file(job: Import) -> Path:
     return uploads.folder() / job.stored_name
 
 
@@ -197,10 +197,10 @@ def _check(job: Import, on_progress: OnProgress) -> dict[str, Any]:
     try:
         checked = writing.check_file(
             project=job.project,
-            path=file_of(job),
+            path=find_file(job),
             name=job.file_name,
             folder=_spool_of(job, job.attempt),
-            options=options_of(job),
+            options=read_options(job),
             kind=Kind(job.kind),
             on_progress=lambda done, total: on_progress(done // KB, max(1, total // KB)),
         )
@@ -257,4 +257,4 @@ def _already_imported(job: Import) -> Refused:
         step=Import.Step.WRITE,
         state__in=(*Import.LIVE, Import.State.DONE),
     )
-    return already(same.values_list("number", flat=True).first() or job.number)
+    return refuse_repeated(same.values_list("number", flat=True).first() or job.number)

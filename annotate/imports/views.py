@@ -16,7 +16,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from annotate.imports import uploading
 from annotate.imports.forms import DELIMITERS, UploadForm
-from annotate.imports.preview import Look, look_at, preview_of
+from annotate.imports.preview import FilePreview, preview_of, read_preview
 from annotate.models import Import
 from projects.access import ProjectRequest, Right, requires
 from projects.errors import Refused
@@ -83,7 +83,7 @@ def import_new(request: ProjectRequest, project: Project) -> HttpResponse:
 @require_safe
 def import_show(request: ProjectRequest, project: Project, number: int) -> HttpResponse:
     job = _fetch(project, number)
-    look = look_at(job) if _is_at_choice(job) else None
+    look = read_preview(job) if _is_at_choice(job) else None
     return _render(request, project, job, look)
 
 
@@ -97,7 +97,7 @@ def import_check(request: ProjectRequest, project: Project, number: int) -> Http
     if not _is_choosable(job):
         messages.error(request, _("This import is past choosing."))
         return _to(job)
-    look = look_at(job, request.POST)
+    look = read_preview(job, request.POST)
     is_only_look = request.POST.get("then") == "look"
     if look.options is None or (look.are_columns_new and not is_only_look):
         return _render(request, project, job, look, status=HTTPStatus.UNPROCESSABLE_ENTITY)
@@ -117,7 +117,7 @@ def import_reopen(request: ProjectRequest, project: Project, number: int) -> Htt
     """Back from the report to the choice of columns."""
     job = _fetch(project, number)
     try:
-        uploading.choose(job=job, options=uploading.options_of(job))
+        uploading.choose(job=job, options=uploading.read_options(job))
     except Refused as refusal:
         messages.error(request, refusal.message)
     return _to(job)
@@ -173,7 +173,7 @@ def import_job(request: ProjectRequest, project: Project, number: int) -> HttpRe
 def import_file(request: ProjectRequest, project: Project, number: int) -> FileResponse:
     """The file as it came, never to be opened in the browser."""
     job = _fetch(project, number)
-    path = uploading.file_of(job)
+    path = uploading.find_file(job)
     if not job.stored_name or not path.is_file():
         raise Http404("The file of this import is not kept.")
     response = FileResponse(
@@ -211,7 +211,7 @@ def _refuse_hopeless(job: Import) -> None:
 
 
 def _render(
-    request: ProjectRequest, project: Project, job: Import, look: Look | None = None, status: int = HTTPStatus.OK
+    request: ProjectRequest, project: Project, job: Import, look: FilePreview | None = None, status: int = HTTPStatus.OK
 ) -> HttpResponse:
     context = {
         **_progress(project, job),
@@ -251,7 +251,7 @@ def _said_of(job: Import) -> str:
     return words or _("in a moment")
 
 
-def _heading(job: Import, look: Look | None) -> str:
+def _heading(job: Import, look: FilePreview | None) -> str:
     if look:
         return _("Look at the file")
     if job.state == Import.State.DONE:
@@ -294,6 +294,6 @@ def _by_dataset(job: Import) -> dict[str, Any]:
     }
 
 
-def _delimiter_in_words(look: Look | None) -> str:
+def _delimiter_in_words(look: FilePreview | None) -> str:
     sign = look.preview.delimiter if look and look.preview else ""
     return next((str(words) for words, each in DELIMITERS.values() if each and each == sign), "")

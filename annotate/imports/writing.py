@@ -10,7 +10,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from annotate.imports import corpus, judgments
-from annotate.imports.staging import OnProgress, Progress, already
+from annotate.imports.staging import OnProgress, Progress, refuse_repeated
 from annotate.models import Batch, Import
 from projects import log
 from projects.errors import Refused
@@ -137,7 +137,7 @@ def refuse_if_imported(project: Project, checked: Checked, *, job: Import | None
     )
     number = earlier.values_list("number", flat=True).first()
     if number is not None:
-        raise already(number)
+        raise refuse_repeated(number)
 
 
 def next_number(project: Project) -> int:

@@ -200,7 +200,7 @@ class Alerts:
         return bool(self.n_findings or self.n_reviews)
 
 
-def alerts_of(project: Project) -> Alerts:
+def count_alerts(project: Project) -> Alerts:
     weights = Finding.objects.filter(annotator__project=project, state=Finding.State.OPEN)
     found = list(weights.values_list("evidence__is_serious", flat=True))
     reviews = Review.objects.filter(assignment__annotator__project=project).exclude(state=Review.State.DONE)

@@ -154,7 +154,7 @@ def set_aside(
     return n
 
 
-def approve_due(project: Project, *, after_days: int) -> int:
+def approve_overdue(project: Project, *, after_days: int) -> int:
     """Approve what was submitted longer ago than this, in portions, each its own transaction; how many.
 
     Nothing is approved by itself while its annotator may still change it.
@@ -176,7 +176,7 @@ def approve_due(project: Project, *, after_days: int) -> int:
 def approve_all_due() -> int:
     """What every project approves by itself; one without a number of days approves nothing."""
     projects = Project.objects.live().filter(approve_after_days__isnull=False)
-    return sum(approve_due(project, after_days=project.approve_after_days or 0) for project in projects)
+    return sum(approve_overdue(project, after_days=project.approve_after_days or 0) for project in projects)
 
 
 def _rejectable(work: QuerySet[Assignment]) -> QuerySet[Assignment]:

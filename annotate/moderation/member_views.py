@@ -138,7 +138,7 @@ def _remove(
     if not settles:
         return said
     findings = list(_open_findings(member).values_list("pk", flat=True))
-    n = quality_findings.settle(
+    n = quality_findings.resolve_finding(
         project=member.project, findings=findings, actor=actor, state=Finding.State.ACTED, note=why
     )
     if not n:

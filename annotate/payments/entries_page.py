@@ -10,7 +10,7 @@ from django.utils.translation import pgettext_lazy
 
 from annotate.models import LedgerEntry
 from annotate.payments import ledger
-from annotate.payments.pending import today_of, waits_until
+from annotate.payments.pending import approval_due_at, sum_today
 from projects.access import ProjectRequest
 from projects.models import Membership, Project
 from projects.web.lists import page_of, read_word
@@ -31,14 +31,14 @@ def render_entries(
     ).order_by("-pk")
     if state:
         entries = entries.filter(STATES[state][1])
-    sums = ledger.sums_of([member])[member.pk]
+    sums = ledger.sum_by_annotator([member])[member.pk]
     page = page_of(request, entries)
     for entry in page:
         entry.waits_until = _waits_until(entry, member.project)
     context = {
         **context,
         "sums": sums,
-        "today": today_of([member])[member.pk],
+        "today": sum_today([member])[member.pk],
         "is_under_floor": sums.hourly.is_under(member.project.hourly_floor_cents),
         "page": page,
         "state": state,
@@ -50,7 +50,7 @@ def render_entries(
 def _waits_until(entry: LedgerEntry, project: Project) -> datetime | None:
     """When the pay of a HIT that waits is approved by itself; None where a manager has to."""
     submitted_at = entry.assignment.submitted_at if entry.assignment else None
-    return None if submitted_at is None or entry.approved_at else waits_until(submitted_at, project)
+    return None if submitted_at is None or entry.approved_at else approval_due_at(submitted_at, project)
 
 
 def require_paying(project: Project) -> None:

@@ -162,7 +162,7 @@ def stages(project: Project) -> list[Stage]:
     return [Stage(key, str(label), found[key]) for key, label in STAGES.items() if key in found]
 
 
-def sums_of(annotators: Iterable[Membership]) -> dict[int, Sums]:
+def sum_by_annotator(annotators: Iterable[Membership]) -> dict[int, Sums]:
     """The sums of these annotators, by the id of the membership: one query. Without an entry they are all 0."""
     ids = [annotator.pk for annotator in annotators]
     rows = _ask(
@@ -204,7 +204,7 @@ def payable(found: Iterable[Balance]) -> Payable:
     return Payable(sum(balance.sums.approved for balance in due), len(due), held_back)
 
 
-def dollars(cents: int) -> str:
+def format_dollars(cents: int) -> str:
     """US cents as people read them: -655 as -$6.55."""
     return f"{'-' if cents < 0 else ''}${abs(cents) // 100:,}.{abs(cents) % 100:02}"
 

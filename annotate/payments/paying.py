@@ -27,12 +27,12 @@ PAYMENTS = 7_301_555
 """Names the advisory lock under which the payments of a project are made."""
 
 
-class WouldOwe(Refused):
+class NegativeBalance(Refused):
     """The sum would leave the annotator with less than nothing, and nobody has said that this is meant."""
 
 
 @dataclass(frozen=True)
-class Given:
+class AddedEntry:
     """An entry made by hand, and whether this very call made it."""
 
     entry: LedgerEntry
@@ -40,9 +40,9 @@ class Given:
 
 
 @transaction.atomic
-def give(
+def add_entry(
     *, actor: Membership, annotator: Membership, kind: str, cents: int, why: str, key: UUID, allow_debt: bool = False
-) -> Given:
+) -> AddedEntry:
     """Add a bonus, or an adjustment up or down; it is approved at once.
 
     The same key again is the same form sent twice: it changes nothing. Raises WouldOwe where the unpaid balance
@@ -53,11 +53,11 @@ def give(
     if stored := LedgerEntry.objects.filter(project=actor.project, key=entry_key).first():
         if (stored.annotator_id, stored.kind, stored.cents, stored.note) != (annotator.pk, kind, cents, why):
             raise Refused(_("This form was sent before, with other content. The first entry stands."))
-        return Given(stored, is_new=False)
+        return AddedEntry(stored, is_new=False)
     _check_given(kind, cents, why)
     unpaid = unpaid_balance(annotator)
     if cents < 0 and unpaid + cents < 0 and not allow_debt:
-        raise WouldOwe(
+        raise NegativeBalance(
             _("{pseudonym} has {unpaid} unpaid. This would leave {left}, to be set off against later work.").format(
                 pseudonym=annotator.pseudonym, unpaid=say_money(unpaid), left=say_money(unpaid + cents)
             )
@@ -74,7 +74,7 @@ def give(
     )
     act = "give bonus" if kind == Kind.BONUS else "adjust pay"
     log.record(actor.project, actor, act, annotator, after={"cents": cents}, why=why)
-    return Given(entry, is_new=True)
+    return AddedEntry(entry, is_new=True)
 
 
 @transaction.atomic

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from django.db import connection, transaction
 
 from annotate.models import Payment
-from annotate.payments.ledger import dollars
+from annotate.payments.ledger import format_dollars
 from projects import access, log
 from projects.database.csv import guarded_text
 from projects.models import Membership
@@ -38,7 +38,7 @@ class Line:
     cents: int
 
 
-def lines_of(payment: Payment) -> list[Line]:
+def list_lines(payment: Payment) -> list[Line]:
     with connection.cursor() as cursor:
         cursor.execute(_LINES, [payment.pk])
         return [Line(*row) for row in cursor.fetchall()]
@@ -48,7 +48,7 @@ def lines_of(payment: Payment) -> list[Line]:
 def write_file(*, payment: Payment, actor: Membership) -> str:
     """The payment as CSV, safe for spreadsheets; who took it and when goes into the log."""
     access.lock_actor(actor)
-    lines = lines_of(payment)
+    lines = list_lines(payment)
     log.record(
         payment.project,
         actor,
@@ -61,7 +61,7 @@ def write_file(*, payment: Payment, actor: Membership) -> str:
     writer.writerow(HEAD)
     for line in lines:
         outside = [guarded_text(text) for text in (line.username, line.name, line.email)]
-        amount = dollars(line.cents).removeprefix("$").replace(",", "")
+        amount = format_dollars(line.cents).removeprefix("$").replace(",", "")
         writer.writerow(
             [payment.number, line.pseudonym, line.kind, *outside, line.n_hits, line.cents, amount, CURRENCY]
         )

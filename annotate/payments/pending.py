@@ -14,7 +14,7 @@ State = Assignment.State
 
 
 @dataclass(frozen=True)
-class Stand:
+class PendingPay:
     """Why the pay of a submitted HIT waits: until when it is approved by itself at the latest, or for a manager."""
 
     waits: bool = False
@@ -30,7 +30,7 @@ class Today:
     next_at: datetime | None = None
 
 
-def waits_until(submitted_at: datetime, project: Project) -> datetime | None:
+def approval_due_at(submitted_at: datetime, project: Project) -> datetime | None:
     """When a HIT is approved by itself: after the project's days, and never while its annotator may change it."""
     if project.approve_after_days is None:
         return None
@@ -38,18 +38,18 @@ def waits_until(submitted_at: datetime, project: Project) -> datetime | None:
     return max(submitted_at + waits, timezone.now())
 
 
-def stand_of(assignment: Assignment) -> Stand:
+def find_pending(assignment: Assignment) -> PendingPay:
     """Why an assignment waits; its annotator's project is fetched."""
     if assignment.state != State.SUBMITTED or assignment.submitted_at is None:
-        return Stand()
-    return Stand(True, waits_until(assignment.submitted_at, assignment.annotator.project))
+        return PendingPay()
+    return PendingPay(True, approval_due_at(assignment.submitted_at, assignment.annotator.project))
 
 
-def today_of(annotators: Sequence[Membership]) -> dict[int, Today]:
+def sum_today(annotators: Sequence[Membership]) -> dict[int, Today]:
     """What each annotator's pay stands at, by the id of the membership: one query. Their projects are fetched."""
     projects = {annotator.pk: annotator.project for annotator in annotators}
     found = sums_today_of(annotators)
     return {
-        pk: Today(found[pk].sums, found[pk].cents, (first := found[pk].first_at) and waits_until(first, project))
+        pk: Today(found[pk].sums, found[pk].cents, (first := found[pk].first_at) and approval_due_at(first, project))
         for pk, project in projects.items()
     }

@@ -95,7 +95,7 @@ def payment_approve(request: ProjectRequest, project: Project) -> HttpResponse:
 @snapshot()
 def payment_show(request: ProjectRequest, project: Project, number: int) -> HttpResponse:
     payment = _payment(project, number)
-    lines = payment_files.lines_of(payment)
+    lines = payment_files.list_lines(payment)
     downloads = LogEntry.objects.filter(
         project=project, act=payment_files.DOWNLOAD, object_type="payment", object_id=str(payment.pk)
     ).select_related("actor")
@@ -136,8 +136,8 @@ def ledger_show(request: ProjectRequest, project: Project, pseudonym: str) -> Ht
     if not form.is_valid():
         return _ledger_page(request, member, form, status=HTTPStatus.UNPROCESSABLE_ENTITY)
     try:
-        given = paying.give(actor=request.membership, annotator=member, **form.cleaned_data)
-    except paying.WouldOwe as refusal:
+        given = paying.add_entry(actor=request.membership, annotator=member, **form.cleaned_data)
+    except paying.NegativeBalance as refusal:
         form.ask_for_debt(refusal.message)
         return _ledger_page(request, member, form, status=HTTPStatus.UNPROCESSABLE_ENTITY)
     except Refused as refusal:

@@ -7,7 +7,7 @@ from typing import Any
 from django.db import connection
 
 from annotate.models import Assignment
-from annotate.quality.evidence import Yardstick
+from annotate.quality.evidence import QualityScale
 from projects.language.amounts import say_day
 from projects.models import Membership
 
@@ -15,7 +15,7 @@ LAST_HITS = 60
 
 
 @dataclass(frozen=True)
-class Sat:
+class SubmittedHit:
     """One submitted HIT: the mean score, and the others' mean of the same items where there is one."""
 
     number: int
@@ -51,18 +51,20 @@ ORDER BY mine.submitted_at, mine.id
 """
 
 
-def sittings_of(annotator: Membership, yardstick: Yardstick) -> list[Sat]:
+def fetch_history(annotator: Membership, yardstick: QualityScale) -> list[SubmittedHit]:
     """The last HITs with a score, in the order of handing in."""
     with connection.cursor() as cursor:
         cursor.execute(_SATS, {"me": annotator.pk, "criteria": list(yardstick.ids), "limit": LAST_HITS})
         rows = cursor.fetchall()
     return [
-        Sat(number, batch, hit, at, n, _points(own, yardstick), None if o is None else _points(o, yardstick), seconds)
+        SubmittedHit(
+            number, batch, hit, at, n, _points(own, yardstick), None if o is None else _points(o, yardstick), seconds
+        )
         for number, (batch, hit, at, n, own, o, seconds) in enumerate(rows, start=1)
     ]
 
 
-def counts_of(annotator: Membership) -> dict[str, Any]:
+def count_work(annotator: Membership) -> dict[str, Any]:
     """How many assignments are in which state, how many were handed in of late, and when the last one was."""
     with connection.cursor() as cursor:
         cursor.execute(
@@ -82,5 +84,5 @@ def counts_of(annotator: Membership) -> dict[str, Any]:
     }
 
 
-def _points(share: float, yardstick: Yardstick) -> float:
+def _points(share: float, yardstick: QualityScale) -> float:
     return yardstick.low + yardstick.span * share

@@ -11,7 +11,7 @@ from django.views.decorators.http import require_safe
 from annotate.models import AnnotatorFigures, Finding, Review
 from annotate.payments import ledger
 from annotate.quality import annotator_profile, charts
-from annotate.quality.evidence import Yardstick, yardstick_of
+from annotate.quality.evidence import QualityScale, find_quality_scale
 from annotate.quality.figures_shown import show_figures, show_findings
 from measures.quality.habits import BINS
 from projects.access import ProjectRequest, Right, requires
@@ -36,7 +36,7 @@ def annotator_show(request: ProjectRequest, project: Project, pseudonym: str) ->
         .exclude(annotator=annotator)
         .values_list("annotator_id", "figures")
     )
-    yardstick, pay = yardstick_of(project), _pay(project, annotator)
+    yardstick, pay = find_quality_scale(project), _pay(project, annotator)
     findings = Finding.objects.filter(annotator=annotator).select_related("settled_by")
     findings = findings.order_by(Case(When(state=Finding.State.OPEN, then=0), default=1), "-pk")
     context = {
@@ -45,7 +45,7 @@ def annotator_show(request: ProjectRequest, project: Project, pseudonym: str) ->
         "figures": show_figures(stored.figures if stored else {}, everybody.values()),
         "findings": show_findings(findings[:MOST_SHOWN]),
         "reviews": _reviews(annotator),
-        "work": annotator_profile.counts_of(annotator),
+        "work": annotator_profile.count_work(annotator),
         "pay": pay,
         "is_under_floor": pay is not None and pay.hourly.is_under(project.hourly_floor_cents),
         "entries": _log_of(project, annotator),
@@ -57,9 +57,9 @@ def annotator_show(request: ProjectRequest, project: Project, pseudonym: str) ->
 
 
 def _charts(
-    annotator: Membership, yardstick: Yardstick, stored: AnnotatorFigures | None, everybody: list[dict[str, Any]]
+    annotator: Membership, yardstick: QualityScale, stored: AnnotatorFigures | None, everybody: list[dict[str, Any]]
 ) -> dict[str, Any]:
-    sats = annotator_profile.sittings_of(annotator, yardstick)
+    sats = annotator_profile.fetch_history(annotator, yardstick)
     own = _counts(stored.figures) if stored else []
     theirs = [_counts(each) for each in everybody]
     others = [sum(each[place] for each in theirs if place < len(each)) for place in range(len(own))]
@@ -79,7 +79,7 @@ def _counts(figures: dict[str, Any]) -> list[int]:
     return list(scale.get("counts", [])) if isinstance(scale, dict) else []
 
 
-def _labels(yardstick: Yardstick, n: int) -> list[str]:
+def _labels(yardstick: QualityScale, n: int) -> list[str]:
     if yardstick.is_slider or (n == BINS and yardstick.span > 2 * BINS):
         step = yardstick.span / max(1, n)
         return [f"{yardstick.low + place * step:g}" for place in range(n)]
@@ -99,7 +99,7 @@ def _pay(project: Project, annotator: Membership) -> ledger.Sums | None:
     """None where the project pays nothing."""
     if not ledger.pays_anything(project):
         return None
-    return ledger.sums_of([annotator]).get(annotator.pk, ledger.Sums())
+    return ledger.sum_by_annotator([annotator]).get(annotator.pk, ledger.Sums())
 
 
 def _log_of(project: Project, annotator: Membership) -> QuerySet[LogEntry]:

@@ -18,7 +18,7 @@ from projects.models import Criterion, Membership, Project
 
 
 @dataclass(frozen=True)
-class Yardstick:
+class QualityScale:
     """The criteria used for quality, and the scale that scores over them are on."""
 
     ids: tuple[int, ...]
@@ -83,7 +83,7 @@ class Text:
 
 
 @dataclass
-class Effort:
+class WorkRecord:
     """What one annotator did beside the scores; first scores are those of candidates that they revised later."""
 
     sittings: list[Sitting] = field(default_factory=list)
@@ -95,7 +95,7 @@ class Effort:
     reviewed: list[tuple[float, float]] = field(default_factory=list)
 
 
-def yardstick_of(project: Project) -> Yardstick | None:
+def find_quality_scale(project: Project) -> QualityScale | None:
     """The criteria used for quality in any rubric that the project's batches name; None without one."""
     criteria = list(
         Criterion.objects.filter(
@@ -108,7 +108,7 @@ def yardstick_of(project: Project) -> Yardstick | None:
     low, high, kind = scales.pop() if len(scales) == 1 else (0, 1, ScaleKind.CONTINUOUS)
     keys = frozenset(each.key for each in criteria)
     level = criteria[0].level if len(keys) == 1 else Level.INTERVAL
-    return Yardstick(
+    return QualityScale(
         tuple(each.pk for each in criteria), keys, float(low), float(high), kind == ScaleKind.CONTINUOUS, str(level)
     )
 
@@ -126,7 +126,7 @@ GROUP BY j.annotator_id, j.candidate_id
 """
 
 
-def fetch_scores(yardstick: Yardstick) -> Scores:
+def fetch_scores(yardstick: QualityScale) -> Scores:
     """Every score in the project, in one statement: the others' scores are needed for each annotator."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT set_config('work_mem', '64MB', true), set_config('jit', 'off', true)")
@@ -202,10 +202,10 @@ ORDER BY a.annotator_id, v.id
 """
 
 
-def fetch_efforts(annotators: Sequence[Membership], yardstick: Yardstick) -> dict[int, Effort]:
+def fetch_efforts(annotators: Sequence[Membership], yardstick: QualityScale) -> dict[int, WorkRecord]:
     """Sittings, controls and reviews of these annotators, by membership id."""
     bound = {"annotators": [each.pk for each in annotators], "criteria": list(yardstick.ids)}
-    efforts = {each.pk: Effort() for each in annotators}
+    efforts = {each.pk: WorkRecord() for each in annotators}
     with connection.cursor() as cursor:
         cursor.execute(_SITTINGS, bound)
         for annotator, assignment, layout, seconds, is_returned in cursor:
@@ -249,7 +249,7 @@ def fetch_texts(candidates: Sequence[int]) -> dict[int, Text]:
         return {row[0]: Text(row[1], row[3] or [], row[2], int(row[4] or 0)) for row in cursor}
 
 
-def _score(share: float | None, yardstick: Yardstick) -> float | None:
+def _score(share: float | None, yardstick: QualityScale) -> float | None:
     return None if share is None else yardstick.low + yardstick.span * share
 
 

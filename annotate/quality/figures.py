@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from annotate.models import Item
-from annotate.quality.evidence import Control, Effort, Scores, Text, Yardstick
+from annotate.quality.evidence import Control, QualityScale, Scores, Text, WorkRecord
 from measures.columns import ANNOTATOR, UNIT, VALUE
 from measures.grading import Expected, grade
 from measures.outcome import Undefined
@@ -27,7 +27,7 @@ POINT_PARTS = 10
 class Comparison:
     """All scores of the project, prepared once: the others' means, and alpha without each annotator."""
 
-    def __init__(self, scores: Scores, yardstick: Yardstick) -> None:
+    def __init__(self, scores: Scores, yardstick: QualityScale) -> None:
         self.scores = scores
         self.yardstick = yardstick
         self.plain, self.trusted = others_means(scores.unit, scores.annotator, scores.score)
@@ -53,8 +53,8 @@ class Comparison:
         }
 
 
-def figures_of(
-    annotator_id: int, comparison: Comparison, effort: Effort, texts: dict[int, Text], thresholds: Thresholds
+def compute_figures(
+    annotator_id: int, comparison: Comparison, effort: WorkRecord, texts: dict[int, Text], thresholds: Thresholds
 ) -> Figures:
     """All figures of one annotator."""
     scores, yardstick = comparison.scores, comparison.yardstick
@@ -81,7 +81,7 @@ def figures_of(
     )
 
 
-def _in_order_of_judging(rows: Ints, scores: Scores, effort: Effort) -> Ints:
+def _in_order_of_judging(rows: Ints, scores: Scores, effort: WorkRecord) -> Ints:
     """By submission, then as the page showed the items."""
     place = {
         (sitting.assignment_id, item): (number, shown)
@@ -124,7 +124,7 @@ def _pairs(controls: Iterable[Control], kind: str, by_candidate: Mapping[int, fl
 
 
 def _repeats(
-    controls: list[Control], by_candidate: Mapping[int, float | None], yardstick: Yardstick
+    controls: list[Control], by_candidate: Mapping[int, float | None], yardstick: QualityScale
 ) -> Repeats | Undefined:
     again, first = _pairs(controls, Item.Control.REPEAT, by_candidate)
     return repeats(first, again, point=yardstick.span / POINT_PARTS if yardstick.is_slider else 1.0)
@@ -137,7 +137,7 @@ def _degraded(
     return degraded_test(degraded, source, test=thresholds.degraded_test, ordinary=own, level=thresholds.degraded_level)
 
 
-def _pace(rows: Ints, scores: Scores, effort: Effort, texts: dict[int, Text]) -> Pace | Undefined:
+def _pace(rows: Ints, scores: Scores, effort: WorkRecord, texts: dict[int, Text]) -> Pace | Undefined:
     taken = {
         (sitting.assignment_id, item): (seconds, len(sitting.layout))
         for sitting in effort.sittings
@@ -158,11 +158,11 @@ def _length(own: Floats, looks: list[Looks]) -> Follows | Undefined:
     return follows(own, {name: np.array([getattr(each, name) for each in looks]) for name in names})
 
 
-def _poor(effort: Effort) -> Share | Undefined:
+def _poor(effort: WorkRecord) -> Share | Undefined:
     return share_of(sum(effort.verdicts), len(effort.verdicts), nothing="no item reviewed yet")
 
 
-def _reviewers(effort: Effort) -> Others | Undefined:
+def _reviewers(effort: WorkRecord) -> Others | Undefined:
     if not effort.reviewed:
         return Undefined(reason="no item reviewed yet")
     table = np.array(effort.reviewed, np.float64)

@@ -12,7 +12,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_safe
 
 from annotate.models import Finding
-from annotate.models.quality import alerts_of
+from annotate.models.quality import count_alerts
 from annotate.quality import findings as quality_findings
 from annotate.quality.figure_names import FINDINGS
 from annotate.quality.figures_shown import show_findings
@@ -49,7 +49,7 @@ def finding_list(request: ProjectRequest, project: Project) -> HttpResponse:
         "query": asked.urlencode(),
         "has_any": bool(page.paginator.count) or Finding.objects.filter(annotator__project=project).exists(),
         "n_open_here": findings.filter(state=Finding.State.OPEN).count(),
-        "alerts": alerts_of(project),
+        "alerts": count_alerts(project),
     }
     return render(request, "annotate/quality/finding_list.html", context)
 
@@ -63,7 +63,7 @@ def finding_settle(request: ProjectRequest, project: Project) -> HttpResponse:
         form = SettleForm(request.POST)
         ids = _ids(request.POST.getlist("id"))
         if form.is_valid():
-            n_settled = quality_findings.settle(
+            n_settled = quality_findings.resolve_finding(
                 project=project, findings=ids, actor=request.membership, **form.cleaned_data
             )
             said = ngettext("{n} finding is settled.", "{n} findings are settled.", n_settled)
@@ -82,7 +82,7 @@ def finding_settle(request: ProjectRequest, project: Project) -> HttpResponse:
         "n_left_out": max(0, n_found - MOST_AT_ONCE),
         "most": MOST_AT_ONCE,
         "next": _back(request, project),
-        "alerts": alerts_of(project),
+        "alerts": count_alerts(project),
     }
     return render(
         request,

@@ -15,7 +15,7 @@ State = Finding.State
 
 
 @transaction.atomic
-def settle(
+def resolve_finding(
     *, project: Project, findings: Collection[int], actor: Membership, state: str = State.DISMISSED, note: str = ""
 ) -> int:
     """Settle the open ones among these findings of the project; how many that were. Doing it twice changes nothing.

@@ -9,8 +9,8 @@ from django.db import connection, transaction
 from django.utils.translation import gettext_noop
 
 from annotate.models import AnnotatorFigures, Finding, QualityRules
-from annotate.quality.evidence import Yardstick, fetch_efforts, fetch_scores, fetch_texts, yardstick_of
-from annotate.quality.figures import Comparison, figures_of
+from annotate.quality.evidence import QualityScale, fetch_efforts, fetch_scores, fetch_texts, find_quality_scale
+from annotate.quality.figures import Comparison, compute_figures
 from measures.quality.degraded import DegradedTest
 from measures.quality.figures import Figures, pack, unpack
 from measures.quality.findings import Found, Thresholds, crowd_of, find
@@ -100,7 +100,7 @@ ORDER BY m.id
 minute for submits that took their time."""
 
 
-def waiting() -> list[Project]:
+def find_stale_projects() -> list[Project]:
     """The projects where somebody handed in or gave back work, or work was decided on, since figures were computed."""
     with connection.cursor() as cursor:
         cursor.execute(_WAITING, {"acts": TELLING_ACTS})
@@ -108,7 +108,7 @@ def waiting() -> list[Project]:
 
 
 @transaction.atomic
-def refresh(*, project: Project, annotators: Collection[Membership] | None = None) -> Refreshed:
+def refresh_figures(*, project: Project, annotators: Collection[Membership] | None = None) -> Refreshed:
     """Compute the figures of these annotators (by default of all whose work is newer) and see to their findings.
 
     Refreshes of a project come one by one, under a lock of their own. Done twice, nothing changes the second time.
@@ -116,17 +116,17 @@ def refresh(*, project: Project, annotators: Collection[Membership] | None = Non
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_advisory_xact_lock(%s, %s), now()", [CHECKING, project.pk])
         now = cursor.fetchone()[1]
-    yardstick = yardstick_of(project)
+    yardstick = find_quality_scale(project)
     chosen = _stale(project) if annotators is None else [each for each in annotators if each.project_id == project.pk]
     if yardstick is None or not chosen:
         return Refreshed()
-    thresholds = thresholds_of(project)
+    thresholds = read_thresholds(project)
     figures = _compute(chosen, yardstick, thresholds)
     _store(figures, _n_worked(chosen), now)
     return _see_to_findings(project, chosen, yardstick, thresholds, now)
 
 
-def thresholds_of(project: Project) -> Thresholds:
+def read_thresholds(project: Project) -> Thresholds:
     """The project's thresholds; what it has not set, or what no longer has a meaning, is the default."""
     stored = QualityRules.objects.filter(pk=project.pk).values_list("thresholds", flat=True).first() or {}
     known = {field.name for field in fields(Thresholds)}
@@ -136,11 +136,11 @@ def thresholds_of(project: Project) -> Thresholds:
     return Thresholds(**values)
 
 
-def _compute(annotators: Collection[Membership], yardstick: Yardstick, thresholds: Thresholds) -> dict[int, Figures]:
+def _compute(annotators: Collection[Membership], yardstick: QualityScale, thresholds: Thresholds) -> dict[int, Figures]:
     comparison = Comparison(fetch_scores(yardstick), yardstick)
     efforts = fetch_efforts(list(annotators), yardstick)
     texts = fetch_texts(sorted(comparison.candidates_of(efforts)))
-    return {pk: figures_of(pk, comparison, effort, texts, thresholds) for pk, effort in efforts.items()}
+    return {pk: compute_figures(pk, comparison, effort, texts, thresholds) for pk, effort in efforts.items()}
 
 
 def _stale(project: Project) -> list[Membership]:
@@ -173,7 +173,7 @@ def _store(figures: dict[int, Figures], n_worked: dict[int, int], now: datetime)
 
 
 def _see_to_findings(
-    project: Project, annotators: Collection[Membership], yardstick: Yardstick, thresholds: Thresholds, now: datetime
+    project: Project, annotators: Collection[Membership], yardstick: QualityScale, thresholds: Thresholds, now: datetime
 ) -> Refreshed:
     stored = AnnotatorFigures.objects.filter(annotator__project=project).exclude(annotator__standing=Standing.REMOVED)
     everyone = {pk: unpack(figures) for pk, figures in stored.values_list("annotator_id", "figures")}

@@ -13,7 +13,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from annotate.models import AnnotatorFigures, Finding, QualityRules
-from annotate.models.quality import alerts_of
+from annotate.models.quality import count_alerts
 from annotate.quality import monitoring
 from annotate.quality.figures_shown import BY_KEY, KINDS
 from annotate.quality.forms import RulesForm
@@ -46,7 +46,7 @@ def quality_list(request: ProjectRequest, project: Project) -> HttpResponse:
         "standings": Membership.Standing.choices,
         "asked": {name: read_text(request, name) for name in ("q", "standing", "figure", "from", "to")},
         "has_any": bool(page.paginator.count) or everyone.exists(),
-        "alerts": alerts_of(project),
+        "alerts": count_alerts(project),
     }
     return render(request, "annotate/quality/list.html", context)
 
@@ -54,8 +54,8 @@ def quality_list(request: ProjectRequest, project: Project) -> HttpResponse:
 @requires(Right.MANAGE)
 @require_POST
 def quality_refresh(request: ProjectRequest, project: Project) -> HttpResponse:
-    done = monitoring.refresh(project=project)
-    n_drawn = spot_checks.draw(project=project)
+    done = monitoring.refresh_figures(project=project)
+    n_drawn = spot_checks.draw_spot_checks(project=project)
     messages.success(
         request,
         _(
@@ -83,7 +83,7 @@ def quality_rules(request: ProjectRequest, project: Project) -> HttpResponse:
         )
         messages.success(request, _("The rules are saved. Everybody is checked by them within a minute."))
         return redirect("annotate:quality-rules", project.slug)
-    context = {"form": form, "seed": rules.seed, "alerts": alerts_of(project)}
+    context = {"form": form, "seed": rules.seed, "alerts": count_alerts(project)}
     return render(
         request,
         "annotate/quality/rules.html",

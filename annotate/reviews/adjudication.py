@@ -44,7 +44,7 @@ class Difference:
 
 
 @dataclass(frozen=True)
-class Voice:
+class Rating:
     """What one annotator said of a candidate; nameless scores have no pseudonym."""
 
     pseudonym: str
@@ -84,17 +84,17 @@ class Differences:
             return list(cursor.fetchall())
 
 
-def voices_of(candidate_ids: list[int], criterion: CriterionInUse) -> dict[int, list[Voice]]:
+def fetch_ratings(candidate_ids: list[int], criterion: CriterionInUse) -> dict[int, list[Rating]]:
     """What was said of each candidate, the lowest score first, by pseudonym."""
     with connection.cursor() as cursor:
         cursor.execute(_VOICES, {"ids": candidate_ids, "criteria": list(criterion.ids)})
-        found: dict[int, list[Voice]] = {}
+        found: dict[int, list[Rating]] = {}
         for candidate_id, *said in cursor.fetchall():
-            found.setdefault(candidate_id, []).append(Voice(*said))
+            found.setdefault(candidate_id, []).append(Rating(*said))
     return found
 
 
-def adjudications_of(candidate_ids: list[int], criterion: CriterionInUse) -> dict[int, Adjudication]:
+def fetch_adjudications(candidate_ids: list[int], criterion: CriterionInUse) -> dict[int, Adjudication]:
     rows = Adjudication.objects.filter(candidate__in=candidate_ids, criterion__in=criterion.ids)
     return {row.candidate_id: row for row in rows.select_related("adjudicator").order_by("pk")}
 
@@ -123,7 +123,7 @@ def adjudicate(
         raise Refused(_("This candidate is withdrawn."))
     if not candidate.judgments.filter(criterion__in=criterion.ids, is_counted=True, value__isnull=False).exists():
         raise Refused(_("Nobody has rated this candidate on this criterion, so there is nothing to settle."))
-    before = adjudications_of([candidate.pk], criterion).get(candidate.pk)
+    before = fetch_adjudications([candidate.pk], criterion).get(candidate.pk)
     stored, _is_new = Adjudication.objects.update_or_create(
         candidate=candidate,
         criterion_id=before.criterion_id if before else criterion.ids[0],
@@ -142,11 +142,13 @@ def adjudicate(
 
 
 @transaction.atomic
-def take_back(*, project: Project, actor: Membership, candidate: Candidate, criterion: CriterionInUse) -> bool:
+def withdraw_adjudication(
+    *, project: Project, actor: Membership, candidate: Candidate, criterion: CriterionInUse
+) -> bool:
     """Remove an adjudicated score; the annotators' own stand again. False where there was none."""
     access.lock_actor(actor)
     candidate = _lock(candidate)
-    found = adjudications_of([candidate.pk], criterion).get(candidate.pk)
+    found = fetch_adjudications([candidate.pk], criterion).get(candidate.pk)
     if found is None:
         return False
     before = {"criterion": criterion.key, "value": found.value}
@@ -194,14 +196,14 @@ class Gold:
     adjudication_wins: bool = False
 
 
-def gold_of(project: Project) -> Gold:
+def read_gold_rule(project: Project) -> Gold:
     rules = QualityRules.objects.filter(project=project).first()
     if rules is None:
         return Gold()
     return Gold(GoldRule(rules.gold_rule), rules.controls_enter_norms, rules.adjudication_wins)
 
 
-def does_win(project: Project) -> bool:
+def uses_adjudication(project: Project) -> bool:
     return QualityRules.objects.filter(project=project, adjudication_wins=True).exists()
 
 

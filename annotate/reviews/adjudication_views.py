@@ -29,7 +29,7 @@ def adjudication_list(request: ProjectRequest, project: Project) -> HttpResponse
     criteria = {criterion.key: criterion for criterion in criteria_in_use(project)}
     context = {
         "criteria": list(criteria.values()),
-        "wins": adjudication.does_win(project),
+        "wins": adjudication.uses_adjudication(project),
         "can_manage": request.membership.can_manage,
     }
     if not criteria:
@@ -44,8 +44,8 @@ def adjudication_list(request: ProjectRequest, project: Project) -> HttpResponse
         "question__references"
     )
     found = candidates.in_bulk(ids)
-    voices = adjudication.voices_of(ids, criterion)
-    settled = adjudication.adjudications_of(ids, criterion)
+    voices = adjudication.fetch_ratings(ids, criterion)
+    settled = adjudication.fetch_adjudications(ids, criterion)
     scale = Scale(kind=ScaleKind(criterion.kind), low=criterion.low, high=criterion.high)
     context |= {
         "page": page,
@@ -80,7 +80,9 @@ def adjudication_settle(request: ProjectRequest, project: Project, pk: int) -> H
         return _back(request, project)
     try:
         if request.POST.get("act") == "take back":
-            adjudication.take_back(project=project, actor=request.membership, candidate=candidate, criterion=criterion)
+            adjudication.withdraw_adjudication(
+                project=project, actor=request.membership, candidate=candidate, criterion=criterion
+            )
             said = _("Taken back. The annotators' scores stand.")
         else:
             if form.cleaned_data["value"] is None:

@@ -73,7 +73,7 @@ def remark_resolve(request: ProjectRequest, project: Project, pk: int) -> HttpRe
     """Tick a remark off, or put it back on the list where the button says so."""
     remark = get_object_or_404(Remark, pk=pk, assignment__hit__batch__project=project)
     if request.POST.get("again"):
-        if remarks.take_up_again(project=project, actor=request.membership, remark=remark):
+        if remarks.reopen_remark(project=project, actor=request.membership, remark=remark):
             messages.success(request, _("The remark is on the list again."))
     elif remarks.resolve(project=project, actor=request.membership, remark=remark):
         messages.success(request, _("The remark is resolved."))

@@ -18,7 +18,7 @@ def resolve(*, project: Project, actor: Membership | None, remark: Remark) -> bo
 
 
 @transaction.atomic
-def take_up_again(*, project: Project, actor: Membership | None, remark: Remark) -> bool:
+def reopen_remark(*, project: Project, actor: Membership | None, remark: Remark) -> bool:
     """Put a remark back on the list; returns False where it was there."""
     changed = Remark.objects.filter(pk=remark.pk, resolved_at__isnull=False).update(resolved_at=None)
     if changed:

@@ -55,7 +55,7 @@ ORDER BY a.annotator_id, a.submitted_at, a.id
 
 
 @transaction.atomic
-def draw(*, project: Project) -> int:
+def draw_spot_checks(*, project: Project) -> int:
     """Draw the spot checks that are due; how many were. Nothing is due where the rules ask for none.
 
     Drawn twice, or by two at once, nothing is drawn a second time: the draw depends on the stored seed alone.
@@ -131,7 +131,7 @@ def set_rules(
 
 
 @transaction.atomic
-def rate(*, review: Review, reviewer: Membership, sent: SentAnswers) -> Review:
+def store_review_ratings(*, review: Review, reviewer: Membership, sent: SentAnswers) -> Review:
     """Store the reviewer's own answers, given before the annotator's are seen.
 
     Raises judging.Incomplete, or Refused for own work and where another reviewer was first.
@@ -151,7 +151,7 @@ def rate(*, review: Review, reviewer: Membership, sent: SentAnswers) -> Review:
 
 
 @transaction.atomic
-def judge(*, review: Review, reviewer: Membership, verdicts: Mapping[int, Verdict]) -> Review:
+def store_verdicts(*, review: Review, reviewer: Membership, verdicts: Mapping[int, Verdict]) -> Review:
     """Mark each item fine or poor, by place in the layout, and finish the review.
 
     Raises Refused for own work, before the blind rating, for another's review, a second time, or with an item left out.

@@ -15,7 +15,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from annotate.models import Judgment, Remark, Review
-from annotate.models.quality import alerts_of
+from annotate.models.quality import count_alerts
 from annotate.rating import answers
 from annotate.rating.sent import SentAnswers, read_rating
 from annotate.rating.shown import format_opinion, list_items, list_references, question_on_page
@@ -56,7 +56,7 @@ def review_list(request: ProjectRequest, project: Project) -> HttpResponse:
         "states": STATES,
         "q": text,
         "has_any": bool(page.paginator.count) or _reviews(project).exists(),
-        "alerts": alerts_of(project),
+        "alerts": count_alerts(project),
     }
     return render(request, "annotate/reviews/list.html", context)
 
@@ -80,7 +80,7 @@ def review_show(request: ProjectRequest, project: Project, pk: int) -> HttpRespo
 def _rate(request: ProjectRequest, project: Project, review: Review) -> HttpResponse:
     sent = read_rating(request.POST)
     try:
-        spot_checks.rate(review=review, reviewer=request.membership, sent=sent)
+        spot_checks.store_review_ratings(review=review, reviewer=request.membership, sent=sent)
     except answers.Incomplete as refusal:
         return _render_blind(request, project, review, sent, refusal.errors)
     except Refused as refusal:
@@ -95,7 +95,7 @@ def review_judge(request: ProjectRequest, project: Project, pk: int) -> HttpResp
     review = get_object_or_404(_reviews(project), pk=pk)
     verdicts = read_verdicts(request.POST, len(review.assignment.layout))
     try:
-        spot_checks.judge(review=review, reviewer=request.membership, verdicts=verdicts)
+        spot_checks.store_verdicts(review=review, reviewer=request.membership, verdicts=verdicts)
     except Refused as refusal:
         if review.state != Review.State.RATED or spot_checks.why_not_review(review, request.membership):
             messages.error(request, refusal.message)

@@ -18,7 +18,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from annotate.batches.control_plan import shows_repeats
 from annotate.models import Assignment, Batch
-from annotate.payments.pending import stand_of
+from annotate.payments.pending import find_pending
 from annotate.rating import answers
 from annotate.rating.draft_requests import save_draft
 from annotate.rating.page import milliseconds, read_assignment, render_assignment, site_urls
@@ -62,7 +62,7 @@ def history_show(request: ProjectRequest, project: Project, assignment_uuid: uui
         "is_hidden": is_hidden,
         "has_answers": has_answers,
         "window": revising.find_window(assignment) if revising.is_open_to(request.membership, assignment) else None,
-        "stand": stand_of(assignment),
+        "stand": find_pending(assignment),
         "cents": assignment.ledger_entries.aggregate(cents=Sum("cents"))["cents"],
     }
     return render(request, "annotate/work/history_show.html", context)

@@ -91,7 +91,7 @@ def work_through(
         flags = {}
         for n_done in range(1, n_hits + 1):
             _work_round(scene, n_done, rng, on_hit)
-            monitoring.refresh(project=scene.project)
+            monitoring.refresh_figures(project=scene.project)
             if n_done in moments_of(n_hits):
                 flags[n_done] = list(_flags(scene))
         before = _alpha(scene.project)

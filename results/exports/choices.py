@@ -5,7 +5,7 @@ from functools import cached_property
 
 from annotate.frames.stages import Stage, left_out
 from annotate.models import Batch
-from annotate.reviews.adjudication import does_win
+from annotate.reviews.adjudication import uses_adjudication
 from projects.models import Project
 
 
@@ -34,6 +34,6 @@ class Choices:
             "project": self.project.pk,
             "criterion": self.criterion,
             "batches": [batch.pk for batch in self.batches],
-            "adjudication_wins": does_win(self.project),
+            "adjudication_wins": uses_adjudication(self.project),
             "left_out": list(self.left_out),
         }

@@ -7,7 +7,7 @@ from django.db.models import F, Q, QuerySet
 
 from annotate.frames.rating_patterns import CriterionInUse, Scope
 from annotate.frames.stages import default_stage
-from annotate.reviews.adjudication import gold_of
+from annotate.reviews.adjudication import read_gold_rule
 from measures.gold_rules import GoldRule
 from measures.outcome import Undefined
 from projects.models import Project
@@ -57,7 +57,7 @@ def golds_of(project: Project, criterion: CriterionInUse, ids: Sequence[int]) ->
     from results.scores.gold import settled_scores
 
     scope = Scope(project=project, criterion=criterion, stage=default_stage(project))
-    rule = gold_of(project)
+    rule = read_gold_rule(project)
     by = GoldRule.MEDIAN if rule.rule == GoldRule.MEDIAN else GoldRule.MEAN
     golds = gold_by(by, fetch_judgments(scope, only=list(ids)))
     if isinstance(golds, Undefined):

@@ -4,7 +4,7 @@ from django.http import HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
-from annotate.models.quality import alerts_of
+from annotate.models.quality import count_alerts
 from projects.access import ProjectRequest, Right, requires
 from projects.charts.responses import answer_chart
 from projects.database.snapshots import snapshot
@@ -20,7 +20,7 @@ def project_overview(request: ProjectRequest, project: Project) -> HttpResponse:
     days = progress_by_day(project)
     context = {
         "overview": make_overview(project, can_manage=request.membership.can_manage),
-        "alerts": alerts_of(project) if request.membership.can_manage else None,
+        "alerts": count_alerts(project) if request.membership.can_manage else None,
         "days": days,
         "progress_chart": draw_progress(days),
     }

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from annotate.frames.annotator_baselines import fetch_norms
+from annotate.frames.annotator_baselines import fetch_baselines
 from annotate.frames.judgments_frame import fetch_judgments
 from annotate.frames.rating_patterns import CriterionInUse, Scope
 from annotate.models import Adjudication
@@ -71,7 +71,7 @@ def gold_figures(project: Project, settings: Mapping[str, Any]) -> dict[str, Any
         return {"refusal": say_several_scales(scope.criterion)}
     frame = fetch_judgments(scope)
     criteria = [each.criterion for each in scopes]
-    norms = fetch_norms(scope, criteria, with_controls=settings["controls"])
+    norms = fetch_baselines(scope, criteria, with_controls=settings["controls"])
     settled = settled_scores(scope)
     scores = gold_scores(frame)
     golds = {rule: gold_by(rule, frame, norms=norms) for rule in GoldRule}

@@ -95,7 +95,7 @@ def gold_rule(request: ProjectRequest, project: Project) -> HttpResponse:
 
 
 def _asked(request: ProjectRequest, project: Project) -> tuple[GoldForm, Gold]:
-    gold = adjudication.gold_of(project)
+    gold = adjudication.read_gold_rule(project)
     return GoldForm(project, request.GET or None, initial={"rule": gold.rule}), gold
 
 

@@ -20,7 +20,7 @@ from django.db.models import Max
 from django.utils.translation import gettext as _
 
 from annotate.frames.stages import default_stage
-from annotate.reviews.adjudication import does_win, gold_of
+from annotate.reviews.adjudication import read_gold_rule, uses_adjudication
 from projects import log
 from projects.errors import Refused
 from projects.jobs import queue, running
@@ -44,7 +44,7 @@ State = JudgmentSet.State
 
 def default_settings(project: Project) -> Settings:
     """What a set of the project holds where nothing is said: all of its stage, gold scores by the project's rule."""
-    rule = gold_of(project)
+    rule = read_gold_rule(project)
     return Settings(stage=default_stage(project), gold=rule.rule, controls_in_z=rule.with_controls)
 
 
@@ -62,7 +62,7 @@ def request_set(
         raise Refused(_("The name is longer than %(most)s characters.") % {"most": NAME_LENGTH})
     refuse_unknown(project, settings)
     studies.choose_studies(project, settings.studies)
-    settings = replace(settings, adjudication_wins=does_win(project))
+    settings = replace(settings, adjudication_wins=uses_adjudication(project))
     if not preview(Selection(project, settings)).n_included:
         raise Refused(building.NOTHING)
     with transaction.atomic():

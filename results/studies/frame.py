@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.csv
 from django.utils.translation import gettext as _
 
-from annotate.frames.annotator_baselines import fetch_norms
+from annotate.frames.annotator_baselines import fetch_baselines
 from annotate.frames.judgments_frame import fetch_judgments
 from annotate.frames.rating_patterns import CriterionInUse, Scope
 from measures import columns
@@ -137,7 +137,7 @@ def gold_table(
 
     Raises Refused where the rule gives no gold scores at all.
     """
-    norms = fetch_norms(scope, criteria, with_controls=settings.controls_in_z)
+    norms = fetch_baselines(scope, criteria, with_controls=settings.controls_in_z)
     golds = gold_by(settings.gold, judgments, norms=norms)
     if isinstance(golds, Undefined):
         raise Refused(_("There are no gold scores by this rule: %(why)s.") % {"why": golds.reason})

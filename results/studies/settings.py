@@ -6,7 +6,7 @@ from typing import Any
 from django.utils.translation import gettext as _
 
 from annotate.frames.stages import Stage, default_stage
-from annotate.reviews.adjudication import gold_of
+from annotate.reviews.adjudication import read_gold_rule
 from measures.gold_rules import GoldRule
 from projects.models import Project
 from results.scope.gold_settings import GoldSettings
@@ -54,7 +54,7 @@ class Settings(GoldSettings):
 
 def default_settings(project: Project) -> dict[str, Any]:
     """What a study of the project rests on where nothing is said: its stage, and gold scores by its rule."""
-    gold = gold_of(project)
+    gold = read_gold_rule(project)
     return {
         "stage": default_stage(project),
         "gold": gold.rule,

@@ -48,7 +48,7 @@ class Scores(Figures):
         return self.ask_anew(self.sent(ScoresQuery))
 
     def settings_of(self, asked: Mapping[str, Any]) -> dict[str, Any]:
-        gold = adjudication.gold_of(self.project)
+        gold = adjudication.read_gold_rule(self.project)
         if asked["kind"] == "systems":
             return self.filled_in(SystemsForm, asked).settings(gold)
         form = self.filled_in(GoldForm, asked)

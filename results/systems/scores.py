@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from annotate.frames.annotator_baselines import fetch_norms
+from annotate.frames.annotator_baselines import fetch_baselines
 from annotate.frames.judgments_frame import fetch_judgments
 from annotate.frames.rating_patterns import CriterionInUse, Scope
 from annotate.frames.stages import Stage
@@ -90,7 +90,7 @@ def _read(scopes: list[Scope], settings: Mapping[str, Any]) -> tuple[Frames, Fra
     for scope in scopes:
         scales = scope.criterion.scales
         if scales not in norms:
-            norms[scales] = fetch_norms(scope, criteria, with_controls=settings["controls"])
+            norms[scales] = fetch_baselines(scope, criteria, with_controls=settings["controls"])
         frame = fetch_judgments(scope)[[UNIT, GROUP, ANNOTATOR, SOURCE, VALUE]]
         frame = frame.assign(**{Z: standardise(frame, norms[scales])})
         sums[scope.criterion.key] = sum_units(frame)

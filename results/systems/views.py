@@ -88,7 +88,7 @@ def replication_chart(request: ProjectRequest, project: Project, name: str, form
 def _asked(request: ProjectRequest, project: Project) -> tuple[SystemsForm, ReplicationForm, dict[str, Any]]:
     form = SystemsForm(project, request.GET or None)
     is_wrong = form.is_bound and not form.is_valid()
-    settings = {} if is_wrong or not form.criteria else form.settings(adjudication.gold_of(project))
+    settings = {} if is_wrong or not form.criteria else form.settings(adjudication.read_gold_rule(project))
     return form, ReplicationForm(project, request.GET or None), settings
 
 

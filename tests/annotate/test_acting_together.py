@@ -102,7 +102,9 @@ def settle(at: Scene, who: Membership) -> object:
 
 def take_back(at: Scene, who: Membership) -> object:
     criterion = criteria_in_use(at.project)[0]
-    return adjudication.take_back(project=at.project, actor=who, candidate=at.candidate, criterion=criterion)
+    return adjudication.withdraw_adjudication(
+        project=at.project, actor=who, candidate=at.candidate, criterion=criterion
+    )
 
 
 def let_win(at: Scene, who: Membership) -> object:

@@ -87,7 +87,7 @@ def test_the_widest_difference_comes_first_and_agreement_is_left_out(
     assert listed(project, criterion) == [wide.pk, narrow.pk]
     assert listed(project, criterion, batch=batch.number) == [wide.pk, narrow.pk]
     assert listed(project, criterion, batch=10**6) == []
-    voices = adjudication.voices_of([wide.pk], criterion)[wide.pk]
+    voices = adjudication.fetch_ratings([wide.pk], criterion)[wide.pk]
     assert [(voice.value, voice.comment) for voice in voices] == [(1, ""), (5, "All & right")]
 
 
@@ -107,8 +107,8 @@ def test_a_settled_score_is_a_row_of_its_own_and_in_no_agreement(
     settle(project, manager, wide, criterion, 4)
     assert Adjudication.objects.get().value == 4
     assert LogEntry.objects.filter(act="adjudicate").latest("pk").before == {"criterion": "correctness", "value": 5}
-    assert adjudication.take_back(project=project, actor=manager, candidate=wide, criterion=criterion)
-    assert not adjudication.take_back(project=project, actor=manager, candidate=wide, criterion=criterion)
+    assert adjudication.withdraw_adjudication(project=project, actor=manager, candidate=wide, criterion=criterion)
+    assert not adjudication.withdraw_adjudication(project=project, actor=manager, candidate=wide, criterion=criterion)
     assert listed(project, criterion, "settled") == []
 
 

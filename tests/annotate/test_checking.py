@@ -44,7 +44,7 @@ def people(project: Project) -> list[Membership]:
 
 
 def test_bad_work_is_found_and_good_work_is_not(project: Project, people: list[Membership]) -> None:
-    done = monitoring.refresh(project=project)
+    done = monitoring.refresh_figures(project=project)
     assert done.n_annotators == 6
     *good, contrary, same = people
     assert [kinds_of(each) for each in good] == [set()] * 4
@@ -56,7 +56,7 @@ def test_bad_work_is_found_and_good_work_is_not(project: Project, people: list[M
 
 
 def test_figures_are_those_of_the_work(project: Project, people: list[Membership]) -> None:
-    monitoring.refresh(project=project)
+    monitoring.refresh_figures(project=project)
     figures = figures_of(people[0])
     assert figures.n_judged == 40
     assert not isinstance(figures.others, Undefined)
@@ -72,34 +72,34 @@ def test_figures_are_those_of_the_work(project: Project, people: list[Membership
 
 
 def test_only_newer_work_is_computed_again(project: Project, people: list[Membership]) -> None:
-    assert [found.pk for found in monitoring.waiting()] == [project.pk]
-    monitoring.refresh(project=project)
+    assert [found.pk for found in monitoring.find_stale_projects()] == [project.pk]
+    monitoring.refresh_figures(project=project)
     AnnotatorFigures.objects.update(computed_at=timezone.now() + timedelta(hours=1))
-    assert monitoring.waiting() == []
-    assert monitoring.refresh(project=project) == monitoring.Refreshed()
+    assert monitoring.find_stale_projects() == []
+    assert monitoring.refresh_figures(project=project) == monitoring.Refreshed()
     open_batch(project, n_hits=1)
     work(people[0], GOOD)
-    assert [found.pk for found in monitoring.waiting()] == [project.pk]
-    assert monitoring.refresh(project=project).n_annotators == 1
+    assert [found.pk for found in monitoring.find_stale_projects()] == [project.pk]
+    assert monitoring.refresh_figures(project=project).n_annotators == 1
 
 
 @pytest.mark.parametrize("act", monitoring.TELLING_ACTS)
 def test_decisions_on_work_bring_new_figures_for_everybody(
     project: Project, people: list[Membership], manager: Membership, act: str
 ) -> None:
-    monitoring.refresh(project=project)
+    monitoring.refresh_figures(project=project)
     AnnotatorFigures.objects.update(computed_at=timezone.now() + timedelta(hours=1))
-    assert monitoring.waiting() == []
+    assert monitoring.find_stale_projects() == []
     AnnotatorFigures.objects.update(computed_at=timezone.now() - timedelta(hours=1))
     record(project, manager, act, project)
-    assert [found.pk for found in monitoring.waiting()] == [project.pk]
-    assert monitoring.refresh(project=project).n_annotators == 6
+    assert [found.pk for found in monitoring.find_stale_projects()] == [project.pk]
+    assert monitoring.refresh_figures(project=project).n_annotators == 6
 
 
 def test_what_a_manager_rejects_leaves_the_figures(
     project: Project, people: list[Membership], manager: Membership
 ) -> None:
-    monitoring.refresh(project=project)
+    monitoring.refresh_figures(project=project)
     first = Assignment.objects.filter(annotator=people[0]).order_by("pk").first()
     assert first is not None
     AnnotatorFigures.objects.update(computed_at=timezone.now() - timedelta(hours=1))
@@ -111,7 +111,7 @@ def test_what_a_manager_rejects_leaves_the_figures(
 def test_new_rules_are_held_against_work_that_is_in(
     project: Project, people: list[Membership], manager: Membership
 ) -> None:
-    monitoring.refresh(project=project)
+    monitoring.refresh_figures(project=project)
     assert "straight_line" in kinds_of(people[-1])
     AnnotatorFigures.objects.update(computed_at=timezone.now() - timedelta(hours=1))
     spot_checks.set_rules(project=project, actor=manager, share=0, least=0, thresholds={"least_items": 1_000})
@@ -127,9 +127,9 @@ def test_every_telling_act_is_one_that_is_done() -> None:
 
 
 def test_twice_changes_nothing(project: Project, people: list[Membership]) -> None:
-    monitoring.refresh(project=project)
+    monitoring.refresh_figures(project=project)
     before = list(Finding.objects.order_by("pk").values_list("pk", "state", "evidence"))
-    again = monitoring.refresh(project=project, annotators=people)
+    again = monitoring.refresh_figures(project=project, annotators=people)
     assert (again.n_opened, again.n_passed) == (0, 0)
     assert list(Finding.objects.order_by("pk").values_list("pk", "state", "evidence")) == before
 
@@ -142,29 +142,29 @@ def test_the_beat_takes_every_project_with_new_work(project: Project, people: li
 def test_a_dismissed_finding_comes_back_only_with_new_evidence(
     project: Project, people: list[Membership], manager: Membership
 ) -> None:
-    monitoring.refresh(project=project)
+    monitoring.refresh_figures(project=project)
     finding = Finding.objects.get(annotator=people[-1], kind="straight_line")
     Finding.objects.filter(pk=finding.pk).update(
         state=State.DISMISSED, settled_by=manager, settled_at=timezone.now(), note="Known."
     )
-    monitoring.refresh(project=project, annotators=people)
+    monitoring.refresh_figures(project=project, annotators=people)
     assert "straight_line" not in kinds_of(people[-1])
     open_batch(project, n_hits=3, n_items=8)
     work(people[-1], SAME)
-    monitoring.refresh(project=project, annotators=people)
+    monitoring.refresh_figures(project=project, annotators=people)
     assert "straight_line" in kinds_of(people[-1])
 
 
 def test_a_finding_that_no_longer_holds_is_closed_by_the_system(project: Project, people: list[Membership]) -> None:
-    monitoring.refresh(project=project)
+    monitoring.refresh_figures(project=project)
     QualityRules.objects.create(project=project, thresholds={"chance": 1e-300, "unknown": 1})
-    monitoring.refresh(project=project, annotators=people)
+    monitoring.refresh_figures(project=project, annotators=people)
     assert not Finding.objects.filter(state=State.OPEN).exists()
     closed = Finding.objects.filter(annotator=people[-1]).first()
     assert closed is not None
     assert (closed.note, closed.settled_by) == (PASSED, None)
     QualityRules.objects.all().delete()
-    monitoring.refresh(project=project, annotators=people)
+    monitoring.refresh_figures(project=project, annotators=people)
     assert "straight_line" in kinds_of(people[-1])
 
 
@@ -172,7 +172,7 @@ def test_overlap_one_says_what_it_cannot_give(project: Project) -> None:
     open_batch(project, n_hits=4, n_items=8, judgments=1)
     alone = make_membership(project)
     work(alone, GOOD)
-    monitoring.refresh(project=project)
+    monitoring.refresh_figures(project=project)
     figures = figures_of(alone)
     assert figures.others == Undefined(reason="nobody else has rated the same items")
     assert isinstance(figures.alpha, Undefined)
@@ -184,7 +184,7 @@ def test_what_does_not_count_does_not_enter(project: Project, people: list[Membe
     Candidate.objects.filter(pk=withdrawn.pk).update(withdrawn_at=timezone.now())
     judgment = Judgment.objects.filter(annotator=people[0]).exclude(candidate=withdrawn).earliest("pk")
     Judgment.objects.filter(pk=judgment.pk).update(is_counted=False, not_counted_reason="surplus")
-    monitoring.refresh(project=project)
+    monitoring.refresh_figures(project=project)
     assert figures_of(people[0]).n_judged == 38
     assert figures_of(people[1]).n_judged == 39
 
@@ -195,7 +195,7 @@ def test_returned_hits_are_counted(project: Project) -> None:
     for _ in range(2):
         submitting.return_hit(annotator=annotator, assignment_uuid=serving.claim(annotator), reason="")  # type: ignore[arg-type]
     work(annotator, GOOD)
-    monitoring.refresh(project=project)
+    monitoring.refresh_figures(project=project)
     returned = figures_of(annotator).returned
     assert not isinstance(returned, Undefined)
     assert (returned.n_yes, returned.n) == (2, 4)
@@ -219,7 +219,7 @@ def test_controls_and_their_sources(project: Project) -> None:
             Judgment.objects.create(
                 assignment=assignment, item=item, annotator=annotator, criterion=criterion, value=value
             )
-    monitoring.refresh(project=project)
+    monitoring.refresh_figures(project=project)
     figures = figures_of(annotator)
     assert figures.n_judged == 24
     assert not isinstance(figures.known_answers, Undefined)
@@ -231,18 +231,18 @@ def test_controls_and_their_sources(project: Project) -> None:
 
 
 def test_removed_annotators_keep_their_figures(project: Project, people: list[Membership]) -> None:
-    monitoring.refresh(project=project)
+    monitoring.refresh_figures(project=project)
     before = figures_of(people[-1])
     Membership.objects.filter(pk=people[-1].pk).update(standing="removed")
     Judgment.objects.filter(annotator=people[-1]).update(is_counted=False, not_counted_reason="removed")
     AnnotatorFigures.objects.update(n_submitted=0)
-    assert monitoring.refresh(project=project).n_annotators == 5
+    assert monitoring.refresh_figures(project=project).n_annotators == 5
     assert figures_of(people[-1]) == before
 
 
 def test_another_projects_annotators_are_left_alone(project: Project, people: list[Membership]) -> None:
     stranger = make_membership(Project.objects.create(slug="other", name="Other"))
-    assert monitoring.refresh(project=project, annotators=[stranger]) == monitoring.Refreshed()
+    assert monitoring.refresh_figures(project=project, annotators=[stranger]) == monitoring.Refreshed()
     assert not AnnotatorFigures.objects.exists()
 
 
@@ -254,7 +254,7 @@ def test_real_judgments_raise_no_serious_finding(
     ratings = (squality_dir / "ratings.csv").read_bytes()
     for column in ("correctness_1to5=correctness:1-5",):
         take_file(project, ratings, "ratings.csv", tmp_path, kind=Kind.JUDGMENTS, criteria=(column,))
-    assert monitoring.refresh(project=project).n_annotators == 4
+    assert monitoring.refresh_figures(project=project).n_annotators == 4
     assert not Finding.objects.filter(evidence__is_serious=True).exists()
 
 
@@ -269,10 +269,10 @@ def test_refreshes_at_once_open_each_finding_once(project: Project) -> None:
 
 def _refresh(project_id: int) -> None:
     project = Project.objects.get(pk=project_id)
-    monitoring.refresh(project=project, annotators=list(project.memberships.all()))
+    monitoring.refresh_figures(project=project, annotators=list(project.memberships.all()))
 
 
 def test_batches_without_quality_criteria_have_no_figures(project: Project, people: list[Membership]) -> None:
     for batch in Batch.objects.filter(project=project):
         batch.rubric.criteria.update(used_for_quality=False)
-    assert monitoring.refresh(project=project) == monitoring.Refreshed()
+    assert monitoring.refresh_figures(project=project) == monitoring.Refreshed()

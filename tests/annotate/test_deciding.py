@@ -277,7 +277,7 @@ def test_approving_what_is_due_goes_on_after_a_portion(
 ) -> None:
     monkeypatch.setattr(decisions, "PORTION", 2)
     rate(annotator, 3)
-    assert decisions.approve_due(project, after_days=0) == 3
+    assert decisions.approve_overdue(project, after_days=0) == 3
     assert LogEntry.objects.filter(act="approve work").count() == 2
 
 

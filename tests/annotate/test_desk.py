@@ -14,7 +14,7 @@ from annotate import places
 from annotate.batches import lifecycle
 from annotate.batches.control_plan import ControlPlan
 from annotate.models import Assignment, Batch, LedgerEntry
-from annotate.moderation.decisions import approve_due
+from annotate.moderation.decisions import approve_overdue
 from annotate.payments import paying
 from annotate.work import serving, submitting
 from projects.models import Membership, Project, User
@@ -145,7 +145,7 @@ def test_whoever_was_removed_sees_what_they_did_and_what_is_not_yet_paid(
     shown = text_of(client_of(annotator))
     assert "Projects that you were in" in shown
     assert shown.count("$0.50") == 2
-    approve_due(project, after_days=0)
+    approve_overdue(project, after_days=0)
     paying.make_payment(project=project, actor=manager)
     shown = text_of(client_of(annotator))
     assert (shown.count("$0.50"), shown.count("$0.00")) == (1, 1)
@@ -188,7 +188,7 @@ def test_the_pay_of_today_what_waits_and_why_and_an_hour_of_work(
     )
     Assignment.objects.filter(annotator=annotator).update(active_seconds=900)
     LedgerEntry.objects.update(made_at=timezone.now() - timedelta(days=1))
-    approve_due(project, after_days=0)
+    approve_overdue(project, after_days=0)
     said = read(text_of(client)).said
     assert said["Today, by UTC"] == "$0.00"
     assert said["An hour of work"] == "$2.00 by active time"

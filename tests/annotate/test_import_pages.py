@@ -353,7 +353,7 @@ def test_a_post_that_comes_late_starts_nothing_again(pages: Pages, manager: Memb
     with pytest.raises(Refused):
         uploading.start_write(job=checked, actor=manager)
     with pytest.raises(Refused):
-        uploading.start_check(job=uploaded, options=uploading.options_of(uploaded))
+        uploading.start_check(job=uploaded, options=uploading.read_options(uploaded))
     pages.choose(job)
     pages.work(job)
     checked = Import.objects.get(pk=job.pk)
@@ -376,7 +376,7 @@ def test_an_attempt_given_up_for_dead_leaves_its_successors_rows_alone(pages: Pa
 
     pages.work(job)
     with pytest.raises(Lost):
-        uploading.do_step(lost, come_back)
+        uploading.run_step(lost, come_back)
     pages.write(job)
     assert (job.step, job.state) == (Step.WRITE, State.DONE), job.error
     assert kept_files() == [job.stored_name]
@@ -578,7 +578,7 @@ def test_the_list_of_imports_asks_as_often_for_many_as_for_one(
 def test_files_of_imports_whose_end_no_worker_saw_are_removed(pages: Pages) -> None:
     job = pages.upload(csv_of(rows()))
     Import.objects.update(state=State.CANCELLED)
-    uploading.tidy_leftovers()
+    uploading.delete_orphans()
     assert kept_files() == []
     job.refresh_from_db()
     assert job.stored_name == ""
@@ -597,5 +597,5 @@ def test_what_a_killed_upload_left_is_removed_after_a_day(settings: Settings, tm
 
 def test_a_file_that_is_gone_from_the_disk_is_said_to_be_gone(pages: Pages) -> None:
     job = pages.upload(csv_of(rows(1)))
-    uploading.file_of(job).unlink()
+    uploading.find_file(job).unlink()
     assert "no longer there" in pages.show(job)

@@ -138,7 +138,7 @@ def test_texts_change_until_the_pair_is_in_a_hit_and_scores_of_old_texts_go(
     client.post(page, {"text_1": "Another", "phenomenon": "other", "score_1": "5", "score_2": "1"})
     fresh.refresh_from_db()
     assert (fresh.candidate_1.text, fresh.phenomenon, fresh.score_1) == (pair.candidate_1.text, "other", 5.0)
-    written = replace(pairs.written_of(fresh), text_1="Another")
+    written = replace(pairs.fetch_written(fresh), text_1="Another")
     with pytest.raises(Refused, match="their texts stay"):
         pairs.change_pair(project=project, actor=manager, pair=fresh, written=written)
     assert LogEntry.objects.filter(act="change minimal pair").count() == 3

@@ -35,14 +35,14 @@ def pay(arguments: tuple[Membership, int]) -> str:
 
 def give(arguments: tuple[Membership, Membership, UUID]) -> bool:
     actor, annotator, key = arguments
-    return paying.give(actor=actor, annotator=annotator, kind="bonus", cents=5, why="x", key=key).is_new
+    return paying.add_entry(actor=actor, annotator=annotator, kind="bonus", cents=5, why="x", key=key).is_new
 
 
 def take_away(arguments: tuple[Membership, Membership]) -> str:
     actor, annotator = arguments
     try:
-        paying.give(actor=actor, annotator=annotator, kind="adjustment", cents=-60, why="x", key=uuid4())
-    except paying.WouldOwe:
+        paying.add_entry(actor=actor, annotator=annotator, kind="adjustment", cents=-60, why="x", key=uuid4())
+    except paying.NegativeBalance:
         return "would owe"
     return "taken"
 
@@ -109,7 +109,7 @@ def test_paying_while_people_rate_pays_each_hit_once(project: Project, owner: Me
 
     *n_submitted, paid = all_at_once(work, [*raters, owner])
     assert sum(n_submitted) == 36
-    sums = ledger.sums_of(raters)
+    sums = ledger.sum_by_annotator(raters)
     assert sum(each.total for each in sums.values()) == 36 * 40
     assert sum(each.paid for each in sums.values()) == paid
     assert_ledger()
@@ -145,7 +145,9 @@ def test_every_order_of_acts_adds_up(acts: list[tuple[str, int]]) -> None:
             voided = (voided | {n}) if act == "void" else (voided - {n})
         elif act in ("bonus", "take"):
             cents, kind = (n + 1, "bonus") if act == "bonus" else (-20 * (n + 1), "adjustment")
-            paying.give(actor=manager, annotator=person, kind=kind, cents=cents, why="x", key=uuid4(), allow_debt=True)
+            paying.add_entry(
+                actor=manager, annotator=person, kind=kind, cents=cents, why="x", key=uuid4(), allow_debt=True
+            )
             given_by_hand[person] += cents
         elif act == "pay":
             due = ledger.payable(ledger.balances(project)).cents
@@ -154,7 +156,7 @@ def test_every_order_of_acts_adds_up(acts: list[tuple[str, int]]) -> None:
                 paid += due
             except Refused:
                 assert due == 0
-    sums = ledger.sums_of(people)
+    sums = ledger.sum_by_annotator(people)
     assert {person: sums[person.pk].total for person in people} == {
         person: hits[person] + given_by_hand[person] for person in people
     }

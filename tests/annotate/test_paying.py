@@ -21,15 +21,15 @@ pytestmark = pytest.mark.django_db
 NASTY = ("=cmd()", "+1", "@sum", "-2+3", "\t=1", "'=1")
 
 
-def give(actor: Membership, annotator: Membership, cents: int, **over: Any) -> paying.Given:
+def give(actor: Membership, annotator: Membership, cents: int, **over: Any) -> paying.AddedEntry:
     kind = "bonus" if cents > 0 else "adjustment"
-    return paying.give(
+    return paying.add_entry(
         **{"actor": actor, "annotator": annotator, "kind": kind, "cents": cents, "why": "Hard", "key": uuid4(), **over}
     )
 
 
 def sums_of(annotator: Membership) -> tuple[int, int, int]:
-    sums = ledger.sums_of([annotator])[annotator.pk]
+    sums = ledger.sum_by_annotator([annotator])[annotator.pk]
     return sums.owed, sums.approved, sums.paid
 
 
@@ -82,7 +82,7 @@ def test_what_is_no_bonus(manager: Membership, annotator: Membership, over: dict
 def test_nobody_is_left_owing_unless_it_is_said(manager: Membership, annotator: Membership) -> None:
     earn(annotator, 100)
     give(manager, annotator, -100)
-    with pytest.raises(paying.WouldOwe, match=r"has \$0\.00 unpaid\. This would leave -\$0\.30"):
+    with pytest.raises(paying.NegativeBalance, match=r"has \$0\.00 unpaid\. This would leave -\$0\.30"):
         give(manager, annotator, -30)
     give(manager, annotator, -30, allow_debt=True)
     give(manager, annotator, 10)
@@ -241,20 +241,20 @@ def test_hourly_pay_is_of_measured_time_and_not_given_on_too_little(project: Pro
     batch = paid_batch(project, n_hits=6)
     submitted(annotator, batch, 1, seconds=599)
     give(make_membership(project, role="manager"), annotator, 5_000)
-    assert ledger.sums_of([annotator])[annotator.pk].hourly.cents_per_hour is None
+    assert ledger.sum_by_annotator([annotator])[annotator.pk].hourly.cents_per_hour is None
     submitted(annotator, batch, 2, seconds=None)
     odd = submitted(annotator, batch, 3, seconds=9_999)
     odd.has_odd_times = True
     odd.save()
     submitted(annotator, batch, 4, seconds=121)
-    hourly = ledger.sums_of([annotator])[annotator.pk].hourly
+    hourly = ledger.sum_by_annotator([annotator])[annotator.pk].hourly
     assert (hourly.cents, hourly.seconds, hourly.cents_per_hour) == (80, 720, 400)
     assert hourly.is_under(401)
     assert not hourly.is_under(400)
     assert not hourly.is_under(None)
     voided = submitted(annotator, batch, 5, seconds=80)
     paying.void_entries(assignment_ids=[voided.pk])
-    assert ledger.sums_of([annotator])[annotator.pk].hourly.cents_per_hour == 360
+    assert ledger.sum_by_annotator([annotator])[annotator.pk].hourly.cents_per_hour == 360
 
 
 def test_stages_have_their_own_sums(project: Project, manager: Membership, annotator: Membership) -> None:

@@ -192,7 +192,7 @@ def test_what_waits_is_approved_by_a_button(project: Project, client: Client, an
     address = url(project, "payment-approve")
     assert "1 entry is approved, $0.25 in all." in client.post(address, follow=True).content.decode()
     assert "Nothing waited any more." in client.post(address, follow=True).content.decode()
-    assert ledger.sums_of([annotator])[annotator.pk].approved == 25
+    assert ledger.sum_by_annotator([annotator])[annotator.pk].approved == 25
 
 
 def test_annotators_see_their_own_and_nobody_elses(
@@ -201,7 +201,7 @@ def test_annotators_see_their_own_and_nobody_elses(
     submitted(annotator, paid_batch(project))
     earn(other_annotator, 999)
     key: dict[str, Any] = {"actor": manager, "annotator": annotator, "kind": "bonus"}
-    paying.give(**key, cents=75, why="For remarks", key=uuid4())
+    paying.add_entry(**key, cents=75, why="For remarks", key=uuid4())
     address = url(project, "earnings")
     page = see(client_of(annotator), address)
     assert page.said["Waits for approval"].startswith("$0.40")

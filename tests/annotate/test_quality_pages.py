@@ -35,7 +35,7 @@ BASE = "/p/bridges/quality/"
 @pytest.fixture
 def people(project: Project) -> list[Membership]:
     found = crew(project, GOOD, noisy(1), noisy(2), CONTRARY, SAME)[1]
-    monitoring.refresh(project=project)
+    monitoring.refresh_figures(project=project)
     return found
 
 
@@ -150,7 +150,7 @@ def test_the_rules_are_kept_and_wrong_ones_shown_again(office: Client, project: 
     assert office.post(f"{BASE}rules/", sent | {"spot_check_share": "0.1", "chance": "0.03"}).status_code == 302
     rules = QualityRules.objects.get()
     assert (rules.spot_check_share, rules.thresholds) == (0.1, {"chance": 0.03})
-    assert monitoring.thresholds_of(project).chance == 0.03
+    assert monitoring.read_thresholds(project).chance == 0.03
     wrong = office.post(f"{BASE}rules/", sent | {"spot_check_share": "7", "known_poor": "0.95"})
     assert wrong.status_code == 422
     assert "must lie below" in wrong.content.decode()
@@ -216,7 +216,7 @@ def review(project: Project, annotator: Membership) -> Review:
     open_batch(project, n_hits=2)
     work(annotator, GOOD)
     QualityRules.objects.create(project=project, spot_check_floor=1, seed=5)
-    spot_checks.draw(project=project)
+    spot_checks.draw_spot_checks(project=project)
     return Review.objects.get()
 
 
@@ -256,7 +256,7 @@ def test_the_own_work_is_refused(client_of: SignIn, project: Project, manager: M
     open_batch(project, n_hits=1)
     work(manager, GOOD)
     QualityRules.objects.create(project=project, spot_check_floor=1, seed=5)
-    spot_checks.draw(project=project)
+    spot_checks.draw_spot_checks(project=project)
     review = Review.objects.get()
     answer = client_of(manager).get(f"{BASE}reviews/{review.pk}/", follow=True).content.decode()
     assert "This is your own work" in answer

@@ -5,7 +5,7 @@ import pytest
 from annotate import places
 from annotate.models import AnnotatorFigures, Assignment, Judgment, QualityRules, Review, ReviewVerdict
 from annotate.quality import monitoring
-from annotate.quality.evidence import fetch_efforts, yardstick_of
+from annotate.quality.evidence import fetch_efforts, find_quality_scale
 from annotate.rating import answers
 from annotate.rating.sent import SentAnswers
 from annotate.reviews import spot_checks
@@ -35,7 +35,7 @@ def review(project: Project, annotator: Membership) -> Review:
     open_batch(project, n_hits=3)
     work(annotator, GOOD)
     rules_of(project, 0.0, 1)
-    assert spot_checks.draw(project=project) == 1
+    assert spot_checks.draw_spot_checks(project=project) == 1
     return Review.objects.get()
 
 
@@ -78,9 +78,9 @@ def test_the_same_seed_draws_the_same_and_another_seed_others() -> None:
 def test_without_rules_nothing_is_drawn(project: Project, annotator: Membership) -> None:
     open_batch(project, n_hits=2)
     work(annotator, GOOD)
-    assert spot_checks.draw(project=project) == 0
+    assert spot_checks.draw_spot_checks(project=project) == 0
     rules_of(project, 0.0, 0)
-    assert spot_checks.draw(project=project) == 0
+    assert spot_checks.draw_spot_checks(project=project) == 0
     assert not Review.objects.exists()
 
 
@@ -90,22 +90,22 @@ def test_the_beat_draws_once(project: Project, annotator: Membership) -> None:
     rules_of(project, 0.5, 0)
     check()
     assert Review.objects.count() == 2
-    assert spot_checks.draw(project=project) == 0
+    assert spot_checks.draw_spot_checks(project=project) == 0
     assert LogEntry.objects.get(act="draw spot checks").after == {"drawn": 2}
 
 
 def test_a_review_from_draw_to_share(project: Project, review: Review, manager: Membership) -> None:
     counted = Judgment.objects.filter(is_counted=True).count()
-    spot_checks.rate(review=review, reviewer=manager, sent=answered(3, 2))
-    done = spot_checks.judge(
+    spot_checks.store_review_ratings(review=review, reviewer=manager, sent=answered(3, 2))
+    done = spot_checks.store_verdicts(
         review=review, reviewer=manager, verdicts={0: Verdict(True, "Wrong."), 1: Verdict(False), 2: Verdict(False)}
     )
     assert done.state == Review.State.DONE
     assert sorted(ReviewVerdict.objects.values_list("is_poor", "note")) == [(False, ""), (False, ""), (True, "Wrong.")]
     assert Judgment.objects.count() == counted
     assert_equation()
-    assert [found.pk for found in monitoring.waiting()] == [project.pk]
-    monitoring.refresh(project=project)
+    assert [found.pk for found in monitoring.find_stale_projects()] == [project.pk]
+    monitoring.refresh_figures(project=project)
     figures = unpack(AnnotatorFigures.objects.get().figures)
     assert not isinstance(figures.poor, Undefined)
     assert (figures.poor.n_yes, figures.poor.n) == (1, 3)
@@ -118,11 +118,11 @@ def test_a_review_from_draw_to_share(project: Project, review: Review, manager: 
 def test_a_review_is_not_held_against_judgments_that_do_not_count(
     project: Project, review: Review, manager: Membership
 ) -> None:
-    spot_checks.rate(review=review, reviewer=manager, sent=answered(3, 2))
-    spot_checks.judge(review=review, reviewer=manager, verdicts={place: Verdict(False) for place in range(3)})
+    spot_checks.store_review_ratings(review=review, reviewer=manager, sent=answered(3, 2))
+    spot_checks.store_verdicts(review=review, reviewer=manager, verdicts={place: Verdict(False) for place in range(3)})
     places.exclude_for_good([review.assignment_id], reopens=False)
     annotator = review.assignment.annotator
-    yardstick = yardstick_of(project)
+    yardstick = find_quality_scale(project)
     assert yardstick is not None
     efforts = fetch_efforts([annotator], yardstick)
     assert efforts[annotator.pk].reviewed == []
@@ -130,42 +130,44 @@ def test_a_review_is_not_held_against_judgments_that_do_not_count(
 
 def test_the_annotators_answers_come_second(review: Review, manager: Membership) -> None:
     with pytest.raises(Refused, match="yourself first"):
-        spot_checks.judge(review=review, reviewer=manager, verdicts={})
+        spot_checks.store_verdicts(review=review, reviewer=manager, verdicts={})
     with pytest.raises(answers.Incomplete):
-        spot_checks.rate(review=review, reviewer=manager, sent=answered(2))
+        spot_checks.store_review_ratings(review=review, reviewer=manager, sent=answered(2))
     assert Review.objects.get().state == Review.State.WAITING
 
 
 def test_nobody_reviews_their_own_work(review: Review, annotator: Membership) -> None:
     assert spot_checks.why_not_review(review, annotator)
     with pytest.raises(Refused, match="your own work"):
-        spot_checks.rate(review=review, reviewer=annotator, sent=answered(3))
+        spot_checks.store_review_ratings(review=review, reviewer=annotator, sent=answered(3))
 
 
 def test_every_item_needs_a_verdict_and_only_once(review: Review, manager: Membership) -> None:
-    spot_checks.rate(review=review, reviewer=manager, sent=answered(3))
+    spot_checks.store_review_ratings(review=review, reviewer=manager, sent=answered(3))
     with pytest.raises(Refused, match="Still open: 2, 3"):
-        spot_checks.judge(review=review, reviewer=manager, verdicts={0: Verdict(False)})
+        spot_checks.store_verdicts(review=review, reviewer=manager, verdicts={0: Verdict(False)})
     fine = {place: Verdict(False) for place in range(3)}
-    spot_checks.judge(review=review, reviewer=manager, verdicts=fine)
+    spot_checks.store_verdicts(review=review, reviewer=manager, verdicts=fine)
     with pytest.raises(Refused, match="finished"):
-        spot_checks.judge(review=review, reviewer=manager, verdicts=fine)
+        spot_checks.store_verdicts(review=review, reviewer=manager, verdicts=fine)
     with pytest.raises(Refused, match="rated already"):
-        spot_checks.rate(review=review, reviewer=manager, sent=answered(3))
+        spot_checks.store_review_ratings(review=review, reviewer=manager, sent=answered(3))
     assert ReviewVerdict.objects.count() == 3
 
 
 def test_another_manager_does_not_go_on_with_it(review: Review, manager: Membership, owner: Membership) -> None:
-    spot_checks.rate(review=review, reviewer=manager, sent=answered(3))
+    spot_checks.store_review_ratings(review=review, reviewer=manager, sent=answered(3))
     review.refresh_from_db()
     assert spot_checks.why_not_review(review, owner)
     with pytest.raises(Refused, match="Another reviewer"):
-        spot_checks.judge(review=review, reviewer=owner, verdicts={})
+        spot_checks.store_verdicts(review=review, reviewer=owner, verdicts={})
 
 
 def test_cannot_be_judged_is_an_answer(review: Review, manager: Membership) -> None:
     values: dict[int, dict[str, float | str]] = {0: {"correctness": 5}, 1: {"correctness": 4}}
-    done = spot_checks.rate(review=review, reviewer=manager, sent=SentAnswers(values=values, cannot={2: "No sense"}))
+    done = spot_checks.store_review_ratings(
+        review=review, reviewer=manager, sent=SentAnswers(values=values, cannot={2: "No sense"})
+    )
     assert done.answers is not None
     assert list(done.answers.values()) == [{"correctness": 5.0}, {"correctness": 4.0}, {"correctness": None}]
 
@@ -175,7 +177,7 @@ def test_rules_are_logged_once_and_keep_their_seed(project: Project, manager: Me
     again = spot_checks.set_rules(project=project, actor=manager, share=0.1, least=2, thresholds={"chance": 0.02})
     assert first.seed == again.seed != 0
     assert LogEntry.objects.filter(act="change quality rules").count() == 1
-    assert monitoring.thresholds_of(project).chance == 0.02
+    assert monitoring.read_thresholds(project).chance == 0.02
 
 
 @pytest.mark.race
@@ -188,7 +190,7 @@ def test_two_reviewers_at_once_make_one_review(review: Review, manager: Membersh
 def _rate(what: tuple[int, int]) -> bool:
     review, reviewer = Review.objects.get(pk=what[0]), Membership.objects.get(pk=what[1])
     try:
-        spot_checks.rate(review=review, reviewer=reviewer, sent=answered(3))
+        spot_checks.store_review_ratings(review=review, reviewer=reviewer, sent=answered(3))
     except Refused:
         return False
     return True
@@ -199,8 +201,8 @@ def test_imported_and_removed_work_is_not_drawn(project: Project, annotator: Mem
     work(annotator, GOOD)
     rules_of(project, 1.0, 0)
     Membership.objects.filter(pk=annotator.pk).update(standing="removed")
-    assert spot_checks.draw(project=project) == 0
+    assert spot_checks.draw_spot_checks(project=project) == 0
     Membership.objects.filter(pk=annotator.pk).update(standing="active")
     type(batch).objects.filter(pk=batch.pk).update(kind="imported", state="closed")
-    assert spot_checks.draw(project=project) == 0
+    assert spot_checks.draw_spot_checks(project=project) == 0
     assert Assignment.objects.count() == 2

@@ -14,8 +14,8 @@ from annotate.models import Assignment, Batch, Draft, Item, Judgment, JudgmentRe
 from annotate.moderation import decisions
 from annotate.moderation.work_filter import WorkFilter
 from annotate.quality import monitoring
-from annotate.quality.evidence import fetch_efforts, fetch_scores, fetch_texts, yardstick_of
-from annotate.quality.figures import Comparison, figures_of
+from annotate.quality.evidence import fetch_efforts, fetch_scores, fetch_texts, find_quality_scale
+from annotate.quality.figures import Comparison, compute_figures
 from annotate.rating import answers
 from annotate.rating.sent import SentAnswers
 from annotate.work import drafts, revising, submitting
@@ -282,16 +282,16 @@ def test_the_draft_of_the_open_page_is_refused_after_the_submit(annotator: Membe
 
 
 def test_nothing_is_approved_by_itself_while_it_may_change(project: Project, done: UUID) -> None:
-    assert decisions.approve_due(project, after_days=0) == 0
+    assert decisions.approve_overdue(project, after_days=0) == 0
     Assignment.objects.update(submitted_at=timezone.now() - timedelta(minutes=31))
-    assert decisions.approve_due(project, after_days=0) == 1
+    assert decisions.approve_overdue(project, after_days=0) == 1
 
 
 def test_figures_are_computed_anew_after_a_revision(project: Project, annotator: Membership, done: UUID) -> None:
-    monitoring.refresh(project=project)
+    monitoring.refresh_figures(project=project)
     revise(annotator, done, changed(1, 1, 1))
-    assert monitoring.waiting() == [project]
-    assert monitoring.refresh(project=project).n_annotators == 1
+    assert monitoring.find_stale_projects() == [project]
+    assert monitoring.refresh_figures(project=project).n_annotators == 1
 
 
 def test_a_degraded_answer_is_held_against_what_was_said_of_its_source_at_first(
@@ -309,12 +309,12 @@ def test_a_degraded_answer_is_held_against_what_was_said_of_its_source_at_first(
 
 def degraded_of(project: Project, annotator: Membership) -> list[tuple[float, float]]:
     """What was said of each degraded answer and of its source, as the test of them is given it."""
-    yardstick = yardstick_of(project)
+    yardstick = find_quality_scale(project)
     assert yardstick is not None
     comparison, efforts = Comparison(fetch_scores(yardstick), yardstick), fetch_efforts([annotator], yardstick)
     texts = fetch_texts(sorted(comparison.candidates_of(efforts)))
     with patch("annotate.quality.figures.degraded_test") as tested:
-        figures_of(annotator.pk, comparison, efforts[annotator.pk], texts, Thresholds())
+        compute_figures(annotator.pk, comparison, efforts[annotator.pk], texts, Thresholds())
     again, first = tested.call_args.args
     return list(zip(again.tolist(), first.tolist(), strict=True))
 

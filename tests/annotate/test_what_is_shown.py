@@ -70,12 +70,12 @@ def test_reviews_and_where_annotators_differ(
     rate(annotator, {0: 2, 1: 1, 2: 3})
     rate(other_annotator, {0: 4, 1: 5, 2: 3})
     QualityRules.objects.create(project=project, spot_check_floor=1, seed=5)
-    spot_checks.draw(project=project)
+    spot_checks.draw_spot_checks(project=project)
     review = Review.objects.earliest("pk")
     client, url = client_of(manager), reverse("annotate:review-show", args=["bridges", review.pk])
     assert told(client.get(url).content.decode()) == shown
     values: dict[int, dict[str, float | str]] = {place: {"correctness": 3} for place in range(3)}
-    spot_checks.rate(review=review, reviewer=manager, sent=SentAnswers(values=values))
+    spot_checks.store_review_ratings(review=review, reviewer=manager, sent=SentAnswers(values=values))
     assert told(client.get(url).content.decode()) == shown
     assert told(client.get(reverse("annotate:adjudication-list", args=["bridges"])).content.decode()) == shown
 

@@ -78,13 +78,13 @@ def watch(project: Project) -> None:
     """What the worker does within a minute, and one review by the owner that is rated and not yet judged."""
     owner = project.memberships.get(user__username="demo-owner")
     spot_checks.set_rules(project=project, actor=owner, share=0.05, least=1, thresholds={})
-    monitoring.refresh(project=project)
-    spot_checks.draw(project=project)
+    monitoring.refresh_figures(project=project)
+    spot_checks.draw_spot_checks(project=project)
     review = Review.objects.latest("pk")
     values: dict[int, dict[str, float | str]] = {
         place: {"correctness": 1 + place % 5} for place in range(len(review.assignment.layout))
     }
-    spot_checks.rate(review=review, reviewer=owner, sent=SentAnswers(values=values))
+    spot_checks.store_review_ratings(review=review, reviewer=owner, sent=SentAnswers(values=values))
 
 
 def test_pictures_of_the_docs(signed_in: SignedIn, demo: Project) -> None:

@@ -10,13 +10,13 @@ import pytest
 from django.core.cache import cache
 from django.test import Client
 
-from annotate.frames.annotator_baselines import fetch_norms
+from annotate.frames.annotator_baselines import fetch_baselines
 from annotate.frames.judgments_frame import fetch_judgments
 from annotate.frames.rating_patterns import Scope, criteria_in_use
 from annotate.models import Assignment, Judgment, Remark
 from annotate.models.assignment import TAKEN_OUT
 from annotate.reviews import adjudication
-from annotate.reviews.adjudication import Gold, gold_of
+from annotate.reviews.adjudication import Gold, read_gold_rule
 from measures.gold_rules import GoldRule
 from measures.rubric import Scale, ScaleKind
 from measures.standardising import annotator_norms, standardise
@@ -112,9 +112,9 @@ def test_the_norms_of_the_tables_are_those_of_the_measures(project: Project, rat
     judge(project, {control: dict.fromkeys(people[:2], 1.0)}, control="known")
     Criterion.objects.update(is_reversed=True)
     frame = fetch_judgments(scope)
-    without = fetch_norms(scope, criteria_in_use(project), with_controls=False)
+    without = fetch_baselines(scope, criteria_in_use(project), with_controls=False)
     pd.testing.assert_frame_equal(without, annotator_norms(frame), check_names=False)
-    with_them = fetch_norms(scope, criteria_in_use(project), with_controls=True)
+    with_them = fetch_baselines(scope, criteria_in_use(project), with_controls=True)
     assert [with_them["n"][person.pseudonym] for person in people] == [5, 5, 4]
     assert with_them.loc[people[0].pseudonym, "mean"] == pytest.approx((5 + 2 + 4 + 1 + 5) / 5), "turned: 6 - 1 is 5"
     assert standardise(frame, without).notna().all()
@@ -140,11 +140,11 @@ def test_a_settled_score_wins_where_the_rule_says_so_but_not_under_z(
 def test_the_project_keeps_its_rule_and_the_log_says_who_changed_it(
     project: Project, rated: list[Candidate], manager: Membership, researcher: Membership, client_of: SignIn
 ) -> None:
-    assert gold_of(project) == Gold(GoldRule.MEAN, with_controls=True, adjudication_wins=False)
+    assert read_gold_rule(project) == Gold(GoldRule.MEAN, with_controls=True, adjudication_wins=False)
     client = client_of(manager)
     assert client_of(researcher).post(f"{SCORES}rule/", {"rule": "median"}).status_code == 403
     client.post(f"{SCORES}rule/", {"rule": "median"})
-    assert gold_of(project) == Gold(GoldRule.MEDIAN, with_controls=False, adjudication_wins=False)
+    assert read_gold_rule(project) == Gold(GoldRule.MEDIAN, with_controls=False, adjudication_wins=False)
     entry = LogEntry.objects.get(act="change gold rule")
     assert entry.after == {"gold_rule": "median", "controls_enter_norms": False}
     client.post(f"{SCORES}rule/", {"rule": "median"})
@@ -154,7 +154,7 @@ def test_the_project_keeps_its_rule_and_the_log_says_who_changed_it(
     asked = SetForm(project).settings()
     assert (asked.gold, asked.controls_in_z) == (GoldRule.MEDIAN, False), "a new judgment set starts from it"
     client.post(f"{SCORES}rule/", {"rule": "loudest"})
-    assert gold_of(project).rule is GoldRule.MEDIAN
+    assert read_gold_rule(project).rule is GoldRule.MEDIAN
     with pytest.raises(Refused, match="no such rule"):
         adjudication.choose_gold(project=project, actor=manager, rule="loudest", with_controls=True)
 

@@ -31,4 +31,4 @@ class Command(ProjectCommand):
             plan = decisions.plan_approval(WorkFilter(until=until).of(project))
             self.answer({"assignments_waiting": plan.n_assignments, "cents": plan.cents})
             return
-        self.answer({"assignments_approved": decisions.approve_due(project, after_days=days)})
+        self.answer({"assignments_approved": decisions.approve_overdue(project, after_days=days)})

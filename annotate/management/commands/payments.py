@@ -10,7 +10,7 @@ from django.db import transaction
 
 from annotate.payments import ledger, paying
 from annotate.payments import payment_file as payment_files
-from annotate.payments.ledger import Balance, Sums, dollars
+from annotate.payments.ledger import Balance, Sums, format_dollars
 from projects.commands import ProjectCommand
 from projects.database.snapshots import snapshot
 from projects.errors import Refused
@@ -68,8 +68,17 @@ def _table(found: list[Balance], in_all: Sums) -> str:
     rows = [("annotator", "HITs", "owed", "approved", "paid", "an hour")]
     for name, sums in [*((balance.pseudonym, balance.sums) for balance in found), ("all", in_all)]:
         rate = sums.hourly.cents_per_hour
-        hour = "too little time" if rate is None else dollars(rate)
-        rows.append((name, f"{sums.n_hits:,}", dollars(sums.owed), dollars(sums.approved), dollars(sums.paid), hour))
+        hour = "too little time" if rate is None else format_dollars(rate)
+        rows.append(
+            (
+                name,
+                f"{sums.n_hits:,}",
+                format_dollars(sums.owed),
+                format_dollars(sums.approved),
+                format_dollars(sums.paid),
+                hour,
+            )
+        )
     widths = [max(len(row[place]) for row in rows) for place in range(6)]
     return "\n".join(
         "  ".join(

@@ -8,7 +8,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django_stubs_ext import StrOrPromise
 
-from annotate.data.pairs import place_of
+from annotate.data.pairs import pair_position
 from measures.outcome import Undefined
 from measures.studies.minimal_pairs import MeanAccuracy, MinimalPairAccuracy, PairAccuracy, minimal_pair_accuracy
 from projects.jobs.running import OnProgress
@@ -41,7 +41,7 @@ def compute(frame: Frame, settings: Settings, seed: int, on_progress: OnProgress
         "metrics": found,
         "people": people,
         "datasets": sorted(set(frame.table[DATASET])),
-        "phenomena": sorted(set(frame.table[PHENOMENON]), key=place_of),
+        "phenomena": sorted(set(frame.table[PHENOMENON]), key=pair_position),
         "human": settings.options.get("human", GIVEN),
         "reasons": frame.reasons,
         "listed": frame.listed,

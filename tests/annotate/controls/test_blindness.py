@@ -71,11 +71,11 @@ def make_secrets(project: Project, annotator: Membership, manager: Membership) -
         candidate=item.candidate, criterion=criterion, adjudicator=manager, value=2, note="settled"
     )
     spot_checks.set_rules(project=project, actor=manager, share=1, least=1, thresholds={})
-    spot_checks.draw(project=project)
+    spot_checks.draw_spot_checks(project=project)
     review = Review.objects.filter(assignment__annotator=other).get()
     Review.objects.filter(pk=review.pk).update(state="rated", reviewer=manager, answers={"1": {"correctness": 2}})
     verdicts = {place: Verdict(is_poor=True, note="careless") for place in range(len(assignment.layout))}
-    spot_checks.judge(review=review, reviewer=manager, verdicts=verdicts)
+    spot_checks.store_verdicts(review=review, reviewer=manager, verdicts=verdicts)
     for person in (annotator, other):
         Finding.objects.create(annotator=person, kind="straight_line", evidence={"says": "one score for all"})
 

@@ -65,7 +65,7 @@ def test_krippendorffs_example_gives_his_numbers(
 
 def test_scores_are_those_of_the_pages(judged: Project, researcher: Membership) -> None:
     script = Script(researcher)
-    gold = adjudication.gold_of(judged)
+    gold = adjudication.read_gold_rule(judged)
     given = script.read("scores/", stage="trial")
     form = GoldForm(judged, QueryDict("stage=trial"))
     assert form.is_valid()

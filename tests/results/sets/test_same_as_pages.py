@@ -5,7 +5,7 @@ from unittest import mock
 import pandas as pd
 import pytest
 
-from annotate.frames.annotator_baselines import fetch_norms
+from annotate.frames.annotator_baselines import fetch_baselines
 from annotate.frames.judgments_frame import fetch_judgments
 from annotate.frames.rating_patterns import Scope, criteria_in_use
 from annotate.reviews.adjudication import choose_gold
@@ -48,7 +48,7 @@ def test_z_scores_are_those_of_the_scores_page(project: Project, manager: Member
     judge(project, {candidate: {Membership.objects.filter(judgments__isnull=False)[0]: 5.0}}, control="repeat")
     criteria = criteria_in_use(project)
     scope = Scope(project=project, criterion=criteria[0], split="dev")
-    norms = fetch_norms(scope, criteria, with_controls=True)
+    norms = fetch_baselines(scope, criteria, with_controls=True)
     on_page = gold_by(GoldRule.Z, fetch_judgments(scope), norms=norms)
     assert isinstance(on_page, pd.Series)
     rows = table(freeze(project, manager, splits=("dev",), gold=GoldRule.Z), "aggregated.csv")
