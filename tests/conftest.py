@@ -1,8 +1,8 @@
 """Fixtures of all tests. The servers start before anything of Django is loaded."""
 
-from tests import ground
+from tests import processes
 
-ground.prepare()
+processes.prepare()
 
 import os  # noqa: E402
 from collections.abc import Iterator  # noqa: E402
@@ -93,11 +93,11 @@ class Site:
 
 @pytest.fixture(scope="session")
 def _gunicorn(django_db_setup: None) -> Iterator[Site]:
-    port = ground.free_port()
+    port = processes.free_port()
     address = f"127.0.0.1:{port}"
     options = ("--worker-class", "gthread", "--workers", "1", "--threads", "8", "--log-level", "warning")
-    with ground.process("gunicorn", "config.wsgi", "--bind", address, *options) as child:
-        ground.wait_for_port(port, child)
+    with processes.process("gunicorn", "config.wsgi", "--bind", address, *options) as child:
+        processes.wait_for_port(port, child)
         yield Site(url=f"http://{address}")
 
 
@@ -114,6 +114,6 @@ def celery_worker(transactional_db: None) -> Iterator[None]:
     app.control.purge()
     program = ("celery", "--quiet", "-A", "config.celery", "worker", "--loglevel", "warning")
     options = ("--pool", "threads", "--concurrency", "2", "--without-gossip", "--without-mingle")
-    with ground.process(*program, *options) as child:
-        ground.wait_for_worker(app, child)
+    with processes.process(*program, *options) as child:
+        processes.wait_for_worker(app, child)
         yield

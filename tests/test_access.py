@@ -33,14 +33,14 @@ from projects.importing import Kind
 from projects.models import ApiToken, Membership, Project, Pulse, User
 from projects.people import invitations
 from tests import factories
-from tests.annotate.checking_work import quality_samples
-from tests.annotate.money import earn
-from tests.annotate.qualification.making import path_samples
-from tests.annotate.settled import acting_samples
-from tests.pages import chart_samples, pair_samples, report_of, token_of
+from tests.annotate.payments.paid_work import earn
+from tests.annotate.qualification.factories import path_samples
+from tests.annotate.quality.scripted_annotators import quality_samples
+from tests.annotate.submitted_work import acting_samples
+from tests.every_page import chart_samples, pair_samples, report_of, token_of
 from tests.results.metrics.samples import metric_samples
-from tests.results.sets.freezes import set_samples
-from tests.results.studies.making import study_samples
+from tests.results.sets.frozen_sets import set_samples
+from tests.results.studies.factories import study_samples
 from tests.routes import Route, all_routes
 
 METHODS = ("GET", "HEAD", "OPTIONS", "POST", "PUT", "PATCH", "DELETE")

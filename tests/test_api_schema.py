@@ -22,7 +22,7 @@ from schemathesis.specs.openapi.checks import ignored_auth, negative_data_reject
 
 from projects.models import Guesses, Membership, Project
 from tests.factories import make_batch, make_corpus
-from tests.projects.api.calling import Script
+from tests.projects.api.client import Script
 
 EXAMPLES = 5
 

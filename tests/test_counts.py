@@ -18,13 +18,13 @@ from annotate.integrity.verifying import verify
 from annotate.models import Batch
 from annotate.work import submitting
 from projects.models import Membership, Project
-from tests import counting
-from tests.annotate.work import answered
-from tests.counting import Truth, ask, ask_one, judgments
+from tests import sized_projects
+from tests.annotate.open_batches import answered
 from tests.factories import make_batch, make_corpus, make_membership, make_project
+from tests.page_reader import Screen, number, numbers, read
 from tests.people import SignIn
-from tests.results.rows import answer
-from tests.screens import Screen, number, numbers, read
+from tests.results.judged_batches import answer
+from tests.sized_projects import Truth, ask, ask_one, judgments
 
 See = Callable[..., Screen]
 Write = Callable[[], Any]
@@ -44,7 +44,7 @@ PAGES = (
     "annotate:history",
 )
 
-AT_EVERY_SIZE = pytest.mark.parametrize("size", counting.SIZES)
+AT_EVERY_SIZE = pytest.mark.parametrize("size", sized_projects.SIZES)
 
 
 @pytest.fixture
@@ -58,16 +58,16 @@ def truth(
 ) -> Iterator[Truth]:
     """The project's true numbers, beside another project that no count may take in."""
     elsewhere = make_project()
-    counting.fill(elsewhere, make_membership(elsewhere), make_membership(elsewhere), size="one", folder=tmp_path)
-    counting.fill(project, annotator, other_annotator, size=size, folder=tmp_path)
+    sized_projects.fill(elsewhere, make_membership(elsewhere), make_membership(elsewhere), size="one", folder=tmp_path)
+    sized_projects.fill(project, annotator, other_annotator, size=size, folder=tmp_path)
     assert verify() == []
-    truth = counting.count(project)
+    truth = sized_projects.count(project)
     assert truth.judgments >= {"none": 0, "one": 1, "trial": 24, "thousand": 950}[size]
     assert bool(truth.not_counted) is (size in ("trial", "thousand"))
     assert truth.stage == ("trial" if size == "trial" else "full")
     assert truth.kept_apart == (24 if size == "thousand" else 0)
     yield truth
-    assert counting.count(project) == truth
+    assert sized_projects.count(project) == truth
 
 
 @pytest.fixture
@@ -353,7 +353,7 @@ def test_a_page_read_while_somebody_submits_shows_the_time_before_or_after(
 
     def round_of_one() -> tuple[Write, Look]:
         worker = make_membership(project)
-        assignment = counting.claim(worker)
+        assignment = sized_projects.claim(worker)
         client = client_of(worker if name in ("annotate:project-desk", "annotate:history") else owner)
         return (
             lambda: submitting.submit(annotator=worker, assignment_uuid=assignment, sent=answered(N_ITEMS)),
@@ -371,7 +371,7 @@ def test_a_command_that_runs_while_somebody_gives_a_hit_back_says_the_time_befor
 
     def round_of_one() -> tuple[Write, Look]:
         worker = make_membership(project)
-        assignment = counting.claim(worker)
+        assignment = sized_projects.claim(worker)
         return (
             lambda: submitting.return_hit(annotator=worker, assignment_uuid=assignment, reason="Too long."),
             lambda: answer("batch", "1", "--project", project.slug),

@@ -14,12 +14,12 @@ from annotate.moderation.members import Exclusion, Scope
 from annotate.moderation.work_filter import WorkFilter
 from projects.models import Membership, Project, User
 from projects.people import invitations
-from tests import counting
-from tests.annotate.settled import rate
+from tests import sized_projects
+from tests.annotate.submitted_work import rate
+from tests.every_page import addresses, samples_of
 from tests.factories import make_batch, make_corpus
-from tests.pages import addresses, samples_of
 from tests.people import SignIn
-from tests.results.rows import take_file
+from tests.results.judged_batches import take_file
 
 pytestmark = pytest.mark.django_db
 
@@ -65,7 +65,7 @@ def test_no_page_of_an_unpaid_project_names_money(
     client_of: SignIn,
     tmp_path: Path,
 ) -> None:
-    counting.make_every_state(make_batch(unpaid, datasets=("more",), name="More"), annotator, other_annotator)
+    sized_projects.make_every_state(make_batch(unpaid, datasets=("more",), name="More"), annotator, other_annotator)
     take_file(unpaid, "question,reference,candidate\nWho?,Ann,Bob\n", "rows.csv", tmp_path)
     User.objects.filter(memberships=owner).update(can_create_projects=True)
     _, token = invitations.create_invitation(actor=owner, role=Membership.Role.RESEARCHER)

@@ -9,8 +9,8 @@ from django.test.utils import CaptureQueriesContext
 
 from projects.models import Membership, Project, User
 from projects.people import invitations
-from tests import counting
-from tests.pages import addresses, samples_of
+from tests import sized_projects
+from tests.every_page import addresses, samples_of
 from tests.people import SignIn
 
 MOST_QUERIES = 20
@@ -27,7 +27,7 @@ def test_every_page_asks_twenty_queries_at_most_with_a_thousand_judgments(
     tmp_path: Path,
 ) -> None:
     User.objects.filter(memberships=owner).update(can_create_projects=True)
-    counting.fill(project, annotator, other_annotator, size="thousand", folder=tmp_path)
+    sized_projects.fill(project, annotator, other_annotator, size="thousand", folder=tmp_path)
     _, token = invitations.create_invitation(actor=owner, role=Membership.Role.RESEARCHER)
     assert owner.user
     assert other_annotator.user

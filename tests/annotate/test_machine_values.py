@@ -12,8 +12,8 @@ from annotate.models import Assignment
 from annotate.work import drafts, serving
 from projects.models import Membership, User
 from tests import factories
-from tests.annotate.money import earn
-from tests.annotate.work import open_batch
+from tests.annotate.open_batches import open_batch
+from tests.annotate.payments.paid_work import earn
 from tests.people import SignIn
 
 pytestmark = pytest.mark.django_db

@@ -20,9 +20,9 @@ from projects.importing import Kind
 from projects.models import Criterion, Instructions, Membership, Passage, Project, User
 from projects.people import invitations
 from tests import factories
-from tests.annotate.money import earn
-from tests.annotate.work import open_batch
-from tests.pages import samples_of
+from tests.annotate.open_batches import open_batch
+from tests.annotate.payments.paid_work import earn
+from tests.every_page import samples_of
 
 LONG = "donaudampfschifffahrtsgesellschaft" * 40
 PAYLOADS = (

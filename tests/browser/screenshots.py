@@ -26,9 +26,9 @@ from projects.people import invitations
 from results.metrics import computing
 from tests.browser.conftest import PHONE, WIDE, SignedIn
 from tests.browser.rating import start, wait_for_keys
-from tests.pages import Address, addresses, samples_of
-from tests.results.sets.freezes import freeze
-from tests.results.studies.making import study
+from tests.every_page import Address, addresses, samples_of
+from tests.results.sets.frozen_sets import freeze
+from tests.results.studies.factories import study
 
 SEED = 7
 MOST_BYTES = 250_000

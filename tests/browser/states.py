@@ -14,7 +14,7 @@ from config import env
 from measures.rubric import FIVE_POINTS, PRESETS, CriterionSpec, Level
 from projects.models import Membership, Project
 from projects.rubric.rubrics import create_from_preset, create_rubric
-from tests.annotate.work import add_hit, open_batch
+from tests.annotate.open_batches import add_hit, open_batch
 from tests.browser.conftest import PHONE, WIDE, SignedIn
 from tests.browser.rating import start, wait_for_keys
 from tests.browser.screenshots import MOST_BYTES

@@ -4,12 +4,12 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from projects.models import Membership, User
-from tests.annotate.work import open_batch
+from tests.annotate.open_batches import open_batch
 from tests.browser.conftest import PHONE, SignedIn
 from tests.browser.nasty import World, make_world
 from tests.browser.rating import start, wait_for_keys
 from tests.conftest import Site
-from tests.pages import addresses
+from tests.every_page import addresses
 
 NARROW = {"width": 320, "height": 640}
 ZOOMED = {"width": 1280, "height": 800}

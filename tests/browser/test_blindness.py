@@ -8,8 +8,8 @@ from playwright.sync_api import Page, Request, Response
 from annotate.batches.control_plan import ControlPlan
 from annotate.models import Assignment, Batch
 from projects.models import Membership, Project
-from tests.annotate.controls.crowd import items_of, make_controlled, make_places, work
-from tests.annotate.controls.planting import MARK, SEED, WORDS, leaks, plant
+from tests.annotate.controls.controlled_batches import items_of, make_controlled, make_places, work
+from tests.annotate.controls.markers import MARK, SEED, WORDS, leaks, plant
 from tests.browser.conftest import SignedIn
 from tests.browser.rating import start, wait_for_keys
 from tests.factories import make_batch, make_membership

@@ -10,7 +10,7 @@ from projects.models import User
 from tests.browser.conftest import PHONE, WIDE, SignedIn
 from tests.browser.nasty import World, make_world
 from tests.conftest import Site
-from tests.pages import addresses
+from tests.every_page import addresses
 
 SIZES = {"wide": WIDE, "phone": PHONE}
 LOOKS = [("wide", "dark"), ("phone", "light")]

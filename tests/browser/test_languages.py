@@ -9,11 +9,11 @@ from playwright.sync_api import Page
 from annotate.onboarding import consent
 from annotate.qualification import attempts
 from projects.models import Membership, Project, User
-from tests.annotate.qualification.making import answer, take
+from tests.annotate.qualification.factories import answer, take
 from tests.browser.conftest import PHONE, WIDE, SignedIn
 from tests.browser.nasty import PAYLOADS, World, make_world
 from tests.conftest import Site
-from tests.pages import Address, addresses
+from tests.every_page import Address, addresses
 from tests.routes import all_routes
 
 LANGUAGES = {"en": "en-GB", "de": "de-DE", "ar": "ar"}

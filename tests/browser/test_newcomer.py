@@ -10,7 +10,7 @@ from annotate.integrity import verifying
 from annotate.models import Assignment, Judgment
 from projects.models import ConsentAcceptance, InstructionsReading, Membership, Project
 from projects.people import invitations
-from tests.annotate.qualification.making import make_test
+from tests.annotate.qualification.factories import make_test
 from tests.browser.conftest import PHONE, WIDE, SignedIn
 from tests.browser.watching import Watch
 from tests.factories import make_batch, make_consent, make_corpus

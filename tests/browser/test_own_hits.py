@@ -6,13 +6,13 @@ from playwright.sync_api import Page, expect
 from annotate.models import Assignment, Draft, JudgmentRevision
 from annotate.work import submitting
 from projects.models import Membership
-from tests.annotate.work import answered, open_batch
+from tests.annotate.open_batches import answered, open_batch
 from tests.browser.conftest import PHONE, WIDE, SignedIn
 from tests.browser.rating import wait_for_keys
 from tests.browser.test_rating_look import serious
 from tests.browser.test_rating_tabs import second_tab, values_of
-from tests.counting import claim
-from tests.ground import wait_until
+from tests.processes import wait_until
+from tests.sized_projects import claim
 
 SIZES = pytest.mark.parametrize("size", [WIDE, PHONE], ids=["wide", "phone"])
 

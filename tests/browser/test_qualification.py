@@ -5,8 +5,8 @@ from playwright.sync_api import Page, expect
 from annotate.models import Attempt, QualificationItem
 from annotate.qualification import attempts
 from projects.models import Membership, Project
-from tests.annotate.qualification.making import make_test, take
-from tests.annotate.work import open_batch
+from tests.annotate.open_batches import open_batch
+from tests.annotate.qualification.factories import make_test, take
 from tests.browser.conftest import PHONE, WIDE, SignedIn
 from tests.browser.rating import wait_for_keys
 from tests.factories import make_membership, make_user

@@ -12,12 +12,12 @@ from playwright.sync_api import Page, Route, expect
 from annotate.models import Assignment, Batch, Draft, Judgment, Remark
 from annotate.onboarding import instructions
 from projects.models import Instructions, Membership
-from tests.annotate.work import open_batch
+from tests.annotate.open_batches import open_batch
 from tests.browser.conftest import PHONE, WIDE, SignedIn
 from tests.browser.rating import start, wait_for_keys
 from tests.browser.test_rating_keys import scales
 from tests.browser.test_rating_look import several_scales
-from tests.ground import wait_until
+from tests.processes import wait_until
 
 OFFLINE = "Offline: {} kept on this device"
 

@@ -10,11 +10,11 @@ from playwright.sync_api import Locator, Page, expect
 from measures.rubric import CriterionSpec, Level, Scale, ScaleKind
 from projects.models import Membership
 from projects.rubric.rubrics import create_rubric
-from tests.annotate.work import open_batch
+from tests.annotate.open_batches import open_batch
 from tests.browser.conftest import SignedIn
 from tests.browser.rating import start, wait_for_keys
-from tests.browserless import Visitor
 from tests.conftest import Site
+from tests.raw_http import Visitor
 
 SCALES = {
     "five": (ScaleKind.ORDINAL, 1, 5),

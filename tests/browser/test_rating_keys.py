@@ -9,10 +9,10 @@ from annotate.models import Draft, Judgment
 from measures.rubric import CriterionSpec, Level, Scale, ScaleKind
 from projects.models import Membership, Project
 from projects.rubric.rubrics import create_rubric
-from tests.annotate.work import open_batch
+from tests.annotate.open_batches import open_batch
 from tests.browser.conftest import PHONE, SignedIn
 from tests.browser.rating import start, wait_for_keys
-from tests.ground import wait_until
+from tests.processes import wait_until
 
 Ends = tuple[int, int]
 

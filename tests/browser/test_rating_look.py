@@ -8,7 +8,7 @@ from annotate.models import Assignment, Draft, Judgment
 from measures.rubric import CriterionSpec, Level, Scale, ScaleKind
 from projects.models import Membership, Project
 from projects.rubric.rubrics import create_rubric
-from tests.annotate.work import add_hit, open_batch
+from tests.annotate.open_batches import add_hit, open_batch
 from tests.browser.conftest import PHONE, WIDE, SignedIn
 from tests.browser.rating import lit, start, wait_for_keys
 from tests.factories import make_candidates, make_dataset, make_passage, make_question

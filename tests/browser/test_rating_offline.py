@@ -17,11 +17,11 @@ from playwright.sync_api import BrowserContext, BrowserType, Error, Page, expect
 
 from annotate.models import Assignment, Draft, Judgment
 from projects.models import Membership
-from tests.annotate.work import open_batch
+from tests.annotate.open_batches import open_batch
 from tests.browser.conftest import SignedIn, session_of
 from tests.browser.rating import start, wait_for_keys
 from tests.conftest import Site
-from tests.ground import wait_until
+from tests.processes import wait_until
 
 NOT_SAVED = re.compile(r"kept on this device$")
 LONGEST_WAIT_MS = 36_000

@@ -10,10 +10,10 @@ from playwright.sync_api import Page, Route, expect
 
 from annotate.models import Assignment, Draft, Judgment, Remark
 from projects.models import Membership
-from tests.annotate.work import open_batch
+from tests.annotate.open_batches import open_batch
 from tests.browser.conftest import SignedIn, session_of
 from tests.browser.rating import start, wait_for_keys
-from tests.ground import wait_until
+from tests.processes import wait_until
 
 SAVED = "Saved"
 NOT_SAVED = re.compile(r"kept on this device$")

@@ -7,7 +7,7 @@ from annotate.models import Assignment, Draft, Judgment
 from annotate.moderation import members
 from annotate.moderation.members import Exclusion
 from projects.models import Membership
-from tests.annotate.work import open_batch
+from tests.annotate.open_batches import open_batch
 from tests.browser.conftest import PHONE, WIDE, SignedIn
 from tests.browser.rating import start, wait_for_keys
 from tests.browser.test_rating_look import serious

@@ -8,7 +8,7 @@ from playwright.sync_api import Page, expect
 
 from annotate.models import Assignment, Draft
 from projects.models import Membership
-from tests.annotate.work import open_batch
+from tests.annotate.open_batches import open_batch
 from tests.browser.conftest import PHONE, SignedIn
 from tests.browser.rating import start, wait_for_keys
 

@@ -13,11 +13,11 @@ from measures.rubric import CriterionSpec, Level, Scale, ScaleKind
 from projects.database.csv import unguarded
 from projects.models import Membership, Project
 from projects.rubric.rubrics import create_rubric
-from tests.annotate.work import open_batch
+from tests.annotate.open_batches import open_batch
 from tests.browser.conftest import PHONE, WIDE, SignedIn
 from tests.browser.rating import start, wait_for_keys
-from tests.browserless import Visitor
 from tests.conftest import Site
+from tests.raw_http import Visitor
 
 ORDINAL = {"five": 5, "seven": 7, "ten": 10}
 KEYS = (*ORDINAL, "hundred")

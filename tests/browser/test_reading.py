@@ -7,7 +7,7 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, Route, ViewportSize, expect
 
 from projects.models import Candidate, Membership, Project, Question, Reference
-from tests.annotate.work import add_hit, open_batch
+from tests.annotate.open_batches import add_hit, open_batch
 from tests.browser.conftest import PHONE, SignedIn
 from tests.browser.rating import lit, start, wait_for_keys
 from tests.factories import make_candidates, make_dataset, make_passage, make_question

@@ -18,7 +18,7 @@ from annotate.models import Assignment, Attempt, Batch, Finding, Hit, Item, Judg
 from demo import corpus
 from demo.annotators import SimulatedAnnotator
 from projects.models import Membership, Project
-from tests.annotate.work import assert_equation
+from tests.annotate.open_batches import assert_equation
 from tests.browser import crew as people
 from tests.browser.conftest import SignedIn
 from tests.browser.rating import wait_for_keys

@@ -15,7 +15,7 @@ import pytest
 import redis
 
 from config import data_folder, embedded, env, guardian, servers
-from tests import ground
+from tests import processes
 
 pytestmark = [
     pytest.mark.race,
@@ -91,7 +91,7 @@ class Folder:
         return found
 
     def wait_until_empty(self) -> None:
-        ground.wait_until(lambda: not self.processes(), "processes are left behind")
+        processes.wait_until(lambda: not self.processes(), "processes are left behind")
 
 
 @contextmanager
@@ -180,7 +180,7 @@ def test_a_server_that_dies_is_started_again(folder: Folder) -> None:
     for word in ("valkey-server", "/postgres"):
         (pid, *_) = folder.processes(word)
         os.kill(pid, signal.SIGKILL)
-    ground.wait_until(folder.answers, "the servers did not come back")
+    processes.wait_until(folder.answers, "the servers did not come back")
 
 
 def test_a_start_right_after_the_last_end_works_every_time(folder: Folder) -> None:

@@ -19,11 +19,11 @@ from projects.models import Candidate, Criterion, Dataset, Membership, Project, 
 from projects.people import invitations
 from projects.templatetags import words
 from results.models import MetricRun
-from tests import counting
+from tests import sized_projects
+from tests.every_page import addresses, samples_of
 from tests.factories import make_batch, make_corpus
-from tests.pages import addresses, samples_of
 from tests.people import SignIn
-from tests.results.rows import take_file
+from tests.results.judged_batches import take_file
 from tests.routes import all_routes
 
 LETTERS = re.compile(r"[^\W\d_]{2,}")
@@ -136,8 +136,8 @@ def test_no_page_of_annotators_says_what_cannot_be_translated(
 ) -> None:
     User.objects.filter(memberships=owner).update(can_create_projects=True)
     make_corpus(project, n_passages=8, n_candidates=3, name="more")
-    counting.run_trial(project)
-    counting.make_every_state(make_batch(project, datasets=("more",), name="More"), annotator, other_annotator)
+    sized_projects.run_trial(project)
+    sized_projects.make_every_state(make_batch(project, datasets=("more",), name="More"), annotator, other_annotator)
     take_file(project, "question,reference,candidate\nWho?,Ann,Bob\n", "rows.csv", tmp_path)
     _, token = invitations.create_invitation(actor=owner, role=Membership.Role.ANNOTATOR)
     assert owner.user

@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 
 from config import env
-from tests import ground
-from tests.ground import wait_until
+from tests import processes
+from tests.processes import wait_until
 
 pytestmark = [
     pytest.mark.race,
@@ -29,7 +29,7 @@ class Served:
         self.process = subprocess.Popen(
             [sys.executable, "manage.py", "serve", "--workers", "1", *arguments],
             cwd=env.BASE_DIR,
-            env=ground.environment(),
+            env=processes.environment(),
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
@@ -94,13 +94,13 @@ def serve() -> Iterator[Callable[..., Served]]:
     for served in started:
         if served.process.poll() is None:
             served.process.send_signal(signal.SIGINT)
-        served.process.communicate(timeout=ground.PATIENCE)
+        served.process.communicate(timeout=processes.PATIENCE)
 
 
 def test_web_server_and_worker_run_come_back_and_end_together(serve: Callable[..., Served]) -> None:
     from config.celery import app
 
-    served = serve("--port", str(ground.free_port()))
+    served = serve("--port", str(processes.free_port()))
     wait_until(served.answers, "the site does not answer")
     wait_until(lambda: app.control.ping(timeout=2, limit=1), "the worker does not answer")
 
@@ -113,13 +113,13 @@ def test_web_server_and_worker_run_come_back_and_end_together(serve: Callable[..
 
     family = served.children("")
     served.process.send_signal(signal.SIGINT)
-    assert served.process.wait(ground.PATIENCE) == 0
+    assert served.process.wait(processes.PATIENCE) == 0
     left = [pid for pid in family if _is_alive(pid) and "guardian" not in Path(f"/proc/{pid}/cmdline").read_text()]
     assert left == []
 
 
 def test_children_end_when_their_parent_is_killed(serve: Callable[..., Served]) -> None:
-    served = serve("--port", str(ground.free_port()))
+    served = serve("--port", str(processes.free_port()))
     wait_until(lambda: len(_workers(served)) >= 3, "the site's processes do not come up")
     children = _workers(served)
     served.process.kill()
@@ -132,7 +132,7 @@ def test_a_taken_port_is_refused_if_it_was_asked_for() -> None:
         taken.listen()
         port = taken.getsockname()[1]
         served = Served("--port", str(port))
-        said, _ = served.process.communicate(timeout=ground.PATIENCE)
+        said, _ = served.process.communicate(timeout=processes.PATIENCE)
     assert served.process.returncode == 1
     assert f"Port {port} of 127.0.0.1 is taken" in said
 
@@ -146,7 +146,7 @@ def test_without_a_wish_a_free_port_is_found_and_two_sites_share_a_folder(serve:
     wait_until(lambda: _clocks(first) + _clocks(second) == 1, "the sites have not one clock between them")
     keeper, other = (first, second) if _clocks(first) else (second, first)
     keeper.process.send_signal(signal.SIGINT)
-    keeper.process.wait(ground.PATIENCE)
+    keeper.process.wait(processes.PATIENCE)
     wait_until(lambda: _clocks(other) == 1, "nobody keeps the clock")
 
 

@@ -10,7 +10,7 @@ from django.utils import timezone
 from annotate.models import Assignment, Draft, Hit, Item, Judgment, Remark
 from demo.annotators import CAREFUL, HASTY, NOISY, Reader, SimulatedAnnotator, Temperament, hire
 from projects.models import Membership, Project
-from tests.annotate.work import open_batch
+from tests.annotate.open_batches import open_batch
 
 EXACT = Temperament("exact", Reader(error=0.0))
 

@@ -18,9 +18,9 @@ from annotate.places.taking import SHOWN_ORDER
 from annotate.reviews import spot_checks
 from annotate.reviews.spot_checks import Verdict
 from projects.models import Membership, Project
-from tests.annotate.controls.crowd import hand_in, items_of, make_controlled, make_places, take, work
-from tests.annotate.controls.planting import SEED, leaks_of, plant
-from tests.annotate.controls.test_one import hand_in_by_steps
+from tests.annotate.controls.controlled_batches import hand_in, items_of, make_controlled, make_places, take, work
+from tests.annotate.controls.markers import SEED, leaks_of, plant
+from tests.annotate.controls.test_one_at_a_time import hand_in_by_steps
 from tests.factories import make_batch, make_membership
 from tests.people import SignIn
 

@@ -12,9 +12,9 @@ from annotate.batches.control_plan import ControlPlan
 from annotate.models import Batch, Item
 from annotate.rating.shown import ShownItem, list_items
 from projects.models import Candidate, Membership, Project, Reference
-from tests.annotate.controls.crowd import hand_in, items_of, make_controlled, make_places, take, work
-from tests.annotate.controls.test_one import hand_in_by_steps
-from tests.annotate.work import open_batch
+from tests.annotate.controls.controlled_batches import hand_in, items_of, make_controlled, make_places, take, work
+from tests.annotate.controls.test_one_at_a_time import hand_in_by_steps
+from tests.annotate.open_batches import open_batch
 from tests.factories import make_candidates, make_dataset, make_passage, make_question
 from tests.people import SignIn
 

@@ -11,7 +11,7 @@ from annotate.controls.pool import accept, retire, reword, set_plan
 from annotate.models import Batch, Hit, Item
 from projects.errors import Refused
 from projects.models import LogEntry, Membership, Project
-from tests.annotate.controls.crowd import make_controlled, make_places, work
+from tests.annotate.controls.controlled_batches import make_controlled, make_places, work
 from tests.factories import make_batch, make_rubric
 from tests.people import SignIn
 

@@ -14,9 +14,9 @@ from django.urls import reverse
 from annotate.batches.control_plan import QASCORE, QASCORE_HIT_SIZE, ControlPlan
 from annotate.models import Assignment, Batch, Hit, Item
 from projects.models import Membership, Project
-from tests.annotate.controls.crowd import hand_in, items_of, make_controlled, make_places, take
-from tests.annotate.controls.guessing import Fit, Rows, boosted, held_out_auc, logistic
-from tests.annotate.controls.test_one import hand_in_by_steps
+from tests.annotate.controls.classifiers import Fit, Rows, boosted, held_out_auc, logistic
+from tests.annotate.controls.controlled_batches import hand_in, items_of, make_controlled, make_places, take
+from tests.annotate.controls.test_one_at_a_time import hand_in_by_steps
 from tests.factories import make_membership
 from tests.people import SignIn
 

@@ -10,8 +10,8 @@ from annotate.models import Batch, Item, Judgment
 from annotate.rating.sent import SentAnswers
 from annotate.work import stepping
 from projects.models import Membership, Project
-from tests.annotate.controls.crowd import items_of, make_controlled, make_places, take
-from tests.annotate.work import assert_equation
+from tests.annotate.controls.controlled_batches import items_of, make_controlled, make_places, take
+from tests.annotate.open_batches import assert_equation
 from tests.factories import make_rubric
 
 pytestmark = pytest.mark.django_db

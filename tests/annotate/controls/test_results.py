@@ -14,8 +14,8 @@ from projects.models import Membership, Project
 from results.exports.formats import FORMATS, Choices, make_statement
 from results.exports.streaming import stream
 from results.scope.excluded import count_judgments
-from tests.annotate.controls.crowd import make_controlled, make_places, take, work
-from tests.annotate.work import assert_equation
+from tests.annotate.controls.controlled_batches import make_controlled, make_places, take, work
+from tests.annotate.open_batches import assert_equation
 from tests.factories import make_batch, make_membership
 
 pytestmark = pytest.mark.django_db

@@ -7,7 +7,7 @@ from annotate.batches.control_plan import ControlPlan
 from annotate.integrity.verifying import verify
 from annotate.models import Assignment, Batch, Hit, Item, Judgment
 from projects.models import Membership, Project
-from tests.annotate.controls.crowd import make_controlled, make_places, work
+from tests.annotate.controls.controlled_batches import make_controlled, make_places, work
 
 pytestmark = pytest.mark.django_db
 

@@ -11,8 +11,8 @@ from annotate.qualification import admission, attempts, design
 from annotate.qualification.pages import list_pages
 from projects.models import Membership, Project
 from tests import factories
-from tests.annotate.qualification.making import SECRET, answer, first_item, make_test, take
-from tests.annotate.work import open_batch
+from tests.annotate.open_batches import open_batch
+from tests.annotate.qualification.factories import SECRET, answer, first_item, make_test, take
 from tests.people import SignIn
 
 pytestmark = pytest.mark.django_db

@@ -14,8 +14,8 @@ from annotate.rating.sent import SentAnswers
 from projects.errors import Refused
 from projects.models import LogEntry, Membership, Project
 from tests import factories
-from tests.annotate.qualification.making import answer, make_test, take
-from tests.crowds import all_at_once
+from tests.annotate.qualification.factories import answer, make_test, take
+from tests.concurrency import all_at_once
 
 pytestmark = pytest.mark.django_db
 State = Attempt.State

@@ -5,8 +5,8 @@ from django.core.management.base import CommandError
 
 from annotate.models import QualificationTest
 from projects.models import Membership, Project
-from tests.annotate.qualification.making import take
-from tests.results.rows import answer as ask
+from tests.annotate.qualification.factories import take
+from tests.results.judged_batches import answer as ask
 
 pytestmark = pytest.mark.django_db
 ROWS = "question,answer,expected,purpose\n" + "".join(f"Q{n}?,A{n},4,\n" for n in range(3)) + "Q?,A,2,practice\n"

@@ -11,8 +11,8 @@ from projects.importing import FileRefused
 from projects.models import Candidate, LogEntry, Membership, Project
 from projects.rubric.rubrics import criteria_of
 from tests import factories
-from tests.annotate.qualification.making import first_item, make_test, spec
-from tests.results.rows import judge
+from tests.annotate.qualification.factories import first_item, make_test, spec
+from tests.results.judged_batches import judge
 
 pytestmark = pytest.mark.django_db
 

@@ -12,9 +12,9 @@ from annotate.qualification.item_statistics import figures_of
 from measures.outcome import Undefined
 from projects.models import Candidate, Membership, Project
 from tests import factories
-from tests.annotate.qualification.making import answer, first_item, make_test, take
+from tests.annotate.qualification.factories import answer, first_item, make_test, take
 from tests.people import SignIn
-from tests.results.rows import judge
+from tests.results.judged_batches import judge
 
 pytestmark = pytest.mark.django_db
 TEST = "/p/bridges/qualification/test/"

@@ -11,7 +11,7 @@ from django.core.management import CommandError, call_command
 from projects.models import Membership, Project
 from results.models import MetricRun, ScoreFile
 from tests.factories import make_candidates, make_dataset, make_passage, make_question
-from tests.results.rows import answer
+from tests.results.judged_batches import answer
 
 pytestmark = pytest.mark.django_db
 

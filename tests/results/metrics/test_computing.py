@@ -14,7 +14,7 @@ from projects.models import Candidate, Membership, Project, Reference
 from results.metrics import answers as metrics_answers
 from results.metrics import computing
 from results.models import MetricRun, MetricScore
-from tests.crowds import all_at_once
+from tests.concurrency import all_at_once
 from tests.factories import make_candidates, make_dataset, make_passage, make_question
 from tests.results.metrics.samples import compute
 

@@ -18,10 +18,10 @@ from results.metrics import computing
 from results.models import MetricRun, ScoreFile
 from results.score_import import importing
 from tests.factories import make_candidates, make_dataset, make_passage, make_question
-from tests.projects.api.calling import Script
+from tests.page_reader import read
+from tests.projects.api.client import Script
+from tests.results.judged_batches import judge
 from tests.results.metrics.samples import compute, receive
-from tests.results.rows import judge
-from tests.screens import read
 
 pytestmark = pytest.mark.django_db
 

@@ -15,10 +15,10 @@ from results.exports import streaming
 from results.models import JudgmentSet
 from results.sets import building, canonical, freezing
 from results.sets.settings import Settings
-from tests.crowds import all_at_once
-from tests.ground import wait_until
-from tests.results.rows import canonical as judge_canonical
-from tests.results.sets.freezes import freeze, lines, table
+from tests.concurrency import all_at_once
+from tests.processes import wait_until
+from tests.results.judged_batches import canonical as judge_canonical
+from tests.results.sets.frozen_sets import freeze, lines, table
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.race]
 

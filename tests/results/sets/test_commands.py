@@ -11,7 +11,7 @@ from django.core.management import CommandError, call_command
 from projects.models import Membership, Project
 from results.models import JudgmentSet
 from results.sets import freezing
-from tests.results.rows import answer, canonical
+from tests.results.judged_batches import answer, canonical
 
 PROJECT = ("--project", "bridges")
 

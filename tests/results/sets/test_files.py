@@ -31,10 +31,10 @@ from tests.factories import (
     make_question,
     make_rubric,
 )
-from tests.results.rows import answer, canonical, judge, take_file
-from tests.results.sets.freezes import freeze, lines, names_of, read, table
-from tests.results.test_export_long import NASTY
-from tests.results.test_export_mocha import rich, state
+from tests.results.exports.test_long import NASTY
+from tests.results.exports.test_mocha import rich, state
+from tests.results.judged_batches import answer, canonical, judge, take_file
+from tests.results.sets.frozen_sets import freeze, lines, names_of, read, table
 
 
 def frame_of(made: JudgmentSet, criterion: str = "correctness") -> pd.DataFrame:

@@ -17,8 +17,8 @@ from results.models import JudgmentSet
 from results.sets import building, freezing
 from results.sets.settings import Settings
 from tests.factories import make_candidates, make_dataset, make_membership, make_passage, make_question
-from tests.results.rows import canonical, judge
-from tests.results.sets.freezes import freeze, names_of, read, table
+from tests.results.judged_batches import canonical, judge
+from tests.results.sets.frozen_sets import freeze, names_of, read, table
 
 
 def test_a_set_is_numbered_whole_and_as_its_hashes_say(project: Project, manager: Membership) -> None:

@@ -20,12 +20,12 @@ from results.scope.excluded import count_entering
 from results.sets import freezing
 from results.sets.selecting import Selection, preview
 from results.sets.settings import Settings
-from tests.counting import Truth
 from tests.factories import make_dataset
+from tests.page_reader import read as read_page
 from tests.people import SignIn
-from tests.results.rows import canonical
-from tests.results.sets.freezes import freeze, lines, read, table
-from tests.screens import read as read_page
+from tests.results.judged_batches import canonical
+from tests.results.sets.frozen_sets import freeze, lines, read, table
+from tests.sized_projects import Truth
 from tests.test_counts import AT_EVERY_SIZE, truth
 
 __all__ = ["truth"]

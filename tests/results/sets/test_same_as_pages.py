@@ -18,8 +18,8 @@ from results.agreement.alpha import Ends, Resampling, measure_agreement
 from results.models import JudgmentSet
 from tests.factories import make_candidates, make_dataset, make_membership, make_passage, make_question
 from tests.people import SignIn
-from tests.results.rows import answer, canonical, judge
-from tests.results.sets.freezes import freeze, table
+from tests.results.judged_batches import answer, canonical, judge
+from tests.results.sets.frozen_sets import freeze, table
 
 
 def test_both_intervals_are_those_of_the_agreement_page(project: Project, manager: Membership) -> None:

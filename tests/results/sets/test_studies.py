@@ -16,9 +16,9 @@ from results.models import ErrorCause, JudgmentSet, MetricRun, Study
 from results.sets import building
 from tests.factories import make_candidates, make_consent, make_dataset, make_membership, make_passage, make_question
 from tests.people import SignIn
-from tests.results.rows import canonical, judge
-from tests.results.sets.freezes import freeze, names_of, read, table
-from tests.results.studies.making import candidates_of, give_scores, study
+from tests.results.judged_batches import canonical, judge
+from tests.results.sets.frozen_sets import freeze, names_of, read, table
+from tests.results.studies.factories import candidates_of, give_scores, study
 
 
 @pytest.fixture

@@ -6,11 +6,11 @@ from annotate.onboarding import consent
 from projects.models import LogEntry, Membership, Project
 from results import tasks
 from results.sets import retiring
-from tests.annotate.settled import rate
-from tests.annotate.work import open_batch
+from tests.annotate.open_batches import open_batch
+from tests.annotate.submitted_work import rate
 from tests.factories import make_consent
 from tests.people import SignIn
-from tests.results.sets.freezes import freeze, lines, names_of, read
+from tests.results.sets.frozen_sets import freeze, lines, names_of, read
 
 pytestmark = pytest.mark.django_db
 

@@ -6,8 +6,8 @@ import pytest
 from projects.models import Membership, Project
 from results.models import MetricRun
 from tests.factories import make_candidates, make_dataset, make_membership, make_passage, make_question
-from tests.results.rows import judge
-from tests.results.studies.making import candidates_of, give_scores
+from tests.results.judged_batches import judge
+from tests.results.studies.factories import candidates_of, give_scores
 
 
 @pytest.fixture

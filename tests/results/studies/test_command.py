@@ -8,7 +8,7 @@ from django.core.management import CommandError, call_command
 
 from projects.models import Membership, Project
 from results.models import MetricRun, Study
-from tests.results.rows import answer
+from tests.results.judged_batches import answer
 
 pytestmark = pytest.mark.django_db
 

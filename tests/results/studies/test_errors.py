@@ -7,10 +7,10 @@ from django.test.utils import CaptureQueriesContext
 from projects.models import LogEntry, Membership, Project
 from results.models import ErrorCause, MetricRun, Study
 from tests.factories import make_candidates, make_dataset, make_membership, make_passage, make_question
+from tests.page_reader import read
 from tests.people import SignIn
-from tests.results.rows import judge
-from tests.results.studies.making import give_scores, study
-from tests.screens import read
+from tests.results.judged_batches import judge
+from tests.results.studies.factories import give_scores, study
 
 HUMAN = [1.0, 2, 3, 4, 5, 5]
 METRIC = [0.0, 0.25, 0.5, 0.75, 1.0, 0.0]

@@ -11,7 +11,7 @@ from projects.models import Candidate, Membership, MinimalPair, Project
 from results.models import MetricRun, MetricScore
 from results.studies.frame import GOLD, read_frame
 from results.studies.metrics_chosen import choose_runs, labels_of
-from tests.results.studies.making import REFUSED, candidates_of, give_scores, settings_of, study
+from tests.results.studies.factories import REFUSED, candidates_of, give_scores, settings_of, study
 
 pytestmark = pytest.mark.django_db
 

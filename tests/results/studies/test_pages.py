@@ -12,10 +12,10 @@ from projects.models import LogEntry, Membership, Project
 from results.models import MetricRun, Study
 from results.studies.kinds import KINDS
 from tests.factories import make_membership
+from tests.page_reader import read
 from tests.people import SignIn
-from tests.projects.api.calling import Script
-from tests.results.studies.making import candidates_of, do, give_scores, study
-from tests.screens import read
+from tests.projects.api.client import Script
+from tests.results.studies.factories import candidates_of, do, give_scores, study
 
 pytestmark = pytest.mark.django_db
 

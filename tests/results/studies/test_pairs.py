@@ -18,8 +18,8 @@ from results.studies.presentation import find_table
 from results.studies.tables import Estimate, Missing
 from results.studies.writing import write
 from tests.factories import make_dataset, make_membership, make_pair, make_passage, make_question, make_rubric
-from tests.results.rows import judge
-from tests.results.studies.making import give_scores, study
+from tests.results.judged_batches import judge
+from tests.results.studies.factories import give_scores, study
 
 pytestmark = pytest.mark.django_db
 

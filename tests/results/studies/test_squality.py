@@ -11,10 +11,10 @@ from projects.jobs import running
 from projects.models import Membership, Project
 from results.metrics import computing
 from results.models import MetricRun, Study
+from tests.page_reader import read
 from tests.people import SignIn
-from tests.results.rows import take_file
-from tests.results.studies.making import do
-from tests.screens import read
+from tests.results.judged_batches import take_file
+from tests.results.studies.factories import do
 
 PRINTED = {
     "ROUGE-L": {"Pearson": "0.399", "Spearman": "0.374"},

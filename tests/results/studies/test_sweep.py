@@ -4,10 +4,10 @@ from projects.models import Membership, Project
 from results.metrics import computing
 from results.models import MetricRun, Study
 from tests.factories import make_candidates, make_dataset, make_membership, make_passage, make_question
+from tests.page_reader import read
 from tests.people import SignIn
-from tests.results.rows import judge
-from tests.results.studies.making import give_scores, study
-from tests.screens import read
+from tests.results.judged_batches import judge
+from tests.results.studies.factories import give_scores, study
 
 WORDS = ["the", "harbour", "was", "frozen", "over", "in", "the", "winter", "of", "that", "year"]
 

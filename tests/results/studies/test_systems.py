@@ -4,7 +4,7 @@ import pytest
 from projects.models import Membership, Project
 from results.metrics import computing
 from results.models import MetricScore, Study
-from tests.results.studies.making import candidates_of, study
+from tests.results.studies.factories import candidates_of, study
 
 
 def test_bleu_is_of_the_corpus_of_a_draw_and_rouge_a_mean_in_which_a_missing_score_may_be_zero(

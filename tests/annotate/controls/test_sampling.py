@@ -1,0 +1,171 @@
+from collections import Counter
+from itertools import pairwise
+
+import pytest
+
+from annotate.batches.control_plan import ControlPlan
+from annotate.controls.making import make_pool
+from annotate.controls.pool import accept, retire
+from annotate.models import Assignment, Hit, Item, Judgment
+from projects.models import Membership, Project
+from tests.annotate.controls.controlled_batches import items_of, make_controlled, make_places, take, work
+from tests.annotate.open_batches import assert_equation
+from tests.factories import make_batch, make_membership
+
+Control, Purpose = Item.Control, Hit.Purpose
+pytestmark = pytest.mark.django_db
+
+
+def kinds(assignment: Assignment) -> Counter[str]:
+    return Counter(item.control for item in items_of(assignment))
+
+
+def assert_degraded_rule(done: list[Assignment], distance: int) -> int:
+    """Every degraded item comes so many HITs after its source at least, never on its page; how many there were."""
+    n_degraded = 0
+    rated_at: dict[int, int] = {}
+    for n, assignment in enumerate(done):
+        for item in items_of(assignment):
+            if item.control == Control.DEGRADED:
+                n_degraded += 1
+                assert item.made_from_id not in assignment.layout
+                assert n - rated_at[item.made_from_id or 0] >= distance
+            rated_at[item.pk] = n
+    return n_degraded
+
+
+def test_known_answers_stand_in_every_hit_and_the_size_counts_them(project: Project, annotator: Membership) -> None:
+    make_places(project, n_passages=3, n_questions=3, n_candidates=4)
+    make_controlled(project, ControlPlan(known_per_hit=2), hit_size=6)
+    done = work(annotator)
+    assert len(done) == 9
+    assert {kinds(assignment)[Control.KNOWN_ANSWER] for assignment in done} == {2}
+    assert {len(assignment.layout) for assignment in done} == {6}
+    shown = Counter(pk for assignment in done for pk in assignment.layout)
+    assert max(shown.values()) == 1
+    passages = {item.question.passage_id == a.hit.passage_id for a in done for item in items_of(a)}
+    assert passages == {True}
+    assert_equation()
+
+
+def test_no_two_items_of_a_page_say_the_same(project: Project, annotator: Membership) -> None:
+    dataset = make_places(project, n_passages=4)
+    for question in dataset.questions.all():
+        question.candidates.filter(text__contains="says0").update(text=question.references.get().text)
+    make_controlled(project, ControlPlan(known_per_hit=3), hit_size=11)
+    for assignment in work(annotator):
+        texts = [item.shown_text for item in items_of(assignment) if item.control != "none"]
+        ordinary = [item.candidate.text for item in items_of(assignment) if item.candidate]
+        assert len({*texts}) == len(texts)
+        assert not {*texts} & {*ordinary}
+
+
+def test_only_accepted_controls_are_shown(project: Project, annotator: Membership, manager: Membership) -> None:
+    make_places(project, n_passages=3)
+    batch = make_controlled(project, ControlPlan(known_per_hit=1), is_accepted=False)
+    first = work(annotator, most=1)[0]
+    assert set(kinds(first)) == {Control.NONE}
+    pool = list(Item.objects.filter(pool_of=batch).values_list("pk", flat=True))
+    accept(batch=batch, actor=manager)
+    retire(batch=batch, actor=manager, item_ids=pool[:-1])
+    shown = [item.pk for assignment in work(annotator) for item in items_of(assignment) if item.control != "none"]
+    assert set(shown) <= {pool[-1]}
+
+
+@pytest.mark.parametrize("distance", [1, 3])
+def test_degraded_items_come_after_their_source_in_another_hit(
+    project: Project, annotator: Membership, distance: int
+) -> None:
+    make_places(project, n_passages=4, n_questions=1, n_candidates=15)
+    make_controlled(project, ControlPlan(degraded_per_hit=1, distance=distance), hit_size=6)
+    done = work(annotator)
+    n_degraded = assert_degraded_rule(done, distance)
+    n_work = sum(assignment.hit.purpose == Purpose.WORK for assignment in done)
+    assert n_work == 12
+    assert all(len({item.question_id for item in items_of(assignment)}) == 1 for assignment in done)
+    assert n_work - 5 <= n_degraded <= n_work
+    assert any(kinds(a)[Control.DEGRADED] for a in done if a.hit.purpose == Purpose.WORK)
+    assert_equation()
+
+
+def test_where_the_passage_has_no_further_hit_degraded_items_come_in_a_personal_one(
+    project: Project, annotator: Membership, other_annotator: Membership
+) -> None:
+    make_places(project, n_passages=12, n_questions=1, n_candidates=5)
+    make_controlled(project, ControlPlan(degraded_per_hit=1), judgments=2)
+    done = work(annotator)
+    assert assert_degraded_rule(done, 2) >= 6
+    personal = [assignment for assignment in done if assignment.hit.purpose == Purpose.PERSONAL]
+    assert personal
+    for assignment in personal:
+        assert assignment.hit.reserved_for_id == annotator.pk
+        assert assignment.hit.places_wanted == 1
+        assert set(kinds(assignment)) == {Control.DEGRADED}
+    assert assert_degraded_rule(work(other_annotator), 2) >= 6
+    assert_equation()
+
+
+def test_repeats_come_in_a_personal_hit_of_one_passage_and_never_twice(project: Project, annotator: Membership) -> None:
+    make_places(project, n_passages=12, n_questions=1, n_candidates=5)
+    make_controlled(project, ControlPlan(repeats=3, repeats_every=4, distance=3))
+    done = work(annotator)
+    personal = [(n, a) for n, a in enumerate(done) if a.hit.purpose == Purpose.PERSONAL]
+    assert len(personal) in (2, 3)
+    asked = Counter(item.made_from_id for _, a in personal for item in items_of(a))
+    assert set(asked.values()) == {1}
+    assert sum(asked.values()) == 3 * len(personal)
+    for n, assignment in personal:
+        assert kinds(assignment) == {Control.REPEAT: 3}
+        rated = {pk: at for at, earlier in enumerate(done[:n]) for pk in earlier.layout}
+        assert all(n - rated[item.made_from_id or 0] >= 3 for item in items_of(assignment))
+    judged = Judgment.objects.filter(item__control=Control.REPEAT)
+    assert judged.count() == 3 * len(personal)
+    assert not judged.filter(candidate__isnull=False).exists()
+    assert_equation()
+
+
+def test_whole_hits_of_known_scores_come_every_few_hits_and_not_at_a_fixed_interval(
+    project: Project, annotator: Membership, other_annotator: Membership
+) -> None:
+    known = make_places(project, n_passages=8, name="known")
+    trial = make_batch(project, datasets=("known",), judgments=2)
+    assert work(make_membership(project), answer=lambda item: 2)
+    assert work(make_membership(project), answer=lambda item: 4)
+    make_places(project, n_passages=20, name="new")
+    batch = make_controlled(project, ControlPlan(known_hit_every=4, jitter=2), datasets=("new",), judgments=2)
+    assert trial.number != batch.number
+    gaps = set()
+    for person in (annotator, other_annotator):
+        done = work(person)
+        gold = [n for n, assignment in enumerate(done) if assignment.hit.purpose == Purpose.GOLD]
+        assert 3 <= len(gold) <= 6
+        gaps |= {after - before for before, after in pairwise(gold)}
+        for n in gold:
+            assert done[n].hit.reserved_for_id == person.pk
+            items = items_of(done[n])
+            assert {item.control for item in items} == {Control.KNOWN_ANSWER}
+            assert {tuple((item.expected or {})["correctness"]) for item in items} == {(2.0, 4.0)}
+            assert {item.question.dataset_id for item in items} == {known.pk}
+    assert len(gaps) > 1
+    assert_equation()
+
+
+def test_without_a_plan_nothing_is_drawn_and_no_query_is_added(
+    project: Project, annotator: Membership, django_assert_max_num_queries: object
+) -> None:
+    make_places(project, n_passages=2)
+    batch = make_batch(project)
+    with django_assert_max_num_queries(6):  # type: ignore[operator]
+        assignment = take(annotator)
+    assert assignment is not None
+    assert set(kinds(assignment)) == {Control.NONE}
+    assert batch.control_plan == {}
+
+
+def test_a_repeated_making_adds_nothing(project: Project) -> None:
+    make_places(project, n_passages=3)
+    batch = make_controlled(project, ControlPlan(known_per_hit=1, degraded_per_hit=1))
+    n_before = Item.objects.filter(pool_of=batch).count()
+    assert n_before
+    assert make_pool(batch=batch, actor=None).n == 0
+    assert Item.objects.filter(pool_of=batch).count() == n_before

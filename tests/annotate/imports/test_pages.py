@@ -1,0 +1,601 @@
+"""Importing on the pages: choose a file, look, check, write; cancel; refuse; only managers."""
+
+import os
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.db import connection, transaction
+from django.test import Client
+from django.utils.html import escape
+from pytest_django import DjangoAssertNumQueries, Settings
+
+from annotate.imports import uploading
+from annotate.models import Import, Judgment
+from projects.errors import Refused
+from projects.jobs import queue
+from projects.jobs.running import Lost
+from projects.models import Candidate, LogEntry, Membership, Passage, Project
+from projects.web import uploads
+from tests import processes
+from tests.annotate.imports.import_steps import Pages, csv_of, mocha_of, rows
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+State, Step = Import.State, Import.Step
+NASTY = "<script>window.__xss=1</script>\u202e{{7*7}}"
+
+
+@pytest.fixture(autouse=True)
+def _media(settings: Settings, tmp_path: Path) -> None:
+    settings.MEDIA_ROOT = tmp_path / "files"
+
+
+@pytest.fixture(autouse=True)
+def rung(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    found: list[int] = []
+
+    def ring(task: str, pk: int) -> bool:
+        found.append(pk)
+        return True
+
+    monkeypatch.setattr(queue, "_ring", ring)
+    return found
+
+
+@pytest.fixture
+def pages(project: Project, manager: Membership, client_of: Callable[[Membership], Client]) -> Pages:
+    return Pages(client_of(manager), project)
+
+
+def kept_files() -> list[str]:
+    return sorted(path.name for path in uploads.folder().iterdir())
+
+
+def test_a_file_is_looked_at_checked_written_and_kept(pages: Pages, project: Project, rung: list[int]) -> None:
+    job = pages.upload(csv_of(rows()))
+    page = pages.show(job)
+    assert "candidate 0" in page
+    assert "candidate 4" in page
+    assert "candidate 5" not in page, "Five rows are shown."
+    assert rung == []
+
+    pages.choose(job)
+    job.refresh_from_db()
+    assert (job.step, job.state, rung) == (Step.CHECK, State.QUEUED, [job.pk])
+    assert "Checking every row" in pages.show(job)
+    pages.work(job)
+    page = pages.show(job)
+    assert (job.step, job.state) == (Step.CHECK, State.DONE)
+    assert "Nothing is stored yet" in page
+    assert not Candidate.objects.exists()
+
+    pages.write(job)
+    assert (job.step, job.state, job.done, job.total) == (Step.WRITE, State.DONE, 6, 6)
+    assert Candidate.objects.of(project).count() == 6
+    assert Passage.objects.count() == 2
+    assert kept_files() == [job.stored_name]
+    assert pages.url("data-overview") in pages.show(job)
+    assert LogEntry.objects.filter(act="import candidates", object_id=str(job.pk)).count() == 1
+
+
+def test_the_guess_of_a_column_can_be_changed(pages: Pages, project: Project) -> None:
+    found = [{**row, "colour": f"system {row['source'][-1]}"} for row in rows()]
+    job = pages.upload(csv_of(found))
+    column, source = pages.column(job, "colour"), pages.column(job, "source")
+    pages.choose(job, then="look", **{column: "source", source: "ignore"})
+    job.refresh_from_db()
+    assert (job.step, job.state) == (Step.UPLOADED, State.DONE)
+    assert pages.form(job)[column] == "source", "The choice is kept for the next look."
+    pages.choose(job)
+    pages.work(job)
+    pages.write(job)
+    assert set(Candidate.objects.values_list("source", flat=True)) == {"system 0", "system 1", "system 2"}
+
+
+def test_two_columns_that_mean_the_same_are_redisplayed(pages: Pages) -> None:
+    job = pages.upload(csv_of(rows()))
+    response = pages.choose(job, **{pages.column(job, "source"): "candidate"})
+    assert response.status_code == 422
+    assert "means that already" in response.content.decode()
+    job.refresh_from_db()
+    assert job.step == Step.UPLOADED
+
+
+def test_other_cells_make_other_columns_which_must_be_seen_before_the_check(pages: Pages) -> None:
+    job = pages.upload(csv_of(rows(), delimiter=";"))
+    response = pages.choose(job, delimiter="semicolon")
+    assert response.status_code == 422
+    assert "other columns" in response.content.decode()
+    job.refresh_from_db()
+    assert job.step == Step.UPLOADED
+    assert pages.choose(job, then="look", delimiter="semicolon").status_code == 302
+    assert "candidate 4" in pages.show(job)
+    pages.choose(job)
+    pages.work(job)
+    assert job.state == State.DONE, job.error
+
+
+def test_options_reach_the_check(pages: Pages, project: Project) -> None:
+    found = rows()
+    found[0]["candidate"] = "its people"
+    job = pages.import_whole(csv_of(found), dataset="towns", split="dev", drop_equal="exact")
+    assert job.report is not None
+    assert job.report["removed"]["equal_to_reference"] == 1
+    assert "Candidates equal to a reference" in pages.show(job)
+    assert project.datasets.get().name == "towns"
+    assert set(Passage.objects.values_list("split", flat=True)) == {"dev"}
+
+
+def test_scores_become_a_closed_batch(pages: Pages, project: Project) -> None:
+    job = pages.import_whole(mocha_of(), "mocha.json", with_scores="on")
+    assert job.batch is not None
+    assert job.batch.kind == "imported"
+    assert Judgment.objects.count() == 6
+    assert str(escape(job.batch.name)) in pages.show(job)
+
+
+def test_judgments_are_imported_for_candidates_that_are_there(pages: Pages, project: Project) -> None:
+    pages.import_whole(mocha_of(), "mocha.json")
+    content = "id,who,correctness,mood\n" + "".join(f"id{n},anna,{n + 1},fine\n" for n in range(3))
+    job = pages.upload(content.encode(), "judged.csv", kind="judgments")
+    assert "Judgments: correctness" in pages.show(job)
+    pages.choose(job, dataset="narrativeqa", **{pages.column(job, "who"): "annotator"})
+    pages.work(job)
+    assert job.state == State.DONE, job.error
+    pages.write(job)
+    assert list(Judgment.objects.order_by("value").values_list("value", flat=True)) == [1, 2, 3]
+
+
+def test_a_bad_row_is_told_with_its_line_and_nothing_is_left(pages: Pages) -> None:
+    found = rows(1200)
+    found[1100]["question"] = ""
+    job = pages.upload(csv_of(found))
+    pages.choose(job)
+    pages.work(job)
+    page = pages.show(job)
+    assert job.state == State.FAILED
+    assert "One problem" in page
+    assert "1102" in page, "The physical line, with the header as the first."
+    assert "Nothing of this file is stored" in page
+    assert kept_files() == []
+    assert not Candidate.objects.exists()
+    assert pages.client.get(pages.url("import-file", job.number)).status_code == 404
+
+
+def test_only_a_hundred_problems_are_shown_with_the_total(pages: Pages) -> None:
+    found = [{**row, "question": ""} if place > 900 else row for place, row in enumerate(rows(1200))]
+    job = pages.upload(csv_of(found))
+    pages.choose(job)
+    pages.work(job)
+    page = pages.show(job)
+    assert "299 problems" in page
+    assert page.count('<td class="num">9') + page.count('<td class="num">1') <= 101
+    assert "The first 100 are shown." in page
+
+
+@pytest.mark.parametrize("content", [b"", b"%PDF-1.7 and so on", b"PK\x03\x04 and so on", b'a,b\n"open'])
+def test_a_file_that_no_choice_can_mend_is_refused_at_once(pages: Pages, content: bytes) -> None:
+    response = pages.client.post(
+        pages.url("import-new"), {"file": SimpleUploadedFile("answers.csv", content), "kind": "candidates"}
+    )
+    if not content:
+        assert response.status_code == 422
+        assert "empty" in response.content.decode()
+        return
+    job = Import.objects.get()
+    assert job.state == State.FAILED
+    assert "One problem" in pages.show(job)
+    assert kept_files() == []
+
+
+def test_a_wrong_encoding_can_be_chosen_on_the_page(pages: Pages) -> None:
+    job = pages.upload(csv_of([{**row, "candidate": "café"} for row in rows()]).decode().encode("windows-1252"))
+    page = pages.show(job)
+    assert "windows-1252" in page
+    sent = {"encoding": "windows-1252", "then": "look"}
+    assert pages.client.post(pages.url("import-check", job.number), sent).status_code == 302
+    assert "café" in pages.show(job)
+
+
+def test_the_same_bytes_again_are_already_imported(pages: Pages, project: Project) -> None:
+    first = pages.import_whole(csv_of(rows()))
+    again = pages.upload(csv_of(rows()))
+    assert f'already imported as <a href="{pages.url("import-show", first.number)}"' in pages.show(again)
+    pages.choose(again)
+    pages.work(again)
+    assert again.state == State.FAILED
+    assert f"already imported as #{first.number}" in pages.show(again)
+    assert Candidate.objects.of(project).count() == 6
+
+
+def test_the_same_file_twice_at_once_is_one_import(pages: Pages, project: Project) -> None:
+    both = [pages.upload(csv_of(rows())) for _ in range(2)]
+    for job in both:
+        pages.choose(job)
+        pages.work(job)
+        assert job.state == State.DONE
+    refused: list[str] = []
+
+    def write(job: Import) -> None:
+        try:
+            uploading.start_write(job=job, actor=job.requested_by)
+        except Refused as refusal:
+            refused.append(refusal.message)
+        finally:
+            connection.close()
+
+    threads = [threading.Thread(target=write, args=[job]) for job in both]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(refused) == 1
+    assert "already imported as #" in refused[0]
+    for job in both:
+        pages.work(job)
+    assert Candidate.objects.of(project).count() == 6
+    assert sorted((job.step, job.state) for job in both) == [(Step.CHECK, State.DONE), (Step.WRITE, State.DONE)]
+
+
+@pytest.mark.parametrize("step", ["uploaded", "queued", "checked", "to be written"])
+def test_an_import_can_be_cancelled_at_every_step(pages: Pages, step: str) -> None:
+    job = pages.upload(csv_of(rows()))
+    if step != "uploaded":
+        pages.choose(job)
+    if step in ("checked", "to be written"):
+        pages.work(job)
+    if step == "to be written":
+        pages.client.post(pages.url("import-write", job.number))
+    pages.client.post(pages.url("import-cancel", job.number))
+    pages.work(job)
+    assert job.state == State.CANCELLED
+    assert "cancelled" in pages.show(job)
+    assert kept_files() == []
+    assert not Candidate.objects.exists()
+
+
+def test_an_import_cancelled_in_the_middle_leaves_nothing(pages: Pages, monkeypatch: pytest.MonkeyPatch) -> None:
+    job = pages.upload(csv_of(rows()))
+    pages.choose(job)
+    pages.work(job)
+    pages.client.post(pages.url("import-write", job.number))
+
+    def cancel_in_another_tab() -> None:
+        pages.client.post(pages.url("import-cancel", job.number))
+        connection.close()
+
+    real = uploading._write
+
+    def write_and_be_told(job: Import, on_progress: uploading.OnProgress) -> dict[str, object]:
+        def tell(done: int, total: int) -> None:
+            if done == 0:
+                return
+            tab = threading.Thread(target=cancel_in_another_tab)
+            tab.start()
+            tab.join()
+            deadline = time.monotonic() + processes.PATIENCE
+            while time.monotonic() < deadline:
+                on_progress(done, total)
+
+        return real(job, tell)
+
+    monkeypatch.setattr("projects.jobs.running.BEAT_SECONDS", 0.05)
+    monkeypatch.setattr(uploading, "_write", write_and_be_told)
+    pages.work(job)
+    assert job.state == State.CANCELLED
+    assert kept_files() == []
+    assert not Candidate.objects.exists()
+
+
+def test_a_project_deleted_in_the_middle_is_written_to_no_more(pages: Pages, project: Project) -> None:
+    job = pages.upload(csv_of(rows()))
+    pages.choose(job)
+    Project.objects.update(deleted_at="2026-01-01T00:00:00Z")
+    pages.work(job)
+    assert (job.state, job.error) == (State.FAILED, "The project has been deleted.")
+    assert kept_files() == []
+
+
+def test_the_settings_can_be_changed_after_the_check(pages: Pages) -> None:
+    job = pages.upload(csv_of(rows()))
+    pages.choose(job, dataset="towns")
+    pages.work(job)
+    pages.client.post(pages.url("import-reopen", job.number))
+    assert pages.form(job)["dataset"] == "towns"
+    pages.choose(job, dataset="cities")
+    pages.work(job)
+    pages.write(job)
+    assert job.project.datasets.get().name == "cities"
+
+
+def test_a_step_out_of_turn_is_refused_in_words(pages: Pages) -> None:
+    job = pages.upload(csv_of(rows()))
+    page = pages.client.post(pages.url("import-write", job.number), follow=True).content.decode()
+    assert "has not been checked" in page
+    pages.import_whole(csv_of(rows(9)))
+    done = Import.objects.get(step=Step.WRITE)
+    page = pages.client.post(pages.url("import-check", done.number), follow=True).content.decode()
+    assert "past choosing" in page
+    page = pages.client.post(pages.url("import-cancel", done.number), follow=True).content.decode()
+    assert "already ended" in page
+
+
+def test_a_second_click_changes_nothing(pages: Pages, rung: list[int]) -> None:
+    job = pages.upload(csv_of(rows()))
+    form = pages.form(job)
+    for _ in range(2):
+        response = pages.client.post(pages.url("import-check", job.number), {**form, "then": "check"}, follow=True)
+        assert "message--error" not in response.content.decode()
+    pages.work(job)
+    for _ in range(2):
+        response = pages.client.post(pages.url("import-write", job.number), follow=True)
+        assert "message--error" not in response.content.decode()
+    assert rung == [job.pk, job.pk]
+    pages.work(job)
+    response = pages.client.post(pages.url("import-write", job.number), follow=True)
+    assert "message--error" not in response.content.decode()
+    assert len(rung) == 2
+
+
+def test_a_post_that_comes_late_starts_nothing_again(pages: Pages, manager: Membership, rung: list[int]) -> None:
+    job = pages.upload(csv_of(rows()))
+    uploaded = Import.objects.get(pk=job.pk)
+    pages.choose(job)
+    pages.work(job)
+    checked = Import.objects.get(pk=job.pk)
+    pages.client.post(pages.url("import-reopen", job.number))
+    with pytest.raises(Refused):
+        uploading.start_write(job=Import.objects.get(pk=job.pk), actor=manager)
+    with pytest.raises(Refused):
+        uploading.start_write(job=checked, actor=manager)
+    with pytest.raises(Refused):
+        uploading.start_check(job=uploaded, options=uploading.read_options(uploaded))
+    pages.choose(job)
+    pages.work(job)
+    checked = Import.objects.get(pk=job.pk)
+    pages.write(job)
+    n_rung = len(rung)
+    with pytest.raises(Refused):
+        uploading.start_write(job=checked, actor=manager)
+    job.refresh_from_db()
+    assert (job.step, job.state, len(rung)) == (Step.WRITE, State.DONE, n_rung)
+
+
+def test_an_attempt_given_up_for_dead_leaves_its_successors_rows_alone(pages: Pages) -> None:
+    job = pages.upload(csv_of(rows()))
+    pages.choose(job)
+    Import.objects.update(attempt=1)
+    lost = Import.objects.get(pk=job.pk)
+
+    def come_back(done: int, total: int) -> None:
+        raise Lost
+
+    pages.work(job)
+    with pytest.raises(Lost):
+        uploading.run_step(lost, come_back)
+    pages.write(job)
+    assert (job.step, job.state) == (Step.WRITE, State.DONE), job.error
+    assert kept_files() == [job.stored_name]
+
+
+def test_the_fragment_reloads_the_page_once_the_job_is_over(pages: Pages) -> None:
+    job = pages.upload(csv_of(rows()))
+    pages.choose(job)
+    fragment = pages.client.get(pages.url("import-job", job.number))
+    assert "HX-Refresh" not in fragment.headers
+    assert b"<html" not in fragment.content
+    assert b"hx-get" in fragment.content
+    page = pages.show(job)
+    assert '<noscript><meta http-equiv="refresh" content="3"></noscript>' in page
+    pages.work(job)
+    assert pages.client.get(pages.url("import-job", job.number))["HX-Refresh"] == "true"
+    assert "http-equiv" not in pages.show(job)
+
+
+def test_without_a_worker_the_page_says_so(pages: Pages) -> None:
+    job = pages.upload(csv_of(rows()))
+    pages.choose(job)
+    Import.objects.update(queued_at="2026-01-01T00:00:00Z")
+    assert "No worker is running" in pages.show(job)
+
+
+def test_an_import_interrupted_twice_can_be_run_again(pages: Pages) -> None:
+    job = pages.upload(csv_of(rows()))
+    pages.choose(job)
+    Import.objects.update(state=State.INTERRUPTED, n_interruptions=2)
+    assert "Run it again" in pages.show(job)
+    pages.client.post(pages.url("import-write", job.number))
+    pages.work(job)
+    assert (job.step, job.state) == (Step.CHECK, State.DONE)
+
+
+def test_nasty_names_and_texts_are_shown_as_text(pages: Pages) -> None:
+    found = [{**row, NASTY: NASTY, "candidate": NASTY} for row in rows()]
+    job = pages.upload(csv_of(found), name=f"../../{NASTY}.html.csv")
+    assert "/" not in job.stored_name
+    for page in (pages.show(job), pages.client.get(pages.url("import-list")).content.decode()):
+        assert "<script>window" not in page
+        assert "\u202e{{7*7}}.html" not in page, "Invisible characters of a file's name are written out."
+        assert "49" not in page.partition("<main")[2].partition("</h1>")[0]
+    pages.choose(job)
+    pages.work(job)
+    assert job.state == State.DONE, job.error
+    assert "<script>window" not in pages.show(job)
+    pages.write(job)
+    assert set(Candidate.objects.values_list("text", flat=True)) == {NASTY}
+
+
+@pytest.mark.parametrize("name", ["x" * 300 + ".csv", "CON.csv", "a.csv.html.csv", "\U0001f600.csv", "..csv"])
+def test_odd_file_names_are_only_names(pages: Pages, name: str) -> None:
+    job = pages.upload(csv_of(rows()), name=name)
+    assert len(job.file_name) <= 200
+    assert job.file_name.endswith("csv")
+    assert kept_files() == [job.stored_name]
+    pages.show(job)
+
+
+def test_the_file_is_handed_out_so_that_no_browser_opens_it(pages: Pages) -> None:
+    content = csv_of(rows())
+    job = pages.import_whole(content, "<b>.csv")
+    response = pages.client.get(pages.url("import-file", job.number))
+    assert b"".join(response.streaming_content) == content  # type: ignore[attr-defined]
+    assert response["Content-Disposition"].startswith("attachment")
+    assert response["X-Content-Type-Options"] == "nosniff"
+    assert response["Content-Type"] == "application/octet-stream"
+    assert response["Content-Security-Policy"].startswith("sandbox")
+
+
+def test_a_file_that_is_too_large_is_refused_before_it_is_read(pages: Pages, settings: Settings) -> None:
+    settings.MAX_UPLOAD_BYTES = 3_000_000
+    read: list[int] = []
+
+    class Body:
+        def read(self, size: int = -1) -> bytes:
+            read.append(size)
+            return b"x" * max(size, 0)
+
+        readline = read
+
+    response = pages.client.generic(
+        "POST",
+        pages.url("import-new"),
+        content_type="multipart/form-data; boundary=xx",
+        CONTENT_LENGTH="5000000",
+        **{"wsgi.input": Body()},  # type: ignore[arg-type]
+    )
+    assert response.status_code == 413
+    assert read == []
+    assert not Import.objects.exists()
+
+
+def test_other_forms_take_no_large_body(pages: Pages) -> None:
+    job = pages.upload(csv_of(rows()))
+    response = pages.client.generic(
+        "POST", pages.url("import-check", job.number), b"x", content_type="multipart/form-data; boundary=xx",
+        CONTENT_LENGTH="5000000",
+    )  # fmt: skip
+    assert response.status_code == 413
+
+
+def refused_for_room(pages: Pages) -> str:
+    sent = {"file": SimpleUploadedFile("b.csv", csv_of(rows())), "kind": "candidates"}
+    response = pages.client.post(pages.url("import-new"), sent)
+    assert response.status_code == 422
+    return response.content.decode()
+
+
+def test_the_files_of_a_project_take_only_so_much_room(pages: Pages, settings: Settings) -> None:
+    settings.MAX_PROJECT_UPLOAD_BYTES = len(csv_of(rows())) + 10
+    waits = pages.upload(csv_of(rows()))
+    assert "Cancel imports that wait" in refused_for_room(pages)
+    assert kept_files() == [waits.stored_name]
+    pages.client.post(pages.url("import-cancel", waits.number))
+    pages.upload(csv_of(rows()))
+
+
+def test_the_originals_of_what_is_written_take_room_too(pages: Pages, settings: Settings) -> None:
+    content = csv_of(rows(9)) + b"\n" * 210_000
+    settings.MAX_PROJECT_UPLOAD_BYTES = len(content) + 10
+    written = pages.import_whole(content)
+    page = refused_for_room(pages)
+    assert "the originals of what was imported take 0.2 MB, imports that wait take 0.0 MB" in page
+    assert "which keeps no original" in page
+    assert kept_files() == [written.stored_name]
+    settings.MAX_PROJECT_UPLOAD_BYTES += len(csv_of(rows()))
+    pages.upload(csv_of(rows()))
+
+
+def test_an_upload_does_not_wait_for_an_import_that_is_being_written(pages: Pages, project: Project) -> None:
+    uploaded: list[Import] = []
+
+    def upload() -> None:
+        try:
+            uploaded.append(pages.upload(csv_of(rows())))
+        finally:
+            connection.close()
+
+    with transaction.atomic():
+        Project.objects.select_for_update(no_key=True).get(pk=project.pk)
+        other = threading.Thread(target=upload)
+        other.start()
+        other.join(10)
+        assert len(uploaded) == 1
+
+
+def test_uploads_at_once_have_numbers_of_their_own(pages: Pages) -> None:
+    def upload() -> None:
+        try:
+            pages.upload(csv_of(rows()))
+        finally:
+            connection.close()
+
+    threads = [threading.Thread(target=upload) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(Import.objects.values_list("number", flat=True)) == [1, 2, 3, 4]
+
+
+def test_nothing_chosen_is_redisplayed(pages: Pages) -> None:
+    assert pages.client.post(pages.url("import-new"), {"kind": "candidates"}).status_code == 422
+    assert pages.client.post(pages.url("import-new"), {"kind": "nonsense"}).status_code == 422
+
+
+def test_who_may_import(
+    pages: Pages,
+    researcher: Membership,
+    annotator: Membership,
+    stranger: Membership,
+    client_of: Callable[[Membership], Client],
+) -> None:
+    job = pages.import_whole(csv_of(rows()))
+    gets = [pages.url("import-new"), pages.url("import-list")]
+    gets += [pages.url(f"import-{name}", job.number) for name in ("show", "job", "file")]
+    posts = [pages.url(f"import-{name}", job.number) for name in ("check", "write", "cancel", "reopen")]
+    for person, status in ((researcher, 403), (annotator, 403), (stranger, 404)):
+        client = client_of(person)
+        assert [client.get(url).status_code for url in gets] == [status] * len(gets)
+        assert [client.post(url).status_code for url in posts] == [status] * len(posts)
+    assert [pages.client.get(url).status_code for url in posts] == [405] * len(posts)
+    assert pages.client.get(pages.url("import-show", 999)).status_code == 404
+    assert Client().get(gets[0]).status_code == 302
+
+
+def test_the_list_of_imports_asks_as_often_for_many_as_for_one(
+    pages: Pages, django_assert_max_num_queries: DjangoAssertNumQueries
+) -> None:
+    for _ in range(5):
+        pages.upload(csv_of(rows()))
+    with django_assert_max_num_queries(6):
+        pages.client.get(pages.url("import-list"))
+
+
+def test_files_of_imports_whose_end_no_worker_saw_are_removed(pages: Pages) -> None:
+    job = pages.upload(csv_of(rows()))
+    Import.objects.update(state=State.CANCELLED)
+    uploading.delete_orphans()
+    assert kept_files() == []
+    job.refresh_from_db()
+    assert job.stored_name == ""
+
+
+def test_what_a_killed_upload_left_is_removed_after_a_day(settings: Settings, tmp_path: Path) -> None:
+    settings.FILE_UPLOAD_TEMP_DIR = str(tmp_path)
+    old, new = tmp_path / "tmpa.upload.csv", tmp_path / "tmpb.upload.csv"
+    old.touch()
+    new.touch()
+    now = time.time()
+    os.utime(old, (now - 90_000, now - 90_000))
+    uploads.clear_temporary(now)
+    assert list(tmp_path.glob("tmp*")) == [new]
+
+
+def test_a_file_that_is_gone_from_the_disk_is_said_to_be_gone(pages: Pages) -> None:
+    job = pages.upload(csv_of(rows(1)))
+    uploading.find_file(job).unlink()
+    assert "no longer there" in pages.show(job)

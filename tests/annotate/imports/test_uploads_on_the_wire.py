@@ -1,0 +1,149 @@
+"""Uploads as hostile or unlucky clients send them, over the wire to the real server."""
+
+import gzip
+import socket
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+from django.conf import settings
+
+from annotate.models import Import
+from projects.models import Membership, Project
+from projects.web import uploads
+from tests.annotate.imports.import_steps import csv_of, rows
+from tests.conftest import Site
+from tests.processes import PATIENCE, free_port, process, wait_for_port, wait_until
+from tests.raw_http import Visitor
+
+BOUNDARY = "the-boundary-of-this-test"
+N_SLOW = 5
+
+
+class Sender:
+    """A manager's client that writes its own requests."""
+
+    def __init__(self, site: Site, manager: Membership, project: Project) -> None:
+        self.visitor = Visitor.of(manager, site.url)
+        self.path = f"/p/{project.slug}/data/imports/new/"
+        self.at = urlsplit(site.url)
+        self.token = self.visitor.token()
+
+    def body(self, content: bytes) -> bytes:
+        fields = {"csrfmiddlewaretoken": self.token, "kind": "candidates"}
+        parts = [f'Content-Disposition: form-data; name="{name}"\r\n\r\n{value}' for name, value in fields.items()]
+        parts.append('Content-Disposition: form-data; name="file"; filename="a.csv"\r\n\r\n')
+        head = "".join(f"--{BOUNDARY}\r\n{part}\r\n" for part in parts)
+        return head.removesuffix("\r\n").encode() + content + f"\r\n--{BOUNDARY}--\r\n".encode()
+
+    @contextmanager
+    def sending(self, body: bytes, *, announced: int, encoding: str = "") -> Iterator[socket.socket]:
+        lines = [
+            f"POST {self.path} HTTP/1.1",
+            f"Host: {self.at.netloc}",
+            f"Cookie: {'; '.join(f'{name}={value}' for name, value in self.visitor.cookies.items())}",
+            f"Content-Type: multipart/form-data; boundary={BOUNDARY}",
+            f"Content-Length: {announced}",
+            "Connection: close",
+            *([f"Content-Encoding: {encoding}"] if encoding else []),
+        ]
+        with socket.create_connection((self.at.hostname or "", self.at.port or 80), timeout=PATIENCE) as plug:
+            plug.sendall("\r\n".join([*lines, "", ""]).encode() + body)
+            yield plug
+
+    def status(self, body: bytes, *, announced: int, encoding: str = "") -> int:
+        """Send, say that no more will come, and read what is answered."""
+        with self.sending(body, announced=announced, encoding=encoding) as plug:
+            plug.shutdown(socket.SHUT_WR)
+            return status_of(plug)
+
+
+def status_of(plug: socket.socket) -> int:
+    answer = b""
+    while b"\r\n" not in answer and (more := plug.recv(4096)):
+        answer += more
+    return int(answer.split(b" ", 2)[1])
+
+
+def on_their_way() -> list[Path]:
+    return list(Path(settings.FILE_UPLOAD_TEMP_DIR).glob("*.upload*"))
+
+
+@pytest.fixture
+def sender(live_site: Site, manager: Membership, project: Project) -> Sender:
+    return Sender(live_site, manager, project)
+
+
+@pytest.fixture
+def kept(sender: Sender) -> set[Path]:
+    """What is kept before the test."""
+    return set(uploads.folder().iterdir())
+
+
+def test_a_whole_body_is_taken(sender: Sender, kept: set[Path]) -> None:
+    body = sender.body(csv_of(rows()))
+    assert sender.status(body, announced=len(body)) == 302
+    (made,) = set(uploads.folder().iterdir()) - kept
+    assert made.read_bytes() == csv_of(rows())
+    assert on_their_way() == []
+
+
+@pytest.mark.parametrize("lie", ["longer than it is", "shorter by a mark", "shorter by half"])
+def test_a_body_of_another_length_than_announced_is_refused(sender: Sender, kept: set[Path], lie: str) -> None:
+    body = sender.body(csv_of(rows(2_000)))
+    announced = {"longer than it is": len(body) + 1_000, "shorter by a mark": len(body) - 8}.get(lie, len(body) // 2)
+    sent = body[: len(body) // 2] if announced > len(body) else body
+    assert sender.status(sent, announced=announced) == 422
+    assert not Import.objects.exists()
+    assert set(uploads.folder().iterdir()) == kept
+    wait_until(lambda: not on_their_way(), "A temporary file is left.")
+    assert sender.visitor.get(sender.path).status == 200
+
+
+def test_slow_bodies_hold_up_nobody_and_leave_nothing(sender: Sender, kept: set[Path], annotator: Membership) -> None:
+    body = sender.body(csv_of(rows(2_000)))
+    other = Visitor.of(annotator, sender.visitor.url)
+    with ExitStack() as slow:
+        for _ in range(N_SLOW - 1):
+            slow.enter_context(sender.sending(body[: len(body) // 2], announced=len(body)))
+        last = slow.enter_context(sender.sending(body[:-500], announced=len(body)))
+        wait_until(lambda: len(on_their_way()) == N_SLOW, "The slow uploads have not begun.")
+        assert other.get("/desk/").status == 200
+        assert sender.visitor.get(sender.path).status == 200
+        last.sendall(body[-500:])
+        assert status_of(last) == 302
+    assert Import.objects.count() == 1
+    wait_until(lambda: not on_their_way(), "A temporary file is left.")
+    assert len(set(uploads.folder().iterdir()) - kept) == 1
+
+
+def test_a_client_that_stops_in_the_middle_holds_no_thread_for_ever(
+    live_site: Site, manager: Membership, project: Project
+) -> None:
+    port = free_port()
+    address = f"127.0.0.1:{port}"
+    options = ("--worker-class", "gthread", "--workers", "1", "--threads", "2", "--log-level", "warning")
+    with process("gunicorn", "config.wsgi", "--bind", address, *options, STALL_SECONDS="1") as child:
+        wait_for_port(port, child)
+        sender = Sender(Site(url=f"http://{address}"), manager, project)
+        body = sender.body(csv_of(rows(2_000)))
+        with ExitStack() as stalled:
+            half = body[: len(body) // 2]
+            plugs = [stalled.enter_context(sender.sending(half, announced=len(body))) for _ in range(3)]
+            assert sender.visitor.get(sender.path).status == 200, "more clients stall than there are threads"
+            assert [status_of(plug) // 100 for plug in plugs] == [4, 4, 4]
+        assert sender.status(body, announced=len(body)) == 302
+    assert Import.objects.count() == 1
+    assert on_their_way() == []
+
+
+def test_a_packed_body_is_refused_before_it_is_unpacked(sender: Sender, kept: set[Path]) -> None:
+    bomb = gzip.compress(sender.body(b"0" * 50_000_000))
+    assert len(bomb) < 100_000
+    assert sender.status(bomb, announced=len(bomb), encoding="gzip") == 415
+    assert sender.status(b"", announced=len(bomb), encoding="gzip") == 415
+    assert not Import.objects.exists()
+    assert set(uploads.folder().iterdir()) == kept
+    assert on_their_way() == []

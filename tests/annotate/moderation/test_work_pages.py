@@ -1,0 +1,227 @@
+"""The pages of submitted work: the list, a decision on many, one assignment, and the annotator's answer."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.utils import timezone
+
+from annotate.models import Assignment, Batch, Item
+from annotate.moderation import decisions
+from annotate.moderation.work_filter import WorkFilter
+from projects.models import Membership, Project, User
+from tests.annotate.open_batches import open_batch
+from tests.annotate.submitted_work import assert_sound, claim, make_reserved, rate, send
+from tests.page_reader import read
+from tests.people import SignIn
+
+pytestmark = pytest.mark.django_db
+LIST = "/p/bridges/submitted/"
+
+
+@pytest.fixture
+def batch(project: Project) -> Batch:
+    return open_batch(project, n_hits=4, judgments=1, cents_per_hit=40)
+
+
+def body(response: Any) -> str:
+    return str(response.content.decode())
+
+
+def test_the_list_filters_sorts_and_pages_by_url(
+    batch: Batch, annotator: Membership, other_annotator: Membership, manager: Membership, client_of: SignIn
+) -> None:
+    rate(annotator, 3)
+    rate(other_annotator)
+    client = client_of(manager)
+
+    def listed(**query: str) -> list[str]:
+        return [row["Annotator"] for row in read(body(client.get(LIST, query))).rows("Submitted work")]
+
+    names = sorted([annotator.pseudonym] * 3 + [other_annotator.pseudonym])
+    assert sorted(listed()) == names
+    assert listed(sort="annotator") == names
+    assert listed(sort="-annotator") == names[::-1]
+    assert listed(annotator=other_annotator.pseudonym) == [other_annotator.pseudonym]
+    assert listed(state="rejected") == listed(mark="surplus") == listed(batch="99999") == listed(answered="1") == []
+    assert len(listed(batch=str(batch.number), state="submitted", mark="counted")) == 4
+    assert client.get(LIST, {"state": "x", "batch": "x", "sort": "password", "page": "z"}).status_code == 200
+
+
+def test_an_empty_project_says_so(project: Project, manager: Membership, client_of: SignIn) -> None:
+    assert "Nothing is submitted yet" in body(client_of(manager).get(LIST))
+
+
+def test_the_list_takes_few_queries(
+    project: Project, manager: Membership, client_of: SignIn, django_assert_max_num_queries: Any
+) -> None:
+    from tests.factories import make_membership
+
+    open_batch(project, n_hits=5, judgments=4)
+    for _ in range(4):
+        rate(make_membership(project), 5)
+    client = client_of(manager)
+    client.get(LIST)
+    with django_assert_max_num_queries(15):
+        client.get(LIST)
+
+
+def test_the_ticked_are_approved_after_a_look(
+    batch: Batch, annotator: Membership, manager: Membership, client_of: SignIn
+) -> None:
+    first, second = rate(annotator, 2)
+    client, query = client_of(manager), {"act": "approve", "work": [str(first.uuid)]}
+    screen = read(body(client.get(f"{LIST}decide/", query)))
+    assert (screen.number("Judgments"), screen.said["Pay"].split()[0]) == (3, "$0.40")
+    assert "1 assignment approved." in body(client.post(f"{LIST}decide/", query, follow=True))
+    assert [Assignment.objects.get(pk=each.pk).state for each in (first, second)] == ["approved", "submitted"]
+
+
+def test_all_of_a_filter_are_rejected_and_what_came_in_later_is_not(
+    batch: Batch, annotator: Membership, manager: Membership, client_of: SignIn
+) -> None:
+    early, late = rate(annotator, 2)
+    Assignment.objects.filter(pk=late.pk).update(submitted_at=timezone.now() + timedelta(minutes=1))
+    client = client_of(manager)
+    query = {"act": "reject", "all": "1", "annotator": annotator.pseudonym, "until": timezone.now().isoformat()}
+    screen = read(body(client.get(f"{LIST}decide/", query)))
+    assert (screen.number("Judgments"), screen.number("Places")) == (3, 1)
+    assert client.post(f"{LIST}decide/", query).status_code == 422
+    done = client.post(f"{LIST}decide/", {**query, "reason": "All alike."}, follow=True)
+    assert "1 assignment rejected, 1 place open again." in body(done)
+    assert [Assignment.objects.get(pk=each.pk).state for each in (early, late)] == ["rejected", "submitted"]
+    assert_sound()
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        {},
+        {"act": "approve"},
+        {"act": "explode", "all": "1"},
+        {"act": "approve", "work": "nobody"},
+        {"act": "approve", "all": "1", "until": "soon"},
+    ],
+)
+def test_a_decision_on_nothing_leads_back(
+    batch: Batch, annotator: Membership, manager: Membership, client_of: SignIn, query: dict[str, str]
+) -> None:
+    rate(annotator)
+    client = client_of(manager)
+    for send_it in (client.get, client.post):
+        answer = send_it(f"{LIST}decide/", query, follow=True)
+        assert "Tick the work" in body(answer)
+    assert Assignment.objects.filter(state="submitted").count() == 1
+
+
+def test_work_of_another_project_is_not_decided_on(
+    project: Project, batch: Batch, annotator: Membership, client_of: SignIn
+) -> None:
+    from tests.factories import make_membership, make_project
+
+    (work,) = rate(annotator)
+    boss = make_membership(make_project("other"), role="manager")
+    client_of(boss).post("/p/other/submitted/decide/", {"act": "approve", "work": [str(work.uuid)]})
+    assert client_of(boss).get(f"/p/other/submitted/{work.uuid}/").status_code == 404
+    work.refresh_from_db()
+    assert work.state == "submitted"
+
+
+def test_one_assignment_is_shown_with_all_that_was_said(
+    batch: Batch, annotator: Membership, manager: Membership, client_of: SignIn
+) -> None:
+    work = send(claim(annotator), cannot={1: "No sense <i>"}, flags=frozenset({0}), comments={0: "Odd & old"})
+    rows = read(body(client_of(manager).get(f"{LIST}{work.uuid}/"))).rows("Items")
+    assert [row["Correctness"] for row in rows] == ["4", "–", "4"]
+    assert "Odd & old" in rows[0]["Remarks"]
+    assert "No sense <i>" in rows[1]["Remarks"]
+    assert [row["Counts"].split()[0] for row in rows] == ["yes"] * 3
+    shown = Item.objects.in_bulk(work.layout)
+    for row, pk in zip(rows, work.layout, strict=True):
+        assert shown[pk].candidate is not None
+        assert shown[pk].candidate.text in row["Question and candidate"]  # type: ignore[union-attr]
+
+
+def test_a_control_is_named_and_cannot_be_set_aside(
+    batch: Batch, annotator: Membership, manager: Membership, client_of: SignIn
+) -> None:
+    work = make_reserved(batch, annotator)
+    assert isinstance(work, Assignment)
+    send(work)
+    client = client_of(manager)
+    assert "control: known answer" in body(client.get(f"{LIST}{work.uuid}/"))
+    answer = client.post(f"{LIST}{work.uuid}/items/0/", {"why": "Odd."}, follow=True)
+    assert "in no result anyhow" in body(answer)
+
+
+def test_one_assignment_is_rejected_answered_and_accepted_after_all(
+    batch: Batch, annotator: Membership, manager: Membership, client_of: SignIn
+) -> None:
+    (work,) = rate(annotator)
+    page, ours, theirs = f"{LIST}{work.uuid}/", client_of(manager), client_of(annotator)
+    assert ours.post(f"{page}decide/", {"act": "reject", "reason": ""}).status_code == 422
+    assert ours.post(f"{page}decide/", {"act": "explode"}).status_code in {200, 422}
+    ours.post(f"{page}decide/", {"act": "reject", "reason": "All <alike>."})
+    history = body(theirs.get("/p/bridges/history/"))
+    assert "All &lt;alike&gt;." in history
+    assert "Answer, once" in history
+    answer = theirs.post(f"/p/bridges/history/{work.uuid}/reply/", {"text": "They are alike."}, follow=True)
+    assert "Your answer is kept" in body(answer)
+    assert "Answer, once" not in body(answer)
+    again = theirs.post(f"/p/bridges/history/{work.uuid}/reply/", {"text": "And more."}, follow=True)
+    assert "answered already" in body(again)
+    assert "They are alike." in body(ours.get(page))
+    assert read(body(ours.get(LIST, {"answered": "1"}))).n_listed == 1
+    done = ours.post(f"{page}decide/", {"act": "accept", "why": "Well explained."}, follow=True)
+    assert "Accepted after all. It counts." in body(done)
+    assert_sound()
+
+
+def test_nobody_answers_for_somebody_else(
+    batch: Batch, project: Project, annotator: Membership, other_annotator: Membership, client_of: SignIn
+) -> None:
+    (work,) = rate(annotator)
+    decisions.reject(project=project, actor=None, chosen=WorkFilter(), reason="Poor.")
+    url = f"/p/bridges/history/{work.uuid}/reply/"
+    assert client_of(other_annotator).post(url, {"text": "Mine"}).status_code == 404
+    work.refresh_from_db()
+    assert work.reply == ""
+
+
+def test_a_single_judgment_is_set_aside_on_the_page(
+    batch: Batch, annotator: Membership, manager: Membership, client_of: SignIn
+) -> None:
+    (work,) = rate(annotator)
+    page, client = f"{LIST}{work.uuid}/", client_of(manager)
+    assert "Say why" in body(client.post(f"{page}items/1/", {}, follow=True))
+    shown = body(client.post(f"{page}items/1/", {"why": "A slip."}, follow=True))
+    assert [row["Counts"].split()[0] for row in read(shown).rows("Items")] == ["yes", "set", "yes"]
+    assert "set aside a judgment of this work, item 2" in shown
+    shown = body(client.post(f"{page}items/1/", {"why": "No slip.", "again": "1"}, follow=True))
+    assert "It counts again." in shown
+    assert client.post(f"{page}items/3/", {"why": "x"}).status_code == 404
+    assert_sound()
+
+
+@pytest.mark.parametrize("path", ["", "decide/", "{uuid}/"])
+def test_only_managers_see_submitted_work(
+    batch: Batch, annotator: Membership, researcher: Membership, stranger: User, client_of: SignIn, path: str
+) -> None:
+    (work,) = rate(annotator)
+    url = LIST + path.format(uuid=work.uuid)
+    assert client_of(annotator).get(url).status_code == 403
+    assert client_of(researcher).get(url).status_code == 403
+    assert client_of(stranger).get(url).status_code == 404
+
+
+def test_a_project_without_pay_shows_no_money(
+    project: Project, annotator: Membership, manager: Membership, client_of: SignIn
+) -> None:
+    Project.objects.filter(pk=project.pk).update(cents_per_hit=0)
+    open_batch(project, n_hits=2)
+    (work,) = rate(annotator)
+    client = client_of(manager)
+    for url in (LIST, f"{LIST}{work.uuid}/", f"{LIST}decide/?act=reject&all=1", f"{LIST}decide/?act=approve&all=1"):
+        page = body(client.get(url))
+        assert "$" not in page
+        assert "npaid" not in page

@@ -1,0 +1,423 @@
+"""Withdrawing the consent: no more work, and what was given kept or taken out for good."""
+
+import threading
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.db.models import Sum
+from django.db.models.functions import Now
+from django.urls import reverse
+
+from annotate import places
+from annotate.batches import lifecycle
+from annotate.integrity import verifying
+from annotate.models import Assignment, Batch, Draft, Hit, Judgment, LedgerEntry, Notice
+from annotate.moderation import decisions, members
+from annotate.moderation.members import Exclusion, Scope
+from annotate.moderation.work_filter import WorkFilter
+from annotate.onboarding import consent
+from annotate.places import leaving
+from annotate.rating import answers
+from annotate.work import serving, submitting
+from annotate.work.serving import ConfirmFirst
+from projects.errors import Refused
+from projects.models import ConsentAcceptance, LogEntry, Membership, Project
+from tests.annotate.open_batches import answered, assert_equation, fetch, open_batch
+from tests.annotate.qualification.factories import make_test
+from tests.annotate.submitted_work import claim, expire, make_reserved, rate, reasons
+from tests.factories import make_consent
+from tests.people import SignIn
+from tests.processes import wait_until
+
+pytestmark = pytest.mark.django_db
+URL = "/p/bridges/consent/withdraw/"
+OUT = {"work": "out", "is_meant": "on"}
+KEEP = {"work": "keep", "is_meant": "on"}
+
+
+@pytest.fixture
+def batch(project: Project, annotator: Membership, other_annotator: Membership) -> Batch:
+    """An open batch under a consent that both have agreed to."""
+    batch = open_batch(project, n_hits=6, judgments=2, consent=make_consent(project), cents_per_hit=50)
+    for person in (annotator, other_annotator):
+        consent.agree(annotator=person, version=1)
+    return batch
+
+
+def places_of(batch: Batch) -> dict[str, int]:
+    names = ("places_wanted", "places_open", "places_done")
+    return Hit.objects.filter(batch=batch).aggregate(**{name: Sum(name) for name in names})
+
+
+def sound() -> None:
+    assert verifying.verify() == []
+    assert_equation()
+
+
+def test_what_is_taken_out_counts_nowhere_and_its_places_are_open_again(
+    batch: Batch, annotator: Membership, other_annotator: Membership
+) -> None:
+    work, theirs = rate(annotator, 2), rate(other_annotator)
+    open_one = claim(annotator)
+    before = places_of(batch)
+    done = consent.withdraw(annotator=annotator, takes_out=True)
+    assert (done.n_hits, done.n_judgments, done.has_open_one) == (2, 6, True)
+    assert reasons(*work) == {"consent withdrawn"}
+    assert not Judgment.objects.filter(annotator=annotator, is_counted=True).exists()
+    assert reasons(*theirs) == {""}, "others' work stays as it is"
+    after = places_of(batch)
+    assert after["places_open"] == before["places_open"] + 3
+    assert (after["places_done"], after["places_wanted"]) == (before["places_done"] - 2, before["places_wanted"])
+    open_one.refresh_from_db()
+    assert (open_one.state, open_one.holds_place) == ("withdrawn", False)
+    assert ConsentAcceptance.objects.get(membership=annotator).is_taken_out
+    assert LedgerEntry.objects.filter(annotator=annotator).aggregate(sum=Sum("cents"))["sum"] == 100
+    sound()
+
+
+def test_what_is_kept_goes_on_counting(batch: Batch, annotator: Membership) -> None:
+    work = rate(annotator, 2)
+    before = places_of(batch)
+    consent.withdraw(annotator=annotator, takes_out=False)
+    assert reasons(*work) == {""}
+    assert places_of(batch) == before
+    assert not ConsentAcceptance.objects.get(membership=annotator).is_taken_out
+    found = serving.claim(annotator)
+    assert isinstance(found, ConfirmFirst)
+    assert found.lacks_consent
+    sound()
+
+
+def test_whatever_had_become_of_the_work_it_stays_out(batch: Batch, annotator: Membership, manager: Membership) -> None:
+    """Rejected, left out by a manager and surplus work too: no later act counts any of it."""
+    rejected, excluded, counted = rate(annotator, 3)
+    places.reject([rejected.pk], by=manager.pk, reason="Too fast", is_unpaid=False)
+    places.exclude([excluded.pk], reason="Looked at random", reopens=False)
+    consent.withdraw(annotator=annotator, takes_out=True)
+    assert reasons(rejected, excluded, counted) == {"consent withdrawn"}
+    sound()
+    places.accept([rejected.pk], by=manager.pk)
+    assert members.plan_restoring(target=annotator).n_counted == 0
+    places.restore([excluded.pk, counted.pk])
+    places.set_aside(assignment_id=counted.pk, item_id=counted.layout[0], is_counted=True)
+    assert reasons(rejected, excluded, counted) == {"consent withdrawn"}
+    sound()
+
+
+def test_a_manager_who_removes_and_restores_counts_nothing_of_it_again(
+    batch: Batch, annotator: Membership, manager: Membership
+) -> None:
+    work = rate(annotator, 2)
+    members.remove(target=annotator, actor=manager, why="Rated at random", exclusion=Exclusion(scope=Scope.ALL))
+    annotator.refresh_from_db()
+    members.restore(target=annotator, actor=manager, why="A mistake", with_work=False)
+    annotator.refresh_from_db()
+    consent.withdraw(annotator=annotator, takes_out=True)
+    with pytest.raises(Refused, match="none of their work is left out"):
+        members.restore(target=annotator, actor=manager, why="Once more")
+    assert reasons(*work) == {"consent withdrawn"}
+    sound()
+
+
+def test_archived_work_is_taken_out_and_opens_no_place(batch: Batch, annotator: Membership) -> None:
+    (work,) = rate(annotator)
+    lifecycle.close(batch=batch, actor=None)
+    lifecycle.archive(batch=batch, actor=None)
+    before = places_of(batch)
+    consent.withdraw(annotator=annotator, takes_out=True)
+    assert (reasons(work), places_of(batch)) == ({"consent withdrawn"}, before)
+    sound()
+
+
+def test_what_had_expired_cannot_be_sent_late(batch: Batch, annotator: Membership) -> None:
+    slow = claim(annotator)
+    expire(slow)
+    consent.withdraw(annotator=annotator, takes_out=False)
+    with pytest.raises(answers.TakesNoAnswers, match="withdrawn your consent"):
+        submitting.submit(annotator=annotator, assignment_uuid=slow.uuid, sent=answered())
+    with pytest.raises(answers.TakesNoAnswers):
+        submitting.reopen(annotator=annotator, assignment_uuid=slow.uuid)
+    sound()
+
+
+def test_what_was_made_for_them_alone_is_taken_back(batch: Batch, annotator: Membership) -> None:
+    hit = make_reserved(batch, annotator, is_taken=False)
+    consent.withdraw(annotator=annotator, takes_out=True)
+    hit.refresh_from_db()
+    assert isinstance(hit, Hit)
+    assert (hit.places_wanted, hit.places_open) == (0, 0)
+
+
+def test_after_agreeing_again_there_is_new_work_and_the_old_stays_out(batch: Batch, annotator: Membership) -> None:
+    (first,) = rate(annotator)
+    consent.withdraw(annotator=annotator, takes_out=True)
+    with pytest.raises(Refused, match="already"):
+        consent.withdraw(annotator=annotator, takes_out=True)
+    consent.agree(annotator=annotator, version=1)
+    (second,) = rate(annotator)
+    assert (reasons(first), reasons(second)) == ({"consent withdrawn"}, {""})
+    assert first.hit_id != second.hit_id
+    sound()
+    consent.withdraw(annotator=annotator, takes_out=True)
+    assert reasons(first, second) == {"consent withdrawn"}
+    assert ConsentAcceptance.objects.filter(membership=annotator).count() == 2
+    sound()
+
+
+def test_a_batch_without_a_consent_serves_nobody_who_has_withdrawn(project: Project, annotator: Membership) -> None:
+    make_consent(project)
+    consent.agree(annotator=annotator, version=1)
+    open_batch(project)
+    consent.withdraw(annotator=annotator, takes_out=False)
+    assert isinstance(serving.claim(annotator), ConfirmFirst)
+    consent.agree(annotator=annotator, version=1)
+    assert not isinstance(serving.claim(annotator), ConfirmFirst)
+
+
+def test_the_managers_are_told_and_the_log_keeps_it(
+    batch: Batch, annotator: Membership, manager: Membership, researcher: Membership
+) -> None:
+    rate(annotator, 2)
+    consent.withdraw(annotator=annotator, takes_out=True)
+    (notice,) = Notice.objects.all()
+    assert notice.annotator == manager
+    assert annotator.pseudonym in notice.text
+    assert "2 submitted HITs" in notice.text
+    entry = LogEntry.objects.get(act="withdraw consent")
+    assert (entry.actor, (entry.after or {})["is_taken_out"], (entry.after or {})["taken_out"]) == (annotator, True, 2)
+
+
+# --- the rules
+
+
+def test_verify_finds_a_judgment_that_counts_again(batch: Batch, annotator: Membership) -> None:
+    (work,) = rate(annotator)
+    consent.withdraw(annotator=annotator, takes_out=True)
+    Judgment.objects.filter(assignment=work).update(is_counted=True, not_counted_reason="")
+    assert "taken_out_stays_out" in {breach.rule for breach in verifying.verify()}
+
+
+def test_verify_finds_a_reason_that_nobody_gave(batch: Batch, annotator: Membership) -> None:
+    (work,) = rate(annotator)
+    Judgment.objects.filter(assignment=work).update(is_counted=False, not_counted_reason="consent withdrawn")
+    assert "taken_out_by_its_annotator" in {breach.rule for breach in verifying.verify()}
+
+
+def test_verify_finds_work_without_consent(batch: Batch, annotator: Membership) -> None:
+    rate(annotator)
+    accepted = ConsentAcceptance.objects.filter(membership=annotator)
+    assert verifying.verify() == []
+    for over in ({"accepted_at": Now() + timedelta(hours=1)}, {"withdrawn_at": Now() - timedelta(hours=1)}):
+        accepted.update(**over)
+        assert "work_under_consent" in {breach.rule for breach in verifying.verify()}, over
+        accepted.update(accepted_at=Now() - timedelta(hours=2), withdrawn_at=None)
+    accepted.delete()
+    assert "work_under_consent" in {breach.rule for breach in verifying.verify()}
+
+
+def test_their_history_says_what_they_took_out(batch: Batch, annotator: Membership, client_of: SignIn) -> None:
+    (work,) = rate(annotator)
+    said = "You have taken it out"
+    pages = ("/p/bridges/history/", f"/p/bridges/history/{work.uuid}/")
+    assert not any(said in client_of(annotator).get(page).content.decode() for page in pages)
+    consent.withdraw(annotator=annotator, takes_out=True)
+    assert all(said in client_of(annotator).get(page).content.decode() for page in pages)
+
+
+def test_what_is_taken_out_is_not_rejected(batch: Batch, annotator: Membership, manager: Membership) -> None:
+    """The page promised that what was earned is paid."""
+    out = rate(annotator, 2)
+    consent.withdraw(annotator=annotator, takes_out=True)
+    consent.agree(annotator=annotator, version=1)
+    (later,) = rate(annotator)
+    reject: dict[str, Any] = {"project": batch.project, "actor": manager, "reason": "Too fast", "is_unpaid": True}
+    with pytest.raises(Refused, match="taken out"):
+        decisions.reject(**reject, chosen=WorkFilter(uuids=(str(out[0].uuid),)))
+    done = decisions.reject(**reject, chosen=WorkFilter(annotator=annotator.pseudonym))
+    later.refresh_from_db()
+    assert (done.n_assignments, later.state) == (1, "rejected")
+    assert LedgerEntry.objects.filter(assignment__in=out).aggregate(sum=Sum("cents"))["sum"] == 100
+    sound()
+
+
+def test_the_manager_reads_who_took_it_out(
+    batch: Batch, annotator: Membership, manager: Membership, client_of: SignIn
+) -> None:
+    (work,) = rate(annotator)
+    consent.withdraw(annotator=annotator, takes_out=True)
+    page = client_of(manager).get(reverse("annotate:assignment-show", args=["bridges", work.uuid])).content.decode()
+    assert "Taken out by its annotator" in page
+    assert "by a removal" not in page
+
+
+# --- the pages
+
+
+def test_the_page_says_what_happens_and_asks_to_mean_it(batch: Batch, annotator: Membership, client_of: SignIn) -> None:
+    rate(annotator, 2)
+    claim(annotator)
+    client = client_of(annotator)
+    page = client.get(URL).content.decode()
+    for said in ("2 HITs", "goes to somebody else", "What you have earned stays yours", "cannot be put back"):
+        assert said in page
+    for sent in ({}, {"work": "out"}, {"is_meant": "on"}, {"work": "both", "is_meant": "on"}):
+        assert client.post(URL, sent).status_code == 422
+    assert Assignment.objects.open().exists()
+    answer = client.post(URL, OUT, follow=True)
+    assert "2 HITs of yours are taken out" in answer.content.decode()
+    assert "You have withdrawn your consent, so there is no work" in answer.content.decode()
+    again = client.post(URL, OUT, follow=True)
+    assert "already" in again.content.decode()
+
+
+def test_somebody_else_is_not_touched(
+    batch: Batch, annotator: Membership, other_annotator: Membership, client_of: SignIn
+) -> None:
+    work = rate(annotator)
+    client_of(other_annotator).post(URL, OUT)
+    assert reasons(*work) == {""}
+
+
+def test_withdrawn_in_another_tab_while_rating_keeps_the_answers(
+    batch: Batch, annotator: Membership, client_of: SignIn
+) -> None:
+    work, client = claim(annotator), client_of(annotator)
+    client.post(URL, KEEP)
+    answer = client.post(f"/p/bridges/work/{work.uuid}/", {"a0-correctness": "4", "comment1": "half right"})
+    text = answer.content.decode()
+    assert answer.status_code == 409
+    assert "You have withdrawn your consent" in text
+    assert "half right" in text
+    assert Draft.objects.get(assignment=work).answers["answers"]["0"]["correctness"][0] == 4
+    assert not Judgment.objects.exists()
+    sound()
+
+
+def test_whoever_withdrew_is_told_so_and_gets_no_form_to_change_a_hit(
+    project: Project, batch: Batch, annotator: Membership, client_of: SignIn
+) -> None:
+    Project.objects.update(revision_minutes=30)
+    (work,) = rate(annotator)
+    client, path = client_of(annotator), f"/p/bridges/history/{work.uuid}/revision/"
+    assert b"Change a submitted HIT" in client.get(path).content
+    client.post(URL, KEEP)
+    answer = client.get(path, follow=True)
+    assert answer.redirect_chain == [(f"/p/bridges/history/{work.uuid}/", 302)]
+    assert "You have withdrawn your consent" in answer.content.decode()
+
+
+def test_an_attempt_at_the_test_cannot_be_begun_or_handed_in(
+    project: Project, annotator: Membership, client_of: SignIn
+) -> None:
+    make_test(project)
+    make_consent(project)
+    client = client_of(annotator)
+    begin = client.post("/p/bridges/qualification/attempts/", {"purpose": "test"})
+    assert begin["Location"] == "/p/bridges/consent/?next=test"
+    onward = client.post("/p/bridges/consent/", {"act": "agree", "version": "1", "next": "test"})
+    assert onward["Location"] == "/p/bridges/qualification/"
+    attempt = client.post("/p/bridges/qualification/attempts/", {"purpose": "test"})["Location"]
+    client.post(URL, KEEP)
+    assert client.get(attempt)["Location"] == "/p/bridges/consent/?next=test"
+
+
+# --- at once
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.xdist_group("races")
+def test_a_hit_sent_while_its_annotator_withdraws_is_taken_out_or_refused(batch: Batch, annotator: Membership) -> None:
+    """Never stored and counted: it came before, and is taken out, or after, and is a draft."""
+    work, ended = claim(annotator), []
+
+    def run(act: Any) -> None:
+        try:
+            act()
+        except answers.TakesNoAnswers as gone:
+            ended.append(gone)
+        finally:
+            connection.close()
+
+    def fresh() -> Membership:
+        return Membership.objects.select_related("project").get(pk=annotator.pk)
+
+    acts = (
+        lambda: submitting.submit(annotator=fresh(), assignment_uuid=work.uuid, sent=answered()),
+        lambda: consent.withdraw(annotator=fresh(), takes_out=True),
+    )
+    threads = [threading.Thread(target=run, args=(act,)) for act in acts]
+    for thread in threads:
+        thread.start()
+    wait_until(lambda: not any(thread.is_alive() for thread in threads))
+    assert not Judgment.objects.filter(annotator=annotator, is_counted=True).exists()
+    assert fetch(work.uuid).state == ("withdrawn" if ended else "submitted")
+    sound()
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.xdist_group("races")
+def test_withdrawing_twice_at_once_happens_once(batch: Batch, annotator: Membership) -> None:
+    rate(annotator, 2)
+    refused = []
+
+    def withdraw() -> None:
+        try:
+            me = Membership.objects.select_related("project").get(pk=annotator.pk)
+            consent.withdraw(annotator=me, takes_out=True)
+        except Refused as refusal:
+            refused.append(refusal)
+        finally:
+            connection.close()
+
+    threads = [threading.Thread(target=withdraw) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    wait_until(lambda: not any(thread.is_alive() for thread in threads))
+    assert len(refused) == 2
+    assert LogEntry.objects.filter(act="withdraw consent").count() == 1
+    sound()
+
+
+def test_somebody_on_hold_can_withdraw_all_the_same(
+    batch: Batch, annotator: Membership, manager: Membership, client_of: SignIn
+) -> None:
+    work = rate(annotator)
+    members.suspend(target=annotator, actor=manager, why="A question.")
+    client = client_of(annotator)
+    assert URL in client.get("/desk/").content.decode()
+    assert client.get(URL).status_code == 200
+    assert client.post(URL, OUT, follow=True).status_code == 200
+    assert reasons(*work) == {"consent withdrawn"}
+    assert consent.consent_state(annotator).has_withdrawn
+
+
+def test_what_expires_while_they_withdraw_is_withdrawn_too(
+    batch: Batch, annotator: Membership, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The sweep asks no membership for leave: it may come between the look at their work and its locks."""
+    open_one = claim(annotator)
+    hold = leaving.lock_work
+
+    def hold_after_a_sweep(*held: Any) -> leaving.LockedWork:
+        expire(open_one)
+        return hold(*held)
+
+    monkeypatch.setattr(leaving, "lock_work", hold_after_a_sweep)
+    consent.withdraw(annotator=annotator, takes_out=True)
+    open_one.refresh_from_db()
+    assert open_one.state == Assignment.State.WITHDRAWN
+    with pytest.raises(answers.TakesNoAnswers):
+        submitting.submit(annotator=annotator, assignment_uuid=open_one.uuid, sent=answered())
+    sound()
+
+
+def test_work_that_had_expired_stays_shut_to_whoever_has_withdrawn(batch: Batch, annotator: Membership) -> None:
+    open_one = claim(annotator)
+    expire(open_one)
+    ConsentAcceptance.objects.filter(membership=annotator).update(withdrawn_at=Now())
+    with pytest.raises(answers.TakesNoAnswers, match="withdrawn your consent"):
+        submitting.submit(annotator=annotator, assignment_uuid=open_one.uuid, sent=answered())
+    with pytest.raises(Refused, match="withdrawn your consent"):
+        submitting.reopen(annotator=annotator, assignment_uuid=open_one.uuid)

@@ -1,0 +1,238 @@
+"""The pages of pay: managers give, approve, pay and take the file; annotators see their own, researchers nothing."""
+
+import csv
+import io
+from collections.abc import Callable
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+
+from annotate.models import LedgerEntry, Payment
+from annotate.payments import ledger, paying
+from projects.models import LogEntry, Membership, Project
+from tests.annotate.payments.paid_work import earn, paid_batch, submitted
+from tests.factories import make_membership
+from tests.page_reader import Screen, read
+from tests.people import SignIn
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def client(manager: Membership, client_of: SignIn) -> Client:
+    return client_of(manager)
+
+
+def url(project: Project, name: str, *arguments: object) -> str:
+    return reverse(f"annotate:{name}", args=[project.slug, *arguments])
+
+
+def see(client: Client, address: str) -> Screen:
+    response = client.get(address)
+    assert response.status_code == 200
+    return read(response.content.decode())
+
+
+def test_the_list_shows_balances_stages_and_what_is_due(
+    project: Project, client: Client, annotator: Membership, other_annotator: Membership
+) -> None:
+    batch = paid_batch(project)
+    work = submitted(annotator, batch, 1, seconds=720)
+    submitted(annotator, batch, 2, seconds=720)
+    submitted(other_annotator, batch, 3, seconds=5)
+    paying.approve_entries(assignment_ids=[work.pk])
+    page = see(client, url(project, "payment-list"))
+    assert {name: page.said[name].split()[0] for name in ("Owed", "Approved", "Paid", "An hour of work")} == {
+        "Owed": "$0.80",
+        "Approved": "$0.40",
+        "Paid": "$0.00",
+        "An hour of work": "$2.99",
+    }
+    rows = {row["Annotator"]: row for row in page.rows("Annotators")}
+    assert rows[annotator.pseudonym]["In all"] == "$0.80"
+    assert rows[annotator.pseudonym]["An hour"] == "$2.00"
+    assert rows[other_annotator.pseudonym]["An hour"] == "too little time"
+    assert rows["All of these"]["HITs"] == "3"
+    assert [(row["Stage"], row["In all"]) for row in page.rows("Stages")] == [("Full collection", "$1.20")]
+
+
+@pytest.mark.parametrize(
+    ("query", "order"),
+    [
+        ("sort=owed", "ab"),
+        ("sort=-owed", "ba"),
+        ("sort=-paid", "ab"),
+        ("show=owed&sort=owed", "ab"),
+        ("show=approved", "b"),
+        ("show=debt", ""),
+        ("standing=suspended", "b"),
+        ("q=A-AAA", "a"),
+        ("q=nobody", ""),
+        ("sort=nonsense&show=nonsense&page=nonsense", "ab"),
+    ],
+)
+def test_balances_are_sorted_and_filtered_by_the_address(
+    project: Project, client: Client, query: str, order: str
+) -> None:
+    first = make_membership(project, pseudonym="a-aaa")
+    second = make_membership(project, pseudonym="a-bbb", standing="suspended")
+    earn(first, 10)
+    earn(first, 0, is_approved=True)
+    earn(second, 20)
+    earn(second, 5, is_approved=True)
+    page = see(client, f"{url(project, 'payment-list')}?{query}")
+    names = [row["Annotator"] for row in page.rows("Annotators") if row["Annotator"] != "All of these"]
+    assert names == [{"a": "a-aaa", "b": "a-bbb"}[letter] for letter in order]
+
+
+def test_pay_under_the_floor_is_said(project: Project, client: Client, annotator: Membership) -> None:
+    submitted(annotator, paid_batch(project), 1, seconds=1_000)
+    address = url(project, "payment-list")
+    assert b"for an hour of active time" not in client.get(address).content
+    Project.objects.update(hourly_floor_cents=145)
+    assert b"1 annotator earns less than $1.45" in client.get(address).content
+    shown = see(client, f"{address}?show=under").rows("Annotators")
+    assert shown[0]["Annotator"] == annotator.pseudonym
+    Project.objects.update(hourly_floor_cents=144)
+    assert b"for an hour of active time" not in client.get(address).content
+
+
+def test_a_payment_is_made_once_and_its_file_is_logged(
+    project: Project, client: Client, manager: Membership, annotator: Membership
+) -> None:
+    earn(annotator, 1_234, is_approved=True)
+    page = client.get(url(project, "payment-list"))
+    assert page.context is not None
+    sent = {**page.context["form"].initial, "note": "June"}
+    first = client.post(url(project, "payment-make"), sent)
+    payment = Payment.objects.get()
+    assert first.headers["Location"] == url(project, "payment-show", 1)
+    again = client.post(url(project, "payment-make"), sent, follow=True)
+    assert "Payment 1 of $12.34 was made meanwhile" in again.content.decode()
+    assert Payment.objects.get() == payment
+    address = url(project, "payment-file", 1)
+    assert client.get(address).status_code == 405
+    assert not LogEntry.objects.filter(act="download payment").exists()
+    file = client.post(address)
+    assert 'filename="bridges-payment-1.csv"' in file.headers["Content-Disposition"]
+    assert file.headers["Cache-Control"] == "no-store"
+    (row,) = csv.DictReader(io.StringIO(file.content.decode()))
+    assert row["username"] == "anna"
+    assert (row["cents"], row["amount"]) == ("1234", "12.34")
+    assert LogEntry.objects.get(act="download payment").actor == manager
+    shown = client.get(url(project, "payment-show", 1)).content.decode()
+    assert "anna" not in shown
+    assert shown.count(manager.pseudonym) == 2
+
+
+def test_a_payment_form_that_came_incomplete_pays_nothing(
+    project: Project, client: Client, annotator: Membership
+) -> None:
+    earn(annotator, 5, is_approved=True)
+    address = url(project, "payment-make")
+    assert "nothing was paid" in client.post(address, {}, follow=True).content.decode()
+    sent = {"seen_cents": "5", "seen_number": "0", "note": "x" * 501}
+    assert client.post(address, sent).status_code == 422
+    assert not Payment.objects.exists()
+
+
+def test_a_double_click_gives_one_bonus(project: Project, client: Client, annotator: Membership) -> None:
+    address = url(project, "ledger-show", annotator.pseudonym)
+    page = client.get(address)
+    assert page.context is not None
+    sent = {"kind": "bonus", "cents": "150", "why": "Good remarks", "key": str(page.context["form"]["key"].value())}
+    for said in ("is in the ledger.", "was in the ledger already."):
+        assert said in client.post(address, sent, follow=True).content.decode()
+    assert LedgerEntry.objects.get().cents == 150
+
+
+def test_a_debt_is_asked_about_and_then_taken(project: Project, client: Client, annotator: Membership) -> None:
+    address = url(project, "ledger-show", annotator.pseudonym)
+    sent = {"kind": "adjustment", "cents": "-5", "why": "A wrong bonus", "key": str(uuid4())}
+    asked = client.post(address, sent)
+    assert asked.status_code == 422
+    assert "This would leave -$0.05" in asked.content.decode()
+    assert 'type="checkbox" name="allow_debt"' in asked.content.decode()
+    assert not LedgerEntry.objects.exists()
+    assert client.post(address, {**sent, "allow_debt": "on"}).status_code == 302
+    assert LedgerEntry.objects.get().cents == -5
+
+
+@pytest.mark.parametrize(
+    "over",
+    [
+        {"cents": ""},
+        {"cents": "1.5"},
+        {"cents": "99999999"},
+        {"why": " "},
+        {"key": "x"},
+        {"key": ""},
+        {"kind": "hit"},
+        {"cents": "-1"},
+        {"kind": "adjustment", "cents": "0"},
+    ],
+)
+def test_a_wrong_entry_is_shown_again(
+    project: Project, client: Client, annotator: Membership, over: dict[str, str]
+) -> None:
+    sent = {"kind": "bonus", "cents": "5", "why": "Yes", "key": str(uuid4()), **over}
+    response = client.post(url(project, "ledger-show", annotator.pseudonym), sent)
+    assert response.status_code == 422
+    assert "errorlist" in response.content.decode()
+    assert response.context is not None
+    assert response.context["form"]["key"].value() not in ("", "x")
+    assert not LedgerEntry.objects.exists()
+
+
+def test_what_waits_is_approved_by_a_button(project: Project, client: Client, annotator: Membership) -> None:
+    earn(annotator, 25)
+    address = url(project, "payment-approve")
+    assert "1 entry is approved, $0.25 in all." in client.post(address, follow=True).content.decode()
+    assert "Nothing waited any more." in client.post(address, follow=True).content.decode()
+    assert ledger.sum_by_annotator([annotator])[annotator.pk].approved == 25
+
+
+def test_annotators_see_their_own_and_nobody_elses(
+    project: Project, client_of: SignIn, manager: Membership, annotator: Membership, other_annotator: Membership
+) -> None:
+    submitted(annotator, paid_batch(project))
+    earn(other_annotator, 999)
+    key: dict[str, Any] = {"actor": manager, "annotator": annotator, "kind": "bonus"}
+    paying.add_entry(**key, cents=75, why="For remarks", key=uuid4())
+    address = url(project, "earnings")
+    page = see(client_of(annotator), address)
+    assert page.said["Waits for approval"].startswith("$0.40")
+    assert page.said["Approved"].startswith("$0.75")
+    assert [row["Amount"] for row in page.rows("Ledger")] == ["$0.75", "$0.40"]
+    assert [row["Amount"] for row in see(client_of(annotator), f"{address}?state=approved").rows("Ledger")] == ["$0.75"]
+    content = client_of(annotator).get(address).content.decode()
+    assert manager.pseudonym not in content
+    assert other_annotator.pseudonym not in content
+    assert see(client_of(other_annotator), address).said["Waits for approval"].startswith("$9.99")
+
+
+def test_researchers_see_no_pay_and_no_tab(project: Project, client_of: SignIn, researcher: Membership) -> None:
+    client = client_of(researcher)
+    for name in ("payment-list", "payment-make", "payment-approve"):
+        assert client.post(url(project, name)).status_code == 403
+    assert b"Payments" not in client.get(project.get_absolute_url()).content
+
+
+def test_lists_ask_as_few_queries_for_many_as_for_few(
+    project: Project,
+    client: Client,
+    annotator: Membership,
+    manager: Membership,
+    django_assert_max_num_queries: Callable[..., Any],
+) -> None:
+    batch = paid_batch(project, n_hits=20)
+    for n in range(1, 21):
+        submitted(annotator, batch, n)
+        earn(make_membership(project), 5, is_approved=True)
+        paying.make_payment(project=project, actor=manager)
+    for name, arguments in (("payment-list", ()), ("ledger-show", (annotator.pseudonym,)), ("payment-show", (1,))):
+        with django_assert_max_num_queries(16):
+            client.get(url(project, name, *arguments))

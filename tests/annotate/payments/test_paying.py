@@ -1,0 +1,292 @@
+"""The ledger's acts: what is given, approved, taken back and paid, and that each happens once."""
+
+import csv
+import io
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from django.db import transaction
+
+from annotate.models import LedgerEntry, Payment
+from annotate.payments import ledger, paying
+from annotate.payments import payment_file as payment_files
+from projects.errors import Refused
+from projects.models import LogEntry, Membership, Project
+from tests.annotate.payments.paid_work import earn, paid_batch, submitted
+from tests.factories import make_membership, make_project
+
+pytestmark = pytest.mark.django_db
+
+NASTY = ("=cmd()", "+1", "@sum", "-2+3", "\t=1", "'=1")
+
+
+def give(actor: Membership, annotator: Membership, cents: int, **over: Any) -> paying.AddedEntry:
+    kind = "bonus" if cents > 0 else "adjustment"
+    return paying.add_entry(
+        **{"actor": actor, "annotator": annotator, "kind": kind, "cents": cents, "why": "Hard", "key": uuid4(), **over}
+    )
+
+
+def sums_of(annotator: Membership) -> tuple[int, int, int]:
+    sums = ledger.sum_by_annotator([annotator])[annotator.pk]
+    return sums.owed, sums.approved, sums.paid
+
+
+def last_line() -> LogEntry:
+    return LogEntry.objects.latest("pk")
+
+
+def test_a_bonus_is_approved_at_once_and_logged_with_its_reason(manager: Membership, annotator: Membership) -> None:
+    given = give(manager, annotator, 250, why="A hard passage")
+    assert given.is_new
+    assert sums_of(annotator) == (0, 250, 0)
+    line = last_line()
+    assert (line.act, line.object_id, line.after, line.why) == (
+        "give bonus",
+        str(annotator.pk),
+        {"cents": 250},
+        "A hard passage",
+    )
+    assert line.actor == manager
+
+
+def test_the_same_form_twice_gives_one_bonus(manager: Membership, annotator: Membership) -> None:
+    key = uuid4()
+    assert give(manager, annotator, 250, key=key).is_new
+    assert not give(manager, annotator, 250, key=key).is_new
+    with pytest.raises(Refused, match="other content"):
+        give(manager, annotator, 300, key=key)
+    assert sums_of(annotator) == (0, 250, 0)
+    assert LogEntry.objects.filter(act="give bonus").count() == 1
+
+
+@pytest.mark.parametrize(
+    ("over", "message"),
+    [
+        ({"cents": 0, "kind": "adjustment"}, "not 0"),
+        ({"cents": -5, "kind": "bonus"}, "more than 0"),
+        ({"cents": 5, "kind": "hit"}, "bonuses and adjustments only"),
+        ({"cents": 5, "why": "  "}, "Say why"),
+        ({"cents": 1_000_001}, "up to"),
+        ({"cents": -1_000_001, "allow_debt": True}, "up to"),
+    ],
+)
+def test_what_is_no_bonus(manager: Membership, annotator: Membership, over: dict[str, Any], message: str) -> None:
+    with pytest.raises(Refused, match=message):
+        give(manager, annotator, over.pop("cents"), **over)
+    assert not LedgerEntry.objects.exists()
+    assert not LogEntry.objects.exists()
+
+
+def test_nobody_is_left_owing_unless_it_is_said(manager: Membership, annotator: Membership) -> None:
+    earn(annotator, 100)
+    give(manager, annotator, -100)
+    with pytest.raises(paying.NegativeBalance, match=r"has \$0\.00 unpaid\. This would leave -\$0\.30"):
+        give(manager, annotator, -30)
+    give(manager, annotator, -30, allow_debt=True)
+    give(manager, annotator, 10)
+    assert paying.unpaid_balance(annotator) == -20
+
+
+def test_an_annotator_of_another_project_gets_nothing(manager: Membership) -> None:
+    with pytest.raises(Refused, match="another project"):
+        give(manager, make_membership(make_project()), 5)
+
+
+def test_a_right_lost_a_moment_ago_gives_nothing(manager: Membership, annotator: Membership) -> None:
+    earn(annotator, 5, is_approved=True)
+    Membership.objects.filter(pk=manager.pk).update(standing="removed")
+    acts = (
+        lambda: give(manager, annotator, 5),
+        lambda: paying.approve_waiting(project=manager.project, actor=manager),
+        lambda: paying.make_payment(project=manager.project, actor=manager),
+    )
+    for act in acts:
+        with pytest.raises(Refused, match="managers"):
+            act()
+    assert LedgerEntry.objects.count() == 1
+
+
+def test_approving_an_assignment_approves_its_entries_alone(
+    project: Project, annotator: Membership, other_annotator: Membership
+) -> None:
+    batch = paid_batch(project)
+    first, second = submitted(annotator, batch, 1), submitted(annotator, batch, 2)
+    earn(annotator, 7)
+    assert paying.approve_entries(assignment_ids=[first.pk]) == 1
+    assert paying.approve_entries(assignment_ids=[first.pk]) == 0
+    assert sums_of(annotator) == (47, 40, 0)
+    assert paying.approve_entries(assignment_ids=[first.pk, second.pk]) == 1
+    assert sums_of(annotator) == (7, 80, 0)
+    assert sums_of(other_annotator) == (0, 0, 0)
+
+
+def test_an_unpaid_rejection_takes_the_pay_back_once(project: Project, annotator: Membership) -> None:
+    work = submitted(annotator, paid_batch(project))
+    assert paying.void_entries(assignment_ids=[work.pk]) == 1
+    assert paying.void_entries(assignment_ids=[work.pk]) == 0
+    assert sums_of(annotator) == (0, 0, 0)
+    entry = LedgerEntry.objects.get(key=f"unpaid:{work.uuid}")
+    assert (entry.cents, entry.kind, entry.assignment_id) == (-40, "adjustment", work.pk)
+    assert not LedgerEntry.objects.filter(approved_at=None).exists()
+
+
+def test_work_approved_after_all_is_paid_after_all(project: Project, annotator: Membership) -> None:
+    work = submitted(annotator, paid_batch(project))
+    for _ in range(3):
+        paying.void_entries(assignment_ids=[work.pk])
+        assert sums_of(annotator) == (0, 0, 0)
+        paying.approve_entries(assignment_ids=[work.pk])
+        assert sums_of(annotator) == (0, 40, 0)
+    assert LedgerEntry.objects.count() == 7
+
+
+def test_an_unpaid_rejection_of_unpaid_work_writes_nothing(project: Project, annotator: Membership) -> None:
+    work = submitted(annotator, paid_batch(project))
+    LedgerEntry.objects.all().delete()
+    assert paying.void_entries(assignment_ids=[work.pk]) == 0
+    assert paying.approve_entries(assignment_ids=[work.pk]) == 0
+
+
+def test_what_waits_and_belongs_to_no_hit_is_approved_together(
+    project: Project, manager: Membership, annotator: Membership, other_annotator: Membership
+) -> None:
+    submitted(annotator, paid_batch(project))
+    earn(annotator, 10)
+    earn(other_annotator, 15)
+    earn(make_membership(make_project()), 99)
+    assert paying.approve_waiting(project=project, actor=manager) == (2, 25)
+    assert paying.approve_waiting(project=project, actor=manager) == (0, 0)
+    assert sums_of(annotator) == (40, 10, 0)
+    assert LogEntry.objects.filter(act="approve pay").count() == 1
+
+
+def test_a_payment_takes_what_is_approved(
+    project: Project, manager: Membership, annotator: Membership, other_annotator: Membership
+) -> None:
+    earn(annotator, 100, is_approved=True)
+    earn(annotator, 20)
+    earn(other_annotator, 30, is_approved=True)
+    elsewhere = earn(make_membership(make_project()), 99, is_approved=True)
+    payment = paying.make_payment(project=project, actor=manager, note="By bank")
+    assert (payment.number, payment.cents, payment.n_annotators, payment.note) == (1, 130, 2, "By bank")
+    assert sums_of(annotator) == (20, 0, 100)
+    elsewhere.refresh_from_db()
+    assert elsewhere.payment is None
+    assert last_line().after == {"cents": 130, "annotators": 2, "entries": 2}
+    with pytest.raises(Refused, match="Nothing is approved"):
+        paying.make_payment(project=project, actor=manager)
+    give(manager, annotator, 5)
+    assert paying.make_payment(project=project, actor=manager).number == 2
+
+
+def test_a_debt_waits_until_it_is_earned_back(
+    project: Project, manager: Membership, annotator: Membership, other_annotator: Membership
+) -> None:
+    give(manager, annotator, -50, allow_debt=True)
+    earn(other_annotator, 30, is_approved=True)
+    due = ledger.payable(ledger.balances(project))
+    assert (due.cents, due.n_annotators, [each.pk for each in due.held_back]) == (30, 1, [annotator.pk])
+    assert paying.make_payment(project=project, actor=manager).cents == 30
+    assert sums_of(annotator) == (0, -50, 0)
+    give(manager, annotator, 80)
+    assert paying.make_payment(project=project, actor=manager).cents == 30
+    assert sums_of(annotator) == (0, 0, 30)
+
+
+def test_an_old_page_pays_nothing(project: Project, manager: Membership, annotator: Membership) -> None:
+    earn(annotator, 100, is_approved=True)
+    with pytest.raises(Refused, match=r"now \$1\.00, no longer \$0\.90"):
+        paying.make_payment(project=project, actor=manager, seen_cents=90, seen_number=0)
+    paying.make_payment(project=project, actor=manager, seen_cents=100, seen_number=0)
+    earn(annotator, 100, is_approved=True)
+    with pytest.raises(Refused, match=r"Payment 1 of \$1\.00 was made meanwhile"):
+        paying.make_payment(project=project, actor=manager, seen_cents=100, seen_number=0)
+    assert Payment.objects.count() == 1
+
+
+def test_the_file_names_people_and_is_safe_in_a_spreadsheet(project: Project, manager: Membership) -> None:
+    for number, text in enumerate(NASTY):
+        member = make_membership(project)
+        assert member.user is not None
+        member.user.email, member.user.first_name = f"{number}@example.org", text
+        member.user.save()
+        earn(member, 105 + number, is_approved=True)
+    nameless = make_membership(project, kind="simulated")
+    earn(nameless, 1_234_567, is_approved=True)
+    even = make_membership(project)
+    earn(even, 5, is_approved=True)
+    earn(even, -5, is_approved=True)
+    payment = paying.make_payment(project=project, actor=manager)
+    assert payment.n_annotators == len(NASTY) + 1
+    text = payment_files.write_file(payment=payment, actor=manager)
+    rows = {row["annotator"]: row for row in csv.DictReader(io.StringIO(text, newline=""))}
+    assert sum(int(row["cents"]) for row in rows.values()) == payment.cents
+    assert (
+        rows[nameless.pseudonym] | {"amount": "12345.67", "username": "", "kind": "simulated"}
+        == rows[nameless.pseudonym]
+    )
+    assert even.pseudonym not in rows
+    for row in rows.values():
+        assert not row["name"].startswith(("=", "+", "-", "@", "\t", "\r", "\n"))
+        assert row["currency"] == "USD"
+    assert sorted(row["name"] for row in rows.values() if row["name"]) == sorted(f"'{text}" for text in NASTY)
+    line = last_line()
+    assert (line.act, line.actor, line.object_id) == ("download payment", manager, str(payment.pk))
+    assert "example.org" not in str(line.after)
+
+
+def test_hourly_pay_is_of_measured_time_and_not_given_on_too_little(project: Project, annotator: Membership) -> None:
+    batch = paid_batch(project, n_hits=6)
+    submitted(annotator, batch, 1, seconds=599)
+    give(make_membership(project, role="manager"), annotator, 5_000)
+    assert ledger.sum_by_annotator([annotator])[annotator.pk].hourly.cents_per_hour is None
+    submitted(annotator, batch, 2, seconds=None)
+    odd = submitted(annotator, batch, 3, seconds=9_999)
+    odd.has_odd_times = True
+    odd.save()
+    submitted(annotator, batch, 4, seconds=121)
+    hourly = ledger.sum_by_annotator([annotator])[annotator.pk].hourly
+    assert (hourly.cents, hourly.seconds, hourly.cents_per_hour) == (80, 720, 400)
+    assert hourly.is_under(401)
+    assert not hourly.is_under(400)
+    assert not hourly.is_under(None)
+    voided = submitted(annotator, batch, 5, seconds=80)
+    paying.void_entries(assignment_ids=[voided.pk])
+    assert ledger.sum_by_annotator([annotator])[annotator.pk].hourly.cents_per_hour == 360
+
+
+def test_stages_have_their_own_sums(project: Project, manager: Membership, annotator: Membership) -> None:
+    trial, full = paid_batch(project, kind="trial"), paid_batch(project, cents=10, cents_per_item=5)
+    submitted(annotator, trial, 1)
+    voided = submitted(annotator, full, 1)
+    submitted(annotator, full, 2)
+    paying.void_entries(assignment_ids=[voided.pk])
+    earn(annotator, 50)
+    give(manager, annotator, 7)
+    give(manager, annotator, -3)
+    found = {stage.key: (stage.sums.owed, stage.sums.approved) for stage in ledger.stages(project)}
+    assert list(found) == ["qualification", "trial", "full", "bonus", "adjustment"]
+    assert found == {
+        "qualification": (50, 0),
+        "trial": (40, 0),
+        "full": (25, 0),
+        "bonus": (0, 7),
+        "adjustment": (0, -3),
+    }
+
+
+def test_a_project_pays_where_any_rate_or_entry_is(project: Project, annotator: Membership) -> None:
+    Project.objects.update(cents_per_hit=0)
+    project.refresh_from_db()
+    assert not ledger.pays_anything(project)
+    with transaction.atomic():
+        earn(annotator, 5)
+        assert ledger.pays_anything(project)
+        transaction.set_rollback(True)
+    batch = paid_batch(project, cents=0)
+    assert not ledger.pays_anything(project)
+    batch.cents_per_item = 1
+    batch.save()
+    assert ledger.pays_anything(project)

@@ -1,0 +1,256 @@
+"""Any order of everything that can happen to a HIT: the equation of places holds, and nobody judges anything twice."""
+
+from collections import Counter
+from contextlib import suppress
+from itertools import count
+from typing import Any
+from uuid import UUID
+
+import pytest
+from django.db import transaction
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule, run_state_machine_as_test
+
+from annotate.batches import judgments_wanted, lifecycle
+from annotate.data import withdrawing
+from annotate.integrity import verifying
+from annotate.models import Assignment, Batch, Hit, Item, Judgment
+from annotate.moderation import decisions, members
+from annotate.moderation.members import Exclusion, Scope
+from annotate.moderation.work_filter import WorkFilter
+from annotate.work import serving, submitting
+from projects.errors import Refused
+from projects.models import Candidate, Membership, Project
+from tests.annotate.open_batches import add_hit, answered, assert_equation, open_batch
+from tests.annotate.submitted_work import expire, make_reserved
+from tests.factories import make_membership, make_project
+
+pytestmark = pytest.mark.django_db
+
+PEOPLE = st.integers(0, 3)
+WORK = st.integers(0, 11)
+_slugs = count(1)
+
+
+class Places(RuleBasedStateMachine):
+    """Four annotators and a manager at two batches that share a passage's candidates."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.around = transaction.atomic()
+        self.around.__enter__()
+        self.project: Project = make_project(f"machine-{next(_slugs)}")
+        self.manager = make_membership(self.project, role="owner")
+        self.people = [make_membership(self.project) for _ in range(4)]
+        self.batch = open_batch(self.project, n_hits=3, n_items=2, judgments=2, cents_per_hit=40)
+        self.other = open_batch(self.project, n_hits=1, n_items=2, judgments=1)
+        shared = Candidate.objects.filter(items__hit__batch=self.batch, items__hit__number=1).order_by("pk")
+        add_hit(self.other, list(shared), 1)
+
+    def teardown(self) -> None:
+        transaction.set_rollback(True)
+        self.around.__exit__(None, None, None)
+
+    def of(self, n: int, *states: str) -> Assignment | None:
+        """One of the assignments in these states."""
+        found = list(Assignment.objects.filter(hit__batch__project=self.project, state__in=states).order_by("pk"))
+        return found[n % len(found)] if found else None
+
+    @rule(who=PEOPLE)
+    def serve(self, who: int) -> None:
+        serving.claim(self.people[who])
+
+    @rule(who=PEOPLE, value=st.integers(1, 5))
+    def submit(self, who: int, value: int) -> None:
+        found = serving.claim(self.people[who])
+        if isinstance(found, UUID):
+            self.send(Assignment.objects.get(uuid=found), value)
+
+    @rule(who=PEOPLE)
+    def rate_all(self, who: int) -> None:
+        while isinstance(found := serving.claim(self.people[who]), UUID):
+            self.send(Assignment.objects.get(uuid=found), 4)
+
+    @rule(n=WORK)
+    def submit_late(self, n: int) -> None:
+        if work := self.of(n, "expired", "withdrawn", "returned"):
+            with suppress(Refused):
+                self.send(work, 3)
+
+    def send(self, work: Assignment, value: int) -> None:
+        sent = answered(len(work.layout), value)
+        submitting.submit(annotator=work.annotator, assignment_uuid=work.uuid, sent=sent)
+
+    @rule(n=WORK)
+    def give_back(self, n: int) -> None:
+        if work := self.of(n, "open"):
+            submitting.return_hit(annotator=work.annotator, assignment_uuid=work.uuid, reason="")
+
+    @rule(n=WORK)
+    def let_expire(self, n: int) -> None:
+        if work := self.of(n, "open"):
+            expire(work)
+
+    @rule(n=WORK)
+    def take_up_again(self, n: int) -> None:
+        if work := self.of(n, "expired"):
+            with suppress(Refused):
+                submitting.reopen(annotator=work.annotator, assignment_uuid=work.uuid)
+
+    @rule(n=WORK)
+    def approve(self, n: int) -> None:
+        if work := self.of(n, "submitted"):
+            decisions.approve(project=self.project, actor=self.manager, chosen=only(work))
+
+    @rule(n=WORK, is_unpaid=st.booleans(), opens=st.booleans())
+    def reject(self, n: int, is_unpaid: bool, opens: bool) -> None:
+        if work := self.of(n, "submitted", "approved"):
+            n_open = n_open_places(work.annotator)
+            done = decisions.reject(
+                project=self.project,
+                actor=self.manager,
+                chosen=only(work),
+                reason="Poor.",
+                is_unpaid=is_unpaid,
+                reopen_batches=opens,
+            )
+            assert n_open_places(work.annotator) - n_open == done.n_places
+
+    @rule(n=WORK)
+    def accept_after_all(self, n: int) -> None:
+        if work := self.of(n, "rejected"):
+            decisions.accept(project=self.project, actor=self.manager, assignment=work, why="Well explained.")
+
+    @rule(who=PEOPLE, scope=st.sampled_from([Scope.NONE, Scope.BATCH, Scope.ALL]), reopens=st.booleans())
+    def remove(self, who: int, scope: Scope, reopens: bool) -> None:
+        exclusion = Exclusion(scope=scope, batch=self.batch if scope == Scope.BATCH else None, reopens=reopens)
+        with suppress(Refused):
+            planned = members.plan_removal(target=self.people[who], exclusion=exclusion)
+            n_open = n_open_places(self.people[who])
+            done = members.remove(
+                target=self.people[who], actor=self.manager, why="Poor.", exclusion=exclusion, reopen_batches=reopens
+            )
+            assert done == planned
+            assert n_open_places(self.people[who]) - n_open in (done.n_places, done.n_places + done.has_open_one)
+
+    @rule(who=PEOPLE, comes_back=st.booleans())
+    def collect_anew(self, who: int, comes_back: bool) -> None:
+        """Somebody is removed with all their work, the others rate what came free, and perhaps it was a mistake."""
+        self.rate_all(who=who)
+        self.remove(who=who, scope=Scope.ALL, reopens=True)
+        self.all_rate(but=who)
+        if comes_back:
+            self.bring_back(self.people[who], with_work=True)
+
+    @rule(who=PEOPLE)
+    def come_too_late(self, who: int) -> None:
+        found = serving.claim(self.people[who])
+        if isinstance(found, UUID):
+            work = Assignment.objects.get(uuid=found)
+            expire(work)
+            self.all_rate(but=who)
+            self.send(work, 2)
+
+    def all_rate(self, but: int | None = None) -> None:
+        for other in {*range(4)} - {but}:
+            self.rate_all(who=other)
+
+    @rule(who=PEOPLE, with_work=st.booleans())
+    def restore(self, who: int, with_work: bool) -> None:
+        gone = Membership.objects.filter(pk__in=[person.pk for person in self.people]).exclude(standing="active")
+        self.bring_back(gone.order_by("pk")[who % len(gone)] if gone else self.people[who], with_work=with_work)
+
+    def bring_back(self, target: Membership, *, with_work: bool) -> None:
+        with suppress(Refused):
+            planned = members.plan_restoring(target=target)
+            done = members.restore(target=target, actor=self.manager, why="Ours.", with_work=with_work)
+            assert not with_work or done == planned
+
+    @rule(who=PEOPLE)
+    def suspend(self, who: int) -> None:
+        with suppress(Refused):
+            members.suspend(target=self.people[who], actor=self.manager, why="To be looked at.")
+
+    @rule(n=st.integers(0, 7))
+    def withdraw_candidate(self, n: int) -> None:
+        found = Candidate.objects.of(self.project).order_by("pk")[n : n + 1]
+        for candidate in found:
+            with suppress(Refused):
+                withdrawing.withdraw_candidate(
+                    project=self.project, actor=self.manager, candidate=candidate, why="Broken."
+                )
+
+    @rule(n=WORK, place=st.integers(0, 1), is_counted=st.booleans())
+    def set_aside(self, n: int, place: int, is_counted: bool) -> None:
+        work = self.of(n, "submitted", "approved", "rejected")
+        if work and place < len(work.layout):
+            with suppress(Refused):
+                decisions.set_aside(
+                    project=self.project,
+                    actor=self.manager,
+                    assignment=work,
+                    place=place,
+                    is_counted=is_counted,
+                    why="A slip.",
+                )
+
+    @rule(judgments=st.integers(1, 4), is_whole=st.booleans())
+    def want(self, judgments: int, is_whole: bool) -> None:
+        """A top-up, or fewer."""
+        judgments_wanted.change_wanted(
+            batch=self.batch, actor=self.manager, judgments=judgments, hit_numbers=None if is_whole else [1]
+        )
+
+    @rule()
+    def close(self) -> None:
+        self.batch.refresh_from_db()
+        if self.batch.state == Batch.State.OPEN:
+            lifecycle.close(batch=self.batch, actor=self.manager)
+        elif self.batch.state == Batch.State.CLOSED:
+            lifecycle.reopen(batch=self.batch, actor=self.manager, why="More.")
+
+    @precondition(lambda self: not Assignment.objects.filter(hit__purpose="gold").exists())
+    @rule(who=PEOPLE)
+    def reserve(self, who: int) -> None:
+        """A HIT made for one annotator; taken where they hold nothing else."""
+        person = Membership.objects.get(pk=self.people[who].pk)
+        is_free = person.is_active and not Assignment.objects.open().filter(annotator=person).exists()
+        make_reserved(self.batch, person, is_taken=is_free)
+
+    @invariant()
+    def places_add_up(self) -> None:
+        assert_equation()
+
+    @invariant()
+    def every_rule_holds(self) -> None:
+        assert verifying.verify() == []
+
+    @invariant()
+    def nobody_has_judged_a_candidate_twice(self) -> None:
+        judged = Judgment.objects.filter(candidate__isnull=False, item__control=Item.Control.NONE)
+        pairs = Counter(judged.values_list("annotator", "candidate"))
+        assert not [pair for pair, n in pairs.items() if n > 1]
+
+
+def n_open_places(of: Membership) -> int:
+    """Places that anybody may take; those made for one annotator are counted apart."""
+    work = Hit.objects.filter(batch__project=of.project, purpose=Hit.Purpose.WORK)
+    return sum(work.values_list("places_open", flat=True))
+
+
+def only(work: Assignment) -> WorkFilter:
+    return WorkFilter(uuids=(str(work.uuid),))
+
+
+def test_any_order_of_acts_keeps_the_places_exact(scale: int, db: Any) -> None:
+    run_state_machine_as_test(
+        Places,
+        settings=settings(
+            max_examples=8 * scale,
+            stateful_step_count=25 if scale == 1 else 60,
+            deadline=None,
+            derandomize=scale == 1,
+            suppress_health_check=list(HealthCheck),
+        ),
+    )

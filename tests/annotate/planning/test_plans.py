@@ -1,0 +1,264 @@
+"""Overlap plans over real batches: started, started twice, continued."""
+
+import json
+from io import StringIO
+from typing import Any
+
+import pytest
+from django.core.management import call_command
+from django.urls import reverse
+
+from annotate.batches import lifecycle
+from annotate.integrity.verifying import verify
+from annotate.models import Assignment, Batch, Judgment, OverlapPlan
+from annotate.planning.overlap import Rule
+from annotate.planning.plans import Started, change_plan, create_plan, start_plan
+from annotate.work import serving, submitting
+from projects.errors import Refused
+from projects.models import LogEntry, Membership, Passage, Project
+from tests.annotate.batches.test_trials import run_trial
+from tests.annotate.open_batches import answered, assert_equation
+from tests.concurrency import all_at_once
+from tests.factories import make_batch, make_corpus, make_membership, make_plan
+from tests.page_reader import read
+from tests.people import SignIn
+
+RULES = (Rule("generative", "train", 1), Rule("span", "*", 2), Rule("generative", "*", 3))
+
+
+def fill(project: Project) -> None:
+    """Two passages of four candidates: one generative in dev, one span in test."""
+    for kind, split in (("generative", "dev"), ("span", "test")):
+        dataset = make_corpus(project, name=kind, kind=kind, n_candidates=4)
+        Passage.objects.filter(dataset=dataset).update(split=split)
+
+
+def plan_of(project: Project, rules: tuple[Rule, ...] = RULES) -> OverlapPlan:
+    return create_plan(project=project, actor=None, name="MOCHA", rules=rules)
+
+
+def start(plan: OverlapPlan, **over: Any) -> Started:
+    return start_plan(plan=plan, actor=None, opens=True, **over)
+
+
+def work(project: Project, n_annotators: int) -> None:
+    """So many annotators, each of whom takes all that there is for them."""
+    for _ in range(n_annotators):
+        annotator = make_membership(project)
+        while not isinstance(found := serving.claim(annotator), serving.NoWork):
+            n_items = len(Assignment.objects.get(uuid=found).layout)
+            submitting.submit(annotator=annotator, assignment_uuid=found, sent=answered(n_items))
+
+
+def n_judgments(project: Project) -> dict[str, set[int]]:
+    """By split, how many annotators' judgments count for its candidates."""
+    found: dict[str, set[int]] = {}
+    rows = Judgment.objects.filter(is_counted=True, candidate__dataset__project=project)
+    for split, candidate in set(rows.values_list("candidate__question__passage__split", "candidate_id")):
+        found.setdefault(split, set()).add(rows.filter(candidate=candidate).values("annotator").distinct().count())
+    return found
+
+
+@pytest.mark.django_db
+def test_a_started_plan_ends_with_exactly_the_planned_judgments(project: Project) -> None:
+    fill(project)
+    plan = plan_of(project)
+    started = start(plan)
+    assert [(batch.judgments, batch.n_items, batch.plan) for batch in started.batches] == [(3, 4, plan), (2, 4, plan)]
+    assert plan.started_at is not None
+    work(project, 3)
+    assert n_judgments(project) == {"dev": {3}, "test": {2}}
+    assert start(plan) == Started([], 0, 0)
+    assert_equation()
+    assert verify() == []
+    assert LogEntry.objects.filter(act="start plan").count() == 2
+
+
+@pytest.mark.django_db
+def test_what_is_under_way_is_topped_up_and_what_was_collected_is_not_collected_again(project: Project) -> None:
+    fill(project)
+    done = make_batch(project, datasets=("span",))
+    work(project, 1)
+    lifecycle.close(batch=done, actor=None)
+    at_work = make_batch(project, datasets=("generative",), judgments=1)
+    started = start(plan_of(project))
+    assert (started.n_places, started.n_topped_up) == (2, 1)
+    assert [(batch.judgments, batch.n_items) for batch in started.batches] == [(1, 4)]
+    at_work.refresh_from_db()
+    assert at_work.judgments == 3
+    work(project, 3)
+    assert n_judgments(project) == {"dev": {3}, "test": {2}}
+    assert_equation()
+
+
+@pytest.mark.django_db
+def test_a_plan_goes_on_with_new_data_and_with_raised_numbers(project: Project) -> None:
+    fill(project)
+    plan = plan_of(project)
+    start(plan)
+    Passage.objects.filter(dataset=make_corpus(project, name="late", n_candidates=2)).update(split="dev")
+    started = start(plan)
+    assert [(batch.judgments, batch.n_items) for batch in started.batches] == [(3, 2)]
+    change_plan(plan=plan, actor=None, name="MOCHA", rules=(Rule("*", "*", 4),))
+    started = start(plan)
+    assert (started.batches, started.n_places) == ([], 1 + 2 + 1)
+    assert sorted(Batch.objects.values_list("judgments", flat=True)) == [4, 4, 4]
+
+
+@pytest.mark.django_db
+def test_the_batches_show_the_controls_that_were_reckoned_with(
+    project: Project, manager: Membership, client_of: SignIn
+) -> None:
+    fill(project)
+    plan, client = plan_of(project), client_of(manager)
+    page = reverse("annotate:plan-show", args=[project.slug, plan.number])
+    asked = {"hit_size": "5", "presentation": "page", "known_per_hit": "1", "degraded_per_hit": "1.5"}
+    without, wanted = read(client.get(page).content.decode()), read(client.get(page, asked).content.decode())
+    assert (without.number("HITs"), wanted.number("HITs")) == (2, 4)
+    none_fits = client.get(page, {**asked, "known_per_hit": "4"}).content.decode()
+    assert "leave no room for work in a HIT of 5" in none_fits
+    assert "Start the plan" not in none_fits
+    assert client.get(page, {**asked, "hit_size": "x"}).status_code == 200
+    client.post(reverse("annotate:plan-start", args=[project.slug, plan.number]), asked)
+    made = Batch.objects.order_by("number")
+    assert [(batch.hit_size, batch.control_plan["known_per_hit"], batch.n_hits) for batch in made] == [(5, 1, 2)] * 2
+    plan_page = client.get(page).content.decode()
+    assert "make and accept their controls" in plan_page
+    assert (
+        "none is accepted yet"
+        in client.get(reverse("annotate:batch-show", args=[project.slug, made[0].number])).content.decode()
+    )
+    Passage.objects.filter(dataset=make_corpus(project, name="late", n_candidates=2)).update(split="dev")
+    assert [batch.control_plan["known_per_hit"] for batch in start(plan).batches] == [1]
+
+
+@pytest.mark.django_db
+def test_places_on_a_closed_batch_are_named_beside_what_is_missing(
+    project: Project, manager: Membership, client_of: SignIn
+) -> None:
+    fill(project)
+    plan, client = plan_of(project), client_of(manager)
+    page = reverse("annotate:plan-show", args=[project.slug, plan.number])
+    batch = start(plan).batches[0]
+    assert "is closed with" not in client.get(page).content.decode()
+    lifecycle.close(batch=batch, actor=None)
+    assert "is closed with 3 open places." in client.get(page).content.decode()
+    lifecycle.reopen(batch=batch, actor=None, why="Not finished")
+    assert "is closed with" not in client.get(page).content.decode()
+
+
+@pytest.mark.django_db
+def test_a_deleted_draft_is_made_again(project: Project) -> None:
+    fill(project)
+    plan = plan_of(project)
+    first = start_plan(plan=plan, actor=None).batches
+    lifecycle.delete_draft(batch=first[0], actor=None)
+    assert [batch.judgments for batch in start_plan(plan=plan, actor=None).batches] == [3]
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(("use", "n_items", "judgments"), [("leave_out", 4, {2}), ("count", 8, {3}), ("anew", 8, {5})])
+def test_the_plan_does_with_the_trial_as_it_is_told(
+    project: Project, use: str, n_items: int, judgments: set[int]
+) -> None:
+    for name in ("tried", "new"):
+        Passage.objects.filter(dataset=make_corpus(project, name=name, n_candidates=4)).update(split="dev")
+    trial = run_trial(project, judgments=2, n_annotators=2, n_items=4, datasets=("tried",))
+    started = start(plan_of(project), asked=use)
+    assert {batch.use_of_trial for batch in started.batches} == {use}
+    assert sum(batch.n_items for batch in started.batches) == n_items
+    work(project, 3)
+    tried = Judgment.objects.filter(is_counted=True, candidate__dataset__name="tried")
+    counts = {
+        tried.filter(candidate=each).count() for each in trial.hits.get().items.values_list("candidate", flat=True)
+    }
+    assert counts == judgments
+    assert start(OverlapPlan.objects.get(), asked="anew").batches == []
+
+
+@pytest.mark.django_db
+def test_named_annotators_and_other_rubrics_are_not_topped_up(project: Project, annotator: Membership) -> None:
+    fill(project)
+    make_batch(project, datasets=("generative",), judgments=None, annotators=(annotator,))
+    started = start(plan_of(project))
+    assert started.n_places == 0
+    assert [(batch.judgments, batch.n_items) for batch in started.batches] == [(2, 8)]
+
+
+@pytest.mark.django_db
+def test_a_plan_that_asks_for_nothing_or_has_no_name_is_refused(project: Project) -> None:
+    for name, rules in (("", RULES), ("Name", ()), ("Name", (Rule("span", "dev", 0),))):
+        with pytest.raises(Refused):
+            create_plan(project=project, actor=None, name=name, rules=rules)
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.race
+def test_started_by_many_at_once_a_plan_makes_its_batches_once(project: Project) -> None:
+    fill(project)
+    plan = plan_of(project)
+    started = all_at_once(lambda _: len(start_plan(plan=plan, actor=None).batches), range(4))
+    assert sorted(started) == [0, 0, 0, 2]
+    assert Batch.objects.count() == 2
+
+
+@pytest.mark.django_db
+def test_managers_make_look_at_and_start_a_plan(project: Project, manager: Membership, client_of: SignIn) -> None:
+    fill(project)
+    client = client_of(manager)
+    address = reverse("annotate:plan-new", args=[project.slug])
+    form = client.get(address, {"preset": "mocha"}).context["form"]
+    filled = {kind: {field.label: field.value() for field in fields} for kind, fields in form.parts_by_kind()}
+    assert filled == {"Generative": {"dev": 3}, "Span": {"test": 2}}
+    assert client.post(address, {"name": "Ours"}).status_code == 422
+    assert client.post(address, {"name": "Ours", "judgments0": "-1"}).status_code == 422
+    made = client.post(address, {"name": "Ours", "judgments0": "3", "judgments1": "2"})
+    shown = client.get(made["Location"])
+    assert shown.context["figures"].reckoning.n_judgments == 4 * 3 + 4 * 2
+    assert not Batch.objects.exists()
+    show = made["Location"]
+    assert client.post(show + "start/", {"use_of_trial": "burn"}).status_code == 302
+    assert not Batch.objects.exists()
+    assert client.get(show + "start/").status_code == 405
+    said = client.post(show + "start/", {}, follow=True).content.decode()
+    assert "2 batches made." in said
+    assert "Nothing is missing" in said
+    edited = client.post(show + "edit/", {"name": "Ours", "judgments0": "4", "judgments1": "2"}, follow=True)
+    assert edited.context["figures"].reckoning.n_assignments == 1
+    assert "Ours" in client.get(reverse("annotate:plan-list", args=[project.slug])).content.decode()
+
+
+@pytest.mark.django_db
+def test_researchers_look_and_start_nothing(project: Project, researcher: Membership, client_of: SignIn) -> None:
+    fill(project)
+    show = reverse("annotate:plan-show", args=[project.slug, make_plan(project).number])
+    client = client_of(researcher)
+    page = client.get(show).content.decode()
+    assert "Start the plan" not in page
+    assert client.post(show + "start/").status_code == 403
+    assert client.get(show + "edit/").status_code == 403
+
+
+@pytest.mark.django_db
+def test_the_command_says_the_plan_and_starts_it(project: Project) -> None:
+    fill(project)
+
+    def run(*arguments: str) -> dict[str, Any]:
+        out = StringIO()
+        call_command("plan", "--project", project.slug, "--json", *arguments, stdout=out)
+        answer: dict[str, Any] = json.loads(out.getvalue())
+        return answer
+
+    said = run()
+    assert (said["plan"], said["judgments"], said["hits"], said["assignments"]) == (None, 20, 2, 5)
+    assert not OverlapPlan.objects.exists()
+    made = run("--start", "--open")
+    assert [each["judgments_each"] for each in made["made"]] == [3, 2]
+    assert run("--start")["made"] == []
+    assert OverlapPlan.objects.count() == 1
+    raised = run("--rule", "*", "*", "4", "--start")
+    assert raised["places_added"] == 3
+    with pytest.raises(Exception, match="no plan 7"):
+        run("--number", "7")
+    with pytest.raises(Exception, match="no number"):
+        run("--rule", "*", "*", "many")

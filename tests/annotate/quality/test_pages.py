@@ -1,0 +1,338 @@
+import re
+from collections.abc import Callable
+from datetime import timedelta
+from pathlib import Path
+
+import numpy as np
+import pytest
+from django.conf import settings
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
+
+from annotate.models import AnnotatorFigures, Finding, Judgment, QualityRules, Review, ReviewVerdict
+from annotate.quality import monitoring
+from annotate.quality.figure_names import FINDINGS, REASONS
+from annotate.quality.figures_shown import BY_KEY, KINDS, show_figures
+from annotate.reviews import spot_checks
+from measures.quality.figures import Figures, pack
+from measures.quality.others import against_others
+from measures.quality.texts import LEAST_ITEMS
+from projects.models import LogEntry, Membership, Project
+from tests.annotate.open_batches import assert_equation, open_batch
+from tests.annotate.quality.scripted_annotators import CONTRARY, GOOD, SAME, crew, noisy, work
+from tests.factories import make_membership
+from tests.page_reader import read
+from tests.people import SignIn
+
+pytestmark = pytest.mark.django_db
+
+State = Finding.State
+BASE = "/p/bridges/quality/"
+
+
+@pytest.fixture
+def people(project: Project) -> list[Membership]:
+    found = crew(project, GOOD, noisy(1), noisy(2), CONTRARY, SAME)[1]
+    monitoring.refresh_figures(project=project)
+    return found
+
+
+@pytest.fixture
+def office(client_of: SignIn, manager: Membership) -> Client:
+    return client_of(manager)
+
+
+def rows(client: Client, query: str = "") -> list[str]:
+    answer = client.get(f"{BASE}?{query}")
+    assert answer.status_code == 200
+    return [row["Annotator"].split()[0] for row in read(answer.content.decode()).rows("Annotators")]
+
+
+def test_empty_pages_say_what_to_do(office: Client, project: Project) -> None:
+    assert "No figures yet" in office.get(BASE).content.decode()
+    assert "No findings" in office.get(f"{BASE}findings/").content.decode()
+    assert "No spot checks" in office.get(f"{BASE}reviews/").content.decode()
+
+
+def test_every_annotator_with_every_figure(office: Client, people: list[Membership]) -> None:
+    screen = read(office.get(BASE).content.decode())
+    assert {row["Annotator"].split()[0] for row in screen.rows("Annotators")} == {each.pseudonym for each in people}
+    assert {kind.short for kind in KINDS} <= set(screen.rows("Annotators")[0])
+    same = next(row for row in screen.rows("Annotators") if people[-1].pseudonym in row["Annotator"])
+    assert same["Run"] == "40"
+    assert same["Known"] == "– no known-answer item rated yet"
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.key)
+def test_every_figure_sorts_both_ways(office: Client, people: list[Membership], kind: object) -> None:
+    key = kind.key  # type: ignore[attr-defined]
+    assert sorted(rows(office, f"sort={key}")) == sorted(rows(office, f"sort=-{key}"))
+
+
+def test_sorted_by_a_figure_undefined_comes_last(office: Client, people: list[Membership]) -> None:
+    AnnotatorFigures.objects.filter(pk=people[0].pk).update(figures=pack(Figures()))
+    for sort in ("agreement", "-agreement"):
+        assert rows(office, f"sort={sort}")[-1] in (people[0].pseudonym, people[-1].pseudonym)
+    assert rows(office, "sort=agreement")[0] == people[3].pseudonym
+    assert rows(office, "sort=-run")[0] == people[4].pseudonym
+
+
+def test_filtered_by_a_figure(office: Client, people: list[Membership]) -> None:
+    assert rows(office, "figure=agreement&to=0") == [people[3].pseudonym]
+    assert rows(office, "figure=run&from=40") == [people[4].pseudonym]
+    assert rows(office, f"q={people[1].pseudonym}") == [people[1].pseudonym]
+    assert len(rows(office, "figure=agreement&from=nonsense&to=")) == 4
+    assert "Nobody fits" in office.get(f"{BASE}?standing=removed").content.decode()
+    assert office.get(f"{BASE}?sort=;drop&figure=x&from=1e99&page=99").status_code == 200
+
+
+def test_check_now(office: Client, project: Project, people: list[Membership]) -> None:
+    AnnotatorFigures.objects.all().delete()
+    answer = office.post(f"{BASE}refresh/", follow=True)
+    assert "Figures of 5 annotators are new" in answer.content.decode()
+
+
+def test_the_queue_filters_and_shows_the_evidence(office: Client, people: list[Membership]) -> None:
+    listed = office.get(f"{BASE}findings/").content.decode()
+    assert str(FINDINGS["straight_line"]) in listed
+    assert "100 % of 40 scores are the same" in listed
+    only = office.get(f"{BASE}findings/?kind=straight_line").content.decode()
+    assert people[4].pseudonym in only
+    assert people[3].pseudonym not in only
+    assert "No finding fits" in office.get(f"{BASE}findings/?weight=hint&q=nobody").content.decode()
+    assert office.get(f"{BASE}findings/?kind=x&state=y&weight=z&page=0").status_code == 200
+
+
+def test_one_finding_is_previewed_then_dismissed(office: Client, people: list[Membership]) -> None:
+    finding = Finding.objects.get(annotator=people[4], kind="straight_line")
+    preview = office.get(f"{BASE}findings/settle/?id={finding.pk}").content.decode()
+    assert "Settle this finding" in preview
+    finding.refresh_from_db()
+    assert finding.state == State.OPEN
+    sent = {"id": finding.pk, "state": "dismissed", "note": "All of them are a 3."}
+    assert office.post(f"{BASE}findings/settle/", sent).url == f"{BASE}findings/"  # type: ignore[attr-defined]
+    finding.refresh_from_db()
+    assert (finding.state, finding.note) == (State.DISMISSED, "All of them are a 3.")
+    entry = LogEntry.objects.get(act="dismiss a finding")
+    assert (entry.why, entry.object_id) == ("All of them are a 3.", str(people[4].pk))
+    office.post(f"{BASE}findings/settle/", sent)
+    assert LogEntry.objects.filter(act="dismiss a finding").count() == 1
+
+
+def test_a_filtered_list_is_settled_as_it_was_shown(office: Client, people: list[Membership]) -> None:
+    n_of_same = Finding.objects.filter(annotator=people[4], state=State.OPEN).count()
+    preview = office.get(f"{BASE}findings/settle/?all=1&q={people[4].pseudonym}")
+    assert len(read(preview.content.decode()).rows("Findings to settle")) == n_of_same
+    ids = [row.finding.pk for row in preview.context["rows"]]
+    office.post(f"{BASE}findings/settle/", {"id": ids, "state": "acted"})
+    assert not Finding.objects.filter(annotator=people[4], state=State.OPEN).exists()
+    assert Finding.objects.filter(annotator=people[3], state=State.OPEN).exists()
+
+
+def test_settling_goes_nowhere_else(office: Client, people: list[Membership], project: Project) -> None:
+    finding = Finding.objects.filter(state=State.OPEN).earliest("pk")
+    sent = {"id": finding.pk, "state": "dismissed", "next": "//evil.example/"}
+    assert office.post(f"{BASE}findings/settle/", sent).url == f"{BASE}findings/"  # type: ignore[attr-defined]
+    other = Project.objects.create(slug="other", name="Other")
+    foreign = Finding.objects.create(annotator=make_membership(other), kind="biased")
+    office.post(f"{BASE}findings/settle/", {"id": [foreign.pk, "x", "9" * 30], "state": "dismissed"})
+    foreign.refresh_from_db()
+    assert foreign.state == State.OPEN
+    refused = office.post(f"{BASE}findings/settle/", {"id": foreign.pk, "state": "open"})
+    assert refused.status_code == 422
+
+
+def test_the_rules_are_kept_and_wrong_ones_shown_again(office: Client, project: Project) -> None:
+    form = office.get(f"{BASE}rules/").context["form"]
+    sent = {name: form[name].value() for name in form.fields}
+    assert office.post(f"{BASE}rules/", sent | {"spot_check_share": "0.1", "chance": "0.03"}).status_code == 302
+    rules = QualityRules.objects.get()
+    assert (rules.spot_check_share, rules.thresholds) == (0.1, {"chance": 0.03})
+    assert monitoring.read_thresholds(project).chance == 0.03
+    wrong = office.post(f"{BASE}rules/", sent | {"spot_check_share": "7", "known_poor": "0.95"})
+    assert wrong.status_code == 422
+    assert "must lie below" in wrong.content.decode()
+    assert QualityRules.objects.get().spot_check_share == 0.1
+
+
+def test_one_annotator_on_one_screen(office: Client, people: list[Membership]) -> None:
+    shown = office.get(f"{BASE}{people[3].pseudonym}/").content.decode()
+    screen = read(shown)
+    figures = screen.rows("Figures")
+    assert len(figures) == len(KINDS)
+    undefined = next(row for row in figures if row["Figure"].startswith("Known answers"))
+    assert undefined["Figure"].endswith("Undefined: no known-answer item rated yet.")
+    assert screen.number("Handed in this week") == 5
+    assert str(FINDINGS["disagrees_with_others"]) in shown
+    assert len(screen.rows("Scores over time")) == 5
+    assert [row["This annotator"] for row in screen.rows("Use of the scale")] == ["8"] * 5
+    assert "style=" not in shown.split("<main")[1]
+    assert people[3].user is not None
+    assert people[3].user.username in shown
+    assert "Earned" in shown
+
+
+def test_what_rounds_to_nothing_has_no_sign() -> None:
+    assert [BY_KEY[key].write(-0.0004) for key in ("bias", "alpha", "agreement")] == ["0.00", "0.000", "0.00"]
+    assert [BY_KEY[key].write(-0.25) for key in ("bias", "alpha", "agreement")] == ["−0.25", "−0.250", "−0.25"]
+    assert BY_KEY["bias"].write(0.25) == "+0.25"
+
+
+def test_agreement_with_the_reviewers_is_written_out() -> None:
+    scores = np.array([1.0, 2, 3, 4])
+    said = {row.kind.key: row for row in show_figures(pack(Figures(reviewers=against_others(scores, scores - 1))))}
+    assert (said["reviewers"].text, said["reviewers"].details, said["reviewers"].n) == (
+        *("1.00", "correlation 1.00, bias +1.00"),
+        4,
+    )
+    few = show_figures(pack(Figures(reviewers=against_others(scores[:2], scores[:2]))))
+    assert next(row.details for row in few if row.kind.key == "reviewers") == "bias 0.00"
+
+
+def test_open_findings_come_before_settled_ones(
+    office: Client, people: list[Membership], manager: Membership, project: Project
+) -> None:
+    Finding.objects.filter(annotator=people[3]).delete()
+    now = timezone.now()
+    first = Finding.objects.create(annotator=people[3], kind="biased", evidence={"says": "higher"})
+    for _ in range(25):
+        Finding.objects.create(annotator=people[3], kind="too_fast", state="acted", settled_at=now, settled_by=manager)
+    shown = office.get(f"{BASE}{people[3].pseudonym}/").context["findings"]
+    assert [shown[0].finding.pk, shown[1].finding.state] == [first.pk, "acted"]
+
+
+def test_an_annotator_without_work_has_a_page(office: Client, annotator: Membership, project: Project) -> None:
+    Project.objects.update(cents_per_hit=0)
+    shown = office.get(f"{BASE}{annotator.pseudonym}/").content.decode()
+    assert "No figures yet" in shown
+    assert "Earned" not in shown
+    assert office.get(f"{BASE}a-nobody22/").status_code == 404
+
+
+@pytest.fixture
+def review(project: Project, annotator: Membership) -> Review:
+    open_batch(project, n_hits=2)
+    work(annotator, GOOD)
+    QualityRules.objects.create(project=project, spot_check_floor=1, seed=5)
+    spot_checks.draw_spot_checks(project=project)
+    return Review.objects.get()
+
+
+def rated(review: Review, value: int = 2) -> dict[str, str]:
+    return {f"a{place}-correctness": str(value) for place in range(len(review.assignment.layout))}
+
+
+def test_a_review_is_blind_until_it_is_rated(office: Client, review: Review, annotator: Membership) -> None:
+    Judgment.objects.update(value=4)
+    url = f"{BASE}reviews/{review.pk}/"
+    blind = office.get(url).content.decode()
+    assert annotator.pseudonym not in blind
+    assert "checked" not in blind
+    assert annotator.pseudonym not in office.get(f"{BASE}reviews/").content.decode()
+    incomplete = office.post(url, {"a0-correctness": "2"})
+    assert incomplete.status_code == 422
+    assert incomplete.content.decode().count("Not rated yet.") == 2
+    office.post(url, rated(review))
+    sides = office.get(url).content.decode()
+    assert sides.count("<td>2</td><td>4</td>") == 3
+    verdicts = {"v0": "poor", "note0": "It says the opposite.", "v1": "fine", "v2": "fine"}
+    missing = office.post(f"{url}verdicts/", {"v0": "poor"})
+    assert missing.status_code == 422
+    assert "Still open: 2, 3" in missing.content.decode()
+    assert office.post(f"{url}verdicts/", verdicts | {"next": "1"}).status_code == 302
+    assert ReviewVerdict.objects.filter(is_poor=True).get().note == "It says the opposite."
+    done = office.get(url).content.decode()
+    assert annotator.pseudonym in done
+    assert "1 of 3 poor" in done
+    assert "1 of 3" in office.get(f"{BASE}reviews/?state=done").content.decode()
+    assert_equation()
+
+
+def test_the_own_work_is_refused(client_of: SignIn, project: Project, manager: Membership) -> None:
+    Membership.objects.filter(pk=manager.pk).update(is_annotator=True)
+    manager.refresh_from_db()
+    open_batch(project, n_hits=1)
+    work(manager, GOOD)
+    QualityRules.objects.create(project=project, spot_check_floor=1, seed=5)
+    spot_checks.draw_spot_checks(project=project)
+    review = Review.objects.get()
+    answer = client_of(manager).get(f"{BASE}reviews/{review.pk}/", follow=True).content.decode()
+    assert "This is your own work" in answer
+    client_of(manager).post(f"{BASE}reviews/{review.pk}/", rated(review))
+    review.refresh_from_db()
+    assert review.state == Review.State.WAITING
+
+
+def test_the_queue_does_not_say_whose_work_waits(office: Client, review: Review, annotator: Membership) -> None:
+    listed = f"{BASE}reviews/?q={annotator.pseudonym}&state="
+    for state in ("", "waiting", "all"):
+        assert f"reviews/{review.pk}/" not in office.get(listed + state).content.decode()
+    office.post(f"{BASE}reviews/{review.pk}/", rated(review))
+    assert f"reviews/{review.pk}/" not in office.get(listed + "all").content.decode()
+    verdicts = {f"v{place}": "fine" for place in range(len(review.assignment.layout))}
+    office.post(f"{BASE}reviews/{review.pk}/verdicts/", verdicts)
+    assert f"reviews/{review.pk}/" in office.get(listed).content.decode()
+
+
+def test_a_second_reviewer_is_turned_away(client_of: SignIn, office: Client, owner: Membership, review: Review) -> None:
+    office.post(f"{BASE}reviews/{review.pk}/", rated(review))
+    answer = client_of(owner).get(f"{BASE}reviews/{review.pk}/", follow=True).content.decode()
+    assert "Another reviewer is at this review" in answer
+
+
+def test_lists_ask_few_queries(
+    office: Client, people: list[Membership], django_assert_max_num_queries: Callable[..., object]
+) -> None:
+    for path in ("", "findings/?state=all", "reviews/", f"{people[3].pseudonym}/", "rules/"):
+        with django_assert_max_num_queries(20):  # type: ignore[attr-defined]
+            office.get(BASE + path)
+
+
+def test_many_annotators_ask_no_more_queries_than_few(office: Client, people: list[Membership]) -> None:
+    pages = ("", "?sort=-alpha&figure=bias&from=-9", "findings/", "findings/settle/?all=1", f"{people[3].pseudonym}/")
+    few = [n_queries(office, BASE + page) for page in (*pages, "../")]
+    now = timezone.now()
+    crowd = Membership.objects.bulk_create(
+        Membership(project=people[0].project, kind="simulated", is_annotator=True, imported_name=f"{n:x>200}")
+        for n in range(120)
+    )
+    figures = [pack(Figures()), AnnotatorFigures.objects.get(pk=people[0].pk).figures]
+    AnnotatorFigures.objects.bulk_create(
+        AnnotatorFigures(annotator=each, figures=figures[n % 2], computed_at=now) for n, each in enumerate(crowd)
+    )
+    Finding.objects.bulk_create(Finding(annotator=each, kind="biased", evidence={"says": "higher"}) for each in crowd)
+    assert [n_queries(office, BASE + page) for page in (*pages, "../")] == few
+    assert max(few) <= 20
+
+
+def n_queries(client: Client, page: str) -> int:
+    with CaptureQueriesContext(connection) as asked:
+        assert client.get(page.replace("quality/../", "")).status_code == 200
+    return len(asked)
+
+
+def test_the_overview_says_what_waits(office: Client, people: list[Membership], client_of: SignIn) -> None:
+    n_open = Finding.objects.filter(state=State.OPEN).count()
+    shown = office.get("/p/bridges/").content.decode()
+    assert f"{n_open} open findings" in shown
+    researcher = make_membership(people[0].project, role=Membership.Role.RESEARCHER)
+    assert "open findings" not in client_of(researcher).get("/p/bridges/").content.decode()
+
+
+def test_old_figures_are_dated(office: Client, people: list[Membership]) -> None:
+    AnnotatorFigures.objects.update(computed_at=timezone.now() - timedelta(days=400))
+    assert (
+        str((timezone.now() - timedelta(days=400)).year) in office.get(f"{BASE}{people[0].pseudonym}/").content.decode()
+    )
+
+
+def test_every_reason_why_a_figure_is_undefined_can_be_said_in_another_language() -> None:
+    base: Path = settings.BASE_DIR
+    sources = [*(base / "measures/quality").glob("*.py"), base / "annotate/quality/figures.py"]
+    reason = re.compile(r'^(?!.*>>>).*\b(?:reason|nothing|NOBODY_ELSE) ?= ?"([^"]+)"', re.MULTILINE)
+    given = [each for path in sources for each in reason.findall(path.read_text(encoding="utf-8"))]
+    assert len(given) > 10
+    assert set(given) <= set(REASONS)
+    assert f"fewer than {LEAST_ITEMS} rated items with a reference" in REASONS

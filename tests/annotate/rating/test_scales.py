@@ -1,0 +1,89 @@
+"""How scales are shown: as buttons, as one grid or as a slider; which digits rate; what is said of a point."""
+
+from typing import Any
+
+import pytest
+
+from annotate.rating.page import form_parts
+from measures.rubric import CriterionSpec, Level, Scale, ScaleKind
+from projects.models import Membership, Project
+from projects.rubric.rubrics import CriterionOnPage, create_rubric, criteria_of, share_columns
+from tests.annotate.open_batches import open_batch
+from tests.people import SignIn
+
+pytestmark = pytest.mark.django_db
+
+
+def made(project: Project, *scales: tuple[int, int], anchors: dict[int, str] | None = None) -> Any:
+    specs = [
+        CriterionSpec(
+            key=f"c{n}",
+            name=f"Criterion {n}",
+            statement="",
+            scale=Scale(kind=ScaleKind.ORDINAL, low=low, high=high),
+            anchors=anchors or {},
+            level=Level.ORDINAL,
+        )
+        for n, (low, high) in enumerate(scales)
+    ]
+    return criteria_of(create_rubric(project, name="Scales", preset="custom", criteria=specs))
+
+
+@pytest.mark.parametrize(
+    ("scale", "points", "nth", "ten"),
+    [
+        ((1, 5), [1, 5], False, False),
+        ((1, 7), [1, 7], False, False),
+        ((1, 10), [1, 0], False, True),
+        ((0, 10), [0, 9], False, False),
+        ((-3, 3), [1, 7], True, False),
+        ((20, 24), [1, 5], True, False),
+    ],
+)
+def test_the_keys_that_rate(project: Project, scale: tuple[int, int], points: list[int], nth: bool, ten: bool) -> None:
+    keys = form_parts([], made(project, scale), None)["keys"]
+    assert (keys["points"], keys["nth"], keys["ten"], keys["has_sliders"]) == (points, nth, ten, False)
+
+
+def test_a_scale_of_many_points_is_a_slider(project: Project) -> None:
+    eleven, twelve = made(project, (0, 10), (0, 11))
+    assert eleven.has_buttons
+    assert not twelve.has_buttons
+    keys = form_parts([], (twelve,), None)["keys"]
+    assert (keys["points"], keys["has_sliders"]) == ([], True)
+
+
+def test_criteria_with_the_same_points_and_words_are_one_grid(project: Project) -> None:
+    assert share_columns(made(project, (1, 5), (1, 5)))
+    assert not share_columns(made(project, (1, 5)))
+    assert not share_columns(made(project, (1, 5), (1, 7)))
+    assert not share_columns(made(project, (0, 50), (0, 50)))
+    one, other = made(project, (1, 5), anchors={1: "Bad"})[0], made(project, (1, 5), anchors={1: "Poor"})[0]
+    assert not share_columns((one, other))
+
+
+def test_only_points_of_which_something_is_said_are_listed(project: Project) -> None:
+    (criterion,) = made(project, (0, 100), anchors={0: "Nothing: at all", 100: "Everything"})
+    assert [mark["value"] for mark in criterion.marks] == [0, 100]
+    assert (criterion.low_mark["label"], criterion.high_mark["label"]) == ("Nothing", "Everything")
+    (bare,) = made(project, (1, 5))
+    assert bare.marks == ()
+    assert bare.low_mark["label"] == ""
+
+
+def test_the_page_names_what_is_missing_and_keeps_what_was_given(
+    project: Project, annotator: Membership, client_of: SignIn
+) -> None:
+    criteria: tuple[CriterionOnPage, ...] = made(project, (1, 5), (0, 100))
+    assert len(criteria) == 2
+    open_batch(project, n_hits=1, n_items=2)
+    client = client_of(annotator)
+    address = client.post("/p/bridges/work/").headers["Location"]
+    response = client.post(address, {"a0-c0": "4", "a0-c1": "<b>"})
+    assert response.status_code == 422
+    page = response.content.decode()
+    assert '<a href="#a0-c1">Criterion 1</a>' in page
+    assert '<a href="#item1">Item 2</a>' in page
+    assert 'value="4" checked' in page
+    assert 'value="&lt;b&gt;"' in page
+    assert page.count(">Not rated yet.<") == 1

@@ -1,0 +1,142 @@
+"""What else a project shows beside the texts, alike on every page where an item is read; and the marked words."""
+
+from dataclasses import replace
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+from django.urls import reverse
+
+from annotate.models import Batch, Hit, QualityRules, Review
+from annotate.qualification import attempts, design, items
+from annotate.rating.sent import SentAnswers
+from annotate.reviews import spot_checks
+from projects.models import Candidate, Membership, Project, Question, Reference
+from tests.annotate.open_batches import add_hit, open_batch
+from tests.annotate.qualification.factories import answer, spec
+from tests.annotate.reviews.test_adjudication import rate
+from tests.annotate.submitted_work import claim
+from tests.factories import make_candidates, make_dataset, make_passage, make_question
+from tests.people import SignIn
+
+pytestmark = pytest.mark.django_db
+WORDS = {
+    "shows_question_type": "yes-no",
+    "shows_entities": "planted-entity",
+    "shows_reference_opinion": "planted-reference",
+    "shows_candidate_opinion": "planted-candidate",
+}
+
+
+@pytest.fixture
+def batch(project: Project) -> Batch:
+    batch = open_batch(project, n_hits=1, judgments=3)
+    Question.objects.update(type="yes-no", entities=["planted-entity"])
+    Reference.objects.update(opinion="planted-reference")
+    Candidate.objects.update(opinion="planted-candidate")
+    return batch
+
+
+@pytest.fixture(params=[None, *WORDS])
+def shown(request: pytest.FixtureRequest, project: Project, batch: Batch) -> list[str]:
+    """A project that shows nothing, or one thing; its word."""
+    chosen: str | None = request.param
+    Project.objects.update(**{name: name == chosen for name in WORDS})
+    project.refresh_from_db()
+    return [] if chosen is None else [WORDS[chosen]]
+
+
+def told(page: str) -> list[str]:
+    return [word for word in WORDS.values() if word in page]
+
+
+def test_the_rating_page_and_its_preview(
+    annotator: Membership, manager: Membership, client_of: SignIn, batch: Batch, shown: list[str]
+) -> None:
+    work = reverse("annotate:work-show", args=["bridges", claim(annotator).uuid])
+    preview = reverse("annotate:hit-preview", args=["bridges", batch.number, Hit.objects.get().number])
+    assert told(client_of(annotator).get(work).content.decode()) == shown
+    assert told(client_of(manager).get(preview).content.decode()) == shown
+
+
+def test_reviews_and_where_annotators_differ(
+    annotator: Membership,
+    other_annotator: Membership,
+    manager: Membership,
+    client_of: SignIn,
+    project: Project,
+    shown: list[str],
+) -> None:
+    rate(annotator, {0: 2, 1: 1, 2: 3})
+    rate(other_annotator, {0: 4, 1: 5, 2: 3})
+    QualityRules.objects.create(project=project, spot_check_floor=1, seed=5)
+    spot_checks.draw_spot_checks(project=project)
+    review = Review.objects.earliest("pk")
+    client, url = client_of(manager), reverse("annotate:review-show", args=["bridges", review.pk])
+    assert told(client.get(url).content.decode()) == shown
+    values: dict[int, dict[str, float | str]] = {place: {"correctness": 3} for place in range(3)}
+    spot_checks.store_review_ratings(review=review, reviewer=manager, sent=SentAnswers(values=values))
+    assert told(client.get(url).content.decode()) == shown
+    assert told(client.get(reverse("annotate:adjudication-list", args=["bridges"])).content.decode()) == shown
+
+
+def test_the_qualification_test_and_what_it_tells_afterwards(
+    annotator: Membership, client_of: SignIn, project: Project, shown: list[str]
+) -> None:
+    candidate = Candidate.objects.select_related("question").earliest("pk")
+    made = replace(
+        spec(0),
+        question=candidate.question.text,
+        answer=candidate.text,
+        candidate_id=candidate.pk,
+        references=({"text": "On the mat.", "opinion": "planted-reference"},),
+    )
+    reworded = replace(made, answer="Another answer.", question="Another question?")
+    test = design.make_test(project=project, actor=None)
+    items.add_items(test=test, actor=None, specs=[made, reworded], how="candidates")
+    design.change_settings(test=test, actor=None, values={"feedback": "full", "pass_share": 0.5})
+    design.open_test(test=test, actor=None)
+    client, attempt = client_of(annotator), attempts.begin(annotator=annotator)
+    page = client.get(reverse("annotate:attempt-show", args=["bridges", attempt.uuid]), {"page": 1}).content.decode()
+    assert told(page) == shown
+    assert page.count("planted-candidate") == ("planted-candidate" in shown)
+    answer(annotator, attempt)
+    attempts.submit_attempt(annotator=annotator, attempt_uuid=attempt.uuid)
+    result = client.get(reverse("annotate:attempt-result", args=["bridges", attempt.uuid])).content.decode()
+    assert told(result) == [word for word in shown if word == "planted-reference"]
+
+
+def test_showing_it_all_asks_no_more_queries(
+    annotator: Membership, client_of: SignIn, project: Project, batch: Batch
+) -> None:
+    client, url = client_of(annotator), reverse("annotate:work-show", args=["bridges", claim(annotator).uuid])
+    asked = []
+    for is_shown in (False, True, False, True):
+        Project.objects.update(**dict.fromkeys(WORDS, is_shown))
+        with CaptureQueriesContext(connection) as queries:
+            client.get(url)
+        asked.append([each["sql"].partition(" ")[0] for each in queries.captured_queries])
+    assert asked[2].count("EXECUTE") == asked[3].count("EXECUTE")
+    assert len(asked[2]) == len(asked[3])
+
+
+@pytest.mark.parametrize(
+    ("text", "span", "is_there"),
+    [
+        ("The cat sat\non the mat.", "sat\non the mat", True),
+        ("The cat sat\non the mat.", "sat on  the mat", True),
+        ("The cat sat on the mat.", "Sat on", False),
+        ("The cat sat on the mat.", "the dog", False),
+        ("القطة على السجادة", "على السجادة", True),
+        ("", "the mat", False),
+    ],
+)
+def test_marked_words_that_are_not_in_the_passage_are_said_to_be_missing(
+    annotator: Membership, client_of: SignIn, project: Project, text: str, span: str, is_there: bool
+) -> None:
+    batch = open_batch(project, n_hits=0)
+    add_hit(batch, make_candidates(make_question(make_passage(make_dataset(project), text=text), span=span)), 0)
+    url = reverse("annotate:work-show", args=["bridges", claim(annotator).uuid])
+    page = client_of(annotator).get(url).content.decode()
+    assert ("These words are not in the passage" in page) != is_there
+    assert ("data-to-span" in page) == is_there

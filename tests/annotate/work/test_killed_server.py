@@ -1,0 +1,153 @@
+"""Web workers killed in the middle of submits: what was acknowledged is stored, and nothing is doubled."""
+
+import http.client
+import os
+import signal
+import subprocess
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import partial
+from http import HTTPStatus
+from pathlib import Path
+from typing import TypeVar
+
+import pytest
+
+from annotate.integrity.verifying import verify
+from annotate.models import Assignment, Batch, Judgment
+from projects.models import Project
+from tests import processes
+from tests.annotate.open_batches import assert_equation, open_batch
+from tests.factories import make_membership
+from tests.raw_http import Visitor
+
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.race]
+T = TypeVar("T")
+LOST = (OSError, http.client.HTTPException)
+
+
+@dataclass
+class Shift:
+    """One annotator at work by raw HTTP: every submit is sent again until it is acknowledged, or the site is gone."""
+
+    visitor: Visitor
+    slug: str
+    stop: threading.Event
+    acknowledged: list[str] = field(default_factory=list)
+    n_retries: int = 0
+    wrong: list[str] = field(default_factory=list)
+
+    def work(self) -> None:
+        path = self._until_answered(partial(self.visitor.start, self.slug))
+        while path and "/work/" in path and not self.stop.is_set():
+            form = self._until_answered(partial(self.visitor.fill, path))
+            if not form:
+                return
+            reply = self._until_answered(partial(self.visitor.post, path, form))
+            if reply is None:
+                return
+            if reply.status != HTTPStatus.SEE_OTHER:
+                self.wrong.append(f"{reply.status} {reply.text[:200]}")
+                return
+            self.acknowledged.append(path.rstrip("/").rsplit("/", 1)[1])
+            path = reply.location
+
+    def _until_answered(self, act: Callable[[], T]) -> T | None:
+        until = time.monotonic() + processes.PATIENCE
+        while time.monotonic() < until:
+            try:
+                return act()
+            except AssertionError as error:
+                self.wrong.append(str(error))
+                return None
+            except LOST:
+                if self.stop.is_set():
+                    return None
+                self.n_retries += 1
+                time.sleep(0.05)
+        self.wrong.append("no answer for 20 s")
+        return None
+
+
+@contextmanager
+def two_workers() -> Iterator[tuple[str, subprocess.Popen[bytes]]]:
+    port = processes.free_port()
+    options = ("--worker-class", "gthread", "--workers", "2", "--threads", "4", "--log-level", "critical")
+    with processes.process("gunicorn", "config.wsgi", "--bind", f"127.0.0.1:{port}", *options) as master:
+        processes.wait_for_port(port, master)
+        yield f"http://127.0.0.1:{port}", master
+
+
+def workers_of(master: subprocess.Popen[bytes]) -> list[int]:
+    children = Path(f"/proc/{master.pid}/task/{master.pid}/children")
+    return [int(pid) for pid in children.read_text().split()]
+
+
+def hire(project: Project, url: str, stop: threading.Event, n: int = 6) -> list[Shift]:
+    return [Shift(Visitor.of(make_membership(project), url), project.slug, stop) for _ in range(n)]
+
+
+def start(shifts: list[Shift]) -> list[threading.Thread]:
+    threads = [threading.Thread(target=shift.work, daemon=True) for shift in shifts]
+    for thread in threads:
+        thread.start()
+    return threads
+
+
+def assert_all_is_stored_once(shifts: list[Shift]) -> None:
+    assert [wrong for shift in shifts for wrong in shift.wrong] == []
+    acknowledged = [uuid for shift in shifts for uuid in shift.acknowledged]
+    assert acknowledged
+    submitted = Assignment.objects.submitted()
+    assert {str(uuid) for uuid in submitted.values_list("uuid", flat=True)} >= set(acknowledged)
+    assert len(acknowledged) == len(set(acknowledged))
+    assert Judgment.objects.count() == 3 * submitted.count()
+    assert_equation()
+    assert verify() == []
+
+
+def test_killed_workers_lose_nothing_that_was_acknowledged(project: Project, scale: int) -> None:
+    """Every client sends again what was not answered: in the end each HIT is stored once."""
+    open_batch(project, n_hits=400 * scale, judgments=3)
+    stop = threading.Event()
+    with two_workers() as (url, master):
+        shifts = hire(project, url, stop)
+        threads = start(shifts)
+        for n in range(5 * scale):
+            before = sum(len(shift.acknowledged) for shift in shifts)
+            time.sleep(0.5)
+            while sum(len(shift.acknowledged) for shift in shifts) < before + 3 and not any(s.wrong for s in shifts):
+                time.sleep(0.02)
+            if victims := workers_of(master):
+                os.kill(victims[n % len(victims)], signal.SIGKILL)
+        stop.set()
+        for thread in threads:
+            thread.join(processes.PATIENCE)
+    assert sum(shift.n_retries for shift in shifts) > 0, "no request met a kill: the test has shown nothing"
+    assert_all_is_stored_once(shifts)
+
+
+def test_a_polite_end_finishes_what_is_in_flight(project: Project, scale: int) -> None:
+    """The master is told to end under load: it ends in order, and every acknowledged submit is stored."""
+    for _ in range(scale):
+        open_batch(project, n_hits=200, judgments=3)
+        stop = threading.Event()
+        with two_workers() as (url, master):
+            shifts = hire(project, url, stop)
+            threads = start(shifts)
+            until = time.monotonic() + processes.PATIENCE
+            while sum(len(shift.acknowledged) for shift in shifts) < 20 and time.monotonic() < until:
+                time.sleep(0.02)
+            master.send_signal(signal.SIGTERM)
+            stop.set()
+            for thread in threads:
+                thread.join(processes.PATIENCE)
+            assert master.wait(processes.PATIENCE) == 0
+        assert_all_is_stored_once(shifts)
+        acknowledged = {uuid for shift in shifts for uuid in shift.acknowledged}
+        stored = Assignment.objects.submitted().filter(annotator__project=project, hit__batch__state="open")
+        assert {str(uuid) for uuid in stored.values_list("uuid", flat=True)} == acknowledged, "a reply was cut off"
+        Batch.objects.update(state=Batch.State.CLOSED)

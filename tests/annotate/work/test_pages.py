@@ -1,0 +1,181 @@
+import json
+import uuid
+
+import pytest
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+
+from annotate.models import Assignment, Judgment
+from annotate.work import drafts, serving, submitting
+from projects.models import Candidate, Membership, Passage, Project
+from tests.annotate.open_batches import answered, assert_equation, fetch, open_batch
+from tests.people import SignIn
+
+pytestmark = pytest.mark.django_db
+
+
+def form(n_items: int = 3, value: str = "4") -> dict[str, str]:
+    return {f"a{place}-correctness": value for place in range(n_items)}
+
+
+@pytest.fixture
+def assignment(project: Project, annotator: Membership) -> Assignment:
+    open_batch(project, n_hits=2)
+    found = serving.claim(annotator)
+    assert isinstance(found, uuid.UUID)
+    return fetch(found)
+
+
+@pytest.fixture
+def url(assignment: Assignment) -> str:
+    return f"/p/bridges/work/{assignment.uuid}/"
+
+
+def test_the_page_shows_the_hit(assignment: Assignment, url: str, client_of: SignIn) -> None:
+    page = client_of(assignment.annotator).get(url)
+    text = page.content.decode()
+    assert page.status_code == 200
+    assert assignment.hit.passage.text in text
+    for candidate in Candidate.objects.filter(items__hit=assignment.hit):
+        assert candidate.text in text
+    assert "no-store" in page["Cache-Control"]
+
+
+def test_the_page_tells_nothing_of_where_an_answer_comes_from(
+    assignment: Assignment, url: str, client_of: SignIn
+) -> None:
+    """Sources, ids, splits and metadata are planted, and none is found in the page or its headers."""
+    Candidate.objects.update(source="planted-source", metadata={"planted-key": "planted"}, opinion="planted-opinion")
+    for n, candidate in enumerate(Candidate.objects.all()):
+        Candidate.objects.filter(pk=candidate.pk).update(external_id=f"planted-{n}")
+    Passage.objects.update(split="planted-split")
+    page = client_of(assignment.annotator).get(url)
+    assert "planted" not in page.content.decode() + str(page.headers)
+
+
+def test_submitting_leads_to_the_next_hit(assignment: Assignment, url: str, client_of: SignIn) -> None:
+    answer = client_of(assignment.annotator).post(url, form())
+    assert answer.status_code == 303
+    next_one = Assignment.objects.open().get()
+    assert answer["Location"] == f"/p/bridges/work/{next_one.uuid}/"
+    assert next_one.hit != assignment.hit
+    assert_equation()
+
+
+def test_the_last_submit_leads_to_the_desk(assignment: Assignment, url: str, client_of: SignIn) -> None:
+    client = client_of(assignment.annotator)
+    second = client.post(url, form())["Location"]
+    assert client.post(second, form())["Location"] == "/p/bridges/desk/"
+    assert "nothing left" in client.get("/p/bridges/desk/").content.decode()
+
+
+def test_the_second_of_two_clicks_hears_that_it_was_saved(assignment: Assignment, url: str, client_of: SignIn) -> None:
+    client = client_of(assignment.annotator)
+    client.post(url, form())
+    again = client.post(url, form(), follow=True)
+    assert again.status_code == 200
+    assert "already saved" in again.content.decode()
+    assert Judgment.objects.count() == 3
+
+
+def test_an_incomplete_form_comes_back_filled_in(assignment: Assignment, url: str, client_of: SignIn) -> None:
+    page = client_of(assignment.annotator).post(url, form(2) | {"comment0": "so far so good"})
+    text = page.content.decode()
+    assert page.status_code == 422
+    assert "Not rated yet." in text
+    assert "so far so good" in text
+    assert text.count(" checked") == 2
+    assert not Judgment.objects.exists()
+
+
+@pytest.mark.parametrize("value", ["6", "0", "4.5", "four", "٤", "1e3", "NaN", "4,0", "<script>"])
+def test_a_value_off_the_scale_comes_back_with_the_reason(
+    assignment: Assignment, url: str, client_of: SignIn, value: str
+) -> None:
+    page = client_of(assignment.annotator).post(url, form() | {"a1-correctness": value})
+    assert page.status_code == 422
+    assert "<script>" not in page.content.decode().split("<main", 1)[1]
+    assert not Judgment.objects.exists()
+
+
+def test_other_answers_to_a_submitted_hit_are_shown_beside_the_stored_ones(
+    assignment: Assignment, url: str, client_of: SignIn
+) -> None:
+    client = client_of(assignment.annotator)
+    client.post(url, form())
+    page = client.post(url, form(value="1"))
+    assert page.status_code == 409
+    assert set(Judgment.objects.values_list("value", flat=True)) == {4}
+
+
+def test_a_stale_token_brings_the_form_back_with_its_answers(assignment: Assignment, url: str) -> None:
+    client = Client(enforce_csrf_checks=True)
+    assert assignment.annotator.user is not None
+    client.force_login(assignment.annotator.user, backend="django.contrib.auth.backends.ModelBackend")
+    page = client.post(url, form() | {"csrfmiddlewaretoken": "stale"})
+    assert page.status_code == 403
+    assert page.content.decode().count(" checked") == 3
+    assert 'name="csrfmiddlewaretoken"' in page.content.decode()
+
+
+def test_the_draft_is_on_the_page(assignment: Assignment, url: str, client_of: SignIn) -> None:
+    sent = {"answers": {"1": {"correctness": [2, 1]}}, "comments": {"0": ["hm", 1]}, "flags": {"2": [True, 1]}}
+    drafts.save(annotator=assignment.annotator, assignment_uuid=assignment.uuid, sent=sent)
+    text = client_of(assignment.annotator).get(url).content.decode()
+    assert 'name="a1-correctness" value="2" checked' in text
+    assert "hm</textarea>" in text
+    assert 'name="flag2" checked' in text
+
+
+def test_somebody_elses_hit_is_not_found(url: str, other_annotator: Membership, client_of: SignIn) -> None:
+    client = client_of(other_annotator)
+    assert client.get(url).status_code == 404
+    assert client.post(url, form()).status_code == 404
+    assert client.post(url + "return/").status_code == 404
+    assert client.post(url + "reopen/").status_code == 404
+    assert client.post(url + "extend/").status_code == 404
+
+
+def test_returning_frees_the_place(assignment: Assignment, url: str, client_of: SignIn) -> None:
+    answer = client_of(assignment.annotator).post(url + "return/", {"reason": "I know the author"})
+    assert answer.status_code == 303
+    assert fetch(assignment.uuid).return_reason == "I know the author"
+    assert_equation()
+
+
+def test_a_submitted_hits_page_leads_back_to_the_desk(assignment: Assignment, url: str, client_of: SignIn) -> None:
+    submitting.submit(annotator=assignment.annotator, assignment_uuid=assignment.uuid, sent=answered())
+    assert client_of(assignment.annotator).get(url)["Location"] == "/p/bridges/desk/"
+
+
+def test_opening_a_page_takes_no_place(project: Project, annotator: Membership, client_of: SignIn) -> None:
+    open_batch(project)
+    client = client_of(annotator)
+    for page in ("/p/bridges/desk/", "/desk/", "/p/bridges/instructions/", "/p/bridges/history/"):
+        assert client.get(page).status_code == 200
+    assert client.get("/p/bridges/work/").status_code == 405
+    assert not Assignment.objects.exists()
+
+
+def test_the_session_tells_who_is_signed_in_and_gives_a_token(annotator: Membership, client_of: SignIn) -> None:
+    answer = client_of(annotator).get("/session/").json()
+    assert answer["user"] == "anna"
+    assert len(answer["csrf"]) == 64
+    assert Client().get("/session/").status_code == 401
+
+
+def test_a_whole_cycle_takes_at_most_twenty_queries(project: Project, annotator: Membership, client_of: SignIn) -> None:
+    """Submit ten judgments, claim the next HIT, show it: whatever the size of the batch."""
+    client = client_of(annotator)
+    counts = []
+    for n_hits in (3, 60):
+        open_batch(project, n_hits=n_hits, n_items=10, priority=n_hits)
+        page = client.post("/p/bridges/work/")["Location"]
+        client.get(page)
+        with CaptureQueriesContext(connection) as queries:
+            page = client.post(page, form(10) | {"seconds": json.dumps([1.5] * 10)})["Location"]
+            assert client.get(page).status_code == 200
+        client.post(page + "return/")
+        counts.append(len([query for query in queries if "SAVEPOINT" not in query["sql"]]))
+    assert counts[0] == counts[1] <= 20

@@ -1,0 +1,419 @@
+"""Jobs: claimed once, fenced, seen to be alive, cancelled, interrupted, run again; the broker only rings."""
+
+import os
+import signal
+import threading
+import time
+from collections.abc import Iterator
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.db import IntegrityError, connection, transaction
+from django.db.models.functions import Now
+from django.utils import timezone
+
+from annotate.models import Import
+from projects import tasks
+from projects.errors import Refused
+from projects.jobs import queue, running
+from projects.models import Membership, Project, Pulse
+from tests import processes
+from tests.processes import wait_until
+from tests.projects.jobs.slow_job import writes
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+State = Import.State
+
+
+@pytest.fixture(autouse=True)
+def _quick_beat(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(running, "BEAT_SECONDS", 0.05)
+
+
+@pytest.fixture
+def rung(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, int]]:
+    """Instead of the broker: whom the bell was rung for."""
+    found: list[tuple[str, int]] = []
+
+    def ring(task: str, pk: int) -> bool:
+        found.append((task, pk))
+        return True
+
+    monkeypatch.setattr(queue, "_ring", ring)
+    return found
+
+
+@pytest.fixture
+def dead_broker() -> Iterator[None]:
+    from config.celery import app
+
+    before, nowhere = app.conf.broker_url, "redis://127.0.0.1:1/0"
+    processes.use_broker(app, nowhere)
+    yield
+    processes.use_broker(app, before)
+
+
+def make_job(manager: Membership, **over: Any) -> Import:
+    made = {"step": Import.Step.CHECK, "kind": Import.Kind.CANDIDATES, "file_name": "a.csv", "sha256": "0" * 64, **over}
+    number = Import.objects.count() + 1
+    job = Import.objects.create(project=manager.project, number=number, requested_by=manager, **made)
+    job.refresh_from_db()
+    return job
+
+
+def test_a_job_runs_and_is_done(project: Project, manager: Membership) -> None:
+    job = make_job(manager)
+    assert running.run(Import, job.pk, writes(3)) == State.DONE
+    job.refresh_from_db()
+    assert (job.state, job.attempt, job.done, job.total, job.message) == (State.DONE, 1, 3, 3, "written")
+    assert job.started_at is not None
+    assert job.finished_at is not None
+    assert project.datasets.count() == 3
+
+
+def test_a_message_that_comes_twice_does_the_work_once(project: Project, manager: Membership) -> None:
+    job = make_job(manager)
+    running.run(Import, job.pk, writes(2))
+    assert running.run(Import, job.pk, writes(2)) is None
+    assert project.datasets.count() == 2
+
+
+def test_two_workers_at_once_do_the_work_once(project: Project, manager: Membership) -> None:
+    job = make_job(manager)
+    ended: list[str | None] = []
+
+    def work() -> None:
+        try:
+            ended.append(running.run(Import, job.pk, writes(5, seconds=0.02)))
+        finally:
+            connection.close()
+
+    workers = [threading.Thread(target=work) for _ in range(4)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    assert sorted(ended, key=str) == [None, None, None, State.DONE]
+    assert project.datasets.count() == 5
+
+
+def test_a_refusal_is_stored_as_its_sentence_and_nothing_else(project: Project, manager: Membership) -> None:
+    def act(job: Import, on_progress: running.OnProgress) -> None:
+        job.project.datasets.create(name="half done")
+        raise running.Kept(Refused("Line 3 is wrong.", details=["So is line 5."]), report={"total": 2})
+
+    job = make_job(manager)
+    assert running.run(Import, job.pk, act) == State.FAILED
+    job.refresh_from_db()
+    assert (job.state, job.error, job.report) == (State.FAILED, "Line 3 is wrong.\nSo is line 5.", {"total": 2})
+    assert project.datasets.count() == 0
+
+
+def test_an_unforeseen_error_is_stored_as_a_reference_to_the_log(
+    project: Project, manager: Membership, caplog: pytest.LogCaptureFixture
+) -> None:
+    def act(job: Import, on_progress: running.OnProgress) -> None:
+        job.project.datasets.create(name="half done")
+        raise ZeroDivisionError("secret text")
+
+    job = make_job(manager)
+    running.run(Import, job.pk, act)
+    job.refresh_from_db()
+    assert job.state == State.FAILED
+    assert "secret text" not in job.error
+    reference = job.error.rpartition(" ")[2]
+    assert reference in caplog.text
+    assert "ZeroDivisionError: secret text" in caplog.text
+    assert project.datasets.count() == 0
+
+
+def test_progress_and_pulse_are_seen_from_outside_while_one_statement_runs(manager: Membership) -> None:
+    seen: list[Import] = []
+
+    def act(job: Import, on_progress: running.OnProgress) -> None:
+        on_progress(7, 9)
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT pg_sleep(0.5)")
+
+    def watch() -> None:
+        time.sleep(0.4)
+        seen.append(Import.objects.get(pk=job.pk))
+        connection.close()
+
+    job = make_job(manager)
+    watcher = threading.Thread(target=watch)
+    watcher.start()
+    running.run(Import, job.pk, act)
+    watcher.join()
+    assert (seen[0].state, seen[0].done, seen[0].total) == (State.RUNNING, 7, 9)
+    assert seen[0].started_at is not None
+    assert seen[0].beat_at is not None
+    assert seen[0].beat_at - seen[0].started_at > timedelta(seconds=0.2)
+
+
+@pytest.mark.parametrize("is_in_one_statement", [False, True])
+def test_a_running_job_can_be_cancelled(project: Project, manager: Membership, *, is_in_one_statement: bool) -> None:
+    def act(job: Import, on_progress: running.OnProgress) -> None:
+        job.project.datasets.create(name="half done")
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT pg_sleep(%s)", [30 if is_in_one_statement else 0])
+        while True:
+            on_progress(1, 2)
+            time.sleep(0.01)
+
+    def cancel() -> None:
+        wait_until(lambda: Import.objects.get(pk=job.pk).state == State.RUNNING)
+        assert queue.cancel(job) is False
+        connection.close()
+
+    job = make_job(manager)
+    other = threading.Thread(target=cancel)
+    other.start()
+    began = time.monotonic()
+    assert running.run(Import, job.pk, act) == State.CANCELLED
+    other.join()
+    assert time.monotonic() - began < 10
+    job.refresh_from_db()
+    assert (job.state, job.error) == (State.CANCELLED, "")
+    assert project.datasets.count() == 0
+
+
+def test_a_waiting_job_is_cancelled_at_once_and_never_runs(project: Project, manager: Membership) -> None:
+    job = make_job(manager)
+    assert queue.cancel(job) is True
+    assert running.run(Import, job.pk, writes(1)) is None
+    with pytest.raises(Refused, match="already ended"):
+        queue.cancel(job)
+
+
+def test_a_worker_that_wakes_late_rolls_back(project: Project, manager: Membership) -> None:
+    """Given up for dead, it comes to its end after another worker has taken the job."""
+    job = make_job(manager)
+    ended: list[str | None] = []
+    may_go_on = threading.Event()
+
+    def sleeps(job: Import, on_progress: running.OnProgress) -> None:
+        job.project.datasets.create(name="by the one who slept")
+        may_go_on.wait(processes.PATIENCE)
+
+    def first_worker() -> None:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(running.Heart, "_beat", lambda _: None)
+            ended.append(running.run(Import, job.pk, sleeps))
+        connection.close()
+
+    sleeper = threading.Thread(target=first_worker)
+    sleeper.start()
+    wait_until(lambda: Import.objects.filter(pk=job.pk, state=State.RUNNING).exists())
+    Import.objects.filter(pk=job.pk).update(beat_at=Now() - timedelta(seconds=31))
+    queue.ring_queued()
+    assert Import.objects.get(pk=job.pk).state == State.INTERRUPTED
+    queue.ring_queued()
+    claimed = running._claim(Import, job.pk)
+    may_go_on.set()
+    sleeper.join()
+    assert claimed == 2
+    assert ended == [None]
+    assert project.datasets.count() == 0
+    job.refresh_from_db()
+    assert (job.state, job.attempt) == (State.RUNNING, 2)
+
+
+def test_whoever_has_lost_the_job_hears_of_it_in_the_middle(project: Project, manager: Membership) -> None:
+    job = make_job(manager)
+
+    def act(job: Import, on_progress: running.OnProgress) -> None:
+        stolen = threading.Thread(target=steal)
+        stolen.start()
+        stolen.join()
+        deadline = time.monotonic() + processes.PATIENCE
+        while time.monotonic() < deadline:
+            on_progress(1, 2)
+            time.sleep(0.01)
+
+    def steal() -> None:
+        Import.objects.filter(pk=job.pk).update(attempt=7)
+        connection.close()
+
+    began = time.monotonic()
+    assert running.run(Import, job.pk, act) is None
+    assert time.monotonic() - began < 5
+    job.refresh_from_db()
+    assert (job.state, job.attempt) == (State.RUNNING, 7)
+
+
+def test_a_killed_process_is_noticed_and_its_job_run_again_once(project: Project, manager: Membership) -> None:
+    job = make_job(manager)
+    with processes.process("tests.projects.jobs.slow_job", str(job.pk), "200") as child:
+        wait_until(lambda: Import.objects.get(pk=job.pk).done > 3)
+        os.kill(child.pid, signal.SIGKILL)
+        child.wait()
+    assert project.datasets.count() == 0
+    queue.ring_queued()
+    assert Import.objects.get(pk=job.pk).state == State.RUNNING, "A beat of a moment ago is no dead worker."
+
+    Import.objects.filter(pk=job.pk).update(beat_at=Now() - timedelta(seconds=31))
+    queue.ring_queued()
+    job.refresh_from_db()
+    assert (job.state, job.will_run_again) == (State.INTERRUPTED, True)
+    queue.ring_queued()
+    job.refresh_from_db()
+    assert job.state == State.QUEUED
+    assert running.run(Import, job.pk, writes(200)) == State.DONE
+    job.refresh_from_db()
+    assert (job.attempt, job.done) == (2, 200)
+    assert project.datasets.count() == 200
+
+
+def test_a_job_interrupted_twice_waits_for_a_person(manager: Membership, rung: list[tuple[str, int]]) -> None:
+    job = make_job(manager)
+    for _ in range(2):
+        running._claim(Import, job.pk)
+        Import.objects.filter(pk=job.pk).update(beat_at=Now() - timedelta(seconds=31))
+        queue.ring_queued()
+        queue.ring_queued()
+    job.refresh_from_db()
+    assert (job.state, job.attempt, job.will_run_again) == (State.INTERRUPTED, 2, False)
+    queue.queue(job)
+    assert (job.state, job.n_interruptions) == (State.QUEUED, 0)
+
+
+def test_of_a_worker_that_died_after_cancel_was_asked_nothing_is_run_again(manager: Membership) -> None:
+    job = make_job(manager)
+    running._claim(Import, job.pk)
+    queue.cancel(job)
+    Import.objects.filter(pk=job.pk).update(beat_at=Now() - timedelta(seconds=31))
+    queue.ring_queued()
+    job.refresh_from_db()
+    assert job.state == State.CANCELLED
+
+
+def test_an_interrupted_job_gives_way_to_the_same_work_started_since(
+    manager: Membership, rung: list[tuple[str, int]]
+) -> None:
+    job = make_job(manager, step=Import.Step.WRITE, state=State.INTERRUPTED, n_interruptions=1)
+    make_job(manager, step=Import.Step.WRITE, state=State.DONE)
+    queue.ring_queued()
+    job.refresh_from_db()
+    assert job.state == State.FAILED
+    assert "started since" in job.error
+    assert rung == []
+
+
+def test_the_bell_rings_only_after_the_commit(manager: Membership, rung: list[tuple[str, int]]) -> None:
+    job = make_job(manager, state=State.DONE)
+    with transaction.atomic():
+        queue.queue(job, step=Import.Step.WRITE)
+        assert rung == []
+    assert rung == [("annotate.run_import", job.pk)]
+
+
+def test_nothing_is_rung_for_a_transaction_that_is_rolled_back(
+    manager: Membership, rung: list[tuple[str, int]]
+) -> None:
+    job = make_job(manager, state=State.DONE)
+
+    def queue_and_fail() -> None:
+        with transaction.atomic():
+            queue.queue(job)
+            raise IntegrityError
+
+    with pytest.raises(IntegrityError):
+        queue_and_fail()
+    assert rung == []
+    job.refresh_from_db()
+    assert job.state == State.DONE
+
+
+def test_what_waits_or_runs_is_not_queued_again(manager: Membership, rung: list[tuple[str, int]]) -> None:
+    job = make_job(manager)
+    with pytest.raises(Refused):
+        queue.queue(job)
+    same = make_job(manager, state=State.DONE)
+    other = Import.objects.get(pk=same.pk)
+    queue.queue(same)
+    with pytest.raises(Refused):
+        queue.queue(other)
+    assert len(rung) == 1
+
+
+def test_what_ran_meanwhile_is_not_queued_again(manager: Membership, rung: list[tuple[str, int]]) -> None:
+    job = make_job(manager, state=State.DONE)
+    early = Import.objects.get(pk=job.pk)
+    queue.queue(job)
+    assert running.run(Import, job.pk, writes(1)) == State.DONE
+    with pytest.raises(Refused):
+        queue.queue(early)
+    job.refresh_from_db()
+    with pytest.raises(Refused):
+        queue.queue(job, only_if={"step": Import.Step.WRITE})
+    assert len(rung) == 1
+
+
+def test_a_dead_broker_breaks_no_request_and_the_job_is_rung_for_later(
+    manager: Membership, dead_broker: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    job = make_job(manager, state=State.DONE)
+    began = time.monotonic()
+    queue.queue(job)
+    assert time.monotonic() - began < 5
+    assert job.state == State.QUEUED
+
+    Import.objects.filter(pk=job.pk).update(queued_at=Now() - timedelta(seconds=11))
+    job.refresh_from_db()
+    assert "does not answer" in queue.why_waiting(job)
+    assert queue.ring_queued() == 0
+
+    rung: list[int] = []
+
+    def ring(task: str, pk: int) -> bool:
+        rung.append(pk)
+        return True
+
+    monkeypatch.setattr(queue, "_ring", ring)
+    assert queue.ring_queued() == 1
+    assert rung == [job.pk]
+
+
+def test_the_bell_is_not_rung_again_for_whoever_has_just_come(manager: Membership, rung: list[tuple[str, int]]) -> None:
+    make_job(manager)
+    assert queue.ring_queued() == 0
+
+
+def test_the_page_says_which_process_is_missing(manager: Membership) -> None:
+    job = make_job(manager)
+    assert queue.why_waiting(job) == ""
+    job.queued_at = timezone.now() - timedelta(seconds=11)
+    assert "No worker is running" in queue.why_waiting(job)
+    Pulse.beat(Pulse.WORKER)
+    assert "No scheduler is running" in queue.why_waiting(job)
+    tasks.ring_queued_jobs()
+    assert queue.why_waiting(job) == "A worker takes it in a moment."
+    other = make_job(manager, state=State.RUNNING, beat_at=timezone.now())
+    assert "busy" in queue.why_waiting(job)
+    assert queue.why_waiting(other) == ""
+    Pulse.objects.update(seen_at=timezone.now() - timedelta(seconds=16))
+    assert "No worker is running" in queue.why_waiting(job)
+
+
+def test_every_kind_of_job_names_a_task_that_workers_know() -> None:
+    from config.celery import app
+
+    app.loader.import_default_modules()
+    for model in queue.job_models():
+        assert model.task in app.tasks
+
+
+def test_a_real_worker_takes_its_pulse(celery_worker: None) -> None:
+    wait_until(lambda: not Pulse.is_missing(Pulse.WORKER))
+
+
+@pytest.mark.parametrize(
+    ("done", "elapsed", "words"), [(0, 60, ""), (50, 60, "60 seconds"), (10, 60, "9 minutes"), (1, 300, "8 hours")]
+)
+def test_the_time_left_follows_the_pace_so_far(done: int, elapsed: int, words: str) -> None:
+    started_at = timezone.now() - timedelta(seconds=elapsed)
+    job = Import(state=State.RUNNING, done=done, total=100, started_at=started_at)
+    assert job.time_left == words

@@ -1,0 +1,229 @@
+"""Every act that the code records is a sentence that anybody can read; the database keeps each line as written."""
+
+import ast
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from django.db import InternalError, connection, transaction
+from django.template import Context, Template
+from django.test import Client
+from django.urls import reverse
+
+from annotate.batches import lifecycle
+from projects import log
+from projects.log.messages import Named, words_of
+from projects.models import LogEntry, Membership, Passage, Project
+from tests.annotate.open_batches import open_batch
+from tests.annotate.submitted_work import rate
+from tests.page_reader import read
+
+ROOT = Path(__file__).parents[3]
+APPS = ("annotate", "projects", "results", "demo", "config")
+
+WITH_VALUES = {
+    "{move.act} batch": [f"{move.act} batch" for move in vars(lifecycle).values() if isinstance(move, lifecycle.Move)],
+    "withdraw {row._meta.model_name}": ["withdraw candidate", "withdraw passage"],
+    "import {checked.kind.value}": ["import candidates", "import judgments"],
+}
+"""Acts whose name is put together, and what comes of it."""
+
+SAID = {
+    "accept controls": ("batch 3", "accepted controls of batch 3"),
+    "accept work after all": ("assignment 3", "accepted after all assignment 3"),
+    "act on a finding": ("membership a-x", "acted on a finding of membership a-x"),
+    "add qualification items": ("qualification test 3", "added items to qualification test 3"),
+    "adjudicate": ("candidate 3", "settled on a score for candidate 3"),
+    "adjust pay": ("membership a-x", "adjusted the pay of membership a-x"),
+    "agree to consent": ("consent 3", "agreed to consent 3"),
+    "answer rejection": ("assignment 3", "answered the rejection of assignment 3"),
+    "approve pay": ("", "approved pay that belongs to no HIT"),
+    "approve work": ("assignment 3", "approved assignment 3"),
+    "archive batch": ("batch 3", "archived batch 3"),
+    "change caps": ("batch 3", "changed caps of batch 3"),
+    "change consent": ("consent 3", "changed consent 3"),
+    "change gold rule": ("", "changed the rule for gold scores"),
+    "change instructions": ("instructions 3", "changed instructions 3"),
+    "change minimal pair": ("minimal pair 3", "changed minimal pair 3"),
+    "change plan": ("overlap plan 3", "changed overlap plan 3"),
+    "change qualification test": ("qualification test 3", "changed qualification test 3"),
+    "change quality rules": ("", "changed quality rules"),
+    "change role": ("membership a-x", "changed role of membership a-x"),
+    "change rubric": ("rubric 3", "changed rubric 3"),
+    "change settings": ("", "changed settings"),
+    "change standing": ("membership a-x", "changed standing of membership a-x"),
+    "change whether annotates": ("membership a-x", "changed whether HITs are rated by membership a-x"),
+    "close batch": ("batch 3", "closed batch 3"),
+    "close qualification test": ("qualification test 3", "closed qualification test 3"),
+    "count judgment again": ("assignment 3", "counted again a judgment of assignment 3"),
+    "create project": ("", "made the project"),
+    "delete batch": ("batch 3", "deleted batch 3"),
+    "delete metric run": ("metric run 3", "deleted metric run 3"),
+    "delete minimal pair": ("minimal pair 3", "deleted minimal pair 3"),
+    "delete project": ("", "deleted the project"),
+    "dismiss a finding": ("membership a-x", "dismissed a finding of membership a-x"),
+    "download payment": ("payment 3", "took the file, which names people, of payment 3"),
+    "draw spot checks": ("", "drew spot checks"),
+    "edit control": ("batch 3", "edited a control of batch 3"),
+    "edit qualification item": ("qualification item 3", "edited qualification item 3"),
+    "fail qualification test": ("attempt 3", "failed the qualification test by attempt 3"),
+    "ask for judgment set": ("judgment set 3", "asked for judgment set 3"),
+    "ask for study": ("study 3", "asked for study 3"),
+    "delete study": ("study 3", "deleted study 3"),
+    "freeze judgment set": ("judgment set 3", "froze judgment set 3"),
+    "retire judgment set": ("judgment set 3", "retired judgment set 3"),
+    "find": ("membership a-x", "raised a finding about membership a-x"),
+    "finish a review": ("membership a-x", "finished a review of membership a-x"),
+    "give bonus": ("membership a-x", "gave a bonus to membership a-x"),
+    "grant qualification": ("membership a-x", "granted the qualification to membership a-x"),
+    "import candidates": ("import 3", "wrote the candidates of import 3"),
+    "import judgments": ("import 3", "wrote the judgments of import 3"),
+    "invite": ("invitation 3", "made invitation 3"),
+    "issue reset link": ("membership a-x", "made a link for a new password for membership a-x"),
+    "join": ("membership a-x", "joined the project as membership a-x"),
+    "make batch": ("batch 3", "made batch 3"),
+    "make controls": ("batch 3", "made controls of batch 3"),
+    "make payment": ("payment 3", "made payment 3"),
+    "make plan": ("overlap plan 3", "made overlap plan 3"),
+    "make qualification test": ("qualification test 3", "made qualification test 3"),
+    "make token": ("API token 3", "made API token 3"),
+    "move qualification test": ("qualification test 3", "moved qualification test 3"),
+    "name cause of error": ("study 3", "gave a cause for an error in study 3"),
+    "open batch": ("batch 3", "opened batch 3"),
+    "open qualification test": ("qualification test 3", "opened qualification test 3"),
+    "pass qualification test": ("attempt 3", "passed the qualification test by attempt 3"),
+    "pause batch": ("batch 3", "paused batch 3"),
+    "pin versions": ("batch 3", "took the newest rubric, instructions and consent for batch 3"),
+    "plan controls": ("batch 3", "planned controls of batch 3"),
+    "rate for a review": ("membership a-x", "rated blind, for a review, work of membership a-x"),
+    "read instructions": ("instructions 3", "read instructions 3"),
+    "read message": ("notice 3", "confirmed reading notice 3"),
+    "reject work": ("assignment 3", "rejected assignment 3"),
+    "remove": ("membership a-x", "removed membership a-x"),
+    "renew demo passwords": ("", "renewed the passwords of the demo"),
+    "reopen batch": ("batch 3", "reopened batch 3"),
+    "resolve remark": ("remark 3", "resolved remark 3"),
+    "restore project": ("", "brought back the project"),
+    "restore": ("membership a-x", "restored membership a-x"),
+    "retire controls": ("batch 3", "retired controls of batch 3"),
+    "retire qualification item": ("qualification item 3", "retired qualification item 3"),
+    "revise work": ("assignment 3", "changed answers in assignment 3"),
+    "revoke invitation": ("invitation 3", "revoked invitation 3"),
+    "revoke qualification": ("membership a-x", "revoked the qualification of membership a-x"),
+    "revoke token": ("API token 3", "revoked API token 3"),
+    "rotate token": ("API token 3", "rotated API token 3"),
+    "run metric": ("metric run 3", "asked for metric run 3"),
+    "set judgment aside": ("assignment 3", "set aside a judgment of assignment 3"),
+    "split passages": ("", "split passages"),
+    "start plan": ("overlap plan 3", "started overlap plan 3"),
+    "suspend": ("membership a-x", "suspended membership a-x"),
+    "take back adjudication": ("candidate 3", "took back the settled score of candidate 3"),
+    "take scores": ("file of scores 3", "took the scores of file of scores 3"),
+    "take up remark again": ("remark 3", "took up again remark 3"),
+    "want judgments": ("batch 3", "asked for another number of judgments of batch 3"),
+    "warn": ("membership a-x", "warned membership a-x"),
+    "withdraw candidate": ("candidate 3", "withdrew candidate 3"),
+    "withdraw consent": ("membership a-x", "withdrew the consent of membership a-x"),
+    "write minimal pair": ("minimal pair 3", "wrote minimal pair 3"),
+    "withdraw passage": ("passage 3", "withdrew passage 3"),
+}
+"""Each act, what it is done to, and how it reads after the name of whoever did it."""
+
+
+@pytest.mark.parametrize("act", sorted(SAID))
+def test_an_act_reads_as_a_sentence(act: str) -> None:
+    name, sentence = SAID[act]
+    of = Named(name.rpartition(" ")[0], name) if name else None
+    assert f"{words_of(act, of)} {name}".strip() == sentence
+
+
+def test_every_act_that_the_code_records_has_been_read_as_a_sentence() -> None:
+    assert recorded() == set(SAID)
+
+
+def test_what_is_done_to_many_things_at_once_names_none() -> None:
+    assert words_of("approve work", None) == "approved submitted work"
+    assert words_of("reject work", None) == "rejected submitted work"
+
+
+def test_on_the_page_of_somebody_the_acts_are_sentences_too() -> None:
+    page = Template("{% load saying %}{{ act|done_to:name }}")
+    assert page.render(Context({"act": "give bonus", "name": "a-x"})) == "gave a bonus to a-x"
+    assert page.render(Context({"act": "set judgment aside", "name": "this work"})) == (
+        "set aside a judgment of this work"
+    )
+
+
+@pytest.mark.django_db
+def test_a_line_leads_to_what_it_is_about(
+    manager: Membership, annotator: Membership, client_of: Callable[[Membership], Client]
+) -> None:
+    project = manager.project
+    open_batch(project, n_hits=1)
+    (work,) = rate(annotator)
+    passage = Passage.objects.filter(dataset__project=project).latest("pk")
+    Passage.objects.filter(pk=passage.pk).update(external_id="\u202e" + "<b>p" * 49)
+    log.record(project, manager, "approve work", work)
+    log.record(project, manager, "withdraw passage", passage)
+    page = client_of(manager).get(reverse("projects:log-list", args=[project.slug])).content.decode()
+    assert reverse("annotate:assignment-show", args=[project.slug, work.uuid]) in page
+    assert reverse("annotate:passage-show", args=[project.slug, passage.pk]) in page
+    said = [row["What happened"] for row in read(page).rows("Log")]
+    assert any(line.startswith(f"{manager.pseudonym} approved assignment {work.pk}") for line in said)
+    assert any(line.startswith(f"{manager.pseudonym} withdrew passage \u202e<b>p") for line in said)
+    assert max(map(len, said)) < 160
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    "change",
+    [
+        "UPDATE projects_logentry SET why = 'another reason'",
+        "UPDATE projects_logentry SET actor_id = NULL",
+        "DELETE FROM projects_logentry",
+        "TRUNCATE projects_logentry",
+    ],
+)
+def test_the_database_refuses_to_change_a_line(project: Project, manager: Membership, change: str) -> None:
+    written = log.record(project, manager, "warn", manager, why="the first reason")
+    with pytest.raises(InternalError, match="append-only"), transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute(f"SET CONSTRAINTS ALL IMMEDIATE; {change}")
+    kept = LogEntry.objects.get(pk=written.pk)
+    assert (kept.why, kept.actor) == ("the first reason", manager)
+
+
+def recorded() -> set[str]:
+    """The names of all acts, by the third argument of each call that writes a line."""
+    return {
+        act
+        for app in APPS
+        for path in (ROOT / app).rglob("*.py")
+        for act in acts_of(ast.parse(path.read_text(encoding="utf-8")))
+    }
+
+
+def acts_of(module: ast.Module) -> Iterator[str]:
+    for scope in [module, *(node for node in ast.walk(module) if isinstance(node, ast.FunctionDef))]:
+        given = {
+            target.id: node.value
+            for node in ast.walk(scope)
+            if isinstance(node, ast.Assign)
+            for target in node.targets
+            if isinstance(target, ast.Name)
+        }
+        for node in ast.walk(scope):
+            if isinstance(node, ast.Call) and ast.unparse(node.func) in ("log.record", "record"):
+                act = node.args[2]
+                if isinstance(scope, ast.Module) or isinstance(act, ast.Name):
+                    yield from texts_of(given.get(act.id, act) if isinstance(act, ast.Name) else act)
+
+
+def texts_of(act: ast.expr) -> list[str]:
+    if isinstance(act, ast.Constant):
+        return [str(act.value)]
+    if isinstance(act, ast.IfExp):
+        return texts_of(act.body) + texts_of(act.orelse)
+    if isinstance(act, ast.JoinedStr):
+        return WITH_VALUES[ast.unparse(act).removeprefix("f").strip("'\"")]
+    assert isinstance(act, ast.Name), ast.unparse(act)
+    return []

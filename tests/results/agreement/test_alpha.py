@@ -1,0 +1,364 @@
+"""Agreement of a project: from the tables through the page and the command."""
+
+import re
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.cache import cache
+from django.core.management import CommandError, call_command
+from django.utils import timezone
+
+from annotate.frames.rating_patterns import Scope, criteria_in_use, fetch_ratings
+from annotate.frames.stages import Stage
+from measures.agreement import Agreement, krippendorff_alpha
+from measures.rubric import Level, Scale, ScaleKind
+from projects.importing import Kind
+from projects.models import Criterion, Membership, Project
+from projects.rubric.rubrics import create_rubric, spec_of
+from results.agreement.alpha import Resampling, measure_agreement
+from results.management.commands.agreement import Command
+from tests.factories import (
+    make_candidates,
+    make_corpus,
+    make_membership,
+    make_passage,
+    make_question,
+    make_rubric,
+)
+from tests.measures.frames import CANONICAL
+from tests.people import SignIn
+from tests.results.judged_batches import PUBLISHED, answer, canonical, judge, take_file
+
+
+def scope_of(project: Project, **over: Any) -> Scope:
+    return Scope(**{"project": project, "criterion": criteria_in_use(project)[0], **over})
+
+
+def alpha_of(scope: Scope, level: str = "ordinal") -> float:
+    outcome = krippendorff_alpha(fetch_ratings(scope).patterns(), level=level)
+    assert isinstance(outcome, Agreement), outcome
+    return outcome.alpha
+
+
+@pytest.mark.parametrize(("level", "alpha"), PUBLISHED.items())
+def test_krippendorffs_example_through_the_tables(project: Project, level: str, alpha: float) -> None:
+    canonical(project)
+    said = answer("agreement", "--project", "bridges", "--level", level)
+    assert round(said["alpha"], 3) == alpha
+    counts = {"level": level, "n_units": 11, "n_annotators": 4, "n_ratings": 40, "n_single": 1}
+    assert {key: said[key] for key in counts} == counts
+    assert said["low"] < said["alpha"] <= said["high"]
+    assert (said["criterion"], said["seed"], said["n_resamples"]) == ("correctness", 1000, 1000)
+
+
+def test_krippendorffs_example_through_the_import_and_the_page(
+    project: Project, owner: Membership, researcher: Membership, client_of: SignIn, tmp_path: Path
+) -> None:
+    units = range(12)
+    take_file(
+        project,
+        "id,passage,question,reference,candidate\n" + "".join(f"u{n},Text,Q{n},R,A{n}\n" for n in units),
+        "units.csv",
+        tmp_path,
+    )
+    rows = [
+        f"u{unit},coder-{coder},{value}\n"
+        for coder, line in enumerate(CANONICAL)
+        for unit, value in zip(units, line.split(), strict=True)
+        if value != "."
+    ]
+    take_file(
+        project,
+        "candidate_id,annotator,value\n" + "".join(rows),
+        "ratings.csv",
+        tmp_path,
+        kind=Kind.JUDGMENTS,
+        criteria=("value=correctness:1-5",),
+    )
+    page = client_of(researcher).get("/p/bridges/agreement/").content.decode()
+    for alpha in ("0.7434", "0.8154", "0.8491", "0.7974"):
+        assert alpha in page
+    assert page.index("0.8154") < page.index("0.7434"), "the criterion's own level comes first"
+    assert "seed 1000" in page
+
+
+def test_each_breakdown_is_the_alpha_of_its_part(project: Project) -> None:
+    canonical(project)
+    ratings = fetch_ratings(scope_of(project))
+    for name, parts in (("dataset", {"canonical"}), ("split", {"dev", "test"}), ("source", {"even", "odd"})):
+        found = ratings.patterns_by(name)
+        assert set(found) == parts
+        assert sum(patterns.n_units for patterns in found.values()) == 11
+        for part, patterns in found.items():
+            alone = fetch_ratings(scope_of(project, **{name: part})).patterns()
+            assert krippendorff_alpha(patterns, level="interval") == krippendorff_alpha(alone, level="interval")
+    said = answer("agreement", "--project", "bridges", "--by", "split", "--level", "nominal")
+    assert [(group["split"], group["n_units"], group["n_annotators"]) for group in said["groups"]] == [
+        ("dev", 6, 4),
+        ("test", 5, 4),
+    ]
+
+
+def test_two_stages_batches_and_criteria_are_told_apart(project: Project) -> None:
+    """A candidate that two batches rated has two ratings in each, and four in all."""
+    candidates = make_corpus(project, n_candidates=4).candidates.all()
+    first, second = project.rubrics.get(), make_rubric(project, "yang")
+    people = [make_membership(project) for _ in range(4)]
+    low, high = people[:2], people[2:]
+    by_low = {each: dict(zip(low, (1, 1 + n % 2), strict=True)) for n, each in enumerate(candidates)}
+    by_high = {each: dict(zip(high, (5, 5 - n % 3), strict=True)) for n, each in enumerate(candidates)}
+    judge(project, by_low, rubric=first)
+    judge(project, by_high, rubric=first, kind="trial")
+    judge(project, {each: dict.fromkeys(low, 3 + n % 2) for n, each in enumerate(candidates)}, rubric=second)
+    scope = scope_of(project, stage=Stage.ALL, criterion=criteria_in_use(project)[1])
+    found = {by: measure_agreement(scope, level=Level.INTERVAL, by=by) for by in ("stage", "batch", "criterion")}
+    assert {by: [(each.name, each.line.n_ratings) for each in report.groups] for by, report in found.items()} == {
+        "stage": [("full", 8), ("trial", 8)],
+        "batch": [("1", 8), ("2", 8)],
+        "criterion": [(each.name, n) for each, n in zip(criteria_in_use(project), (8, 16), strict=True)],
+    }
+    for by in ("stage", "batch"):
+        alone = [alpha_of(replace(scope, batch=batch), "interval") for batch in project.batches.order_by("number")[:2]]
+        assert [each.line.alpha for each in found[by].groups] == pytest.approx(alone)
+
+
+def test_what_does_not_count_does_not_enter(project: Project) -> None:
+    canonical(project)
+    before = alpha_of(scope_of(project))
+    candidates = make_candidates(make_question(make_corpus(project).passages.get()), 3)
+    people = [make_membership(project) for _ in range(2)]
+    contrary = {candidate: {people[0]: 1.0, people[1]: 5.0} for candidate in candidates}
+    judge(project, contrary, counted=False)
+    judge(project, contrary, control="repeat")
+    judge(project, {candidates[0]: {people[0]: None, people[1]: None}})
+    assert alpha_of(scope_of(project)) == before
+    judge(project, {candidate: {people[0]: 1.0, people[1]: 5.0} for candidate in candidates[1:]})
+    assert alpha_of(scope_of(project)) != before
+    candidates[1].withdrawn_at = timezone.now()
+    candidates[1].save()
+    assert fetch_ratings(scope_of(project)).patterns().n_units == 12
+    candidates[2].question.passage.withdrawn_at = timezone.now()
+    candidates[2].question.passage.save()
+    assert alpha_of(scope_of(project)) == before
+
+
+def test_one_batch_alone_and_blind_judgments_alone(project: Project) -> None:
+    batch = canonical(project)
+    candidates = make_candidates(make_question(make_corpus(project).passages.get()), 3)
+    people = [make_membership(project) for _ in range(2)]
+    contrary = {candidate: {people[0]: 1.0, people[1]: 5.0} for candidate in candidates}
+    judge(project, contrary, not_blind=True)
+    alone = alpha_of(scope_of(project, batch=batch))
+    assert round(alone, 3) == 0.815
+    assert alpha_of(scope_of(project, is_blind_only=True)) == alone
+    assert alpha_of(scope_of(project)) < alone
+    assert round(answer("agreement", "--project", "bridges", "--batch", "1")["alpha"], 3) == 0.815
+
+
+def test_a_criterion_is_one_over_rubric_versions_and_counts_a_person_once(project: Project) -> None:
+    canonical(project)
+    before = fetch_ratings(scope_of(project)).patterns()
+    newer = make_rubric(project)
+    candidate = project.datasets.get().candidates.order_by("external_id")[0]
+    first = candidate.judgments.order_by("id")[0]
+    judge(project, {candidate: {first.annotator: 5.0}}, rubric=newer)
+    (criterion,) = criteria_in_use(project)
+    after = fetch_ratings(scope_of(project)).patterns()
+    assert len(criterion.ids) == 2
+    assert after.n_ratings == before.n_ratings, "the same person's second judgment replaces the first"
+    assert krippendorff_alpha(after, level="nominal") != krippendorff_alpha(before, level="nominal")
+
+
+def test_reversed_scores_are_turned(project: Project) -> None:
+    canonical(project)
+    plain = alpha_of(scope_of(project), "ratio")
+    Criterion.objects.update(is_reversed=True)
+    turned = alpha_of(scope_of(project), "ratio")
+    assert turned != plain
+    values = sorted({value for row in fetch_ratings(scope_of(project)).units for value in row.ratings})
+    assert values == [1, 2, 3, 4, 5]
+    assert fetch_ratings(scope_of(project)).patterns().count.sum() > 0
+
+
+def test_two_scales_under_one_key_are_not_pooled(project: Project, researcher: Membership, client_of: SignIn) -> None:
+    canonical(project)
+    spec = spec_of(Criterion.objects.get())
+    slider = Scale(kind=ScaleKind.CONTINUOUS, low=0, high=100)
+    other = create_rubric(project, name="other", preset="custom", criteria=[_with_scale(spec, slider)])
+    candidate = project.datasets.get().candidates.order_by("external_id")[0]
+    judge(project, {candidate: {make_membership(project): 90.0}}, rubric=other)
+    said = answer("agreement", "--project", "bridges")
+    assert said["alpha"] is None
+    assert "several scales" in said["undefined"]
+    assert round(answer("agreement", "--project", "bridges", "--batch", "1")["alpha"], 3) == 0.815
+    assert "several scales" in client_of(researcher).get("/p/bridges/agreement/").content.decode()
+
+
+def _with_scale(spec: Any, scale: Scale) -> Any:
+    from dataclasses import replace
+
+    return replace(spec, scale=scale, anchors={})
+
+
+def test_unknown_annotators_are_no_persons(
+    project: Project, owner: Membership, researcher: Membership, client_of: SignIn, tmp_path: Path
+) -> None:
+    entries = ", ".join(
+        f'"c{n}": {{"context": "P", "question": "Q", "reference": "R", "candidate": "A{n}",'
+        f' "metadata": {{"scores": [{1 + n % 5}, {1 + n % 4}]}}}}'
+        for n in range(8)
+    )
+    take_file(project, f'{{"d": {{{entries}}}}}', "mocha.json", tmp_path, with_scores=True)
+    said = answer("agreement", "--project", "bridges")
+    assert said["n_annotators"] is None
+    assert "unknown" in said["annotators"]
+    assert (said["n_units"], said["n_ratings"]) == (8, 16)
+    page = client_of(researcher).get("/p/bridges/agreement/").content.decode()
+    assert "imported without names" in page
+    assert "unknown annotator" not in page.lower()
+
+
+def test_simulated_judgments_are_called_so(project: Project, researcher: Membership, client_of: SignIn) -> None:
+    canonical(project)
+    assert "simulated" not in client_of(researcher).get("/p/bridges/agreement/").content.decode()
+    Membership.objects.filter(judgments__isnull=False).update(user=None, kind=Membership.Kind.SIMULATED)
+    cache.clear()
+    assert "simulated annotators" in client_of(researcher).get("/p/bridges/agreement/").content.decode()
+    assert answer("agreement", "--project", "bridges")["simulated"] is True
+
+
+@pytest.mark.parametrize(
+    ("values", "reason"),
+    [
+        ({}, "no judgments"),
+        ({"a": 4}, "one annotator only"),
+        ({"a": 4, "b": 4}, "all ratings are equal"),
+        ({"a": None, "b": None}, "no judgments"),
+    ],
+)
+def test_undefined_is_said_in_words(
+    project: Project, researcher: Membership, client_of: SignIn, values: dict[str, float | None], reason: str
+) -> None:
+    (candidate,) = make_candidates(make_question(make_corpus(project, n_candidates=0).passages.get()), 1)
+    judge(project, {candidate: {make_membership(project): value for value in values.values()}})
+    said = answer("agreement", "--project", "bridges")
+    assert said["alpha"] is None
+    assert reason in said["undefined"]
+    page = client_of(researcher).get("/p/bridges/agreement/").content.decode()
+    assert f"undefined: {reason}" in page
+    assert not re.search(r"\bnan\b", page, re.IGNORECASE)
+
+
+def test_the_page_follows_its_address(project: Project, researcher: Membership, client_of: SignIn) -> None:
+    canonical(project)
+    client = client_of(researcher)
+    page = client.get("/p/bridges/agreement/?level=nominal&by=source&batch=1").content.decode()
+    assert page.index("0.7434") < page.index("0.8154")
+    assert ">even<" in page
+    assert "Per question type" in client.get("/p/bridges/agreement/?by=question_type").content.decode()
+    assert client.get("/p/bridges/agreement/?level=euclid").status_code == 400
+    assert client.get("/p/bridges/agreement/?batch=99").status_code == 400
+    assert client.get("/p/bridges/agreement/?by=annotator").status_code == 400
+
+
+def test_with_many_patterns_only_the_level_shown_has_intervals(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    canonical(project)
+    monkeypatch.setattr("results.agreement.alpha.MOST_PATTERNS", 3)
+    shown, *others = measure_agreement(scope_of(project), level=Level.ORDINAL, other_levels=True).levels
+    assert shown.by_unit is not None
+    assert [line.by_unit for line in others] == [None, None, None]
+    assert all(line.alpha is not None for line in others)
+
+
+def test_intervals_over_passages_are_wider_where_passages_differ(project: Project) -> None:
+    """Two passages, one rated all low and one all high: which of them is drawn is all that matters."""
+    corpus = make_corpus(project, n_candidates=0)
+    low, high = (make_question(make_passage(corpus)) for _ in range(2))
+    people = [make_membership(project) for _ in range(2)]
+    ratings = {
+        candidate: dict(zip(people, (base, base + n % 2), strict=True))
+        for question, base in ((low, 1), (high, 4))
+        for n, candidate in enumerate(make_candidates(question, 10))
+    }
+    judge(project, ratings)
+    line = measure_agreement(scope_of(project), level=Level.INTERVAL, resampling=Resampling(passages=True)).main
+    assert line.by_unit is not None
+    assert line.by_passage is not None
+    assert None not in (line.by_unit.low, line.by_passage.low)
+    widths = [float(ends.high or 0) - float(ends.low or 0) for ends in (line.by_unit, line.by_passage)]
+    assert widths[1] > 2 * widths[0]
+
+
+def test_an_empty_project_says_what_to_do(project: Project, researcher: Membership, client_of: SignIn) -> None:
+    page = client_of(researcher).get("/p/bridges/agreement/").content.decode()
+    assert "once a batch is judged" in page
+
+
+def test_the_number_of_queries_does_not_grow(
+    project: Project, researcher: Membership, client_of: SignIn, django_assert_max_num_queries: Any
+) -> None:
+    canonical(project)
+    client = client_of(researcher)
+    with django_assert_max_num_queries(20):
+        client.get("/p/bridges/agreement/?by=source")
+
+
+def test_without_judgments_alpha_is_undefined_in_one_object(project: Project) -> None:
+    counts = {"n_units": 0, "n_annotators": 0, "n_ratings": 0, "n_single": 0}
+    wanted = {"project": "bridges", "criterion": "correctness", "alpha": None, "level": "ordinal", **counts}
+    said = answer("agreement", "--project", "bridges")
+    assert said.pop("undefined")
+    assert said == wanted
+    assert answer("agreement", "--project", "bridges", "--by", "split")["groups"] == []
+    level = answer("agreement", "--project", "bridges", "--criterion", "correctness", "--level", "nominal")["level"]
+    assert level == "nominal"
+    with pytest.raises(CommandError, match="no criterion “fluency”; there is correctness") as refused:
+        call_command("agreement", "--project", "bridges", "--criterion", "fluency")
+    assert refused.value.returncode == 1
+    judge(project, {})
+    said = answer("agreement", "--project", "bridges", "--by", "dataset")
+    assert said.pop("undefined")
+    assert said == {**wanted, "by": "dataset", "groups": []}
+
+
+def test_the_command_refuses_with_the_reason(project: Project) -> None:
+    canonical(project)
+    for arguments, words in (
+        (["--criterion", "fluency"], "there is correctness"),
+        (["--batch", "7"], "no batch 7"),
+    ):
+        with pytest.raises(CommandError, match=words) as refused:
+            call_command("agreement", "--project", "bridges", *arguments)
+        assert refused.value.returncode == 1
+    with pytest.raises(CommandError, match="no project"):
+        call_command("agreement", "--project", "elsewhere")
+
+
+def test_several_criteria_must_be_told_apart(project: Project) -> None:
+    canonical(project)
+    rubric = make_rubric(project, "yang")
+    candidate = project.datasets.get().candidates.all()[0]
+    judge(project, {candidate: {make_membership(project): 3.0}}, rubric=rubric)
+    with pytest.raises(CommandError, match="name one of"):
+        call_command("agreement", "--project", "bridges")
+    assert round(answer("agreement", "--project", "bridges", "--criterion", "correctness")["alpha"], 3) == 0.815
+
+
+def test_other_projects_do_not_enter(project: Project) -> None:
+    from tests.factories import make_project
+
+    canonical(make_project("other"))
+    canonical(project)
+    assert fetch_ratings(scope_of(project)).patterns().n_units == 11
+
+
+@pytest.mark.parametrize("arguments", [["--level", "euclid"], ["--batch", "1", "--batch", "2"]])
+def test_a_wrong_level_or_two_batches_are_wrong_use(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as wrong:
+        Command().run_from_argv(["manage.py", "agreement", "--project", "x", *arguments])
+    assert wrong.value.code == 2
+    assert capsys.readouterr().out == ""

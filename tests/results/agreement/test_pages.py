@@ -1,0 +1,164 @@
+"""The pages beside alpha: annotators, over time, charts as files, and figures that a job computes."""
+
+import csv
+import io
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from django.core.cache import cache
+from django.test import Client
+
+from annotate.models import Judgment
+from measures.pairs import Pairs, pair_agreements
+from projects.jobs.queue import Job
+from projects.jobs.running import run
+from projects.models import Membership, Project
+from results.models import Report
+from results.reports import reports
+from tests.factories import make_corpus, make_membership, make_project
+from tests.measures.frames import CANONICAL, from_table
+from tests.page_reader import Rows, read
+from tests.people import SignIn
+from tests.results.judged_batches import answer, canonical, judge
+
+pytestmark = pytest.mark.django_db
+
+
+def table(client: Client, url: str, name: str) -> Rows:
+    return read(client.get(url).content.decode()).rows(name)
+
+
+ANNOTATORS, TIME = "/p/bridges/agreement/annotators/", "/p/bridges/agreement/time/"
+
+
+def test_every_pair_of_krippendorffs_example_on_the_page_and_in_the_command(
+    project: Project, researcher: Membership, client_of: SignIn
+) -> None:
+    canonical(project)
+    rows = table(client_of(researcher), ANNOTATORS, "Pairs of annotators")
+    expected = pair_agreements(from_table(CANONICAL))
+    assert isinstance(expected, Pairs)
+    shown = sorted((row["Items"], row["Same score"], row["Quadratic kappa"], row["Pearson"]) for row in rows)
+    assert shown == sorted(
+        (str(pair.n), f"{pair.same_share * 100:.1f} %", f"{pair.kappa:.4f}", f"{pair.pearson:.4f}")
+        for pair in expected.computed
+    )
+    said = answer("agreement", "--project", "bridges", "--pairs")
+    assert said["n_pairs"] == 6
+    assert sorted(round(pair["kappa"], 10) for pair in said["pairs"]) == sorted(
+        round(float(str(pair.kappa)), 10) for pair in expected.computed
+    )
+
+
+def test_scores_without_names_have_no_pairs(project: Project, researcher: Membership, client_of: SignIn) -> None:
+    candidates = make_corpus(project, n_candidates=4).candidates.all()
+    people = [make_membership(project, kind=Membership.Kind.UNKNOWN, user=None) for _ in range(2)]
+    judge(project, {candidate: dict.fromkeys(people, 3 + n % 2) for n, candidate in enumerate(candidates)})
+    page = client_of(researcher).get(ANNOTATORS).content.decode()
+    assert "Undefined: some annotators are unknown." in page
+    assert answer("agreement", "--project", "bridges", "--pairs")["undefined_pairs"] == "some annotators are unknown"
+
+
+def test_two_annotators_are_compared_by_question_type(
+    project: Project, researcher: Membership, client_of: SignIn
+) -> None:
+    corpus = make_corpus(project, n_passages=2, n_candidates=5)
+    first, second = corpus.passages.order_by("id")
+    first.questions.update(type="yes_no")
+    second.questions.update(type="entity")
+    people = [make_membership(project) for _ in range(2)]
+    ratings = {
+        candidate: dict(
+            zip(people, (1 + n % 5, 1 + (n + (candidate.question.passage_id == second.pk)) % 5), strict=True)
+        )
+        for n, candidate in enumerate(corpus.candidates.select_related("question"))
+    }
+    judge(project, ratings)
+    rows = table(client_of(researcher), ANNOTATORS, "Pairs of annotators per question type")
+    assert [(row["Items"], row["Same score"]) for row in rows] == [("5", "0.0 %"), ("5", "100.0 %")]
+
+
+def test_agreement_over_time_is_by_the_day_of_the_last_rating(
+    project: Project, researcher: Membership, client_of: SignIn
+) -> None:
+    canonical(project)
+    start = datetime(2026, 3, 1, 12, tzinfo=UTC)
+    for n, judgment in enumerate(Judgment.objects.order_by("candidate_id", "id")):
+        judgment.judged_at = start + timedelta(days=n // 20)
+        judgment.save()
+    rows = table(client_of(researcher), TIME, "Alpha per period")
+    assert [row["Last rating in"] for row in rows] == ["2026-03-01", "2026-03-02", "2026-03-03"]
+    assert rows[-1]["Alpha so far"] == "0.8154"
+
+
+@pytest.mark.parametrize(
+    ("path", "name", "columns"),
+    [
+        ("", "parts", ["part", "alpha", "low", "high", "n_units", "n_ratings"]),
+        ("annotators/", "pairs", ["first", "second", "kappa"]),
+        ("time/", "time", ["period", "alpha", "low", "high", "so_far", "n_units"]),
+    ],
+)
+def test_a_chart_and_its_files_hold_the_figures_of_the_table(
+    project: Project, researcher: Membership, client_of: SignIn, path: str, name: str, columns: list[str]
+) -> None:
+    canonical(project)
+    client, folder = client_of(researcher), f"/p/bridges/agreement/{path}"
+    assert "<svg" in client.get(folder).content.decode()
+    for form, start in (("svg", b"<svg"), ("png", b"\x89PNG"), ("pdf", b"%PDF")):
+        file = client.get(f"{folder}charts/{name}.{form}?level=interval")
+        assert file.content.startswith(start)
+        assert file["Content-Disposition"] == f'attachment; filename="bridges-{name}.{form}"'
+    rows = list(csv.DictReader(io.StringIO(client.get(f"{folder}charts/{name}.csv?level=interval").content.decode())))
+    assert list(rows[0]) == columns
+    if name == "parts":
+        assert round(float(rows[0]["alpha"]), 4) == 0.8491
+    for missing in ("none.svg", f"{name}.exe", f"{name}.svg?level=euclid"):
+        assert client.get(f"{folder}charts/{missing}").status_code == 404
+
+
+def test_over_many_judgments_the_worker_computes_what_is_asked_for(
+    project: Project, researcher: Membership, client_of: SignIn, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    canonical(project)
+    monkeypatch.setattr(reports, "AT_ONCE", 5)
+    cache.clear()
+    client, url = client_of(researcher), "/p/bridges/agreement/?level=nominal"
+    page = client.get(url).content.decode()
+    assert "Compute the figures" in page
+    assert "0.7434" not in page
+    assert client.get("/p/bridges/agreement/charts/parts.svg?level=nominal").status_code == 404
+    assert client.post(url)["Location"] == url
+    assert client.post(url)["Location"] == url, "twice is once"
+    report = Report.objects.get()
+    page = client.get(url).content.decode()
+    assert "Computing these figures" in page
+    assert "Compute the figures" not in page
+    job = f"/p/bridges/reports/{report.pk}/job/"
+    assert "HX-Refresh" not in client.get(job).headers
+    assert run(Report, report.pk, reports.make, only_reads=True) == Job.State.DONE
+    assert client.get(job)["HX-Refresh"] == "true"
+    page = client.get(url).content.decode()
+    assert "0.7434" in page
+    assert "Something has happened" not in page
+    assert "Compute the figures" in client.get("/p/bridges/agreement/").content.decode(), "another question"
+
+
+def test_a_report_can_be_cancelled_and_leads_back_to_our_own_pages(
+    project: Project, researcher: Membership, client_of: SignIn
+) -> None:
+    report = reports.request_report(project=project, actor=researcher, kind="agreement", settings={})
+    client, other_project = client_of(researcher), make_project()
+    make_membership(other_project, researcher.user, role=researcher.role)
+    assert client.post(f"/p/{other_project.slug}/reports/{report.pk}/cancel/").status_code == 404
+    cancel = f"/p/bridges/reports/{report.pk}/cancel/"
+    assert client.get(cancel).status_code == 405
+    for page, back in (
+        ("http://testserver/p/bridges/scores/?by=split", "http://testserver/p/bridges/scores/?by=split"),
+        ("https://evil.example/", "/p/bridges/agreement/"),
+        ("", "/p/bridges/agreement/"),
+    ):
+        assert client.post(cancel, headers={"referer": page})["Location"] == back
+    report.refresh_from_db()
+    assert report.state == Job.State.CANCELLED
+    assert "already ended" in client.post(cancel, follow=True).content.decode()

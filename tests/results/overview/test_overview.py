@@ -1,0 +1,139 @@
+"""The overview: what comes next, and how many batches there are."""
+
+from datetime import UTC, datetime
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
+
+from annotate.batches import lifecycle
+from annotate.models import Assignment, Batch
+from projects.models import Membership, Project
+from results.overview.next_step import NextStep
+from results.overview.overview import make_overview
+from results.overview.progress_chart import Day, progress_by_day
+from tests.annotate.open_batches import open_batch
+from tests.factories import make_batch, make_corpus, make_membership
+from tests.page_reader import read
+from tests.people import SignIn
+from tests.results.judged_batches import judge
+from tests.sized_projects import claim, submit
+
+pytestmark = pytest.mark.django_db
+
+
+def next_step(project: Project, *, can_manage: bool = True) -> NextStep:
+    return make_overview(project, can_manage=can_manage).next_step
+
+
+def test_a_project_is_led_from_its_first_file_to_its_agreement(project: Project) -> None:
+    assert next_step(project).title == "Import candidates"
+    make_corpus(project, n_candidates=3)
+    assert next_step(project).title == "Make a batch"
+    batch = make_batch(project, is_open=False, name="Pilot")
+    assert next_step(project).title == "Open “Pilot”"
+    lifecycle.open_batch(batch=batch, actor=None)
+    assert next_step(project).title == "Invite annotators"
+    annotator = make_membership(project)
+    assert next_step(project).text == "1 assignment is still to be handed in."
+    batch.refresh_from_db()
+    lifecycle.pause(batch=batch, actor=None)
+    assert next_step(project).title == "The work is paused"
+    batch.refresh_from_db()
+    lifecycle.open_batch(batch=batch, actor=None)
+    submit(annotator)
+    assert next_step(project).text == "The judgments asked for are in."
+
+
+def test_a_closed_batch_that_lacks_judgments_is_not_called_complete(project: Project) -> None:
+    make_corpus(project)
+    lifecycle.close(batch=make_batch(project), actor=None)
+    assert next_step(project).text == "No batch is open any more."
+
+
+def test_a_draft_waits_while_another_batch_is_worked_on(project: Project, annotator: Membership) -> None:
+    make_corpus(project)
+    make_batch(project, is_open=False)
+    at_work = open_batch(project)
+    assert next_step(project).title == "Annotators are at work"
+    assert next_step(project).url.endswith(f"/batches/{at_work.number}/")
+
+
+def test_a_trial_leads_to_the_full_collection(project: Project, annotator: Membership) -> None:
+    make_corpus(project, n_candidates=3)
+    trial = make_batch(project, kind=Batch.Kind.TRIAL, name="Pilot")
+    assert next_step(project).title == "Annotators are at work"
+    submit(annotator)
+    assert next_step(project).title == "Close “Pilot”"
+    assert next_step(project, can_manage=False).text == "A manager of the project does this."
+    trial.refresh_from_db()
+    lifecycle.close(batch=trial, actor=None)
+    assert next_step(project).title == "Read the trial’s results"
+    assert next_step(project).url.endswith("/batches/1/results/")
+    full = [make_batch(project, is_open=False, name=name) for name in ("One", "Two")]
+    assert next_step(project).title == "Open “Two”"
+    lifecycle.open_batch(batch=full[1], actor=None)
+    assert next_step(project).title == "Annotators are at work"
+    submit(make_membership(project))
+    assert next_step(project).title == "Open “One”"
+    lifecycle.open_batch(batch=full[0], actor=None)
+    submit(make_membership(project))
+    assert next_step(project).title == "Read the agreement"
+
+
+def test_researchers_are_told_what_managers_do_and_are_led_to_no_page_of_theirs(project: Project) -> None:
+    step = next_step(project, can_manage=False)
+    assert step == NextStep("Import candidates", "A manager of the project does this.")
+    open_batch(project)
+    make_membership(project)
+    assert next_step(project, can_manage=False).url
+
+
+def test_all_batches_are_as_many_as_the_list_shows(
+    project: Project, researcher: Membership, annotator: Membership, client_of: SignIn
+) -> None:
+    for _ in range(11):
+        open_batch(project, n_hits=1)
+    archived = open_batch(project, n_hits=1)
+    lifecycle.close(batch=archived, actor=None)
+    lifecycle.archive(batch=archived, actor=None)
+    page = client_of(researcher).get(project.get_absolute_url()).content.decode()
+    assert "All 12 batches" in page
+    assert "1–12 of 12 batches" in client_of(researcher).get("/p/bridges/batches/").content.decode()
+
+
+def test_its_queries_are_few_whatever_the_number_of_batches(
+    project: Project, researcher: Membership, annotator: Membership, client_of: SignIn
+) -> None:
+    open_batch(project)
+    client = client_of(researcher)
+    with CaptureQueriesContext(connection) as alone:
+        client.get(project.get_absolute_url())
+    for _ in range(9):
+        open_batch(project)
+    claim(annotator)
+    with CaptureQueriesContext(connection) as together:
+        client.get(project.get_absolute_url())
+    assert len(together) == len(alone) <= 20
+
+
+def test_work_is_shown_day_by_day(project: Project, researcher: Membership, client_of: SignIn) -> None:
+    """Imported work was done elsewhere, and rejected work holds no place."""
+    candidates = list(make_corpus(project, n_candidates=4).candidates.order_by("pk"))
+    people = [make_membership(project) for _ in range(2)]
+    trial = judge(project, {each: dict.fromkeys(people, 3) for each in candidates[:2]}, kind="trial")
+    judge(project, {candidates[2]: dict.fromkeys(people, 3)})
+    judge(project, {candidates[3]: dict.fromkeys(people, 3)}, kind="imported")
+    Assignment.objects.filter(hit__batch=trial).update(submitted_at=datetime(2026, 3, 1, 23, 59, tzinfo=UTC))
+    first = Assignment.objects.filter(hit__batch=trial).earliest("pk")
+    Assignment.objects.filter(pk=first.pk).update(state="rejected", holds_place=False)
+    today = f"{timezone.now():%Y-%m-%d}"
+    assert progress_by_day(project) == [Day("2026-03-01", 3, 0, 3), Day(today, 0, 2, 5)]
+    client = client_of(researcher)
+    rows = read(client.get("/p/bridges/").content.decode()).rows("HITs handed in by day")
+    assert [(row["Trial"], row["Full collection"], row["So far"]) for row in rows] == [("3", "0", "3"), ("0", "2", "5")]
+    assert client.get("/p/bridges/charts/progress.csv").content.decode().splitlines()[1:] == [
+        "2026-03-01,3,3",
+        f"{today},2,5",
+    ]

@@ -1,0 +1,129 @@
+"""The stages on the overview: how far, how fast, and for managers what they pay."""
+
+from datetime import timedelta
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+
+from annotate.batches import lifecycle
+from annotate.models import Assignment, Attempt, Batch, Item, LedgerEntry, QualificationTest
+from projects.models import Membership, Project
+from results.overview.overview import make_overview
+from results.overview.timeline import StageLine
+from tests.annotate.open_batches import open_batch
+from tests.annotate.payments.paid_work import earn, paid_batch, submitted
+from tests.factories import make_membership
+from tests.page_reader import Rows, read
+from tests.people import SignIn
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def priceless(project: Project) -> Project:
+    """A project that pays nothing."""
+    Project.objects.update(cents_per_hit=0, cents_per_item=0)
+    project.refresh_from_db()
+    return project
+
+
+def stages_of(client: Client, project: Project) -> Rows:
+    return read(client.get(project.get_absolute_url()).content.decode()).rows("Stages")
+
+
+def stage(project: Project, label: str) -> StageLine:
+    course = make_overview(project, can_manage=True).course
+    return next(each for each in course.stages if each.label == label)
+
+
+def test_a_stage_is_shown_from_its_first_open_batch_on(project: Project) -> None:
+    batch = open_batch(project, n_hits=2)
+    Batch.objects.update(state=Batch.State.DRAFT)
+    assert make_overview(project, can_manage=True).course.stages == ()
+    Batch.objects.update(state=Batch.State.OPEN)
+    assert stage(project, "Full collection").progress.n_wanted == 2  # type: ignore[union-attr]
+    batch.refresh_from_db()
+    lifecycle.close(batch=batch, actor=None)
+    lifecycle.archive(batch=batch, actor=None)
+    assert stage(project, "Full collection").speed is None
+
+
+def test_stage_by_stage_with_pace(
+    priceless: Project, manager: Membership, annotator: Membership, client_of: SignIn
+) -> None:
+    trial = open_batch(priceless, n_hits=2, kind=Batch.Kind.TRIAL)
+    full = [open_batch(priceless, n_hits=3), open_batch(priceless, n_hits=1)]
+    for n in (1, 2):
+        submitted(annotator, trial, n)
+    submitted(annotator, full[0], 1)
+    submitted(annotator, full[1], 1)
+    LedgerEntry.objects.all().delete()
+    Assignment.objects.filter(hit__batch=full[0]).update(opened_at=timezone.now() - timedelta(hours=4))
+    Assignment.objects.filter(hit__batch=trial).update(submitted_at=timezone.now() - timedelta(hours=30))
+    first, second = stages_of(client_of(manager), priceless)
+    assert (first["Stage"], first["Assignments handed in"], first["HITs done"], first["Pace"]) == (
+        *("Trial", "100 %2 of 2", "2 of 2"),
+        "complete",
+    )
+    assert (second["Stage"], second["Assignments handed in"], second["HITs done"]) == (
+        *("Full collection", "50 %2 of 4", "2 of 4"),
+    )
+    assert second["Pace"] == "2 in the last 4.0 hoursat this pace 4.0 hours left"
+    assert set(first) == {"Stage", "Assignments handed in", "HITs done", "Pace"}
+
+
+def test_nothing_came_in_for_a_day(project: Project, annotator: Membership) -> None:
+    submitted(annotator, open_batch(project, n_hits=2))
+    Assignment.objects.update(submitted_at=timezone.now() - timedelta(hours=25))
+    speed = stage(project, "Full collection").speed
+    assert speed is not None
+    assert (speed.n_recent, speed.hours_left) == (0, None)
+
+
+def test_money_by_stage_is_for_managers(
+    project: Project, manager: Membership, researcher: Membership, annotator: Membership, client_of: SignIn
+) -> None:
+    batch = paid_batch(project, n_hits=3, cents=40, cents_per_item=2)
+    submitted(annotator, batch, 1)
+    earn(annotator, 500, kind="bonus")
+    n_items = Item.objects.filter(hit__batch=batch).count()
+    Batch.objects.update(n_items=n_items)
+    (row,) = stages_of(client_of(manager), project)
+    per_hit = 40 + 2 * n_items // 3
+    assert row["Earned"] == f"${per_hit / 100:.2f}"
+    assert row["Still to come"] == f"about ${2 * per_hit / 100:.2f}"
+    page = client_of(manager).get(project.get_absolute_url()).content.decode()
+    assert f"${(500 + per_hit) / 100:.2f} earned in all" in page
+    assert "$" not in client_of(researcher).get(project.get_absolute_url()).content.decode()
+    assert set(stages_of(client_of(researcher), project)[0]) == {"Stage", "Assignments handed in", "HITs done", "Pace"}
+
+
+def test_pay_under_the_floor_is_an_alert(
+    project: Project, manager: Membership, researcher: Membership, annotator: Membership, client_of: SignIn
+) -> None:
+    Project.objects.update(hourly_floor_cents=1_000)
+    submitted(annotator, paid_batch(project, cents=100), seconds=1_200.0)
+    says = "An hour of work pays $3.00 on average, under the project’s floor of $10.00."
+    assert says in client_of(manager).get(project.get_absolute_url()).content.decode()
+    assert says not in client_of(researcher).get(project.get_absolute_url()).content.decode()
+    Project.objects.update(hourly_floor_cents=250)
+    assert "under the project’s floor" not in client_of(manager).get(project.get_absolute_url()).content.decode()
+
+
+def test_the_qualification_is_a_stage_once_its_test_is_open(
+    project: Project, manager: Membership, client_of: SignIn
+) -> None:
+    rubric = project.rubrics.get()
+    test = QualificationTest.objects.create(project=project, rubric=rubric)
+    assert stages_of(client_of(manager), project) == []
+    QualificationTest.objects.update(state="open")
+    for states in (("failed", "passed"), ("failed",), ("passed",)):
+        person = make_membership(project)
+        for number, state in enumerate(states, start=1):
+            Attempt.objects.create(
+                test=test, annotator=person, n=number, state=state, rubric=rubric, layout=[], finished_at=timezone.now()
+            )
+    (row,) = stages_of(client_of(manager), project)
+    assert (row["Stage"], row["Assignments handed in"]) == ("Qualification", "2 of 3 people passed")
+    assert row["Pace"] == "open"

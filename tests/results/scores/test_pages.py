@@ -1,0 +1,260 @@
+"""The pages of scores: gold scores by every rule, and one item with all that was said of it."""
+
+import math
+import re
+import statistics
+from dataclasses import replace
+
+import pandas as pd
+import pytest
+from django.core.cache import cache
+from django.test import Client
+
+from annotate.frames.annotator_baselines import fetch_baselines
+from annotate.frames.judgments_frame import fetch_judgments
+from annotate.frames.rating_patterns import Scope, criteria_in_use
+from annotate.models import Assignment, Judgment, Remark
+from annotate.models.assignment import TAKEN_OUT
+from annotate.reviews import adjudication
+from annotate.reviews.adjudication import Gold, read_gold_rule
+from measures.gold_rules import GoldRule
+from measures.rubric import Scale, ScaleKind
+from measures.standardising import annotator_norms, standardise
+from projects.errors import Refused
+from projects.models import Candidate, Criterion, LogEntry, Membership, Project
+from projects.rubric.rubrics import create_rubric, spec_of
+from results.sets.forms import SetForm
+from tests.factories import make_corpus, make_membership
+from tests.page_reader import Rows, Screen, read
+from tests.people import SignIn
+from tests.results.judged_batches import Ratings, canonical, judge
+
+pytestmark = pytest.mark.django_db
+
+SCORES = "/p/bridges/scores/"
+VALUES = ((1, 2, 5), (4, 4, 5), (2, 3, 3), (5, 5, 5))
+"""Four candidates by three annotators."""
+
+
+@pytest.fixture(autouse=True)
+def _nothing_kept() -> None:
+    cache.clear()
+
+
+@pytest.fixture
+def rated(project: Project) -> list[Candidate]:
+    make_corpus(project, name="one", n_candidates=4)
+    people = [make_membership(project) for _ in range(3)]
+    candidates = list(Candidate.objects.of(project).order_by("pk"))
+    ratings: Ratings = {
+        candidate: dict(zip(people, given, strict=True)) for candidate, given in zip(candidates, VALUES, strict=True)
+    }
+    judge(project, ratings)
+    return candidates
+
+
+def screen(client: Client, url: str = SCORES, **query: str) -> Screen:
+    response = client.get(url, query)
+    assert response.status_code == 200
+    return read(response.content.decode())
+
+
+def by_candidate(rows: Rows) -> dict[str, dict[str, str]]:
+    return {row["Candidate"]: row for row in rows}
+
+
+def test_each_candidate_has_its_score_by_every_rule(
+    project: Project, rated: list[Candidate], researcher: Membership, client_of: SignIn
+) -> None:
+    page = screen(client_of(researcher))
+    rows = by_candidate(page.rows("Candidates with their scores"))
+    norms = {n: (statistics.mean(own), statistics.stdev(own)) for n, own in enumerate(zip(*VALUES, strict=True))}
+    for candidate, values in zip(rated, VALUES, strict=True):
+        row = rows[candidate.external_id]
+        z = statistics.mean((value - norms[n][0]) / norms[n][1] for n, value in enumerate(values))
+        assert row["Mean"] == row["Gold"] == f"{statistics.mean(values):.2f}"
+        assert row["Median"] == f"{statistics.median(values):.2f}"
+        assert row["Mean z"] == f"{z:.2f}".replace("-", "−")
+        assert row["Deviation"] == f"{statistics.stdev(values):.2f}"
+        assert row["Judgments"] == "3"
+    assert (page.number("Candidates"), page.number("Judgments"), page.number("Rated once")) == (4, 12, 0)
+    assert page.said["Mean gold score"].startswith("3.67")
+    (one,) = page.rows("Candidates by gold score")[:-1]
+    assert [one[str(point)] for point in range(1, 6)] == ["0", "0", "2", "1", "1"], "2.67 is nearest to 3"
+
+
+def test_the_table_is_sorted_filtered_and_paged_by_its_address(
+    project: Project, rated: list[Candidate], researcher: Membership, client_of: SignIn
+) -> None:
+    client = client_of(researcher)
+    names = [candidate.external_id for candidate in rated]
+
+    def order(**query: str) -> list[str]:
+        return [row["Candidate"] for row in screen(client, **query).rows("Candidates with their scores")]
+
+    assert order(sort="-mean") == [names[3], names[1], names[0], names[2]]
+    assert order(sort="median")[0] == names[0]
+    assert order(sort="-z")[0] == names[3]
+    assert order(sort="sd")[-1] == names[0]
+    assert order(text=names[2]) == [names[2]]
+    assert order(text="%") == [], "a sign of the pattern is a letter like any other"
+    assert order(dataset="another") == []
+    assert screen(client, source="model-a").n_listed == 4
+    assert client.get(SCORES, {"sort": "nonsense; DROP", "page": "x"}).status_code == 200
+    assert client.get(SCORES, {"rule": "nonsense"}).status_code == 400
+    assert client.get(SCORES, {"criterion": "nonsense"}).status_code == 400
+
+
+def test_the_norms_of_the_tables_are_those_of_the_measures(project: Project, rated: list[Candidate]) -> None:
+    scope = Scope(project=project, criterion=criteria_in_use(project)[0])
+    control = rated[0]
+    people = list(project.memberships.filter(role="annotator").order_by("pk"))
+    judge(project, {control: dict.fromkeys(people[:2], 1.0)}, control="known")
+    Criterion.objects.update(is_reversed=True)
+    frame = fetch_judgments(scope)
+    without = fetch_baselines(scope, criteria_in_use(project), with_controls=False)
+    pd.testing.assert_frame_equal(without, annotator_norms(frame), check_names=False)
+    with_them = fetch_baselines(scope, criteria_in_use(project), with_controls=True)
+    assert [with_them["n"][person.pseudonym] for person in people] == [5, 5, 4]
+    assert with_them.loc[people[0].pseudonym, "mean"] == pytest.approx((5 + 2 + 4 + 1 + 5) / 5), "turned: 6 - 1 is 5"
+    assert standardise(frame, without).notna().all()
+
+
+def test_a_settled_score_wins_where_the_rule_says_so_but_not_under_z(
+    project: Project, rated: list[Candidate], manager: Membership, client_of: SignIn
+) -> None:
+    client, criterion = client_of(manager), criteria_in_use(project)[0]
+    adjudication.adjudicate(project=project, actor=manager, candidate=rated[0], criterion=criterion, value=1)
+
+    def first(**query: str) -> dict[str, str]:
+        rows = screen(client, sort="candidate", **query).rows("Candidates with their scores")
+        return by_candidate(rows)[rated[0].external_id]
+
+    assert (first()["Settled"], first()["Gold"]) == ("1.00", "2.67")
+    adjudication.set_rule(project=project, actor=manager, wins=True)
+    assert first()["Gold"] == "1.00"
+    assert first(rule="z")["Gold"] == first()["Mean z"]
+    assert screen(client).rows("Candidates by gold score")[0]["1"] == "1", "the distribution has it too"
+
+
+def test_the_project_keeps_its_rule_and_the_log_says_who_changed_it(
+    project: Project, rated: list[Candidate], manager: Membership, researcher: Membership, client_of: SignIn
+) -> None:
+    assert read_gold_rule(project) == Gold(GoldRule.MEAN, with_controls=True, adjudication_wins=False)
+    client = client_of(manager)
+    assert client_of(researcher).post(f"{SCORES}rule/", {"rule": "median"}).status_code == 403
+    client.post(f"{SCORES}rule/", {"rule": "median"})
+    assert read_gold_rule(project) == Gold(GoldRule.MEDIAN, with_controls=False, adjudication_wins=False)
+    entry = LogEntry.objects.get(act="change gold rule")
+    assert entry.after == {"gold_rule": "median", "controls_enter_norms": False}
+    client.post(f"{SCORES}rule/", {"rule": "median"})
+    assert LogEntry.objects.filter(act="change gold rule").count() == 1, "nothing has changed"
+    rows = by_candidate(screen(client).rows("Candidates with their scores"))
+    assert rows[rated[0].external_id]["Gold"] == "2.00"
+    asked = SetForm(project).settings()
+    assert (asked.gold, asked.controls_in_z) == (GoldRule.MEDIAN, False), "a new judgment set starts from it"
+    client.post(f"{SCORES}rule/", {"rule": "loudest"})
+    assert read_gold_rule(project).rule is GoldRule.MEDIAN
+    with pytest.raises(Refused, match="no such rule"):
+        adjudication.choose_gold(project=project, actor=manager, rule="loudest", with_controls=True)
+
+
+def test_scores_without_names_have_no_z(project: Project, researcher: Membership, client_of: SignIn) -> None:
+    candidates = make_corpus(project, n_candidates=4).candidates.all()
+    people = [make_membership(project, kind=Membership.Kind.UNKNOWN, user=None) for _ in range(2)]
+    judge(project, {candidate: dict.fromkeys(people, 3 + n % 2) for n, candidate in enumerate(candidates)})
+    page = screen(client_of(researcher), rule="z")
+    assert "some annotators are unknown" in page.said["Mean gold score"]
+    assert {row["Mean z"] for row in page.rows("Candidates with their scores")} == {"none"}
+    assert any("some annotators are unknown" in row["Spearman"] for row in page.rows("Rank correlation of the rules"))
+
+
+def test_simulated_annotators_are_named_as_such(project: Project, researcher: Membership, client_of: SignIn) -> None:
+    candidates = make_corpus(project, n_candidates=3).candidates.all()
+    person, robot = make_membership(project), make_membership(project, kind=Membership.Kind.SIMULATED)
+    judge(project, {candidate: {person: 3.0 + n % 2} for n, candidate in enumerate(candidates)})
+    client = client_of(researcher)
+    pages = [SCORES + page for page in ("", "systems/", "planner/")]
+    assert not any("by simulated annotators" in client.get(page).content.decode() for page in pages)
+    judge(project, {candidate: {robot: 2.0 + n % 2} for n, candidate in enumerate(candidates)})
+    cache.clear()
+    assert all("by simulated annotators" in client.get(page).content.decode() for page in pages)
+
+
+def test_a_project_without_judgments_says_what_to_do(
+    project: Project, researcher: Membership, client_of: SignIn
+) -> None:
+    for page in ("", "systems/", "replication/", "disagreements/", "planner/"):
+        response = client_of(researcher).get(SCORES + page)
+        assert response.status_code == 200, page
+    make_corpus(project)
+    judge(project, {})
+    for page in ("", "systems/", "disagreements/", "disagreements/?by=passages", "disagreements/?by=pairs", "planner/"):
+        response = client_of(researcher).get(SCORES + page)
+        assert response.status_code == 200, page
+        assert not re.search(r"\bnan\b", response.content.decode(), re.IGNORECASE), page
+
+
+def test_an_item_shows_every_rating_with_comments_and_times_but_not_what_was_taken_out(
+    project: Project, rated: list[Candidate], researcher: Membership, client_of: SignIn
+) -> None:
+    first, second, third = Judgment.objects.filter(candidate=rated[0]).order_by("value")
+    Remark.objects.create(assignment=first.assignment, item=first.item, comment="Which bridge?", is_flagged=True)
+    Assignment.objects.filter(pk=first.assignment_id).update(item_seconds=[41.6])
+    Judgment.objects.filter(pk=second.pk).update(is_counted=False, not_counted_reason=TAKEN_OUT)
+    Judgment.objects.filter(pk=third.pk).update(is_counted=False, not_counted_reason="set aside")
+    page = screen(client_of(researcher), f"{SCORES}items/{rated[0].pk}/")
+    rows = page.rows("Ratings of this item")
+    assert [(row["Annotator"], row["Rating"]) for row in rows] == [
+        (first.annotator.pseudonym, "1"),
+        (third.annotator.pseudonym, "5 not counted"),
+    ]
+    assert (rows[0]["Said"], rows[0]["Seconds"]) == ("flag Which bridge?", "42")
+    (score,) = page.rows("Scores of this item")
+    assert (score["Judgments"], score["Mean"], score["Deviation"]) == ("1", "1.00", "one")
+
+
+def test_of_two_judgments_under_two_versions_an_item_counts_the_newer(
+    project: Project, rated: list[Candidate], researcher: Membership, client_of: SignIn
+) -> None:
+    old = Judgment.objects.filter(candidate=rated[0]).earliest("pk")
+    spec = spec_of(Criterion.objects.get())
+    newer = create_rubric(project, name="newer", preset="custom", criteria=[spec])
+    judge(project, {rated[0]: {old.annotator: 4}}, rubric=newer)
+    page = screen(client_of(researcher), f"{SCORES}items/{rated[0].pk}/")
+    assert len(page.rows("Ratings of this item")) == 4
+    (score,) = page.rows("Scores of this item")
+    assert (score["Judgments"], score["Mean"]) == ("3", f"{(4 + 2 + 5) / 3:.2f}")
+    (on_list,) = screen(client_of(researcher), text=rated[0].external_id).rows("Candidates with their scores")
+    assert on_list["Mean"] == score["Mean"], "both pages go by one rule"
+
+
+def test_krippendorffs_example_has_the_ranks_that_scipy_gives(
+    project: Project, researcher: Membership, client_of: SignIn
+) -> None:
+    from scipy import stats
+
+    from measures.gold_scores import gold_scores
+
+    canonical(project)
+    scores = gold_scores(fetch_judgments(Scope(project=project, criterion=criteria_in_use(project)[0])))
+    first, *_ = screen(client_of(researcher)).rows("Rank correlation of the rules")
+    assert first["Candidates"] == "12"
+    assert first["Spearman"] == f"{stats.spearmanr(scores['mean'], scores['median']).statistic:.4f}"
+    assert first["Kendall τ-b"] == f"{stats.kendalltau(scores['mean'], scores['median']).statistic:.4f}"
+    assert not math.isnan(float(first["Spearman"]))
+
+
+def test_a_criterion_on_several_scales_has_no_score_over_them(
+    project: Project, rated: list[Candidate], researcher: Membership, client_of: SignIn
+) -> None:
+    spec = replace(spec_of(Criterion.objects.get()), scale=Scale(kind=ScaleKind.CONTINUOUS, low=0, high=100))
+    other = create_rubric(project, name="other", preset="custom", criteria=[spec])
+    judge(project, {rated[0]: {make_membership(project): 90.0, make_membership(project): 10.0}}, rubric=other)
+    client = client_of(researcher)
+    for page in ("", "planner/"):
+        assert "on several scales" in client.get(SCORES + page).content.decode()
+        assert "on several scales" not in client.get(SCORES + page, {"batch": 2}).content.decode()
+    assert "on several scales: correctness" in client.get(f"{SCORES}systems/").content.decode()
+    (part,) = screen(client, batch="2").rows("Candidates by gold score")[:-1]
+    assert part["50–60"] == "1", "a longer scale is cut into ten bins"

@@ -1,0 +1,249 @@
+"""The pages of systems, disagreements and the planner."""
+
+import csv
+import io
+import statistics
+
+import numpy as np
+import pytest
+from django.core.cache import cache
+from scipy import stats
+
+from annotate.models import Batch, Judgment
+from measures.agreement import krippendorff_alpha
+from projects.jobs.queue import Job
+from projects.jobs.running import run
+from projects.models import Candidate, Membership, Project
+from results.models import Report
+from results.reports import reports
+from tests.factories import make_candidates, make_dataset, make_membership, make_passage, make_question
+from tests.page_reader import Screen, number, read
+from tests.people import SignIn
+from tests.results.judged_batches import canonical, judge
+
+pytestmark = pytest.mark.django_db
+
+SCORES = "/p/bridges/scores/"
+SYSTEMS, REPLICATION = f"{SCORES}systems/", f"{SCORES}replication/"
+
+
+@pytest.fixture(autouse=True)
+def _nothing_kept() -> None:
+    cache.clear()
+
+
+@pytest.fixture
+def runs(project: Project) -> tuple[Batch, Batch]:
+    """Two runs of one study: three systems, eight questions in four passages, two annotators a run."""
+    rng = np.random.default_rng(6)
+    dataset = make_dataset(project, "study")
+    candidates = []
+    for n in range(4):
+        passage = make_passage(dataset, f"p{n}")
+        for m in range(2):
+            question = make_question(passage, f"q{n}{m}")
+            for source in ("weak", "middling", "strong"):
+                candidates += make_candidates(question, source=source)
+    better = {"weak": 1, "middling": 2.5, "strong": 4}
+    made = []
+    for _ in range(2):
+        people = [make_membership(project) for _ in range(2)]
+        ratings = {
+            candidate: {
+                person: float(np.clip(round(better[candidate.source] + rng.normal(0, 0.7)), 1, 5)) for person in people
+            }
+            for candidate in candidates
+        }
+        made.append(judge(project, ratings))
+    return made[0], made[1]
+
+
+def values(batch: Batch, source: str) -> list[float]:
+    rows = Judgment.objects.filter(assignment__hit__batch=batch, candidate__source=source)
+    return [value for value in rows.values_list("value", flat=True) if value is not None]
+
+
+def z_scores(batch: Batch) -> dict[str, list[float]]:
+    rows = list(Judgment.objects.filter(assignment__hit__batch=batch).select_related("candidate"))
+    found: dict[str, list[float]] = {}
+    for row in rows:
+        own = [float(each.value or 0) for each in rows if each.annotator_id == row.annotator_id]
+        assert row.candidate is not None
+        z = (float(row.value or 0) - statistics.mean(own)) / statistics.stdev(own)
+        found.setdefault(row.candidate.source, []).append(z)
+    return found
+
+
+def screen(client_of: SignIn, person: Membership, url: str, **query: str | int) -> Screen:
+    response = client_of(person).get(url, query)
+    assert response.status_code == 200
+    return read(response.content.decode())
+
+
+def test_systems_are_scored_ranked_and_compared(
+    project: Project, runs: tuple[Batch, Batch], researcher: Membership, client_of: SignIn
+) -> None:
+    page = screen(client_of, researcher, SYSTEMS, batch=1)
+    rows = page.rows("Scores of systems")
+    z = z_scores(runs[0])
+    assert [row["System"] for row in rows] == ["strong", "middling", "weak"]
+    for row in rows:
+        assert (row["Candidates"], row["Ratings"]) == ("8", "16")
+        assert row["Mean"] == f"{statistics.mean(values(runs[0], row['System'])):.3f}"
+        assert row["Mean z"] == f"{statistics.mean(z[row['System']]):.3f}".replace("-", "−")
+        low, high = (float(end.replace("−", "-")) for end in row["Mean, 95 % over passages"].split(" to "))
+        assert low < float(row["Mean"]) < high
+    first = page.rows("p of each pair of systems")[0]
+    p = stats.mannwhitneyu(z["strong"], z["weak"], alternative="greater").pvalue
+    assert first["weak"] == ("< 0.0001" if p < 0.0001 else f"{p:.4f}")
+    assert (first["strong"], page.number("Judgments that enter")) == ("–", 48)
+
+
+def test_work_that_does_not_count_is_in_no_score_and_is_said(
+    project: Project, runs: tuple[Batch, Batch], researcher: Membership, client_of: SignIn
+) -> None:
+    away = Judgment.objects.filter(assignment__hit__batch=runs[0]).earliest("pk").annotator
+    Judgment.objects.filter(annotator=away).update(is_counted=False, not_counted_reason="removed")
+    page = screen(client_of, researcher, SYSTEMS, batch=1)
+    assert {row["Ratings"] for row in page.rows("Scores of systems")} == {"8"}
+    assert (page.number("Judgments that enter"), page.number("Left out: removed")) == (24, 24)
+
+
+def test_two_batches_are_correlated_system_by_system(
+    project: Project, runs: tuple[Batch, Batch], researcher: Membership, client_of: SignIn
+) -> None:
+    page = screen(client_of, researcher, REPLICATION, first=1, second=2)
+    by_z, raw = page.rows("Correlation of the systems' scores")
+    sources = ("weak", "middling", "strong")
+    means = [[statistics.mean(values(batch, source)) for source in sources] for batch in runs]
+    assert raw["Pearson"] == f"{stats.pearsonr(*means).statistic:.4f}"
+    z = [[statistics.mean(z_scores(batch)[source]) for source in sources] for batch in runs]
+    assert by_z["Pearson"] == f"{stats.pearsonr(*z).statistic:.4f}"
+    assert (by_z["Systems"], by_z["Spearman"], by_z["Kendall τ-b"]) == ("3", "1.0000", "1.0000")
+    client = client_of(researcher)
+    assert "Choose two batches." in client.get(REPLICATION, {"first": 1}).content.decode()
+    same = client.get(REPLICATION, {"first": 1, "second": 1})
+    assert (same.status_code, "a batch repeats itself" in same.content.decode()) == (400, True)
+    assert client.get(REPLICATION, {"first": 1, "second": 99}).status_code == 400
+
+
+def test_many_judgments_are_scored_by_a_job(
+    project: Project,
+    runs: tuple[Batch, Batch],
+    researcher: Membership,
+    client_of: SignIn,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(reports, "AT_ONCE", 5)
+    client = client_of(researcher)
+    for page in ("", "systems/", "planner/"):
+        assert "Compute the figures" in client.get(SCORES + page).content.decode()
+        assert client.post(SCORES + page).status_code == 302
+        assert run(Report, Report.objects.latest("pk").pk, reports.make, only_reads=True) == Job.State.DONE
+        assert "Compute the figures" not in client.get(SCORES + page).content.decode(), page
+    rows = read(client.get(SCORES, {"sort": "-z"}).content.decode()).rows("Candidates with their scores")
+    assert rows[0]["Mean z"] not in ("", "not computed")
+
+
+def test_items_and_passages_are_listed_by_spread_and_pairs_open_their_items(
+    project: Project, researcher: Membership, client_of: SignIn
+) -> None:
+    canonical(project)
+    items = screen(client_of, researcher, f"{SCORES}disagreements/")
+    widest = items.rows("Items by spread")
+    assert [row["Item"] for row in widest[:2]] == ["unit-05", "unit-01"]
+    assert widest[0]["Greatest difference"] == "3"
+    assert widest[0]["Deviation"] == f"{statistics.stdev([1, 2, 3, 4]):.2f}"
+    assert len(widest) == 3, "items with one rating, or with equal ones, have no spread"
+    passages = screen(client_of, researcher, f"{SCORES}disagreements/", by="passages").rows("Passages by mean spread")
+    assert [(row["Passage"], row["Items"]) for row in passages] == [("canonical-0", "6"), ("canonical-1", "5")]
+    spread = [statistics.stdev(own) for own in ([1, 1, 1], [2, 2, 3, 2], [3] * 4, [3] * 4, [2] * 4, [1, 2, 3, 4])]
+    assert passages[0]["Mean deviation"] == f"{statistics.mean(spread):.2f}"
+    response = client_of(researcher).get(f"{SCORES}disagreements/", {"by": "pairs"})
+    pairs = read(response.content.decode()).rows("Pairs by how little they agree")
+    assert len(pairs) == 6
+    assert float(pairs[0]["Quadratic kappa"]) <= float(pairs[-1]["Quadratic kappa"])
+    first, second = pairs[0]["Pair"].split(" · ")
+    differing = screen(client_of, researcher, f"{SCORES}disagreements/", first=first, second=second)
+    assert {row["Ratings"] for row in differing.rows("Items by spread")} == {"2"}
+
+
+def test_the_planner_says_items_and_costs_for_a_width(
+    project: Project, researcher: Membership, client_of: SignIn
+) -> None:
+    canonical(project)
+    page = screen(client_of, researcher, f"{SCORES}planner/", width="0.2", judgments="2, 4, 6")
+    widths = page.rows("Simulated studies")
+    assert len(widths) == 18
+    assert page.said["Alpha so far, ordinal"].startswith("0.8154")
+    rows = page.rows("What it takes")
+    assert [row["Judgments of each item"] for row in rows] == ["2", "4", "6 modelled"]
+    for row in rows:
+        n_units, n_judgments = number(row["Items"]), number(row["Judgments of each item"])
+        assert number(row["Judgments"]) == n_units * n_judgments
+        assert number(row["HITs"]) == -(-n_units // 6), "six candidates of a passage make a HIT, which holds ten"
+        assert row["Cost"] == f"${number(row['HITs']) * n_judgments * 0.4:,.2f}"
+        own = {number(each["Items"]): each for each in widths if each["Judgments of each item"] == str(n_judgments)}
+        wide, narrow = (float(own[n]["Width of the 95 % interval"]) for n in (50, 1600))
+        assert narrow < 0.2
+        assert (n_units > 50) == (wide > 0.2)
+    assert number(rows[0]["Items"]) > number(rows[1]["Items"])
+
+
+@pytest.mark.parametrize(
+    ("query", "said"),
+    [
+        ({"width": "0"}, "greater than or equal to 0.005"),
+        ({"width": "wide"}, "Enter a number"),
+        ({"judgments": "1, 2"}, "from 2 to 20"),
+        ({"judgments": "two"}, "whole numbers with commas"),
+        ({"judgments": "2 3 4 5 6 7"}, "up to five"),
+    ],
+)
+def test_a_plan_that_cannot_be_is_refused_by_name(
+    project: Project, researcher: Membership, client_of: SignIn, query: dict[str, str], said: str
+) -> None:
+    canonical(project)
+    response = client_of(researcher).get(f"{SCORES}planner/", query)
+    assert response.status_code == 400
+    assert said in response.content.decode()
+
+
+def test_charts_hold_the_figures_of_the_pages(
+    project: Project, runs: tuple[Batch, Batch], researcher: Membership, client_of: SignIn
+) -> None:
+    client = client_of(researcher)
+
+    def rows(path: str) -> list[dict[str, str]]:
+        response = client.get(SCORES + path)
+        assert response.status_code == 200, path
+        return list(csv.DictReader(io.StringIO(response.content.decode())))
+
+    scores = read(client.get(SYSTEMS).content.decode()).rows("Scores of systems")
+    drawn = rows("systems/charts/systems-raw.csv")
+    assert [(row["system"], f"{float(row['mean']):.3f}") for row in drawn] == [
+        (row["System"], row["Mean"]) for row in scores
+    ]
+    assert len(rows("systems/charts/pairs.csv")) == 6
+    assert [row["source"] for row in rows("replication/charts/replication.csv?first=1&second=2")] == [
+        *("strong", "middling", "weak")
+    ]
+    assert sum(int(row["n"]) for row in rows("charts/distribution.csv")) == 24
+    assert {row["part"] for row in rows("charts/parts.csv?by=source")} == {"strong", "middling", "weak"}
+    assert len(rows("planner/charts/widths.csv")) == 18
+    for path in ("charts/parts.svg", "systems/charts/pairs.svg", "planner/charts/widths.svg"):
+        assert client.get(SCORES + path).content.startswith(b"<svg")
+
+
+def test_alpha_that_the_plan_starts_from_is_that_of_the_judgments(project: Project) -> None:
+    from annotate.frames.judgments_frame import fetch_judgments
+    from annotate.frames.rating_patterns import Scope, criteria_in_use
+
+    canonical(project)
+    settings = {"criterion": "correctness", "stage": "full", "batch": None, "blind": False, "level": "interval"}
+    found = reports.look_up(project, "plan", {**settings, "judgments": [2], "by_passage": True}).figures
+    assert found is not None
+    frame = fetch_judgments(Scope(project=project, criterion=criteria_in_use(project)[0]))
+    alpha = krippendorff_alpha(frame.drop(columns="group"), level="interval").alpha  # type: ignore[union-attr]
+    assert found["plan"]["trial"]["alpha"] == pytest.approx(alpha)
+    assert Candidate.objects.count() == sum(size * n for size, n in found["passages"])

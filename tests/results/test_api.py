@@ -1,0 +1,170 @@
+"""Agreement and judgment sets by the API: the figures of the pages, and the bytes of the downloads."""
+
+import hashlib
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+import pytest
+from django.http import QueryDict
+from django.test import Client
+from django.urls import reverse
+from pytest_django import Settings
+
+from annotate.reviews import adjudication
+from projects.jobs import running
+from projects.models import LogEntry, Membership, Project
+from results import tasks
+from results.agreement.alpha import measure_agreement
+from results.models import JudgmentSet
+from results.reports import reports
+from results.scope.scopes import scope_of
+from results.scores.forms import GoldForm
+from results.sets import freezing
+from tests import sized_projects
+from tests.factories import make_project
+from tests.people import SignIn
+from tests.projects.api.client import Script, wrong_fields
+from tests.results.judged_batches import PUBLISHED, canonical
+from tests.results.sets.frozen_sets import freeze
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture(autouse=True)
+def _own_folder(settings: Settings, tmp_path: Path) -> None:
+    settings.MEDIA_ROOT = tmp_path / "files"
+
+
+@pytest.fixture
+def judged(project: Project) -> Project:
+    sized_projects.run_trial(project)
+    return project
+
+
+def test_agreement_is_that_of_the_pages(judged: Project, researcher: Membership) -> None:
+    given = Script(researcher).read("agreement/", stage="trial", level="interval", by="source")
+    settings = given["settings"]
+    assert (settings["level"], settings["by"], settings["stage"]) == ("interval", "source", "trial")
+    report = measure_agreement(scope_of(judged, settings), level="interval", by="source")  # type: ignore[arg-type]
+    assert given["figures"]["report"]["levels"][0]["alpha"] == report.main.alpha
+    assert given["figures"]["report"]["levels"][0]["n_ratings"] == report.main.n_ratings
+    assert (given["is_current"], given["computed_at"], given["state"]) == (True, None, None)
+    pairs = Script(researcher).read("agreement/", kind="annotators", stage="trial")
+    assert pairs["figures"]
+
+
+@pytest.mark.parametrize(("level", "alpha"), PUBLISHED.items())
+def test_krippendorffs_example_gives_his_numbers(
+    project: Project, researcher: Membership, level: str, alpha: float
+) -> None:
+    canonical(project)
+    line = Script(researcher).read("agreement/", level=level)["figures"]["report"]["levels"][0]
+    assert (round(line["alpha"], 3), line["n_single"]) == (alpha, 1)
+
+
+def test_scores_are_those_of_the_pages(judged: Project, researcher: Membership) -> None:
+    script = Script(researcher)
+    gold = adjudication.read_gold_rule(judged)
+    given = script.read("scores/", stage="trial")
+    form = GoldForm(judged, QueryDict("stage=trial"))
+    assert form.is_valid()
+    settings = form.settings(form.scope(), gold)
+    assert given["settings"] == settings
+    assert given["figures"] == reports.look_up(judged, "golds", settings).figures
+    systems = script.read("scores/", kind="systems", stage="trial")
+    assert systems["figures"]
+    assert systems["settings"]["stage"] == "trial"
+
+
+@pytest.mark.parametrize(
+    ("query", "status", "field"),
+    [({"criterion": "colour"}, 409, "criterion"), ({"batch": 99}, 409, "batch"), ({"level": "x"}, 400, "level")],
+)
+def test_what_agreement_cannot_be_asked_is_named(
+    judged: Project, researcher: Membership, query: dict[str, Any], status: int, field: str
+) -> None:
+    script = Script(researcher)
+    response = script.get(f"{script.root}agreement/", query)
+    assert (response.status_code, wrong_fields(response)) == (status, {field})
+
+
+def test_without_judgments_there_is_no_agreement(project: Project, researcher: Membership) -> None:
+    script = Script(researcher)
+    assert script.get(f"{script.root}agreement/").status_code == 409
+
+
+def test_a_token_that_reads_has_many_judgments_computed_by_a_job(
+    judged: Project, researcher: Membership, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(reports, "AT_ONCE", 0)
+    script = Script(researcher)
+    asked = {"stage": "trial"}
+    assert script.read("agreement/", **asked)["figures"] is None
+    response = script.send("agreement/", asked)
+    assert (response.status_code, response.json()["state"]) == (202, "queued")
+    with mock.patch.object(running, "BEAT_SECONDS", 60):
+        tasks.make_report(judged.reports.get().pk)
+    done = script.read("agreement/", **asked)
+    assert done["is_current"]
+    assert done["computed_at"]
+    assert done["figures"]["report"]["levels"]
+    assert script.put(f"{script.root}agreement/").status_code == 405
+
+
+def test_a_set_is_asked_for_polled_and_downloaded(judged: Project, manager: Membership, researcher: Membership) -> None:
+    writer, reader = Script(manager, can_write=True), Script(researcher)
+    response = writer.send("judgment-sets/", {"name": "For the paper", "stage": "trial", "n_resamples": 100})
+    assert (response.status_code, response["Location"]) == (202, f"{writer.root}judgment-sets/1/")
+    assert reader.read("judgment-sets/1/")["state"] == "queued"
+    assert reader.get(f"{reader.root}judgment-sets/1/archive/").status_code == 404
+    with mock.patch.object(running, "BEAT_SECONDS", 60):
+        freezing.run(JudgmentSet.objects.get().pk)
+    made = reader.read("judgment-sets/1/")
+    assert (made["state"], made["settings"]["n_resamples"]) == ("done", 100)
+    whole = reader.get(f"{reader.root}judgment-sets/1/archive/")
+    assert sha256_of(whole) == made["sha256"]
+    assert whole["Content-Disposition"].endswith('"bridges-set-1.zip"')
+    for file in made["files"]:
+        assert sha256_of(reader.get(f"{reader.root}judgment-sets/1/files/{file['name']}")) == file["sha256"]
+    assert LogEntry.objects.get(act="ask for judgment set").actor == manager
+    assert reader.send("judgment-sets/", {"name": "No"}).status_code == 403
+
+
+@pytest.mark.parametrize(
+    ("over", "field"),
+    [({"name": ""}, "name"), ({"gold": "best"}, "gold"), ({"sha256": "x"}, "sha256"), ({"seed": -1}, "seed")],
+)
+def test_a_wrong_field_of_a_set_is_named(
+    judged: Project, manager: Membership, over: dict[str, Any], field: str
+) -> None:
+    response = Script(manager, can_write=True).send("judgment-sets/", {"name": "For the paper", **over})
+    assert (response.status_code, wrong_fields(response)) == (400, {field})
+    assert not JudgmentSet.objects.exists()
+
+
+def test_sets_of_another_project_are_not_there(judged: Project, manager: Membership, client_of: SignIn) -> None:
+    elsewhere = make_project("elsewhere")
+    sized_projects.run_trial(elsewhere)
+    owner = elsewhere.memberships.first()
+    assert owner
+    freeze(elsewhere, owner, stage="trial")
+    script = Script(manager)
+    assert script.read("judgment-sets/")["count"] == 0
+    for path in ("judgment-sets/1/", "judgment-sets/1/archive/", "judgment-sets/1/files/long.csv"):
+        assert script.get(script.root + path).status_code == 404
+
+
+def sha256_of(response: Any) -> str:
+    assert response.status_code == 200
+    return hashlib.sha256(b"".join(response.streaming_content)).hexdigest()
+
+
+def test_a_browser_that_is_signed_in_downloads_the_same(
+    judged: Project, researcher: Membership, manager: Membership, client_of: SignIn
+) -> None:
+    made = freeze(judged, manager, stage="trial")
+    browser: Client = client_of(researcher)
+    by_page = browser.get(reverse("results:set-archive", args=["bridges", made.number]))
+    by_api = browser.get(reverse("api:set-archive", args=["bridges", made.number]))
+    assert sha256_of(by_page) == sha256_of(by_api) == made.sha256
