@@ -7,6 +7,12 @@ from xml.etree.ElementTree import Element, TreeBuilder
 
 VOID = {"area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "track", "wbr"}
 
+BLOCKS = (
+    r"(?:article|body|dd|details|div|dl|dt|fieldset|figure|footer|form|h[1-6]|head|header|html|legend|li|main|nav|ol|option|"
+    r"p|section|select|summary|table|tbody|td|tfoot|th|thead|title|tr|ul)\b"
+)
+BESIDE_BLOCKS = re.compile(rf"\s*(</{BLOCKS}>)\s*|(<{BLOCKS}[^>]*>)\s*|(?<=>)\s+(?=<{BLOCKS})")
+
 Rows = list[dict[str, str]]
 
 
@@ -23,6 +29,11 @@ class Screen:
 
     def rows(self, name: str) -> Rows:
         return self.tables.get(name, [])
+
+
+def condense(html: str) -> str:
+    """The source of a page without the white space that nobody sees, however its templates are laid out."""
+    return BESIDE_BLOCKS.sub(r"\1\2", re.sub(r"\s+", " ", html).replace(" >", ">"))
 
 
 def number(text: str) -> int:

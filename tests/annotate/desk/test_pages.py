@@ -20,7 +20,7 @@ from annotate.work import serving, submitting
 from projects.models import Membership, Project, User
 from tests.annotate.open_batches import answered, open_batch
 from tests.factories import make_batch, make_corpus, make_membership, make_project, make_user
-from tests.page_reader import read
+from tests.page_reader import condense, read
 from tests.people import SignIn
 from tests.sized_projects import claim, submit
 
@@ -33,7 +33,7 @@ DESK = "/desk/"
 def text_of(client: Client, address: str = DESK) -> str:
     response = client.get(address)
     assert response.status_code == 200
-    return response.content.decode()
+    return condense(response.content.decode())
 
 
 def join_a_busy_project(user: User) -> Membership:

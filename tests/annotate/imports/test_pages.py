@@ -22,6 +22,7 @@ from projects.models import Candidate, LogEntry, Membership, Passage, Project
 from projects.web import uploads
 from tests import processes
 from tests.annotate.imports.import_steps import Pages, csv_of, mocha_of, rows
+from tests.page_reader import condense
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -485,7 +486,7 @@ def refused_for_room(pages: Pages) -> str:
     sent = {"file": SimpleUploadedFile("b.csv", csv_of(rows())), "kind": "candidates"}
     response = pages.client.post(pages.url("import-new"), sent)
     assert response.status_code == 422
-    return response.content.decode()
+    return condense(response.content.decode())
 
 
 def test_the_files_of_a_project_take_only_so_much_room(pages: Pages, settings: Settings) -> None:

@@ -12,7 +12,7 @@ from annotate.moderation.work_filter import WorkFilter
 from projects.models import Membership, Project, User
 from tests.annotate.open_batches import open_batch
 from tests.annotate.submitted_work import assert_sound, claim, make_reserved, rate, send
-from tests.page_reader import read
+from tests.page_reader import condense, read
 from tests.people import SignIn
 
 pytestmark = pytest.mark.django_db
@@ -25,7 +25,7 @@ def batch(project: Project) -> Batch:
 
 
 def body(response: Any) -> str:
-    return str(response.content.decode())
+    return condense(response.content.decode())
 
 
 def test_the_list_filters_sorts_and_pages_by_url(

@@ -13,6 +13,7 @@ from projects.models import Membership, Project
 from tests import factories
 from tests.annotate.open_batches import open_batch
 from tests.annotate.qualification.factories import SECRET, answer, first_item, make_test, take
+from tests.page_reader import condense
 from tests.people import SignIn
 
 pytestmark = pytest.mark.django_db
@@ -27,7 +28,7 @@ def client(annotator: Membership, client_of: SignIn) -> Client:
 def text_of(client: Client, address: str, status: int = 200) -> str:
     response = client.get(address, follow=True)
     assert response.status_code == status
-    return response.content.decode()
+    return condense(response.content.decode())
 
 
 def begin(client: Client, purpose: str = "test") -> str:

@@ -13,6 +13,7 @@ from measures.outcome import Undefined
 from projects.models import Candidate, Membership, Project
 from tests import factories
 from tests.annotate.qualification.factories import answer, first_item, make_test, take
+from tests.page_reader import condense
 from tests.people import SignIn
 from tests.results.judged_batches import judge
 
@@ -39,13 +40,13 @@ def client(manager: Membership, client_of: SignIn) -> Client:
 def text_of(client: Client, address: str, status: int = 200) -> str:
     response = client.get(address)
     assert response.status_code == status
-    return response.content.decode()
+    return condense(response.content.decode())
 
 
 def post(client: Client, address: str, status: int = 302, **data: Any) -> str:
     response = client.post(address, data)
     assert response.status_code == status, response.content.decode()[:3000]
-    return response.content.decode()
+    return condense(response.content.decode())
 
 
 def test_a_test_is_made_typed_in_and_opened(project: Project, client: Client) -> None:

@@ -19,6 +19,7 @@ from annotate.work import submitting
 from projects.models import Membership, Project
 from tests.annotate.open_batches import answered, fetch, open_batch
 from tests.annotate.work.test_revising import changed, make_control, newest, values
+from tests.page_reader import condense
 from tests.people import SignIn
 from tests.sized_projects import claim
 
@@ -61,7 +62,7 @@ def own(uuid: UUID, rest: str = "") -> str:
 def read(client: Client, uuid: UUID) -> str:
     response = client.get(own(uuid))
     assert response.status_code == 200
-    return response.content.decode()
+    return condense(response.content.decode())
 
 
 def form(*over: float, of: str = "", **more: str) -> dict[str, str]:
@@ -241,7 +242,7 @@ def test_the_pages_cannot_tell_a_control(client: Client, annotator: Membership, 
         first, control, third = (re.sub("[0-4]", "#", item) for item in items)
         assert first == control == third
         assert "5" in first
-    listed = client.get("/p/bridges/history/").content.decode()
+    listed = condense(client.get("/p/bridges/history/").content.decode())
     assert '<td class="num">3</td><td class="num">3</td>' in listed
 
 
@@ -251,7 +252,7 @@ def test_the_manager_sees_every_version_with_its_time(
     shown = f"/p/bridges/submitted/{done}/"
     assert "versions" not in client_of(manager).get(shown).content.decode()
     client.post(own(done, "revision/"), form(5, 4, 2, of=of_page(client, done), flag1="on"))
-    page = client_of(manager).get(shown).content.decode()
+    page = condense(client_of(manager).get(shown).content.decode())
     assert page.count("2 versions") == 2
     revised_at = JudgmentRevision.objects.filter(n=1).earliest("pk").revised_at
     assert f"{revised_at:%-d %b %Y, %H:%M}" in page
@@ -298,7 +299,7 @@ def test_what_was_earned_says_why_it_waits_and_leads_to_the_hit(
     project: Project, manager: Membership, client: Client, done: UUID
 ) -> None:
     Project.objects.update(approve_after_days=3)
-    page = client.get("/p/bridges/earned/").content.decode()
+    page = condense(client.get("/p/bridges/earned/").content.decode())
     submitted_at = fetch(done).submitted_at
     assert submitted_at is not None
     assert page.count(f"{submitted_at + timedelta(days=3):%-d %b %Y, %H:%M} UTC") == 2

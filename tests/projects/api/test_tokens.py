@@ -12,6 +12,7 @@ from django.utils import timezone
 from projects.api import tokens
 from projects.errors import Refused
 from projects.models import ApiToken, LogEntry, Membership
+from tests.page_reader import condense
 from tests.people import SignIn
 
 pytestmark = pytest.mark.django_db
@@ -23,7 +24,7 @@ def page(name: str, member: Membership, *more: int) -> str:
 
 def make(client: Client, member: Membership, **over: str) -> str:
     sent = {"name": "weekly figures", "may": "read", "days": "30", **over}
-    return client.post(page("token-new", member), sent).content.decode()
+    return condense(client.post(page("token-new", member), sent).content.decode())
 
 
 def secret_in(text: str) -> str:

@@ -9,6 +9,7 @@ from projects.models import LogEntry, Membership, Project
 from projects.rubric import rubrics
 from projects.texts import versions
 from tests.concurrency import all_at_once
+from tests.page_reader import condense
 from tests.people import SignIn
 
 pytestmark = pytest.mark.django_db
@@ -216,7 +217,7 @@ def test_the_log_pages_and_filters_by_url(manager: Membership, owner: Membership
     client, url = client_of(manager), reverse("projects:log-list", args=[manager.project.slug])
 
     def body(**query: str) -> str:
-        return client.get(url, query).content.decode()
+        return condense(client.get(url, query).content.decode())
 
     assert "n:</span> <bdi>54</bdi>" in body()
     assert "n:</span> <bdi>0</bdi>" not in body()
@@ -240,7 +241,7 @@ def test_the_log_shows_values_in_words(manager: Membership, client_of: SignIn) -
         "why": None,
     }
     log.record(manager.project, manager, "make thing", manager, after=after)
-    page = client_of(manager).get(reverse("projects:log-list", args=[manager.project.slug])).content.decode()
+    page = condense(client_of(manager).get(reverse("projects:log-list", args=[manager.project.slug])).content.decode())
     for said in (
         "selection seed:</span> <bdi>7</bdi>",
         "selection splits:</span> <bdi>dev, test</bdi>",
