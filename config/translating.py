@@ -21,107 +21,37 @@ KEYWORDS = {
     **dict.fromkeys(("npgettext", "npgettext_lazy"), ((1, "c"), 2, 3)),
 }
 APPS = ("annotate", "config", "demo", "measures", "projects", "results")
-NOT_FOR_ANNOTATORS = (
-    "annotate/reviews/adjudication.py",
-    "annotate/moderation/members.py",
-    "annotate/data/withdrawing.py",
-    "annotate/batches/creating.py",
-    "annotate/checking/*",
-    "annotate/batches/selection.py",
-    "annotate/controls/*",
-    "annotate/moderation/forms.py",
-    "annotate/batches/forms.py",
-    "annotate/controls/forms.py",
-    "annotate/imports/forms.py",
-    "annotate/data/forms.py",
-    "annotate/payments/forms.py",
-    "annotate/planning/forms.py",
-    "annotate/qualification/forms.py",
-    "annotate/quality/forms.py",
-    "annotate/frames/rating_patterns.py",
-    "annotate/importing/*",
-    "annotate/models/batch.py",
-    "annotate/models/imports.py",
-    "annotate/models/quality.py",
-    "annotate/batches/judgments_wanted.py",
-    "annotate/data/pairs.py",
-    "annotate/payments/ledger.py",
-    "annotate/payments/paying.py",
-    "annotate/planning/*",
-    "annotate/batches/progress.py",
-    "annotate/qualification/items_from_candidates.py",
-    "annotate/qualification/design.py",
-    "annotate/qualification/items_from_file.py",
-    "annotate/qualification/admission.py",
-    "annotate/qualification/items.py",
-    "annotate/qualification/item_statistics.py",
-    "annotate/reviews/spot_checks.py",
-    "annotate/batches/lifecycle.py",
-    "annotate/data/table.py",
-    "annotate/batches/terms.py",
-    "annotate/batches/trials.py",
-    "annotate/imports/uploading.py",
-    "annotate/reviews/adjudication_views.py",
-    "annotate/moderation/assignment_page.py",
-    "annotate/batches/views.py",
-    "annotate/quality/charts.py",
-    "annotate/controls/views.py",
-    "annotate/data/views.py",
-    "annotate/quality/figure_names.py",
-    "annotate/quality/figures_shown.py",
-    "annotate/quality/finding_views.py",
-    "annotate/views/import*",
-    "annotate/data/pair_views.py",
-    "annotate/planning/views.py",
-    "annotate/qualification/design_views.py",
-    "annotate/qualification/item_views.py",
-    "annotate/quality/views.py",
-    "annotate/reviews/remark_views.py",
-    "annotate/reviews/views.py",
-    "annotate/moderation/work_views.py",
-    "annotate/data/withdrawal_views.py",
-    "demo/*",
-    "projects/api/*",
-    "projects/texts/examples.py",
-    "projects/people/forms.py",
-    "projects/settings/forms.py",
-    "projects/accounts/users.py",
-    "projects/rubric/*",
-    "projects/web/forms.py",
-    "projects/texts/forms.py",
-    "projects/api/token_views.py",
-    "projects/settings/lifecycle.py",
-    "projects/importing/*",
-    "projects/jobs/queue.py",
-    "projects/log/messages.py",
-    "projects/models/corpus.py",
-    "projects/models/rubric.py",
-    "projects/language/names.py",
-    "projects/people/members.py",
-    "projects/texts/versions.py",
-    "projects/splitting.py",
-    "projects/api/tokens.py",
-    "projects/log/views.py",
-    "projects/settings/views.py",
-    "projects/texts/views.py",
-    "projects/api/token_views.py",
-    "results/*",
-)
-"""The code that only researchers and managers come to: its sentences are given in English, and need no translation."""
-ANNOTATORS_TEMPLATES = (
+ANNOTATORS_ROOMS = (
     "annotate/desk/*",
+    "annotate/models/*",
     "annotate/onboarding/*",
     "annotate/payments/_*",
-    "annotate/qualification/attempt_*",
+    "annotate/payments/entries_page.py",
     "annotate/qualification/_attempt_*",
+    "annotate/qualification/admission.py",
+    "annotate/qualification/attempt*",
+    "annotate/qualification/results.py",
     "annotate/rating/*",
     "annotate/work/*",
+    "config/navigation.py",
+    "measures/rubric.py",
+    "projects/access.py",
     "projects/accounts/*",
+    "projects/language/*",
+    "projects/models/*",
+    "projects/people/invitations.py",
     "projects/people/join*",
+    "projects/people/views.py",
+    "projects/rubric/rubrics.py",
+    "projects/web/*",
 )
-"""The rooms whose pages annotators come to, beside the templates in no room. Any other is English, without a mark."""
+"""The rooms of code and of templates whose sentences annotators read, and the annotators' part of a few other rooms.
+
+Any other room is the managers' and researchers': it is written in English, and nothing in it goes through gettext.
+Templates in no room are annotators' too, but for a few parts.
+"""
 MANAGERS_PARTS = ("_chart_figure.html", "_file_refusal.html", "_job.html")
-"""The parts, of no one room, that only pages of researchers and managers have."""
+"""The templates in no room that only pages of managers and researchers have."""
 EPOCH = datetime(2026, 1, 1, tzinfo=UTC)
 """A catalogue bears no time of its making: the same sentences are the same bytes."""
 
@@ -129,10 +59,8 @@ EPOCH = datetime(2026, 1, 1, tzinfo=UTC)
 def read_sources() -> Catalog:
     """Every sentence that templates and code say to annotators."""
     catalog = _new_catalog()
-    for path in _source_files():
+    for path in _annotators_files():
         where = path.relative_to(settings.BASE_DIR).as_posix()
-        if not is_for_annotators(where):
-            continue
         source = path.read_text(encoding="utf-8")
         if path.suffix == ".html":
             source = "\n".join(line.strip() for line in templatize(source, origin=str(path)).splitlines())
@@ -199,13 +127,11 @@ def missing(catalog: Catalog) -> list[str]:
 
 
 def is_for_annotators(path: str) -> bool:
-    """Whether the file, by its path from the project's folder, says something to annotators."""
-    folder, _, name = path.partition("/")
-    if folder != "templates":
-        return not any(fnmatch(path, pattern) for pattern in NOT_FOR_ANNOTATORS)
-    if "/" not in name:
+    """Whether annotators read what the file says; its path is given from the folder of the project."""
+    name = path.removeprefix("templates/")
+    if name != path and "/" not in name:
         return name not in MANAGERS_PARTS
-    return any(fnmatch(name, room) for room in ANNOTATORS_TEMPLATES)
+    return any(fnmatch(name, room) for room in ANNOTATORS_ROOMS)
 
 
 def is_said(message: Message, n_forms: int) -> bool:
@@ -235,11 +161,15 @@ def templates() -> list[Path]:
     return sorted((settings.BASE_DIR / "templates").rglob("*.html"))
 
 
-def _source_files() -> Iterator[Path]:
+def code() -> list[Path]:
     base: Path = settings.BASE_DIR
-    yield from templates()
-    for app in APPS:
-        yield from sorted(path for path in (base / app).rglob("*.py") if "migrations" not in path.parts)
+    return [path for app in APPS for path in sorted((base / app).rglob("*.py")) if "migrations" not in path.parts]
+
+
+def _annotators_files() -> Iterator[Path]:
+    for path in (*templates(), *code()):
+        if is_for_annotators(path.relative_to(settings.BASE_DIR).as_posix()):
+            yield path
 
 
 def _folder(language: str) -> Path:

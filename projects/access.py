@@ -114,7 +114,7 @@ def creates_projects(view: View) -> View:
     @wraps(view)
     def wrapped(request: SignedInRequest, **kwargs: Any) -> HttpResponseBase:
         if not request.user.can_create_projects:
-            raise PermissionDenied(_("Your account may not make projects. Ask whoever runs this site."))
+            raise PermissionDenied("Your account may not make projects. Ask whoever runs this site.")
         return view(request, **kwargs)
 
     return _declare(wrapped, Policy("creates projects"))
@@ -202,9 +202,9 @@ def why_refused(membership: Membership, right: Right) -> str:
 
 _LACKING = {
     Right.WORK: gettext_lazy("Only the project's annotators rate HITs."),
-    Right.READ: gettext_lazy("Only the project's researchers and managers see this page."),
-    Right.MANAGE: gettext_lazy("Only the project's managers may do this."),
-    Right.OWN: gettext_lazy("Only the project's owner may do this."),
+    Right.READ: "Only the project's researchers and managers see this page.",
+    Right.MANAGE: "Only the project's managers may do this.",
+    Right.OWN: "Only the project's owner may do this.",
 }
 
 
@@ -272,4 +272,4 @@ def lock_actor(actor: Membership) -> None:
 def adopt_locked(actor: Membership, fresh: Membership) -> None:
     actor.role, actor.standing = fresh.role, fresh.standing
     if not (actor.is_active and actor.can_manage):
-        raise Refused(_("Only the project's managers may do this."))
+        raise Refused("Only the project's managers may do this.")

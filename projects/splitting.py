@@ -9,7 +9,6 @@ from typing import Any
 
 from django.db import connection, transaction
 from django.db.models import Count
-from django.utils.translation import gettext as _
 
 from projects import log
 from projects.errors import Refused
@@ -95,7 +94,7 @@ def write_split(*, project: Project, plan: SplitPlan, actor: Membership | None) 
         taken = Passage.objects.filter(pk__in=ids).exclude(split="").order_by("external_id")
         names = [f"{passage.external_id}: {passage.split}" for passage in taken[:100]]
         if names:
-            raise Refused(_("Some passages were given a split meanwhile. Look at the plan again."), details=names)
+            raise Refused("Some passages were given a split meanwhile. Look at the plan again.", details=names)
         with connection.cursor() as cursor:
             for start in range(0, len(ids), BATCH):
                 some = ids[start : start + BATCH]
@@ -131,9 +130,9 @@ def parse_shares(text: str) -> dict[str, float]:
         try:
             share = float(number)
         except ValueError:
-            raise Refused(_("“%(part)s” is no share such as train=75.") % {"part": part.strip()}) from None
+            raise Refused(f"“{part.strip()}” is no share such as train=75.") from None
         if name in shares:
-            raise Refused(_("The split “%(name)s” is there twice.") % {"name": name})
+            raise Refused(f"The split “{name}” is there twice.")
         shares[name] = share
     _check_shares(shares)
     return shares
@@ -193,12 +192,12 @@ class _Division:
 
 def _check_shares(shares: Mapping[str, float]) -> None:
     if len(shares) < 2:
-        raise Refused(_("Splitting needs at least two splits with their shares."))
+        raise Refused("Splitting needs at least two splits with their shares.")
     for name, share in shares.items():
         if not name.strip() or len(name) > 40:
-            raise Refused(_("The name of a split has 1 to 40 characters."))
+            raise Refused("The name of a split has 1 to 40 characters.")
         if not 0 < share < float("inf"):
-            raise Refused(_("The share of “%(name)s” must be above zero.") % {"name": name})
+            raise Refused(f"The share of “{name}” must be above zero.")
 
 
 def _filled(kept: Mapping[int, str], sizes: Mapping[int, int]) -> Counter[str]:

@@ -6,7 +6,6 @@ from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 from django.db.models import Q, QuerySet
-from django.utils.translation import gettext as _
 
 from annotate.models import Batch, Item
 from projects.errors import Refused
@@ -105,38 +104,37 @@ def check_plan(plan: ControlPlan, *, presentation: str, hit_size: int) -> None:
     checks = [
         (
             0 <= plan.known_per_hit <= MOST_A_HIT,
-            _("A HIT shows 0 to %(most_a_hit)s known answers.") % {"most_a_hit": MOST_A_HIT},
+            f"A HIT shows 0 to {MOST_A_HIT} known answers.",
         ),
-        (0 <= plan.known_hit_every <= 1_000, _("A HIT of known scores comes every 1 to 1,000 HITs, or never (0).")),
+        (0 <= plan.known_hit_every <= 1_000, "A HIT of known scores comes every 1 to 1,000 HITs, or never (0)."),
         (
             math.isfinite(plan.degraded_per_hit) and 0 <= plan.degraded_per_hit <= MOST_A_HIT,
-            _("A HIT shows 0 to %(most_a_hit)s degraded answers on average.") % {"most_a_hit": MOST_A_HIT},
+            f"A HIT shows 0 to {MOST_A_HIT} degraded answers on average.",
         ),
         (
             0 <= plan.repeats <= MOST_A_HIT,
-            _("A HIT of repeats has up to %(most_a_hit)s candidates.") % {"most_a_hit": MOST_A_HIT},
+            f"A HIT of repeats has up to {MOST_A_HIT} candidates.",
         ),
-        (0 <= plan.repeats_every <= 1_000, _("A HIT of repeats comes every 1 to 1,000 HITs, or never (0).")),
-        ((plan.repeats > 0) == (plan.repeats_every > 0), _("Say both how many candidates to repeat, and how often.")),
+        (0 <= plan.repeats_every <= 1_000, "A HIT of repeats comes every 1 to 1,000 HITs, or never (0)."),
+        ((plan.repeats > 0) == (plan.repeats_every > 0), "Say both how many candidates to repeat, and how often."),
         (
             0 <= plan.repeats_per_hit <= MOST_A_HIT,
-            _("A HIT shows 0 to %(most_a_hit)s repeats.") % {"most_a_hit": MOST_A_HIT},
+            f"A HIT shows 0 to {MOST_A_HIT} repeats.",
         ),
         (
             not (is_page and plan.repeats_per_hit),
-            _("On a page of items a repeat would be seen at once: it needs a HIT of its own, or items one at a time."),
+            "On a page of items a repeat would be seen at once: it needs a HIT of its own, or items one at a time.",
         ),
-        (1 <= plan.distance <= 1_000, _("A control comes 1 to 1,000 HITs after what it was made from.")),
+        (1 <= plan.distance <= 1_000, "A control comes 1 to 1,000 HITs after what it was made from."),
         (
             plan.item_distance >= 0 and (is_page or plan.item_distance < hit_size),
-            _("The distance within a HIT is smaller than the HIT."),
+            "The distance within a HIT is smaller than the HIT.",
         ),
-        (0 <= plan.jitter <= 1_000, _("The jitter is 0 to 1,000 HITs.")),
-        (0 <= plan.seed < 2**31, _("The seed is a number from 0 to 2,147,483,647.")),
+        (0 <= plan.jitter <= 1_000, "The jitter is 0 to 1,000 HITs."),
+        (0 <= plan.seed < 2**31, "The seed is a number from 0 to 2,147,483,647."),
         (
             plan.room < hit_size,
-            _("%(room)s controls leave no room for work in a HIT of %(hit_size)s.")
-            % {"room": plan.room, "hit_size": hit_size},
+            f"{plan.room} controls leave no room for work in a HIT of {hit_size}.",
         ),
     ]
     wrong = [sentence for is_right, sentence in checks if not is_right]

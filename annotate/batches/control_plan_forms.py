@@ -4,8 +4,6 @@ from dataclasses import asdict
 from typing import Any
 
 from django import forms
-from django.utils.translation import gettext_lazy as _
-from django_stubs_ext import StrOrPromise
 
 from annotate.batches.control_plan import MOST_A_HIT, QASCORE, QASCORE_HIT_SIZE, ControlPlan
 from annotate.models import Batch
@@ -16,7 +14,7 @@ MOST = 1_000
 
 
 def _number(
-    label: StrOrPromise, help_text: StrOrPromise = "", *, low: int = 0, high: int = MOST_A_HIT, **over: Any
+    label: str, help_text: str = "", *, low: int = 0, high: int = MOST_A_HIT, **over: Any
 ) -> forms.IntegerField:
     return forms.IntegerField(label=label, required=False, min_value=low, max_value=high, help_text=help_text, **over)
 
@@ -24,22 +22,22 @@ def _number(
 class PlanForm(forms.Form):
     """The numbers of a control plan; one left empty is the usual one."""
 
-    known_per_hit = _number(_("Known answers in a HIT"), _("A reference, or the reference of another question."))
-    known_hit_every = _number(_("A HIT of known scores every"), _("HITs; 0 for never."), high=MOST)
+    known_per_hit = _number("Known answers in a HIT", "A reference, or the reference of another question.")
+    known_hit_every = _number("A HIT of known scores every", "HITs; 0 for never.", high=MOST)
     degraded_per_hit = forms.FloatField(
-        label=_("Degraded answers in a HIT"),
+        label="Degraded answers in a HIT",
         required=False,
         min_value=0,
         max_value=MOST_A_HIT,
-        help_text=_("On average: made from good answers, shown to whoever rated those."),
+        help_text="On average: made from good answers, shown to whoever rated those.",
     )
-    repeats = _number(_("Candidates to repeat"), _("In a HIT of their own, for one annotator."))
-    repeats_every = _number(_("A HIT of repeats every"), _("HITs; 0 for never."), high=MOST)
-    repeats_per_hit = _number(_("Repeats in a HIT"), _("Only where items are shown one at a time."))
-    distance = _number(_("Distance, in HITs"), _("From a candidate to its control, at least."), low=1, high=MOST)
-    item_distance = _number(_("Distance, in items"), _("Within a HIT shown one at a time."))
-    jitter = _number(_("Earlier or later by"), _("HITs at most, by chance."), low=1, high=MOST)
-    control_seed = _number(_("Seed of the controls"), _("The same seed makes the same pool."), high=2**31 - 1)
+    repeats = _number("Candidates to repeat", "In a HIT of their own, for one annotator.")
+    repeats_every = _number("A HIT of repeats every", "HITs; 0 for never.", high=MOST)
+    repeats_per_hit = _number("Repeats in a HIT", "Only where items are shown one at a time.")
+    distance = _number("Distance, in HITs", "From a candidate to its control, at least.", low=1, high=MOST)
+    item_distance = _number("Distance, in items", "Within a HIT shown one at a time.")
+    jitter = _number("Earlier or later by", "HITs at most, by chance.", low=1, high=MOST)
+    control_seed = _number("Seed of the controls", "The same seed makes the same pool.", high=2**31 - 1)
 
     def plan(self) -> ControlPlan:
         given = {name: self.cleaned_data.get(field) for field, name in PLAN_FIELDS.items()}
@@ -62,10 +60,10 @@ class PresentationForm(PlanForm):
     """How the items of a new batch are shown, and which controls stand among them."""
 
     presentation = forms.ChoiceField(
-        label=_("Presentation"),
+        label="Presentation",
         choices=[
-            (Batch.Presentation.PAGE, _("All items on a page")),
-            (Batch.Presentation.ONE, _("One item at a time, no looking back")),
+            (Batch.Presentation.PAGE, "All items on a page"),
+            (Batch.Presentation.ONE, "One item at a time, no looking back"),
         ],
         initial=Batch.Presentation.PAGE,
         required=False,

@@ -7,8 +7,6 @@ from django import forms
 from django.core.exceptions import ValidationError
 from django.db.models import Count, Q
 from django.utils.text import capfirst
-from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
 
 from annotate.batches import trials
 from annotate.batches.control_plan_forms import PresentationForm
@@ -22,7 +20,7 @@ from projects.models import Candidate, Membership, MinimalPair, Project
 from projects.rubric.rubrics import current_rubric
 
 NONE = "(none)"
-NONE_GIVEN = gettext_lazy("none given")
+NONE_GIVEN = "none given"
 PAY = ("cents_per_hit", "cents_per_item", "fee_percent")
 """Fields that a project which pays nothing is not asked."""
 
@@ -36,13 +34,13 @@ class CapsForm(forms.Form):
     """What one annotator may rate of a batch, at most; an empty field sets no cap."""
 
     max_hits_per_annotator = forms.IntegerField(
-        label=gettext_lazy("HITs for one annotator, at most"), required=False, min_value=1, max_value=2**31 - 1
+        label="HITs for one annotator, at most", required=False, min_value=1, max_value=2**31 - 1
     )
     max_hits_per_day = forms.IntegerField(
-        label=gettext_lazy("HITs for one annotator a day, at most"), required=False, min_value=1, max_value=2**31 - 1
+        label="HITs for one annotator a day, at most", required=False, min_value=1, max_value=2**31 - 1
     )
     max_share_percent = forms.DecimalField(
-        label=gettext_lazy("Largest part of the HITs for one annotator, in per cent"),
+        label="Largest part of the HITs for one annotator, in per cent",
         required=False,
         min_value=Decimal("0.01"),
         max_value=Decimal(100),
@@ -73,106 +71,98 @@ class NewBatchForm(PresentationForm, CapsForm):
     """What a batch takes and how it is worked on."""
 
     name = forms.CharField(
-        label=gettext_lazy("Name"),
+        label="Name",
         required=False,
         max_length=120,
-        help_text=gettext_lazy("Left empty, it is called by its number."),
+        help_text="Left empty, it is called by its number.",
     )
     kind = forms.ChoiceField(
-        label=gettext_lazy("Stage"),
-        choices=[(Batch.Kind.FULL, gettext_lazy("Full collection")), (Batch.Kind.TRIAL, gettext_lazy("Trial"))],
+        label="Stage",
+        choices=[(Batch.Kind.FULL, "Full collection"), (Batch.Kind.TRIAL, "Trial")],
         initial=Batch.Kind.FULL,
         widget=forms.HiddenInput,
     )
     trial = TrialField(
-        label=gettext_lazy("Trial"),
+        label="Trial",
         queryset=Batch.objects.none(),
         required=False,
         to_field_name="number",
         empty_label=None,
     )
     use_of_trial = forms.ChoiceField(
-        label=gettext_lazy("What becomes of the trial"),
+        label="What becomes of the trial",
         choices=[(value, capfirst(label)) for value, label in Batch.UseOfTrial.choices],
         initial=Batch.UseOfTrial.LEAVE_OUT,
         required=False,
         widget=forms.RadioSelect,
-        help_text=gettext_lazy("Its judgments are kept apart from the results unless they are counted here."),
+        help_text="Its judgments are kept apart from the results unless they are counted here.",
     )
-    datasets = forms.MultipleChoiceField(
-        label=gettext_lazy("Datasets"), required=False, widget=forms.CheckboxSelectMultiple
-    )
-    splits = forms.MultipleChoiceField(
-        label=gettext_lazy("Splits"), required=False, widget=forms.CheckboxSelectMultiple
-    )
-    sources = forms.MultipleChoiceField(
-        label=gettext_lazy("Sources"), required=False, widget=forms.CheckboxSelectMultiple
-    )
+    datasets = forms.MultipleChoiceField(label="Datasets", required=False, widget=forms.CheckboxSelectMultiple)
+    splits = forms.MultipleChoiceField(label="Splits", required=False, widget=forms.CheckboxSelectMultiple)
+    sources = forms.MultipleChoiceField(label="Sources", required=False, widget=forms.CheckboxSelectMultiple)
     sample = forms.IntegerField(
-        label=gettext_lazy("Only a sample of so many candidates"),
+        label="Only a sample of so many candidates",
         required=False,
         min_value=1,
         max_value=10_000_000,
-        help_text=gettext_lazy("Whole passages, drawn so that each dataset keeps its share."),
+        help_text="Whole passages, drawn so that each dataset keeps its share.",
     )
     seed = forms.IntegerField(
-        label=gettext_lazy("Seed"),
+        label="Seed",
         initial=0,
         min_value=0,
         max_value=2**31 - 1,
-        help_text=gettext_lazy("Draws the sample and the order of HITs; the same seed draws the same again."),
+        help_text="Draws the sample and the order of HITs; the same seed draws the same again.",
     )
-    with_pairs = forms.BooleanField(label=gettext_lazy("Candidates of minimal pairs too"), required=False)
-    only_pairs = forms.BooleanField(label=gettext_lazy("Candidates of minimal pairs alone"), required=False)
+    with_pairs = forms.BooleanField(label="Candidates of minimal pairs too", required=False)
+    only_pairs = forms.BooleanField(label="Candidates of minimal pairs alone", required=False)
     judgments = forms.IntegerField(
-        label=gettext_lazy("Judgments for each candidate"),
+        label="Judgments for each candidate",
         required=False,
         min_value=1,
         max_value=MAX_JUDGMENTS,
-        help_text=gettext_lazy("Each by another annotator."),
+        help_text="Each by another annotator.",
     )
     annotators = forms.ModelMultipleChoiceField(
-        label=gettext_lazy("Or name its annotators"),
+        label="Or name its annotators",
         queryset=Membership.objects.none(),
         required=False,
         widget=forms.CheckboxSelectMultiple,
-        help_text=gettext_lazy("Each of them rates everything, and nobody else does."),
+        help_text="Each of them rates everything, and nobody else does.",
     )
     requires_qualification = forms.BooleanField(
-        label=gettext_lazy("Only qualified annotators"),
+        label="Only qualified annotators",
         required=False,
         initial=True,
-        help_text=gettext_lazy("As long as the project's qualification test is open."),
+        help_text="As long as the project's qualification test is open.",
     )
     hit_size = forms.IntegerField(
-        label=gettext_lazy("HIT size"),
+        label="HIT size",
         min_value=1,
         max_value=100,
-        help_text=gettext_lazy("Candidates on a page, at most; all of one passage."),
+        help_text="Candidates on a page, at most; all of one passage.",
     )
-    cents_per_hit = forms.IntegerField(label=gettext_lazy("US cents for a HIT"), min_value=0, max_value=100_000)
-    cents_per_item = forms.IntegerField(label=gettext_lazy("US cents for an item"), min_value=0, max_value=100_000)
+    cents_per_hit = forms.IntegerField(label="US cents for a HIT", min_value=0, max_value=100_000)
+    cents_per_item = forms.IntegerField(label="US cents for an item", min_value=0, max_value=100_000)
     fee_percent = forms.DecimalField(
-        label=gettext_lazy("Platform fee, in per cent"),
+        label="Platform fee, in per cent",
         min_value=Decimal(0),
         max_value=Decimal(100),
         max_digits=6,
         decimal_places=3,
     )
-    time_limit_minutes = forms.IntegerField(
-        label=gettext_lazy("Time limit, in minutes"), min_value=1, max_value=60 * 24 * 14
-    )
+    time_limit_minutes = forms.IntegerField(label="Time limit, in minutes", min_value=1, max_value=60 * 24 * 14)
     order = forms.ChoiceField(
-        label=gettext_lazy("Order of serving"),
+        label="Order of serving",
         choices=[(value, capfirst(label)) for value, label in Batch.Order.choices],
         initial=Batch.Order.BREADTH,
     )
     priority = forms.IntegerField(
-        label=gettext_lazy("Priority"),
+        label="Priority",
         initial=0,
         min_value=-100,
         max_value=100,
-        help_text=gettext_lazy("Of several open batches the greatest is served first."),
+        help_text="Of several open batches the greatest is served first.",
     )
 
     def __init__(self, project: Project, *args: Any, **kwargs: Any) -> None:
@@ -242,7 +232,7 @@ class NewBatchForm(PresentationForm, CapsForm):
         if annotators:
             cleaned["judgments"] = None
         elif not cleaned.get("judgments") and "judgments" not in self.errors:
-            self.add_error("judgments", _("Say how many, or name the annotators below."))
+            self.add_error("judgments", "Say how many, or name the annotators below.")
         return cleaned
 
     def selection(self) -> Selection:
@@ -293,21 +283,19 @@ class NewBatchForm(PresentationForm, CapsForm):
 class WantedForm(forms.Form):
     """Another number of judgments, of the whole batch or of some HITs."""
 
-    judgments = forms.IntegerField(
-        label=gettext_lazy("Judgments for each candidate"), min_value=1, max_value=MAX_JUDGMENTS
-    )
+    judgments = forms.IntegerField(label="Judgments for each candidate", min_value=1, max_value=MAX_JUDGMENTS)
     hits = forms.CharField(
-        label=gettext_lazy("Only of these HITs"),
+        label="Only of these HITs",
         required=False,
         max_length=5_000,
-        help_text=gettext_lazy("Numbers such as 1-5, 9. Left empty, the whole batch."),
+        help_text="Numbers such as 1-5, 9. Left empty, the whole batch.",
     )
-    reopen = forms.BooleanField(label=gettext_lazy("Open the batch again"), required=False)
+    reopen = forms.BooleanField(label="Open the batch again", required=False)
     why = forms.CharField(
-        label=gettext_lazy("Reason"),
+        label="Reason",
         required=False,
         max_length=500,
-        help_text=gettext_lazy("Kept in the log. Needed where the batch is opened again."),
+        help_text="Kept in the log. Needed where the batch is opened again.",
     )
 
     def clean_hits(self) -> list[int] | None:

@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from django.db import connection, transaction
-from django.utils.translation import gettext as _
 
 from annotate import places
 from annotate.batches import trials
@@ -27,14 +26,14 @@ def parse_numbers(text: str) -> list[int]:
     for part in filter(None, re.split(r"[,;\s]+", re.sub(r"\s*[-–]\s*", "-", text.strip()))):
         match = re.fullmatch(r"([0-9]{1,9})(?:-([0-9]{1,9}))?", part)
         if not match:
-            raise Refused(_("“{part}” is no number. Write HITs as 1-5, 9.").format(part=part[:40]))
+            raise Refused(f"“{part[:40]}” is no number. Write HITs as 1-5, 9.")
         first = int(match[1])
         last = int(match[2] or first)
         if last < first or last - first >= MAX_NUMBERS:
-            raise Refused(_("“{part}” is no range of HITs.").format(part=part))
+            raise Refused(f"“{part}” is no range of HITs.")
         numbers.update(range(first, last + 1))
         if len(numbers) > MAX_NUMBERS:
-            raise Refused(_("Too many HITs are named; choose the whole batch instead."))
+            raise Refused("Too many HITs are named; choose the whole batch instead.")
     return sorted(numbers)
 
 
@@ -116,9 +115,9 @@ def change_caps(
     """Set what one annotator may rate of the batch at most; None sets no cap. Raises Refused where none can be."""
     locked = Batch.objects.select_for_update(no_key=True).get(pk=batch.pk)
     if locked.kind == Batch.Kind.IMPORTED or locked.state == State.ARCHIVED:
-        raise Refused(_("Nobody works on this batch, so there is nothing to cap."))
+        raise Refused("Nobody works on this batch, so there is nothing to cap.")
     if locked.has_named_annotators and (max_hits_per_annotator is not None or max_share is not None):
-        raise Refused(_("Each named annotator rates everything, so no cap on their HITs can be set."))
+        raise Refused("Each named annotator rates everything, so no cap on their HITs can be set.")
     caps = {
         "max_hits_per_annotator": max_hits_per_annotator,
         "max_hits_per_day": max_hits_per_day,
@@ -174,25 +173,23 @@ def change_wanted(
 
 def _check_wanted(batch: Batch, judgments: int, hit_numbers: Sequence[int] | None) -> list[int] | None:
     if batch.kind == Batch.Kind.IMPORTED:
-        raise Refused(_("These judgments were made elsewhere, so no more can be asked for."))
+        raise Refused("These judgments were made elsewhere, so no more can be asked for.")
     if batch.state == State.ARCHIVED:
-        raise Refused(_("This batch is archived, so its judgments are settled."))
+        raise Refused("This batch is archived, so its judgments are settled.")
     if not 1 <= judgments <= MAX_JUDGMENTS:
-        raise Refused(
-            _("A candidate gets 1 to %(max_judgments)s judgments.") % {"max_judgments": say_number(MAX_JUDGMENTS)}
-        )
+        raise Refused(f"A candidate gets 1 to {say_number(MAX_JUDGMENTS)} judgments.")
     if batch.has_named_annotators and judgments > batch.named_annotators.count():
         raise Refused(
-            _("Only the named annotators rate this batch, so more judgments than there are of them cannot be had.")
+            "Only the named annotators rate this batch, so more judgments than there are of them cannot be had."
         )
     if hit_numbers is None:
         return None
     if not hit_numbers:
-        raise Refused(_("No HIT is chosen."))
+        raise Refused("No HIT is chosen.")
     hits = dict(
         Hit.objects.filter(batch=batch, purpose=Hit.Purpose.WORK, number__in=hit_numbers).values_list("number", "id")
     )
     missing = [number for number in hit_numbers if number not in hits]
     if missing:
-        raise Refused(_("This batch has no HIT %(missing)s.") % {"missing": missing[0]})
+        raise Refused(f"This batch has no HIT {missing[0]}.")
     return sorted(hits.values())

@@ -4,8 +4,6 @@ from dataclasses import dataclass
 
 from django.db import transaction
 from django.db.models.functions import Now
-from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
 
 from annotate import places
 from annotate.batches import trials
@@ -51,7 +49,7 @@ def open_batch(*, batch: Batch, actor: Membership | None, why: str = "") -> None
     Raises Refused without instructions; and for a full collection whose trial is not closed, unless a reason is given.
     """
     if batch.instructions_id is None:
-        raise Refused(_("Annotators would have nothing to read: write the instructions in the settings first."))
+        raise Refused("Annotators would have nothing to read: write the instructions in the settings first.")
     if (refusal := trials.explain_waiting_for_trial(batch)) and not why.strip():
         raise Refused(refusal)
     rubrics.freeze(batch.rubric)
@@ -74,9 +72,9 @@ def close(*, batch: Batch, actor: Membership | None) -> None:
 def reopen(*, batch: Batch, actor: Membership | None, why: str) -> None:
     """Open a closed batch again. Raises Refused without a reason, or for judgments that were imported."""
     if not why.strip():
-        raise Refused(_("Say why the batch is opened again; the reason is kept in the log."))
+        raise Refused("Say why the batch is opened again; the reason is kept in the log.")
     if batch.kind == Batch.Kind.IMPORTED:
-        raise Refused(_("These judgments were made elsewhere, so there is nothing to open."))
+        raise Refused("These judgments were made elsewhere, so there is nothing to open.")
     _move(batch, REOPEN, actor, why=why.strip())
 
 
@@ -86,10 +84,9 @@ def archive(*, batch: Batch, actor: Membership | None) -> None:
     n_open = Assignment.objects.open().filter(hit__batch=batch).count()
     if n_open:
         raise Refused(
-            _("Somebody is still working on a HIT of this batch. Archive it when that is finished or has expired.")
+            "Somebody is still working on a HIT of this batch. Archive it when that is finished or has expired."
             if n_open == 1
-            else _("%(n_open)s HITs of this batch are still being worked on. Archive it when they are finished.")
-            % {"n_open": n_open}
+            else f"{n_open} HITs of this batch are still being worked on. Archive it when they are finished."
         )
     _move(batch, ARCHIVE, actor)
 
@@ -99,9 +96,9 @@ def delete_draft(*, batch: Batch, actor: Membership | None) -> None:
     """Delete a batch that was never opened, with its HITs. Raises Refused for any other."""
     locked = Batch.objects.select_for_update().get(pk=batch.pk)
     if locked.state != State.DRAFT or Assignment.objects.filter(hit__batch=batch).exists():
-        raise Refused(_("Only a draft can be deleted. Close or archive this batch instead."))
+        raise Refused("Only a draft can be deleted. Close or archive this batch instead.")
     if full := locked.full_batches.first():
-        raise Refused(_("“%(full)s” says what becomes of this trial. Delete that batch first.") % {"full": full})
+        raise Refused(f"“{full}” says what becomes of this trial. Delete that batch first.")
     log.record(batch.project, actor, "delete batch", batch, before=describe(locked))
     clear_pool(batch)
     places.delete_hits(batch)
@@ -115,14 +112,14 @@ def adopt_newest_texts(*, batch: Batch, actor: Membership | None) -> None:
     rubric = rubrics.current_rubric(batch.project)
     instructions, consent = current_instructions(batch.project), current_consent(batch.project)
     if rubric is None:
-        raise Refused(_("This project has no rubric yet."))
+        raise Refused("This project has no rubric yet.")
     if batch.trial is not None and batch.use_of_trial == Batch.UseOfTrial.COUNT and batch.trial.rubric_id != rubric.pk:
-        raise Refused(_("This batch counts the judgments of a trial under the older rubric. Make a new batch instead."))
+        raise Refused("This batch counts the judgments of a trial under the older rubric. Make a new batch instead.")
     changed = Batch.objects.filter(pk=batch.pk, state=State.DRAFT).update(
         rubric=rubric, instructions=instructions, consent=consent
     )
     if not changed:
-        raise Refused(_("Only a draft can change its rubric: what was rated under one version stays under it."))
+        raise Refused("Only a draft can change its rubric: what was rated under one version stays under it.")
     log.record(
         batch.project,
         actor,
@@ -148,11 +145,8 @@ def _move(batch: Batch, move: Move, actor: Membership | None, *, why: str = "") 
         try:
             batch.refresh_from_db(fields=["state"])
         except Batch.DoesNotExist:
-            raise Refused(_("This batch has been deleted.")) from None
-        raise Refused(
-            _("This batch is %(state)s, so it cannot be %(past)s now.")
-            % {"state": batch.get_state_display(), "past": _PAST[move.act]}
-        )
+            raise Refused("This batch has been deleted.") from None
+        raise Refused(f"This batch is {batch.get_state_display()}, so it cannot be {_PAST[move.act]} now.")
     batch.state = move.after
     log.record(
         batch.project, actor, f"{move.act} batch", batch, before={"state": before}, after={"state": move.after}, why=why
@@ -160,11 +154,11 @@ def _move(batch: Batch, move: Move, actor: Membership | None, *, why: str = "") 
 
 
 _PAST = {
-    "open": gettext_lazy("opened"),
-    "pause": gettext_lazy("paused"),
-    "close": gettext_lazy("closed"),
-    "reopen": gettext_lazy("opened again"),
-    "archive": gettext_lazy("archived"),
+    "open": "opened",
+    "pause": "paused",
+    "close": "closed",
+    "reopen": "opened again",
+    "archive": "archived",
 }
 
 

@@ -4,7 +4,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from django.db import connection
-from django.utils.translation import gettext_lazy as _
 
 from annotate.models import Batch
 from annotate.models.conditions import gate
@@ -186,13 +185,13 @@ WHERE batch_id = %(batch)s AND places_open > 0 AND purpose = 'work'
 """
 
 _REASONS = {
-    "nobody": _("The project has no active annotator."),
-    "named gone": _("Only named annotators may take them, and none of those is active."),
-    "named": _("Only named annotators may take them, and every one who is active has been given them before."),
-    "served": _("Every active annotator has been given them before. More annotators are needed, or fewer judgments."),
-    "few": _("They want more people than there are active annotators who have not been given them before."),
-    "unqualified": _("Annotators who could still take them have not passed the qualification test."),
-    "caps": _("Annotators who could still take them have reached this batch's cap on HITs."),
+    "nobody": "The project has no active annotator.",
+    "named gone": "Only named annotators may take them, and none of those is active.",
+    "named": "Only named annotators may take them, and every one who is active has been given them before.",
+    "served": "Every active annotator has been given them before. More annotators are needed, or fewer judgments.",
+    "few": "They want more people than there are active annotators who have not been given them before.",
+    "unqualified": "Annotators who could still take them have not passed the qualification test.",
+    "caps": "Annotators who could still take them have reached this batch's cap on HITs.",
 }
 
 

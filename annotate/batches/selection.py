@@ -5,12 +5,10 @@ from dataclasses import dataclass
 
 from django.db.models import BooleanField, ExpressionWrapper, IntegerField, Q, QuerySet, Value
 from django.db.models.functions import Coalesce
-from django.utils.translation import gettext as _
 
 from annotate.batches.cutting import sample_passages
 from annotate.models import Batch, Item
 from projects.errors import Refused
-from projects.language.names import said
 from projects.models import Candidate, Membership, Project
 
 
@@ -81,7 +79,7 @@ def select_candidates(project: Project, selection: Selection, *, but: Batch | No
     if selection.sample is not None:
         rows = _sampled(rows, selection.sample, selection.seed)
     if not rows:
-        raise Refused(_("No candidate matches this choice, so there is nothing to judge."))
+        raise Refused("No candidate matches this choice, so there is nothing to judge.")
     return rows
 
 
@@ -116,15 +114,13 @@ def find_annotators(project: Project, names: Sequence[str]) -> tuple[Membership,
     known |= {person.user.get_username(): person for person in active if person.user}
     unknown = [name for name in names if name not in known]
     if unknown:
-        raise Refused(
-            _("“%(unknown)s” is not an active annotator of this project.") % {"unknown": unknown[0]}, field="annotators"
-        )
+        raise Refused(f"“{unknown[0]}” is not an active annotator of this project.", field="annotators")
     return tuple(known[name] for name in names)
 
 
 def _sampled(rows: Sequence[Row], n_candidates: int, seed: int) -> list[Row]:
     if n_candidates < 1:
-        raise Refused(_("A sample has at least one candidate."), field="sample")
+        raise Refused("A sample has at least one candidate.", field="sample")
     sizes: dict[str, dict[int, int]] = {}
     for row in rows:
         passages = sizes.setdefault(row.dataset, {})
@@ -146,7 +142,6 @@ def _check_names(project: Project, selection: Selection) -> None:
         unknown = [name for name in named if name not in known]
         if unknown:
             raise Refused(
-                _("No candidate of this project has the %(noun)s “%(unknown)s”.")
-                % {"noun": said(noun), "unknown": unknown[0]},
+                f"No candidate of this project has the {noun} “{unknown[0]}”.",
                 field=f"{noun}s",
             )

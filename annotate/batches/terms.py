@@ -3,8 +3,6 @@
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from django.utils.translation import gettext as _
-
 from annotate.batches import trials
 from annotate.batches.control_plan import ControlPlan, check_plan
 from annotate.models import Batch
@@ -73,7 +71,7 @@ def check_terms(project: Project, terms: Terms) -> Terms:
     if terms.annotators:
         judgments = _check_named(project, terms)
     if judgments is None:
-        raise Refused(_("Say how many judgments each candidate is to get."), field="judgments")
+        raise Refused("Say how many judgments each candidate is to get.", field="judgments")
     filled = replace(
         terms,
         judgments=judgments,
@@ -102,46 +100,40 @@ def _check_named(project: Project, terms: Terms) -> int:
     for person in terms.annotators:
         if person.project_id != project.pk or not person.is_annotator or not person.is_active:
             raise Refused(
-                _("%(pseudonym)s is not an active annotator of this project.") % {"pseudonym": person.pseudonym},
+                f"{person.pseudonym} is not an active annotator of this project.",
                 field="annotators",
             )
     n_named = len({person.pk for person in terms.annotators})
     if n_named < len(terms.annotators):
-        raise Refused(_("An annotator is named twice."), field="annotators")
+        raise Refused("An annotator is named twice.", field="annotators")
     if terms.judgments is not None and terms.judgments != n_named:
         raise Refused(
-            _(
-                "Each of the %(n_named)s named annotators rates everything, so a candidate gets %(n_named)s "
-                "judgments, not %(judgments)s."
-            )
-            % {"n_named": n_named, "judgments": terms.judgments}
+            f"Each of the {n_named} named annotators rates everything, so a candidate gets {n_named} "
+            f"judgments, not {terms.judgments}."
         )
     if terms.use_of_trial == Batch.UseOfTrial.COUNT:
         raise Refused(
-            _(
-                "Each named annotator rates everything, so the trial's judgments cannot be counted. Leave its "
-                "candidates "
-                "out, or collect them anew."
-            )
+            "Each named annotator rates everything, so the trial's judgments cannot be counted. Leave its "
+            "candidates "
+            "out, or collect them anew."
         )
     if terms.max_hits_per_annotator is not None or terms.max_share is not None:
-        raise Refused(_("Each named annotator rates everything, so no cap on their HITs can be set."))
+        raise Refused("Each named annotator rates everything, so no cap on their HITs can be set.")
     return n_named
 
 
 def _check_ranges(terms: Terms) -> None:
     sentences = {
-        "judgments": _("A candidate gets 1 to %(max_judgments)s judgments.")
-        % {"max_judgments": say_number(MAX_JUDGMENTS)},
-        "hit_size": _("A HIT holds 1 to 100 candidates."),
-        "cents_per_hit": _("A HIT pays 0 to 100,000 cents."),
-        "cents_per_item": _("An item pays 0 to 100,000 cents."),
-        "fee_share": _("The platform's fee is a share from 0 to 1."),
-        "time_limit_minutes": _("The time limit is one minute to two weeks."),
-        "max_hits_per_annotator": _("An annotator may rate at least one HIT."),
-        "max_hits_per_day": _("An annotator may rate at least one HIT a day."),
-        "max_share": _("The largest share of a batch is above 0 and at most 1."),
-        "priority": _("The priority is a number from -100 to 100."),
+        "judgments": f"A candidate gets 1 to {say_number(MAX_JUDGMENTS)} judgments.",
+        "hit_size": "A HIT holds 1 to 100 candidates.",
+        "cents_per_hit": "A HIT pays 0 to 100,000 cents.",
+        "cents_per_item": "An item pays 0 to 100,000 cents.",
+        "fee_share": "The platform's fee is a share from 0 to 1.",
+        "time_limit_minutes": "The time limit is one minute to two weeks.",
+        "max_hits_per_annotator": "An annotator may rate at least one HIT.",
+        "max_hits_per_day": "An annotator may rate at least one HIT a day.",
+        "max_share": "The largest share of a batch is above 0 and at most 1.",
+        "priority": "The priority is a number from -100 to 100.",
     }
     said = {name: getattr(terms, name) for name in RANGES if getattr(terms, name) is not None}
     wrong = [name for name, value in said.items() if not RANGES[name][0] <= value <= RANGES[name][1]]

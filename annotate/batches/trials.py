@@ -4,7 +4,6 @@ from collections.abc import Collection, Mapping
 
 from django.db import connection
 from django.db.models import QuerySet
-from django.utils.translation import gettext as _
 
 from annotate.models import Assignment, Batch
 from projects.errors import Refused
@@ -25,16 +24,14 @@ def check_use(project: Project, *, kind: str, trial: Batch | None, use: str, rub
     """Raise Refused where a batch cannot make this use of the trial."""
     if trial is None:
         if use:
-            raise Refused(_("Name the trial that is meant, or make no use of one."))
+            raise Refused("Name the trial that is meant, or make no use of one.")
         return
     if kind != Kind.FULL:
-        raise Refused(_("Only a full collection can leave a trial's candidates out or count its judgments."))
+        raise Refused("Only a full collection can leave a trial's candidates out or count its judgments.")
     if trial.project_id != project.pk or trial.kind != Kind.TRIAL:
-        raise Refused(_("“%(trial)s” is no trial of this project.") % {"trial": trial})
+        raise Refused(f"“{trial}” is no trial of this project.")
     if use not in Use.values:
-        raise Refused(
-            _("Say what becomes of the trial: leave its candidates out, count its judgments, or collect anew.")
-        )
+        raise Refused("Say what becomes of the trial: leave its candidates out, count its judgments, or collect anew.")
     if use == Use.COUNT:
         _check_countable(trial, rubric)
 
@@ -92,12 +89,12 @@ def explain_waiting_for_trial(batch: Batch) -> str:
     if unfinished is None:
         return ""
     is_draft = unfinished.state == State.DRAFT
-    remedy = _("Open and close it, or delete it") if is_draft else _("Close it first")
-    state = _("a draft") if is_draft else unfinished.get_state_display()
-    return _(
-        "The trial “%(unfinished)s” is %(state)s, and the full collection follows the trial. %(remedy)s, or give a "
+    remedy = "Open and close it, or delete it" if is_draft else "Close it first"
+    state = "a draft" if is_draft else unfinished.get_state_display()
+    return (
+        f"The trial “{unfinished}” is {state}, and the full collection follows the trial. {remedy}, or give a "
         "reason for starting all the same."
-    ) % {"unfinished": unfinished, "state": state, "remedy": remedy}
+    )
 
 
 def find_reusing_batch(trial: Batch) -> Batch | None:
@@ -109,10 +106,8 @@ def find_reusing_batch(trial: Batch) -> Batch | None:
 
 def _check_countable(trial: Batch, rubric: Rubric | None) -> None:
     if rubric is not None and trial.rubric_id != rubric.pk:
-        raise Refused(_("The rubric has changed since the trial, so its judgments cannot be counted."))
+        raise Refused("The rubric has changed since the trial, so its judgments cannot be counted.")
     if trial.state not in (State.CLOSED, State.ARCHIVED):
-        raise Refused(_("Close the trial first: until then the number of its judgments changes."))
+        raise Refused("Close the trial first: until then the number of its judgments changes.")
     if Assignment.objects.open().filter(hit__batch=trial).exists():
-        raise Refused(
-            _("Somebody is still working on a HIT of the trial. Its judgments can be counted when that is in.")
-        )
+        raise Refused("Somebody is still working on a HIT of the trial. Its judgments can be counted when that is in.")

@@ -9,7 +9,6 @@ from django.db.models import Count, F, OuterRef, Q, QuerySet, Subquery
 from django.db.models.functions import Coalesce
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
-from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from annotate.batches import judgments_wanted, lifecycle, trials
@@ -102,8 +101,7 @@ def _make(request: ProjectRequest, project: Project) -> HttpResponse:
         return _render_new(request, project, form, status=HTTPStatus.UNPROCESSABLE_ENTITY)
     messages.success(
         request,
-        _("%(name)s is made, with %(n_hits)s HITs. Open it when everything is ready.")
-        % {"name": batch.name, "n_hits": say_number(batch.n_hits)},
+        f"{batch.name} is made, with {say_number(batch.n_hits)} HITs. Open it when everything is ready.",
     )
     return redirect("annotate:batch-show", project.slug, batch.number)
 
@@ -160,7 +158,7 @@ def batch_state(request: ProjectRequest, project: Project, number: int) -> HttpR
     batch = _batch(project, number)
     form = StateForm(request.POST)
     if not form.is_valid():
-        messages.error(request, _("That is nothing that can be done with a batch."))
+        messages.error(request, "That is nothing that can be done with a batch.")
         return redirect("annotate:batch-show", project.slug, number)
     try:
         done = _act(batch, request, form.cleaned_data["act"], form.cleaned_data["why"])
@@ -177,16 +175,16 @@ def _act(batch: Batch, request: ProjectRequest, act: str, why: str) -> str:
     actor = request.membership
     if act == "reopen":
         lifecycle.reopen(batch=batch, actor=actor, why=why)
-        return _("The batch is open again.")
+        return "The batch is open again."
     if act == "open":
         lifecycle.open_batch(batch=batch, actor=actor, why=why)
-        return _("The batch is open: annotators are served from it.")
+        return "The batch is open: annotators are served from it."
     acts = {
-        "pause": (lifecycle.pause, _("The batch is paused. What is open can still be finished.")),
-        "close": (lifecycle.close, _("The batch is closed. What is open can still be finished.")),
-        "archive": (lifecycle.archive, _("The batch is archived. Its judgments stay in every figure.")),
-        "delete": (lifecycle.delete_draft, _("The draft is deleted.")),
-        "pin": (lifecycle.adopt_newest_texts, _("The batch now goes by the newest rubric, instructions and consent.")),
+        "pause": (lifecycle.pause, "The batch is paused. What is open can still be finished."),
+        "close": (lifecycle.close, "The batch is closed. What is open can still be finished."),
+        "archive": (lifecycle.archive, "The batch is archived. Its judgments stay in every figure."),
+        "delete": (lifecycle.delete_draft, "The draft is deleted."),
+        "pin": (lifecycle.adopt_newest_texts, "The batch now goes by the newest rubric, instructions and consent."),
     }
     run, said = acts[act]
     run(batch=batch, actor=actor)
@@ -221,7 +219,7 @@ def batch_caps(request: ProjectRequest, project: Project, number: int) -> HttpRe
         except Refused as refusal:
             form.add_error(None, refusal.message)
         else:
-            messages.success(request, _("The caps are changed."))
+            messages.success(request, "The caps are changed.")
             return redirect("annotate:batch-show", project.slug, number)
     status = HTTPStatus.UNPROCESSABLE_ENTITY if form.is_bound and form.errors else 200
     return render(request, "annotate/batches/caps.html", {"batch": batch, "form": form}, status=status)
@@ -245,8 +243,8 @@ def _want(request: ProjectRequest, batch: Batch, form: WantedForm) -> str:
         return ""
     numbers = {"added": say_number(added), "removed": say_number(removed)}
     if cleaned["reopen"]:
-        return _("%(added)s places added, %(removed)s taken away. The batch is open again.") % numbers
-    return _("%(added)s places added, %(removed)s taken away.") % numbers
+        return "{added} places added, {removed} taken away. The batch is open again.".format(**numbers)
+    return "{added} places added, {removed} taken away.".format(**numbers)
 
 
 def _render_wanted(request: ProjectRequest, batch: Batch, form: WantedForm) -> HttpResponse:

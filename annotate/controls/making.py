@@ -9,7 +9,6 @@ from typing import NamedTuple
 
 import numpy as np
 from django.db import transaction
-from django.utils.translation import gettext as _
 
 from annotate.batches.control_plan import ControlPlan
 from annotate.batches.selection import pair_id_sql
@@ -78,9 +77,9 @@ def make_pool(*, batch: Batch, actor: Membership | None) -> Made:
     batch = Batch.objects.select_for_update(no_key=True).select_related("project", "rubric").get(pk=batch.pk)
     plan = ControlPlan.read(batch.control_plan)
     if plan.is_empty:
-        raise Refused(_("This batch is to show no controls. Say how many first."))
+        raise Refused("This batch is to show no controls. Say how many first.")
     if batch.kind == Batch.Kind.IMPORTED or batch.state in (Batch.State.CLOSED, Batch.State.ARCHIVED):
-        raise Refused(_("Controls are made for a batch that is still worked on."))
+        raise Refused("Controls are made for a batch that is still worked on.")
     corpus = _corpus(batch, plan.seed)
     criteria = quality_criteria(batch)
     pool = list(Item.objects.filter(pool_of=batch))

@@ -6,7 +6,6 @@ from typing import Any
 from django.db import transaction
 from django.db.models import Q
 from django.utils import timezone
-from django.utils.translation import gettext as _
 
 from annotate.batches import creating
 from annotate.batches.control_plan import ControlPlan, check_plan, clear_pool, list_pool
@@ -29,10 +28,10 @@ def set_plan(*, batch: Batch, actor: Membership | None, plan: ControlPlan) -> bo
     """
     batch = Batch.objects.select_for_update(no_key=True).select_related("project").get(pk=batch.pk)
     if batch.kind == Batch.Kind.IMPORTED or batch.state in (Batch.State.CLOSED, Batch.State.ARCHIVED):
-        raise Refused(_("Controls are planned for a batch that is still worked on."))
+        raise Refused("Controls are planned for a batch that is still worked on.")
     check_plan(plan, presentation=batch.presentation, hit_size=batch.hit_size)
     if plan.jitter == 0 and max(plan.known_hit_every, plan.repeats_every) > 1:
-        raise Refused(_("The jitter is at least 1 HIT: what comes at a fixed interval is soon learnt."))
+        raise Refused("The jitter is at least 1 HIT: what comes at a fixed interval is soon learnt.")
     before = ControlPlan.read(batch.control_plan)
     batch.control_plan = plan.as_json()
     batch.save(update_fields=["control_plan"])
@@ -86,10 +85,10 @@ def reword(*, batch: Batch, actor: Membership | None, item_id: int, text: str) -
     item = list_pool(batch).select_for_update().filter(pk=item_id, accepted_at=None, retired_at=None).first()
     recipes = (Item.Recipe.REFERENCE, Item.Recipe.EDITED_REFERENCE)
     if item is None or item.control != Control.KNOWN_ANSWER or item.recipe not in recipes:
-        raise Refused(_("Only a known answer made from a reference can be edited, and only before it is accepted."))
+        raise Refused("Only a known answer made from a reference can be edited, and only before it is accepted.")
     text = text.replace("\x00", "").replace("\r\n", "\n").strip()
     if not text or len(text) > MOST_TEXT:
-        raise Refused(_("A known answer has 1 to %(most_text)s characters.") % {"most_text": say_number(MOST_TEXT)})
+        raise Refused(f"A known answer has 1 to {say_number(MOST_TEXT)} characters.")
     item.shown_text, item.recipe = text, Item.Recipe.EDITED_REFERENCE
     item.save(update_fields=["shown_text", "recipe"])
     log.record(batch.project, actor, "edit control", batch, after={"item": item.pk})

@@ -7,8 +7,6 @@ from django.contrib import messages
 from django.db.models import F, Q
 from django.http import HttpResponse, HttpResponseRedirect
 from django.shortcuts import get_object_or_404, redirect, render
-from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_POST, require_safe
 
 from annotate.batches import control_plan as batches_control_plan
@@ -28,15 +26,15 @@ from projects.models import Project
 from projects.web.lists import page_of, read_word
 
 STATES = {
-    "waiting": (gettext_lazy("to be accepted"), Q(accepted_at=None, retired_at=None)),
-    "in-use": (gettext_lazy("in use"), Q(accepted_at__isnull=False, retired_at=None)),
-    "retired": (gettext_lazy("retired"), Q(retired_at__isnull=False)),
+    "waiting": ("to be accepted", Q(accepted_at=None, retired_at=None)),
+    "in-use": ("in use", Q(accepted_at__isnull=False, retired_at=None)),
+    "retired": ("retired", Q(retired_at__isnull=False)),
 }
 KINDS = {
-    "known_answer": (gettext_lazy("known answers"), Q(control="known_answer") & ~Q(recipe="candidate")),
-    "known_candidate": (gettext_lazy("known scores"), Q(recipe="candidate")),
-    "degraded": (gettext_lazy("degraded"), Q(control="degraded")),
-    "source": (gettext_lazy("their sources"), Q(control="source")),
+    "known_answer": ("known answers", Q(control="known_answer") & ~Q(recipe="candidate")),
+    "known_candidate": ("known scores", Q(recipe="candidate")),
+    "degraded": ("degraded", Q(control="degraded")),
+    "source": ("their sources", Q(control="source")),
 }
 
 
@@ -63,7 +61,7 @@ def control_plan(request: ProjectRequest, project: Project, number: int) -> Http
         return _render(request, batch, form)
     messages.success(
         request,
-        _("The plan is kept, and the HITs are cut anew to leave room for it.") if is_cut else _("The plan is kept."),
+        "The plan is kept, and the HITs are cut anew to leave room for it." if is_cut else "The plan is kept.",
     )
     return redirect("annotate:batch-controls", project.slug, number)
 
@@ -74,7 +72,7 @@ def control_act(request: ProjectRequest, project: Project, number: int) -> HttpR
     batch = _batch(project, number)
     form = ControlActForm(request.POST)
     if not form.is_valid():
-        messages.error(request, _("That is nothing that can be done with a control."))
+        messages.error(request, "That is nothing that can be done with a control.")
         return redirect("annotate:batch-controls", project.slug, number)
     try:
         messages.success(request, _act(request, batch, form.cleaned_data))
@@ -92,12 +90,10 @@ def _act(request: ProjectRequest, batch: Batch, cleaned: dict[str, Any]) -> str:
     match cleaned["act"]:
         case "make":
             made = make_pool(**to_pool)
-            said = _("%(n)s controls are made. Look through them and accept the good ones.") % {
-                "n": amounts.say_number(made.n)
-            }
+            said = f"{amounts.say_number(made.n)} controls are made. Look through them and accept the good ones."
             if not made.n_not_degraded:
                 return said
-            failed = _("%(n)s answers could not be degraded.") % {"n": amounts.say_number(made.n_not_degraded)}
+            failed = f"{amounts.say_number(made.n_not_degraded)} answers could not be degraded."
             return f"{said} {failed}"
         case "accept":
             return _accepted(controls_pool.accept(**to_pool, item_ids=items))
@@ -105,16 +101,16 @@ def _act(request: ProjectRequest, batch: Batch, cleaned: dict[str, Any]) -> str:
             return _accepted(controls_pool.accept(**to_pool))
         case "retire":
             n = controls_pool.retire(**to_pool, item_ids=items, why=cleaned["why"])
-            return _("%(n)s retired.") % {"n": amounts.say_number(n)}
+            return f"{amounts.say_number(n)} retired."
         case _:
             if len(items) != 1:
-                raise Refused(_("One control is edited at a time."))
+                raise Refused("One control is edited at a time.")
             controls_pool.reword(**to_pool, item_id=items[0], text=cleaned["text"])
-            return _("The text is kept.")
+            return "The text is kept."
 
 
 def _accepted(n: int) -> str:
-    return _("%(n)s accepted. They are shown from now on.") % {"n": amounts.say_number(n)}
+    return f"{amounts.say_number(n)} accepted. They are shown from now on."
 
 
 def _render(request: ProjectRequest, batch: Batch, form: PlanForm) -> HttpResponse:
@@ -158,7 +154,7 @@ def _row(item: Item) -> dict[str, Any]:
         "item": item,
         "made_from": made_from,
         "expected": [_range(key, ends) for key, ends in (item.expected or {}).items()],
-        "state": _("retired") if item.retired_at else _("to be accepted") if is_waiting else _("in use"),
+        "state": "retired" if item.retired_at else "to be accepted" if is_waiting else "in use",
         "can_edit": is_waiting
         and item.recipe in (Item.Recipe.REFERENCE, Item.Recipe.EDITED_REFERENCE)
         and item.control == Item.Control.KNOWN_ANSWER,

@@ -4,9 +4,6 @@ from typing import Any
 
 from django import forms
 from django.core.exceptions import ValidationError
-from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
-from django_stubs_ext import StrOrPromise
 
 from annotate.data.pairs import PHENOMENA, Written, fetch_written
 from projects.errors import Refused
@@ -16,26 +13,24 @@ from projects.splitting import parse_shares
 
 class SplitForm(forms.Form):
     shares = forms.CharField(
-        label=gettext_lazy("Shares"),
+        label="Shares",
         max_length=400,
         initial="train=75, dev=10, test=15",
-        help_text=gettext_lazy(
-            "Names and shares of the candidates, parted by commas. They need not add up to a hundred."
-        ),
+        help_text="Names and shares of the candidates, parted by commas. They need not add up to a hundred.",
     )
     seed = forms.IntegerField(
-        label=gettext_lazy("Seed"),
+        label="Seed",
         initial=0,
         min_value=0,
         max_value=2**31 - 1,
-        help_text=gettext_lazy("The same seed splits the same data the same way."),
+        help_text="The same seed splits the same data the same way.",
     )
     datasets = forms.ModelMultipleChoiceField(
-        label=gettext_lazy("Datasets"),
+        label="Datasets",
         queryset=Dataset.objects.none(),
         required=False,
         widget=forms.CheckboxSelectMultiple,
-        help_text=gettext_lazy("None chosen means all."),
+        help_text="None chosen means all.",
     )
 
     def __init__(self, *args: Any, datasets: Any, **kwargs: Any) -> None:
@@ -55,7 +50,7 @@ MOST_CHARACTERS = 20_000
 MOST = 1e9
 
 
-def _text(label: StrOrPromise, help_text: StrOrPromise) -> forms.CharField:
+def _text(label: str, help_text: str) -> forms.CharField:
     return forms.CharField(
         label=label,
         help_text=help_text,
@@ -69,7 +64,7 @@ def _as_typed(value: str | float | None) -> str | float | None:
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
-def _score(label: StrOrPromise) -> forms.FloatField:
+def _score(label: str) -> forms.FloatField:
     widget = forms.NumberInput(attrs={"step": "any", "inputmode": "decimal"})
     return forms.FloatField(label=label, required=False, min_value=-MOST, max_value=MOST, widget=widget)
 
@@ -80,20 +75,20 @@ class PairForm(forms.Form):
     The texts of a pair in use are shown and cannot be changed.
     """
 
-    text_1 = _text(gettext_lazy("Better candidate"), gettext_lazy("The answer that people should score higher."))
+    text_1 = _text("Better candidate", "The answer that people should score higher.")
     text_2 = _text(
-        gettext_lazy("Other candidate"),
-        gettext_lazy("Nearly the same, but worse in one thing: change as little as it takes."),
+        "Other candidate",
+        "Nearly the same, but worse in one thing: change as little as it takes.",
     )
     phenomenon = forms.CharField(
-        label=gettext_lazy("What they differ in"),
+        label="What they differ in",
         required=False,
         max_length=MinimalPair._meta.get_field("phenomenon").max_length,
-        help_text=gettext_lazy("Choose one, or use words of your own. Accuracy is given for each."),
+        help_text="Choose one, or use words of your own. Accuracy is given for each.",
         widget=forms.TextInput(attrs={"list": "phenomena", "autocomplete": "off", "dir": "auto"}),
     )
-    score_1 = _score(gettext_lazy("Score of the better candidate"))
-    score_2 = _score(gettext_lazy("Score of the other candidate"))
+    score_1 = _score("Score of the better candidate")
+    score_2 = _score("Score of the other candidate")
 
     def __init__(self, *args: Any, pair: MinimalPair | None = None, is_used: bool = False, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -117,7 +112,7 @@ class PairForm(forms.Form):
         scores = [name for name in ("score_1", "score_2") if cleaned.get(name) is not None]
         if len(scores) == 1 and not self.errors:
             missing = "score_2" if scores == ["score_1"] else "score_1"
-            self.add_error(missing, ValidationError(_("Give both scores or none.")))
+            self.add_error(missing, ValidationError("Give both scores or none."))
         return cleaned
 
     def written(self) -> Written:

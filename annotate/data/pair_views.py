@@ -7,8 +7,6 @@ from django.contrib import messages
 from django.db.models import Case, CharField, Count, F, Q, QuerySet, Value, When
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
-from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy, ngettext
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_safe
 
@@ -21,15 +19,15 @@ from annotate.models import Judgment
 from projects.access import ProjectRequest, Right, requires
 from projects.database.snapshots import snapshot
 from projects.errors import Refused
-from projects.language.amounts import say_number
+from projects.language.amounts import plural, say_number
 from projects.models import MinimalPair, Project, Question
 from projects.web.forms import WhyForm
 from projects.web.lists import page_of, read_text, read_word
 
 SCORES = {
-    "higher": gettext_lazy("first higher"),
-    "not": gettext_lazy("first not higher"),
-    NONE: gettext_lazy("none given"),
+    "higher": "first higher",
+    "not": "first not higher",
+    NONE: "none given",
 }
 """What the scores say that came with a pair."""
 
@@ -76,7 +74,7 @@ def pair_new(request: ProjectRequest, project: Project, pk: int) -> HttpResponse
         except Refused as refusal:
             form.add_error(refusal.field or None, refusal.message)
         else:
-            _say_saved(request, form, _("The minimal pair is written."))
+            _say_saved(request, form, "The minimal pair is written.")
             if "another" in request.POST:
                 return redirect("annotate:pair-new", project.slug, question.pk)
             return redirect("annotate:pair-list", project.slug)
@@ -96,7 +94,7 @@ def pair_edit(request: ProjectRequest, project: Project, pk: int) -> HttpRespons
         except Refused as refusal:
             form.add_error(refusal.field or None, refusal.message)
         else:
-            _say_saved(request, form, _("The minimal pair is saved."))
+            _say_saved(request, form, "The minimal pair is saved.")
             return redirect("annotate:pair-list", project.slug)
     return _render_form(request, form, pair.question, pair, is_used=is_used)
 
@@ -113,14 +111,14 @@ def pair_remove(request: ProjectRequest, project: Project, pk: int) -> HttpRespo
         try:
             if form is None:
                 data_pairs.delete_pair(project=project, actor=request.membership, pair=pair)
-                messages.success(request, _("The minimal pair is deleted."))
+                messages.success(request, "The minimal pair is deleted.")
             else:
                 why = form.cleaned_data["why"]
                 done = data_pairs.withdraw_pair(project=project, actor=request.membership, pair=pair, why=why)
-                said = ngettext(
+                said = plural(
+                    done.n_judgments,
                     "Withdrawn. %(n)s judgment of it no longer counts.",
                     "Withdrawn. %(n)s judgments of it no longer count.",
-                    done.n_judgments,
                 )
                 messages.success(request, said % {"n": say_number(done.n_judgments)})
             return redirect("annotate:pair-list", project.slug)
@@ -149,7 +147,7 @@ def _is_withdrawn(pair: MinimalPair) -> bool:
 
 def _say_saved(request: ProjectRequest, form: PairForm, saved: str) -> None:
     if form.written().is_first_higher is False:
-        saved += " " + _("Its first candidate does not have the higher score, so no metric is measured by it.")
+        saved += " " + "Its first candidate does not have the higher score, so no metric is measured by it."
         messages.warning(request, saved)
     else:
         messages.success(request, saved)

@@ -8,7 +8,6 @@ from uuid import uuid4
 
 from django.db import transaction
 from django.db.models import Q
-from django.utils.translation import gettext as _
 
 from annotate.data.withdrawing import withdraw_candidate
 from annotate.models import Adjudication, Item, Judgment, QualificationItem
@@ -88,10 +87,10 @@ def change_pair(*, project: Project, actor: Membership, pair: MinimalPair, writt
     pair = _fresh(project, pair)
     before = fetch_written(pair)
     if written == before:
-        raise Refused(_("Nothing has changed."))
+        raise Refused("Nothing has changed.")
     if (written.text_1, written.text_2) != (before.text_1, before.text_2):
         if is_used(pair):
-            raise Refused(_("These candidates are in a HIT already, so their texts stay as they are."))
+            raise Refused("These candidates are in a HIT already, so their texts stay as they are.")
         _check(pair.question, written, but=pair)
         _rewrite(pair, written)
     pair.phenomenon = written.phenomenon.strip()
@@ -107,7 +106,7 @@ def delete_pair(*, project: Project, actor: Membership, pair: MinimalPair) -> No
     _lock(project)
     pair = _fresh(project, pair)
     if is_used(pair):
-        raise Refused(_("These candidates are in a HIT already; they can be withdrawn."))
+        raise Refused("These candidates are in a HIT already; they can be withdrawn.")
     log.record(project, actor, "delete minimal pair", pair, before=asdict(fetch_written(pair)))
     _delete_rows(pair)
 
@@ -116,7 +115,7 @@ def withdraw_pair(*, project: Project, actor: Membership, pair: MinimalPair, why
     """Withdraw both candidates of a pair, as single ones are. Raises Refused as `withdraw_candidate` does."""
     left = [each for each in (pair.candidate_1, pair.candidate_2) if each.withdrawn_at is None]
     if not left:
-        raise Refused(_("This is withdrawn already."))
+        raise Refused("This is withdrawn already.")
     done = [withdraw_candidate(project=project, actor=actor, candidate=each, why=why) for each in left]
     return done[0] + done[1] if len(done) > 1 else done[0]
 
@@ -137,24 +136,24 @@ def _fresh(project: Project, pair: MinimalPair) -> MinimalPair:
     rows = MinimalPair.objects.select_related("question", "candidate_1", "candidate_2")
     fresh = rows.filter(pk=pair.pk, question__dataset__project=project).first()
     if fresh is None:
-        raise Refused(_("This pair was deleted meanwhile."))
+        raise Refused("This pair was deleted meanwhile.")
     return fresh
 
 
 def _check(question: Question, written: Written, *, but: MinimalPair | None = None) -> None:
     if not written.text_1.strip() or not written.text_2.strip():
-        raise Refused(_("Both candidates of a pair have a text."))
+        raise Refused("Both candidates of a pair have a text.")
     if written.text_1 == written.text_2:
-        raise Refused(_("The two texts are the same, so no metric could tell them apart."), field="text_2")
+        raise Refused("The two texts are the same, so no metric could tell them apart.", field="text_2")
     if (written.score_1 is None) != (written.score_2 is None):
-        raise Refused(_("Give both scores or none."), field="score_1" if written.score_1 is None else "score_2")
+        raise Refused("Give both scores or none.", field="score_1" if written.score_1 is None else "score_2")
     if Question.objects.filter(pk=question.pk, passage__withdrawn_at__isnull=False).exists():
-        raise Refused(_("The passage of this question is withdrawn."))
+        raise Refused("The passage of this question is withdrawn.")
     one, other = written.text_1, written.text_2
     same = Q(candidate_1__text=one, candidate_2__text=other) | Q(candidate_1__text=other, candidate_2__text=one)
     there = MinimalPair.objects.filter(same, question=question, candidate_1__withdrawn_at=None)
     if (there.exclude(pk=but.pk) if but else there).exists():
-        raise Refused(_("This question has a pair of these two texts already."))
+        raise Refused("This question has a pair of these two texts already.")
 
 
 def _rewrite(pair: MinimalPair, written: Written) -> None:

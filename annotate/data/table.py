@@ -5,7 +5,6 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from django.db import connection
-from django.utils.translation import gettext as _
 
 from annotate.frames.stages import Stage, default_stage, left_out
 from projects.models import Project
@@ -85,7 +84,7 @@ class DataTable:
 
     @property
     def judgments_note(self) -> str:
-        return _("of the trial that count") if self.stage == Stage.TRIAL else _("that count")
+        return "of the trial that count" if self.stage == Stage.TRIAL else "that count"
 
     @property
     def total(self) -> Counts:

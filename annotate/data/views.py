@@ -9,7 +9,6 @@ from django.db.models import Count, F, Func, IntegerField, Q, QuerySet
 from django.db.models.functions import Coalesce, Left
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
-from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_safe
 
 from annotate.data.forms import SplitForm
@@ -18,7 +17,6 @@ from projects.access import ProjectRequest, Right, requires
 from projects.database.snapshots import snapshot
 from projects.errors import Refused
 from projects.language.amounts import say_number
-from projects.language.names import said
 from projects.models import Candidate, Dataset, MinimalPair, Passage, Project, Question
 from projects.splitting import SplitPlan, plan_split, write_split
 from projects.web.lists import order_by, page_of, read_sort, read_text, read_word
@@ -141,7 +139,7 @@ def data_split(request: ProjectRequest, project: Project) -> HttpResponse:
             plan = _plan(project, form)
             if request.method == "POST":
                 n = write_split(project=project, plan=plan, actor=request.membership)
-                messages.success(request, _("%(n)s passages have their split now.") % {"n": say_number(n)})
+                messages.success(request, f"{say_number(n)} passages have their split now.")
                 return redirect("annotate:data-overview", project.slug)
         except Refused as refusal:
             form.add_error(None, refusal.message)
@@ -240,7 +238,7 @@ def _render_list(
         "noun": noun,
         "filters": filters,
         "selects": [
-            {"name": name, "label": said(name).capitalize(), "words": words, "chosen": getattr(filters, name)}
+            {"name": name, "label": name.capitalize(), "words": words, "chosen": getattr(filters, name)}
             for name, words in filters.choices.items()
             if len(words) > 1 or getattr(filters, name)
         ],

@@ -7,7 +7,6 @@ from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
-from django.utils.translation import ngettext
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
@@ -15,7 +14,7 @@ from annotate.data import withdrawing
 from annotate.places import Withdrawn
 from projects.access import ProjectRequest, Right, requires
 from projects.errors import Refused
-from projects.language.amounts import say_number
+from projects.language.amounts import plural, say_number
 from projects.models import Candidate, Passage, Project
 from projects.web.forms import WhyForm
 
@@ -65,8 +64,8 @@ def _ask(
             form.add_error(None, refusal.message)
         else:
             n = done.n_judgments
-            said = ngettext(
-                "Withdrawn. {n} judgment of it no longer count.", "Withdrawn. {n} judgments of it no longer count.", n
+            said = plural(
+                n, "Withdrawn. {n} judgment of it no longer count.", "Withdrawn. {n} judgments of it no longer count."
             )
             messages.success(request, said.format(n=say_number(n)))
             return redirect(back)

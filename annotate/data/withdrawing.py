@@ -5,7 +5,6 @@ from dataclasses import dataclass
 
 from django.db import connection, transaction
 from django.db.models.functions import Now
-from django.utils.translation import gettext as _
 
 from annotate import places
 from annotate.models import Judgment
@@ -55,13 +54,13 @@ def _withdraw(
 ) -> Withdrawn:
     """Twice, each in its own transaction: what was being submitted the first time is found the second."""
     if not why.strip():
-        raise Refused(_("Say what is wrong with it; the reason is kept."))
+        raise Refused("Say what is wrong with it; the reason is kept.")
     with transaction.atomic():
         if actor is not None:
             access.lock_actor(actor)
         fresh = type(row)._default_manager.filter(pk=row.pk, withdrawn_at=None)
         if not fresh.update(withdrawn_at=Now(), withdrawn_why=why.strip()):
-            raise Refused(_("This is withdrawn already."))
+            raise Refused("This is withdrawn already.")
         done = places.withdraw_candidates(candidate_ids, passage_ids=passage_ids)
         after = {"items": done.n_items, "hits_emptied": done.n_hits_emptied, "judgments": done.n_judgments}
         log.record(project, actor, f"withdraw {row._meta.model_name}", row, after=after, why=why.strip())

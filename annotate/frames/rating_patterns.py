@@ -14,7 +14,6 @@ from typing import Any, NamedTuple
 from django.db import connection, transaction
 from django.db.backends.utils import CursorWrapper
 from django.db.models import Exists, OuterRef
-from django.utils.translation import gettext
 
 from annotate.frames.stages import Stage, left_out
 from annotate.models import Batch, Judgment
@@ -309,11 +308,7 @@ def _in_use(versions: list[Criterion]) -> CriterionInUse:
 
 
 def _scale(criterion: Criterion) -> str:
-    return gettext("%(kind)s %(low)s to %(high)s") % {
-        "kind": criterion.get_kind_display(),
-        "low": criterion.low,
-        "high": criterion.high,
-    }
+    return f"{criterion.get_kind_display()} {criterion.low} to {criterion.high}"
 
 
 def _patterns(units: Iterable[RatedUnits], annotators: Iterable[RatedBy]) -> Patterns:

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 from django.core.management.base import CommandParser
-from django_stubs_ext import StrOrPromise
 
 from annotate.imports import writing
 from projects.commands import ProjectCommand, reader
@@ -19,7 +18,7 @@ from projects.models import Project
 DELIMITERS = {"comma": ",", "semicolon": ";", "tab": "\t", "bar": "|", "": ""} | {each: each for each in ",;\t|"}
 
 
-def add_reading_arguments(parser: CommandParser, fields: Mapping[str, StrOrPromise]) -> None:
+def add_reading_arguments(parser: CommandParser, fields: Mapping[str, str]) -> None:
     """The arguments of both commands; `fields` are what a column may hold."""
     parser.add_argument("file", type=Path, metavar="FILE")
     parser.add_argument("--format", default="", choices=FORMATS, help="by default, what the file's name says")

@@ -6,8 +6,6 @@ from typing import Any
 from django import forms
 from django.forms import BoundField
 from django.utils.text import capfirst, format_lazy
-from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
 
 from projects.errors import Refused
 from projects.importing import ENCODINGS, FORMATS, CriterionColumn, Kind, Options, Preview
@@ -15,20 +13,20 @@ from projects.importing.options import EVERY_DATASET
 from projects.models import Dataset
 
 DELIMITERS = {
-    "": (gettext_lazy("as found"), ""),
-    "comma": (gettext_lazy("commas"), ","),
-    "semicolon": (gettext_lazy("semicolons"), ";"),
-    "tab": (gettext_lazy("tabs"), "\t"),
-    "bar": (gettext_lazy("bars"), "|"),
+    "": ("as found", ""),
+    "comma": ("commas", ","),
+    "semicolon": ("semicolons", ";"),
+    "tab": ("tabs", "\t"),
+    "bar": ("bars", "|"),
 }
 NAMES_OF_FORMATS = {
     "csv": "CSV",
     "tsv": "TSV",
-    "xlsx": gettext_lazy("Excel (.xlsx)"),
-    "json": gettext_lazy("JSON, a list of objects"),
-    "jsonl": gettext_lazy("JSON, one object a line"),
-    "parquet": gettext_lazy("Parquet"),
-    "mocha": gettext_lazy("MOCHA's JSON"),
+    "xlsx": "Excel (.xlsx)",
+    "json": "JSON, a list of objects",
+    "jsonl": "JSON, one object a line",
+    "parquet": "Parquet",
+    "mocha": "MOCHA's JSON",
 }
 CRITERION = "criterion:"
 SHARED_BY_MANY = {"", "metadata", "ignore"}
@@ -36,20 +34,18 @@ SHARED_BY_MANY = {"", "metadata", "ignore"}
 
 class UploadForm(forms.Form):
     file = forms.FileField(
-        label=gettext_lazy("File"),
+        label="File",
         max_length=None,
-        help_text=gettext_lazy(
-            "CSV, TSV, Excel (.xlsx), JSON, JSONL, Parquet or MOCHA's JSON. You see it before it is stored."
-        ),
+        help_text="CSV, TSV, Excel (.xlsx), JSON, JSONL, Parquet or MOCHA's JSON. You see it before it is stored.",
     )
     kind = forms.ChoiceField(
-        label=gettext_lazy("What is in it"),
+        label="What is in it",
         choices=[
             (
                 Kind.CANDIDATES.value,
-                gettext_lazy("Passages, questions, references and candidates, with or without scores"),
+                "Passages, questions, references and candidates, with or without scores",
             ),
-            (Kind.JUDGMENTS.value, gettext_lazy("Judgments of candidates that are in the project already")),
+            (Kind.JUDGMENTS.value, "Judgments of candidates that are in the project already"),
         ],
         initial=Kind.CANDIDATES.value,
         widget=forms.RadioSelect,
@@ -60,18 +56,18 @@ class ReadingForm(forms.Form):
     """How bytes become rows and columns."""
 
     format = forms.ChoiceField(
-        label=gettext_lazy("Format"),
+        label="Format",
         required=False,
-        choices=[("", gettext_lazy("as its name says")), *((each, NAMES_OF_FORMATS[each]) for each in FORMATS)],
+        choices=[("", "as its name says"), *((each, NAMES_OF_FORMATS[each]) for each in FORMATS)],
     )
     encoding = forms.ChoiceField(
-        label=gettext_lazy("Encoding"),
+        label="Encoding",
         required=False,
-        choices=[("", gettext_lazy("UTF-8, or as its mark says")), *ENCODINGS.items()],
+        choices=[("", "UTF-8, or as its mark says"), *ENCODINGS.items()],
     )
     delimiter = forms.ChoiceField(
         required=False,
-        label=gettext_lazy("Cells are parted by"),
+        label="Cells are parted by",
         choices=[(name, label) for name, (label, _) in DELIMITERS.items()],
     )
 
@@ -85,54 +81,52 @@ class CandidatesForm(forms.Form):
     dataset = forms.CharField(
         required=False,
         max_length=120,
-        label=gettext_lazy("Name of the dataset"),
-        help_text=gettext_lazy("For rows that name none; “main” if you leave it empty."),
+        label="Name of the dataset",
+        help_text="For rows that name none; “main” if you leave it empty.",
     )
     dataset_kind = forms.ChoiceField(
         required=False,
-        label=gettext_lazy("Kind of dataset"),
-        choices=[("", gettext_lazy("as the file says, or generative")), *Dataset.Kind.choices],
+        label="Kind of dataset",
+        choices=[("", "as the file says, or generative"), *Dataset.Kind.choices],
     )
     split = forms.CharField(
         required=False,
         max_length=40,
-        label=gettext_lazy("Split"),
-        help_text=gettext_lazy("For passages that the file gives none, such as train."),
+        label="Split",
+        help_text="For passages that the file gives none, such as train.",
     )
     with_scores = forms.BooleanField(
         required=False,
-        label=gettext_lazy("Import the scores too, as judgments"),
-        help_text=gettext_lazy("They become a closed batch by imported annotators."),
+        label="Import the scores too, as judgments",
+        help_text="They become a closed batch by imported annotators.",
     )
     drop_equal = forms.ChoiceField(
         required=False,
-        label=gettext_lazy("Leave out candidates equal to a reference"),
+        label="Leave out candidates equal to a reference",
         choices=[
-            ("", gettext_lazy("no, keep them")),
-            ("exact", gettext_lazy("if exactly equal")),
-            ("normalised", gettext_lazy("if equal after SQuAD normalisation")),
+            ("", "no, keep them"),
+            ("exact", "if exactly equal"),
+            ("normalised", "if equal after SQuAD normalisation"),
         ],
     )
     drop_numbers = forms.CharField(
         required=False,
         max_length=2_000,
-        label=gettext_lazy("Leave out where candidate and reference are numbers"),
-        help_text=format_lazy(
-            gettext_lazy("Names of datasets, parted by commas; {every} is every dataset."), every=EVERY_DATASET
-        ),
+        label="Leave out where candidate and reference are numbers",
+        help_text=format_lazy("Names of datasets, parted by commas; {every} is every dataset.", every=EVERY_DATASET),
     )
     second_reference_below = forms.FloatField(
         required=False,
         min_value=0.0,
         max_value=1.0,
-        label=gettext_lazy("A further reference becomes a candidate if it overlaps less than"),
-        help_text=gettext_lazy("Token F1 with the first reference, between 0 and 1; empty keeps it as a reference."),
+        label="A further reference becomes a candidate if it overlaps less than",
+        help_text="Token F1 with the first reference, between 0 and 1; empty keeps it as a reference.",
         widget=forms.NumberInput(attrs={"step": "0.05"}),
     )
     multiple_choice = forms.BooleanField(
         required=False,
-        label=gettext_lazy("Multiple choice becomes generative"),
-        help_text=gettext_lazy("The right choice becomes the reference."),
+        label="Multiple choice becomes generative",
+        help_text="The right choice becomes the reference.",
     )
 
     def clean_drop_numbers(self) -> tuple[str, ...]:
@@ -145,16 +139,14 @@ class JudgmentsForm(forms.Form):
     dataset = forms.CharField(
         required=False,
         max_length=120,
-        label=gettext_lazy("Name of the dataset"),
-        help_text=gettext_lazy("Whose candidates are meant, for rows that name none."),
+        label="Name of the dataset",
+        help_text="Whose candidates are meant, for rows that name none.",
     )
     criteria = forms.CharField(
         required=False,
         max_length=5_000,
-        label=gettext_lazy("Criteria that the project does not have"),
-        help_text=gettext_lazy(
-            "One a line: column=key:low-high, such as fluency_1to5=fluency:1-5. Without a column, rows name it."
-        ),
+        label="Criteria that the project does not have",
+        help_text="One a line: column=key:low-high, such as fluency_1to5=fluency:1-5. Without a column, rows name it.",
         widget=forms.Textarea(attrs={"rows": 3, "spellcheck": "false"}),
     )
 
@@ -206,9 +198,7 @@ class MappingForm(forms.Form):
         for place, column in enumerate(self.preview.columns):
             meaning = self.cleaned_data.get(f"column_{place}", "")
             if meaning not in SHARED_BY_MANY and meaning in seen:
-                self.add_error(
-                    f"column_{place}", _("The column “%(seen)s” means that already.") % {"seen": seen[meaning]}
-                )
+                self.add_error(f"column_{place}", f"The column “{seen[meaning]}” means that already.")
             seen.setdefault(meaning, column)
         return self.cleaned_data
 
@@ -251,15 +241,15 @@ def _choices(preview: Preview, known: Mapping[str, CriterionColumn]) -> list[Any
     fields = [(name, label) for name, label in preview.fields.items() if name not in ("metadata", "ignore")]
     rest = [(name, preview.fields[name]) for name in ("metadata", "ignore") if name in preview.fields]
     if "candidate" in preview.fields:
-        return [*rest, (_("This column is"), fields)]
+        return [*rest, ("This column is", fields)]
     criteria = [
         (
             f"{CRITERION}{each.key}",
-            _("Judgments: %(key)s, %(low)s–%(high)s") % {"key": each.key, "low": each.low, "high": each.high},
+            f"Judgments: {each.key}, {each.low}–{each.high}",
         )
         for each in known.values()
     ]
-    return [*rest, *([(_("Judgments of a criterion"), criteria)] if criteria else []), (_("This column is"), fields)]
+    return [*rest, *([("Judgments of a criterion", criteria)] if criteria else []), ("This column is", fields)]
 
 
 def _flat(choices: list[Any]) -> Iterator[tuple[str, str]]:

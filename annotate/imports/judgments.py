@@ -6,7 +6,6 @@ Its HITs are full from the first moment: as many places as assignments, none of 
 from typing import Any
 
 from django.utils import timezone
-from django.utils.translation import gettext as _
 
 from annotate.imports import full_hits
 from annotate.imports.staging import Progress, create, refuse_rows, stage
@@ -42,7 +41,7 @@ def check_scales(project: Project, checked: Checked) -> None:
     for each in checked.criteria:
         there = known.get(each.key)
         if there is not None and (there.low, there.high) != (each.low, each.high):
-            said = _(
+            said = (
                 "The criterion “%(key)s” goes from %(there_low)s to %(there_high)s in this project, "
                 "not from %(low)s to %(high)s. Give these judgments another key."
             )

@@ -5,7 +5,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import orjson
-from django.utils.translation import gettext as _
 
 from annotate.imports import uploading
 from annotate.imports.forms import CRITERION, CandidatesForm, JudgmentsForm, MappingForm, ReadingForm, read_initial
@@ -81,5 +80,5 @@ def preview_of(job: Import, options: Options) -> Preview:
     try:
         return preview(path=uploading.find_file(job), name=job.file_name, options=options, kind=Kind(job.kind))
     except FileNotFoundError:
-        gone = Problem(None, "", _("The uploaded file is no longer there. Upload it once more."))
+        gone = Problem(None, "", "The uploaded file is no longer there. Upload it once more.")
         raise FileRefused(job.file_name, [gone]) from None

@@ -6,8 +6,6 @@ The tables' ids come from the sequences of the real ones, so a staged row alread
 from collections.abc import Callable
 from typing import Any, BinaryIO
 
-from django.utils.translation import gettext as _
-
 from projects.errors import Refused
 from projects.importing import FileRefused, Problem, Spool
 from projects.importing.limits import DEFAULT_LIMITS
@@ -113,4 +111,4 @@ def count(cursor: Any, query: str, parameters: list[Any] | None = None) -> int:
 
 
 def refuse_repeated(number: int) -> Refused:
-    return Refused(_("This file was already imported as #%(number)s.") % {"number": number})
+    return Refused(f"This file was already imported as #{number}.")

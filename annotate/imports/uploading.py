@@ -13,7 +13,6 @@ from django.core.files.uploadedfile import UploadedFile
 from django.db import IntegrityError, transaction
 from django.db.models import Q, Sum
 from django.utils import timezone
-from django.utils.translation import gettext as _
 
 from annotate.imports import writing
 from annotate.imports.staging import refuse_repeated
@@ -38,8 +37,7 @@ def receive(*, project: Project, actor: Membership, upload: "UploadedFile[Any]",
     n_bytes = upload.size or 0
     if n_bytes > settings.MAX_UPLOAD_BYTES:
         raise Refused(
-            _("The file is larger than %(value)s MB. Split it and try again.")
-            % {"value": say_number(settings.MAX_UPLOAD_BYTES // KB**2)}
+            f"The file is larger than {say_number(settings.MAX_UPLOAD_BYTES // KB**2)} MB. Split it and try again."
         )
     stored_name = uploads.keep(upload)
     try:
@@ -82,7 +80,7 @@ def choose(*, job: Import, options: Options) -> None:
     if not rows.exclude(step=Import.Step.WRITE).update(
         step=Import.Step.UPLOADED, options=options.as_dict(), report=None
     ):
-        raise Refused(_("This import is past choosing. Look at its page."))
+        raise Refused("This import is past choosing. Look at its page.")
 
 
 def refuse(*, job: Import, refusal: FileRefused) -> None:
@@ -106,7 +104,7 @@ def start_write(*, job: Import, actor: Membership) -> None:
     """Have a checked file written. Raises Refused if it was not checked, or the same is written or on its way."""
     _refuse_without_file(job)
     if (job.step, job.state) != (Import.Step.CHECK, Import.State.DONE):
-        raise Refused(_("This import has not been checked, or is written already. Look at its page."))
+        raise Refused("This import has not been checked, or is written already. Look at its page.")
     try:
         with transaction.atomic():
             checked = {"step": Import.Step.CHECK}
@@ -119,7 +117,7 @@ def start_again(*, job: Import) -> None:
     """Go on with an import whose worker died more than once."""
     _refuse_without_file(job)
     if job.state != Import.State.INTERRUPTED:
-        raise Refused(_("Only an interrupted import can be run again."))
+        raise Refused("Only an interrupted import can be run again.")
     try:
         with transaction.atomic():
             queue.queue(job, message="kB read" if job.step == Import.Step.CHECK else "rows written")
@@ -142,7 +140,7 @@ def stop(*, job: Import) -> bool:
 def run_step(job: Import, on_progress: OnProgress) -> dict[str, Any]:
     """The act of the job: check the file, or write what was checked."""
     if job.project.deleted_at is not None:
-        raise Refused(_("The project has been deleted."))
+        raise Refused("The project has been deleted.")
     if job.step == Import.Step.CHECK:
         return _check(job, on_progress)
     return _write(job, on_progress)
@@ -183,13 +181,10 @@ def _refuse_without_room(project: Project, n_bytes: int) -> None:
         return
     room, written, waiting = (f"{n / KB**2:,.1f} MB" for n in (settings.MAX_PROJECT_UPLOAD_BYTES, n_written, n_waiting))
     raise Refused(
-        _(
-            "The files of this project may take %(room)s of room: the originals of what was imported take "
-            "%(written)s, imports that wait take %(waiting)s, and this file does not fit beside them. Cancel imports "
-            "that wait, import it on the command line, which keeps no original, or ask whoever runs the site for "
-            "more room."
-        )
-        % {"room": room, "written": written, "waiting": waiting}
+        f"The files of this project may take {room} of room: the originals of what was imported take "
+        f"{written}, imports that wait take {waiting}, and this file does not fit beside them. Cancel imports "
+        "that wait, import it on the command line, which keeps no original, or ask whoever runs the site for "
+        "more room."
     )
 
 
@@ -246,7 +241,7 @@ def _discard_spools(job: Import, *, before: int) -> None:
 
 def _refuse_without_file(job: Import) -> None:
     if not job.stored_name:
-        raise Refused(_("The file of this import is gone. Choose it again."))
+        raise Refused("The file of this import is gone. Choose it again.")
 
 
 def _already_imported(job: Import) -> Refused:

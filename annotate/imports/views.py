@@ -9,8 +9,6 @@ from django.core.paginator import Paginator
 from django.http import FileResponse, Http404, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
-from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
@@ -23,25 +21,24 @@ from projects.errors import Refused
 from projects.importing import FileRefused, Kind, Options
 from projects.importing.sniffing import SUFFIXES
 from projects.jobs import queue
-from projects.language.names import said
 from projects.models import Project
 from projects.web.uploads import takes_files
 
 REFRESH_SECONDS = 3
-STEPS = (gettext_lazy("File"), gettext_lazy("Columns"), gettext_lazy("Check"), gettext_lazy("Import"))
+STEPS = ("File", "Columns", "Check", "Import")
 COUNTED = {
-    "rows": gettext_lazy("rows"),
-    "passages": gettext_lazy("passages"),
-    "questions": gettext_lazy("questions"),
-    "references": gettext_lazy("references"),
-    "candidates": gettext_lazy("candidates"),
-    "minimal_pairs": gettext_lazy("minimal pairs"),
-    "judgments": gettext_lazy("judgments"),
-    "annotators": gettext_lazy("annotators"),
+    "rows": "rows",
+    "passages": "passages",
+    "questions": "questions",
+    "references": "references",
+    "candidates": "candidates",
+    "minimal_pairs": "minimal pairs",
+    "judgments": "judgments",
+    "annotators": "annotators",
 }
 REMOVED = {
-    "equal_to_reference": gettext_lazy("candidates equal to a reference"),
-    "both_numbers": gettext_lazy("candidates that are numbers, as is a reference"),
+    "equal_to_reference": "candidates equal to a reference",
+    "both_numbers": "candidates that are numbers, as is a reference",
 }
 
 
@@ -95,7 +92,7 @@ def import_check(request: ProjectRequest, project: Project, number: int) -> Http
     if job.is_live:
         return _to(job)  # a second click
     if not _is_choosable(job):
-        messages.error(request, _("This import is past choosing."))
+        messages.error(request, "This import is past choosing.")
         return _to(job)
     look = read_preview(job, request.POST)
     is_only_look = request.POST.get("then") == "look"
@@ -150,7 +147,7 @@ def import_cancel(request: ProjectRequest, project: Project, number: int) -> Htt
     else:
         messages.success(
             request,
-            _("Cancelled. The file is removed.") if has_stopped else _("It stops in a moment; nothing is stored."),
+            "Cancelled. The file is removed." if has_stopped else "It stops in a moment; nothing is stored.",
         )
     return _to(job)
 
@@ -238,27 +235,27 @@ def _progress(project: Project, job: Import) -> dict[str, Any]:
     place = [project.slug, job.number]
     return {
         "job": job,
-        "job_title": _("Checking every row") if is_check else _("Writing into the project"),
+        "job_title": "Checking every row" if is_check else "Writing into the project",
         "job_url": reverse("annotate:import-job", args=place),
         "job_cancel_url": "" if job.is_cancelling else reverse("annotate:import-cancel", args=place),
     }
 
 
 def _said_of(job: Import) -> str:
-    words = said(job.message) if job.total else ""
+    words = job.message if job.total else ""
     if job.is_cancelling:
-        return _("%(done)s, stopping") % {"done": words} if words else _("stopping")
-    return words or _("in a moment")
+        return f"{words}, stopping" if words else "stopping"
+    return words or "in a moment"
 
 
 def _heading(job: Import, look: FilePreview | None) -> str:
     if look:
-        return _("Look at the file")
+        return "Look at the file"
     if job.state == Import.State.DONE:
-        return _("Imported") if job.step == Import.Step.WRITE else _("Checked")
+        return "Imported" if job.step == Import.Step.WRITE else "Checked"
     if job.state == Import.State.FAILED:
-        return _("This file cannot be imported")
-    return _("Import %(number)s") % {"number": job.number}
+        return "This file cannot be imported"
+    return f"Import {job.number}"
 
 
 def _steps(n_done: int) -> dict[str, Any]:

@@ -7,7 +7,6 @@ from pathlib import Path
 from django.db import connection, transaction
 from django.db.models import Max, Q
 from django.utils import timezone
-from django.utils.translation import gettext as _
 
 from annotate.imports import corpus, judgments
 from annotate.imports.staging import OnProgress, Progress, refuse_repeated
@@ -113,7 +112,7 @@ def write(
     report = deepcopy(checked.report)
     with transaction.atomic():
         if Project.objects.select_for_update(no_key=True).get(pk=project.pk).deleted_at is not None:
-            raise Refused(_("The project has been deleted."))
+            raise Refused("The project has been deleted.")
         refuse_if_imported(project, checked, job=job)
         progress = Progress(checked.spool, on_progress)
         batch = _write(project, checked, report, actor, progress)
@@ -181,7 +180,7 @@ def _stage(project: Project, checked: Checked, report: Report, progress: Progres
             judgments.stage_judgments(cursor, project, checked, progress)
         left = judgments.skip_known(cursor, project, checked, report)
     if not left and (only_judgments or checked.kind == Kind.JUDGMENTS):
-        raise Refused(_("Every judgment of this file is counted already; nothing is left to import."))
+        raise Refused("Every judgment of this file is counted already; nothing is left to import.")
     return only_judgments
 
 
@@ -221,7 +220,7 @@ def _record(
 def _owner(project: Project) -> Membership:
     owner = project.memberships.filter(role=Membership.Role.OWNER).order_by("id").first()
     if owner is None:
-        raise Refused(_("This project has no owner, and an import needs somebody it is for."))
+        raise Refused("This project has no owner, and an import needs somebody it is for.")
     return owner
 
 

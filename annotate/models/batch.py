@@ -4,7 +4,6 @@ from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
 from django.db.models import F, Max, Q
 from django.db.models.functions import Now
-from django.utils.translation import gettext_lazy, pgettext_lazy
 
 from annotate.models.plan import OverlapPlan
 from projects.models import Candidate, Consent, Instructions, Membership, Passage, Project, Question, Rubric
@@ -28,30 +27,30 @@ class Batch(models.Model):
     """Candidates to be judged a wanted number of times, under pinned versions of rubric and instructions."""
 
     class Kind(models.TextChoices):
-        FULL = "full", pgettext_lazy("batch", "full collection")
-        TRIAL = "trial", pgettext_lazy("batch", "trial")
-        IMPORTED = "imported", pgettext_lazy("batch", "imported")
+        FULL = "full", "full collection"
+        TRIAL = "trial", "trial"
+        IMPORTED = "imported", "imported"
 
     class State(models.TextChoices):
-        DRAFT = "draft", pgettext_lazy("batch", "draft")
-        OPEN = "open", pgettext_lazy("batch", "open")
-        PAUSED = "paused", pgettext_lazy("batch", "paused")
-        CLOSED = "closed", pgettext_lazy("batch", "closed")
-        ARCHIVED = "archived", pgettext_lazy("batch", "archived")
+        DRAFT = "draft", "draft"
+        OPEN = "open", "open"
+        PAUSED = "paused", "paused"
+        CLOSED = "closed", "closed"
+        ARCHIVED = "archived", "archived"
 
     class Order(models.TextChoices):
-        BREADTH = "breadth", gettext_lazy("every HIT once before any twice")
-        DEPTH = "depth", gettext_lazy("finish a HIT before the next")
-        PASSAGE = "passage", gettext_lazy("stay with a passage, then breadth first")
+        BREADTH = "breadth", "every HIT once before any twice"
+        DEPTH = "depth", "finish a HIT before the next"
+        PASSAGE = "passage", "stay with a passage, then breadth first"
 
     class Presentation(models.TextChoices):
-        PAGE = "page", gettext_lazy("all items on a page")
-        ONE = "one", gettext_lazy("one item at a time, no looking back")
+        PAGE = "page", "all items on a page"
+        ONE = "one", "one item at a time, no looking back"
 
     class UseOfTrial(models.TextChoices):
-        LEAVE_OUT = "leave_out", gettext_lazy("leave the trial's candidates out")
-        COUNT = "count", gettext_lazy("count the trial's judgments")
-        ANEW = "anew", gettext_lazy("collect the trial's candidates anew")
+        LEAVE_OUT = "leave_out", "leave the trial's candidates out"
+        COUNT = "count", "count the trial's judgments"
+        ANEW = "anew", "collect the trial's candidates anew"
 
     project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="batches", db_index=False)
     number = models.PositiveIntegerField()
@@ -139,9 +138,9 @@ class Hit(models.Model):
     """Candidates of one passage, rated in one sitting; it counts its places itself."""
 
     class Purpose(models.TextChoices):
-        WORK = "work", pgettext_lazy("HIT", "work")
-        GOLD = "gold", pgettext_lazy("HIT", "gold")
-        PERSONAL = "personal", pgettext_lazy("HIT", "personal")
+        WORK = "work", "work"
+        GOLD = "gold", "gold"
+        PERSONAL = "personal", "personal"
 
     batch = models.ForeignKey(Batch, on_delete=models.PROTECT, related_name="hits")
     passage = models.ForeignKey(Passage, on_delete=models.PROTECT, related_name="hits")
@@ -181,20 +180,20 @@ class Item(models.Model):
     """One candidate (or control) in a HIT, or a control in a batch's pool; position is its canonical order."""
 
     class Control(models.TextChoices):
-        NONE = "none", pgettext_lazy("control", "none")
-        KNOWN_ANSWER = "known_answer", pgettext_lazy("control", "known answer")
-        REPEAT = "repeat", pgettext_lazy("control", "repeat")
-        DEGRADED = "degraded", pgettext_lazy("control", "degraded")
-        SOURCE = "source", pgettext_lazy("control", "source")
+        NONE = "none", "none"
+        KNOWN_ANSWER = "known_answer", "known answer"
+        REPEAT = "repeat", "repeat"
+        DEGRADED = "degraded", "degraded"
+        SOURCE = "source", "source"
 
     class Recipe(models.TextChoices):
         """How the text of a control came about."""
 
-        REFERENCE = "reference", gettext_lazy("a reference itself")
-        EDITED_REFERENCE = "edited", gettext_lazy("an edited reference")
-        OTHER_REFERENCE = "other", gettext_lazy("the reference of another question")
-        KNOWN_CANDIDATE = "candidate", gettext_lazy("a candidate whose score is known")
-        DEGRADED = "degraded", gettext_lazy("a degraded answer")
+        REFERENCE = "reference", "a reference itself"
+        EDITED_REFERENCE = "edited", "an edited reference"
+        OTHER_REFERENCE = "other", "the reference of another question"
+        KNOWN_CANDIDATE = "candidate", "a candidate whose score is known"
+        DEGRADED = "degraded", "a degraded answer"
 
     hit = models.ForeignKey(Hit, on_delete=models.PROTECT, null=True, blank=True, related_name="items", db_index=False)
     question = models.ForeignKey(Question, on_delete=models.PROTECT, related_name="items", db_index=False)

@@ -2,7 +2,6 @@
 
 from django.db import models
 from django.db.models import Q
-from django.utils.translation import pgettext, pgettext_lazy
 
 from annotate.models.batch import Batch
 from projects.jobs.queue import Job
@@ -13,13 +12,13 @@ class Import(Job):
     """One file, checked row by row, then written whole or not at all."""
 
     class Kind(models.TextChoices):
-        CANDIDATES = "candidates", pgettext_lazy("import", "candidates")
-        JUDGMENTS = "judgments", pgettext_lazy("import", "judgments")
+        CANDIDATES = "candidates", "candidates"
+        JUDGMENTS = "judgments", "judgments"
 
     class Step(models.TextChoices):
-        UPLOADED = "uploaded", pgettext_lazy("import", "uploaded")
-        CHECK = "check", pgettext_lazy("import", "check")
-        WRITE = "write", pgettext_lazy("import", "write")
+        UPLOADED = "uploaded", "uploaded"
+        CHECK = "check", "check"
+        WRITE = "write", "write"
 
     task = "annotate.run_import"
 
@@ -55,9 +54,9 @@ class Import(Job):
         if self.state != self.State.DONE:
             return str(self.get_state_display())
         if self.step == self.Step.WRITE:
-            return pgettext("import", "imported")
+            return "imported"
         is_checked = self.step == self.Step.CHECK
-        return pgettext("import", "to be imported") if is_checked else pgettext("import", "to be checked")
+        return "to be imported" if is_checked else "to be checked"
 
     @property
     def shown_state(self) -> str:

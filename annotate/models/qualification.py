@@ -7,7 +7,7 @@ from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Now
-from django.utils.translation import gettext_lazy, pgettext_lazy
+from django.utils.translation import pgettext_lazy
 
 from projects.models import Candidate, Instructions, Membership, Project, Rubric
 
@@ -16,18 +16,18 @@ class QualificationTest(models.Model):
     """A project's test. Only an open one gates the work; a draft or a closed one gates nothing."""
 
     class State(models.TextChoices):
-        DRAFT = "draft", pgettext_lazy("test", "draft")
-        OPEN = "open", pgettext_lazy("test", "open")
-        CLOSED = "closed", pgettext_lazy("test", "closed")
+        DRAFT = "draft", "draft"
+        OPEN = "open", "open"
+        CLOSED = "closed", "closed"
 
     class Feedback(models.TextChoices):
-        NONE = "none", gettext_lazy("only whether it was passed")
-        SCORE = "score", gettext_lazy("the score")
-        FULL = "full", gettext_lazy("the score, each answer and its explanation")
+        NONE = "none", "only whether it was passed"
+        SCORE = "score", "the score"
+        FULL = "full", "the score, each answer and its explanation"
 
     class OnNewRubric(models.TextChoices):
-        ASK = "ask", gettext_lazy("everybody takes the test again")
-        KEEP = "keep", gettext_lazy("who has passed stays qualified")
+        ASK = "ask", "everybody takes the test again"
+        KEEP = "keep", "who has passed stays qualified"
 
     project = models.OneToOneField(Project, on_delete=models.PROTECT, related_name="qualification_test")
     state = models.CharField(max_length=10, choices=State.choices, default=State.DRAFT)
@@ -138,8 +138,8 @@ class Grant(models.Model):
     """A manager's word that somebody is qualified, or is not any more, with the reason."""
 
     class Kind(models.TextChoices):
-        GRANTED = "granted", pgettext_lazy("qualification", "granted")
-        REVOKED = "revoked", pgettext_lazy("qualification", "revoked")
+        GRANTED = "granted", "granted"
+        REVOKED = "revoked", "revoked"
 
     annotator = models.ForeignKey(Membership, on_delete=models.PROTECT, related_name="grants")
     kind = models.CharField(max_length=10, choices=Kind.choices)

@@ -6,14 +6,12 @@ from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Now
-from django.utils.translation import gettext_lazy as _
-from django.utils.translation import pgettext_lazy
 
 from annotate.models.assignment import Assignment
 from annotate.models.batch import Item
 from projects.models import Candidate, Criterion, Membership, Project
 
-GOLD_RULES = (("mean", _("mean")), ("median", _("median")), ("z", _("mean of z scores")))
+GOLD_RULES = (("mean", "mean"), ("median", "median"), ("z", "mean of z scores"))
 """The rules of `measures.gold_rules`, by name."""
 
 
@@ -64,9 +62,9 @@ class Finding(models.Model):
     """Something about an annotator's work that a person should look at, with the evidence; it decides nothing."""
 
     class State(models.TextChoices):
-        OPEN = "open", pgettext_lazy("finding", "open")
-        DISMISSED = "dismissed", pgettext_lazy("finding", "dismissed")
-        ACTED = "acted", pgettext_lazy("finding", "acted on")
+        OPEN = "open", "open"
+        DISMISSED = "dismissed", "dismissed"
+        ACTED = "acted", "acted on"
 
     annotator = models.ForeignKey(Membership, on_delete=models.PROTECT, related_name="findings", db_index=False)
     kind = models.CharField(max_length=40)
@@ -101,9 +99,9 @@ class Review(models.Model):
     """A submitted assignment drawn for a spot check: the reviewer rates it blind, then sees the answers."""
 
     class State(models.TextChoices):
-        WAITING = "waiting", pgettext_lazy("review", "waiting")
-        RATED = "rated", pgettext_lazy("review", "rated blind")
-        DONE = "done", pgettext_lazy("review", "done")
+        WAITING = "waiting", "waiting"
+        RATED = "rated", "rated blind"
+        DONE = "done", "done"
 
     assignment = models.OneToOneField(Assignment, on_delete=models.PROTECT, related_name="review")
     state = models.CharField(max_length=10, choices=State.choices, default=State.WAITING)

@@ -2,21 +2,18 @@
 
 from typing import Any
 
-from django.utils.translation import pgettext_lazy
-from django_stubs_ext import StrOrPromise
-
 from annotate.models import Assignment, Item, Judgment, JudgmentRevision, Remark, RemarkRevision
 from annotate.rating.versions import fetch_versions
 from measures.rubric import say_number
 from projects.rubric.rubrics import frozen_criteria
 
-NOT_COUNTED: dict[str, StrOrPromise] = {
-    "consent withdrawn": pgettext_lazy("judgment", "consent withdrawn"),
-    "rejected": pgettext_lazy("judgment", "rejected"),
-    "removed": pgettext_lazy("judgment", "removed"),
-    "set aside": pgettext_lazy("judgment", "set aside"),
-    "surplus": pgettext_lazy("judgment", "surplus"),
-    "withdrawn": pgettext_lazy("judgment", "withdrawn"),
+NOT_COUNTED: dict[str, str] = {
+    "consent withdrawn": "consent withdrawn",
+    "rejected": "rejected",
+    "removed": "removed",
+    "set aside": "set aside",
+    "surplus": "surplus",
+    "withdrawn": "withdrawn",
 }
 """Why a judgment is not counted, by the word that it is stored as."""
 

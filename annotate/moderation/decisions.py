@@ -8,13 +8,10 @@ from datetime import timedelta
 from django.db import transaction
 from django.db.models import Exists, Model, OuterRef, QuerySet, Sum
 from django.db.models.functions import Now
-from django.utils import translation
-from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
 
 from annotate import places
 from annotate.batches import lifecycle
-from annotate.models import Assignment, Batch, Item, Judgment, LedgerEntry, Notice
+from annotate.models import Assignment, Batch, Item, Judgment, LedgerEntry
 from annotate.moderation.work_filter import WorkFilter
 from annotate.onboarding import notices
 from annotate.payments import paying
@@ -22,7 +19,6 @@ from annotate.places import Restored
 from annotate.places.reopening import hit_reopens
 from projects import access, log
 from projects.errors import Refused
-from projects.language import languages
 from projects.models import Membership, Project
 
 State = Assignment.State
@@ -84,7 +80,7 @@ def reject(
     """
     reason = reason.strip()
     if not reason:
-        raise Refused(_("Say why; the annotator reads it."))
+        raise Refused("Say why; the annotator reads it.")
     if actor is not None:
         access.lock_actor(actor)
     work = _rejectable(chosen.of(project))
@@ -96,12 +92,12 @@ def reject(
     whose = Counter(work.filter(annotator__kind=Membership.Kind.PERSON).values_list("annotator", flat=True))
     ids = places.reject(ids, by=_pk(actor), reason=reason, is_unpaid=is_unpaid)
     if not ids:
-        raise Refused(_("There is nothing to reject. What an annotator has taken out stays paid and is not rejected."))
+        raise Refused("There is nothing to reject. What an annotator has taken out stays paid and is not rejected.")
     if is_unpaid:
         paying.void_entries(assignment_ids=ids, actor=actor)
     else:
         paying.approve_entries(assignment_ids=ids, actor=actor)
-    _tell(whose, reason, actor)
+    notices.send_rejections(n_by_annotator=whose, reason=reason, actor=actor)
     after = {"assignments": len(ids), "places_opened": decision.n_places, **chosen.as_json()}
     after |= {"unpaid": True} if is_unpaid else {}
     log.record(project, actor, "reject work", _object(project, ids), after=after, why=reason)
@@ -115,7 +111,7 @@ def reject(
 def accept(*, project: Project, actor: Membership | None, assignment: Assignment, why: str) -> Restored:
     """Approve rejected work after all: it counts where its place is still free, else it is surplus; both are paid."""
     if not why.strip():
-        raise Refused(_("Say why it is accepted after all; the reason is kept in the log."))
+        raise Refused("Say why it is accepted after all; the reason is kept in the log.")
     if actor is not None:
         access.lock_actor(actor)
     _lock_batches(Assignment.objects.filter(pk=assignment.pk))
@@ -123,7 +119,7 @@ def accept(*, project: Project, actor: Membership | None, assignment: Assignment
     found = places.count_acceptable([assignment.pk])
     ids = places.accept([assignment.pk], by=_pk(actor))
     if not ids:
-        raise Refused(_("This work is not rejected."))
+        raise Refused("This work is not rejected.")
     paying.approve_entries(assignment_ids=ids, actor=actor)
     after = {"counted": found.n_counted, "surplus": found.n_surplus}
     log.record(project, actor, "accept work after all", assignment, after=after, why=why.strip())
@@ -136,18 +132,16 @@ def set_aside(
 ) -> int:
     """Leave the judgments of one item out of every result, or count them again; how many. No place opens by it."""
     if not why.strip():
-        raise Refused(_("Say why; the reason is kept in the log."))
+        raise Refused("Say why; the reason is kept in the log.")
     if actor is not None:
         access.lock_actor(actor)
     item = Item.objects.get(pk=assignment.layout[place])
     if item.control != Item.Control.NONE:
-        raise Refused(_("This is a control: it is in no result anyhow."))
+        raise Refused("This is a control: it is in no result anyhow.")
     n = places.set_aside(assignment_id=assignment.pk, item_id=item.pk, is_counted=is_counted)
     if not n:
         raise Refused(
-            _("This judgment was not set aside.")
-            if is_counted
-            else _("This judgment does not count now, so it stays out.")
+            "This judgment was not set aside." if is_counted else "This judgment does not count now, so it stays out."
         )
     act = "count judgment again" if is_counted else "set judgment aside"
     log.record(project, actor, act, assignment, after={"item": item.pk, "place": place + 1}, why=why.strip())
@@ -203,21 +197,7 @@ def _lock_batches(work: QuerySet[Assignment]) -> None:
     pks = set(work.values_list("hit__batch", flat=True))
     for batch in Batch.objects.select_for_update(no_key=True).filter(pk__in=pks).order_by("pk"):
         if batch.state == Batch.State.ARCHIVED:
-            raise Refused(_("“{name}” is archived: what was decided of its work stays.").format(name=batch.name))
-
-
-def _tell(whose: Counter[int], reason: str, actor: Membership | None) -> None:
-    """One message to each annotator, in their language, however many of their HITs were rejected."""
-    same: dict[tuple[str, int], list[int]] = {}
-    for annotator in Membership.objects.select_related("user", "project").filter(pk__in=whose):
-        same.setdefault((languages.chosen_by(annotator), whose[annotator.pk]), []).append(annotator.pk)
-    for (language, n), annotators in sorted(same.items()):
-        with translation.override(language):
-            what = ngettext("A HIT that you submitted was rejected.", "{n} HITs that you submitted were rejected.", n)
-            why = _("The reason: {reason}").format(reason=reason)
-            answer = _("You can answer once, under “What you have done”.")
-            text = f"{what.format(n=n)} {why}\n\n{answer}"
-        notices.send(annotators=annotators, text=text, kind=Notice.Kind.DECISION, actor=actor)
+            raise Refused(f"“{batch.name}” is archived: what was decided of its work stays.")
 
 
 def _object(project: Project, ids: Iterable[int]) -> Model:

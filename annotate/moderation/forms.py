@@ -4,8 +4,6 @@ from datetime import UTC, datetime
 from typing import Any
 
 from django import forms
-from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
 
 from annotate.models import Assignment, Batch
 from annotate.moderation.members import Exclusion, Scope
@@ -17,63 +15,55 @@ from projects.web.forms import WHY, WhyForm
 
 class WarnForm(forms.Form):
     text = forms.CharField(
-        label=gettext_lazy("Message"),
+        label="Message",
         max_length=LONGEST,
         widget=forms.Textarea(attrs={"rows": 5}),
-        help_text=gettext_lazy(
-            "It stands on their desk until they confirm that they have read it. Say what to do differently."
-        ),
+        help_text="It stands on their desk until they confirm that they have read it. Say what to do differently.",
     )
 
 
 class SuspendForm(forms.Form):
     why = forms.CharField(
-        label=gettext_lazy("Reason"),
-        help_text=gettext_lazy("Kept in the log, for managers. Name no person there."),
+        label="Reason",
+        help_text="Kept in the log, for managers. Name no person there.",
         **WHY,
     )
     text = forms.CharField(
-        label=gettext_lazy("Message to them"),
+        label="Message to them",
         required=False,
         max_length=LONGEST,
         widget=forms.Textarea(attrs={"rows": 3}),
-        help_text=gettext_lazy("Shown on their desk."),
+        help_text="Shown on their desk.",
     )
 
 
 class RestoreForm(forms.Form):
-    why = forms.CharField(
-        label=gettext_lazy("Reason"), help_text=gettext_lazy("Kept in the log. Name no person there."), **WHY
-    )
-    with_work = forms.BooleanField(
-        label=gettext_lazy("Count the work that was left out again"), required=False, initial=True
-    )
+    why = forms.CharField(label="Reason", help_text="Kept in the log. Name no person there.", **WHY)
+    with_work = forms.BooleanField(label="Count the work that was left out again", required=False, initial=True)
 
 
 class ExclusionForm(forms.Form):
     """What a removal is to leave out; by the address, so that the plan can be looked at first."""
 
-    scope = forms.ChoiceField(
-        label=gettext_lazy("Leave out of the results"), choices=Scope.choices, widget=forms.RadioSelect
-    )
+    scope = forms.ChoiceField(label="Leave out of the results", choices=Scope.choices, widget=forms.RadioSelect)
     since = forms.DateField(
-        label=gettext_lazy("Since this day"),
+        label="Since this day",
         required=False,
         widget=forms.DateInput(attrs={"type": "date"}),
-        help_text=gettext_lazy("From midnight UTC on."),
+        help_text="From midnight UTC on.",
     )
     batch = forms.ModelChoiceField(
-        label=gettext_lazy("This batch"),
+        label="This batch",
         queryset=Batch.objects.none(),
         required=False,
         to_field_name="number",
         empty_label="–",
     )
     reopens = forms.BooleanField(
-        label=gettext_lazy("Open their places again, so that others rate these candidates anew"),
+        label="Open their places again, so that others rate these candidates anew",
         required=False,
         initial=True,
-        help_text=gettext_lazy("Otherwise the places stay taken, and the batch page lists them as a shortfall."),
+        help_text="Otherwise the places stay taken, and the batch page lists them as a shortfall.",
     )
 
     def __init__(self, project: Project, *args: Any, **kwargs: Any) -> None:
@@ -83,9 +73,9 @@ class ExclusionForm(forms.Form):
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or {}
         if cleaned.get("scope") == Scope.SINCE and not cleaned.get("since") and "since" not in self.errors:
-            self.add_error("since", _("Name the day."))
+            self.add_error("since", "Name the day.")
         if cleaned.get("scope") == Scope.BATCH and not cleaned.get("batch") and "batch" not in self.errors:
-            self.add_error("batch", _("Choose the batch."))
+            self.add_error("batch", "Choose the batch.")
         return cleaned
 
     def exclusion(self) -> Exclusion:
@@ -100,13 +90,9 @@ class ExclusionForm(forms.Form):
 
 
 class RemoveForm(forms.Form):
-    why = forms.CharField(
-        label=gettext_lazy("Reason"), help_text=gettext_lazy("Kept in the log. Name no person there."), **WHY
-    )
-    reopen_batches = forms.BooleanField(label=gettext_lazy("Open the closed batches again"), required=False)
-    settles = forms.BooleanField(
-        label=gettext_lazy("Settle the open findings about them as acted on"), required=False, initial=True
-    )
+    why = forms.CharField(label="Reason", help_text="Kept in the log. Name no person there.", **WHY)
+    reopen_batches = forms.BooleanField(label="Open the closed batches again", required=False)
+    settles = forms.BooleanField(label="Settle the open findings about them as acted on", required=False, initial=True)
 
 
 class DecisionForm(forms.Form):
@@ -126,7 +112,7 @@ class DecisionForm(forms.Form):
         try:
             return datetime.fromisoformat(self.cleaned_data["until"]) if self.cleaned_data["until"] else None
         except ValueError as error:
-            raise forms.ValidationError(_("This is no time.")) from error
+            raise forms.ValidationError("This is no time.") from error
 
     def chosen(self, uuids: list[str]) -> WorkFilter:
         """The ticked ones, or all that fit the filter."""
@@ -145,16 +131,16 @@ class DecisionForm(forms.Form):
 
 class RejectForm(forms.Form):
     reason = forms.CharField(
-        label=gettext_lazy("Reason"),
-        help_text=gettext_lazy("The annotator reads it, and may answer once. It is kept in the log."),
+        label="Reason",
+        help_text="The annotator reads it, and may answer once. It is kept in the log.",
         **WHY,
     )
     is_unpaid = forms.BooleanField(
-        label=gettext_lazy("Unpaid"),
+        label="Unpaid",
         required=False,
-        help_text=gettext_lazy("Take back what was earned. Otherwise the pay stays."),
+        help_text="Take back what was earned. Otherwise the pay stays.",
     )
-    reopen_batches = forms.BooleanField(label=gettext_lazy("Open the closed batches again"), required=False)
+    reopen_batches = forms.BooleanField(label="Open the closed batches again", required=False)
 
 
 class SetAsideForm(WhyForm):

@@ -10,8 +10,6 @@ from django.db import transaction
 from django.db.models import QuerySet
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
-from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
@@ -22,7 +20,7 @@ from annotate.moderation.members import RemovalPlan
 from annotate.quality import findings as quality_findings
 from projects.access import ProjectRequest, Right, requires
 from projects.errors import Refused
-from projects.language.amounts import say_number
+from projects.language.amounts import plural, say_number
 from projects.models import Membership, Project
 from projects.people import members
 
@@ -33,7 +31,7 @@ from projects.people import members
 def member_warn(request: ProjectRequest, project: Project, pseudonym: str) -> HttpResponse:
     def act(member: Membership, text: str) -> str:
         moderation_members.warn(target=member, actor=request.membership, text=text)
-        said = _("The message stands on the desk of {pseudonym} until they confirm that they have read it.")
+        said = "The message stands on the desk of {pseudonym} until they confirm that they have read it."
         return said.format(pseudonym=pseudonym)
 
     return _ask(request, project, pseudonym, "annotate/moderation/member_warn.html", WarnForm, act)
@@ -45,7 +43,7 @@ def member_warn(request: ProjectRequest, project: Project, pseudonym: str) -> Ht
 def member_suspend(request: ProjectRequest, project: Project, pseudonym: str) -> HttpResponse:
     def act(member: Membership, why: str, text: str) -> str:
         moderation_members.suspend(target=member, actor=request.membership, why=why, text=text)
-        said = _("{pseudonym} is suspended. They see their desk, and are served nothing.")
+        said = "{pseudonym} is suspended. They see their desk, and are served nothing."
         return said.format(pseudonym=pseudonym)
 
     return _ask(request, project, pseudonym, "annotate/moderation/member_suspend.html", SuspendForm, act)
@@ -59,9 +57,9 @@ def member_restore(request: ProjectRequest, project: Project, pseudonym: str) ->
 
     def act(member: Membership, why: str, with_work: bool) -> str:
         done = moderation_members.restore(target=member, actor=request.membership, why=why, with_work=with_work)
-        said = [_("{pseudonym} is active again.").format(pseudonym=pseudonym)]
+        said = [f"{pseudonym} is active again."]
         if with_work:
-            work = _("{n} assignments count again, {n_surplus} are surplus.")
+            work = "{n} assignments count again, {n_surplus} are surplus."
             said.append(work.format(n=say_number(done.n_counted), n_surplus=say_number(done.n_surplus)))
         return " ".join(said)
 
@@ -143,7 +141,7 @@ def _remove(
     )
     if not n:
         return said
-    settled = ngettext("{n} finding about them is settled.", "{n} findings about them are settled.", n)
+    settled = plural(n, "{n} finding about them is settled.", "{n} findings about them are settled.")
     return f"{said} {settled.format(n=say_number(n))}"
 
 
@@ -152,13 +150,13 @@ def _open_findings(member: Membership) -> QuerySet[Finding]:
 
 
 def _said(pseudonym: str, done: RemovalPlan, *, reopened: bool) -> str:
-    said = [_("{pseudonym} is removed.").format(pseudonym=pseudonym)]
+    said = [f"{pseudonym} is removed."]
     if done.n_assignments:
-        work = _("{n} assignments are left out, {n_places} places are open again.")
+        work = "{n} assignments are left out, {n_places} places are open again."
         said.append(work.format(n=say_number(done.n_assignments), n_places=say_number(done.n_places)))
     if reopened and done.closed_batches:
         names = ", ".join(batch.name for batch in done.closed_batches)
-        said.append(_("Opened again: {names}.").format(names=names))
+        said.append(f"Opened again: {names}.")
     return " ".join(said)
 
 

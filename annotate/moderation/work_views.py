@@ -9,8 +9,6 @@ from django.db.models import Count, F
 from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
-from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
@@ -23,7 +21,7 @@ from annotate.payments import ledger
 from projects.access import ProjectRequest, Right, requires
 from projects.database.snapshots import snapshot
 from projects.errors import Refused
-from projects.language.amounts import say_number
+from projects.language.amounts import plural, say_number
 from projects.models import LogEntry, Project
 from projects.web.forms import WhyForm
 from projects.web.lists import order_by, page_of, read_sort, read_text, read_word
@@ -73,7 +71,7 @@ def submitted_decide(request: ProjectRequest, project: Project) -> HttpResponse:
     choice = DecisionForm(sent)
     uuids = [each for each in sent.getlist("work") if _is_uuid(each)]
     if not choice.is_valid() or not (uuids or choice.cleaned_data["all"]):
-        messages.error(request, _("Tick the work that you want to decide on, or choose all of the list."))
+        messages.error(request, "Tick the work that you want to decide on, or choose all of the list.")
         return redirect("annotate:submitted-list", project.slug)
     chosen, act = choice.chosen(uuids), choice.cleaned_data["act"]
     form = RejectForm(request.POST if request.method == "POST" and act == "reject" else None)
@@ -118,7 +116,7 @@ def assignment_decide(request: ProjectRequest, project: Project, assignment_uuid
             done = decisions.accept(
                 project=project, actor=request.membership, assignment=assignment, why=form.cleaned_data["why"]
             )
-            said = _("Accepted after all. It counts.") if done.n_counted else _("Accepted after all, as surplus.")
+            said = "Accepted after all. It counts." if done.n_counted else "Accepted after all, as surplus."
         else:
             said = _decide(request, project, chosen, act, form)
     except Refused as refusal:
@@ -137,7 +135,7 @@ def assignment_item(request: ProjectRequest, project: Project, assignment_uuid: 
         raise Http404("No such item.")
     form = SetAsideForm(request.POST)
     if not form.is_valid():
-        messages.error(request, _("Say why; the reason is kept in the log."))
+        messages.error(request, "Say why; the reason is kept in the log.")
         return redirect("annotate:assignment-show", project.slug, assignment.uuid)
     again, why = form.cleaned_data["again"], form.cleaned_data["why"]
     try:
@@ -147,7 +145,7 @@ def assignment_item(request: ProjectRequest, project: Project, assignment_uuid: 
     except Refused as refusal:
         messages.error(request, refusal.message)
     else:
-        messages.success(request, _("It counts again.") if again else _("It is set aside. No place is opened by this."))
+        messages.success(request, "It counts again." if again else "It is set aside. No place is opened by this.")
     return redirect("annotate:assignment-show", project.slug, assignment.uuid)
 
 
@@ -156,15 +154,15 @@ def _decide(
 ) -> str:
     if act == "approve" or form is None:
         n = decisions.approve(project=project, actor=request.membership, chosen=chosen)
-        return ngettext("{n} assignment approved.", "{n} assignments approved.", n).format(n=say_number(n))
+        return plural(n, "{n} assignment approved.", "{n} assignments approved.").format(n=say_number(n))
     done = decisions.reject(project=project, actor=request.membership, chosen=chosen, **form.cleaned_data)
     n, places = done.n_assignments, done.n_places
-    rejected = ngettext("{n} assignment rejected", "{n} assignments rejected", n).format(n=say_number(n))
-    opened = ngettext("{n} place open again.", "{n} places open again.", places).format(n=say_number(places))
+    rejected = plural(n, "{n} assignment rejected", "{n} assignments rejected").format(n=say_number(n))
+    opened = plural(places, "{n} place open again.", "{n} places open again.").format(n=say_number(places))
     said = f"{rejected}, {opened}"
     if not (form.cleaned_data["reopen_batches"] and done.closed_batches):
         return said
-    again = _("Opened again: {names}.").format(names=", ".join(batch.name for batch in done.closed_batches))
+    again = "Opened again: {names}.".format(names=", ".join(batch.name for batch in done.closed_batches))
     return f"{said} {again}"
 
 

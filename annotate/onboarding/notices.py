@@ -1,14 +1,17 @@
 """Notices: messages to an annotator that stand on their desk until they confirm that they have read them."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from django.db import transaction
 from django.db.models.functions import Now
+from django.utils import translation
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from annotate.models import Notice
 from projects import log
 from projects.errors import Refused
+from projects.language import languages
 from projects.language.amounts import say_number
 from projects.models import Membership
 
@@ -23,6 +26,20 @@ def send(*, annotators: Iterable[int], text: str, kind: Notice.Kind, actor: Memb
     if len(text) > LONGEST:
         raise Refused(_("A message has {n} characters at most.").format(n=say_number(LONGEST)))
     Notice.objects.bulk_create(Notice(annotator_id=pk, kind=kind, text=text, sent_by=actor) for pk in annotators)
+
+
+def send_rejections(*, n_by_annotator: Mapping[int, int], reason: str, actor: Membership | None) -> None:
+    """Put one message on each annotator's desk, in their language, however many of their HITs were rejected."""
+    same: dict[tuple[str, int], list[int]] = {}
+    for annotator in Membership.objects.select_related("user", "project").filter(pk__in=n_by_annotator):
+        same.setdefault((languages.chosen_by(annotator), n_by_annotator[annotator.pk]), []).append(annotator.pk)
+    for (language, n), annotators in sorted(same.items()):
+        with translation.override(language):
+            what = ngettext("A HIT that you submitted was rejected.", "{n} HITs that you submitted were rejected.", n)
+            why = _("The reason: {reason}").format(reason=reason)
+            answer = _("You can answer once, under “What you have done”.")
+            text = f"{what.format(n=n)} {why}\n\n{answer}"
+        send(annotators=annotators, text=text, kind=Notice.Kind.DECISION, actor=actor)
 
 
 @transaction.atomic

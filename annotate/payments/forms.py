@@ -4,8 +4,6 @@ import uuid
 from typing import Any
 
 from django import forms
-from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
 
 from annotate.models import LedgerEntry
 from annotate.payments.paying import MOST_CENTS
@@ -17,22 +15,22 @@ class EntryForm(forms.Form):
     """A bonus or an adjustment. Its key makes the same form sent twice one entry."""
 
     kind = forms.ChoiceField(
-        label=gettext_lazy("What"),
+        label="What",
         choices=[
-            (Kind.BONUS, gettext_lazy("Bonus: on top of what was earned")),
-            (Kind.ADJUSTMENT, gettext_lazy("Adjustment: up, or down with -")),
+            (Kind.BONUS, "Bonus: on top of what was earned"),
+            (Kind.ADJUSTMENT, "Adjustment: up, or down with -"),
         ],
         widget=forms.RadioSelect,
         initial=Kind.BONUS,
     )
-    cents = forms.IntegerField(label=gettext_lazy("US cents"), min_value=-MOST_CENTS, max_value=MOST_CENTS)
+    cents = forms.IntegerField(label="US cents", min_value=-MOST_CENTS, max_value=MOST_CENTS)
     why = forms.CharField(
-        label=gettext_lazy("Reason"),
+        label="Reason",
         max_length=500,
-        help_text=gettext_lazy("The annotator reads it, and it goes into the log. Name no person."),
+        help_text="The annotator reads it, and it goes into the log. Name no person.",
     )
     allow_debt = forms.BooleanField(
-        label=gettext_lazy("Yes, let the balance become negative"), required=False, widget=forms.HiddenInput
+        label="Yes, let the balance become negative", required=False, widget=forms.HiddenInput
     )
     key = forms.UUIDField(widget=forms.HiddenInput)
 
@@ -45,7 +43,7 @@ class EntryForm(forms.Form):
         """A broken key stands in no field that is shown: say so, and give a new one."""
         if "key" in self.errors:
             self.data = {**dict(self.data.items()), "key": str(uuid.uuid4())}
-            self.add_error(None, _("The form came incomplete. Look at it, and send it again."))
+            self.add_error(None, "The form came incomplete. Look at it, and send it again.")
         return self.cleaned_data
 
     def ask_for_debt(self, message: str) -> None:
@@ -58,10 +56,10 @@ class PaymentForm(forms.Form):
     """The button of a payment, with what its page showed."""
 
     note = forms.CharField(
-        label=gettext_lazy("Note"),
+        label="Note",
         required=False,
         max_length=500,
-        help_text=gettext_lazy("How it is paid out, such as “bank transfer of May”. Name no person."),
+        help_text="How it is paid out, such as “bank transfer of May”. Name no person.",
     )
     seen_cents = forms.IntegerField(widget=forms.HiddenInput, min_value=0, max_value=2**53)
     seen_number = forms.IntegerField(widget=forms.HiddenInput, min_value=0, max_value=2**31 - 1)

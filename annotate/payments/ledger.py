@@ -6,7 +6,6 @@ from datetime import datetime
 from typing import Any
 
 from django.db import connection
-from django.utils.translation import gettext_lazy
 
 from annotate.models import Batch, LedgerEntry, QualificationTest
 from projects.models import Membership, Project
@@ -116,11 +115,11 @@ class Payable:
 
 
 STAGES = {
-    Kind.QUALIFICATION.value: gettext_lazy("Qualification"),
-    Batch.Kind.TRIAL.value: gettext_lazy("Trial"),
-    Batch.Kind.FULL.value: gettext_lazy("Full collection"),
-    Kind.BONUS.value: gettext_lazy("Bonuses"),
-    Kind.ADJUSTMENT.value: gettext_lazy("Adjustments"),
+    Kind.QUALIFICATION.value: "Qualification",
+    Batch.Kind.TRIAL.value: "Trial",
+    Batch.Kind.FULL.value: "Full collection",
+    Kind.BONUS.value: "Bonuses",
+    Kind.ADJUSTMENT.value: "Adjustments",
 }
 
 

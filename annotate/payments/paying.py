@@ -11,7 +11,6 @@ from uuid import UUID
 from django.db import connection, transaction
 from django.db.models.functions import Now
 from django.utils.dateformat import format as date_format
-from django.utils.translation import gettext as _
 
 from annotate.models import LedgerEntry, Payment
 from annotate.models.payment import REPAID, TAKEN_BACK
@@ -52,15 +51,14 @@ def add_entry(
     entry_key = f"form:{key}"
     if stored := LedgerEntry.objects.filter(project=actor.project, key=entry_key).first():
         if (stored.annotator_id, stored.kind, stored.cents, stored.note) != (annotator.pk, kind, cents, why):
-            raise Refused(_("This form was sent before, with other content. The first entry stands."))
+            raise Refused("This form was sent before, with other content. The first entry stands.")
         return AddedEntry(stored, is_new=False)
     _check_given(kind, cents, why)
     unpaid = unpaid_balance(annotator)
     if cents < 0 and unpaid + cents < 0 and not allow_debt:
         raise NegativeBalance(
-            _("{pseudonym} has {unpaid} unpaid. This would leave {left}, to be set off against later work.").format(
-                pseudonym=annotator.pseudonym, unpaid=say_money(unpaid), left=say_money(unpaid + cents)
-            )
+            f"{annotator.pseudonym} has {say_money(unpaid)} unpaid. This would leave {say_money(unpaid + cents)}, "
+            "to be set off against later work."
         )
     entry = LedgerEntry.objects.create(
         project=actor.project,
@@ -165,7 +163,7 @@ def make_payment(
     last = Payment.objects.filter(project=project).select_related("made_by").first()
     if last is not None and seen_number is not None and last.number != seen_number:
         raise Refused(
-            _(
+            (
                 "Payment {number} of {sum} was made meanwhile, at {time} UTC by {pseudonym}. Look at "
                 "it before you make another."
             ).format(
@@ -178,12 +176,11 @@ def make_payment(
     ids, sums = _lock_approved(project)
     cents = sum(sums.values())
     if not cents:
-        raise Refused(_("Nothing is approved and not yet paid."))
+        raise Refused("Nothing is approved and not yet paid.")
     if seen_cents is not None and seen_cents != cents:
         raise Refused(
-            _(
-                "The sum is now {sum}, no longer {seen}. Nothing was paid; look again, and make the payment then."
-            ).format(sum=say_money(cents), seen=say_money(seen_cents))
+            f"The sum is now {say_money(cents)}, no longer {say_money(seen_cents)}. "
+            "Nothing was paid; look again, and make the payment then."
         )
     payment = Payment.objects.create(
         project=project,
@@ -212,20 +209,20 @@ def unpaid_balance(annotator: Membership) -> int:
 
 def _check_given(kind: str, cents: int, why: str) -> None:
     if kind not in (Kind.BONUS, Kind.ADJUSTMENT):
-        raise Refused(_("By hand there are bonuses and adjustments only."))
+        raise Refused("By hand there are bonuses and adjustments only.")
     if not why.strip():
-        raise Refused(_("Say why; the annotator reads it."))
+        raise Refused("Say why; the annotator reads it.")
     if kind == Kind.BONUS and cents <= 0:
-        raise Refused(_("A bonus is more than 0 cents."))
+        raise Refused("A bonus is more than 0 cents.")
     if not cents or abs(cents) > MOST_CENTS:
-        raise Refused(_("One entry is up to {most}, and not 0.").format(most=say_money(MOST_CENTS)))
+        raise Refused(f"One entry is up to {say_money(MOST_CENTS)}, and not 0.")
 
 
 def _lock_members(actor: Membership, annotator: Membership) -> None:
     """Both rows in the order of their ids; the actor's right is read anew."""
     rows = Membership.objects.select_for_update(no_key=True).filter(pk__in=(actor.pk, annotator.pk)).order_by("pk")
     if {row.project_id for row in rows} != {actor.project_id}:
-        raise Refused(_("This annotator is in another project."))
+        raise Refused("This annotator is in another project.")
     access.lock_actor(actor)
 
 

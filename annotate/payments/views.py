@@ -8,11 +8,8 @@ from django.contrib import messages
 from django.db.models import Count, Sum
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
-from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy, ngettext
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
-from django_stubs_ext import StrOrPromise
 
 from annotate.models import LedgerEntry, Payment
 from annotate.payments import ledger, paying
@@ -23,7 +20,7 @@ from annotate.payments.ledger import Balance, Sums
 from projects.access import ProjectRequest, Right, requires
 from projects.database.snapshots import snapshot
 from projects.errors import Refused
-from projects.language.amounts import say_money
+from projects.language.amounts import plural, say_money
 from projects.models import LogEntry, Membership, Project
 from projects.web.lists import page_of, read_sort, read_text, read_word
 
@@ -36,11 +33,11 @@ COLUMNS: dict[str, Callable[[Balance], Any]] = {
     "total": lambda balance: balance.sums.total,
     "hourly": lambda balance: balance.sums.hourly.cents_per_hour or 0,
 }
-SHOWN: dict[str, tuple[StrOrPromise, Callable[[Balance, int | None], bool]]] = {
-    "owed": (gettext_lazy("something waits for approval"), lambda balance, _: balance.sums.owed != 0),
-    "approved": (gettext_lazy("something is to be paid"), lambda balance, _: balance.sums.approved > 0),
-    "debt": (gettext_lazy("a negative balance"), lambda balance, _: balance.sums.unpaid < 0),
-    "under": (gettext_lazy("an hour pays too little"), lambda balance, floor: balance.sums.hourly.is_under(floor)),
+SHOWN: dict[str, tuple[str, Callable[[Balance, int | None], bool]]] = {
+    "owed": ("something waits for approval", lambda balance, _: balance.sums.owed != 0),
+    "approved": ("something is to be paid", lambda balance, _: balance.sums.approved > 0),
+    "debt": ("a negative balance", lambda balance, _: balance.sums.unpaid < 0),
+    "under": ("an hour pays too little", lambda balance, floor: balance.sums.hourly.is_under(floor)),
 }
 
 
@@ -61,16 +58,14 @@ def payment_make(request: ProjectRequest, project: Project) -> HttpResponse:
     if not form.is_valid():
         if set(form.errors) == {"note"}:
             return _list_page(request, project, form, status=HTTPStatus.UNPROCESSABLE_ENTITY)
-        messages.error(request, _("The form came incomplete, so nothing was paid. Try again from this page."))
+        messages.error(request, "The form came incomplete, so nothing was paid. Try again from this page.")
         return redirect("annotate:payment-list", project.slug)
     try:
         payment = paying.make_payment(project=project, actor=request.membership, **form.cleaned_data)
     except Refused as refusal:
         messages.error(request, refusal.message)
         return redirect("annotate:payment-list", project.slug)
-    messages.success(
-        request, _("Payment {number} is made. Take its file to send the money.").format(number=payment.number)
-    )
+    messages.success(request, f"Payment {payment.number} is made. Take its file to send the money.")
     return redirect("annotate:payment-show", project.slug, payment.number)
 
 
@@ -83,9 +78,9 @@ def payment_approve(request: ProjectRequest, project: Project) -> HttpResponse:
     except Refused as refusal:
         messages.error(request, refusal.message)
     else:
-        said = ngettext("{n} entry is approved, {sum} in all.", "{n} entries are approved, {sum} in all.", n)
+        said = plural(n, "{n} entry is approved, {sum} in all.", "{n} entries are approved, {sum} in all.")
         said = said.format(n=n, sum=say_money(cents))
-        messages.success(request, said if n else _("Nothing waited any more."))
+        messages.success(request, said if n else "Nothing waited any more.")
     return redirect("annotate:payment-list", project.slug)
 
 
@@ -144,12 +139,10 @@ def ledger_show(request: ProjectRequest, project: Project, pseudonym: str) -> Ht
         form.add_error(None, refusal.message)
         return _ledger_page(request, member, form, status=HTTPStatus.UNPROCESSABLE_ENTITY)
     kind, cents = str(given.entry.get_kind_display()).capitalize(), say_money(given.entry.cents)
-    what = _("{kind} of {sum}").format(kind=kind, sum=cents)
+    what = f"{kind} of {cents}"
     messages.success(
         request,
-        _("{what} is in the ledger.").format(what=what)
-        if given.is_new
-        else _("{what} was in the ledger already.").format(what=what),
+        f"{what} is in the ledger." if given.is_new else f"{what} was in the ledger already.",
     )
     return redirect("annotate:ledger-show", project.slug, pseudonym)
 

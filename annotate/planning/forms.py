@@ -6,14 +6,12 @@ from typing import Any
 from django import forms
 from django.db.models import Count
 from django.utils.text import capfirst
-from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy, ngettext
 
 from annotate.batches.control_plan_forms import PresentationForm
 from annotate.models import Batch
 from annotate.planning.overlap import MAX_JUDGMENTS, Rule, count_judgments_wanted
 from annotate.planning.presentation import Presentation
-from projects.language.amounts import say_number
+from projects.language.amounts import plural, say_number
 from projects.models import Candidate, Dataset, Project
 
 ORDER = {"train": 0, "dev": 1, "validation": 2, "test": 3}
@@ -22,7 +20,7 @@ ORDER = {"train": 0, "dev": 1, "validation": 2, "test": 3}
 class PlanForm(forms.Form):
     """One field for each part of the data that there is; an empty one asks for nothing."""
 
-    name = forms.CharField(label=gettext_lazy("Name"), max_length=100, initial="Overlap plan")
+    name = forms.CharField(label="Name", max_length=100, initial="Overlap plan")
 
     def __init__(self, project: Project, *args: Any, rules: tuple[Rule, ...] = (), **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -38,8 +36,8 @@ class PlanForm(forms.Form):
             field = f"judgments{len(self.places)}"
             self.places[field] = (kind, split)
             self.fields[field] = forms.IntegerField(
-                label=split or _("no split"),
-                help_text=ngettext("%(n)s candidate", "%(n)s candidates", n) % {"n": say_number(n)},
+                label=split or "no split",
+                help_text=plural(n, "%(n)s candidate", "%(n)s candidates") % {"n": say_number(n)},
                 required=False,
                 min_value=0,
                 max_value=MAX_JUDGMENTS,
@@ -65,11 +63,11 @@ class ShowingForm(PresentationForm):
     """How the new batches show their items; what is not sent stays as it is."""
 
     hit_size = forms.IntegerField(
-        label=gettext_lazy("HIT size"),
+        label="HIT size",
         required=False,
         min_value=1,
         max_value=100,
-        help_text=gettext_lazy("Items on a page, at most, controls included."),
+        help_text="Items on a page, at most, controls included.",
     )
 
     def __init__(self, showing: Presentation, sent: Mapping[str, str]) -> None:

@@ -5,8 +5,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from django.utils.translation import gettext as _
-
 from annotate.batches.selection import Row
 from projects.errors import Refused
 from projects.language.amounts import say_number
@@ -47,11 +45,9 @@ def read_rules(stored: Iterable[Mapping[str, Any]]) -> tuple[Rule, ...]:
     for each in stored:
         kind, split, judgments = each.get("kind"), each.get("split"), each.get("judgments")
         if not isinstance(kind, str) or not isinstance(split, str) or type(judgments) is not int:
-            raise Refused(_("A rule names a kind of dataset, a split and a whole number of judgments."))
+            raise Refused("A rule names a kind of dataset, a split and a whole number of judgments.")
         if not 0 <= judgments <= MAX_JUDGMENTS:
-            raise Refused(
-                _("A rule asks for 0 to %(max_judgments)s judgments.") % {"max_judgments": say_number(MAX_JUDGMENTS)}
-            )
+            raise Refused(f"A rule asks for 0 to {say_number(MAX_JUDGMENTS)} judgments.")
         rules.append(Rule(kind, split, judgments))
     return tuple(rules)
 

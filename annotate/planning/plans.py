@@ -7,7 +7,6 @@ from functools import partial
 from django.db import transaction
 from django.db.models import Max
 from django.db.models.functions import Now
-from django.utils.translation import gettext as _
 
 from annotate import places
 from annotate.batches import judgments_wanted, lifecycle, trials
@@ -128,7 +127,7 @@ def price_plan(project: Project, rules: Sequence[Rule], use: TrialUse, showing: 
     showing.check()
     rubric = current_rubric(project)
     if rubric is None:
-        raise Refused(_("This project has no rubric yet. Choose one in the settings, then plan."))
+        raise Refused("This project has no rubric yet. Choose one in the settings, then plan.")
     trials.check_use(project, kind=Batch.Kind.FULL, trial=use.trial, use=use.use, rubric=rubric)
     reckoning = compute_missing(
         fetch_coverage(
@@ -250,9 +249,9 @@ def _raise(priced: PricedTopUp, plan: OverlapPlan, actor: Membership | None) -> 
 
 def _check(name: str, rules: Sequence[Rule]) -> None:
     if not name.strip():
-        raise Refused(_("Give the plan a name."))
+        raise Refused("Give the plan a name.")
     if not any(rule.judgments for rule in rules):
-        raise Refused(_("Ask for at least one judgment of some part of the data."))
+        raise Refused("Ask for at least one judgment of some part of the data.")
 
 
 def _describe(plan: OverlapPlan) -> dict[str, object]:

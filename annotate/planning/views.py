@@ -6,8 +6,6 @@ from typing import Any
 from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
-from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from annotate.batches import trials
@@ -20,7 +18,7 @@ from annotate.planning.presentation import read_presentation
 from projects.access import ProjectRequest, Right, requires
 from projects.database.snapshots import snapshot
 from projects.errors import Refused
-from projects.language.amounts import say_number
+from projects.language.amounts import plural, say_number
 from projects.models import Project
 from projects.web.lists import page_of, read_word
 
@@ -67,7 +65,7 @@ def plan_edit(request: ProjectRequest, project: Project, plan_number: int) -> Ht
         except Refused as refusal:
             form.add_error(None, refusal.message)
         else:
-            messages.success(request, _("The plan is changed. What it has made already stays."))
+            messages.success(request, "The plan is changed. What it has made already stays.")
             return redirect("annotate:plan-show", project.slug, plan.number)
     return _render_form(request, form, plan)
 
@@ -110,7 +108,7 @@ def plan_start(request: ProjectRequest, project: Project, plan_number: int) -> H
     plan = _plan(project, plan_number)
     form, shown = StartForm(request.POST), ShowingForm(read_presentation(plan, project), request.POST)
     if not form.is_valid() or not shown.is_valid():
-        messages.error(request, _("The form came incomplete, so nothing was made. Try again from this page."))
+        messages.error(request, "The form came incomplete, so nothing was made. Try again from this page.")
         return redirect("annotate:plan-show", project.slug, plan.number)
     try:
         started = start_plan(
@@ -132,19 +130,19 @@ def _say(started: Started, *, opened: bool) -> str:
     said = []
     if started.batches:
         n = len(started.batches)
-        said.append(ngettext("%(n)s batch made.", "%(n)s batches made.", n) % {"n": n})
+        said.append(plural(n, "%(n)s batch made.", "%(n)s batches made.") % {"n": n})
         if not opened:
-            said.append(_("Look at each and open it: nobody is served from a draft."))
+            said.append("Look at each and open it: nobody is served from a draft.")
     if started.n_places:
         said.append(
-            ngettext(
+            plural(
+                started.n_places,
                 "%(n_places)s place added to batches that there were.",
                 "%(n_places)s places added to batches that there were.",
-                started.n_places,
             )
             % {"n_places": say_number(started.n_places)}
         )
-    return " ".join(said) or _("Nothing is missing, so nothing was made.")
+    return " ".join(said) or "Nothing is missing, so nothing was made."
 
 
 def _render_form(request: ProjectRequest, form: PlanForm, plan: OverlapPlan | None) -> HttpResponse:

@@ -7,7 +7,6 @@ from datetime import datetime, timedelta
 from django.db import transaction
 from django.utils import timezone
 from django.utils.translation import gettext, ngettext
-from django.utils.translation import gettext as _
 
 from annotate.models import Attempt, Grant, Qualification, QualificationItem, QualificationTest
 from annotate.places.locking import lock_annotator
@@ -197,13 +196,13 @@ def revoke(*, annotator: Membership, actor: Membership, why: str) -> None:
 def _say(annotator: Membership, actor: Membership, kind: Grant.Kind, why: str) -> None:
     why = why.strip()
     if not why:
-        raise Refused(_("Say why; the reason is kept in the log."))
+        raise Refused("Say why; the reason is kept in the log.")
     lock_annotator(annotator)
     if not annotator.is_annotator:
-        raise Refused(_("Only somebody who rates in this project can be qualified for it."))
+        raise Refused("Only somebody who rates in this project can be qualified for it.")
     test = QualificationTest.objects.filter(project=annotator.project_id).first()
     if test is None:
-        raise Refused(_("This project has no qualification test yet."))
+        raise Refused("This project has no qualification test yet.")
     now = timezone.now()
     is_granted = kind == Grant.Kind.GRANTED
     Grant.objects.create(annotator=annotator, kind=kind, why=why, given_by=actor, given_at=now)

@@ -8,8 +8,6 @@ from typing import Any
 from django import forms
 from django.core.exceptions import ValidationError
 from django.utils.text import capfirst
-from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
 
 from annotate.models import Grant, QualificationItem, QualificationTest
 from annotate.payments.ledger import pays_anything
@@ -21,7 +19,7 @@ from projects.errors import Refused
 from projects.rubric.rubrics import CriterionOnPage
 
 MOST_TEXT = 100_000
-PURPOSES = [("test", gettext_lazy("The test itself")), ("practice", gettext_lazy("Practice before it"))]
+PURPOSES = [("test", "The test itself"), ("practice", "Practice before it")]
 
 
 class TestSettingsForm(forms.Form):
@@ -30,62 +28,58 @@ class TestSettingsForm(forms.Form):
     __test__ = False
 
     n_items = forms.IntegerField(
-        label=gettext_lazy("Items in an attempt"),
+        label="Items in an attempt",
         required=False,
         min_value=1,
         max_value=500,
-        help_text=gettext_lazy("Drawn anew each time. Left empty: all."),
+        help_text="Drawn anew each time. Left empty: all.",
     )
     pass_percent = forms.DecimalField(
-        label=gettext_lazy("Right answers needed, in per cent"),
+        label="Right answers needed, in per cent",
         min_value=Decimal(0),
         max_value=Decimal(100),
         max_digits=5,
         decimal_places=2,
-        help_text=gettext_lazy("80 asks for 8 of 10 items."),
+        help_text="80 asks for 8 of 10 items.",
     )
-    max_attempts = forms.IntegerField(
-        label=gettext_lazy("Attempts"), min_value=1, max_value=100, help_text=gettext_lazy("For each person.")
-    )
+    max_attempts = forms.IntegerField(label="Attempts", min_value=1, max_value=100, help_text="For each person.")
     wait_hours = forms.IntegerField(
-        label=gettext_lazy("Hours between two attempts"),
+        label="Hours between two attempts",
         min_value=0,
         max_value=24 * 365,
-        help_text=gettext_lazy("0 lets people try again at once."),
+        help_text="0 lets people try again at once.",
     )
     time_limit_minutes = forms.IntegerField(
-        label=gettext_lazy("Time limit, in minutes"),
+        label="Time limit, in minutes",
         required=False,
         min_value=1,
         max_value=60 * 24 * 14,
-        help_text=gettext_lazy("Left empty, there is none."),
+        help_text="Left empty, there is none.",
     )
     feedback = forms.ChoiceField(
-        label=gettext_lazy("After an attempt they see"),
+        label="After an attempt they see",
         choices=[(value, capfirst(label)) for value, label in QualificationTest.Feedback.choices],
         widget=forms.RadioSelect,
-        help_text=gettext_lazy(
-            "Who has seen the right answers can repeat them: then let an attempt draw from a larger pool."
-        ),
+        help_text="Who has seen the right answers can repeat them: then let an attempt draw from a larger pool.",
     )
     valid_days = forms.IntegerField(
-        label=gettext_lazy("Days that a qualification holds"),
+        label="Days that a qualification holds",
         required=False,
         min_value=1,
         max_value=3650,
-        help_text=gettext_lazy("Left empty, it holds for good."),
+        help_text="Left empty, it holds for good.",
     )
     cents = forms.IntegerField(
-        label=gettext_lazy("US cents for taking it"),
+        label="US cents for taking it",
         min_value=0,
         max_value=100_000,
-        help_text=gettext_lazy("Paid once to each person, whether they pass or fail."),
+        help_text="Paid once to each person, whether they pass or fail.",
     )
     seed = forms.IntegerField(
-        label=gettext_lazy("Seed"),
+        label="Seed",
         min_value=0,
         max_value=2**31 - 1,
-        help_text=gettext_lazy("Draws the items and their order."),
+        help_text="Draws the items and their order.",
     )
 
     def __init__(self, test: QualificationTest, *args: Any, **kwargs: Any) -> None:
@@ -117,48 +111,46 @@ class TestSettingsForm(forms.Form):
 class ItemForm(forms.Form):
     """One item as somebody types it in."""
 
-    purpose = forms.ChoiceField(label=gettext_lazy("Used in"), choices=PURPOSES, initial="test")
-    passage_title = forms.CharField(label=gettext_lazy("Title of the text"), required=False, max_length=500)
+    purpose = forms.ChoiceField(label="Used in", choices=PURPOSES, initial="test")
+    passage_title = forms.CharField(label="Title of the text", required=False, max_length=500)
     passage_text = forms.CharField(
-        label=gettext_lazy("Text"),
+        label="Text",
         required=False,
         max_length=MOST_TEXT,
         strip=False,
         widget=forms.Textarea(attrs={"rows": 6, "dir": "auto"}),
-        help_text=gettext_lazy("Items with the same title and text are shown together."),
+        help_text="Items with the same title and text are shown together.",
     )
     question = forms.CharField(
-        label=gettext_lazy("Question"), max_length=MOST_TEXT, widget=forms.Textarea(attrs={"rows": 2, "dir": "auto"})
+        label="Question", max_length=MOST_TEXT, widget=forms.Textarea(attrs={"rows": 2, "dir": "auto"})
     )
     references = forms.CharField(
-        label=gettext_lazy("References"),
+        label="References",
         required=False,
         max_length=MOST_TEXT,
         widget=forms.Textarea(attrs={"rows": 3, "dir": "auto"}),
-        help_text=gettext_lazy("One a line."),
+        help_text="One a line.",
     )
     answer = forms.CharField(
-        label=gettext_lazy("Answer to rate"),
+        label="Answer to rate",
         required=False,
         max_length=MOST_TEXT,
         strip=False,
         widget=forms.Textarea(attrs={"rows": 3, "dir": "auto"}),
     )
     tolerance = forms.FloatField(
-        label=gettext_lazy("Tolerance"),
+        label="Tolerance",
         min_value=0,
         max_value=1_000_000,
         initial=0,
-        help_text=gettext_lazy("How far off still counts as right, in points of the scale."),
+        help_text="How far off still counts as right, in points of the scale.",
     )
     explanation = forms.CharField(
-        label=gettext_lazy("Explanation"),
+        label="Explanation",
         required=False,
         max_length=MOST_TEXT,
         widget=forms.Textarea(attrs={"rows": 3, "dir": "auto"}),
-        help_text=gettext_lazy(
-            "Why this is right. Annotators read it after an attempt, if the test tells them everything."
-        ),
+        help_text="Why this is right. Annotators read it after an attempt, if the test tells them everything.",
     )
 
     def __init__(
@@ -174,13 +166,9 @@ class ItemForm(forms.Form):
         for criterion in criteria:
             low, high = say_number(criterion.scale.low), say_number(criterion.scale.high)
             self.fields[f"expected_{criterion.key}"] = forms.CharField(
-                label=_("Right rating")
-                if len(criteria) == 1
-                else _("Right rating: {name}").format(name=criterion.name),
+                label="Right rating" if len(criteria) == 1 else f"Right rating: {criterion.name}",
                 max_length=40,
-                help_text=_("From {low} to {high}: one number, or a range written with a hyphen.").format(
-                    low=low, high=high
-                ),
+                help_text=f"From {low} to {high}: one number, or a range written with a hyphen.",
             )
         order = ["purpose", "passage_title", "passage_text", "question", "references", "answer"]
         self.order_fields([*order, *(f"expected_{each.key}" for each in criteria), "tolerance", "explanation"])
@@ -244,22 +232,22 @@ class ItemForm(forms.Form):
 
 class FileForm(forms.Form):
     file = forms.FileField(
-        label=gettext_lazy("File"),
+        label="File",
         max_length=None,
-        help_text=gettext_lazy("CSV, TSV, Excel (.xlsx), JSON, JSONL or Parquet."),
+        help_text="CSV, TSV, Excel (.xlsx), JSON, JSONL or Parquet.",
     )
 
 
 class CandidatesForm(forms.Form):
     """How candidates with known scores become items."""
 
-    purpose = forms.ChoiceField(label=gettext_lazy("Used in"), choices=PURPOSES, initial="test")
+    purpose = forms.ChoiceField(label="Used in", choices=PURPOSES, initial="test")
     tolerance = forms.FloatField(
-        label=gettext_lazy("Tolerance"),
+        label="Tolerance",
         min_value=0,
         max_value=1_000_000,
         initial=0,
-        help_text=gettext_lazy("How far off still counts as right, in points of the scale."),
+        help_text="How far off still counts as right, in points of the scale.",
     )
 
 

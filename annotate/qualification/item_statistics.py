@@ -5,8 +5,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from django.utils.translation import gettext, gettext_noop
-
 from annotate.models import Attempt, QualificationItem, QualificationTest
 from measures.grading import discrimination
 from measures.outcome import Undefined
@@ -14,10 +12,10 @@ from measures.rubric import ScaleKind, say_number
 from projects.rubric.rubrics import CriterionOnPage, criteria_of
 
 UNDEFINED = (
-    gettext_noop("every answer is right"),
-    gettext_noop("fewer than three answers"),
-    gettext_noop("no answer is right"),
-    gettext_noop("the other items were equally right for all"),
+    "every answer is right",
+    "fewer than three answers",
+    "no answer is right",
+    "the other items were equally right for all",
 )
 """Why `measures.grading` gives no discrimination."""
 N_BINS = 5
@@ -73,7 +71,7 @@ class ItemFigures:
 
     @property
     def discrimination_reason(self) -> str:
-        return gettext(self.discrimination.reason) if isinstance(self.discrimination, Undefined) else ""
+        return self.discrimination.reason if isinstance(self.discrimination, Undefined) else ""
 
 
 def figures_of(test: QualificationTest, items: Sequence[QualificationItem]) -> dict[int, ItemFigures]:
@@ -109,7 +107,7 @@ def _figures(
         spreads=[_spread(criterion, item, told) for criterion in criteria],
         discrimination=discrimination([right for right, _ in with_rest], [rest for _, rest in with_rest])
         if with_rest or not told
-        else Undefined(reason=gettext_noop("an attempt has one item only")),
+        else Undefined(reason="an attempt has one item only"),
     )
 
 
@@ -122,7 +120,7 @@ def _spread(criterion: CriterionOnPage, item: QualificationItem, told: Sequence[
         width = (high - low) / N_BINS
         ends = [(low + n * width, low + (n + 1) * width) for n in range(N_BINS)]
         counts = Counter(min(N_BINS - 1, int((value - low) / width)) for value in values)
-        said = gettext("{low} to {high}")
+        said = "{low} to {high}"
         labels = [said.format(low=say_number(round(start, 2)), high=say_number(round(end, 2))) for start, end in ends]
     else:
         ends = [(float(point), float(point)) for point in criterion.scale.points]

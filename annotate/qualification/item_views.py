@@ -10,8 +10,6 @@ from django.db.models import Q
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
-from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from annotate.models import QualificationItem, QualificationTest
@@ -23,6 +21,7 @@ from annotate.rating.page import filled_from_draft, site_urls
 from projects.access import ProjectRequest, Right, requires
 from projects.errors import Refused
 from projects.importing import FileRefused
+from projects.language.amounts import plural
 from projects.models import Project
 from projects.rubric.rubrics import criteria_of
 from projects.web.lists import order_by, page_of, read_sort, read_text
@@ -44,7 +43,7 @@ def item_new(request: ProjectRequest, project: Project) -> HttpResponse:
         except Refused as refusal:
             form.add_error(None, refusal.message)
         else:
-            messages.success(request, _("The item is added."))
+            messages.success(request, "The item is added.")
             again = "annotate:qualification-new-item" if "another" in request.POST else "annotate:qualification-test"
             return redirect(again, project.slug)
     return _render_form(request, test, form, None)
@@ -65,7 +64,7 @@ def item_edit(request: ProjectRequest, project: Project, pk: int) -> HttpRespons
         except Refused as refusal:
             form.add_error(None, refusal.message)
         else:
-            messages.success(request, _("The item is saved."))
+            messages.success(request, "The item is saved.")
             return redirect("annotate:qualification-test", project.slug)
     return _render_form(request, item.test, form, item)
 
@@ -78,7 +77,7 @@ def item_retire(request: ProjectRequest, project: Project, pk: int) -> HttpRespo
     except Refused as refusal:
         messages.error(request, refusal.message)
     else:
-        messages.success(request, _("The item is retired: no later attempt shows it."))
+        messages.success(request, "The item is retired: no later attempt shows it.")
     return redirect("annotate:qualification-test", project.slug)
 
 
@@ -118,7 +117,7 @@ def items_file(request: ProjectRequest, project: Project) -> HttpResponse:
             form.add_error(None, refused.message)
         else:
             n = len(made)
-            messages.success(request, ngettext("{n} item added.", "{n} items added.", n).format(n=n))
+            messages.success(request, plural(n, "{n} item added.", "{n} items added.").format(n=n))
             return redirect("annotate:qualification-test", project.slug)
     context = {
         "form": form,
@@ -145,7 +144,7 @@ def items_candidates(request: ProjectRequest, project: Project) -> HttpResponse:
         else:
             n = len(made)
             one, more = "{n} item added. Write their explanations.", "{n} items added. Write their explanations."
-            messages.success(request, ngettext(one, more, n).format(n=n))
+            messages.success(request, plural(n, one, more).format(n=n))
             return redirect("annotate:qualification-test", project.slug)
     sort, asked = read_sort(request, CANDIDATE_COLUMNS, "-n"), read_text(request, "q")
     rows = items_from_candidates.known_scores(project, test.rubric)

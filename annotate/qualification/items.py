@@ -7,7 +7,6 @@ from typing import Any
 from django.db import transaction
 from django.db.models import Max
 from django.utils import timezone
-from django.utils.translation import gettext as _
 
 from annotate.models import Attempt, QualificationItem, QualificationTest
 from measures.rubric import check_value, say_number
@@ -71,27 +70,25 @@ def find_faults(spec: ItemSpec, criteria: Sequence[CriterionOnPage]) -> list[Fau
     """Hold an item against the criteria used for quality: each has a range of right answers on its scale."""
     faults = []
     if not spec.question.strip():
-        faults.append(Fault("question", _("is empty")))
+        faults.append(Fault("question", "is empty"))
     if spec.tolerance < 0:
-        faults.append(Fault("tolerance", _("cannot lie below 0")))
+        faults.append(Fault("tolerance", "cannot lie below 0"))
     if len(spec.references) > MOST_REFERENCES:
-        faults.append(Fault("references", _("are more than {n}").format(n=MOST_REFERENCES)))
+        faults.append(Fault("references", f"are more than {MOST_REFERENCES}"))
     for criterion in criteria:
         if criterion.key not in spec.expected:
-            faults.append(
-                Fault("expected", _("says nothing of “{criterion}”").format(criterion=criterion.name), criterion.key)
-            )
+            faults.append(Fault("expected", f"says nothing of “{criterion.name}”", criterion.key))
             continue
         low, high = spec.expected[criterion.key]
-        wrong = check_value(criterion.scale, low, gettext=_) or check_value(criterion.scale, high, gettext=_)
+        wrong = check_value(criterion.scale, low) or check_value(criterion.scale, high)
         if wrong is None and low > high:
-            said = _("{low} to {high} is no range: the smaller number comes first.")
+            said = "{low} to {high} is no range: the smaller number comes first."
             wrong = said.format(low=say_number(low), high=say_number(high))
         if wrong:
             faults.append(Fault("expected", wrong, criterion.key))
     if criteria and not faults and all(_takes_all(criterion, spec) for criterion in criteria):
         part, key = ("tolerance", "") if spec.tolerance else ("expected", criteria[0].key)
-        faults.append(Fault(part, _("makes every rating right, so the item tells nothing"), key))
+        faults.append(Fault(part, "makes every rating right, so the item tells nothing", key))
     return faults
 
 
@@ -118,23 +115,19 @@ def add_items(
     test = lock_test(test)
     criteria = quality_criteria(test.rubric)
     wrong = [
-        _("Item {number}: {part} {reason}").format(number=n, part=fault.part, reason=fault.reason)
+        f"Item {n}: {fault.part} {fault.reason}"
         for n, spec in enumerate(specs, start=1)
         for fault in find_faults(spec, criteria)
     ]
     if wrong:
         raise Refused(wrong[0], details=wrong[1:20])
     if not specs:
-        raise Refused(_("No item was chosen."))
+        raise Refused("No item was chosen.")
     live = list(test.items.filter(retired_at=None))
     _check_new(specs, live)
     n_before = len(live)
     if n_before + len(specs) > MOST_ITEMS:
-        raise Refused(
-            _("A test has at most {most} items; this one would have {n}.").format(
-                most=MOST_ITEMS, n=n_before + len(specs)
-            )
-        )
+        raise Refused(f"A test has at most {MOST_ITEMS} items; this one would have {n_before + len(specs)}.")
     last = test.items.aggregate(last=Max("position"))["last"]
     first = 0 if last is None else last + 1
     items = QualificationItem.objects.bulk_create(
@@ -152,9 +145,9 @@ def _check_new(specs: Sequence[ItemSpec], live: Iterable[QualificationItem]) -> 
     for n, spec in enumerate(specs, start=1):
         if shown_key(spec) in known:
             if len(specs) > 1:
-                wrong.append(_("Item {number}: the test has this answer to this question already.").format(number=n))
+                wrong.append(f"Item {n}: the test has this answer to this question already.")
             else:
-                wrong.append(_("The test has this answer to this question already."))
+                wrong.append("The test has this answer to this question already.")
         known.add(shown_key(spec))
     if wrong:
         raise Refused(wrong[0], details=wrong[1:20])
@@ -169,7 +162,7 @@ def edit_item(*, item: QualificationItem, actor: Membership | None, spec: ItemSp
     test = lock_test(item.test)
     item = QualificationItem.objects.select_for_update(no_key=True).get(pk=item.pk)
     if item.retired_at is not None:
-        raise Refused(_("This item is retired, so it stays as it was."))
+        raise Refused("This item is retired, so it stays as it was.")
     wrong = [f"{fault.part} {fault.reason}" for fault in find_faults(spec, quality_criteria(test.rubric))]
     if wrong:
         raise Refused(wrong[0], details=wrong[1:])
@@ -216,10 +209,8 @@ def _check_pool(test: QualificationTest, *, without: QualificationItem, and_with
     n_left = test.items.filter(purpose=Purpose.TEST, retired_at=None).exclude(pk=without.pk).count()
     if n_left < (test.n_items or 1):
         raise Refused(
-            _(
-                "The open test needs this item: an attempt takes {n_items}, and {n_left} would be left. Add "
-                "another first, or close the test."
-            ).format(n_items=test.n_items or 1, n_left=n_left)
+            f"The open test needs this item: an attempt takes {test.n_items or 1}, and {n_left} would be left. Add "
+            "another first, or close the test."
         )
 
 

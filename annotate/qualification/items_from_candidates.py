@@ -5,7 +5,6 @@ from decimal import ROUND_HALF_UP, Decimal
 from typing import Any
 
 from django.db.models import Avg, Count, F, Q, QuerySet, StdDev
-from django.utils.translation import gettext as _
 
 from annotate.models import Judgment, QualificationItem, QualificationTest
 from annotate.qualification.items import ItemSpec, Purpose, add_items, quality_criteria
@@ -90,11 +89,7 @@ def _from_candidate(
 ) -> ItemSpec:
     missing = [criterion.name for criterion in criteria if criterion.key not in means]
     if missing:
-        raise Refused(
-            _("“{candidate}” has no judgment of “{criterion}”, so its right value is not known.").format(
-                candidate=candidate.external_id, criterion=missing[0]
-            )
-        )
+        raise Refused(f"“{candidate.external_id}” has no judgment of “{missing[0]}”, so its right value is not known.")
     passage = candidate.question.passage
     return ItemSpec(
         question=candidate.question.text,

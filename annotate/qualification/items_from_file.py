@@ -6,8 +6,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from django.utils.translation import gettext as _
-
 from annotate.models import QualificationItem, QualificationTest
 from annotate.qualification.items import (
     MOST_ITEMS,
@@ -65,7 +63,7 @@ def read_items(*, path: Path, name: str, criteria: Sequence[CriterionOnPage]) ->
         rows = _Rows(reader, criteria, notes)
         for n, (line, record) in enumerate(reader.records(), start=1):
             if n > MOST_ITEMS:
-                raise Broken(_("more than {n} rows; a test has no more items").format(n=MOST_ITEMS), line=line)
+                raise Broken(f"more than {MOST_ITEMS} rows; a test has no more items", line=line)
             before = notes.total
             spec = rows.spec(line, record)
             if notes.total == before:
@@ -78,7 +76,7 @@ def read_items(*, path: Path, name: str, criteria: Sequence[CriterionOnPage]) ->
         if reader is not None:
             reader.close()
     if not specs and not notes.total:
-        notes.problem(None, "", _("the file has a header and no rows"))
+        notes.problem(None, "", "the file has a header and no rows")
     notes.refuse_if_any(name)
     return specs
 
@@ -88,7 +86,7 @@ def read_range(text: str) -> tuple[float, float]:
     found = _RANGE.fullmatch(text.strip())
     ends = [found[1], found[2]] if found else [text.strip()] * 2
     if not all(PLAIN_NUMBER.fullmatch(end) for end in ends):
-        raise Refused(_("Write one number, or a range such as 4-5."))
+        raise Refused("Write one number, or a range such as 4-5.")
     return float(ends[0]), float(ends[1])
 
 
@@ -116,7 +114,7 @@ class _Rows:
             f"expected_{key}" if len(criteria) > 1 else "expected" for key, at in self.expected.items() if not at
         ]
         if missing:
-            said = _("no column “{column}” (found: {columns})")
+            said = "no column “{column}” (found: {columns})"
             columns = ", ".join(reader.columns[:12])
             raise Broken(said.format(column=missing[0], columns=columns), column=missing[0])
 
@@ -141,7 +139,7 @@ class _Rows:
                 self.notes.problem(line, self._column_of(fault), fault.reason)
         first = self.lines.setdefault(shown_key(spec), line)
         if first != line:
-            self.notes.problem(line, self.columns["answer"], _("is the answer of line {n} again").format(n=first))
+            self.notes.problem(line, self.columns["answer"], f"is the answer of line {first} again")
         return spec
 
     def _has_faults_at(self, line: int) -> bool:
@@ -165,7 +163,7 @@ class _Rows:
             try:
                 value = json.loads(value)
             except ValueError:
-                self.notes.problem(line, column, _("is “{value}”, which is no list").format(value=value[:30]))
+                self.notes.problem(line, column, f"is “{value[:30]}”, which is no list")
                 return (0.0, 0.0)
         if isinstance(value, str) and (found := _RANGE.fullmatch(value.strip())):
             value = [found[1], found[2]]
@@ -183,7 +181,7 @@ class _Rows:
     def _purpose(self, line: int, said: str) -> str:
         purpose = said.strip().lower() or Purpose.TEST
         if purpose not in Purpose.values:
-            reason = _("is “{value}”; it is test or practice").format(value=said[:30])
+            reason = f"is “{said[:30]}”; it is test or practice"
             self.notes.problem(line, self.columns["purpose"], reason)
             return Purpose.TEST
         return purpose

@@ -3,8 +3,6 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from django.utils.translation import gettext
-
 WIDTH, HEIGHT = 640, 200
 LEFT, RIGHT, TOP, BOTTOM = 34, 12, 12, 24
 
@@ -64,7 +62,7 @@ def over_time(own: Sequence[float], others: Sequence[float | None], *, low: floa
         rows=_rows(low, high),
         columns=tuple(Tick(places[at], str(at + 1)) for at in sorted({0, len(own) // 2, len(own) - 1}) if own),
         dots=tuple(
-            Dot(x, y, gettext("HIT {n}: {value}").format(n=number, value=f"{value:.2f}"))
+            Dot(x, y, "HIT {n}: {value}".format(n=number, value=f"{value:.2f}"))
             for number, ((x, y), value) in enumerate(zip(points, own, strict=True), start=1)
         ),
         own_line=_line(points),
@@ -79,8 +77,8 @@ def use_of_scale(own: Sequence[int], others: Sequence[int], labels: Sequence[str
     step = (WIDTH - LEFT - RIGHT) / max(1, len(labels))
     wide = step * 0.36
     bars = []
-    mine = gettext("{label}: {percent} of the scores of this annotator")
-    theirs = gettext("{label}: {percent} of the scores of the others")
+    mine = "{label}: {percent} of the scores of this annotator"
+    theirs = "{label}: {percent} of the scores of the others"
     for number, label in enumerate(labels):
         for which, each in enumerate(shares):
             share = each[number] if number < len(each) else 0.0

@@ -7,7 +7,6 @@ from django.db.models import QuerySet
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.http import url_has_allowed_host_and_scheme
-from django.utils.translation import gettext_lazy, ngettext
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_safe
 
@@ -19,12 +18,13 @@ from annotate.quality.figures_shown import show_findings
 from annotate.quality.forms import SettleForm
 from projects.access import ProjectRequest, Right, requires
 from projects.database.snapshots import snapshot
+from projects.language.amounts import plural
 from projects.models import Project
 from projects.web.lists import page_of, read_text, read_word
 
 MOST_AT_ONCE = 500
-WEIGHTS = {"serious": gettext_lazy("Speaks against the work"), "hint": gettext_lazy("A hint")}
-STATES = {**dict(Finding.State.choices), "all": gettext_lazy("any state")}
+WEIGHTS = {"serious": "Speaks against the work", "hint": "A hint"}
+STATES = {**dict(Finding.State.choices), "all": "any state"}
 
 
 @requires(Right.MANAGE)
@@ -66,7 +66,7 @@ def finding_settle(request: ProjectRequest, project: Project) -> HttpResponse:
             n_settled = quality_findings.resolve_finding(
                 project=project, findings=ids, actor=request.membership, **form.cleaned_data
             )
-            said = ngettext("{n} finding is settled.", "{n} findings are settled.", n_settled)
+            said = plural(n_settled, "{n} finding is settled.", "{n} findings are settled.")
             messages.success(request, said.format(n=n_settled))
             return redirect(_back(request, project))
         findings = _open(project).filter(pk__in=ids)

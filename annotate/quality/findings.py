@@ -4,7 +4,6 @@ from collections.abc import Collection
 
 from django.db import transaction
 from django.utils import timezone
-from django.utils.translation import gettext as _
 
 from annotate.models import Finding
 from projects import log
@@ -23,7 +22,7 @@ def resolve_finding(
     Raises Refused for a state that settles nothing. Locks the findings in order of their ids.
     """
     if state not in (State.DISMISSED, State.ACTED):
-        raise Refused(_("A finding is dismissed or acted on."))
+        raise Refused("A finding is dismissed or acted on.")
     rows = Finding.objects.select_for_update(of=("self",), no_key=True).select_related("annotator")
     now = timezone.now()
     n_settled = 0

@@ -4,9 +4,6 @@ from dataclasses import fields
 from typing import Any
 
 from django import forms
-from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
-from django_stubs_ext import StrOrPromise
 
 from annotate.models import Finding, QualityRules
 from annotate.reviews.forms import MAX_NOTE
@@ -14,29 +11,29 @@ from measures.quality.degraded import DegradedTest
 from measures.quality.findings import Thresholds
 
 _DEFAULTS = {field.name: field.default for field in fields(Thresholds)}
-_SHARES: dict[str, StrOrPromise] = {
-    "known_good": gettext_lazy("Known answers right: good"),
-    "known_poor": gettext_lazy("Known answers right: poor"),
-    "degraded_good": gettext_lazy("Degraded scored lower: good"),
-    "degraded_poor": gettext_lazy("Degraded scored lower: poor"),
-    "agreement_good": gettext_lazy("Correlation with the others, as a part of their median: good"),
-    "agreement_poor": gettext_lazy("Correlation with the others, as a part of their median: poor"),
-    "overlap_good": gettext_lazy("Correlation with shared words, as a part of the others’: good"),
-    "overlap_poor": gettext_lazy("Correlation with shared words, as a part of the others’: poor"),
-    "repeats_good": gettext_lazy("Repeats within one point: good"),
-    "repeats_poor": gettext_lazy("Repeats within one point: poor"),
-    "typical_least": gettext_lazy("Weakest median correlation to compare with"),
-    "length_poor": gettext_lazy("Correlation with length from which it is poor"),
-    "length_above": gettext_lazy("How far above the others’ correlation with length"),
-    "same_share": gettext_lazy("Share of one score from which it is poor"),
-    "same_above": gettext_lazy("How far above the others’ share of that score, as a part of what is left"),
-    "poor_good": gettext_lazy("Items reviewed poor: good"),
-    "poor_poor": gettext_lazy("Items reviewed poor: poor"),
-    "bias_part": gettext_lazy("Mean difference to the others, as a part of the scale"),
-    "pace_part": gettext_lazy("Time for a word to read, as a part of the others’ median"),
-    "fast_share": gettext_lazy("Share of items faster than can be read"),
-    "returned_share": gettext_lazy("Share of HITs given back"),
-    "degraded_level": gettext_lazy("The degraded test is passed below p"),
+_SHARES: dict[str, str] = {
+    "known_good": "Known answers right: good",
+    "known_poor": "Known answers right: poor",
+    "degraded_good": "Degraded scored lower: good",
+    "degraded_poor": "Degraded scored lower: poor",
+    "agreement_good": "Correlation with the others, as a part of their median: good",
+    "agreement_poor": "Correlation with the others, as a part of their median: poor",
+    "overlap_good": "Correlation with shared words, as a part of the others’: good",
+    "overlap_poor": "Correlation with shared words, as a part of the others’: poor",
+    "repeats_good": "Repeats within one point: good",
+    "repeats_poor": "Repeats within one point: poor",
+    "typical_least": "Weakest median correlation to compare with",
+    "length_poor": "Correlation with length from which it is poor",
+    "length_above": "How far above the others’ correlation with length",
+    "same_share": "Share of one score from which it is poor",
+    "same_above": "How far above the others’ share of that score, as a part of what is left",
+    "poor_good": "Items reviewed poor: good",
+    "poor_poor": "Items reviewed poor: poor",
+    "bias_part": "Mean difference to the others, as a part of the scale",
+    "pace_part": "Time for a word to read, as a part of the others’ median",
+    "fast_share": "Share of items faster than can be read",
+    "returned_share": "Share of HITs given back",
+    "degraded_level": "The degraded test is passed below p",
 }
 PAIRS = (
     *(("known_poor", "known_good"), ("degraded_poor", "degraded_good"), ("agreement_poor", "agreement_good")),
@@ -47,35 +44,33 @@ PAIRS = (
 
 class RulesForm(forms.Form):
     spot_check_share = forms.FloatField(
-        label=gettext_lazy("Share of each annotator’s submitted HITs"),
+        label="Share of each annotator’s submitted HITs",
         min_value=0,
         max_value=1,
-        help_text=gettext_lazy("0.05 draws one in twenty, spread over time. 0 draws none."),
+        help_text="0.05 draws one in twenty, spread over time. 0 draws none.",
     )
     spot_check_floor = forms.IntegerField(
-        label=gettext_lazy("At least so many of each annotator"),
+        label="At least so many of each annotator",
         min_value=0,
         max_value=1000,
-        help_text=gettext_lazy("Also of those who did few."),
+        help_text="Also of those who did few.",
     )
     chance = forms.FloatField(
-        label=gettext_lazy("Chance of a false alarm"),
+        label="Chance of a false alarm",
         min_value=1e-6,
         max_value=0.2,
-        help_text=gettext_lazy("The most probable that good work makes a finding by bad luck at one check."),
+        help_text="The most probable that good work makes a finding by bad luck at one check.",
     )
-    least_items = forms.IntegerField(
-        label=gettext_lazy("Items rated before anything is found"), min_value=5, max_value=10_000
-    )
+    least_items = forms.IntegerField(label="Items rated before anything is found", min_value=5, max_value=10_000)
     degraded_test = forms.ChoiceField(
-        label=gettext_lazy("Test of degraded answers"),
+        label="Test of degraded answers",
         choices=[
-            (DegradedTest.SIGNED_RANK.value, gettext_lazy("signed rank, each against its source")),
-            (DegradedTest.PAIRED_T.value, gettext_lazy("paired t, each against its source")),
-            (DegradedTest.MANN_WHITNEY.value, gettext_lazy("Mann-Whitney, against all ordinary items")),
-            (DegradedTest.RANK_SUM.value, gettext_lazy("rank sum, against all ordinary items")),
+            (DegradedTest.SIGNED_RANK.value, "signed rank, each against its source"),
+            (DegradedTest.PAIRED_T.value, "paired t, each against its source"),
+            (DegradedTest.MANN_WHITNEY.value, "Mann-Whitney, against all ordinary items"),
+            (DegradedTest.RANK_SUM.value, "rank sum, against all ordinary items"),
         ],
-        help_text=gettext_lazy("The last two pass few careful annotators where many answers are rated low anyway."),
+        help_text="The last two pass few careful annotators where many answers are rated low anyway.",
     )
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -97,7 +92,7 @@ class RulesForm(forms.Form):
         cleaned: dict[str, Any] = super().clean() or {}
         for low, high in PAIRS:
             if low in cleaned and high in cleaned and cleaned[low] >= cleaned[high]:
-                self.add_error(low, _("This must lie below “{name}”.").format(name=_SHARES[high]))
+                self.add_error(low, f"This must lie below “{_SHARES[high]}”.")
         return cleaned
 
     @property
@@ -115,18 +110,18 @@ class RulesForm(forms.Form):
 
 class SettleForm(forms.Form):
     state = forms.ChoiceField(
-        label=gettext_lazy("What became of it"),
+        label="What became of it",
         choices=[
-            (Finding.State.DISMISSED.value, gettext_lazy("Dismissed: the work is good enough")),
-            (Finding.State.ACTED.value, gettext_lazy("Acted on: warned, suspended, removed or spoken to")),
+            (Finding.State.DISMISSED.value, "Dismissed: the work is good enough"),
+            (Finding.State.ACTED.value, "Acted on: warned, suspended, removed or spoken to"),
         ],
         widget=forms.RadioSelect,
         initial=Finding.State.DISMISSED.value,
     )
     note = forms.CharField(
-        label=gettext_lazy("Note"),
+        label="Note",
         required=False,
         max_length=MAX_NOTE,
         widget=forms.Textarea(attrs={"rows": 3}),
-        help_text=gettext_lazy("It goes into the log. Name no person there."),
+        help_text="It goes into the log. Name no person there.",
     )

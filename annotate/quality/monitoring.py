@@ -6,7 +6,6 @@ from datetime import datetime
 from typing import Any
 
 from django.db import connection, transaction
-from django.utils.translation import gettext_noop
 
 from annotate.models import AnnotatorFigures, Finding, QualityRules
 from annotate.quality.evidence import QualityScale, fetch_efforts, fetch_scores, fetch_texts, find_quality_scale
@@ -21,7 +20,7 @@ CHECKING = 7_301_561
 """Names the advisory lock under which the figures of one project are refreshed."""
 GROWTH = 1.5
 """A finding that a person has settled comes back only when its evidence has grown by half."""
-PASSED = gettext_noop("The figures no longer show it.")
+PASSED = "The figures no longer show it."
 
 State = Finding.State
 Standing = Membership.Standing

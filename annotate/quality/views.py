@@ -8,7 +8,6 @@ from django.contrib import messages
 from django.db.models import Count, F, Q, QuerySet
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
-from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
@@ -58,10 +57,10 @@ def quality_refresh(request: ProjectRequest, project: Project) -> HttpResponse:
     n_drawn = spot_checks.draw_spot_checks(project=project)
     messages.success(
         request,
-        _(
-            "Figures of {n_annotators} annotators are new, {n_opened} findings opened, {n_drawn} "
+        (
+            f"Figures of {done.n_annotators} annotators are new, {done.n_opened} findings opened, {n_drawn} "
             "assignments drawn for review."
-        ).format(n_annotators=done.n_annotators, n_opened=done.n_opened, n_drawn=n_drawn),
+        ),
     )
     return redirect("annotate:quality-list", project.slug)
 
@@ -81,7 +80,7 @@ def quality_rules(request: ProjectRequest, project: Project) -> HttpResponse:
             least=form.cleaned_data["spot_check_floor"],
             thresholds=thresholds,
         )
-        messages.success(request, _("The rules are saved. Everybody is checked by them within a minute."))
+        messages.success(request, "The rules are saved. Everybody is checked by them within a minute.")
         return redirect("annotate:quality-rules", project.slug)
     context = {"form": form, "seed": rules.seed, "alerts": count_alerts(project)}
     return render(

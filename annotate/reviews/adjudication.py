@@ -9,8 +9,6 @@ from typing import Any
 
 from django.db import connection, transaction
 from django.db.models.functions import Now
-from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy, pgettext_lazy
 
 from annotate.frames.rating_patterns import CriterionInUse
 from annotate.models import Adjudication, QualityRules
@@ -21,9 +19,9 @@ from projects.errors import Refused
 from projects.models import Candidate, Membership, Project
 
 STATES = {
-    "waiting": gettext_lazy("not settled yet"),
-    "settled": pgettext_lazy("difference", "settled"),
-    "all": pgettext_lazy("difference", "all"),
+    "waiting": "not settled yet",
+    "settled": "settled",
+    "all": "all",
 }
 
 
@@ -117,12 +115,12 @@ def adjudicate(
     access.lock_actor(actor)
     candidate = _lock(candidate)
     scale = Scale(kind=ScaleKind(criterion.kind), low=criterion.low, high=criterion.high)
-    if wrong := check_value(scale, value, gettext=_):
+    if wrong := check_value(scale, value):
         raise Refused(wrong)
     if candidate.withdrawn_at is not None or candidate.question.passage.withdrawn_at is not None:
-        raise Refused(_("This candidate is withdrawn."))
+        raise Refused("This candidate is withdrawn.")
     if not candidate.judgments.filter(criterion__in=criterion.ids, is_counted=True, value__isnull=False).exists():
-        raise Refused(_("Nobody has rated this candidate on this criterion, so there is nothing to settle."))
+        raise Refused("Nobody has rated this candidate on this criterion, so there is nothing to settle.")
     before = fetch_adjudications([candidate.pk], criterion).get(candidate.pk)
     stored, _is_new = Adjudication.objects.update_or_create(
         candidate=candidate,
@@ -178,7 +176,7 @@ def choose_gold(*, project: Project, actor: Membership, rule: str, with_controls
     """Say by which rule judgments become gold scores, and whether controls enter the annotators' norms."""
     access.lock_actor(actor)
     if rule not in set(GoldRule):
-        raise Refused(_("There is no such rule."))
+        raise Refused("There is no such rule.")
     rules, _new = QualityRules.objects.select_for_update().get_or_create(project=project)
     before = {"gold_rule": rules.gold_rule, "controls_enter_norms": rules.controls_enter_norms}
     after = {"gold_rule": str(rule), "controls_enter_norms": with_controls}

@@ -4,7 +4,6 @@ from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.http import url_has_allowed_host_and_scheme
-from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
@@ -76,17 +75,17 @@ def adjudication_settle(request: ProjectRequest, project: Project, pk: int) -> H
     criterion = next((each for each in criteria_in_use(project) if each.key == request.POST.get("criterion")), None)
     form = AdjudicationForm(request.POST)
     if criterion is None or not form.is_valid():
-        messages.error(request, _("Give a score on the scale."))
+        messages.error(request, "Give a score on the scale.")
         return _back(request, project)
     try:
         if request.POST.get("act") == "take back":
             adjudication.withdraw_adjudication(
                 project=project, actor=request.membership, candidate=candidate, criterion=criterion
             )
-            said = _("Taken back. The annotators' scores stand.")
+            said = "Taken back. The annotators' scores stand."
         else:
             if form.cleaned_data["value"] is None:
-                raise Refused(_("Give a score on the scale."))
+                raise Refused("Give a score on the scale.")
             adjudication.adjudicate(
                 project=project,
                 actor=request.membership,
@@ -95,7 +94,7 @@ def adjudication_settle(request: ProjectRequest, project: Project, pk: int) -> H
                 value=form.cleaned_data["value"],
                 note=form.cleaned_data["note"],
             )
-            said = _("Settled.")
+            said = "Settled."
     except Refused as refusal:
         messages.error(request, refusal.message)
     else:
@@ -114,7 +113,7 @@ def adjudication_rule(request: ProjectRequest, project: Project) -> HttpResponse
     else:
         messages.success(
             request,
-            _("A settled score is the gold score now.") if wins else _("The gold score is the annotators' mean again."),
+            "A settled score is the gold score now." if wins else "The gold score is the annotators' mean again.",
         )
     return redirect("annotate:adjudication-list", project.slug)
 

@@ -5,8 +5,6 @@ from django.db.models import Q
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.http import url_has_allowed_host_and_scheme
-from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_POST, require_safe
 
 from annotate.models import Batch, Remark
@@ -16,14 +14,14 @@ from projects.models import Project
 from projects.web.lists import page_of, read_text, read_word
 
 KINDS = {
-    "flag": (gettext_lazy("Flags"), Q(is_flagged=True)),
-    "comment": (gettext_lazy("Comments"), ~Q(comment="")),
-    "cannot": (gettext_lazy("Cannot be judged"), ~Q(cannot_judge_reason="")),
+    "flag": ("Flags", Q(is_flagged=True)),
+    "comment": ("Comments", ~Q(comment="")),
+    "cannot": ("Cannot be judged", ~Q(cannot_judge_reason="")),
 }
 STATES = {
-    "open": (gettext_lazy("To look at"), Q(resolved_at=None)),
-    "resolved": (gettext_lazy("Resolved"), Q(resolved_at__isnull=False)),
-    "all": (gettext_lazy("All"), Q()),
+    "open": ("To look at", Q(resolved_at=None)),
+    "resolved": ("Resolved", Q(resolved_at__isnull=False)),
+    "all": ("All", Q()),
 }
 
 
@@ -74,9 +72,9 @@ def remark_resolve(request: ProjectRequest, project: Project, pk: int) -> HttpRe
     remark = get_object_or_404(Remark, pk=pk, assignment__hit__batch__project=project)
     if request.POST.get("again"):
         if remarks.reopen_remark(project=project, actor=request.membership, remark=remark):
-            messages.success(request, _("The remark is on the list again."))
+            messages.success(request, "The remark is on the list again.")
     elif remarks.resolve(project=project, actor=request.membership, remark=remark):
-        messages.success(request, _("The remark is resolved."))
+        messages.success(request, "The remark is resolved.")
     back = request.POST.get("next", "")
     if url_has_allowed_host_and_scheme(back, allowed_hosts=None) and back.startswith("/"):
         return redirect(back)

@@ -9,8 +9,6 @@ from django.contrib import messages
 from django.db.models import Count, Q
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
-from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
@@ -30,7 +28,7 @@ from projects.models import Project
 from projects.rubric.rubrics import frozen_criteria
 from projects.web.lists import page_of, read_text, read_word
 
-STATES = {**dict(Review.State.choices), "all": gettext_lazy("any state")}
+STATES = {**dict(Review.State.choices), "all": "any state"}
 TO_DO = ("waiting", "rated")
 
 
@@ -101,7 +99,7 @@ def review_judge(request: ProjectRequest, project: Project, pk: int) -> HttpResp
             messages.error(request, refusal.message)
             return redirect("annotate:review-list", project.slug)
         return _render_sides(request, project, review, verdicts, error=refusal.message)
-    messages.success(request, _("The review is stored. It enters the annotator’s figures at the next check."))
+    messages.success(request, "The review is stored. It enters the annotator’s figures at the next check.")
     following = _reviews(project).filter(state=Review.State.WAITING).exclude(assignment__annotator=request.membership)
     if "next" in request.POST and (found := following.order_by("pk").first()):
         return redirect("annotate:review-show", project.slug, found.pk)
@@ -208,4 +206,4 @@ def _pair(own: float | None, theirs: float | None) -> tuple[str, str, bool]:
 
 
 def _say(value: float | None) -> str:
-    return _("cannot be judged") if value is None else say_number(value)
+    return "cannot be judged" if value is None else say_number(value)

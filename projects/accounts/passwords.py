@@ -6,7 +6,6 @@ from django.db import transaction
 from django.urls import reverse
 from django.utils.encoding import force_bytes
 from django.utils.http import urlsafe_base64_decode, urlsafe_base64_encode
-from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from projects import log
@@ -46,11 +45,11 @@ def why_not_issue(*, target: Membership, actor: Membership) -> str:
     """
     user = target.user
     if user is None:
-        return _("This annotator has no account.")
+        return "This annotator has no account."
     if user == actor.user:
-        return _("Change your own password on your account page.")
+        return "Change your own password on your account page."
     if user.is_superuser or user.is_staff or user.can_create_projects:
-        return _("This account has rights on the whole site. Whoever runs the site can issue the link.")
+        return "This account has rights on the whole site. Whoever runs the site can issue the link."
     mine = {
         membership.project_id: membership
         for membership in Membership.objects.active().filter(user=actor.user, project__deleted_at=None)
@@ -58,14 +57,14 @@ def why_not_issue(*, target: Membership, actor: Membership) -> str:
     }
     for theirs in user.memberships.all():
         if theirs.role == Membership.Role.OWNER:
-            return _("This account owns a project. Whoever runs the site can issue the link.")
+            return "This account owns a project. Whoever runs the site can issue the link."
         manager = mine.get(theirs.project_id)
         if manager is None:
-            return _(
+            return (
                 "This person is or was in a project that you do not manage. Whoever runs the site can issue the link."
             )
         if theirs.role == Membership.Role.MANAGER and not manager.is_owner:
-            return _("Only an owner of the project can issue the link for a manager.")
+            return "Only an owner of the project can issue the link for a manager."
     return ""
 
 

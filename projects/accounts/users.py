@@ -1,7 +1,6 @@
 """Accounts made on the command line."""
 
 from django.core.exceptions import ValidationError
-from django.utils.translation import gettext as _
 
 from projects.errors import Refused
 from projects.models import User
@@ -17,13 +16,10 @@ def ensure_user(username: str) -> tuple[User, bool]:
         username = field.clean(User.normalize_username(username), None)
     except ValidationError as error:
         raise Refused(
-            _("“%(username)s” cannot be a username: %(messages)s")
-            % {"username": username, "messages": " ".join(error.messages)}
+            "“{username}” cannot be a username: {messages}".format(username=username, messages=" ".join(error.messages))
         ) from error
     if User.objects.filter(username__iexact=username).exists():
-        raise Refused(
-            _("There is a user whose name differs from “%(username)s” in capitals only.") % {"username": username}
-        )
+        raise Refused(f"There is a user whose name differs from “{username}” in capitals only.")
     user = User(username=username)
     user.set_unusable_password()
     user.save()

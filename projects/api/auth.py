@@ -5,7 +5,6 @@ from typing import Any, ClassVar
 
 from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpResponse
-from django.utils.translation import gettext as _
 from rest_framework import exceptions
 from rest_framework.authentication import BaseAuthentication, SessionAuthentication
 from rest_framework.negotiation import BaseContentNegotiation, DefaultContentNegotiation
@@ -113,7 +112,7 @@ class Endpoint(APIView):
         self.enter(request)
         reads = request.method in SAFE_METHODS or self.policy.right_for(str(request.method)) is Right.READ
         if isinstance(request.auth, ApiToken) and not request.auth.can_write and not reads:
-            raise PermissionDenied(_("This token may only read."))
+            raise PermissionDenied("This token may only read.")
 
     def enter(self, request: Request) -> None:
         """Come through the door, where there is one."""

@@ -10,7 +10,6 @@ from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils import timezone
-from django.utils.translation import gettext_lazy as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
@@ -63,7 +62,7 @@ def token_rotate(request: ProjectRequest, project: Project, token_id: int) -> Ht
 def token_revoke(request: ProjectRequest, project: Project, token_id: int) -> HttpResponse:
     token = get_object_or_404(_visible(request), pk=token_id)
     tokens.revoke(token=token, actor=request.membership)
-    messages.success(request, _("The token is revoked. It opens nothing from now on."))
+    messages.success(request, "The token is revoked. It opens nothing from now on.")
     return redirect("projects:token-list", project.slug)
 
 
@@ -80,19 +79,19 @@ def _show(request: ProjectRequest, token: ApiToken, secret: str, old: ApiToken |
 
 
 MAY = [
-    ("read", _("Read: data, batches, judgments and results")),
-    ("write", _("Read and write: import, make and open batches, freeze judgment sets")),
+    ("read", "Read: data, batches, judgments and results"),
+    ("write", "Read and write: import, make and open batches, freeze judgment sets"),
 ]
 
 
 class TokenForm(forms.Form):
     name = forms.CharField(
-        label=_("Name"),
+        label="Name",
         max_length=60,
-        help_text=_("What it is for, such as “weekly figures”. You and managers see it."),
+        help_text="What it is for, such as “weekly figures”. You and managers see it.",
     )
-    may = forms.ChoiceField(label=_("It may"), choices=MAY, initial="read", widget=forms.RadioSelect)
-    days = forms.IntegerField(label=_("Days until it ends"), initial=DEFAULT_DAYS, min_value=1, max_value=MOST_DAYS)
+    may = forms.ChoiceField(label="It may", choices=MAY, initial="read", widget=forms.RadioSelect)
+    days = forms.IntegerField(label="Days until it ends", initial=DEFAULT_DAYS, min_value=1, max_value=MOST_DAYS)
 
     def __init__(self, member: Membership, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)

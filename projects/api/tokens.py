@@ -7,7 +7,6 @@ from datetime import timedelta
 from django.conf import settings
 from django.db import connection, transaction
 from django.utils import timezone
-from django.utils.translation import gettext as _
 
 from projects import log
 from projects.errors import Refused, TooManyRequests
@@ -34,13 +33,13 @@ def make_token(
     """
     member = Membership.objects.select_for_update(no_key=True).get(pk=membership.pk)
     if not (member.is_active and member.can_read):
-        raise Refused(_("Only the project's researchers and managers use its API."))
+        raise Refused("Only the project's researchers and managers use its API.")
     if can_write and not member.can_manage:
-        raise Refused(_("Only the project's managers may change things, so only their tokens can."))
+        raise Refused("Only the project's managers may change things, so only their tokens can.")
     if not 1 <= days <= MOST_DAYS:
-        raise Refused(_("A token lasts from 1 to %(most)s days.") % {"most": MOST_DAYS})
+        raise Refused(f"A token lasts from 1 to {MOST_DAYS} days.")
     if member.tokens.usable(timezone.now()).count() >= MOST_USABLE:
-        raise Refused(_("You have %(n)s tokens in use here. Revoke one first.") % {"n": MOST_USABLE})
+        raise Refused(f"You have {MOST_USABLE} tokens in use here. Revoke one first.")
     token, secret = _write(membership, name=name, can_write=can_write, life=timedelta(days=days))
     log.record(membership.project, membership, "make token", token, after=_described(token))
     return token, secret
@@ -56,7 +55,7 @@ def rotate(*, token: ApiToken) -> tuple[ApiToken, str]:
     rows = ApiToken.objects.usable(now).select_for_update()
     old = rows.select_related("membership__project").filter(pk=token.pk).first()
     if old is None:
-        raise Refused(_("This token has ended. Make a new one."))
+        raise Refused("This token has ended. Make a new one.")
     life = old.expires_at - old.created_at
     fresh, secret = _write(old.membership, name=old.name, can_write=old.can_write, life=life)
     ApiToken.objects.filter(pk=old.pk).update(expires_at=min(old.expires_at, now + OVERLAP))

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import orjson
-from django_stubs_ext import StrOrPromise
 
 from projects.importing.fields import FIELDS, JUDGMENT_FIELDS, JUDGMENT_SYNONYMS, Plan, plan_for
 from projects.importing.judgments import JudgmentRows
@@ -48,7 +47,7 @@ class Preview:
     delimiter: str
     columns: tuple[str, ...]
     mapping: dict[str, str]
-    fields: Mapping[str, StrOrPromise]
+    fields: Mapping[str, str]
     rows: tuple[tuple[str, ...], ...]
     n_rows: int
     is_whole: bool

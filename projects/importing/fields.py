@@ -4,64 +4,61 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from django.utils.translation import gettext_lazy as _
-from django_stubs_ext import StrOrPromise
-
 from projects.errors import Refused
 from projects.importing.report import Broken
 from projects.language.names import shorten_name
 
 FIELDS = {
-    "dataset": _("Dataset"),
-    "dataset_kind": _("Kind of dataset (generative, span, question_generation)"),
-    "split": _("Split"),
-    "passage_id": _("Passage id"),
-    "passage": _("Passage"),
-    "title": _("Title of the passage"),
-    "documents": _("Passage as a list of titled documents"),
-    "question_id": _("Question id"),
-    "question": _("Question"),
-    "question_type": _("Type of question"),
-    "entities": _("List of right entities"),
-    "span": _("Marked span"),
-    "reference": _("Reference"),
-    "references": _("List of references"),
-    "reference_opinion": _("Opinion of the reference"),
-    "candidate_id": _("Candidate id"),
-    "candidate": _("Candidate"),
-    "source": _("Source of the candidate"),
-    "opinion": _("Opinion of the candidate"),
-    "rank": _("Rank"),
-    "confidence": _("Confidence"),
-    "candidate_1": _("First candidate of a minimal pair"),
-    "candidate_2": _("Second candidate of a minimal pair"),
-    "score_1": _("Score of the first candidate"),
-    "score_2": _("Score of the second candidate"),
-    "scores_1": _("List of scores of the first candidate"),
-    "raters_1": _("Annotators of these scores"),
-    "scores_2": _("List of scores of the second candidate"),
-    "raters_2": _("Annotators of these scores"),
-    "phenomenon": _("Phenomenon of the minimal pair"),
-    "choices": _("Choices (multiple choice)"),
-    "choice": _("Number, letter or text of the right choice"),
-    "score": _("Mean score"),
-    "scores": _("List of scores"),
-    "raters": _("Annotators of the scores"),
-    "metadata": _("Keep as metadata"),
-    "ignore": _("Leave out"),
+    "dataset": "Dataset",
+    "dataset_kind": "Kind of dataset (generative, span, question_generation)",
+    "split": "Split",
+    "passage_id": "Passage id",
+    "passage": "Passage",
+    "title": "Title of the passage",
+    "documents": "Passage as a list of titled documents",
+    "question_id": "Question id",
+    "question": "Question",
+    "question_type": "Type of question",
+    "entities": "List of right entities",
+    "span": "Marked span",
+    "reference": "Reference",
+    "references": "List of references",
+    "reference_opinion": "Opinion of the reference",
+    "candidate_id": "Candidate id",
+    "candidate": "Candidate",
+    "source": "Source of the candidate",
+    "opinion": "Opinion of the candidate",
+    "rank": "Rank",
+    "confidence": "Confidence",
+    "candidate_1": "First candidate of a minimal pair",
+    "candidate_2": "Second candidate of a minimal pair",
+    "score_1": "Score of the first candidate",
+    "score_2": "Score of the second candidate",
+    "scores_1": "List of scores of the first candidate",
+    "raters_1": "Annotators of these scores",
+    "scores_2": "List of scores of the second candidate",
+    "raters_2": "Annotators of these scores",
+    "phenomenon": "Phenomenon of the minimal pair",
+    "choices": "Choices (multiple choice)",
+    "choice": "Number, letter or text of the right choice",
+    "score": "Mean score",
+    "scores": "List of scores",
+    "raters": "Annotators of the scores",
+    "metadata": "Keep as metadata",
+    "ignore": "Leave out",
 }
 """Fields of a candidates file and how a page calls them."""
 
 JUDGMENT_FIELDS = {
-    "dataset": _("Dataset"),
-    "candidate_id": _("Candidate id"),
-    "annotator": _("Annotator"),
-    "criterion": _("Criterion"),
-    "value": _("Value"),
-    "scores": _("List of scores on correctness"),
-    "raters": _("Annotators of the scores"),
-    "time": _("Time of the judgment"),
-    "ignore": _("Leave out"),
+    "dataset": "Dataset",
+    "candidate_id": "Candidate id",
+    "annotator": "Annotator",
+    "criterion": "Criterion",
+    "value": "Value",
+    "scores": "List of scores on correctness",
+    "raters": "Annotators of the scores",
+    "time": "Time of the judgment",
+    "ignore": "Leave out",
 }
 """Fields of a judgments file; a column with judgments is named by `Options.criteria`."""
 
@@ -134,7 +131,7 @@ OWN_METADATA = "metadata.concord."
 class Plan:
     """Columns sorted by what they mean. `of` holds one column for each single field; the rest is in lists."""
 
-    fields: Mapping[str, StrOrPromise]
+    fields: Mapping[str, str]
     synonyms: Mapping[str, tuple[str, ...]]
     chosen: dict[str, str] = field(default_factory=dict)
     of: dict[str, str] = field(default_factory=dict)
@@ -197,7 +194,7 @@ def plan_for(
     columns: Iterable[str],
     mapping: Mapping[str, str],
     *,
-    fields: Mapping[str, StrOrPromise] = FIELDS,
+    fields: Mapping[str, str] = FIELDS,
     synonyms: Mapping[str, tuple[str, ...]] = SYNONYMS,
 ) -> Plan:
     """Sort columns by the mapping given and, for those it does not name, by their names."""
@@ -216,21 +213,20 @@ def plan_for(
     return plan
 
 
-def is_field(meaning: str, fields: Mapping[str, StrOrPromise] = FIELDS) -> bool:
+def is_field(meaning: str, fields: Mapping[str, str] = FIELDS) -> bool:
     if meaning == "" or meaning in fields:
         return True
     return "reference" in fields and re.fullmatch(r"reference_([2-9]|[1-9]\d)(_opinion)?", meaning) is not None
 
 
-def parse_meaning(text: str, fields: Mapping[str, StrOrPromise] = FIELDS) -> tuple[str, str]:
+def parse_meaning(text: str, fields: Mapping[str, str] = FIELDS) -> tuple[str, str]:
     """Read ``COLUMN=FIELD``. Raises Refused for a field that there is not."""
     column, equals, meaning = text.rpartition("=")
     if not equals or not column:
-        raise Refused(_("“%(text)s” is not COLUMN=FIELD, such as answer=candidate.") % {"text": text}, field="map")
+        raise Refused(f"“{text}” is not COLUMN=FIELD, such as answer=candidate.", field="map")
     if not is_field(meaning, fields):
         raise Refused(
-            _("“%(meaning)s” is no field; the fields are %(fields)s.")
-            % {"meaning": meaning, "fields": ", ".join(fields)},
+            "“{meaning}” is no field; the fields are {fields}.".format(meaning=meaning, fields=", ".join(fields)),
             field="map",
         )
     return column, meaning

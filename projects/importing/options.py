@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import orjson
-from django.utils.translation import gettext as _
 
 from measures.rubric import Scale, ScaleKind
 from projects.errors import Refused
@@ -44,14 +43,14 @@ class CriterionColumn:
         column, _equals, rest = text.rpartition("=")
         match = _CRITERION.fullmatch(rest)
         if match is None:
-            said = _("“%(text)s” is not column=key:low-high, such as correctness_1to5=correctness:1-5.")
+            said = "“%(text)s” is not column=key:low-high, such as correctness_1to5=correctness:1-5."
             raise Refused(said % {"text": text}, field="criterion")
         if not is_key(match["key"]):
-            said = _("In “%(text)s” the key cannot be “%(key)s”. %(rule)s")
+            said = "In “%(text)s” the key cannot be “%(key)s”. %(rule)s"
             raise Refused(said % {"text": text, "key": match["key"], "rule": KEY_RULE}, field="criterion")
         low, high = int(match["low"]), int(match["high"])
         if low >= high:
-            said = _("In “%(text)s” the low end must lie below the high end.")
+            said = "In “%(text)s” the low end must lie below the high end."
             raise Refused(said % {"text": text}, field="criterion")
         kind = ScaleKind.ORDINAL if high - low < MOST_POINTS else ScaleKind.CONTINUOUS
         return cls(key=match["key"], low=low, high=high, column=column, kind=kind)

@@ -6,22 +6,20 @@ from io import BufferedReader, TextIOWrapper
 from pathlib import Path
 from typing import cast
 
-from django.utils.translation import gettext_lazy as _
-
 from projects.importing.limits import Limits
 from projects.importing.report import Broken, Notes
 
 ENCODINGS = {
     "utf-8": "UTF-8",
     "utf-16": "UTF-16",
-    "windows-1252": _("Windows, western Europe (windows-1252)"),
-    "iso-8859-1": _("Latin-1 (iso-8859-1)"),
-    "iso-8859-15": _("Latin-9 (iso-8859-15)"),
-    "windows-1250": _("Windows, central Europe (windows-1250)"),
-    "windows-1251": _("Windows, Cyrillic (windows-1251)"),
-    "mac-roman": _("Mac Roman"),
-    "gb18030": _("Chinese (GB 18030)"),
-    "shift_jis": _("Japanese (Shift JIS)"),
+    "windows-1252": "Windows, western Europe (windows-1252)",
+    "iso-8859-1": "Latin-1 (iso-8859-1)",
+    "iso-8859-15": "Latin-9 (iso-8859-15)",
+    "windows-1250": "Windows, central Europe (windows-1250)",
+    "windows-1251": "Windows, Cyrillic (windows-1251)",
+    "mac-roman": "Mac Roman",
+    "gb18030": "Chinese (GB 18030)",
+    "shift_jis": "Japanese (Shift JIS)",
 }
 """The encodings that can be chosen; none is ever guessed."""
 

@@ -18,8 +18,6 @@ from django.db import IntegrityError, models, transaction
 from django.db.models import F
 from django.db.models.functions import Now
 from django.utils import timezone
-from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
 from kombu import Connection
 from kombu.exceptions import KombuError
 
@@ -38,12 +36,12 @@ class Job(models.Model):
     """A long act: who asked for it, how far it is, how it ended."""
 
     class State(models.TextChoices):
-        QUEUED = "queued", gettext_lazy("waiting")
-        RUNNING = "running", gettext_lazy("running")
-        DONE = "done", gettext_lazy("done")
-        FAILED = "failed", gettext_lazy("failed")
-        INTERRUPTED = "interrupted", gettext_lazy("interrupted")
-        CANCELLED = "cancelled", gettext_lazy("cancelled")
+        QUEUED = "queued", "waiting"
+        RUNNING = "running", "running"
+        DONE = "done", "done"
+        FAILED = "failed", "failed"
+        INTERRUPTED = "interrupted", "interrupted"
+        CANCELLED = "cancelled", "cancelled"
 
     LIVE = (State.QUEUED, State.RUNNING)
     task: ClassVar[str] = ""
@@ -110,7 +108,7 @@ def queue(job: Job, *, only_if: dict[str, Any] | None = None, **changes: Any) ->
         cancel_requested_at=None,
     )
     if not n_queued:
-        raise Refused(_("That has changed in the meantime. Look at its page."))
+        raise Refused("That has changed in the meantime. Look at its page.")
     job.refresh_from_db()
     ring_on_commit(job)
 
@@ -126,7 +124,7 @@ def cancel(job: Job) -> bool:
         return True
     if rows.filter(state=Job.State.RUNNING).update(cancel_requested_at=Now()):
         return False
-    raise Refused(_("It has already ended."))
+    raise Refused("It has already ended.")
 
 
 def ring_on_commit(job: Job) -> None:
@@ -156,18 +154,18 @@ def job_models() -> Iterator[type[Job]]:
 def why_waiting(job: Job) -> str:
     """What keeps a job in the queue, named as the process that somebody has to start; empty while that is normal."""
     if job.will_run_again:
-        return _("The worker stopped in the middle. It starts once more by itself.")
+        return "The worker stopped in the middle. It starts once more by itself."
     if job.state != Job.State.QUEUED or timezone.now() - job.queued_at < SAY_WHY_AFTER:
         return ""
     if not _broker_answers():
-        return _("The broker (Redis or Valkey) does not answer. This starts by itself once it is back.")
+        return "The broker (Redis or Valkey) does not answer. This starts by itself once it is back."
     if Pulse.is_missing(Pulse.WORKER):
-        return _("No worker is running. Start it with: celery -A config.celery worker")
+        return "No worker is running. Start it with: celery -A config.celery worker"
     if any(model._default_manager.filter(state=Job.State.RUNNING).exists() for model in job_models()):
-        return _("The workers are busy with other jobs. This one comes next.")
+        return "The workers are busy with other jobs. This one comes next."
     if Pulse.is_missing(Pulse.BEAT):
-        return _("No scheduler is running. Start it with: celery -A config.celery beat")
-    return _("A worker takes it in a moment.")
+        return "No scheduler is running. Start it with: celery -A config.celery beat"
+    return "A worker takes it in a moment."
 
 
 def _queue_interrupted(model: type[Job]) -> None:
@@ -220,8 +218,8 @@ def _broker() -> Iterator[Connection]:
 
 def _in_words(seconds: float) -> str:
     if seconds < 90:
-        return _("%(n)s seconds") % {"n": max(5, round(seconds / 5) * 5)}
+        return f"{max(5, round(seconds / 5) * 5)} seconds"
     minutes = round(seconds / 60)
     if minutes < 90:
-        return _("%(n)s minutes") % {"n": minutes}
-    return _("%(n)s hours") % {"n": round(minutes / 60)}
+        return f"{minutes} minutes"
+    return f"{round(minutes / 60)} hours"

@@ -22,6 +22,11 @@ def say_number(value: float) -> str:
     return str(format_decimal(value, "#,##0" if is_whole else "#,##0.0", locale()))
 
 
+def plural(n: float, one: str, many: str) -> str:
+    """Return the form of a sentence that agrees with n, on pages that are given in English alone."""
+    return one if n == 1 else many
+
+
 def say_money(cents: int) -> str:
     """US cents as dollars: 655 as $6.55."""
     if spoken() == "en":

@@ -10,7 +10,6 @@ from django.db.models import Q, QuerySet
 from django.http import HttpResponse
 from django.shortcuts import render
 from django.utils.dateparse import parse_datetime
-from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
 from projects.access import ProjectRequest, Right, requires
@@ -101,9 +100,9 @@ def _pairs(values: Any, inside: str = "") -> Pairs:
 
 def _in_words(value: Any) -> str:
     if isinstance(value, list):
-        return ", ".join(_in_words(each) for each in value) or _("none")
+        return ", ".join(_in_words(each) for each in value) or "none"
     if value is None or isinstance(value, bool):
-        return {None: _("none"), True: _("yes"), False: _("no")}[value]
+        return {None: "none", True: "yes", False: "no"}[value]
     return _moment_in_words(str(value)) or str(value)
 
 

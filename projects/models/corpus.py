@@ -9,7 +9,6 @@ from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.db.models import Q
 from django.db.models.functions import MD5
-from django.utils.translation import gettext_lazy as _
 
 from projects.models.people import Project
 
@@ -20,9 +19,9 @@ class Dataset(models.Model):
     """A named collection of passages within a project."""
 
     class Kind(models.TextChoices):
-        GENERATIVE = "generative", _("generative")
-        SPAN = "span", _("span")
-        QUESTION_GENERATION = "question_generation", _("question generation")
+        GENERATIVE = "generative", "generative"
+        SPAN = "span", "span"
+        QUESTION_GENERATION = "question_generation", "question generation"
 
     project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="datasets")
     name = models.CharField(max_length=120)
@@ -65,11 +64,11 @@ class Question(models.Model):
     """A question about a passage."""
 
     class Type(models.TextChoices):
-        UNSET = "", _("not said")
-        YES_NO = "yes-no", _("yes-no")
-        ENTITY = "entity", _("entity")
-        DESCRIPTION = "description", _("description")
-        OTHER = "other", _("other")
+        UNSET = "", "not said"
+        YES_NO = "yes-no", "yes-no"
+        ENTITY = "entity", "entity"
+        DESCRIPTION = "description", "description"
+        OTHER = "other", "other"
 
     dataset = models.ForeignKey(
         Dataset, on_delete=models.PROTECT, related_name="questions", db_index=False, db_constraint=False

@@ -3,8 +3,6 @@
 from django.db import models
 from django.db.models import F, Q
 from django.db.models.functions import Now
-from django.utils.translation import gettext
-from django.utils.translation import gettext_lazy as _
 
 from projects.models.people import Membership, Project
 
@@ -16,7 +14,7 @@ class Rubric(models.Model):
         CORRECTNESS = "mocha", "Correctness (MOCHA)"
         ANSWER_QUALITY = "yang", "Answer quality (Yang)"
         QASCORE = "qascore", "Question quality (QAScore)"
-        CUSTOM = "custom", _("Custom")
+        CUSTOM = "custom", "Custom"
 
     project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="rubrics")
     version = models.PositiveIntegerField()
@@ -31,21 +29,21 @@ class Rubric(models.Model):
         constraints = [models.UniqueConstraint(fields=["project", "version"], name="rubric_version")]
 
     def __str__(self) -> str:
-        return gettext("%(name)s, version %(version)s") % {"name": self.name, "version": self.version}
+        return f"{self.name}, version {self.version}"
 
 
 class Criterion(models.Model):
     """One statement that a candidate is rated on, with its scale."""
 
     class Kind(models.TextChoices):
-        ORDINAL = "ordinal", _("points")
-        CONTINUOUS = "continuous", _("slider")
+        ORDINAL = "ordinal", "points"
+        CONTINUOUS = "continuous", "slider"
 
     class Level(models.TextChoices):
-        NOMINAL = "nominal", _("nominal")
-        ORDINAL = "ordinal", _("ordinal")
-        INTERVAL = "interval", _("interval")
-        RATIO = "ratio", _("ratio")
+        NOMINAL = "nominal", "nominal"
+        ORDINAL = "ordinal", "ordinal"
+        INTERVAL = "interval", "interval"
+        RATIO = "ratio", "ratio"
 
     rubric = models.ForeignKey(Rubric, on_delete=models.CASCADE, related_name="criteria")
     position = models.PositiveSmallIntegerField()
@@ -89,7 +87,7 @@ class Instructions(models.Model):
         constraints = [models.UniqueConstraint(fields=["project", "version"], name="instructions_version")]
 
     def __str__(self) -> str:
-        return gettext("version %(version)s") % {"version": self.version}
+        return f"version {self.version}"
 
 
 class InstructionsReading(models.Model):
@@ -122,7 +120,7 @@ class Consent(models.Model):
         constraints = [models.UniqueConstraint(fields=["project", "version"], name="consent_version")]
 
     def __str__(self) -> str:
-        return gettext("version %(version)s") % {"version": self.version}
+        return f"version {self.version}"
 
 
 class ConsentAcceptance(models.Model):

@@ -3,7 +3,6 @@
 from typing import Any
 
 from django import forms
-from django.utils.translation import gettext_lazy as _
 
 from projects.models import Membership
 from projects.people.invitations import DEFAULT_DAYS, MOST_DAYS
@@ -12,29 +11,29 @@ from projects.people.members import grantable_roles
 Role = Membership.Role
 
 WHAT_ROLES_DO = {
-    Role.ANNOTATOR: _("Annotator: rates, and sees their own work only"),
-    Role.RESEARCHER: _("Researcher: reads data and results, under pseudonyms"),
-    Role.MANAGER: _("Manager: imports, opens batches, invites people and looks after them"),
-    Role.OWNER: _("Owner: all of it, and decides on managers and settings"),
+    Role.ANNOTATOR: "Annotator: rates, and sees their own work only",
+    Role.RESEARCHER: "Researcher: reads data and results, under pseudonyms",
+    Role.MANAGER: "Manager: imports, opens batches, invites people and looks after them",
+    Role.OWNER: "Owner: all of it, and decides on managers and settings",
 }
 
 
 class InvitationForm(forms.Form):
-    role = forms.ChoiceField(label=_("Role"), widget=forms.RadioSelect, initial=Role.ANNOTATOR)
+    role = forms.ChoiceField(label="Role", widget=forms.RadioSelect, initial=Role.ANNOTATOR)
     is_annotator = forms.BooleanField(
-        label=_("Rates HITs as well"),
+        label="Rates HITs as well",
         required=False,
-        help_text=_("Annotators always do. Of people who see sources and results, judgments are marked as not blind."),
+        help_text="Annotators always do. Of people who see sources and results, judgments are marked as not blind.",
     )
     max_uses = forms.IntegerField(
-        label=_("How many people may join by this link"), initial=1, min_value=1, max_value=10_000
+        label="How many people may join by this link", initial=1, min_value=1, max_value=10_000
     )
-    days = forms.IntegerField(label=_("Days until it ends"), initial=DEFAULT_DAYS, min_value=1, max_value=MOST_DAYS)
+    days = forms.IntegerField(label="Days until it ends", initial=DEFAULT_DAYS, min_value=1, max_value=MOST_DAYS)
     note = forms.CharField(
-        label=_("Note"),
+        label="Note",
         required=False,
         max_length=120,
-        help_text=_("For managers, to tell invitations apart, such as “pilot group”."),
+        help_text="For managers, to tell invitations apart, such as “pilot group”.",
     )
 
     def __init__(self, actor: Membership, *args: Any, **kwargs: Any) -> None:
@@ -44,7 +43,7 @@ class InvitationForm(forms.Form):
 
 
 class RoleForm(forms.Form):
-    role = forms.ChoiceField(label=_("Role"), widget=forms.RadioSelect)
+    role = forms.ChoiceField(label="Role", widget=forms.RadioSelect)
 
     def __init__(self, actor: Membership, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -67,10 +66,10 @@ class PeopleFilterForm(forms.Form):
         "-role": ("-role", "-id"),
     }
 
-    q = forms.CharField(required=False, max_length=100, label=_("Search"))
-    role = forms.ChoiceField(label=_("Role"), required=False, choices=[("", _("any role")), *Role.choices])
-    kind = forms.ChoiceField(label=_("Kind"), required=False, choices=[("", _("any kind")), *Membership.Kind.choices])
+    q = forms.CharField(required=False, max_length=100, label="Search")
+    role = forms.ChoiceField(label="Role", required=False, choices=[("", "any role"), *Role.choices])
+    kind = forms.ChoiceField(label="Kind", required=False, choices=[("", "any kind"), *Membership.Kind.choices])
     standing = forms.ChoiceField(
-        label=_("Standing"), required=False, choices=[("", _("any standing")), *Membership.Standing.choices]
+        label="Standing", required=False, choices=[("", "any standing"), *Membership.Standing.choices]
     )
     sort = forms.ChoiceField(required=False, choices=[(name, name) for name in SORTS])

@@ -50,9 +50,9 @@ def create_invitation(
     """
     lock_actor(actor)
     if role == Membership.Role.OWNER or role not in grantable_roles(actor):
-        raise Refused(_("You cannot invite people to this role."))
+        raise Refused("You cannot invite people to this role.")
     if not 1 <= days <= MOST_DAYS:
-        raise Refused(_("An invitation lasts from 1 to %(most_days)s days.") % {"most_days": MOST_DAYS})
+        raise Refused(f"An invitation lasts from 1 to {MOST_DAYS} days.")
     token = secrets.token_urlsafe(TOKEN_BYTES)
     invitation = Invitation.objects.create(
         project=actor.project,

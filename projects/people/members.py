@@ -4,7 +4,6 @@ from collections.abc import Callable
 
 from django.db import connection, transaction
 from django.utils import timezone
-from django.utils.translation import gettext as _
 
 from projects import log
 from projects.access import adopt_locked
@@ -28,11 +27,9 @@ def grantable_roles(actor: Membership) -> tuple[Membership.Role, ...]:
 def why_not_change(*, target: Membership, actor: Membership | None) -> str:
     """The sentence that says why this actor may not change this member; empty when they may."""
     if target.kind != Membership.Kind.PERSON:
-        return _("Nobody signs in with this place: it belongs to the kind “%(kind)s”.") % {
-            "kind": target.get_kind_display()
-        }
+        return f"Nobody signs in with this place: it belongs to the kind “{target.get_kind_display()}”."
     if actor is not None and not actor.is_owner and target.role not in BELOW_MANAGER:
-        return _("Only an owner of the project can change a manager or an owner.")
+        return "Only an owner of the project can change a manager or an owner."
     return ""
 
 
@@ -44,12 +41,12 @@ def change_role(*, target: Membership, role: str, actor: Membership) -> Membersh
     """
     target = _lock(target, actor)
     if role not in grantable_roles(actor):
-        raise Refused(_("You cannot give a role above your own."))
+        raise Refused("You cannot give a role above your own.")
     if target.role == role:
         return target
     if target.is_owner:
         _refuse_for_last_owner(
-            target, _("A project needs an owner: make somebody else one before this owner has another role.")
+            target, "A project needs an owner: make somebody else one before this owner has another role."
         )
     before = {"role": target.role, "is_annotator": target.is_annotator}
     target.role = role
@@ -66,7 +63,7 @@ def set_annotates(*, target: Membership, annotates: bool, actor: Membership) -> 
     """Say whether somebody above an annotator rates HITs as well. Raises Refused for an annotator."""
     target = _lock(target, actor)
     if target.role == Role.ANNOTATOR:
-        raise Refused(_("An annotator always annotates. To stop them, suspend them or give them another role."))
+        raise Refused("An annotator always annotates. To stop them, suspend them or give them another role.")
     if target.is_annotator == annotates:
         return target
     target.is_annotator = annotates
@@ -84,11 +81,11 @@ def why_not_change_standing(*, target: Membership, actor: Membership | None) -> 
     command line, which may do all.
     """
     if target.kind == Membership.Kind.UNKNOWN:
-        return _("Nobody knows who gave these scores, so there is nobody to act on.")
+        return "Nobody knows who gave these scores, so there is nobody to act on."
     if actor is not None and target.pk == actor.pk:
-        return _("You cannot change your own standing.")
+        return "You cannot change your own standing."
     if actor is not None and not actor.is_owner and target.role not in BELOW_MANAGER:
-        return _("Only an owner of the project can change a manager or an owner.")
+        return "Only an owner of the project can change a manager or an owner."
     return ""
 
 
@@ -114,7 +111,7 @@ def set_standing(*, target: Membership, standing: str, actor: Membership | None)
         return target, before
     if target.is_owner:
         _refuse_for_last_owner(
-            target, _("A project needs an owner: make somebody else one before this owner is suspended or removed.")
+            target, "A project needs an owner: make somebody else one before this owner is suspended or removed."
         )
     target.standing = standing
     target.save(update_fields=["standing"])

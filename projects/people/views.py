@@ -52,14 +52,14 @@ def member_role(request: ProjectRequest, project: Project, pseudonym: str) -> Ht
     member = _member(project, pseudonym)
     form = RoleForm(request.membership, request.POST)
     if not form.is_valid():
-        messages.error(request, _("You cannot give this role."))
+        messages.error(request, "You cannot give this role.")
         return redirect("projects:member-show", project.slug, pseudonym)
     try:
         people_members.change_role(target=member, role=form.cleaned_data["role"], actor=request.membership)
     except Refused as refusal:
         messages.error(request, refusal.message)
     else:
-        messages.success(request, _("The role is changed, from the next page on that they open."))
+        messages.success(request, "The role is changed, from the next page on that they open.")
     return redirect("projects:member-show", project.slug, pseudonym)
 
 
@@ -75,7 +75,7 @@ def member_annotates(request: ProjectRequest, project: Project, pseudonym: str) 
     except Refused as refusal:
         messages.error(request, refusal.message)
     else:
-        messages.success(request, _("They rate HITs as well.") if annotates else _("They no longer rate HITs."))
+        messages.success(request, "They rate HITs as well." if annotates else "They no longer rate HITs.")
     return redirect("projects:member-show", project.slug, pseudonym)
 
 
@@ -124,7 +124,7 @@ def invitation_new(request: ProjectRequest, project: Project) -> HttpResponse:
 def invitation_revoke(request: ProjectRequest, project: Project, invitation_id: int) -> HttpResponse:
     invitation = get_object_or_404(project.invitations, pk=invitation_id)
     people_invitations.revoke(invitation=invitation, actor=request.membership)
-    messages.success(request, _("The invitation is revoked. Whoever has joined by it stays."))
+    messages.success(request, "The invitation is revoked. Whoever has joined by it stays.")
     return redirect("projects:invitation-list", project.slug)
 
 

@@ -6,8 +6,6 @@ from typing import TYPE_CHECKING, Any, cast
 from django import forms
 from django.core.exceptions import ValidationError
 from django.utils.text import slugify
-from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
 
 from measures.rubric import CriterionSpec, Level, Scale, ScaleKind
 from projects.models import Criterion
@@ -21,69 +19,63 @@ ANCHOR = re.compile(r"\s*(-?[0-9]{1,7})\s*[:=–]\s*(.+?)\s*")
 
 
 class RubricForm(forms.Form):
-    name = forms.CharField(
-        label=gettext_lazy("Name"), max_length=120, help_text=gettext_lazy("Such as “Fluency and correctness”.")
-    )
+    name = forms.CharField(label="Name", max_length=120, help_text="Such as “Fluency and correctness”.")
 
 
 class CriterionForm(forms.Form):
-    name = forms.CharField(label=gettext_lazy("Name"), max_length=80)
+    name = forms.CharField(label="Name", max_length=80)
     key = forms.CharField(
-        label=gettext_lazy("Key"),
+        label="Key",
         max_length=MOST_KEY_CHARACTERS,
         required=False,
-        help_text=gettext_lazy("The name of its column in exports. Left empty, it is made from the name."),
+        help_text="The name of its column in exports. Left empty, it is made from the name.",
         widget=forms.TextInput(attrs={"autocapitalize": "none", "spellcheck": "false"}),
     )
     statement = forms.CharField(
-        label=gettext_lazy("What the annotator is asked"),
+        label="What the annotator is asked",
         max_length=1_000,
         required=False,
         widget=forms.Textarea(attrs={"rows": 2}),
     )
     kind = forms.ChoiceField(
-        label=gettext_lazy("Scale"),
+        label="Scale",
         choices=[
-            (Criterion.Kind.ORDINAL, gettext_lazy("Points, from low to high")),
-            (Criterion.Kind.CONTINUOUS, gettext_lazy("Slider, 0 to 100")),
+            (Criterion.Kind.ORDINAL, "Points, from low to high"),
+            (Criterion.Kind.CONTINUOUS, "Slider, 0 to 100"),
         ],
     )
     low = forms.IntegerField(
-        label=gettext_lazy("Lowest point"),
+        label="Lowest point",
         required=False,
         initial=1,
         min_value=-FARTHEST_POINT,
         max_value=FARTHEST_POINT,
     )
     high = forms.IntegerField(
-        label=gettext_lazy("Highest point"),
+        label="Highest point",
         required=False,
         initial=5,
         min_value=-FARTHEST_POINT,
         max_value=FARTHEST_POINT,
     )
     anchors = forms.CharField(
-        label=gettext_lazy("What the points mean"),
+        label="What the points mean",
         required=False,
         max_length=10_000,
         help_text=(
-            gettext_lazy(
-                "One point a line, such as “5: Same meaning: extra words are allowed”. "
-                "The button shows what stands between the colons."
-            )
+            "One point a line, such as “5: Same meaning: extra words are allowed”. "
+            "The button shows what stands between the colons."
         ),
         widget=forms.Textarea(attrs={"rows": 5}),
     )
     level = forms.ChoiceField(
-        label=gettext_lazy("Level of measurement"),
+        label="Level of measurement",
         choices=Criterion.Level.choices,
         initial=Criterion.Level.ORDINAL,
-        help_text=gettext_lazy("Which agreement is shown first; the others stay a click away."),
+        help_text="Which agreement is shown first; the others stay a click away.",
     )
-    is_reversed = forms.BooleanField(label=gettext_lazy("Reversed: the low end is the good one"), required=False)
-    used_for_quality = forms.BooleanField(
-        label=gettext_lazy("Annotators are checked by it"), required=False, initial=True
-    )
+    is_reversed = forms.BooleanField(label="Reversed: the low end is the good one", required=False)
+    used_for_quality = forms.BooleanField(label="Annotators are checked by it", required=False, initial=True)
 
     def clean_key(self) -> str:
         key: str = self.cleaned_data["key"]
@@ -96,7 +88,7 @@ class CriterionForm(forms.Form):
         if "name" in cleaned and "key" in cleaned and not cleaned["key"]:
             cleaned["key"] = re.sub(r"[-_]+", "_", slugify(cleaned["name"]))[:MOST_KEY_CHARACTERS].strip("_")
             if not cleaned["key"]:
-                self.add_error("key", _("Write a key: none can be made from this name."))
+                self.add_error("key", "Write a key: none can be made from this name.")
         if "kind" in cleaned:
             self._clean_scale(cleaned)
         return cleaned
@@ -105,20 +97,17 @@ class CriterionForm(forms.Form):
         if cleaned["kind"] == Criterion.Kind.CONTINUOUS:
             low, high = SLIDER_LOW, SLIDER_HIGH
             if cleaned.get("level") == Level.NOMINAL:
-                self.add_error(
-                    "level", _("On a slider nearly every two answers differ: nominal agreement says nothing.")
-                )
+                self.add_error("level", "On a slider nearly every two answers differ: nominal agreement says nothing.")
         else:
             if cleaned.get("low") is None or cleaned.get("high") is None:
                 if not self.errors.keys() & {"low", "high"}:
-                    self.add_error("low", _("Give the lowest and the highest point."))
+                    self.add_error("low", "Give the lowest and the highest point.")
                 return
             low, high = cleaned["low"], cleaned["high"]
             if not 2 <= high - low + 1 <= MOST_POINTS:
                 self.add_error(
                     "high",
-                    _("The scale needs from 2 to %(most_points)s points, counted from the lowest one.")
-                    % {"most_points": MOST_POINTS},
+                    f"The scale needs from 2 to {MOST_POINTS} points, counted from the lowest one.",
                 )
                 return
         try:
@@ -135,13 +124,13 @@ class CriterionForm(forms.Form):
                 continue
             match = ANCHOR.fullmatch(line)
             if match is None:
-                self.add_error("anchors", _("Line %(n)s: write the point, a colon, and what it means.") % {"n": n})
+                self.add_error("anchors", f"Line {n}: write the point, a colon, and what it means.")
                 continue
             value = int(match[1])
             if not scale.low <= value <= scale.high:
-                self.add_error("anchors", _("Line %(n)s: %(value)s is not on the scale.") % {"n": n, "value": value})
+                self.add_error("anchors", f"Line {n}: {value} is not on the scale.")
             elif value in found:
-                self.add_error("anchors", _("Line %(n)s: %(value)s has a meaning already.") % {"n": n, "value": value})
+                self.add_error("anchors", f"Line {n}: {value} has a meaning already.")
             else:
                 found[value] = match[2]
         return found
@@ -184,10 +173,10 @@ class BaseCriterionFormSet(Criteria):
             return
         keys = [form.cleaned_data["key"] for form in self.kept()]
         if not keys:
-            raise ValidationError(_("A rubric needs at least one criterion."))
+            raise ValidationError("A rubric needs at least one criterion.")
         twice = sorted({key for key in keys if keys.count(key) > 1})
         if twice:
-            raise ValidationError(_("Two criteria have the key %(twice)s.") % {"twice": ", ".join(twice)})
+            raise ValidationError("Two criteria have the key {twice}.".format(twice=", ".join(twice)))
 
 
 CriterionFormSet = cast(

@@ -9,8 +9,7 @@ from django.db import transaction
 from django.db.models import Max
 from django.utils import timezone
 from django.utils.text import format_lazy
-from django.utils.translation import gettext, gettext_lazy
-from django.utils.translation import gettext as _
+from django.utils.translation import gettext
 
 from measures.rubric import PRESETS, CriterionSpec, Level, Scale, ScaleKind, check_value
 from projects.errors import Refused
@@ -21,7 +20,7 @@ MOST_BUTTONS = 11
 """A scale of more points is shown as a slider with a number: nobody aims at one of a hundred buttons."""
 
 KEY_RULE = format_lazy(
-    gettext_lazy("A key has up to {most} small letters and digits, and single underscores or hyphens between."),
+    "A key has up to {most} small letters and digits, and single underscores or hyphens between.",
     most=MOST_KEY_CHARACTERS,
 )
 _KEY = re.compile(r"[a-z0-9]+([_-][a-z0-9]+)*")
@@ -136,9 +135,9 @@ def create_rubric(
     """
     keys = [criterion.key for criterion in criteria]
     if not keys:
-        raise Refused(_("A rubric needs at least one criterion."))
+        raise Refused("A rubric needs at least one criterion.")
     if len(set(keys)) != len(keys):
-        raise Refused(_("Two criteria have the same key."))
+        raise Refused("Two criteria have the same key.")
     Project.objects.select_for_update(no_key=True).get(pk=project.pk)
     newest = project.rubrics.aggregate(newest=Max("version"))["newest"] or 0
     rubric = Rubric.objects.create(

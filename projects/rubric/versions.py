@@ -3,7 +3,6 @@
 from collections.abc import Collection, Sequence
 
 from django.db import transaction
-from django.utils.translation import gettext as _
 
 from measures.rubric import PRESETS, CriterionSpec
 from projects import log
@@ -16,10 +15,10 @@ from projects.rubric import rubrics
 def revise_to_preset(*, project: Project, actor: Membership, preset: str) -> Rubric:
     """Make a preset the next version. Raises Refused if it is the current one already."""
     if preset not in PRESETS:
-        raise Refused(_("There is no such preset."))
+        raise Refused("There is no such preset.")
     current = rubrics.current_rubric(project)
     if current is not None and current.preset == preset:
-        raise Refused(_("%(name)s is the current rubric already.") % {"name": PRESETS[preset].name})
+        raise Refused(f"{PRESETS[preset].name} is the current rubric already.")
     rubric = rubrics.create_from_preset(project, preset)
     _record(rubric, actor)
     return rubric

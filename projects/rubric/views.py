@@ -5,7 +5,6 @@ from typing import Any
 from django.contrib import messages
 from django.http import HttpResponse, QueryDict
 from django.shortcuts import get_object_or_404, redirect, render
-from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from measures.rubric import PRESETS
@@ -56,7 +55,7 @@ def rubric_new(request: ProjectRequest, project: Project) -> HttpResponse:
         else:
             messages.success(
                 request,
-                _("Version %(version)s is the current rubric: new batches use it.") % {"version": rubric.version},
+                f"Version {rubric.version} is the current rubric: new batches use it.",
             )
             return redirect("projects:rubric-show", project.slug)
     return _rubric_form(request, form, criteria)
@@ -74,8 +73,7 @@ def rubric_preset(request: ProjectRequest, project: Project) -> HttpResponse:
     else:
         messages.success(
             request,
-            _("%(name)s is the current rubric, as version %(version)s.")
-            % {"name": rubric.name, "version": rubric.version},
+            f"{rubric.name} is the current rubric, as version {rubric.version}.",
         )
     return redirect("projects:rubric-show", project.slug)
 

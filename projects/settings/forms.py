@@ -9,7 +9,6 @@ from django.core.exceptions import ValidationError
 from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db.models import Field
 from django.utils.text import format_lazy
-from django.utils.translation import gettext_lazy as _
 
 from projects.models import Project
 from projects.settings.lifecycle import SLUG_RULE, why_not_slug
@@ -29,15 +28,15 @@ SHOWN = ("shows_question_type", "shows_entities", "shows_reference_opinion", "sh
 
 
 class NewProjectForm(forms.Form):
-    name = forms.CharField(label=_("Name"), max_length=120)
+    name = forms.CharField(label="Name", max_length=120)
     slug = forms.CharField(
-        label=_("Address"),
+        label="Address",
         max_length=60,
-        help_text=format_lazy("{} {}", SLUG_RULE, _("It cannot be changed later.")),
+        help_text=format_lazy("{} {}", SLUG_RULE, "It cannot be changed later."),
         widget=forms.TextInput(attrs={"autocapitalize": "none", "spellcheck": "false"}),
     )
     description = forms.CharField(
-        label=_("Description"), required=False, max_length=5_000, widget=forms.Textarea(attrs={"rows": 3})
+        label="Description", required=False, max_length=5_000, widget=forms.Textarea(attrs={"rows": 3})
     )
 
     def clean_slug(self) -> str:
@@ -48,54 +47,52 @@ class NewProjectForm(forms.Form):
 
 
 class SettingsForm(forms.Form):
-    name = forms.CharField(label=_("Name"), max_length=120)
+    name = forms.CharField(label="Name", max_length=120)
     description = forms.CharField(
-        label=_("Description"),
+        label="Description",
         required=False,
         max_length=5_000,
-        help_text=_("What the study is about. Annotators read it on their desk."),
+        help_text="What the study is about. Annotators read it on their desk.",
         widget=forms.Textarea(attrs={"rows": 3}),
     )
-    hit_size = forms.IntegerField(label=_("HIT size"), help_text=_("Candidates on a page, at most."))
+    hit_size = forms.IntegerField(label="HIT size", help_text="Candidates on a page, at most.")
     time_limit_minutes = forms.IntegerField(
-        label=_("Time limit, in minutes"), help_text=_("After it the HIT is free for others. Late work is kept.")
+        label="Time limit, in minutes", help_text="After it the HIT is free for others. Late work is kept."
     )
-    cents_per_hit = forms.IntegerField(label=_("US cents for a HIT"))
-    cents_per_item = forms.IntegerField(
-        label=_("US cents for an item"), help_text=_("On top of what is paid for the HIT.")
-    )
+    cents_per_hit = forms.IntegerField(label="US cents for a HIT")
+    cents_per_item = forms.IntegerField(label="US cents for an item", help_text="On top of what is paid for the HIT.")
     fee_percent = forms.DecimalField(
-        label=_("Platform fee, in per cent"),
+        label="Platform fee, in per cent",
         max_digits=6,
         decimal_places=3,
         min_value=Decimal(0),
         max_value=Decimal(100),
-        help_text=_("What a crowd platform takes on top of the pay; 0 without one."),
+        help_text="What a crowd platform takes on top of the pay; 0 without one.",
     )
     approve_after_days = forms.IntegerField(
-        label=_("Days until HITs are approved by themselves"),
+        label="Days until HITs are approved by themselves",
         required=False,
-        help_text=_("Leave it empty if a manager is to approve each."),
+        help_text="Leave it empty if a manager is to approve each.",
     )
     hourly_floor_cents = forms.IntegerField(
-        label=_("Least pay for an hour, in US cents"),
+        label="Least pay for an hour, in US cents",
         required=False,
-        help_text=_("Where the measured time gives less, managers are warned. Leave it empty for no warning."),
+        help_text="Where the measured time gives less, managers are warned. Leave it empty for no warning.",
     )
     revision_minutes = forms.IntegerField(
-        label=_("Minutes in which a submitted HIT can be changed"),
-        help_text=_("Both versions are kept, the newest counts. 0: what is submitted stays as it is."),
+        label="Minutes in which a submitted HIT can be changed",
+        help_text="Both versions are kept, the newest counts. 0: what is submitted stays as it is.",
     )
     language = forms.ChoiceField(
-        label=_("Language of the annotators' pages"),
+        label="Language of the annotators' pages",
         choices=settings.LANGUAGES,
-        help_text=_("Annotators can choose another one for themselves."),
+        help_text="Annotators can choose another one for themselves.",
     )
-    shows_question_type = forms.BooleanField(label=_("The type of the question"), required=False)
-    shows_entities = forms.BooleanField(label=_("The entities that a right answer names"), required=False)
-    shows_reference_opinion = forms.BooleanField(label=_("The opinion of each reference (yes, no, …)"), required=False)
+    shows_question_type = forms.BooleanField(label="The type of the question", required=False)
+    shows_entities = forms.BooleanField(label="The entities that a right answer names", required=False)
+    shows_reference_opinion = forms.BooleanField(label="The opinion of each reference (yes, no, …)", required=False)
     shows_candidate_opinion = forms.BooleanField(
-        label=_("The opinion that each candidate was predicted to have"), required=False
+        label="The opinion that each candidate was predicted to have", required=False
     )
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -120,7 +117,7 @@ class SettingsForm(forms.Form):
 
 class DeleteForm(forms.Form):
     typed = forms.CharField(
-        label=_("Type the project's address"),
+        label="Type the project's address",
         widget=forms.TextInput(attrs={"autocomplete": "off", "autocapitalize": "none"}),
     )
 

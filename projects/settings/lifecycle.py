@@ -7,8 +7,6 @@ from typing import Any
 import orjson
 from django.db import IntegrityError, transaction
 from django.utils import timezone
-from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
 
 from measures.rubric import DEFAULT_PRESET
 from projects import log
@@ -17,9 +15,7 @@ from projects.models import Instructions, Membership, Project, User
 from projects.rubric import rubrics
 
 SLUG = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
-SLUG_RULE = gettext_lazy(
-    "An address has 2 to 60 small letters, digits and single hyphens between them, such as narrative-qa."
-)
+SLUG_RULE = "An address has 2 to 60 small letters, digits and single hyphens between them, such as narrative-qa."
 SETTINGS = (
     "name",
     "description",
@@ -54,7 +50,7 @@ def create_project(*, slug: str, name: str, owner: User, description: str = "") 
     """
     if reason := why_not_slug(slug):
         raise Refused(reason)
-    taken = _("The address “%(slug)s” is taken.") % {"slug": slug}
+    taken = f"The address “{slug}” is taken."
     if Project.objects.filter(slug=slug).exists():
         raise Refused(taken)
     try:
@@ -93,7 +89,7 @@ def change_settings(*, project: Project, actor: Membership, values: dict[str, An
 def delete_project(*, project: Project, actor: Membership, typed: str) -> None:
     """Hide a project from everybody; nothing is destroyed. Raises Refused unless its address was typed."""
     if typed != project.slug:
-        raise Refused(_("To delete this project, type its address: %(slug)s") % {"slug": project.slug})
+        raise Refused(f"To delete this project, type its address: {project.slug}")
     if Project.objects.live().filter(pk=project.pk).update(deleted_at=timezone.now()):
         log.record(project, actor, "delete project", project)
 
@@ -103,9 +99,9 @@ def restore_project(*, slug: str, actor: Membership | None = None) -> Project:
     """Bring back a deleted project with all that was in it. Raises Refused if there is none."""
     project = Project.objects.select_for_update(no_key=True).filter(slug=slug).first()
     if project is None:
-        raise Refused(_("There is no project “%(slug)s”.") % {"slug": slug})
+        raise Refused(f"There is no project “{slug}”.")
     if project.deleted_at is None:
-        raise Refused(_("The project “%(slug)s” is not deleted.") % {"slug": slug})
+        raise Refused(f"The project “{slug}” is not deleted.")
     project.deleted_at = None
     project.save(update_fields=["deleted_at"])
     log.record(project, actor, "restore project", project)

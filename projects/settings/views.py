@@ -4,8 +4,6 @@ from django.conf import settings
 from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
-from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_http_methods, require_safe
 
 from projects.access import ProjectRequest, Right, SignedInRequest, creates_projects, requires
@@ -18,10 +16,10 @@ from projects.texts import versions
 from projects.texts.versions import current_consent, current_instructions
 
 _SHOWN = {
-    "shows_question_type": gettext_lazy("question type"),
-    "shows_entities": gettext_lazy("entities"),
-    "shows_reference_opinion": gettext_lazy("opinion of the references"),
-    "shows_candidate_opinion": gettext_lazy("opinion of the candidates"),
+    "shows_question_type": "question type",
+    "shows_entities": "entities",
+    "shows_reference_opinion": "opinion of the references",
+    "shows_candidate_opinion": "opinion of the candidates",
 }
 
 
@@ -35,7 +33,7 @@ def project_new(request: SignedInRequest) -> HttpResponse:
         except Refused as refusal:
             form.add_error("slug", refusal.message)
         else:
-            messages.success(request, _("The project is made. Import data next."))
+            messages.success(request, "The project is made. Import data next.")
             return redirect(project)
     return render(request, "projects/settings/project_new.html", {"form": form})
 
@@ -62,7 +60,7 @@ def project_settings_edit(request: ProjectRequest, project: Project) -> HttpResp
     form = SettingsForm(sent, initial=SettingsForm.initial_of(project))
     if request.method == "POST" and form.is_valid():
         lifecycle.change_settings(project=project, actor=request.membership, values=form.values())
-        messages.success(request, _("The settings are saved. Batches that were made before keep theirs."))
+        messages.success(request, "The settings are saved. Batches that were made before keep theirs.")
         return redirect("projects:project-settings", project.slug)
     return render(request, "projects/settings/edit.html", {"form": form})
 
@@ -77,8 +75,6 @@ def project_delete(request: ProjectRequest, project: Project) -> HttpResponse:
         except Refused as refusal:
             form.add_error("typed", refusal.message)
         else:
-            messages.success(
-                request, _("%(name)s is deleted. Whoever runs the site can bring it back.") % {"name": project.name}
-            )
+            messages.success(request, f"{project.name} is deleted. Whoever runs the site can bring it back.")
             return redirect("annotate:desk")
     return render(request, "projects/settings/project_delete.html", {"form": form})

@@ -1,4 +1,4 @@
-"""Lines of the log as sentences, and names of the code in the language of the page."""
+"""Lines of the log as sentences, and names of the code as pages show them."""
 
 from django import template
 
@@ -14,7 +14,4 @@ def done_to(act: str, name: str) -> str:
     return f"{words_of(act, Named('', name))} {name}"
 
 
-@register.filter
-def said(name: str) -> str:
-    """The name of a level, a reason or the like, in the language of the page."""
-    return names.said(name)
+register.filter("spell_out", names.spell_out)

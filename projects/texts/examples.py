@@ -4,8 +4,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from django.utils.translation import gettext as _
-
 from measures.rubric import check_value, say_number
 from projects.rubric.rubrics import CriterionOnPage
 
@@ -57,16 +55,16 @@ def faults_of(example: Example, criteria: Sequence[CriterionOnPage]) -> dict[str
     for name, most in LONGEST.items():
         text = getattr(example, name)
         if name in NEEDED and not text.strip():
-            faults[name] = _("Write something here, or remove the example.")
+            faults[name] = "Write something here, or remove the example."
         elif len(text) > most:
-            faults[name] = _("At most %(most)s characters.") % {"most": say_number(most)}
+            faults[name] = f"At most {say_number(most)} characters."
     for criterion in criteria:
         value = example.ratings.get(criterion.key)
-        wrong = _("Give the right rating.") if value is None else check_value(criterion.scale, value)
+        wrong = "Give the right rating." if value is None else check_value(criterion.scale, value)
         if wrong:
             faults[criterion.key] = wrong
     if unknown := sorted(example.ratings.keys() - {criterion.key for criterion in criteria}):
-        faults[unknown[0]] = _("The rubric has no such criterion.")
+        faults[unknown[0]] = "The rubric has no such criterion."
     return faults
 
 

@@ -5,9 +5,6 @@ from typing import TYPE_CHECKING, Any, cast
 
 from django import forms
 from django.core.exceptions import ValidationError
-from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
-from django_stubs_ext import StrOrPromise
 
 from measures.rubric import check_value, say_number
 from projects.rubric.rubrics import CriterionOnPage
@@ -24,7 +21,7 @@ class TextForm(forms.Form):
         widget=forms.Textarea(attrs={"rows": 24, "dir": "auto", "spellcheck": "true"}),
     )
     based_on = forms.IntegerField(widget=forms.HiddenInput, min_value=0, max_value=2**31 - 1)
-    empty = gettext_lazy("Write something.")
+    empty = "Write something."
 
     def clean_text(self) -> str:
         text: str = self.cleaned_data["text"].replace("\r\n", "\n")
@@ -34,22 +31,22 @@ class TextForm(forms.Form):
 
 
 class InstructionsForm(TextForm):
-    empty = gettext_lazy("Write something that tells annotators how to rate.")
+    empty = "Write something that tells annotators how to rate."
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.fields["text"].label = _("Instructions, in Markdown")
+        self.fields["text"].label = "Instructions, in Markdown"
 
 
 class ConsentForm(TextForm):
-    empty = gettext_lazy("Write what annotators agree to.")
+    empty = "Write what annotators agree to."
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.fields["text"].label = _("Consent, in Markdown")
+        self.fields["text"].label = "Consent, in Markdown"
 
 
-def _text(name: str, label: StrOrPromise, rows: int, help_text: StrOrPromise = "") -> forms.CharField:
+def _text(name: str, label: str, rows: int, help_text: str = "") -> forms.CharField:
     return forms.CharField(
         label=label,
         max_length=LONGEST[name],
@@ -64,14 +61,14 @@ class ExampleForm(forms.Form):
 
     passage = _text(
         "passage",
-        gettext_lazy("From the passage"),
+        "From the passage",
         3,
-        gettext_lazy("As much as it takes to see why. It may be left empty."),
+        "As much as it takes to see why. It may be left empty.",
     )
-    question = _text("question", gettext_lazy("Question"), 2)
-    reference = _text("reference", gettext_lazy("Reference"), 2)
-    candidate = _text("candidate", gettext_lazy("Candidate"), 2)
-    why = _text("why", gettext_lazy("Why it is rated so"), 3)
+    question = _text("question", "Question", 2)
+    reference = _text("reference", "Reference", 2)
+    candidate = _text("candidate", "Candidate", 2)
+    why = _text("why", "Why it is rated so", 3)
 
     def __init__(self, *args: Any, criteria: Sequence[CriterionOnPage] = (), **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -79,7 +76,7 @@ class ExampleForm(forms.Form):
         for place, criterion in enumerate(criteria):
             step = "any" if criterion.kind == "continuous" else "1"
             self.fields[f"rating{place}"] = forms.FloatField(
-                label=_("Right rating, %(low)s to %(high)s") % {"low": criterion.low, "high": criterion.high}
+                label=f"Right rating, {criterion.low} to {criterion.high}"
                 if len(criteria) == 1
                 else f"{criterion.name}, {criterion.low} to {criterion.high}",
                 widget=forms.NumberInput(attrs={"min": criterion.low, "max": criterion.high, "step": step}),
@@ -127,7 +124,7 @@ else:
 class BaseExampleFormSet(Examples):
     def add_fields(self, form: ExampleForm, index: int | None) -> None:
         super().add_fields(form, index)
-        form.fields["DELETE"].label = _("Remove this example")
+        form.fields["DELETE"].label = "Remove this example"
 
     def kept(self) -> list[Example]:
         """The valid examples, without those removed and those added but left empty."""

@@ -6,7 +6,6 @@ from difflib import SequenceMatcher
 
 from django.db import transaction
 from django.db.models import Count, Q
-from django.utils.translation import gettext as _
 
 from projects import log
 from projects.errors import Refused
@@ -61,30 +60,23 @@ def current_instructions(project: Project) -> Instructions | None:
 def _refuse_unless_new(current: Instructions | Consent | None, based_on: int, *, is_same: bool) -> None:
     newest = current.version if current is not None else 0
     if is_same:
-        raise Refused(_("The text is the same as before, so there is no new version."))
+        raise Refused("The text is the same as before, so there is no new version.")
     if newest != based_on:
         raise Refused(
-            _(
-                "Version %(newest)s was saved while you were writing. Your text is still here; compare the two, and "
-                "save again to make yours version %(next)s."
-            )
-            % {"newest": newest, "next": newest + 1}
+            f"Version {newest} was saved while you were writing. Your text is still here; compare the two, and "
+            f"save again to make yours version {newest + 1}."
         )
 
 
 def _check_examples(project: Project, examples: Sequence[Example]) -> None:
     if len(examples) > MOST_EXAMPLES:
-        raise Refused(
-            _("The instructions hold at most %(most_examples)s worked examples.") % {"most_examples": MOST_EXAMPLES}
-        )
+        raise Refused(f"The instructions hold at most {MOST_EXAMPLES} worked examples.")
     rubric = rubrics.current_rubric(project)
     criteria = rubrics.criteria_of(rubric) if rubric is not None else ()
     for number, example in enumerate(examples, start=1):
         if faults := faults_of(example, criteria):
             where, wrong = next(iter(faults.items()))
-            raise Refused(
-                _("Example %(number)s, %(where)s: %(wrong)s") % {"number": number, "where": where, "wrong": wrong}
-            )
+            raise Refused(f"Example {number}, {where}: {wrong}")
 
 
 AROUND = 1

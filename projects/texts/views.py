@@ -8,7 +8,6 @@ from django.contrib import messages
 from django.forms import Form
 from django.http import HttpResponse, QueryDict
 from django.shortcuts import get_object_or_404, redirect, render
-from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_safe
 
 from projects.access import ProjectRequest, Right, requires
@@ -41,7 +40,7 @@ def instructions_edit(request: ProjectRequest, project: Project) -> HttpResponse
         else:
             save = partial(versions.revise_instructions, project=project, actor=request.membership, examples=kept)
             if made := _save(form, current, save):
-                said = _("Version %(version)s is saved. Batches made from now on show it.")
+                said = "Version %(version)s is saved. Batches made from now on show it."
                 messages.success(request, said % {"version": made.version})
                 return redirect("projects:instructions-edit", project.slug)
     return render(request, "projects/texts/instructions_edit.html", {**context, "form": form, "examples": examples})
@@ -52,7 +51,7 @@ def instructions_edit(request: ProjectRequest, project: Project) -> HttpResponse
 def instructions_show(request: ProjectRequest, project: Project, version: int) -> HttpResponse:
     instructions = get_object_or_404(project.instructions, version=version)
     context = {
-        "what": _("Instructions"),
+        "what": "Instructions",
         "edit_name": "projects:instructions-edit",
         "text": instructions,
         "html": markdown.render(instructions.text),
@@ -71,7 +70,7 @@ def consent_edit(request: ProjectRequest, project: Project) -> HttpResponse:
         if "preview" in request.POST:
             context["preview"] = markdown.render(form.cleaned_data["text"])
         elif made := _save(form, current, partial(versions.revise_consent, project=project, actor=request.membership)):
-            said = _("Version %(version)s is saved. Batches made from now on ask for it.")
+            said = "Version %(version)s is saved. Batches made from now on ask for it."
             messages.success(request, said % {"version": made.version})
             return redirect("projects:consent-edit", project.slug)
     return render(request, "projects/texts/consent_edit.html", {**context, "form": form})
@@ -82,7 +81,7 @@ def consent_edit(request: ProjectRequest, project: Project) -> HttpResponse:
 def consent_show(request: ProjectRequest, project: Project, version: int) -> HttpResponse:
     consent = get_object_or_404(project.consents, version=version)
     context = {
-        "what": _("Consent"),
+        "what": "Consent",
         "edit_name": "projects:consent-edit",
         "text": consent,
         "html": markdown.render(consent.text),

@@ -6,7 +6,6 @@ from importlib.metadata import version
 from typing import Any
 
 import numpy as np
-from django.utils.translation import gettext as _
 
 from annotate.frames.judgments_frame import fetch_judgments
 from annotate.frames.rating_patterns import (
@@ -206,10 +205,10 @@ def _ends(interval: Interval | Undefined | None) -> Ends | None:
 
 
 def _on_several_scales(criterion: CriterionInUse, patterns: Patterns, level: Level) -> UndefinedAgreement:
-    reason = _("“%(criterion)s” was asked on several scales (%(scales)s): choose one batch") % {
-        "criterion": criterion.key,
-        "scales": "; ".join(criterion.scales),
-    }
+    reason = "“{criterion}” was asked on several scales ({scales}): choose one batch".format(
+        criterion=criterion.key,
+        scales="; ".join(criterion.scales),
+    )
     return UndefinedAgreement(
         reason=reason,
         level=level,

@@ -3,11 +3,9 @@
 from collections.abc import Mapping
 from typing import Any
 
-from django.utils.translation import gettext as _
-
 from projects.charts import specs
 from projects.charts.drawing import Chart
-from projects.language.names import said
+from projects.language.names import spell_out
 
 Figures = Mapping[str, Any]
 COURSE = ("period", "alpha", "low", "high", "so_far", "n_units")
@@ -18,14 +16,14 @@ MOST_IN_MAP = 25
 def of_agreement(figures: Figures) -> list[Chart]:
     """A forest of alphas: of all, and of each part."""
     report = figures["report"]
-    level = said(report["level"])
-    title = _("Alpha, %(level)s") % {"level": level}
-    parts = [{"part": _("all"), **_interval(report["levels"][0])}]
-    parts += [{"part": group["name"] or _("none named"), **_interval(group["line"])} for group in report["groups"]]
+    level = report["level"]
+    title = f"Alpha, {level}"
+    parts = [{"part": "all", **_interval(report["levels"][0])}]
+    parts += [{"part": group["name"] or "none named", **_interval(group["line"])} for group in report["groups"]]
     spec = specs.intervals("part", "alpha", "low", "high", title=title, zero=0)
     chart = Chart(
         "parts",
-        _("Alpha per %(by)s, with intervals over candidates") % {"by": said(report["by"])},
+        "Alpha per {by}, with intervals over candidates".format(by=spell_out(report["by"])),
         [row for row in parts if row["alpha"] is not None],
         spec,
         columns=("part", "alpha", "low", "high", "n_units", "n_ratings"),
@@ -49,9 +47,9 @@ def of_annotators(figures: Figures) -> list[Chart]:
     lowest = min((cell["kappa"] for cell in cells), default=0.0)
     domain = (min(0.0, lowest), 1.0)
     spec = specs.heat_map(
-        "first", "second", "kappa", "said", title=_("quadratic kappa"), domain=domain, order=sorted(shown)
+        "first", "second", "kappa", "said", title="quadratic kappa", domain=domain, order=sorted(shown)
     )
-    charts.append(Chart("pairs", _("Quadratic kappa of each pair"), cells, spec, columns=("first", "second", "kappa")))
+    charts.append(Chart("pairs", "Quadratic kappa of each pair", cells, spec, columns=("first", "second", "kappa")))
     rows = [
         {
             "annotator": person["pseudonym"],
@@ -64,14 +62,14 @@ def of_annotators(figures: Figures) -> list[Chart]:
     ]
     spec = specs.points(
         *("bias", "r", "annotator"),
-        x_title=_("mean difference to the others, in points"),
-        y_title=_("correlation with the mean of the others"),
+        x_title="mean difference to the others, in points",
+        y_title="correlation with the mean of the others",
         size="n",
-        size_title=_("ratings"),
+        size_title="ratings",
         zero=0,
     )
     columns = ("annotator", "n", "bias", "r")
-    charts.append(Chart("annotators", _("Each annotator beside the others"), rows, spec, columns=columns))
+    charts.append(Chart("annotators", "Each annotator beside the others", rows, spec, columns=columns))
     return charts
 
 
@@ -83,12 +81,12 @@ def of_time(figures: Figures) -> list[Chart]:
         if alpha is not None:
             row = {"period": period["name"], "alpha": alpha, "low": ends.get("low"), "high": ends.get("high")}
             rows.append({**row, "so_far": period["so_far"], "n_units": period["outcome"]["n_units"]})
-    title = _("Alpha, %(level)s") % {"level": said(figures["level"])}
-    spec = specs.line("period", "alpha", "low", "high", title=title, axis=_("last rating of the item"))
+    title = "Alpha, {level}".format(level=figures["level"])
+    spec = specs.line("period", "alpha", "low", "high", title=title, axis="last rating of the item")
     return [
         Chart(
             "time",
-            _("Alpha of the items finished in each period, with intervals of 95 per cent"),
+            "Alpha of the items finished in each period, with intervals of 95 per cent",
             rows,
             spec,
             columns=COURSE,
@@ -108,18 +106,18 @@ def of_plan(figures: Figures) -> list[Chart]:
     rows = [
         {
             "items": each["n_units"],
-            "judgments": _("%(n)s judgments") % {"n": each["n_judgments"]},
+            "judgments": "{n} judgments".format(n=each["n_judgments"]),
             "width": each["width"],
             "alpha": each["alpha"],
         }
         for each in widths
     ]
     sizes = sorted({each["n_units"] for each in widths}) or [1]
-    spec = specs.curves("items", "width", "judgments", title=_("width of the interval"), axis=_("items"), at=sizes)
+    spec = specs.curves("items", "width", "judgments", title="width of the interval", axis="items", at=sizes)
     return [
         Chart(
             "widths",
-            _("Width of the 95 per cent interval of alpha"),
+            "Width of the 95 per cent interval of alpha",
             rows,
             spec,
             columns=("items", "judgments", "width", "alpha"),

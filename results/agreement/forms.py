@@ -3,7 +3,6 @@
 from typing import Any
 
 from django import forms
-from django.utils.translation import gettext_lazy
 
 from annotate.frames.rating_patterns import Scope
 from projects.models import Criterion
@@ -14,14 +13,14 @@ from results.scope.scopes import settings_of
 
 class AgreementForm(JudgmentsForm):
     level = forms.ChoiceField(
-        label=gettext_lazy("Level"),
+        label="Level",
         required=False,
-        choices=[("", gettext_lazy("the criterion's own")), *Criterion.Level.choices],
+        choices=[("", "the criterion's own"), *Criterion.Level.choices],
     )
     by = forms.ChoiceField(
-        label=gettext_lazy("Per"),
+        label="Per",
         required=False,
-        choices=[(name, gettext_lazy(name.replace("_", " "))) for name in PARTS],
+        choices=[(name, name.replace("_", " ")) for name in PARTS],
     )
 
     def settings(self, kind: str, scope: Scope) -> dict[str, Any]:

@@ -3,8 +3,6 @@
 from typing import Any
 
 from django import forms
-from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
 
 from annotate.frames.rating_patterns import Scope
 from projects.models import Criterion
@@ -15,24 +13,24 @@ from results.scope.scopes import settings_of
 
 class PlannerForm(JudgmentsForm):
     level = forms.ChoiceField(
-        label=gettext_lazy("Level"),
+        label="Level",
         required=False,
-        choices=[("", gettext_lazy("the criterion's own")), *Criterion.Level.choices],
+        choices=[("", "the criterion's own"), *Criterion.Level.choices],
     )
     resample = forms.ChoiceField(
-        label=gettext_lazy("Draw"),
+        label="Draw",
         required=False,
-        choices=[("items", gettext_lazy("items")), ("passages", gettext_lazy("whole passages"))],
+        choices=[("items", "items"), ("passages", "whole passages")],
     )
     width = forms.FloatField(
-        label=gettext_lazy("Width of the interval"),
+        label="Width of the interval",
         required=False,
         min_value=0.005,
         max_value=1,
         widget=forms.NumberInput(attrs={"step": "any", "placeholder": WIDTH, "inputmode": "decimal"}),
     )
     judgments = forms.CharField(
-        label=gettext_lazy("Judgments of each item"),
+        label="Judgments of each item",
         required=False,
         max_length=40,
         widget=forms.TextInput(attrs={"placeholder": ", ".join(map(str, JUDGMENTS)), "inputmode": "numeric"}),
@@ -42,12 +40,11 @@ class PlannerForm(JudgmentsForm):
         """Up to five whole numbers from two on."""
         words = self.cleaned_data["judgments"].replace(",", " ").split()
         if not all(word.isascii() and word.isdigit() and len(word) < 4 for word in words):
-            raise forms.ValidationError(_("Give whole numbers with commas between them, such as 2, 3, 5."))
+            raise forms.ValidationError("Give whole numbers with commas between them, such as 2, 3, 5.")
         numbers = sorted({int(word) for word in words})
         if any(not 2 <= number <= MOST_JUDGMENTS for number in numbers) or len(numbers) > 5:
             raise forms.ValidationError(
-                _("Give up to five numbers from 2 to %(most)s: agreement needs two judgments of an item.")
-                % {"most": MOST_JUDGMENTS}
+                f"Give up to five numbers from 2 to {MOST_JUDGMENTS}: agreement needs two judgments of an item."
             )
         return tuple(numbers)
 

@@ -3,7 +3,6 @@
 from typing import Any
 
 from django import forms
-from django.utils.translation import gettext_lazy
 
 from annotate.frames.rating_patterns import Scope
 from results.scope.forms import JudgmentsForm
@@ -12,12 +11,12 @@ from results.scope.scopes import settings_of
 
 class DisagreementForm(JudgmentsForm):
     by = forms.ChoiceField(
-        label=gettext_lazy("Show"),
+        label="Show",
         required=False,
         choices=[
-            ("items", gettext_lazy("items")),
-            ("passages", gettext_lazy("passages")),
-            ("pairs", gettext_lazy("pairs of annotators")),
+            ("items", "items"),
+            ("passages", "passages"),
+            ("pairs", "pairs of annotators"),
         ],
     )
 

@@ -5,8 +5,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.db.models import Count, Q
-from django.utils.translation import gettext_lazy as _
-from django_stubs_ext import StrOrPromise
 
 from annotate.frames.rating_patterns import IS_NOT_WITHDRAWN, Scope, ask_fast, select_counted
 from annotate.models import Batch, Remark
@@ -14,12 +12,12 @@ from projects.models import Candidate, Passage
 from results.disagreements.items import Rating, candidates_of, ratings_of
 
 MOST_ITEMS = 20
-QUARTERS: tuple[StrOrPromise, ...] = (
-    _("all equal"),
-    _("up to a quarter of the scale"),
-    _("up to half"),
-    _("up to three quarters"),
-    _("more"),
+QUARTERS: tuple[str, ...] = (
+    "all equal",
+    "up to a quarter of the scale",
+    "up to half",
+    "up to three quarters",
+    "more",
 )
 
 

@@ -2,8 +2,6 @@
 
 from dataclasses import replace
 
-from django.utils.translation import gettext as _
-
 from annotate.frames.rating_patterns import criteria_in_use
 from annotate.frames.stages import Stage
 from projects.errors import Refused
@@ -58,7 +56,6 @@ def _criterion_of_one_scale(choices: Choices) -> str:
     if not criterion.has_one_scale:
         scales = "; ".join(criterion.scales)
         raise Refused(
-            _("“%(key)s” was asked on several scales (%(scales)s), which one file cannot mix: choose a batch.")
-            % {"key": criterion.key, "scales": scales}
+            f"“{criterion.key}” was asked on several scales ({scales}), which one file cannot mix: choose a batch."
         )
     return criterion.key

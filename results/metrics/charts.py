@@ -2,8 +2,6 @@
 
 from typing import Any
 
-from django.utils.translation import gettext as _
-
 from projects.charts.drawing import Chart, Spec
 from results.models import MetricRun
 
@@ -23,14 +21,14 @@ def bins_of(histogram: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def _histogram(histogram: dict[str, Any]) -> Chart:
-    axis = {"type": "quantitative", "title": _("score"), "scale": {"nice": False, "zero": False}}
+    axis = {"type": "quantitative", "title": "score", "scale": {"nice": False, "zero": False}}
     spec: Spec = {
         "height": 220,
         "mark": {"type": "bar", "color": "@series-1", "binSpacing": 1},
         "encoding": {
             "x": {**axis, "field": "from", "bin": {"binned": True}},
             "x2": {"field": "to"},
-            "y": {"field": "n", "type": "quantitative", "title": _("candidates")},
+            "y": {"field": "n", "type": "quantitative", "title": "candidates"},
         },
     }
-    return Chart("spread", _("Candidates by score"), bins_of(histogram), spec, columns=("from", "to", "n", "share"))
+    return Chart("spread", "Candidates by score", bins_of(histogram), spec, columns=("from", "to", "n", "share"))

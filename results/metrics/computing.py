@@ -6,7 +6,6 @@ from math import isfinite
 from typing import Any
 
 from django.db import IntegrityError, transaction
-from django.utils.translation import gettext as _
 
 from measures.metrics import Broken, MeanMetric, Metric, score_slice
 from projects import log
@@ -33,7 +32,7 @@ def request_run(
     """
     metric = make_metric(name, settings)
     if not count_candidates(project):
-        raise Refused(_("There is no candidate to score yet."))
+        raise Refused("There is no candidate to score yet.")
     asked = metric.settings()
     subject = subject_of(Origin.COMPUTED, name, asked)
     under_way = MetricRun.objects.filter(project=project, subject=subject, state__in=Job.LIVE)
@@ -56,7 +55,7 @@ def request_run(
 def request_again(*, run: MetricRun, actor: Membership) -> MetricRun:
     """Ask for the same metric with the same settings. Raises Refused as `request_run` does."""
     if run.origin != Origin.COMPUTED:
-        raise Refused(_("Scores from a file are not computed here. Upload a newer file under the same name."))
+        raise Refused("Scores from a file are not computed here. Upload a newer file under the same name.")
     return request_run(
         project=run.project, actor=actor, name=run.metric, settings=find(run.metric).chosen(run.settings)
     )
@@ -78,9 +77,9 @@ def run_now(
     running.run(MetricRun, asked.pk, act, only_reads=True, finish=store)
     asked.refresh_from_db()
     if asked.is_live:
-        raise Refused(_("%(metric)s is being computed by a worker already.") % {"metric": asked.title})
+        raise Refused(f"{asked.title} is being computed by a worker already.")
     if asked.state != Job.State.DONE:
-        raise Refused(asked.error or _("Computing %(metric)s ended early.") % {"metric": asked.title})
+        raise Refused(asked.error or f"Computing {asked.title} ended early.")
     return asked
 
 
@@ -91,7 +90,7 @@ def make_metric(name: str, settings: Mapping[str, Any]) -> Metric:
     except (ValueError, TypeError) as error:
         raise Refused(str(error)) from error
     if missing := metric.lacks():
-        raise Refused(_("%(metric)s cannot be computed here: %(missing)s.") % {"metric": name, "missing": missing})
+        raise Refused(f"{name} cannot be computed here: {missing}.")
     return metric
 
 
@@ -103,7 +102,7 @@ def run(pk: int) -> str | None:
 def compute(run: MetricRun, on_progress: OnProgress) -> dict[str, Any]:
     """The act of the job: every candidate's score, and what to say of them."""
     if run.project.deleted_at is not None:
-        raise Refused(_("The project has been deleted."))
+        raise Refused("The project has been deleted.")
     metric = make_metric(run.metric, find(run.metric).chosen(run.settings))
     total = count_candidates(run.project)
     column = Column(with_counts=not isinstance(metric, MeanMetric) or bool(metric.weights))

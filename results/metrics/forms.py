@@ -7,8 +7,6 @@ from typing import Any
 from django import forms
 from django.forms import BoundField
 from django.utils.text import capfirst
-from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
 
 from measures.metrics.registry import Registered
 from measures.metrics.tokenising import MEANINGS
@@ -48,21 +46,21 @@ class ComputeForm(forms.Form):
     """A box for each metric that is known, and a field for each of its settings."""
 
     tokeniser = forms.ChoiceField(
-        label=gettext_lazy("How texts become words"),
+        label="How texts become words",
         required=False,
-        choices=[("", gettext_lazy("as each metric does by itself")), *explain(MEANINGS, MEANINGS)],
-        help_text=gettext_lazy("Said once for every metric that counts words. For Chinese, choose characters."),
+        choices=[("", "as each metric does by itself"), *explain(MEANINGS, MEANINGS)],
+        help_text="Said once for every metric that counts words. For Chinese, choose characters.",
         widget=forms.Select(attrs={"translate": "no"}),
     )
     against = forms.ChoiceField(
-        label=gettext_lazy("Compared with"),
+        label="Compared with",
         required=False,
         choices=[
-            ("all", gettext_lazy("every reference of the question")),
-            ("others", gettext_lazy("the references that are not the answer itself")),
-            ("first", gettext_lazy("the first reference that is not the answer itself")),
+            ("all", "every reference of the question"),
+            ("others", "the references that are not the answer itself"),
+            ("first", "the first reference that is not the answer itself"),
         ],
-        help_text=gettext_lazy("An answer that people wrote may be a reference of its question too."),
+        help_text="An answer that people wrote may be a reference of its question too.",
     )
 
     def __init__(self, project: Project, data: Any = None) -> None:
@@ -95,7 +93,7 @@ class ComputeForm(forms.Form):
 
     def clean(self) -> dict[str, Any]:
         if not self.errors and not list(self.chosen()):
-            raise forms.ValidationError(_("Tick at least one metric."))
+            raise forms.ValidationError("Tick at least one metric.")
         return self.cleaned_data
 
     def chosen(self) -> Iterator[tuple[str, dict[str, Any]]]:

@@ -5,7 +5,6 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from django.db.models import QuerySet
-from django.utils.translation import gettext as _
 
 from measures.metrics import METRICS
 from projects.models import Project
@@ -70,5 +69,5 @@ def _chosen(run: MetricRun) -> Iterator[str]:
 
 def say_setting(value: Any) -> str:
     if isinstance(value, bool):
-        return _("yes") if value else _("no")
+        return "yes" if value else "no"
     return f"{value:g}" if isinstance(value, float) else str(value)

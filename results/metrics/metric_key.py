@@ -5,7 +5,6 @@ from collections.abc import Mapping
 from typing import Any
 
 import orjson
-from django.utils.translation import gettext as _
 
 from projects.errors import Refused
 from projects.models import Membership, Project
@@ -20,5 +19,5 @@ def subject_of(origin: str, name: str, settings: Mapping[str, Any]) -> str:
 def owner_of(project: Project) -> Membership:
     owner = project.memberships.filter(role=Membership.Role.OWNER).order_by("id").first()
     if owner is None:
-        raise Refused(_("This project has no owner, and scores need somebody they are for."))
+        raise Refused("This project has no owner, and scores need somebody they are for.")
     return owner

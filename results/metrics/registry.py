@@ -9,7 +9,6 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from django.conf import settings as site
-from django.utils.translation import gettext as _
 
 from measures.metrics import METRICS, Metric
 from measures.metrics.registry import Registered
@@ -30,7 +29,7 @@ def find(name: str) -> Registered:
     if name not in metrics:
         said = {"name": name, "names": ", ".join(sorted(metrics))}
         raise Refused(
-            _("There is no metric “%(name)s” here. There are: %(names)s.") % said, details=list(not_imported())
+            "There is no metric “{name}” here. There are: {names}.".format(**said), details=list(not_imported())
         )
     return metrics[name]
 
@@ -52,7 +51,7 @@ def _import(module: str) -> str:
     except Exception as error:
         logger.warning("METRIC_MODULES: %s cannot be imported.", module, exc_info=True)
         said = {"module": module, "error": f"{type(error).__name__}: {error}"}
-        return _("METRIC_MODULES names “%(module)s”, which cannot be imported: %(error)s") % said
+        return "METRIC_MODULES names “{module}”, which cannot be imported: {error}".format(**said)
     return ""
 
 

@@ -6,8 +6,6 @@ from django.contrib import messages
 from django.http import HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
-from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
@@ -27,7 +25,7 @@ from results.metrics.storing import delete_run, may_delete
 from results.models import MetricRun
 
 REFRESH_SECONDS = 3
-PARTS = (("dataset", gettext_lazy("By dataset")), ("source", gettext_lazy("By source")))
+PARTS = (("dataset", "By dataset"), ("source", "By source"))
 FILTERS = ("text", "dataset", "source", "reason")
 
 
@@ -78,7 +76,7 @@ def metric_cancel(request: ProjectRequest, project: Project, pk: int) -> HttpRes
     except Refused as refusal:
         messages.error(request, refusal.message)
     else:
-        messages.success(request, _("Cancelled.") if has_stopped else _("It stops in a moment; nothing is stored."))
+        messages.success(request, "Cancelled." if has_stopped else "It stops in a moment; nothing is stored.")
     return redirect("results:metric-list", project.slug)
 
 
@@ -104,7 +102,7 @@ def metric_delete(request: ProjectRequest, project: Project, pk: int) -> HttpRes
     except Refused as refusal:
         messages.error(request, refusal.message)
         return redirect("results:metric-show", project.slug, pk)
-    messages.success(request, _("The scores are deleted."))
+    messages.success(request, "The scores are deleted.")
     return redirect("results:metric-list", project.slug)
 
 
@@ -150,11 +148,11 @@ def _criterion(request: ProjectRequest, criteria: list[CriterionInUse]) -> Crite
 
 def _progress(run: MetricRun) -> dict[str, Any]:
     if run.is_live:
-        run.message = queue.why_waiting(run) or (_("candidates") if run.total else _("in a moment"))
+        run.message = queue.why_waiting(run) or ("candidates" if run.total else "in a moment")
     place = [run.project.slug, run.pk]
     return {
         "job": run,
-        "job_title": _("Computing %(metric)s") % {"metric": run.title},
+        "job_title": f"Computing {run.title}",
         "job_url": reverse("results:metric-job", args=place),
         "job_cancel_url": "" if run.is_cancelling else reverse("results:metric-cancel", args=place),
     }

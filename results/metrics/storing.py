@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 from django.db import connection, transaction
 from django.db.models import QuerySet
-from django.utils.translation import gettext as _
 
 from measures.metrics import Scores
 from measures.patterns import Floats
@@ -103,11 +102,11 @@ def delete_run(*, run: MetricRun, actor: Membership) -> None:
     Who asked for it may, and managers.
     """
     if not may_delete(run, actor):
-        raise Refused(_("Only who asked for these scores, or a manager, deletes them."))
+        raise Refused("Only who asked for these scores, or a manager, deletes them.")
     with transaction.atomic():
         rows = MetricRun.objects.filter(pk=run.pk).exclude(state__in=MetricRun.LIVE)
         if not rows.select_for_update().exists():
-            raise Refused(_("It is at work. Cancel it first."))
+            raise Refused("It is at work. Cancel it first.")
         delete_runs(rows)
         after = {"metric": run.metric, "origin": run.origin, "settings": run.settings, "n_scored": run.n_scored}
         log.record(run.project, actor, "delete metric run", run, before=after)

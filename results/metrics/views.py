@@ -7,7 +7,6 @@ from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
-from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
@@ -90,7 +89,7 @@ def metric_cancel_all(request: ProjectRequest, project: Project) -> HttpResponse
             queue.cancel(run)
         except Refused:
             continue
-    messages.success(request, _("What had not ended is cancelled; nothing of it is stored."))
+    messages.success(request, "What had not ended is cancelled; nothing of it is stored.")
     return redirect("results:metric-list", project.slug)
 
 

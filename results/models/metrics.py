@@ -3,7 +3,6 @@
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.db.models import Q
-from django.utils.translation import gettext_lazy
 
 from projects.jobs.queue import Job
 from projects.models import Candidate, Project
@@ -13,8 +12,8 @@ class ScoreFile(Job):
     """A file of scores by metrics from outside: read and reported on, then taken as runs or left."""
 
     class Step(models.TextChoices):
-        CHECK = "check", gettext_lazy("check")
-        TAKE = "take", gettext_lazy("take")
+        CHECK = "check", "check"
+        TAKE = "take", "take"
 
     task = "results.read_scores"
 
@@ -51,8 +50,8 @@ class MetricRun(Job):
     """One metric with its settings over the candidates of a project, or the scores of a metric from outside."""
 
     class Origin(models.TextChoices):
-        COMPUTED = "computed", gettext_lazy("computed here")
-        UPLOADED = "uploaded", gettext_lazy("from a file")
+        COMPUTED = "computed", "computed here"
+        UPLOADED = "uploaded", "from a file"
 
     task = "results.run_metric"
 

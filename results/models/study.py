@@ -2,7 +2,6 @@
 
 from django.db import models
 from django.urls import reverse
-from django.utils.translation import gettext_lazy
 
 from projects.jobs.queue import Job
 from projects.models import Candidate, Membership, Project
@@ -12,12 +11,12 @@ class Study(Job):
     """One comparison of metrics with gold scores: its settings, its seed and what came of it."""
 
     class Kind(models.TextChoices):
-        CORRELATION = "correlation", gettext_lazy("correlation per question")
-        SYSTEMS = "systems", gettext_lazy("correlation per system")
-        SIGNIFICANCE = "significance", gettext_lazy("metric against metric")
-        SWEEP = "sweep", gettext_lazy("weight of the bonus")
-        PAIRS = "pairs", gettext_lazy("minimal pairs")
-        ERRORS = "errors", gettext_lazy("largest errors")
+        CORRELATION = "correlation", "correlation per question"
+        SYSTEMS = "systems", "correlation per system"
+        SIGNIFICANCE = "significance", "metric against metric"
+        SWEEP = "sweep", "weight of the bonus"
+        PAIRS = "pairs", "minimal pairs"
+        ERRORS = "errors", "largest errors"
 
     task = "results.run_study"
 

@@ -3,12 +3,10 @@
 from dataclasses import dataclass
 
 from django.urls import reverse
-from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
 
 from annotate.batches.progress import Progress
 from annotate.models import Batch
-from projects.language.amounts import say_number
+from projects.language.amounts import plural, say_number
 from projects.models import Project
 
 State = Batch.State
@@ -62,17 +60,17 @@ def find_next_step(course: Course, *, can_manage: bool) -> NextStep:
     to_do = to_do or _end_trial(course) or _open_draft(course) or _plan_collection(course)
     if to_do is None:
         return _read_agreement(course)
-    return to_do if can_manage else NextStep(to_do.title, _("A manager of the project does this."))
+    return to_do if can_manage else NextStep(to_do.title, "A manager of the project does this.")
 
 
 def _import(course: Course) -> NextStep | None:
     if course.has_candidates:
         return None
     return NextStep(
-        _("Import candidates"),
-        _("There is nothing to judge yet. A file holds passages, questions, references and candidates."),
+        "Import candidates",
+        "There is nothing to judge yet. A file holds passages, questions, references and candidates.",
         reverse("annotate:import-new", args=[course.project.slug]),
-        _("Import a file"),
+        "Import a file",
     )
 
 
@@ -81,10 +79,10 @@ def _end_trial(course: Course) -> NextStep | None:
     if trial is None or trial not in course.live:
         return None
     return NextStep(
-        _("Close “%(name)s”") % {"name": trial.name},
-        _("The trial has all its judgments. Close it and read its results, then the full collection can open."),
+        f"Close “{trial.name}”",
+        "The trial has all its judgments. Close it and read its results, then the full collection can open.",
         reverse("annotate:batch-show", args=[course.project.slug, trial.number]),
-        _("Look at the trial"),
+        "Look at the trial",
     )
 
 
@@ -93,10 +91,10 @@ def _plan_collection(course: Course) -> NextStep | None:
     if trial is None or any(batch.kind == Batch.Kind.FULL for batch in course.batches):
         return None
     return NextStep(
-        _("Read the trial’s results"),
-        _("Where annotators differ, say more in the instructions. Then plan the full collection."),
+        "Read the trial’s results",
+        "Where annotators differ, say more in the instructions. Then plan the full collection.",
         reverse("results:batch-results", args=[course.project.slug, trial.number]),
-        _("Read the results"),
+        "Read the results",
     )
 
 
@@ -104,10 +102,10 @@ def _open_draft(course: Course) -> NextStep | None:
     if course.draft is None:
         return None
     return NextStep(
-        _("Open “%(name)s”") % {"name": course.draft.name},
-        _("The batch is a draft: nobody is served its HITs until it is opened."),
+        f"Open “{course.draft.name}”",
+        "The batch is a draft: nobody is served its HITs until it is opened.",
         reverse("annotate:batch-show", args=[course.project.slug, course.draft.number]),
-        _("Look at the batch"),
+        "Look at the batch",
     )
 
 
@@ -115,10 +113,10 @@ def _make_batch(course: Course) -> NextStep | None:
     if course.batches:
         return None
     return NextStep(
-        _("Make a batch"),
-        _("Choose candidates and how often each is to be judged; you see the HITs and hours before it is made."),
+        "Make a batch",
+        "Choose candidates and how often each is to be judged; you see the HITs and hours before it is made.",
         reverse("annotate:batch-new", args=[course.project.slug]),
-        _("Make a batch"),
+        "Make a batch",
     )
 
 
@@ -126,10 +124,10 @@ def _invite(course: Course) -> NextStep | None:
     if course.n_annotators or not course.live:
         return None
     return NextStep(
-        _("Invite annotators"),
-        _("A batch is open and nobody can work on it yet."),
+        "Invite annotators",
+        "A batch is open and nobody can work on it yet.",
         reverse("projects:invitation-new", args=[course.project.slug]),
-        _("Invite people"),
+        "Invite people",
     )
 
 
@@ -138,26 +136,26 @@ def _wait(course: Course) -> NextStep | None:
     if not n_left:
         return None
     if all(batch.state == State.PAUSED for batch in course.live):
-        return NextStep(_("The work is paused"), _("Nobody is served a HIT until a batch is opened again."))
+        return NextStep("The work is paused", "Nobody is served a HIT until a batch is opened again.")
     at_work = next(batch for batch in course.live if course.progress[batch.pk].n_left)
     return NextStep(
-        _("Annotators are at work"),
-        ngettext(
+        "Annotators are at work",
+        plural(
+            n_left,
             "%(n_left)s assignment is still to be handed in.",
             "%(n_left)s assignments are still to be handed in.",
-            n_left,
         )
         % {"n_left": say_number(n_left)},
         reverse("annotate:batch-show", args=[course.project.slug, at_work.number]),
-        _("Look at the batch"),
+        "Look at the batch",
     )
 
 
 def _read_agreement(course: Course) -> NextStep:
     is_short = not course.live and course.n_left(course.collecting)
     return NextStep(
-        _("Read the agreement"),
-        _("No batch is open any more.") if is_short else _("The judgments asked for are in."),
+        "Read the agreement",
+        "No batch is open any more." if is_short else "The judgments asked for are in.",
         reverse("results:agreement", args=[course.project.slug]),
-        _("See how far annotators agree"),
+        "See how far annotators agree",
     )

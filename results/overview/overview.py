@@ -4,12 +4,11 @@ from collections import Counter
 from dataclasses import dataclass
 
 from django.db import connection
-from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
 
 from annotate.batches.progress import Progress, fetch_progress
 from annotate.frames.stages import Stage, default_stage
 from annotate.models import Batch
+from projects.language.amounts import plural
 from projects.models import Membership, Project
 from results.overview.next_step import Course, NextStep, find_next_step
 from results.overview.timeline import CourseOfWork, follow
@@ -44,14 +43,14 @@ class Overview:
 
     @property
     def judgments_note(self) -> str:
-        return _("of the trial that count") if self.judgments.stage == Stage.TRIAL else _("that count")
+        return "of the trial that count" if self.judgments.stage == Stage.TRIAL else "that count"
 
     @property
     def annotators_note(self) -> str:
-        note = ngettext("person who may work now", "people who may work now", self.n_annotators)
+        note = plural(self.n_annotators, "person who may work now", "people who may work now")
         if not self.n_simulated:
             return note
-        return _("%(people)s; and %(n)s simulated") % {"people": note, "n": self.n_simulated}
+        return f"{note}; and {self.n_simulated} simulated"
 
 
 def make_overview(project: Project, *, can_manage: bool) -> Overview:

@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 
 from django.db import connection
-from django.utils.translation import gettext as _
 
 from projects.charts import specs
 from projects.charts.drawing import Chart
@@ -33,8 +32,8 @@ def progress_by_day(project: Project) -> list[Day]:
 
 def draw_progress(days: list[Day]) -> Chart:
     rows = [{"day": day.day, "n": day.n, "so_far": day.so_far} for day in days]
-    spec = specs.bars("day", "n", title=_("HITs handed in"), axis=_("day, by UTC"))
-    return Chart("progress", _("HITs handed in by day"), rows, spec, columns=("day", "n", "so_far"))
+    spec = specs.bars("day", "n", title="HITs handed in", axis="day, by UTC")
+    return Chart("progress", "HITs handed in by day", rows, spec, columns=("day", "n", "so_far"))
 
 
 _BY_DAY = """

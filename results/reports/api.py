@@ -5,7 +5,6 @@ from http import HTTPStatus
 from typing import Any, TypeVar
 
 from django.http import QueryDict
-from django.utils.translation import gettext as _
 from rest_framework import serializers
 from rest_framework.response import Response
 
@@ -73,7 +72,7 @@ class Figures(ProjectEndpoint):
         data.update({name: str(value) for name, value in asked.items()})
         form = form_class(self.project, data)
         if not form.criteria:
-            raise Refused(_("There is no batch yet, so there are no judgments."))
+            raise Refused("There is no batch yet, so there are no judgments.")
         if not form.is_valid():
             name, sentences = next(iter(form.errors.items()))
             raise Refused(" ".join(map(str, sentences)), field=name)

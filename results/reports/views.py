@@ -8,7 +8,6 @@ from django.http import HttpResponse, HttpResponseRedirect
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils.http import url_has_allowed_host_and_scheme
-from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
@@ -71,7 +70,7 @@ def report_cancel(request: ProjectRequest, project: Project, pk: int) -> HttpRes
 def _progress(project: Project, report: Report) -> dict[str, Any]:
     return {
         "job": report,
-        "job_title": _("Computing these figures"),
+        "job_title": "Computing these figures",
         "job_url": reverse("results:report-job", args=[project.slug, report.pk]),
         "job_cancel_url": reverse("results:report-cancel", args=[project.slug, report.pk]),
     }

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.db import connection
-from django.utils.translation import gettext_lazy as _
 
 from annotate.frames.rating_patterns import Scope
 from annotate.frames.stages import Stage, left_out
@@ -13,18 +12,18 @@ from projects.models import Project
 from results.scope.scopes import scope_of
 
 WORDS = {
-    "removed": _("work of a removed annotator"),
-    "rejected": _("rejected work"),
-    "surplus": _("others had taken the place"),
-    "set aside": _("set aside by a manager"),
-    "consent withdrawn": _("the annotator withdrew the consent and took the work out"),
-    "withdrawn": _("the candidate is withdrawn"),
-    "cannot be judged": _("the annotator could not judge it"),
-    "not blind": _("by somebody who sees the sources"),
-    "judged anew": _("the same annotator judged it again under a newer rubric"),
-    "another stage": _("kept apart as another stage's"),
-    "another batch": _("of a batch that was not chosen"),
-    "not chosen": _("of a dataset, split or source that was not chosen"),
+    "removed": "work of a removed annotator",
+    "rejected": "rejected work",
+    "surplus": "others had taken the place",
+    "set aside": "set aside by a manager",
+    "consent withdrawn": "the annotator withdrew the consent and took the work out",
+    "withdrawn": "the candidate is withdrawn",
+    "cannot be judged": "the annotator could not judge it",
+    "not blind": "by somebody who sees the sources",
+    "judged anew": "the same annotator judged it again under a newer rubric",
+    "another stage": "kept apart as another stage's",
+    "another batch": "of a batch that was not chosen",
+    "not chosen": "of a dataset, split or source that was not chosen",
 }
 """Why a judgment does not enter, as people read it; imported judgments may say more of their own."""
 
@@ -116,7 +115,7 @@ class JudgmentCounts:
 
     @property
     def stage_label(self) -> str:
-        return {Stage.FULL: _("full collection"), Stage.TRIAL: _("trial"), Stage.ALL: _("all stages")}[self.stage]
+        return {Stage.FULL: "full collection", Stage.TRIAL: "trial", Stage.ALL: "all stages"}[self.stage]
 
     @property
     def n_in_stage(self) -> int:

@@ -6,8 +6,6 @@ from typing import Any
 from django import forms
 from django.db.models import Count
 from django.utils.functional import cached_property
-from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
 
 from annotate.batches.trials import list_trials
 from annotate.frames.rating_patterns import Scope, criteria_in_use
@@ -19,9 +17,9 @@ from results.scope.scopes import choose_among
 NONE = "(none)"
 """What a form calls a part without a name."""
 STAGES = [
-    (Stage.FULL, gettext_lazy("full collection")),
-    (Stage.TRIAL, gettext_lazy("trial")),
-    (Stage.ALL, gettext_lazy("both together")),
+    (Stage.FULL, "full collection"),
+    (Stage.TRIAL, "trial"),
+    (Stage.ALL, "both together"),
 ]
 
 
@@ -34,14 +32,14 @@ class ScopeForm(forms.Form):
     """Which judgments; every field may be left out."""
 
     batch = BatchField(
-        label=gettext_lazy("Batch"),
+        label="Batch",
         queryset=Batch.objects.none(),
         required=False,
         to_field_name="number",
-        empty_label=gettext_lazy("all batches"),
+        empty_label="all batches",
     )
-    stage = forms.ChoiceField(label=gettext_lazy("Stage"), required=False, choices=STAGES)
-    criterion = forms.ChoiceField(label=gettext_lazy("Criterion"), required=False)
+    stage = forms.ChoiceField(label="Stage", required=False, choices=STAGES)
+    criterion = forms.ChoiceField(label="Criterion", required=False)
 
     def __init__(self, project: Project, *args: Any, any_criterion: bool = False, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -55,7 +53,7 @@ class ScopeForm(forms.Form):
             del self.fields["stage"]
         self.criteria = criteria_in_use(project)
         choices = [(criterion.key, criterion.name) for criterion in self.criteria]
-        self.fields["criterion"].choices = [("", _("all criteria")), *choices] if any_criterion else choices  # type: ignore[attr-defined]
+        self.fields["criterion"].choices = [("", "all criteria"), *choices] if any_criterion else choices  # type: ignore[attr-defined]
 
     def asked_stage(self) -> Stage:
         """The stage that was asked for, or the default one."""
@@ -70,16 +68,10 @@ class ScopeForm(forms.Form):
 class PlacesForm(forms.Form):
     """Which answers, by where they belong; where nothing is ticked, all are taken."""
 
-    datasets = forms.MultipleChoiceField(
-        label=gettext_lazy("Datasets"), required=False, widget=forms.CheckboxSelectMultiple
-    )
-    splits = forms.MultipleChoiceField(
-        label=gettext_lazy("Splits"), required=False, widget=forms.CheckboxSelectMultiple
-    )
-    sources = forms.MultipleChoiceField(
-        label=gettext_lazy("Sources"), required=False, widget=forms.CheckboxSelectMultiple
-    )
-    blind = forms.BooleanField(label=gettext_lazy("Blind judgments only"), required=False)
+    datasets = forms.MultipleChoiceField(label="Datasets", required=False, widget=forms.CheckboxSelectMultiple)
+    splits = forms.MultipleChoiceField(label="Splits", required=False, widget=forms.CheckboxSelectMultiple)
+    sources = forms.MultipleChoiceField(label="Sources", required=False, widget=forms.CheckboxSelectMultiple)
+    blind = forms.BooleanField(label="Blind judgments only", required=False)
 
     def offer_places(self, project: Project) -> None:
         """Offer what the project has, the sources with most candidates first."""
@@ -90,7 +82,7 @@ class PlacesForm(forms.Form):
         self.offer_named("sources", (source for source, _n in counted.order_by("-n", "source")))
 
     def offer_named(self, name: str, values: Iterable[str]) -> None:
-        self.offer(name, ((value or NONE, value or _("none given")) for value in values))
+        self.offer(name, ((value or NONE, value or "none given") for value in values))
 
     def offer(self, name: str, choices: Iterable[tuple[Any, str]]) -> None:
         """Offer these; a single one is no choice."""
@@ -108,7 +100,7 @@ class PlacesForm(forms.Form):
 class JudgmentsForm(ScopeForm):
     """The judgments of one criterion that figures are computed from."""
 
-    blind = forms.BooleanField(label=gettext_lazy("Blind judgments only"), required=False)
+    blind = forms.BooleanField(label="Blind judgments only", required=False)
 
     def scope(self) -> Scope:
         """The judgments that are asked for. Raises Refused where the batch does not ask the criterion."""

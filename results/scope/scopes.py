@@ -4,7 +4,6 @@ from collections.abc import Mapping
 from typing import Any
 
 import pandas as pd
-from django.utils.translation import gettext as _
 
 from annotate.frames.rating_patterns import CriterionInUse, Scope, criteria_in_use, criteria_to_come
 from annotate.frames.stages import Stage
@@ -20,8 +19,7 @@ def find_batch(project: Project, number: int) -> Batch:
     if batch is None:
         numbers = ", ".join(str(each) for each in project.batches.values_list("number", flat=True)[:20])
         raise Refused(
-            _("The project has no batch %(number)s; it has %(numbers)s.")
-            % {"number": number, "numbers": numbers or _("none yet")}
+            "The project has no batch {number}; it has {numbers}.".format(number=number, numbers=numbers or "none yet")
         )
     return batch
 
@@ -79,21 +77,21 @@ def choose_criterion_to_measure(project: Project, *, key: str = "", batch: Batch
 def choose_among(criteria: list[CriterionInUse], key: str) -> CriterionInUse:
     """The criterion of this key, or the only one. Raises Refused, naming those there are."""
     if not criteria:
-        raise Refused(_("There is no batch yet, so there are no judgments."))
+        raise Refused("There is no batch yet, so there are no judgments.")
     keys = ", ".join(criterion.key for criterion in criteria)
     if not key and len(criteria) > 1:
-        raise Refused(_("The batches ask several criteria; name one of %(keys)s.") % {"keys": keys})
+        raise Refused(f"The batches ask several criteria; name one of {keys}.")
     found = next((criterion for criterion in criteria if criterion.key == key or not key), None)
     if found is None:
-        raise Refused(_("There is no criterion “%(key)s”; there is %(keys)s.") % {"key": key, "keys": keys})
+        raise Refused(f"There is no criterion “{key}”; there is {keys}.")
     return found
 
 
 def say_several_scales(criterion: CriterionInUse) -> str:
-    return _("“%(criterion)s” was asked on several scales (%(scales)s): choose one batch.") % {
-        "criterion": criterion.key,
-        "scales": "; ".join(criterion.scales),
-    }
+    return "“{criterion}” was asked on several scales ({scales}): choose one batch.".format(
+        criterion=criterion.key,
+        scales="; ".join(criterion.scales),
+    )
 
 
 def has_simulated(project: Project, *frames: pd.DataFrame) -> bool:

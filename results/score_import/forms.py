@@ -5,8 +5,6 @@ from typing import Any
 
 from django import forms
 from django.forms import BoundField
-from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
 
 from annotate.imports.forms import ReadingForm
 from projects.importing import Options
@@ -19,20 +17,20 @@ class ScoreFileForm(ReadingForm):
     """A file of scores, and how it is read."""
 
     file = forms.FileField(
-        label=gettext_lazy("File"),
+        label="File",
         max_length=None,
-        help_text=gettext_lazy("CSV, TSV, Excel (.xlsx), JSON, JSONL, Parquet or MOCHA's predictions."),
+        help_text="CSV, TSV, Excel (.xlsx), JSON, JSONL, Parquet or MOCHA's predictions.",
     )
     dataset = forms.ChoiceField(
-        label=gettext_lazy("Dataset"),
+        label="Dataset",
         required=False,
-        help_text=gettext_lazy("Of rows that name none. Needed only where an id is in several datasets."),
+        help_text="Of rows that name none. Needed only where an id is in several datasets.",
     )
     id_column = forms.CharField(
-        label=gettext_lazy("Column of the candidates' ids"),
+        label="Column of the candidates' ids",
         required=False,
         max_length=200,
-        help_text=gettext_lazy("Where it is called neither candidate_id nor id."),
+        help_text="Where it is called neither candidate_id nor id.",
     )
 
     field_order = ("file", "dataset")
@@ -42,7 +40,7 @@ class ScoreFileForm(ReadingForm):
         field = self.fields["dataset"]
         assert isinstance(field, forms.ChoiceField)
         names = list(project.datasets.values_list("name", flat=True))
-        field.choices = [("", _("as the file says")), *((name, name) for name in names)]
+        field.choices = [("", "as the file says"), *((name, name) for name in names)]
 
     def options(self) -> Options:
         sent = self.cleaned_data
@@ -67,7 +65,7 @@ class TakeForm(forms.Form):
                 label=each["column"], required=False, initial=each["is_taken"]
             )
             self.fields[f"name_{place}"] = forms.CharField(
-                label=_("Name of the metric"), required=False, max_length=NAME_LENGTH, initial=each["name"]
+                label="Name of the metric", required=False, max_length=NAME_LENGTH, initial=each["name"]
             )
 
     def rows(self) -> Iterator[tuple[dict[str, Any], BoundField, BoundField]]:

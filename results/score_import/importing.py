@@ -11,7 +11,6 @@ from django.core.files.uploadedfile import UploadedFile
 from django.db import connection, transaction
 from django.db.models import Max, Sum
 from django.utils import timezone
-from django.utils.translation import gettext as _
 
 from projects import log
 from projects.errors import Refused
@@ -57,11 +56,11 @@ def start_taking(*, job: ScoreFile, actor: Membership, names: dict[str, str]) ->
     names = {column: " ".join(name.split()) for column, name in names.items()}
     _refuse_names(job, names)
     if not file_of(job).is_file():
-        raise Refused(_("The file is gone. Choose it again."))
+        raise Refused("The file is gone. Choose it again.")
     at_rest = {"step": Step.CHECK}
     with transaction.atomic():
         if job.state not in (State.DONE, State.INTERRUPTED):
-            raise Refused(_("This file has not been read yet, or was given up. Look at its page."))
+            raise Refused("This file has not been read yet, or was given up. Look at its page.")
         options = {**job.options, "names": names}
         queue.queue(job, only_if=at_rest, step=Step.TAKE, options=options, requested_by=actor)
 
@@ -88,7 +87,7 @@ def run(pk: int) -> str | None:
 def read(job: ScoreFile, on_progress: OnProgress) -> dict[str, Any]:
     """The act of the job: read the file, for the report or for what is to be stored."""
     if job.project.deleted_at is not None:
-        raise Refused(_("The project has been deleted."))
+        raise Refused("The project has been deleted.")
     try:
         found = read_scores(
             project=job.project,
@@ -114,7 +113,7 @@ def store_runs(job: ScoreFile, found: Read, names: dict[str, str]) -> list[Metri
     """Each chosen column as a run that is done, in place of the run of that name before. Locks the project."""
     Project.objects.select_for_update(no_key=True).get(pk=job.project_id)
     if gone := names.keys() - found.columns.keys():
-        raise Refused(_("The file has no scores of “%(name)s” any more.") % {"name": min(gone)})
+        raise Refused(f"The file has no scores of “{min(gone)}” any more.")
     runs = [_store_run(job, found, found.columns[column], name) for column, name in names.items()]
     after = {"file": job.file_name, "metrics": [run.metric for run in runs]}
     log.record(job.project, job.requested_by, "take scores", job, after=after)
@@ -246,25 +245,25 @@ def _next_number(project: Project) -> int:
 
 def _refuse_names(job: ScoreFile, names: dict[str, str]) -> None:
     if not names:
-        raise Refused(_("Choose at least one column of scores."))
+        raise Refused("Choose at least one column of scores.")
     known = {each["column"]: each["n"] for each in (job.report or {}).get("columns", [])}
     for column, name in names.items():
         if not known.get(column):
-            raise Refused(_("The file has no score in a column “%(column)s”.") % {"column": column})
+            raise Refused(f"The file has no score in a column “{column}”.")
         if not name:
-            raise Refused(_("Say by which metric the scores of “%(column)s” are.") % {"column": column})
+            raise Refused(f"Say by which metric the scores of “{column}” are.")
         if len(name) > NAME_LENGTH:
-            raise Refused(_("“%(name)s” is longer than %(most)s characters.") % {"name": name, "most": NAME_LENGTH})
+            raise Refused(f"“{name}” is longer than {NAME_LENGTH} characters.")
     repeated = [name for name, n in Counter(names.values()).items() if n > 1]
     if repeated:
-        raise Refused(_("Two columns cannot both be of “%(name)s”.") % {"name": repeated[0]})
+        raise Refused(f"Two columns cannot both be of “{repeated[0]}”.")
 
 
 def _refuse_without_room(project: Project, n_bytes: int) -> None:
     if n_bytes > site.MAX_UPLOAD_BYTES:
         most = {"most": say_number(site.MAX_UPLOAD_BYTES // MB)}
-        raise Refused(_("The file is larger than %(most)s MB. Split it and try again.") % most)
+        raise Refused("The file is larger than {most} MB. Split it and try again.".format(**most))
     waiting = project.score_files.filter(step=Step.CHECK).exclude(state__in=(State.FAILED, State.CANCELLED))
     n_waiting = waiting.aggregate(n=Sum("n_bytes"))["n"] or 0
     if n_waiting + n_bytes > site.MAX_PROJECT_UPLOAD_BYTES:
-        raise Refused(_("Files of scores that wait take too much room. Take or give up some of them first."))
+        raise Refused("Files of scores that wait take too much room. Take or give up some of them first.")

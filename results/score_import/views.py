@@ -7,8 +7,6 @@ from django.contrib import messages
 from django.http import FileResponse, Http404, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
-from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
@@ -24,12 +22,12 @@ from results.score_import.forms import ScoreFileForm, TakeForm
 
 REFRESH_SECONDS = 3
 COUNTED = {
-    "unknown": (gettext_lazy("Unknown"), gettext_lazy("ids of no candidate")),
-    "ambiguous": (gettext_lazy("Ambiguous"), gettext_lazy("ids in several datasets")),
-    "duplicate": (gettext_lazy("Duplicate"), gettext_lazy("the first score counts")),
-    "not a number": (gettext_lazy("Not a number"), gettext_lazy("cells of candidates")),
-    "withdrawn": (gettext_lazy("Withdrawn"), gettext_lazy("candidates without scores")),
-    "unreadable": (gettext_lazy("Unreadable"), gettext_lazy("rows without an id, or broken")),
+    "unknown": ("Unknown", "ids of no candidate"),
+    "ambiguous": ("Ambiguous", "ids in several datasets"),
+    "duplicate": ("Duplicate", "the first score counts"),
+    "not a number": ("Not a number", "cells of candidates"),
+    "withdrawn": ("Withdrawn", "candidates without scores"),
+    "unreadable": ("Unreadable", "rows without an id, or broken"),
 }
 """Kinds of wrong rows as the page calls them, but for the missing ones, which are no rows."""
 
@@ -107,7 +105,7 @@ def score_file_cancel(request: ProjectRequest, project: Project, number: int) ->
     except Refused as refusal:
         messages.error(request, refusal.message)
         return _to(job)
-    said = _("Given up. The file is removed.") if has_stopped else _("It stops in a moment; nothing is stored.")
+    said = "Given up. The file is removed." if has_stopped else "It stops in a moment; nothing is stored."
     messages.success(request, said)
     return redirect("results:metric-list", project.slug)
 
@@ -169,12 +167,12 @@ def _listed(report: dict[str, Any], kind: str) -> list[dict[str, Any]]:
 
 def _progress(job: ScoreFile) -> dict[str, Any]:
     if job.is_live:
-        job.message = queue.why_waiting(job) or (_("kB read") if job.total else _("in a moment"))
+        job.message = queue.why_waiting(job) or ("kB read" if job.total else "in a moment")
     place = [job.project.slug, job.number]
     is_check = job.step == Step.CHECK
     return {
         "job": job,
-        "job_title": _("Reading every row") if is_check else _("Storing the scores"),
+        "job_title": "Reading every row" if is_check else "Storing the scores",
         "job_url": reverse("results:score-file-job", args=place),
         "job_cancel_url": "" if job.is_cancelling else reverse("results:score-file-cancel", args=place),
     }

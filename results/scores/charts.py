@@ -3,8 +3,6 @@
 from collections.abc import Mapping
 from typing import Any
 
-from django.utils.translation import gettext as _
-
 from projects.charts import specs
 from projects.charts.drawing import Chart
 
@@ -25,12 +23,12 @@ def of_golds(figures: Figures, *, rule: str, by: str) -> list[Chart]:
     if chosen["undefined"]:
         return []
     is_long = max(map(len, chosen["bins"])) > 2
-    axis, share = _("gold score"), _("share of candidates")
+    axis, share = "gold score", "share of candidates"
     whole = Chart(
         "distribution",
-        _("Gold scores"),
+        "Gold scores",
         _bars(chosen["bins"], chosen["whole"]),
-        specs.bars("score", "n", title=_("candidates"), axis=axis, is_long=is_long),
+        specs.bars("score", "n", title="candidates", axis=axis, is_long=is_long),
         columns=("score", "n", "share"),
     )
     parts = sorted(chosen["parts"][by], key=lambda part: -part["n"])[:MOST_FRAMES]
@@ -38,11 +36,11 @@ def of_golds(figures: Figures, *, rule: str, by: str) -> list[Chart]:
     rows = [row for part in shown for row in _bars(chosen["bins"], part)]
     spec = specs.small_multiples("score", "share", "part", title=share, axis=axis, n=len(shown), is_long=is_long)
     columns = ("part", "score", "n", "share")
-    return [whole, Chart("parts", _("Gold scores of each part"), rows, spec, columns=columns)]
+    return [whole, Chart("parts", "Gold scores of each part", rows, spec, columns=columns)]
 
 
 def _bars(bins: list[str], part: Figures) -> list[dict[str, Any]]:
     return [
-        {"part": part["name"] or _("none named"), "score": label, "n": n, "share": n / part["n"]}
+        {"part": part["name"] or "none named", "score": label, "n": n, "share": n / part["n"]}
         for label, n in zip(bins, part["counts"], strict=True)
     ]

@@ -3,7 +3,6 @@
 from typing import Any
 
 from django import forms
-from django.utils.translation import gettext_lazy
 
 from annotate.frames.rating_patterns import Scope
 from annotate.models.quality import GOLD_RULES
@@ -12,16 +11,16 @@ from results.scope.forms import JudgmentsForm
 from results.scope.scopes import settings_of
 
 PARTS = [
-    ("dataset", gettext_lazy("dataset")),
-    ("split", gettext_lazy("split")),
-    ("source", gettext_lazy("source")),
-    ("dataset and source", gettext_lazy("dataset and source")),
+    ("dataset", "dataset"),
+    ("split", "split"),
+    ("source", "source"),
+    ("dataset and source", "dataset and source"),
 ]
 
 
 class GoldForm(JudgmentsForm):
-    rule = forms.ChoiceField(label=gettext_lazy("Gold score"), required=False, choices=GOLD_RULES)
-    by = forms.ChoiceField(label=gettext_lazy("Per"), required=False, choices=PARTS)
+    rule = forms.ChoiceField(label="Gold score", required=False, choices=GOLD_RULES)
+    by = forms.ChoiceField(label="Per", required=False, choices=PARTS)
 
     def settings(self, scope: Scope, gold: Gold) -> dict[str, Any]:
         """What a report is asked: the rule is not in it, for it holds the scores by every rule."""
@@ -31,9 +30,9 @@ class GoldForm(JudgmentsForm):
 class RuleForm(forms.Form):
     """The project's rule for gold scores."""
 
-    rule = forms.ChoiceField(label=gettext_lazy("Gold score"), choices=GOLD_RULES)
+    rule = forms.ChoiceField(label="Gold score", choices=GOLD_RULES)
     with_controls = forms.BooleanField(
-        label=gettext_lazy("Controls enter the annotators' means and deviations"),
-        help_text=gettext_lazy("For z scores alone. A control is never scored itself."),
+        label="Controls enter the annotators' means and deviations",
+        help_text="For z scores alone. A control is never scored itself.",
         required=False,
     )

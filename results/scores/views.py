@@ -5,9 +5,7 @@ from typing import Any
 from django.contrib import messages
 from django.http import Http404, HttpResponse
 from django.shortcuts import redirect, render
-from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
-from django_stubs_ext import StrOrPromise
 
 from annotate.frames.rating_patterns import Scope
 from annotate.reviews import adjudication
@@ -83,14 +81,14 @@ def gold_chart(request: ProjectRequest, project: Project, name: str, form: str) 
 def gold_rule(request: ProjectRequest, project: Project) -> HttpResponse:
     form = RuleForm(request.POST)
     if not form.is_valid():
-        messages.error(request, _("Choose one of the rules."))
+        messages.error(request, "Choose one of the rules.")
         return redirect("results:scores", project.slug)
     try:
         adjudication.choose_gold(project=project, actor=request.membership, **form.cleaned_data)
     except Refused as refusal:
         messages.error(request, refusal.message)
     else:
-        messages.success(request, _("This is the project's rule now."))
+        messages.success(request, "This is the project's rule now.")
     return redirect("results:scores", project.slug)
 
 
@@ -132,11 +130,11 @@ def _table(request: ProjectRequest, scope: Scope, gold: Gold, rule: GoldRule, st
     }
 
 
-def _selects(figures: dict[str, Any] | None, chosen: dict[str, str]) -> list[tuple[str, StrOrPromise, list[str], str]]:
+def _selects(figures: dict[str, Any] | None, chosen: dict[str, str]) -> list[tuple[str, str, list[str], str]]:
     """The names there are to choose from; none where they are not known, or too many to list."""
     by_mean = charts.rule_of(figures, GoldRule.MEAN) if figures else {}
-    selects: list[tuple[str, StrOrPromise, list[str], str]] = []
-    for name, label in (("dataset", _("Dataset")), ("split", _("Split")), ("source", _("Source"))):
+    selects: list[tuple[str, str, list[str], str]] = []
+    for name, label in (("dataset", "Dataset"), ("split", "Split"), ("source", "Source")):
         words = [part["name"] for part in (by_mean.get("parts") or {}).get(name, []) if part["name"]]
         if figures and not words and not chosen[name]:
             continue

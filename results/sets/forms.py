@@ -3,7 +3,6 @@
 from typing import Any
 
 from django import forms
-from django.utils.translation import gettext_lazy
 
 from annotate.batches.trials import list_trials
 from annotate.frames.rating_patterns import criteria_in_use
@@ -18,52 +17,50 @@ from results.sets.settings import Settings
 from results.sets.studies import find_studies
 
 GOLDS = [
-    (GoldRule.MEAN, gettext_lazy("Mean of the judgments")),
-    (GoldRule.MEDIAN, gettext_lazy("Median of the judgments")),
-    (GoldRule.Z, gettext_lazy("Mean of z-scores: each annotator's own mean and deviation taken out")),
+    (GoldRule.MEAN, "Mean of the judgments"),
+    (GoldRule.MEDIAN, "Median of the judgments"),
+    (GoldRule.Z, "Mean of z-scores: each annotator's own mean and deviation taken out"),
 ]
 
 
 class SetForm(PlacesForm):
     """Which judgments, which texts, which gold score; where nothing is ticked, all are taken."""
 
-    criteria = forms.MultipleChoiceField(
-        label=gettext_lazy("Criteria"), required=False, widget=forms.CheckboxSelectMultiple
-    )
-    stage = forms.ChoiceField(label=gettext_lazy("Stage"), required=False, choices=STAGES)
+    criteria = forms.MultipleChoiceField(label="Criteria", required=False, widget=forms.CheckboxSelectMultiple)
+    stage = forms.ChoiceField(label="Stage", required=False, choices=STAGES)
     batches = forms.TypedMultipleChoiceField(
-        label=gettext_lazy("Batches"), required=False, widget=forms.CheckboxSelectMultiple, coerce=int
+        label="Batches", required=False, widget=forms.CheckboxSelectMultiple, coerce=int
     )
     texts = forms.BooleanField(
-        label=gettext_lazy("Texts of passages, questions, references and candidates"),
+        label="Texts of passages, questions, references and candidates",
         required=False,
         initial=True,
-        help_text=gettext_lazy("Without them there are no MOCHA files. Look at the licence of your data."),
+        help_text="Without them there are no MOCHA files. Look at the licence of your data.",
     )
     comments = forms.BooleanField(
-        label=gettext_lazy("Annotators' comments"),
+        label="Annotators' comments",
         required=False,
-        help_text=gettext_lazy("Free text: people may have written personal data."),
+        help_text="Free text: people may have written personal data.",
     )
     studies = forms.TypedMultipleChoiceField(
-        label=gettext_lazy("Studies"),
+        label="Studies",
         required=False,
         widget=forms.CheckboxSelectMultiple,
         coerce=int,
-        help_text=gettext_lazy("Their settings, figures and tables, and the scores of their metrics. None by itself."),
+        help_text="Their settings, figures and tables, and the scores of their metrics. None by itself.",
     )
-    gold = forms.ChoiceField(label=gettext_lazy("Gold score"), required=False, choices=GOLDS, widget=forms.RadioSelect)
+    gold = forms.ChoiceField(label="Gold score", required=False, choices=GOLDS, widget=forms.RadioSelect)
     controls = forms.BooleanField(
-        label=gettext_lazy("What annotators said of controls enters their mean and deviation"),
+        label="What annotators said of controls enters their mean and deviation",
         required=False,
         initial=True,
-        help_text=gettext_lazy("For z-scores alone. Controls never enter a score themselves."),
+        help_text="For z-scores alone. Controls never enter a score themselves.",
     )
     seed = forms.IntegerField(
-        label=gettext_lazy("Seed of the intervals"), required=False, initial=SEED, min_value=0, max_value=2**31 - 1
+        label="Seed of the intervals", required=False, initial=SEED, min_value=0, max_value=2**31 - 1
     )
     resamples = forms.IntegerField(
-        label=gettext_lazy("Resamples"), required=False, initial=RESAMPLES, min_value=100, max_value=MOST_RESAMPLES
+        label="Resamples", required=False, initial=RESAMPLES, min_value=100, max_value=MOST_RESAMPLES
     )
 
     def __init__(self, project: Project, *args: Any, **kwargs: Any) -> None:

@@ -17,7 +17,6 @@ from typing import Any
 from django.conf import settings as site
 from django.db import connection, transaction
 from django.db.models import Max
-from django.utils.translation import gettext as _
 
 from annotate.frames.stages import default_stage
 from annotate.reviews.adjudication import read_gold_rule, uses_adjudication
@@ -57,9 +56,9 @@ def request_set(
     """
     name = " ".join(name.split())
     if not name:
-        raise Refused(_("Give the set a name."))
+        raise Refused("Give the set a name.")
     if len(name) > NAME_LENGTH:
-        raise Refused(_("The name is longer than %(most)s characters.") % {"most": NAME_LENGTH})
+        raise Refused(f"The name is longer than {NAME_LENGTH} characters.")
     refuse_unknown(project, settings)
     studies.choose_studies(project, settings.studies)
     settings = replace(settings, adjudication_wins=uses_adjudication(project))
@@ -83,7 +82,7 @@ def freeze_now(*, project: Project, name: str, settings: Settings) -> JudgmentSe
     """Freeze a set in this process, for the project's owner. Raises Refused, also with what ended the job."""
     owner = project.memberships.filter(role=Membership.Role.OWNER).order_by("id").first()
     if owner is None:
-        raise Refused(_("This project has no owner, and a set needs somebody it is for."))
+        raise Refused("This project has no owner, and a set needs somebody it is for.")
     made = request_set(project=project, actor=owner, name=name, settings=settings, is_rung_for=False)
     run(made.pk)
     made.refresh_from_db()
@@ -95,7 +94,7 @@ def freeze_now(*, project: Project, name: str, settings: Settings) -> JudgmentSe
 def start_again(*, made: JudgmentSet) -> None:
     """Queue a set that failed, was cancelled or was interrupted twice, with the same settings."""
     if made.is_frozen:
-        raise Refused(_("This set is frozen already."))
+        raise Refused("This set is frozen already.")
     queue.queue(made)
 
 
@@ -109,7 +108,7 @@ def run(pk: int) -> str | None:
 def make(made: JudgmentSet, on_progress: OnProgress) -> dict[str, Any]:
     """The act of the job, all within one snapshot; nothing is left of it where it fails."""
     if made.project.deleted_at is not None:
-        raise Refused(_("The project has been deleted."))
+        raise Refused("The project has been deleted.")
     settings = Settings.from_dict(made.settings)
     identity = building.Identity(made.number, made.name, made.folder_name)
     stem = f"{made.pk}-{made.attempt}-{secrets.token_hex(8)}"
@@ -162,7 +161,7 @@ def files_of(made: JudgmentSet) -> list[archive.File]:
 def verify(made: JudgmentSet) -> list[str]:
     """Recompute every SHA-256 of a frozen set; sentences on what differs. Raises Refused where nothing is frozen."""
     if not made.is_frozen:
-        raise Refused(_("This set is not frozen yet."))
+        raise Refused("This set is not frozen yet.")
     return archive.find_breaches(path_of(made), sha256=made.sha256, inside=made.facts["folder"], files=files_of(made))
 
 

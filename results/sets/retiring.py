@@ -2,7 +2,6 @@
 
 from django.db import connection, transaction
 from django.db.models.functions import Now
-from django.utils.translation import gettext as _
 
 from projects import log
 from projects.errors import Refused
@@ -23,12 +22,12 @@ def retire(*, made: JudgmentSet, actor: Membership | None, why: str) -> None:
     """Mark a frozen set as retired; `actor` None is the system. Raises Refused. Locks the set."""
     why = why.strip()
     if not why:
-        raise Refused(_("Say why the set is retired: its readers will want to know."))
+        raise Refused("Say why the set is retired: its readers will want to know.")
     locked = _lock(made)
     if not locked.is_frozen:
-        raise Refused(_("Only a frozen set can be retired."))
+        raise Refused("Only a frozen set can be retired.")
     if locked.retired_at is not None:
-        raise Refused(_("This set is retired already."))
+        raise Refused("This set is retired already.")
     JudgmentSet.objects.filter(pk=made.pk).update(retired_at=Now(), retired_by=actor, retired_why=why)
     log.record(made.project, actor, "retire judgment set", made, why=why)
     made.refresh_from_db()
@@ -42,10 +41,10 @@ def succeed(*, made: JudgmentSet, actor: Membership) -> JudgmentSet:
     """
     locked = _lock(made)
     if locked.retired_at is None:
-        raise Refused(_("Only a retired set has a successor."))
+        raise Refused("Only a retired set has a successor.")
     if locked.successor is not None:
         if locked.successor.is_frozen or locked.successor.is_live:
-            raise Refused(_("Its successor is judgment set %(number)s.") % {"number": locked.successor.number})
+            raise Refused(f"Its successor is judgment set {locked.successor.number}.")
         freezing.start_again(made=locked.successor)
         return locked.successor
     successor = freezing.request_set(

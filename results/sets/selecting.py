@@ -5,7 +5,6 @@ from functools import cached_property
 from typing import Any
 
 from django.db import connection
-from django.utils.translation import gettext as _
 
 from annotate.frames.rating_patterns import criteria_in_use
 from annotate.frames.stages import left_out
@@ -98,12 +97,10 @@ def refuse_unknown(project: Project, settings: Settings) -> None:
     """Raise Refused for a criterion or a batch that the project does not have."""
     known = [criterion.key for criterion in criteria_in_use(project)]
     if not known:
-        raise Refused(_("There is no batch yet, so there are no judgments."))
+        raise Refused("There is no batch yet, so there are no judgments.")
     for key in settings.criteria:
         if key not in known:
-            raise Refused(
-                _("There is no criterion “%(key)s”; there is %(keys)s.") % {"key": key, "keys": ", ".join(known)}
-            )
+            raise Refused("There is no criterion “{key}”; there is {keys}.".format(key=key, keys=", ".join(known)))
     for number in settings.batches:
         find_batch(project, number)
 

@@ -14,7 +14,6 @@ import numpy as np
 import orjson
 from django.db.models import Max
 from django.utils import translation
-from django.utils.translation import gettext as _
 
 from annotate.models import Judgment
 from annotate.models.assignment import TAKEN_OUT
@@ -55,8 +54,8 @@ def choose_studies(project: Project, numbers: Iterable[int]) -> list[Study]:
     for number in wanted:
         if number not in known:
             raise Refused(
-                _("There is no study %(number)s that a set could hold: it is not done, or an annotator took their work "
-                  "out since. Run it again.") % {"number": number}
+                f"There is no study {number} that a set could hold: it is not done, or an annotator took their work "
+                  "out since. Run it again."
             )  # fmt: skip
     return [known[number] for number in wanted]
 

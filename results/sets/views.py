@@ -8,7 +8,6 @@ from django.core.paginator import Paginator
 from django.http import HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
-from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
@@ -106,7 +105,7 @@ def set_cancel(request: ProjectRequest, project: Project, number: int) -> HttpRe
     except Refused as refusal:
         messages.error(request, refusal.message)
     else:
-        messages.success(request, _("Cancelled.") if has_stopped else _("It stops in a moment; nothing is stored."))
+        messages.success(request, "Cancelled." if has_stopped else "It stops in a moment; nothing is stored.")
     return redirect(made)
 
 
@@ -195,12 +194,12 @@ def _values(value: Any) -> list[Any]:
 
 def _progress(made: JudgmentSet, *, can_manage: bool) -> dict[str, Any]:
     if made.is_live:
-        made.message = queue.why_waiting(made) or (_("judgments") if made.total else _("in a moment"))
+        made.message = queue.why_waiting(made) or ("judgments" if made.total else "in a moment")
     place = [made.project.slug, made.number]
     return {
         "set": made,
         "job": made,
-        "job_title": _("Freezing the set"),
+        "job_title": "Freezing the set",
         "job_url": reverse("results:set-job", args=place),
         "job_cancel_url": reverse("results:set-cancel", args=place) if can_manage and not made.is_cancelling else "",
     }

@@ -4,7 +4,6 @@ from collections.abc import Iterable
 from typing import Any
 
 from django.db import transaction
-from django.utils.translation import gettext as _
 
 from projects import log
 from projects.errors import Refused
@@ -25,9 +24,9 @@ def set_cause(*, study: Study, actor: Membership, candidate: int, compared: str,
     """
     cause = " ".join(cause.split())
     if len(cause) > CAUSE_LENGTH:
-        raise Refused(_("The cause is longer than %(most)s characters.") % {"most": CAUSE_LENGTH})
+        raise Refused(f"The cause is longer than {CAUSE_LENGTH} characters.")
     if candidate not in _listed(study, compared):
-        raise Refused(_("This answer is not in the list."))
+        raise Refused("This answer is not in the list.")
     with transaction.atomic():
         rows = ErrorCause.objects.select_for_update(no_key=True).filter(
             project=study.project, candidate_id=candidate, compared=compared

@@ -3,8 +3,6 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from django.utils.translation import gettext as _
-
 from projects.charts import specs
 from projects.charts.drawing import Chart
 from results.studies.tables import Estimate, Value
@@ -32,11 +30,11 @@ def draw_metrics(
     spec = specs.intervals(
         *columns,
         title=axis,
-        line=(ceiling["r"], _("human ceiling %(r)s") % {"r": f"{ceiling['r']:.3f}"}),
+        line=(ceiling["r"], "human ceiling {r}".format(r=f"{ceiling['r']:.3f}")),
         is_line_right=_is_right(ceiling["r"], rows),
         band=(ceiling["low"], ceiling["high"]),
     )
-    description = _("%(title)s. The human ceiling is at %(r)s.") % {"title": title, "r": f"{ceiling['r']:.3f}"}
+    description = "{title}. The human ceiling is at {r}.".format(title=title, r=f"{ceiling['r']:.3f}")
     return Chart(name, title, rows, {**spec, "width": WIDTH}, description=description, columns=columns)
 
 
@@ -51,7 +49,7 @@ def heat_map(name: str, title: str, cells: Sequence[Mapping[str, Any]], *, row: 
     shown = [{**cell, "said": f"{cell['value']:.2f}".replace("-", "\u2212")} for cell in cells]
     values = [cell["value"] for cell in cells]
     spec = specs.heat_map(
-        row, column, "value", "said", title=_("correlation"), domain=(min([0.0, *values]), max([0.0, *values]) or 1.0)
+        row, column, "value", "said", title="correlation", domain=(min([0.0, *values]), max([0.0, *values]) or 1.0)
     )
     return Chart(name, title, shown if len(shown) <= MOST_IN_MAP else [], spec, columns=(row, column, "value"))
 

@@ -5,7 +5,6 @@ from typing import Any
 
 from django import forms
 from django.http import QueryDict
-from django.utils.translation import gettext_lazy
 
 from annotate.batches.trials import list_trials
 from annotate.frames.rating_patterns import criteria_in_use, criteria_to_come
@@ -28,45 +27,43 @@ class StudyForm(PlacesForm):
     """Which metrics, which gold scores, which answers; where nothing is ticked, all are taken."""
 
     name = forms.CharField(
-        label=gettext_lazy("Name"),
+        label="Name",
         required=False,
         max_length=NAME_LENGTH,
-        help_text=gettext_lazy("To find it again. Without one it is called after its kind."),
+        help_text="To find it again. Without one it is called after its kind.",
     )
     metrics = forms.MultipleChoiceField(
-        label=gettext_lazy("Metrics"),
+        label="Metrics",
         widget=forms.CheckboxSelectMultiple,
-        error_messages={"required": gettext_lazy("Choose at least one metric.")},
+        error_messages={"required": "Choose at least one metric."},
     )
-    criterion = forms.ChoiceField(label=gettext_lazy("Criterion"))
-    stage = forms.ChoiceField(label=gettext_lazy("Stage"), required=False, choices=STAGES)
+    criterion = forms.ChoiceField(label="Criterion")
+    stage = forms.ChoiceField(label="Stage", required=False, choices=STAGES)
     batch = BatchField(
-        label=gettext_lazy("Batch"),
+        label="Batch",
         queryset=Batch.objects.none(),
         required=False,
         to_field_name="number",
-        empty_label=gettext_lazy("all batches"),
+        empty_label="all batches",
     )
-    gold = forms.ChoiceField(label=gettext_lazy("Gold score"), choices=GOLD_RULES)
+    gold = forms.ChoiceField(label="Gold score", choices=GOLD_RULES)
     least = forms.IntegerField(
-        label=gettext_lazy("Judgments of an answer, at least"), required=False, initial=1, min_value=1, max_value=1000
+        label="Judgments of an answer, at least", required=False, initial=1, min_value=1, max_value=1000
     )
     question_types = forms.MultipleChoiceField(
-        label=gettext_lazy("Question types"), required=False, widget=forms.CheckboxSelectMultiple
+        label="Question types", required=False, widget=forms.CheckboxSelectMultiple
     )
     as_zero = forms.BooleanField(
-        label=gettext_lazy("A missing score counts as zero"),
+        label="A missing score counts as zero",
         required=False,
-        help_text=gettext_lazy(
+        help_text=(
             "Otherwise an answer that some metric has no score for is left out for all, so that all rest on the same."
         ),
     )
     resamples = forms.IntegerField(
-        label=gettext_lazy("Resamples"), required=False, initial=RESAMPLES, min_value=100, max_value=MOST_RESAMPLES
+        label="Resamples", required=False, initial=RESAMPLES, min_value=100, max_value=MOST_RESAMPLES
     )
-    seed = forms.IntegerField(
-        label=gettext_lazy("Seed"), required=False, initial=SEED, min_value=0, max_value=LARGEST_SEED
-    )
+    seed = forms.IntegerField(label="Seed", required=False, initial=SEED, min_value=0, max_value=LARGEST_SEED)
 
     def __init__(self, project: Project, kind: Kind, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)

@@ -8,7 +8,6 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.csv
-from django.utils.translation import gettext as _
 
 from annotate.frames.annotator_baselines import fetch_baselines
 from annotate.frames.judgments_frame import fetch_judgments
@@ -98,7 +97,7 @@ def read_frame(project: Project, settings: Settings, *, with_counts: bool = Fals
     judgments = fetch_judgments(scope)
     criteria = [each.criterion for each in scopes]
     if judgments.empty:
-        raise Refused(_("There are no judgments here yet."))
+        raise Refused("There are no judgments here yet.")
     table, left_out = _keep(gold_table(project, settings, scope, criteria, judgments), settings)
     if table.empty:
         raise Refused(_say_nothing(left_out))
@@ -140,7 +139,7 @@ def gold_table(
     norms = fetch_baselines(scope, criteria, with_controls=settings.controls_in_z)
     golds = gold_by(settings.gold, judgments, norms=norms)
     if isinstance(golds, Undefined):
-        raise Refused(_("There are no gold scores by this rule: %(why)s.") % {"why": golds.reason})
+        raise Refused(f"There are no gold scores by this rule: {golds.reason}.")
     if settings.does_adjudication_win:
         golds = settle(golds, settled_scores(scope), rule=settings.gold)
     once = judgments.drop_duplicates(columns.UNIT).set_index(columns.UNIT)
@@ -193,18 +192,18 @@ def _judgments_of(table: pd.DataFrame, judgments: pd.DataFrame) -> pd.DataFrame:
 def _say_nothing(left_out: LeftOut) -> str:
     """Why no answer is left."""
     reasons = [
-        (left_out.minimal_pairs, _("%(n)s belong to minimal pairs, which are kept apart")),
-        (left_out.other_places, _("%(n)s are of other datasets, splits, sources or question types")),
-        (left_out.no_gold, _("%(n)s have no gold score by this rule")),
-        (left_out.few_judgments, _("%(n)s have too few judgments")),
+        (left_out.minimal_pairs, "%(n)s belong to minimal pairs, which are kept apart"),
+        (left_out.other_places, "%(n)s are of other datasets, splits, sources or question types"),
+        (left_out.no_gold, "%(n)s have no gold score by this rule"),
+        (left_out.few_judgments, "%(n)s have too few judgments"),
     ]
     said = "; ".join(words % {"n": n} for n, words in reasons if n)
-    return _("No answer is left to study: of the judged answers %(reasons)s.") % {"reasons": said}
+    return f"No answer is left to study: of the judged answers {said}."
 
 
 def _say_missing(metrics: Sequence[MetricColumn], n: int) -> str:
     said = "; ".join(f"{metric.label}: {n - metric.n_missing}" for metric in metrics)
-    words = _("No answer has a score by all of these metrics. Of %(n)s answers with a gold score they have: %(said)s.")
+    words = "No answer has a score by all of these metrics. Of %(n)s answers with a gold score they have: %(said)s."
     return words % {"n": n, "said": said}
 
 

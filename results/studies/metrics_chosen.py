@@ -4,8 +4,6 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from django.utils.translation import gettext as _
-
 from projects.errors import Refused
 from projects.models import Project
 from results.models import MetricRun
@@ -36,11 +34,8 @@ def choose_runs(runs: Sequence[MetricRun], names: Iterable[str]) -> list[MetricR
             or (len(name) >= LEAST_OF_SUBJECT and run.subject.startswith(name))
         ]
         if not found:
-            there_are = "; ".join(labels.values()) or _("none")
-            raise Refused(
-                _("No metric “%(name)s” has scores in this project; there is: %(names)s.")
-                % {"name": name, "names": there_are}
-            )
+            there_are = "; ".join(labels.values()) or "none"
+            raise Refused(f"No metric “{name}” has scores in this project; there is: {there_are}.")
         chosen |= {run.subject: run for run in found}
     return list(chosen.values())
 
@@ -66,17 +61,15 @@ def labels_of(runs: Sequence[MetricRun]) -> dict[str, str]:
 
 def chosen_runs(project: Project, settings: Settings) -> list[MetricRun]:
     if not settings.metrics:
-        raise Refused(_("Choose at least one metric."))
+        raise Refused("Choose at least one metric.")
     by_subject = {run.subject: run for run in standing_runs(project)}
     gone = [subject for subject in settings.metrics if subject not in by_subject]
     if gone:
-        raise Refused(
-            _("%(n)s of the metrics have no scores any more. Compute them again, or choose others.") % {"n": len(gone)}
-        )
+        raise Refused(f"{len(gone)} of the metrics have no scores any more. Compute them again, or choose others.")
     return [by_subject[subject] for subject in dict.fromkeys(settings.metrics)]
 
 
 def _said(value: Any) -> str:
     if isinstance(value, bool):
-        return _("yes") if value else _("no")
+        return "yes" if value else "no"
     return f"{value:g}" if isinstance(value, float) else str(value)

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from django.utils.translation import gettext as _
 
 from annotate.frames.judgments_frame import fetch_judgments
 from annotate.frames.rating_patterns import Scope
@@ -98,7 +97,7 @@ def read_pairs(project: Project, settings: Settings) -> PairFrame:
     runs = chosen_runs(project, settings)
     pairs = _read_table(project)
     if pairs.empty:
-        raise Refused(_("The project has no minimal pairs. Write some on a question, or import them."))
+        raise Refused("The project has no minimal pairs. Write some on a question, or import them.")
     pairs = pairs[_is_asked(pairs, settings)].reset_index(drop=True)
     pairs = _with_human(pairs, golds, settings)
     pairs, metrics = _with_metrics(pairs, runs)
@@ -219,14 +218,14 @@ def _listed(out: pd.DataFrame) -> list[dict[str, Any]]:
 
 def say_reason(reason: str) -> str:
     return {
-        WITHDRAWN: _("a candidate or its passage is withdrawn"),
-        SAME_TEXT: _("both texts are the same"),
-        UNSCORED: _("people have not scored both"),
-        NOT_HIGHER: _("people do not score the first higher"),
-        NO_METRIC: _("some metric has no score for one of them"),
+        WITHDRAWN: "a candidate or its passage is withdrawn",
+        SAME_TEXT: "both texts are the same",
+        UNSCORED: "people have not scored both",
+        NOT_HIGHER: "people do not score the first higher",
+        NO_METRIC: "some metric has no score for one of them",
     }.get(reason, reason)
 
 
 def _say_nothing(reason: pd.Series) -> str:
     said = "; ".join(f"{say_reason(name)}: {n}" for name, n in Counter(reason).items())
-    return _("No minimal pair is left to study. %(reasons)s.") % {"reasons": said or _("None is of what was chosen")}
+    return "No minimal pair is left to study. {reasons}.".format(reasons=said or "None is of what was chosen")

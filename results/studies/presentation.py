@@ -4,8 +4,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from django.utils.translation import gettext as _
-
 from projects.charts.drawing import Chart
 from results.models import Study
 from results.studies.kinds import KINDS, About, Section
@@ -30,17 +28,17 @@ def about_of(study: Study, *, with_texts: bool = False) -> About:
     assert result is not None
     criterion = result["criterion"]["name"]
     labels = {metric["subject"]: metric["label"] for metric in result["metrics"]}
-    caption = _(
-        "Criterion: %(criterion)s; gold score: %(gold)s; n = %(n)s %(counted)s, judgments of each at least %(least)s."
-    ) % {
-        "counted": counted_of(study),
-        "criterion": criterion,
-        "gold": settings.gold_in_words,
-        "n": f"{result['n']:,}",
-        "least": settings.least_judgments,
-    }
-    sentences = [caption, _("Missing scores count as zero.")] if settings.as_zero else [caption]
-    sentences.append(_("Metrics: %(metrics)s.") % {"metrics": "; ".join(map(said_metric, result["metrics"]))})
+    caption = (
+        "Criterion: {criterion}; gold score: {gold}; n = {n} {counted}, judgments of each at least {least}.".format(
+            counted=counted_of(study),
+            criterion=criterion,
+            gold=settings.gold_in_words,
+            n=f"{result['n']:,}",
+            least=settings.least_judgments,
+        )
+    )
+    sentences = [caption, "Missing scores count as zero."] if settings.as_zero else [caption]
+    sentences.append("Metrics: {metrics}.".format(metrics="; ".join(map(said_metric, result["metrics"]))))
     return About(
         number=study.number,
         criterion=criterion,
@@ -49,8 +47,9 @@ def about_of(study: Study, *, with_texts: bool = False) -> About:
         ceiling=result["ceiling"],
         labels=labels,
         caption=" ".join(sentences),
-        resampling=_("Intervals: 95 per cent percentile bootstrap, %(n)s resamples, seed %(seed)s.")
-        % {"n": f"{settings.n_resamples:,}", "seed": study.seed},
+        resampling="Intervals: 95 per cent percentile bootstrap, {n} resamples, seed {seed}.".format(
+            n=f"{settings.n_resamples:,}", seed=study.seed
+        ),
         figures={**result["figures"], **_beside(study, with_texts=with_texts)},
     )
 
@@ -65,13 +64,13 @@ def _beside(study: Study, *, with_texts: bool) -> Mapping[str, Any]:
 def counted_of(study: Study) -> str:
     """What a study counts, in the plural."""
     kind = KINDS.get(study.kind)
-    return _("minimal pairs") if kind is not None and kind.is_of_pairs else _("answers")
+    return "minimal pairs" if kind is not None and kind.is_of_pairs else "answers"
 
 
 def said_metric(metric: Mapping[str, Any]) -> str:
     """A metric with every setting."""
     settings = ", ".join(f"{name}={_said(value)}" for name, value in sorted(metric["settings"].items()))
-    nothing = _("no settings")
+    nothing = "no settings"
     return f"{metric['title']} ({settings or nothing})"
 
 
@@ -112,11 +111,11 @@ def asked_of(study: Study) -> list[tuple[str, str]]:
     fields = kind.fields(study.project) if kind else {}
     options = [(str(fields[name].label), _said(value)) for name, value in settings.options.items() if name in fields]
     return [
-        (_("Criterion"), settings.criterion),
+        ("Criterion", settings.criterion),
         *settings.chosen(),
         *options,
-        *([(_("Resamples"), f"{settings.n_resamples:,}")] if kind is None or kind.is_resampled else []),
-        (_("Seed"), str(study.seed)),
+        *([("Resamples", f"{settings.n_resamples:,}")] if kind is None or kind.is_resampled else []),
+        ("Seed", str(study.seed)),
     ]
 
 
@@ -124,11 +123,11 @@ def left_out_of(study: Study) -> list[tuple[str, int]]:
     """Judged answers that a study does not rest on, with the reason; what is not there is not said."""
     counts = (study.result or {}).get("left_out", {})
     words = {
-        "minimal_pairs": _("belong to minimal pairs, which are kept apart"),
-        "other_places": _("are of other datasets, splits, sources or question types"),
-        "no_gold": _("have no gold score by this rule"),
-        "few_judgments": _("have too few judgments"),
-        "no_score": _("have no score by some metric"),
+        "minimal_pairs": "belong to minimal pairs, which are kept apart",
+        "other_places": "are of other datasets, splits, sources or question types",
+        "no_gold": "have no gold score by this rule",
+        "few_judgments": "have too few judgments",
+        "no_score": "have no score by some metric",
     }
     return [(said, counts[name]) for name, said in words.items() if counts.get(name)]
 
@@ -171,12 +170,10 @@ def compare_tables(first: Study, second: Study) -> list[Table]:
 def _resting(study: Study) -> dict[str, str]:
     result = study.result or {"metrics": [], "n": 0, "read_at": ""}
     return {
-        _("Metrics"): "; ".join(sorted(map(said_metric, result["metrics"]))),
-        _("Runs of the metrics"): ", ".join(
-            str(each) for each in sorted(metric["run"] for metric in result["metrics"])
-        ),
-        _("Answers"): f"{result['n']:,}",
-        _("Judgments behind them"): f"{result.get('n_judgments', 0):,}",
+        "Metrics": "; ".join(sorted(map(said_metric, result["metrics"]))),
+        "Runs of the metrics": ", ".join(str(each) for each in sorted(metric["run"] for metric in result["metrics"])),
+        "Answers": f"{result['n']:,}",
+        "Judgments behind them": f"{result.get('n_judgments', 0):,}",
     }
 
 
@@ -190,7 +187,7 @@ def _compare(one: Table, other: Table, first: Study, second: Study) -> Table:
         columns += [
             Column(f"{column.key}-1", f"{column.title} ({first.number})", column.kind, column.digits),
             Column(f"{column.key}-2", f"{column.title} ({second.number})", column.kind, column.digits),
-            *([Column(f"{column.key}-d", _("change"), of_change, column.digits)] if column.is_number else []),
+            *([Column(f"{column.key}-d", "change", of_change, column.digits)] if column.is_number else []),
         ]
     rows: list[list[Value]] = []
     for key in dict.fromkeys([*mine, *theirs]):
@@ -219,5 +216,5 @@ def _difference(first: Value, second: Value) -> float | None:
 
 def _said(value: Any) -> str:
     if isinstance(value, bool):
-        return _("yes") if value else _("no")
+        return "yes" if value else "no"
     return f"{value:g}" if isinstance(value, float) else str(value)

@@ -8,7 +8,6 @@ from typing import Any
 import orjson
 from django.db import connection, transaction
 from django.db.models import Max
-from django.utils.translation import gettext as _
 
 from projects import log
 from projects.errors import Refused
@@ -33,9 +32,7 @@ State = Study.State
 def kind_of(name: str) -> Kind:
     """The kind of this name. Raises Refused, naming those there are."""
     if name not in KINDS:
-        raise Refused(
-            _("There is no kind of study “%(kind)s”; there is %(kinds)s.") % {"kind": name, "kinds": ", ".join(KINDS)}
-        )
+        raise Refused("There is no kind of study “{kind}”; there is {kinds}.".format(kind=name, kinds=", ".join(KINDS)))
     return KINDS[name]
 
 
@@ -54,7 +51,7 @@ def request_study(
     _check(chosen, settings, seed)
     name = " ".join(name.split()) or str(chosen.title)
     if len(name) > NAME_LENGTH:
-        raise Refused(_("The name is longer than %(most)s characters.") % {"most": NAME_LENGTH}, field="name")
+        raise Refused(f"The name is longer than {NAME_LENGTH} characters.", field="name")
     with transaction.atomic():
         study = Study.objects.create(
             project=project,
@@ -76,7 +73,7 @@ def study_now(*, project: Project, kind: str, settings: Settings, seed: int, nam
     """Run a study in this process, for the project's owner. Raises Refused, also with what ended the job."""
     owner = project.memberships.filter(role=Membership.Role.OWNER).order_by("id").first()
     if owner is None:
-        raise Refused(_("This project has no owner, and a study needs somebody it is for."))
+        raise Refused("This project has no owner, and a study needs somebody it is for.")
     study = request_study(
         project=project, actor=owner, kind=kind, settings=settings, seed=seed, name=name, is_rung_for=False
     )
@@ -105,11 +102,11 @@ def delete_study(*, study: Study, actor: Membership) -> None:
     Raises Refused while it is under way, and to a researcher for a study that somebody else asked for.
     """
     if not may_delete(study, actor):
-        raise Refused(_("Only a manager, or who asked for a study, may delete it."))
+        raise Refused("Only a manager, or who asked for a study, may delete it.")
     with transaction.atomic():
         rows = Study.objects.select_for_update(no_key=True).filter(pk=study.pk)
         if any(row.is_live for row in rows):
-            raise Refused(_("This study is under way. Cancel it first."))
+            raise Refused("This study is under way. Cancel it first.")
         before = {"number": study.number, "kind": study.kind, "name": study.name, "settings": study.settings}
         log.record(study.project, actor, "delete study", study, before=before)
         rows.delete()
@@ -122,7 +119,7 @@ def may_delete(study: Study, actor: Membership) -> bool:
 def run(study: Study, on_progress: OnProgress) -> dict[str, Any]:
     """The act of the job: what comes of the study, as JSON holds it."""
     if study.project.deleted_at is not None:
-        raise Refused(_("The project has been deleted."))
+        raise Refused("The project has been deleted.")
     on_progress(0, 0)
     kind, settings = kind_of(study.kind), Settings.from_dict(study.settings)
     frame = kind.read(study.project, settings)
@@ -157,17 +154,15 @@ def _as_json(result: Mapping[str, Any]) -> dict[str, Any]:
 
 def _check(kind: Kind, settings: Settings, seed: int) -> None:
     if not settings.metrics:
-        raise Refused(_("Choose at least one metric."), field="metrics")
+        raise Refused("Choose at least one metric.", field="metrics")
     if len(set(settings.metrics)) < kind.least_metrics:
-        raise Refused(_("This kind of study compares metrics: choose at least two."), field="metrics")
+        raise Refused("This kind of study compares metrics: choose at least two.", field="metrics")
     if not 0 <= seed <= LARGEST_SEED:
-        raise Refused(_("The seed is a whole number from 0 to %(most)s.") % {"most": LARGEST_SEED}, field="seed")
+        raise Refused(f"The seed is a whole number from 0 to {LARGEST_SEED}.", field="seed")
     if not 100 <= settings.n_resamples <= MOST_RESAMPLES:
-        raise Refused(
-            _("The number of resamples is from 100 to %(most)s.") % {"most": MOST_RESAMPLES}, field="resamples"
-        )
+        raise Refused(f"The number of resamples is from 100 to {MOST_RESAMPLES}.", field="resamples")
     if settings.least_judgments < 1:
-        raise Refused(_("An answer needs at least one judgment."), field="least")
+        raise Refused("An answer needs at least one judgment.", field="least")
 
 
 def _next_number(project: Project) -> int:

@@ -3,8 +3,6 @@
 from dataclasses import dataclass, field
 from typing import Any
 
-from django.utils.translation import gettext as _
-
 from annotate.frames.stages import Stage, default_stage
 from annotate.reviews.adjudication import read_gold_rule
 from measures.gold_rules import GoldRule
@@ -27,28 +25,28 @@ class Settings(GoldSettings):
     @property
     def gold_in_words(self) -> str:
         rule = {
-            GoldRule.MEAN: _("mean of the judgments"),
-            GoldRule.MEDIAN: _("median of the judgments"),
-            GoldRule.Z: _("mean of z scores"),
+            GoldRule.MEAN: "mean of the judgments",
+            GoldRule.MEDIAN: "median of the judgments",
+            GoldRule.Z: "mean of z scores",
         }[self.gold]
-        return _("%(rule)s; a score that was settled on wins") % {"rule": rule} if self.does_adjudication_win else rule
+        return f"{rule}; a score that was settled on wins" if self.does_adjudication_win else rule
 
     def chosen(self) -> list[tuple[str, str]]:
         """Which answers and gold scores, in words; the metrics and the kind's own options are said elsewhere."""
         places = (
-            (_("Datasets"), self.datasets),
-            (_("Splits"), self.splits),
-            (_("Sources"), self.sources),
-            (_("Question types"), self.question_types),
+            ("Datasets", self.datasets),
+            ("Splits", self.splits),
+            ("Sources", self.sources),
+            ("Question types", self.question_types),
         )
-        judgments = _("batch %(number)s") % {"number": self.batch} if self.batch else STAGES[self.stage]()
+        judgments = f"batch {self.batch}" if self.batch else STAGES[self.stage]
         return [
-            (_("Judgments"), judgments),
-            *((name, ", ".join(each or _("none named") for each in values)) for name, values in places if values),
-            *([(_("By people who saw the sources"), _("left out"))] if self.is_blind_only else []),
-            (_("Gold score"), self.gold_in_words),
-            (_("Judgments of an answer, at least"), str(self.least_judgments)),
-            (_("Missing scores of metrics"), _("count as zero") if self.as_zero else _("left out")),
+            ("Judgments", judgments),
+            *((name, ", ".join(each or "none named" for each in values)) for name, values in places if values),
+            *([("By people who saw the sources", "left out")] if self.is_blind_only else []),
+            ("Gold score", self.gold_in_words),
+            ("Judgments of an answer, at least", str(self.least_judgments)),
+            ("Missing scores of metrics", "count as zero" if self.as_zero else "left out"),
         ]
 
 
@@ -64,7 +62,7 @@ def default_settings(project: Project) -> dict[str, Any]:
 
 
 STAGES = {
-    Stage.FULL: lambda: _("full collection"),
-    Stage.TRIAL: lambda: _("trial"),
-    Stage.ALL: lambda: _("full collection and trial"),
+    Stage.FULL: "full collection",
+    Stage.TRIAL: "trial",
+    Stage.ALL: "full collection and trial",
 }

@@ -9,7 +9,6 @@ from django.core.paginator import Paginator
 from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
-from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
@@ -105,7 +104,7 @@ def study_cancel(request: ProjectRequest, project: Project, number: int) -> Http
     except Refused as refusal:
         messages.error(request, refusal.message)
     else:
-        messages.success(request, _("Cancelled.") if has_stopped else _("It stops in a moment; nothing is stored."))
+        messages.success(request, "Cancelled." if has_stopped else "It stops in a moment; nothing is stored.")
     return redirect(study)
 
 
@@ -130,7 +129,7 @@ def study_delete(request: ProjectRequest, project: Project, number: int) -> Http
     except Refused as refusal:
         messages.error(request, refusal.message)
         return redirect(study)
-    messages.success(request, _("Study %(number)s is deleted.") % {"number": number})
+    messages.success(request, f"Study {number} is deleted.")
     return redirect("results:study-list", project.slug)
 
 
@@ -151,7 +150,7 @@ def study_cause(request: ProjectRequest, project: Project, number: int) -> HttpR
     except Refused as refusal:
         messages.error(request, refusal.message)
     else:
-        messages.success(request, _("The cause is saved."))
+        messages.success(request, "The cause is saved.")
     place = urlencode({"show": f"{section},{section.replace('errors', 'causes')}"})
     return redirect(f"{study.get_absolute_url()}?{place}#{section}-{candidate}")
 
@@ -199,12 +198,12 @@ def _fetch(project: Project, number: int) -> Study:
 
 def _progress(study: Study) -> dict[str, Any]:
     if study.is_live:
-        study.message = queue.why_waiting(study) or (_("steps") if study.total else _("in a moment"))
+        study.message = queue.why_waiting(study) or ("steps" if study.total else "in a moment")
     place = [study.project.slug, study.number]
     return {
         "study": study,
         "job": study,
-        "job_title": _("Computing the study"),
+        "job_title": "Computing the study",
         "job_url": reverse("results:study-job", args=place),
         "job_cancel_url": "" if study.is_cancelling else reverse("results:study-cancel", args=place),
     }

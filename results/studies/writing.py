@@ -6,10 +6,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from django.utils.translation import gettext as _
-
 from projects.database.csv import guarded_text
-from projects.language.names import said
 from results.studies.tables import Column, Estimate, Missing, Table, Value, say, say_ends
 
 FORMS = {
@@ -129,7 +126,7 @@ class _Notes:
         return self._reasons.setdefault(reason, _letter(len(self._reasons)))
 
     def __str__(self) -> str:
-        return " ".join(f"({mark}) {said(reason)}." for reason, mark in self._reasons.items())
+        return " ".join(f"({mark}) {reason}." for reason, mark in self._reasons.items())
 
 
 def _letter(number: int) -> str:
@@ -139,7 +136,7 @@ def _letter(number: int) -> str:
 
 def _whole_caption(table: Table, notes: _Notes) -> str:
     why = str(notes)
-    return " ".join(filter(None, [table.caption or table.title, _("Undefined: %(why)s") % {"why": why} if why else ""]))
+    return " ".join(filter(None, [table.caption or table.title, f"Undefined: {why}" if why else ""]))
 
 
 _LATEX = {

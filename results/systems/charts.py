@@ -1,7 +1,5 @@
 """Charts of systems and of replication."""
 
-from django.utils.translation import gettext as _
-
 from projects.charts import specs
 from projects.charts.drawing import Chart
 from results.scores.charts import Figures
@@ -14,8 +12,8 @@ def of_systems(figures: Figures, *, key: str) -> list[Chart]:
     """Systems with their intervals, by z and on the scale, and which of two is better."""
     scores = figures["scores"].get(key, [])
     charts = [
-        _forest(scores, "z", _("Mean z score of each system, with intervals over its candidates")),
-        _forest(scores, "raw", _("Mean score of each system, with intervals over its candidates")),
+        _forest(scores, "z", "Mean z score of each system, with intervals over its candidates"),
+        _forest(scores, "raw", "Mean score of each system, with intervals over its candidates"),
     ]
     cells = [
         {"better": pair["first"], "than": pair["second"], "p": pair["p"], "said": _cell(pair["p"])}
@@ -29,7 +27,7 @@ def of_systems(figures: Figures, *, key: str) -> list[Chart]:
         *charts,
         Chart(
             "pairs",
-            _("p of one-sided tests: the system of the row is better than that of the column"),
+            "p of one-sided tests: the system of the row is better than that of the column",
             cells if len(scores) <= MOST_IN_MAP else [],
             spec,
             columns=("better", "than", "p"),
@@ -42,19 +40,19 @@ def of_replication(figures: Figures, *, key: str) -> list[Chart]:
     found = figures["by"].get(key, {})
     measure = "z" if found.get("z", {}).get("systems") else "raw"
     rows = found.get(measure, {}).get("systems", [])
-    axis = _("mean z, %(run)s") if measure == "z" else _("mean score, %(run)s")
+    axis = "mean z, %(run)s" if measure == "z" else "mean score, %(run)s"
     spec = specs.points(
         *("first", "second", "source"),
-        x_title=axis % {"run": _("first batch")},
-        y_title=axis % {"run": _("second batch")},
+        x_title=axis % {"run": "first batch"},
+        y_title=axis % {"run": "second batch"},
     )
-    return [Chart("replication", _("Systems in two batches"), rows, spec, columns=("source", "first", "second"))]
+    return [Chart("replication", "Systems in two batches", rows, spec, columns=("source", "first", "second"))]
 
 
 def _forest(scores: list[Figures], measure: str, title: str) -> Chart:
     rows = [
         {
-            "system": score["source"] or _("none named"),
+            "system": score["source"] or "none named",
             "mean": score[measure]["mean"],
             "low": score[measure]["by_unit"].get("low"),
             "high": score[measure]["by_unit"].get("high"),
@@ -66,7 +64,7 @@ def _forest(scores: list[Figures], measure: str, title: str) -> Chart:
         for score in scores
         if isinstance(score[measure]["mean"], float)
     ]
-    axis = _("mean z") if measure == "z" else _("mean score")
+    axis = "mean z" if measure == "z" else "mean score"
     spec = specs.intervals("system", "mean", "low", "high", title=axis, zero=0 if measure == "z" else None)
     return Chart(f"systems-{measure}", title, rows, spec)
 

@@ -4,8 +4,6 @@ from collections.abc import Mapping
 from typing import Any
 
 from django import forms
-from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
 
 from annotate.models import Batch
 from annotate.reviews.adjudication import Gold
@@ -14,7 +12,7 @@ from results.scope.forms import BatchField, ScopeForm
 
 
 class SystemsForm(ScopeForm):
-    blind = forms.BooleanField(label=gettext_lazy("Blind judgments only"), required=False)
+    blind = forms.BooleanField(label="Blind judgments only", required=False)
 
     def __init__(self, project: Project, *args: Any, **kwargs: Any) -> None:
         super().__init__(project, *args, any_criterion=True, **kwargs)
@@ -35,18 +33,18 @@ class ReplicationForm(forms.Form):
     """Two batches to set beside each other."""
 
     first = BatchField(
-        label=gettext_lazy("First batch"),
+        label="First batch",
         queryset=Batch.objects.none(),
         required=False,
         to_field_name="number",
-        empty_label=gettext_lazy("choose one"),
+        empty_label="choose one",
     )
     second = BatchField(
-        label=gettext_lazy("Second batch"),
+        label="Second batch",
         queryset=Batch.objects.none(),
         required=False,
         to_field_name="number",
-        empty_label=gettext_lazy("choose one"),
+        empty_label="choose one",
     )
 
     def __init__(self, project: Project, *args: Any, **kwargs: Any) -> None:
@@ -58,9 +56,9 @@ class ReplicationForm(forms.Form):
         asked: dict[str, Any] = super().clean() or {}
         first, second = asked.get("first"), asked.get("second")
         if bool(first) != bool(second):
-            raise forms.ValidationError(_("Choose two batches."))
+            raise forms.ValidationError("Choose two batches.")
         if first and first == second:
-            raise forms.ValidationError(_("Choose two different batches: a batch repeats itself."))
+            raise forms.ValidationError("Choose two different batches: a batch repeats itself.")
         return asked
 
     def settings(self, systems: Mapping[str, Any]) -> dict[str, Any] | None:

@@ -4,6 +4,7 @@ import ast
 import os
 import re
 from collections import Counter
+from collections.abc import Iterator
 from fnmatch import fnmatch
 from gettext import GNUTranslations
 from io import StringIO
@@ -159,37 +160,35 @@ def test_what_is_compiled_is_what_is_said() -> None:
     assert said == {1: "دقيقة واحدة", 2: "دقيقتان", 5: "5 دقائق", 30: "30 دقيقة", 100: "100 دقيقة"}
 
 
-def test_a_pattern_names_a_file() -> None:
-    code = [
-        path.relative_to(settings.BASE_DIR).as_posix()
-        for app in translating.APPS
-        for path in (settings.BASE_DIR / app).rglob("*.py")
-    ]
-    templates = [name_in_templates(path) for path in translating.templates()]
-    assert [each for each in translating.NOT_FOR_ANNOTATORS if not any(fnmatch(path, each) for path in code)] == []
-    assert set(translating.MANAGERS_PARTS) <= set(templates)
-    unused = ["annotate/onboarding/*"]
-    assert [
-        each for each in translating.ANNOTATORS_TEMPLATES if not any(fnmatch(path, each) for path in templates)
-    ] == unused
+def name_of(path: Path) -> str:
+    return path.relative_to(settings.BASE_DIR).as_posix()
 
 
-def name_in_templates(path: Path) -> str:
-    return path.relative_to(settings.BASE_DIR / "templates").as_posix()
+def test_a_room_of_annotators_holds_a_file() -> None:
+    names = [name_of(path).removeprefix("templates/") for path in (*translating.templates(), *translating.code())]
+    assert set(translating.MANAGERS_PARTS) <= set(names)
+    assert [room for room in translating.ANNOTATORS_ROOMS if not any(fnmatch(name, room) for name in names)] == []
 
 
 MARKED = re.compile(r"{%\s*(?:trans|blocktrans|plural|load [^%]*\bi18n\b)|\b_\([\"']")
 
 
-def test_no_template_of_managers_marks_a_sentence() -> None:
+def test_nothing_of_managers_is_marked_for_translation() -> None:
     """Their pages are given in English, so they are written in English."""
-    marked = [
-        f"{name_in_templates(path)}: {found}"
-        for path in translating.templates()
-        if not translating.is_for_annotators(f"templates/{name_in_templates(path)}")
-        for found in MARKED.findall(path.read_text(encoding="utf-8"))
-    ]
+    marked = []
+    for path in (*translating.templates(), *translating.code()):
+        if translating.is_for_annotators(name_of(path)):
+            continue
+        source = path.read_text(encoding="utf-8")
+        found = MARKED.findall(source) if path.suffix == ".html" else list(imported_from_gettext(source))
+        marked += [f"{name_of(path)}: {each}" for each in found]
     assert not marked, "\n".join(marked)
+
+
+def imported_from_gettext(source: str) -> Iterator[str]:
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.ImportFrom) and node.module == "django.utils.translation":
+            yield from (name.name for name in node.names if "gettext" in name.name)
 
 
 BLOCK = re.compile(
@@ -206,9 +205,9 @@ GIVEN = re.compile(r"""(?:default|pager_noun|empty_\w+|whose|stat_\w+|yesno)[:=]
 
 def test_no_template_of_annotators_holds_a_bare_sentence() -> None:
     bare = [
-        f"{name_in_templates(path)}: {said}"
+        f"{name_of(path)}: {said}"
         for path in translating.templates()
-        if translating.is_for_annotators(f"templates/{name_in_templates(path)}")
+        if translating.is_for_annotators(name_of(path))
         for said in bare_sentences(path.read_text(encoding="utf-8"))
     ]
     assert not bare, "\n".join(bare)
@@ -239,17 +238,19 @@ def test_a_bare_sentence_is_found(source: str, bare: list[str]) -> None:
     assert bare_sentences(source) == bare
 
 
-IN_COMMANDS = "projects/commands.py"
-"""What commands say is English, as their help is."""
+ALL_THEIRS = (
+    *("annotate/desk/", "annotate/onboarding/", "annotate/rating/", "annotate/work/"),
+    *("annotate/qualification/attempt", "projects/accounts/forms", "projects/accounts/views", "projects/web/"),
+)
+"""Where nothing is said to managers or by commands alone."""
 
 
-def test_no_refusal_is_a_bare_sentence() -> None:
-    """Every reason why something is refused goes through gettext."""
+def test_no_refusal_to_annotators_is_a_bare_sentence() -> None:
+    """Every reason why something is refused to them goes through gettext."""
     bare = [
-        f"{where}: {ast.unparse(call.args[0])}"
-        for app in ("annotate", "projects", "results")
-        for path in sorted((settings.BASE_DIR / app).rglob("*.py"))
-        if (where := path.relative_to(settings.BASE_DIR).as_posix()) != IN_COMMANDS and "/management/" not in where
+        f"{name_of(path)}: {ast.unparse(call.args[0])}"
+        for path in translating.code()
+        if name_of(path).startswith(ALL_THEIRS)
         for call in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
         if isinstance(call, ast.Call) and call.args and _refuses(call.func) and _is_sentence(call.args[0])
     ]
@@ -270,9 +271,8 @@ def _is_sentence(said: ast.expr) -> bool:
 def test_no_sentence_stands_inside_an_f_string() -> None:
     """Babel reads none there, so it would stay in English."""
     hidden = [
-        f"{path.relative_to(settings.BASE_DIR)}: {ast.unparse(call)}"
-        for app in translating.APPS
-        for path in sorted((settings.BASE_DIR / app).rglob("*.py"))
+        f"{name_of(path)}: {ast.unparse(call)}"
+        for path in translating.code()
         for joined in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
         if isinstance(joined, ast.JoinedStr)
         for call in ast.walk(joined)

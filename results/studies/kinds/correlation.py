@@ -4,9 +4,6 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
-from django_stubs_ext import StrOrPromise
 
 from measures.patterns import Floats
 from measures.studies.by_part import correlate_by_part
@@ -142,17 +139,17 @@ def _bands(gold: Floats, scores: Floats) -> list[dict[str, Any]]:
     ]
 
 
-def limits(settings: Settings, figures: Figures) -> list[StrOrPromise]:
+def limits(settings: Settings, figures: Figures) -> list[str]:
     return [
-        _("Answers on one passage are not independent of each other: look at the interval over passages too."),
-        _("A correlation says how a metric orders and spaces answers, not whether its scores mean what people's do."),
+        "Answers on one passage are not independent of each other: look at the interval over passages too.",
+        "A correlation says how a metric orders and spaces answers, not whether its scores mean what people's do.",
     ]
 
 
 KIND = Kind(
     name=Study.Kind.CORRELATION,
-    title=gettext_lazy("Correlation per question"),
-    about=gettext_lazy("How closely does each metric follow people, answer by answer, overall and in each part?"),
+    title="Correlation per question",
+    about="How closely does each metric follow people, answer by answer, overall and in each part?",
     compute=compute,
     sections=sections,
     limits=limits,

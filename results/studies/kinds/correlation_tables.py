@@ -4,8 +4,6 @@ from collections.abc import Iterator
 from typing import Any
 
 from django.utils.text import capfirst
-from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
 
 from projects.charts.drawing import Chart
 from results.studies.charts import draw_metrics, heat_map, scatter
@@ -14,9 +12,9 @@ from results.studies.tables import Column, Estimate, Table, Value, read_ceiling,
 
 COEFFICIENTS = {"pearson": "Pearson", "spearman": "Spearman", "kendall": "Kendall"}
 _BY = {
-    "dataset": gettext_lazy("by dataset"),
-    "dataset_source": gettext_lazy("by dataset and source"),
-    "question_type": gettext_lazy("by question type"),
+    "dataset": "by dataset",
+    "dataset_source": "by dataset and source",
+    "question_type": "by question type",
 }
 
 
@@ -27,9 +25,9 @@ def sections(about: About) -> list[Section]:
 def _whole(about: About) -> Section:
     figures = about.figures
     columns = [
-        Column("metric", _("Metric")),
+        Column("metric", "Metric"),
         *(Column(name, title, "estimate") for name, title in COEFFICIENTS.items()),
-        Column("by_passage", _("Pearson by passage"), "estimate"),
+        Column("by_passage", "Pearson by passage", "estimate"),
     ]
     order = best_first(about)
     rows: list[list[Value]] = [
@@ -40,21 +38,21 @@ def _whole(about: About) -> Section:
         ]
         for subject in order
     ]
-    rows.append([_("Human ceiling"), read_ceiling(about.ceiling), None, None, None])
+    rows.append(["Human ceiling", read_ceiling(about.ceiling), None, None, None])
     drawn = [(about.labels[subject], read_value(figures["whole"][subject]["pearson"])) for subject in order]
-    title = _("Pearson's correlation of each metric with people")
+    title = "Pearson's correlation of each metric with people"
     return Section(
         "overall",
-        _("All answers together"),
+        "All answers together",
         Table(
             "overall",
-            _("Correlation with people"),
+            "Correlation with people",
             columns,
             rows,
-            about.captioned(_("Correlation of metrics with people")),
+            about.captioned("Correlation of metrics with people"),
         ),
-        charts=[draw_metrics("overall", title, drawn, about.ceiling, axis=_("Pearson's correlation"))],
-        note=_("In brackets 95 % intervals: over answers, and in the last column over whole passages."),
+        charts=[draw_metrics("overall", title, drawn, about.ceiling, axis="Pearson's correlation")],
+        note="In brackets 95 % intervals: over answers, and in the last column over whole passages.",
     )
 
 
@@ -72,9 +70,9 @@ def _by_part(about: About, parts: list[Figures], coefficient: str, key: str) -> 
     mean = about.figures["mean"] if key.startswith("dataset") else None
     names = [_named(part) for part in parts]
     columns = [
-        Column("metric", _("Metric")),
+        Column("metric", "Metric"),
         *(Column(f"part-{place}", name, "estimate") for place, name in enumerate(names)),
-        *([Column("mean", _("Mean of the datasets"), "estimate")] if mean else []),
+        *([Column("mean", "Mean of the datasets", "estimate")] if mean else []),
     ]
     order = best_first(about)
     rows: list[list[Value]] = [
@@ -86,8 +84,8 @@ def _by_part(about: About, parts: list[Figures], coefficient: str, key: str) -> 
         for subject in order
     ]
     if coefficient == "pearson":
-        rows.append([_("Human ceiling"), *(read_ceiling(part["ceiling"]) for part in parts), *([None] if mean else [])])
-    rows.append([_("Answers"), *(f"{part['n']:,}" for part in parts), *([None] if mean else [])])
+        rows.append(["Human ceiling", *(read_ceiling(part["ceiling"]) for part in parts), *([None] if mean else [])])
+    rows.append(["Answers", *(f"{part['n']:,}" for part in parts), *([None] if mean else [])])
     title = f"{COEFFICIENTS[coefficient]} {_BY[key.rpartition('-')[0].replace('-', '_')]}"
     cells = _cells(about, parts, names, order, coefficient)
     return (
@@ -100,15 +98,15 @@ def _by_source(about: About, parts: list[Figures], coefficient: str, key: str) -
     """Sources in rows, for there may be many; metrics in columns."""
     order = best_first(about)
     columns = [
-        Column("dataset", _("Dataset")),
-        Column("source", _("Source")),
-        Column("n", _("Answers"), "count"),
-        *([Column("ceiling", _("Human ceiling"), "estimate")] if coefficient == "pearson" else []),
+        Column("dataset", "Dataset"),
+        Column("source", "Source"),
+        Column("n", "Answers", "count"),
+        *([Column("ceiling", "Human ceiling", "estimate")] if coefficient == "pearson" else []),
         *(Column(subject, about.labels[subject], "estimate") for subject in order),
     ]
     rows: list[list[Value]] = [
         [
-            *(name or _("none named") for name in part["names"]),
+            *(name or "none named" for name in part["names"]),
             part["n"],
             *([read_ceiling(part["ceiling"])] if coefficient == "pearson" else []),
             *(read_value(part["metrics"][subject][coefficient]) for subject in order),
@@ -144,7 +142,7 @@ def _note_of(about: About, name: str) -> str:
     if name != "dataset" or not mean["left_out"]:
         return ""
     said = "; ".join(f"{part}: {why}" for part, why in mean["left_out"].items())
-    return _("Datasets in which some metric is undefined enter no mean. %(left_out)s.") % {"left_out": said}
+    return f"Datasets in which some metric is undefined enter no mean. {said}."
 
 
 def _scatters(about: About) -> Iterator[Section]:
@@ -157,19 +155,19 @@ def _scatters(about: About) -> Iterator[Section]:
                 points["candidates"], points["scores"][subject], points["gold"], strict=True
             )
         ]
-        title = _("%(metric)s and people") % {"metric": label}
+        title = f"{label} and people"
         columns = [
-            Column("low", _("%(metric)s from") % {"metric": label}, "number"),
-            Column("high", _("to"), "number"),
-            Column("n", _("Answers"), "count"),
-            Column("mean", _("Mean human score"), "number"),
+            Column("low", f"{label} from", "number"),
+            Column("high", "to", "number"),
+            Column("n", "Answers", "count"),
+            Column("mean", "Mean human score", "number"),
         ]
         bands: list[list[Value]] = [
             [band[name] for name in ("low", "high", "n", "mean")] for band in about.figures["bands"][subject]
         ]
         yield Section(
             f"scatter-{place}",
-            _("Each answer"),
+            "Each answer",
             Table(f"scatter-{place}", title, columns, bands, about.captioned(title), n_keys=0),
             charts=[scatter(f"scatter-{place}", title, rows, x_title=label, y_title=about.criterion)],
             note=_say_points(len(rows), points["n"]),
@@ -179,10 +177,12 @@ def _scatters(about: About) -> Iterator[Section]:
 
 def _say_points(n_drawn: int, n: int) -> str:
     if n_drawn == n:
-        return _("Each point is an answer. The table cuts the answers into bands by the metric.")
-    return _(
-        "Each point is an answer: %(drawn)s of %(n)s, drawn by the seed. The table has all, in bands by the metric."
-    ) % {"drawn": f"{n_drawn:,}", "n": f"{n:,}"}
+        return "Each point is an answer. The table cuts the answers into bands by the metric."
+    return (
+        "Each point is an answer: {drawn} of {n}, drawn by the seed. The table has all, in bands by the metric.".format(
+            drawn=f"{n_drawn:,}", n=f"{n:,}"
+        )
+    )
 
 
 def best_first(about: About) -> list[str]:
@@ -196,4 +196,4 @@ def best_first(about: About) -> list[str]:
 
 
 def _named(part: Figures) -> str:
-    return " · ".join(name or _("none named") for name in part["names"])
+    return " · ".join(name or "none named" for name in part["names"])

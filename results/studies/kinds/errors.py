@@ -6,9 +6,6 @@ from itertools import combinations
 from typing import Any
 
 from django import forms
-from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
-from django_stubs_ext import StrOrPromise
 
 from measures.gold_rules import GoldRule
 from measures.outcome import Undefined
@@ -62,7 +59,7 @@ class ErrorList:
 def compute(frame: Frame, settings: Settings, seed: int, on_progress: OnProgress) -> dict[str, Any]:
     """Of each dataset the answers with the largest gaps, for each metric and people and for each pair of metrics."""
     if settings.gold is GoldRule.Z:
-        raise Refused(_("Choose the mean or the median as gold score: z scores lie on no scale to bring metrics to."))
+        raise Refused("Choose the mean or the median as gold score: z scores lie on no scale to bring metrics to.")
     scale = {"low": float(frame.scope.criterion.low), "high": float(frame.scope.criterion.high)}
     n = int(settings.options.get(N) or N_ANSWERS)
     spans = {
@@ -120,7 +117,7 @@ def sections(about: About) -> list[Section]:
 
 def _names(about: About, one: Figures) -> tuple[str, str]:
     """What is compared, by the labels of the metrics."""
-    return (about.labels[one["first"]] if one["first"] else _("People")), about.labels[one["second"]]
+    return (about.labels[one["first"]] if one["first"] else "People"), about.labels[one["second"]]
 
 
 def _cause(about: About, one: Figures, candidate: int) -> str:
@@ -137,12 +134,12 @@ def _list(about: About, one: Figures, place: int) -> Section:
     first, second = _names(about, one)
     name = f"errors-{place}"
     columns = [
-        Column("dataset", _("Dataset")),
-        Column("candidate", _("Answer")),
+        Column("dataset", "Dataset"),
+        Column("candidate", "Answer"),
         Column("first", first, "number", 2),
         Column("second", second, "number", 2),
-        Column("gap", _("Gap"), "number", 2),
-        Column("cause", _("Cause")),
+        Column("gap", "Gap", "number", 2),
+        Column("cause", "Cause"),
     ]
     rows: list[list[Value]] = [
         [part, each["id"], each["first"], each["second"], each["second"] - each["first"],
@@ -150,13 +147,13 @@ def _list(about: About, one: Figures, place: int) -> Section:
         for part, answers in sorted(one["parts"].items())
         for each in answers
     ]  # fmt: skip
-    title = _("Largest gaps between %(first)s and %(second)s") % {"first": first, "second": second}
+    title = f"Largest gaps between {first} and {second}"
     return Section(
         name,
-        _("Largest gaps"),
+        "Largest gaps",
         Table(name, title, columns, rows, about.captioned(f"{title}. {_say_scale(about, one)}"), n_keys=2),
         note=_say_scale(about, one),
-        choice=_("%(first)s and %(second)s") % {"first": first, "second": second},
+        choice=f"{first} and {second}",
         template="results/studies/_errors.html",
         detail=_shown(about, one, first, second),
     )
@@ -192,21 +189,20 @@ def _causes(about: About, one: Figures, place: int) -> Section:
     given = _given(about, one)
     shares = share_causes(given)
     columns = [
-        Column("cause", _("Cause")),
-        Column("n", _("Answers"), "count"),
-        Column("share", _("Share"), "number", 3),
+        Column("cause", "Cause"),
+        Column("n", "Answers", "count"),
+        Column("share", "Share", "number", 3),
     ]
     rows: list[list[Value]] = [[each.cause, each.n, each.share] for each in shares]
     n_given = sum(each.n for each in shares)
-    rows.append([_("All with a cause"), n_given, 1.0])
-    title = _("Causes of the gaps between %(first)s and %(second)s") % {"first": first, "second": second}
+    rows.append(["All with a cause", n_given, 1.0])
+    title = f"Causes of the gaps between {first} and {second}"
     return Section(
         name,
-        _("Shares by cause"),
+        "Shares by cause",
         Table(name, title, columns, rows, about.captioned(title)),
-        note=_("%(given)s of %(all)s answers have a cause; shares are of those.")
-        % {"given": n_given, "all": len(given)},
-        choice=_("%(first)s and %(second)s") % {"first": first, "second": second},
+        note=f"{n_given} of {len(given)} answers have a cause; shares are of those.",
+        choice=f"{first} and {second}",
     )
 
 
@@ -217,22 +213,22 @@ def _say_scale(about: About, one: Figures) -> str:
     for subject in filter(None, (one["first"], one["second"])):
         span = about.figures["spans"][subject]
         words = (
-            _("%(metric)s is laid on %(low)g to %(high)g by its declared range, %(from)g to %(to)g.")
+            "%(metric)s is laid on %(low)g to %(high)g by its declared range, %(from)g to %(to)g."
             if span["is_declared"]
-            else _("%(metric)s is laid on %(low)g to %(high)g by the range of its scores here, %(from).3g to %(to).3g.")
+            else "%(metric)s is laid on %(low)g to %(high)g by the range of its scores here, %(from).3g to %(to).3g."
         )
         said.append(words % {"metric": about.labels[subject], **scale, "from": span["low"], "to": span["high"]})
     return " ".join(said)
 
 
-def limits(settings: Settings, figures: Figures) -> list[StrOrPromise]:
+def limits(settings: Settings, figures: Figures) -> list[str]:
     flat = [span for span in figures["spans"].values() if "reason" in span]
     return [
-        _("A straight line brings a metric to the scale; a gap may come from that line as well as from the metric."),
-        _("Causes are what a person read into an answer. They stay when the study is run again."),
-        *([_("Metrics whose scores are all equal here have no list.")] if flat else []),
+        "A straight line brings a metric to the scale; a gap may come from that line as well as from the metric.",
+        "Causes are what a person read into an answer. They stay when the study is run again.",
+        *(["Metrics whose scores are all equal here have no list."] if flat else []),
         *(
-            [_("Only the first %(n)s metrics are compared with each other.") % {"n": MOST_PAIRED}]
+            [f"Only the first {MOST_PAIRED} metrics are compared with each other."]
             if len(figures["spans"]) > MOST_PAIRED
             else []
         ),
@@ -242,7 +238,7 @@ def limits(settings: Settings, figures: Figures) -> list[StrOrPromise]:
 def fields(project: Project) -> dict[str, forms.Field]:
     return {
         N: forms.IntegerField(
-            label=gettext_lazy("Answers of each dataset"),
+            label="Answers of each dataset",
             required=False,
             initial=N_ANSWERS,
             min_value=1,
@@ -253,8 +249,8 @@ def fields(project: Project) -> dict[str, forms.Field]:
 
 KIND = Kind(
     name=Study.Kind.ERRORS,
-    title=gettext_lazy("Largest errors"),
-    about=gettext_lazy("On which answers is a metric furthest from people, or from another metric, and why?"),
+    title="Largest errors",
+    about="On which answers is a metric furthest from people, or from another metric, and why?",
     compute=compute,
     sections=sections,
     limits=limits,

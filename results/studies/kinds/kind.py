@@ -5,7 +5,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from django import forms
-from django_stubs_ext import StrOrPromise
 
 from projects.charts.drawing import Chart
 from projects.jobs.running import OnProgress
@@ -49,11 +48,11 @@ class Section:
     """
 
     name: str
-    title: StrOrPromise
+    title: str
     table: Table
     charts: Sequence[Chart] = ()
-    note: StrOrPromise = ""
-    choice: StrOrPromise = ""
+    note: str = ""
+    choice: str = ""
     template: str = "results/studies/_table.html"
     """What shows the table on a page; `detail` is what it needs beside the table."""
     detail: Any = None
@@ -64,12 +63,12 @@ class Kind:
     """A kind of study by its name, which is one of `Study.Kind`."""
 
     name: str
-    title: StrOrPromise
-    about: StrOrPromise
+    title: str
+    about: str
     """The question that it answers, in a sentence."""
     compute: Compute
     sections: Callable[[About], list[Section]]
-    limits: Callable[[Settings, Figures], list[StrOrPromise]] = lambda _settings, _figures: []
+    limits: Callable[[Settings, Figures], list[str]] = lambda _settings, _figures: []
     """What a reader must know before leaning on the figures, in sentences."""
     fields: Callable[[Project], Mapping[str, forms.Field]] = lambda _project: {}
     """Fields of the form beside those of every study; what they hold is stored in the options."""
@@ -81,7 +80,7 @@ class Kind:
     """Texts that a page shows beside the figures; they join them for the page alone."""
     is_of_pairs: bool = False
     """Whether it counts minimal pairs, and not answers; these may have come with scores, before anything is judged."""
-    without_metrics: StrOrPromise = ""
+    without_metrics: str = ""
     """What to do where no metric of the project can be taken, if it is not just any metric that is wanted."""
     takes: Callable[[MetricRun], bool] = lambda _run: True
     """Which metrics of the project the form offers."""

@@ -4,9 +4,6 @@ from typing import Any
 
 import numpy as np
 from django import forms
-from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
-from django_stubs_ext import StrOrPromise
 
 from annotate.data.pairs import pair_position
 from measures.outcome import Undefined
@@ -83,28 +80,26 @@ def _part(found: PairAccuracy | MeanAccuracy | Undefined) -> dict[str, Any]:
 
 def fields(project: Project) -> dict[str, forms.Field]:
     choices = [
-        (GIVEN, gettext_lazy("the scores it came with, else gold scores")),
-        (GOLDS, gettext_lazy("gold scores, else those it came with")),
+        (GIVEN, "the scores it came with, else gold scores"),
+        (GOLDS, "gold scores, else those it came with"),
     ]
     return {
-        "human": forms.ChoiceField(
-            label=gettext_lazy("Which candidate of a pair is better goes by"), choices=choices, initial=GIVEN
-        )
+        "human": forms.ChoiceField(label="Which candidate of a pair is better goes by", choices=choices, initial=GIVEN)
     }
 
 
-def limits(settings: Settings, figures: Figures) -> list[StrOrPromise]:
+def limits(settings: Settings, figures: Figures) -> list[str]:
     return [
-        _("A pair is counted only where people score its first candidate higher; the others are listed."),
-        _("A tie is half a pair, so a metric that says nothing has 50 %. Scores are compared unrounded."),
-        _("Where all pairs of a part came out alike there is no interval: resampling them would show no spread."),
+        "A pair is counted only where people score its first candidate higher; the others are listed.",
+        "A tie is half a pair, so a metric that says nothing has 50 %. Scores are compared unrounded.",
+        "Where all pairs of a part came out alike there is no interval: resampling them would show no spread.",
     ]
 
 
 KIND = Kind(
     name=Study.Kind.PAIRS,
-    title=gettext_lazy("Minimal pairs"),
-    about=gettext_lazy("How often does each metric score the better of two nearly equal answers higher?"),
+    title="Minimal pairs",
+    about="How often does each metric score the better of two nearly equal answers higher?",
     compute=compute,
     sections=sections,
     limits=limits,

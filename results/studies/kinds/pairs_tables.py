@@ -3,11 +3,9 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from django.utils.translation import gettext as _
-
 from projects.charts import specs
 from projects.charts.drawing import Chart
-from projects.language.names import said
+from projects.language.names import spell_out
 from results.studies.kinds.kind import About, Figures, Section
 from results.studies.pair_frame import NOT_HIGHER, say_reason
 from results.studies.tables import Column, Estimate, Missing, Table, Value
@@ -27,24 +25,24 @@ def _by_dataset(about: About) -> Section:
     names = about.figures["datasets"]
     has_mean = len(names) > 1
     columns = [
-        Column("metric", _("Metric")),
+        Column("metric", "Metric"),
         *(Column(f"part-{place}", name, "estimate", 1) for place, name in enumerate(names)),
-        *([Column("mean", _("Mean of the datasets"), "estimate", 1)] if has_mean else []),
+        *([Column("mean", "Mean of the datasets", "estimate", 1)] if has_mean else []),
     ]
 
     def row(label: str, each: Figures) -> list[Value]:
         mean = [_percent(each["mean"])] if has_mean else []
         return [label, *(_percent(each["by_dataset"].get(name)) for name in names), *mean]
 
-    title = _("Accuracy on minimal pairs by dataset, in %")
+    title = "Accuracy on minimal pairs by dataset, in %"
     key = "mean" if has_mean else ALL
     drawn = [(label, each[key]) for label, each in _metrics(about)]
-    axis = _("mean of the datasets, in %") if has_mean else _("accuracy, in %")
+    axis = "mean of the datasets, in %" if has_mean else "accuracy, in %"
     rows = [*(row(label, each) for label, each in _metrics(about)), *(row(*each) for each in _people(about))]
-    rows.append([_("Pairs"), *(f"{_n(about, 'by_dataset', name):,}" for name in names), *([None] if has_mean else [])])
+    rows.append(["Pairs", *(f"{_n(about, 'by_dataset', name):,}" for name in names), *([None] if has_mean else [])])
     return Section(
         "datasets",
-        _("By dataset"),
+        "By dataset",
         Table("datasets", title, columns, rows, _captioned(about, title)),
         charts=[_intervals("datasets", title, drawn, axis), *_map(about, "by_dataset", names, title)],
         note=_say_people(about),
@@ -54,18 +52,18 @@ def _by_dataset(about: About) -> Section:
 def _by_phenomenon(about: About) -> Section:
     names = about.figures["phenomena"]
     columns = [
-        Column("metric", _("Metric")),
+        Column("metric", "Metric"),
         *(Column(f"part-{place}", _named(name), "estimate", 1) for place, name in enumerate(names)),
     ]
     rows: list[list[Value]] = [
         [label, *(_percent(each["by_phenomenon"].get(name)) for name in names)]
         for label, each in [*_metrics(about), *_people(about)]
     ]
-    rows.append([_("Pairs"), *(f"{_n(about, 'by_phenomenon', name):,}" for name in names)])
-    title = _("Accuracy on minimal pairs by phenomenon, in %")
+    rows.append(["Pairs", *(f"{_n(about, 'by_phenomenon', name):,}" for name in names)])
+    title = "Accuracy on minimal pairs by phenomenon, in %"
     return Section(
         "phenomena",
-        _("By phenomenon"),
+        "By phenomenon",
         Table("phenomena", title, columns, rows, _captioned(about, title)),
         charts=_map(about, "by_phenomenon", names, title),
         note=_say_people(about),
@@ -75,12 +73,12 @@ def _by_phenomenon(about: About) -> Section:
 def _whole(about: About) -> Section:
     """All pairs together, with how many of them are ties."""
     columns = [
-        Column("metric", _("Metric")),
-        Column("accuracy", _("Accuracy, in %"), "estimate", 1),
-        Column("n", _("Pairs"), "count"),
-        Column("higher", _("First higher"), "count"),
-        Column("ties", _("Ties"), "count"),
-        Column("lower", _("First lower"), "count"),
+        Column("metric", "Metric"),
+        Column("accuracy", "Accuracy, in %", "estimate", 1),
+        Column("n", "Pairs", "count"),
+        Column("higher", "First higher", "count"),
+        Column("ties", "Ties", "count"),
+        Column("lower", "First lower", "count"),
     ]
     rows: list[list[Value]] = []
     for label, each in [*_metrics(about), *_people(about)]:
@@ -88,20 +86,20 @@ def _whole(about: About) -> Section:
         n, n_ties = whole["n"], whole["n_ties"]
         n_higher = round(whole["value"] * n - n_ties / 2)
         rows.append([label, _percent(whole), n, n_higher, n_ties, n - n_higher - n_ties])
-    title = _("Accuracy on all minimal pairs together")
+    title = "Accuracy on all minimal pairs together"
     table = Table("pairs", title, columns, rows, _captioned(about, title))
-    return Section("pairs", _("All pairs together"), table, note=_("In brackets the 95 % interval over pairs."))
+    return Section("pairs", "All pairs together", table, note="In brackets the 95 % interval over pairs.")
 
 
 def _left_out(about: About) -> Section:
     figures = about.figures
     columns = [
-        Column("dataset", _("Dataset")),
-        Column("pair", _("Pair")),
-        Column("reason", _("Why")),
-        Column("phenomenon", _("Phenomenon")),
-        Column("score_1", _("First, by people"), "number", 2),
-        Column("score_2", _("Second, by people"), "number", 2),
+        Column("dataset", "Dataset"),
+        Column("pair", "Pair"),
+        Column("reason", "Why"),
+        Column("phenomenon", "Phenomenon"),
+        Column("score_1", "First, by people", "number", 2),
+        Column("score_2", "Second, by people", "number", 2),
     ]
     rows: list[list[Value]] = [
         [
@@ -116,21 +114,21 @@ def _left_out(about: About) -> Section:
     ]
     n = sum(figures["reasons"].values())
     counted = "; ".join(f"{say_reason(name)}: {count:,}" for name, count in figures["reasons"].items())
-    note = _("%(n)s pairs are left out. %(counted)s.") % {"n": f"{n:,}", "counted": counted}
+    note = "{n} pairs are left out. {counted}.".format(n=f"{n:,}", counted=counted)
     if n > len(rows):
-        note += " " + _("The first %(shown)s are listed.") % {"shown": f"{len(rows):,}"}
+        note += " " + "The first {shown} are listed.".format(shown=f"{len(rows):,}")
     if NOT_HIGHER in figures["reasons"]:
-        note += " " + _(
-            "Look at those whose first candidate people do not score higher: the two may be the wrong way round."
+        note += (
+            " " + "Look at those whose first candidate people do not score higher: the two may be the wrong way round."
         )
-    title = _("Minimal pairs that are left out")
+    title = "Minimal pairs that are left out"
     return Section(
-        "left-out", _("Pairs left out"), Table("left-out", title, columns, rows, f"{title}. {note}", 2), note=note
+        "left-out", "Pairs left out", Table("left-out", title, columns, rows, f"{title}. {note}", 2), note=note
     )
 
 
 def _captioned(about: About, title: str) -> str:
-    by = _("%(title)s; which candidate of a pair is better goes by %(human)s")
+    by = "%(title)s; which candidate of a pair is better goes by %(human)s"
     return about.captioned(by % {"title": title, "human": about.figures["human"]})
 
 
@@ -143,7 +141,7 @@ def _metrics(about: About) -> list[tuple[str, Figures]]:
 
 
 def _people(about: About) -> list[tuple[str, Figures]]:
-    words = {"given": _("People, given scores"), "gold": _("People, gold scores")}
+    words = {"given": "People, given scores", "gold": "People, gold scores"}
     people: Mapping[str, Figures] = about.figures["people"]
     return [(words[name], people[name]) for name in words if name in people]
 
@@ -166,15 +164,15 @@ def _n(about: About, by: str, name: str) -> int:
 
 
 def _named(phenomenon: str) -> str:
-    return said(phenomenon) if phenomenon else _("not said")
+    return spell_out(phenomenon) if phenomenon else "not said"
 
 
 def _say_people(about: About) -> str:
     counts = [f"{label}: {each[ALL]['n']:,}" for label, each in _people(about)]
-    return _(
-        "In brackets the 95 %% interval over pairs. Metrics are measured by the pairs whose first candidate people "
-        "score higher; people's own accuracy is that of all pairs with such scores (%(counts)s)."
-    ) % {"counts": "; ".join(counts)}
+    return (
+        "In brackets the 95 % interval over pairs. Metrics are measured by the pairs whose first candidate people "
+        "score higher; people's own accuracy is that of all pairs with such scores ({counts})."
+    ).format(counts="; ".join(counts))
 
 
 def _intervals(name: str, title: str, found: Sequence[tuple[str, Figures]], axis: str) -> Chart:
@@ -184,7 +182,7 @@ def _intervals(name: str, title: str, found: Sequence[tuple[str, Figures]], axis
         if isinstance(value, Estimate):
             rows.append({"metric": label, "value": value.value, "low": value.low, "high": value.high})
     columns = ("metric", "value", "low", "high")
-    spec = specs.intervals(*columns, title=axis, domain=(0.0, 100.0), line=(CHANCE, _("chance")))
+    spec = specs.intervals(*columns, title=axis, domain=(0.0, 100.0), line=(CHANCE, "chance"))
     return Chart(name, title, rows, spec, columns=columns)
 
 
@@ -198,6 +196,6 @@ def _map(about: About, by: str, names: Sequence[str], title: str) -> list[Chart]
         for label, name, value in found
         if isinstance(value, Estimate)
     ]
-    spec = specs.heat_map("metric", "part", "value", "said", title=_("accuracy, in %"), domain=(0.0, 100.0))
-    title = _("%(title)s, as a map") % {"title": title}
+    spec = specs.heat_map("metric", "part", "value", "said", title="accuracy, in %", domain=(0.0, 100.0))
+    title = f"{title}, as a map"
     return [Chart(f"{by.replace('_', '-')}-map", title, cells, spec, columns=("metric", "part", "value"))]

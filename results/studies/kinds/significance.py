@@ -6,9 +6,6 @@ from typing import Any
 
 import numpy as np
 from django import forms
-from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
-from django_stubs_ext import StrOrPromise
 
 from measures.outcome import Undefined
 from measures.studies.correlating import correlate
@@ -24,17 +21,17 @@ from results.studies.stored import Steps, stored, stored_correlation
 from results.studies.tables import Column, Estimate, Missing, Table, Value, read_ceiling, read_value
 
 PASSAGES = "passages"
-OVER = [("answers", gettext_lazy("answers")), (PASSAGES, gettext_lazy("whole passages"))]
+OVER = [("answers", "answers"), (PASSAGES, "whole passages")]
 MATRICES = {
-    "bootstrap-holm": gettext_lazy("Paired bootstrap, Holm"),
-    "bootstrap": gettext_lazy("Paired bootstrap"),
-    "williams-holm": gettext_lazy("Williams, Holm"),
-    "williams": gettext_lazy("Williams"),
+    "bootstrap-holm": "Paired bootstrap, Holm",
+    "bootstrap": "Paired bootstrap",
+    "williams-holm": "Williams, Holm",
+    "williams": "Williams",
 }
 
 
 def fields(project: Project) -> dict[str, forms.Field]:
-    return {"over": forms.ChoiceField(label=gettext_lazy("Resample"), choices=OVER, initial="answers")}
+    return {"over": forms.ChoiceField(label="Resample", choices=OVER, initial="answers")}
 
 
 def compute(frame: Frame, settings: Settings, seed: int, on_progress: OnProgress) -> dict[str, Any]:
@@ -74,18 +71,18 @@ def sections(about: About) -> list[Section]:
 
 
 def _metrics(about: About) -> Section:
-    columns = [Column("metric", _("Metric")), Column("pearson", "Pearson", "estimate")]
+    columns = [Column("metric", "Metric"), Column("pearson", "Pearson", "estimate")]
     order = _order(about)
     found: list[tuple[str, Value]] = [
         (about.labels[subject], read_value(about.figures["metrics"][subject])) for subject in order
     ]
-    rows = [[label, value] for label, value in found] + [[_("Human ceiling"), read_ceiling(about.ceiling)]]
-    title = _("Pearson's correlation of each metric with people")
+    rows = [[label, value] for label, value in found] + [["Human ceiling", read_ceiling(about.ceiling)]]
+    title = "Pearson's correlation of each metric with people"
     return Section(
         "metrics",
-        _("The metrics"),
+        "The metrics",
         Table("metrics", title, columns, rows, about.captioned(title)),
-        charts=[draw_metrics("metrics", title, found, about.ceiling, axis=_("Pearson's correlation"))],
+        charts=[draw_metrics("metrics", title, found, about.ceiling, axis="Pearson's correlation")],
     )
 
 
@@ -96,7 +93,7 @@ def _matrices(about: About) -> Iterator[Section]:
         test, _dash, is_corrected = name.partition("-")
         digits = len(str(about.figures["n_resamples"])) - 1 if test == "bootstrap" else 4
         columns = [
-            Column("better", _("Better ↓ than →")),
+            Column("better", "Better ↓ than →"),
             *(Column(subject, about.labels[subject], "p", digits) for subject in order),
         ]
         rows: list[list[Value]] = [
@@ -109,11 +106,11 @@ def _matrices(about: About) -> Iterator[Section]:
             for second, value in zip(order, row[1:], strict=True)
             if isinstance(value, float)
         ]
-        title = _("p of one-sided tests: the metric of the row follows people better than that of the column")
+        title = "p of one-sided tests: the metric of the row follows people better than that of the column"
         full = f"{title}. {words}"
         yield Section(
             name,
-            _("Which of two is better"),
+            "Which of two is better",
             Table(name, str(words), columns, rows, about.captioned(full)),
             charts=[map_of_p(f"{name}-map", f"{words}: p", cells, order=[about.labels[each] for each in order])],
             note=title + ".",
@@ -134,15 +131,15 @@ def _pairs(about: About) -> Section:
     """Each pair once, the metric that follows people better first."""
     digits = len(str(about.figures["n_resamples"])) - 1
     columns = [
-        Column("first", _("Metric")),
-        Column("second", _("against")),
-        Column("difference", _("Difference of Pearson"), "estimate"),
-        Column("bootstrap", _("p, bootstrap"), "p", digits),
-        Column("bootstrap_holm", _("with Holm"), "p", digits),
-        Column("t", _("Williams' t"), "number", 2),
-        Column("williams", _("p, Williams"), "p", 4),
-        Column("williams_holm", _("with Holm"), "p", 4),
-        Column("between", _("Pearson of the two"), "number"),
+        Column("first", "Metric"),
+        Column("second", "against"),
+        Column("difference", "Difference of Pearson", "estimate"),
+        Column("bootstrap", "p, bootstrap", "p", digits),
+        Column("bootstrap_holm", "with Holm", "p", digits),
+        Column("t", "Williams' t", "number", 2),
+        Column("williams", "p, Williams", "p", 4),
+        Column("williams_holm", "with Holm", "p", 4),
+        Column("between", "Pearson of the two", "number"),
     ]
     places = {subject: place for place, subject in enumerate(_order(about))}
     better = [pair for pair in about.figures["pairs"] if places[pair["first"]] < places[pair["second"]]]
@@ -161,8 +158,8 @@ def _pairs(about: About) -> Section:
         ]
         for pair in better
     ]
-    title = _("Each pair of metrics, the one that follows people better first")
-    return Section("pairs", _("Each pair"), Table("pairs", title, columns, rows, about.captioned(title), n_keys=2))
+    title = "Each pair of metrics, the one that follows people better first"
+    return Section("pairs", "Each pair", Table("pairs", title, columns, rows, about.captioned(title), n_keys=2))
 
 
 def _difference(bootstrap: Figures) -> Value:
@@ -181,19 +178,19 @@ def _order(about: About) -> list[str]:
     return sorted(about.labels, key=lambda subject: -height(subject))
 
 
-def limits(settings: Settings, figures: Figures) -> list[StrOrPromise]:
+def limits(settings: Settings, figures: Figures) -> list[str]:
     return [
-        _("Tests are one-sided; in the bootstrap a resample in which both are equal is no win for either."),
-        _("Holm's correction counts every ordered pair, for nobody has said beforehand which metric should be better."),
-        _("A bootstrap p of 0 means less than one resample in %(n)s.") % {"n": f"{settings.n_resamples:,}"},
-        _("Williams' test takes answers as independent; answers on one passage are not."),
+        "Tests are one-sided; in the bootstrap a resample in which both are equal is no win for either.",
+        "Holm's correction counts every ordered pair, for nobody has said beforehand which metric should be better.",
+        "A bootstrap p of 0 means less than one resample in {n}.".format(n=f"{settings.n_resamples:,}"),
+        "Williams' test takes answers as independent; answers on one passage are not.",
     ]
 
 
 KIND = Kind(
     name=Study.Kind.SIGNIFICANCE,
-    title=gettext_lazy("Metric against metric"),
-    about=gettext_lazy("Does one metric follow people better than another, or may the difference be chance?"),
+    title="Metric against metric",
+    about="Does one metric follow people better than another, or may the difference be chance?",
     compute=compute,
     sections=sections,
     limits=limits,

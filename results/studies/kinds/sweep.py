@@ -6,9 +6,6 @@ from typing import Any
 
 import numpy as np
 from django import forms
-from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
-from django_stubs_ext import StrOrPromise
 
 from measures.metrics import Metric
 from measures.metrics.bonus import ENTITY, YES_NO
@@ -51,7 +48,7 @@ def compute(frame: Frame, settings: Settings, seed: int, on_progress: OnProgress
     chosen = _once_each(frame, metrics)
     rows = {name: (frame.table[QUESTION_TYPE] == of).to_numpy() for name, of in SWEPT.items()}
     if not any(each.any() for each in rows.values()):
-        raise Refused(_("No answer here is to a yes-no question or to one about entities, so none may have a bonus."))
+        raise Refused("No answer here is to a yes-no question or to one about entities, so none may have a bonus.")
     found: dict[str, Any] = {
         name: {
             "type": SWEPT[name],
@@ -84,7 +81,7 @@ def compute(frame: Frame, settings: Settings, seed: int, on_progress: OnProgress
 def _weights(settings: Settings) -> list[float]:
     largest, step = (float(settings.options.get(name, default)) for name, default in ((LARGEST, 5), (STEP, 0.5)))
     if not 0 < step <= largest <= 100 or largest / step > MOST_STEPS:
-        raise Refused(_("Weights go from 0 to 100 at most, in %(most)s steps at most.") % {"most": MOST_STEPS})
+        raise Refused(f"Weights go from 0 to 100 at most, in {MOST_STEPS} steps at most.")
     return [round(at * step, 9) for at in range(int(largest / step + 1e-9) + 1)]
 
 
@@ -92,10 +89,7 @@ def _make(metric: MetricColumn) -> Metric:
     """The metric of a column. Raises Refused where it has no weight to vary."""
     made = find(metric.name) if metric.name in known() and metric.origin == MetricRun.Origin.COMPUTED else None
     if made is None or not set(SWEPT) <= set(made.metric.weights):
-        raise Refused(
-            _("%(metric)s has no bonus whose weight could vary; choose adapted metrics alone.")
-            % {"metric": metric.label}
-        )
+        raise Refused(f"{metric.label} has no bonus whose weight could vary; choose adapted metrics alone.")
     return made.make(**made.chosen(metric.settings))
 
 
@@ -153,8 +147,8 @@ def sections(about: About) -> list[Section]:
 
 def _section(about: About, name: str, found: Figures) -> Section:
     title = {
-        "alpha": _("Bonus for the right opinion: alpha on yes-no answers"),
-        "beta": _("Bonus for entities: beta on answers about entities"),
+        "alpha": "Bonus for the right opinion: alpha on yes-no answers",
+        "beta": "Bonus for entities: beta on answers about entities",
     }[name]
     columns = [Column("weight", name, "number", 2)]
     chosen = _in_order(about, found)
@@ -162,22 +156,21 @@ def _section(about: About, name: str, found: Figures) -> Section:
         label = about.labels[subject]
         columns += [
             Column(subject, label, "estimate"),
-            Column(f"{subject}-gain", _("%(metric)s, gain") % {"metric": label}, "estimate"),
+            Column(f"{subject}-gain", f"{label}, gain", "estimate"),
         ]
     rows: list[list[Value]] = []
     for at, weight in enumerate(about.figures["weights"]):
         points = [found["metrics"][subject][at] for subject in chosen]
         rows.append([weight, *(read_value(point[key]) for point in points for key in ("pearson", "gain"))])
     blanks: list[Value] = [None] * (2 * len(chosen) - 1)
-    rows.append([_("Human ceiling"), read_ceiling(found["ceiling"]), *blanks])
+    rows.append(["Human ceiling", read_ceiling(found["ceiling"]), *blanks])
     caption = about.captioned(f"{title}, n = {found['n']:,}")
     return Section(
         name,
         title,
         Table(name, title, columns, rows, caption),
         charts=[_chart(about, name, found)],
-        note=_("%(n)s answers. Weight 0 is the metric without its bonus; gains are over it.")
-        % {"n": f"{found['n']:,}"},
+        note="{n} answers. Weight 0 is the metric without its bonus; gains are over it.".format(n=f"{found['n']:,}"),
     )
 
 
@@ -194,11 +187,11 @@ def _chart(about: About, name: str, found: Figures) -> Chart:
     ceiling = read_ceiling(found["ceiling"])
     line = None
     if isinstance(ceiling, Estimate):
-        line = (ceiling.value, _("human ceiling %(r)s") % {"r": f"{ceiling.value:.3f}"})
-    spec = swept("weight", "pearson", "low", "high", "metric", title=_("Pearson's correlation"), axis=name, line=line)
+        line = (ceiling.value, "human ceiling {r}".format(r=f"{ceiling.value:.3f}"))
+    spec = swept("weight", "pearson", "low", "high", "metric", title="Pearson's correlation", axis=name, line=line)
     title = {
-        "alpha": _("Correlation with people as alpha grows, on yes-no answers"),
-        "beta": _("Correlation with people as beta grows, on answers about entities"),
+        "alpha": "Correlation with people as alpha grows, on yes-no answers",
+        "beta": "Correlation with people as beta grows, on answers about entities",
     }[name]
     return Chart(name, title, rows, spec, columns=("metric", "weight", "pearson", "low", "high"))
 
@@ -208,37 +201,33 @@ def _in_order(about: About, found: Figures) -> list[str]:
     return [subject for subject in about.labels if subject in found["metrics"]]
 
 
-def limits(settings: Settings, figures: Figures) -> list[StrOrPromise]:
+def limits(settings: Settings, figures: Figures) -> list[str]:
     none = {
-        "alpha": _("No answer here is to a yes-no question, so alpha has nothing to weigh."),
-        "beta": _("No answer here is to a question about entities, so beta has nothing to weigh."),
+        "alpha": "No answer here is to a yes-no question, so alpha has nothing to weigh.",
+        "beta": "No answer here is to a question about entities, so beta has nothing to weigh.",
     }
     return [
         *(words for name, words in none.items() if not figures["sweeps"][name]["n"]),
-        _("The weight that does best here was found on these answers: on others it will do less well."),
-        _("The gain has an interval of its own: both weights are looked at under the same resamples."),
+        "The weight that does best here was found on these answers: on others it will do less well.",
+        "The gain has an interval of its own: both weights are looked at under the same resamples.",
     ]
 
 
 def fields(project: Project) -> dict[str, forms.Field]:
     return {
-        LARGEST: forms.FloatField(
-            label=gettext_lazy("Largest weight"), required=False, initial=5, min_value=0.01, max_value=100
-        ),
-        STEP: forms.FloatField(label=gettext_lazy("Step"), required=False, initial=0.5, min_value=0.01, max_value=100),
+        LARGEST: forms.FloatField(label="Largest weight", required=False, initial=5, min_value=0.01, max_value=100),
+        STEP: forms.FloatField(label="Step", required=False, initial=0.5, min_value=0.01, max_value=100),
     }
 
 
 KIND = Kind(
     name=Study.Kind.SWEEP,
-    title=gettext_lazy("Weight of the bonus"),
-    about=gettext_lazy("How does an adapted metric's agreement with people change as its bonus weighs more?"),
+    title="Weight of the bonus",
+    about="How does an adapted metric's agreement with people change as its bonus weighs more?",
     compute=compute,
     sections=sections,
     limits=limits,
     fields=fields,
-    without_metrics=gettext_lazy(
-        "Compute adapted BLEU or adapted ROUGE-L over the candidates: only these have a bonus."
-    ),
+    without_metrics="Compute adapted BLEU or adapted ROUGE-L over the candidates: only these have a bonus.",
     takes=has_bonus,
 )

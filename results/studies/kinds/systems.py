@@ -4,9 +4,6 @@ from typing import Any
 
 import numpy as np
 from django import forms
-from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
-from django_stubs_ext import StrOrPromise
 
 from measures.columns import UNIT, VALUE
 from measures.metrics import MeanMetric
@@ -41,9 +38,9 @@ CEILING_DRAWS = 100
 def fields(project: Project) -> dict[str, forms.Field]:
     return {
         "n_questions": forms.IntegerField(
-            label=gettext_lazy("Questions in a draw"), initial=N_QUESTIONS, min_value=1, max_value=10_000
+            label="Questions in a draw", initial=N_QUESTIONS, min_value=1, max_value=10_000
         ),
-        "n_draws": forms.IntegerField(label=gettext_lazy("Draws"), initial=N_DRAWS, min_value=1, max_value=2_000),
+        "n_draws": forms.IntegerField(label="Draws", initial=N_DRAWS, min_value=1, max_value=2_000),
     }
 
 
@@ -175,26 +172,26 @@ def _spread(found: list[float]) -> dict[str, Any]:
     return {"r": float(np.mean(found)), "low": float(low), "high": float(high)}
 
 
-def limits(settings: Settings, figures: Figures) -> list[StrOrPromise]:
-    said: list[StrOrPromise] = [
-        _("Draws share questions, so their points are not independent: there is no p-value, and no interval."),
-        _("With few systems a correlation over systems hangs on each of them."),
-        _("A metric that keeps statistics, such as BLEU, is scored over the draw as a corpus; others are means."),
-        _("The ceiling: one judgment of each answer, drawn at random, against the mean of the others."),
+def limits(settings: Settings, figures: Figures) -> list[str]:
+    said: list[str] = [
+        "Draws share questions, so their points are not independent: there is no p-value, and no interval.",
+        "With few systems a correlation over systems hangs on each of them.",
+        "A metric that keeps statistics, such as BLEU, is scored over the draw as a corpus; others are means.",
+        "The ceiling: one judgment of each answer, drawn at random, against the mean of the others.",
     ]
     if settings.as_zero:
-        said.append(_("A metric scored as a corpus leaves missing answers out: a zero has no statistics."))
+        said.append("A metric scored as a corpus leaves missing answers out: a zero has no statistics.")
     if settings.criterion and (lacks := figures["lacking"]["lacks"]):
-        nobody = _("none named")
+        nobody = "none named"
         names = ", ".join(f"{name or nobody}: {n}" for name, n in lacks.items())
-        said.append(_("Questions that a system has no answer to are in no draw: %(names)s.") % {"names": names})
+        said.append(f"Questions that a system has no answer to are in no draw: {names}.")
     return said
 
 
 KIND = Kind(
     name=Study.Kind.SYSTEMS,
-    title=gettext_lazy("Correlation per system"),
-    about=gettext_lazy("Does a metric tell better systems from worse ones as people do?"),
+    title="Correlation per system",
+    about="Does a metric tell better systems from worse ones as people do?",
     compute=compute,
     sections=sections,
     limits=limits,

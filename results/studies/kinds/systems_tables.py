@@ -3,8 +3,6 @@
 from collections.abc import Iterator
 from typing import Any
 
-from django.utils.translation import gettext as _
-
 from projects.charts import specs
 from projects.charts.drawing import Chart
 from results.studies.charts import WIDTH, draw_metrics, scatter
@@ -27,24 +25,24 @@ def sections(about: About) -> list[Section]:
 def _draws(about: About, *, is_drawn: bool) -> Section:
     figures, order = about.figures, _order(about)
     columns = [
-        Column("metric", _("Metric")),
+        Column("metric", "Metric"),
         Column("pearson", "Pearson", "estimate"),
-        Column("over", _("Over many answers")),
+        Column("over", "Over many answers"),
     ]
     found: list[tuple[str, Value]] = [(about.labels[subject], _drawn(figures, subject)) for subject in order]
     rows: list[list[Value]] = [
-        [label, value, _("corpus") if figures["is_corpus"][subject] else _("mean")]
+        [label, value, "corpus" if figures["is_corpus"][subject] else "mean"]
         for (label, value), subject in zip(found, order, strict=True)
     ]
-    rows.append([_("Human ceiling"), read_ceiling(figures["ceiling"]["draws"]), _("mean")])
-    title = _("Pearson's correlation of metrics with people over systems on drawn questions")
+    rows.append(["Human ceiling", read_ceiling(figures["ceiling"]["draws"]), "mean"])
+    title = "Pearson's correlation of metrics with people over systems on drawn questions"
     n = figures["draws"][order[0]]["n"] if is_drawn else 0
-    note = _("%(n)s points: a system on a draw each.") % {"n": f"{n:,}"} if is_drawn else ""
+    note = "{n} points: a system on a draw each.".format(n=f"{n:,}") if is_drawn else ""
     return Section(
         "draws",
-        _("Drawn questions"),
+        "Drawn questions",
         Table("draws", title, columns, rows, _captioned(about, title)),
-        charts=[draw_metrics("draws", title, found, figures["ceiling"]["draws"], axis=_("Pearson's correlation"))],
+        charts=[draw_metrics("draws", title, found, figures["ceiling"]["draws"], axis="Pearson's correlation")],
         note=note,
     )
 
@@ -55,57 +53,56 @@ def _clouds(about: About) -> Iterator[Section]:
         found, label = about.figures["draws"][subject], about.labels[subject]
         points = found["points"]
         rows = [
-            {"system": system or _("none named"), "metric": metric, "human": human}
+            {"system": system or "none named", "metric": metric, "human": human}
             for system, metric, human in zip(points["system"], points["metric"], points["human"], strict=True)
         ]
-        title = _("%(metric)s and people on drawn questions") % {"metric": label}
+        title = f"{label} and people on drawn questions"
         columns = [
-            Column("system", _("System")),
-            Column("human", _("Mean human score"), "number"),
-            Column("human_sd", _("deviation over draws"), "number"),
+            Column("system", "System"),
+            Column("human", "Mean human score", "number"),
+            Column("human_sd", "deviation over draws", "number"),
             Column("metric", label, "number"),
-            Column("metric_sd", _("deviation over draws"), "number"),
+            Column("metric_sd", "deviation over draws", "number"),
         ]
         names = ("human_mean", "human_sd", "metric_mean", "metric_sd")
         table = [
-            [system or _("none named"), *(found[name][at] for name in names)]
-            for at, system in enumerate(found["systems"])
+            [system or "none named", *(found[name][at] for name in names)] for at, system in enumerate(found["systems"])
         ]
         chart = scatter(f"draw-{place}", title, rows, x_title=label, y_title=about.criterion, series="system")
         note = _say_points(len(rows), found["n"])
         whole = Table(f"draw-{place}", title, columns, table, _captioned(about, title))
-        yield Section(f"draw-{place}", _("Each draw"), whole, charts=[chart], note=note, choice=label)
+        yield Section(f"draw-{place}", "Each draw", whole, charts=[chart], note=note, choice=label)
 
 
 def _say_points(n_drawn: int, n: int) -> str:
     if n_drawn == n:
-        return _("Each point is a system on a draw.")
-    return _("Each point is a system on a draw: %(drawn)s of %(n)s, drawn by the seed.") % {
-        "drawn": f"{n_drawn:,}",
-        "n": f"{n:,}",
-    }
+        return "Each point is a system on a draw."
+    return "Each point is a system on a draw: {drawn} of {n}, drawn by the seed.".format(
+        drawn=f"{n_drawn:,}",
+        n=f"{n:,}",
+    )
 
 
 def _systems(about: About) -> Section:
     """One point for each system, over all of its answers."""
     figures, order = about.figures, _order(about)
     columns = [
-        Column("metric", _("Metric")),
+        Column("metric", "Metric"),
         *(Column(name, title, "estimate" if name == "pearson" else "number") for name, title in COEFFICIENTS.items()),
     ]
     rows: list[list[Value]] = [
         [about.labels[subject], *(read_number(figures["whole"][subject][name]) for name in COEFFICIENTS)]
         for subject in order
     ]
-    rows.append([_("Human ceiling"), read_ceiling(figures["ceiling"]["whole"]), None, None])
+    rows.append(["Human ceiling", read_ceiling(figures["ceiling"]["whole"]), None, None])
     n = len(figures["whole"][order[0]]["systems"])
-    title = _("Correlation of metrics with people over %(n)s systems, one point each") % {"n": n}
+    title = f"Correlation of metrics with people over {n} systems, one point each"
     drawn = [(about.labels[subject], read_number(figures["whole"][subject]["pearson"])) for subject in order]
     return Section(
         "systems",
-        _("One point per system"),
+        "One point per system",
         Table("systems", title, columns, rows, _captioned(about, title)),
-        charts=[draw_metrics("systems", title, drawn, figures["ceiling"]["whole"], axis=_("Pearson's correlation"))],
+        charts=[draw_metrics("systems", title, drawn, figures["ceiling"]["whole"], axis="Pearson's correlation")],
     )
 
 
@@ -113,23 +110,23 @@ def _points(about: About) -> Iterator[Section]:
     for place, subject in enumerate(_order(about), start=1):
         found, label = about.figures["whole"][subject], about.labels[subject]
         rows: list[dict[str, Any]] = [
-            {"system": system or _("none named"), "metric": metric, "human": human, "n": n}
+            {"system": system or "none named", "metric": metric, "human": human, "n": n}
             for system, metric, human, n in zip(
                 found["systems"], found["metric"], found["human"], found["n_items"], strict=True
             )
         ]
-        title = _("%(metric)s and people, system by system") % {"metric": label}
+        title = f"{label} and people, system by system"
         columns = [
-            Column("system", _("System")),
-            Column("n", _("Answers"), "count"),
-            Column("human", _("Mean human score"), "number"),
+            Column("system", "System"),
+            Column("n", "Answers", "count"),
+            Column("human", "Mean human score", "number"),
             Column("metric", label, "number"),
         ]
         spec = specs.points("metric", "human", "system", x_title=label, y_title=about.criterion) | {"width": WIDTH}
         chart = Chart(f"system-{place}", title, rows, spec, columns=("system", "metric", "human", "n"))
         table = [[row["system"], row["n"], row["human"], row["metric"]] for row in rows]
         whole = Table(f"system-{place}", title, columns, table, _captioned(about, title))
-        yield Section(f"system-{place}", _("Each system"), whole, charts=[chart], choice=label)
+        yield Section(f"system-{place}", "Each system", whole, charts=[chart], choice=label)
 
 
 def _drawn(figures: Figures, subject: str) -> Value:
