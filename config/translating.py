@@ -41,7 +41,6 @@ ANNOTATORS_ROOMS = (
     "projects/models/*",
     "projects/people/invitations.py",
     "projects/people/join*",
-    "projects/people/views.py",
     "projects/rubric/rubrics.py",
     "projects/web/*",
 )

@@ -2,10 +2,10 @@
 
 from django.urls import path
 
-from projects.people import views
+from projects.people import join_views, views
 
 urlpatterns = [
-    path("join/<str:token>/", views.join, name="join"),
+    path("join/<str:token>/", join_views.join, name="join"),
     path("p/<slug:slug>/people/", views.people_list, name="people-list"),
     path("p/<slug:slug>/people/invitations/", views.invitation_list, name="invitation-list"),
     path("p/<slug:slug>/people/invitations/new/", views.invitation_new, name="invitation-new"),

@@ -1,28 +1,22 @@
-"""The people of a project: members, what they may do, invitations, joining."""
+"""The people of a project: members, what they may do, and their invitations."""
 
-from django.conf import settings
 from django.contrib import messages
-from django.contrib.auth import login
 from django.core.paginator import Paginator
 from django.db.models import Q, QuerySet
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils import timezone
-from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
-from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from projects.access import ProjectRequest, Right, client_address, public, requires
+from projects.access import ProjectRequest, Right, requires
 from projects.accounts import passwords
-from projects.accounts.forms import SignUpForm
 from projects.errors import Refused
-from projects.models import Guesses, Membership, Project
+from projects.models import Membership, Project
 from projects.people import invitations as people_invitations
 from projects.people import members as people_members
 from projects.people.forms import AnnotatesForm, InvitationForm, PeopleFilterForm, RoleForm
-from projects.texts.versions import current_consent
 from projects.web.links import absolute_url
 
 PEOPLE_ON_A_PAGE = 50
@@ -128,43 +122,6 @@ def invitation_revoke(request: ProjectRequest, project: Project, invitation_id: 
     return redirect("projects:invitation-list", project.slug)
 
 
-@public
-@never_cache
-@sensitive_post_parameters()
-@require_http_methods(["GET", "HEAD", "POST"])
-def join(request: HttpRequest, token: str) -> HttpResponse:
-    address = client_address(request)
-    if Guesses.are_too_many(address):
-        return _held_back(request)
-    invitation = people_invitations.find_invitation(token)
-    if invitation is None:
-        Guesses.count(address)
-        return render(request, "projects/people/join_over.html", status=404)
-    user = request.user if request.user.is_authenticated else None
-    if user is not None:
-        present = Membership.objects.filter(project=invitation.project, user=user, project__deleted_at=None).first()
-        if present is not None:
-            return _already(request, present)
-    if not people_invitations.is_usable(invitation):
-        return render(request, "projects/people/join_over.html", status=410)
-    form = SignUpForm(request.POST if request.method == "POST" and user is None else None)
-    try:
-        if request.method == "POST" and user is not None:
-            return _welcome(request, people_invitations.join(token=token, user=user))
-        if request.method == "POST" and form.is_valid():
-            given = form.cleaned_data
-            membership = people_invitations.sign_up(
-                token=token, username=given["username"], password=given["new_password1"]
-            )
-            login(request, membership.user, backend=settings.AUTHENTICATION_BACKENDS[-1])
-            return _welcome(request, membership)
-    except people_invitations.AlreadyMember as already:
-        return _already(request, already.membership)
-    except Refused as refusal:
-        form.add_error(None, refusal.message) if user is None else messages.error(request, refusal.message)
-    return render(request, "projects/people/join.html", {"invitation": invitation, "form": form, "token": token})
-
-
 def _filtered(members: "QuerySet[Membership]", wanted: dict[str, str]) -> "QuerySet[Membership]":
     if text := wanted.get("q"):
         found = Q()
@@ -194,22 +151,3 @@ def _member_page(request: ProjectRequest, member: Membership) -> HttpResponse:
         "consents": member.consent_acceptances.select_related("consent").order_by("-pk"),
     }
     return render(request, "projects/people/member_show.html", context)
-
-
-def _already(request: HttpRequest, membership: Membership) -> HttpResponse:
-    return render(request, "projects/people/join_already.html", {"present": membership})
-
-
-def _welcome(request: HttpRequest, membership: Membership) -> HttpResponse:
-    messages.success(request, _("Welcome to {project}.").format(project=membership.project.name))
-    if membership.can_read:
-        return redirect(membership.project)
-    if current_consent(membership.project) is not None:
-        return redirect("annotate:consent", membership.project.slug)
-    return redirect("annotate:project-desk", membership.project.slug)
-
-
-def _held_back(request: HttpRequest) -> HttpResponse:
-    from projects.accounts.views import locked_out
-
-    return locked_out(request)

@@ -1,0 +1,74 @@
+"""The page of an invitation: joining a project, with a new account or one's own."""
+
+from django.conf import settings
+from django.contrib import messages
+from django.contrib.auth import login
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.utils.translation import gettext as _
+from django.views.decorators.cache import never_cache
+from django.views.decorators.debug import sensitive_post_parameters
+from django.views.decorators.http import require_http_methods
+
+from projects.access import client_address, public
+from projects.accounts.forms import SignUpForm
+from projects.errors import Refused
+from projects.models import Guesses, Membership
+from projects.people import invitations as people_invitations
+from projects.texts.versions import current_consent
+
+
+@public
+@never_cache
+@sensitive_post_parameters()
+@require_http_methods(["GET", "HEAD", "POST"])
+def join(request: HttpRequest, token: str) -> HttpResponse:
+    address = client_address(request)
+    if Guesses.are_too_many(address):
+        return _held_back(request)
+    invitation = people_invitations.find_invitation(token)
+    if invitation is None:
+        Guesses.count(address)
+        return render(request, "projects/people/join_over.html", status=404)
+    user = request.user if request.user.is_authenticated else None
+    if user is not None:
+        present = Membership.objects.filter(project=invitation.project, user=user, project__deleted_at=None).first()
+        if present is not None:
+            return _already(request, present)
+    if not people_invitations.is_usable(invitation):
+        return render(request, "projects/people/join_over.html", status=410)
+    form = SignUpForm(request.POST if request.method == "POST" and user is None else None)
+    try:
+        if request.method == "POST" and user is not None:
+            return _welcome(request, people_invitations.join(token=token, user=user))
+        if request.method == "POST" and form.is_valid():
+            given = form.cleaned_data
+            membership = people_invitations.sign_up(
+                token=token, username=given["username"], password=given["new_password1"]
+            )
+            login(request, membership.user, backend=settings.AUTHENTICATION_BACKENDS[-1])
+            return _welcome(request, membership)
+    except people_invitations.AlreadyMember as already:
+        return _already(request, already.membership)
+    except Refused as refusal:
+        form.add_error(None, refusal.message) if user is None else messages.error(request, refusal.message)
+    return render(request, "projects/people/join.html", {"invitation": invitation, "form": form, "token": token})
+
+
+def _already(request: HttpRequest, membership: Membership) -> HttpResponse:
+    return render(request, "projects/people/join_already.html", {"present": membership})
+
+
+def _welcome(request: HttpRequest, membership: Membership) -> HttpResponse:
+    messages.success(request, _("Welcome to {project}.").format(project=membership.project.name))
+    if membership.can_read:
+        return redirect(membership.project)
+    if current_consent(membership.project) is not None:
+        return redirect("annotate:consent", membership.project.slug)
+    return redirect("annotate:project-desk", membership.project.slug)
+
+
+def _held_back(request: HttpRequest) -> HttpResponse:
+    from projects.accounts.views import locked_out
+
+    return locked_out(request)
