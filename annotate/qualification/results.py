@@ -23,7 +23,7 @@ class Brief:
     """One attempt in a line; what the test's feedback does not tell is left out."""
 
     attempt: Attempt
-    is_time_up: bool
+    is_over: bool
     is_practice: bool
     shows_score: bool
     shows_items: bool

@@ -47,11 +47,11 @@ class Window:
     """Whether a submitted HIT may be changed, until when, or the sentence that says why not."""
 
     until: datetime | None = None
-    explain_closed_window: str = ""
+    why_closed: str = ""
 
     @property
     def is_open(self) -> bool:
-        return not self.why_not
+        return not self.why_closed
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,7 @@ def is_open_to(annotator: Membership, assignment: Assignment) -> bool:
 
 def explain_closed_window(annotator: Membership, assignment: Assignment) -> str:
     """The sentence that says why somebody may not change an assignment of theirs now; empty where they may."""
-    return find_window(assignment).why_not or why_refused(annotator, Right.WORK) or explain_withdrawal(annotator)
+    return find_window(assignment).why_closed or why_refused(annotator, Right.WORK) or explain_withdrawal(annotator)
 
 
 def version_key(said: SentAnswers) -> str:
@@ -202,22 +202,22 @@ def _window(
 ) -> Window:
     submitted_at, now = times
     if submitted_at is None or state != Assignment.State.SUBMITTED or mark == Assignment.Mark.EXCLUDED:
-        return Window(why_not=_("This HIT takes no changes any more."))
+        return Window(why_closed=_("This HIT takes no changes any more."))
     if not minutes:
-        return Window(why_not=_("In this project a HIT stays as it was submitted."))
+        return Window(why_closed=_("In this project a HIT stays as it was submitted."))
     if batch.presentation == Batch.Presentation.ONE:
-        return Window(why_not=_("The items of this HIT were answered one at a time, so the first answers stay."))
+        return Window(why_closed=_("The items of this HIT were answered one at a time, so the first answers stay."))
     until = submitted_at + timedelta(minutes=minutes)
     if now >= until:
         return Window(until, _("The time to change this HIT is over."))
     if batch.state == Batch.State.ARCHIVED or shows_repeats(batch, has_items=has_repeats):
-        return Window(why_not=_("The HITs of this batch stay as they were submitted."))
+        return Window(why_closed=_("The HITs of this batch stay as they were submitted."))
     return Window(until)
 
 
 def _refuse_unless_open(annotator: Membership, window: Window) -> None:
-    if window.why_not:
-        raise TakesNoAnswers(window.why_not, "closed")
+    if window.why_closed:
+        raise TakesNoAnswers(window.why_closed, "closed")
     if refusal := why_refused(annotator, Right.WORK) or explain_withdrawal(annotator):
         raise TakesNoAnswers(refusal, "suspended")
 
