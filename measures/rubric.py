@@ -61,9 +61,9 @@ class Scale:
             if not _is_number(end) or not math.isfinite(end):
                 raise ValueError(f"The end of a scale must be a finite number, not {end!r}.")
             if self.kind is ScaleKind.ORDINAL and end != int(end):
-                raise ValueError(f"An ordinal scale ends on whole numbers, not on {say_number(end)}.")
+                raise ValueError(f"An ordinal scale ends on whole numbers, not on {format_number(end)}.")
         if self.low >= self.high:
-            low, high = say_number(self.low), say_number(self.high)
+            low, high = format_number(self.low), format_number(self.high)
             raise ValueError(f"The low end of a scale ({low}) must lie below its high end ({high}).")
 
     @property
@@ -146,7 +146,7 @@ def check_value(scale: Scale, value: object, *, gettext: Callable[[str], str] = 
     number = float(value)  # type: ignore[arg-type]
     if not math.isfinite(number):
         return gettext("{value} is not a finite number.").format(value=repr(value))
-    said = {"value": say_number(number), "low": say_number(scale.low), "high": say_number(scale.high)}
+    said = {"value": format_number(number), "low": format_number(scale.low), "high": format_number(scale.high)}
     if scale.kind is ScaleKind.ORDINAL and number != int(number):
         return gettext("{value} is not a whole number: answers are whole numbers from {low} to {high}.").format(**said)
     if not scale.low <= number <= scale.high:
@@ -208,7 +208,7 @@ def is_right(value: float | None, expected_low: float, expected_high: float, tol
     return expected_low - tolerance <= value <= expected_high + tolerance
 
 
-def say_number(value: float) -> str:
+def format_number(value: float) -> str:
     """Write a number without a needless ``.0``.
 
     Examples

@@ -158,7 +158,7 @@ def fetch_membership(user: User, slug: str, right: Right) -> Membership:
     membership = _MEMBER.take(values)
     membership.project, membership.user = _PROJECT.take(values), user
     if right in FOR_ANNOTATORS:
-        languages.speak(membership)
+        languages.activate_for(membership)
     reason = why_refused(membership, right)
     if reason:
         raise PermissionDenied(reason)
@@ -173,7 +173,7 @@ def _say_farewell(
     membership = Membership.objects.select_related("project").filter(user=request.user, project__slug=slug).first()
     if membership is None:
         return None
-    languages.speak(membership)
+    languages.activate_for(membership)
     is_deleted = membership.project.deleted_at is not None
     reason = str(CLOSED) if is_deleted else why_refused(membership, right)
     return farewell(request, membership, reason, **kwargs)

@@ -21,7 +21,7 @@ _is_ending = threading.Event()
 @shared_task(name="projects.ring_queued_jobs", ignore_result=True)
 def ring_queued_jobs() -> None:
     Pulse.beat(Pulse.BEAT)
-    queue.ring_queued()
+    queue.enqueue_waiting()
 
 
 @shared_task(name="projects.clear_sessions", ignore_result=True)

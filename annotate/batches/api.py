@@ -18,7 +18,7 @@ from annotate.batches.selection import Selection, find_annotators
 from annotate.batches.terms import RANGES, Terms
 from annotate.models import Batch
 from projects.api.auth import ProjectEndpoint
-from projects.api.serializers import PageQuery, Shape, TextField, TruthField, give_page, page_of
+from projects.api.serializers import PageQuery, StrictSerializer, TextField, TruthField, read_page, render_page
 from projects.models import Membership, Project
 
 INT32 = 2**31 - 1
@@ -36,7 +36,7 @@ def within(name: str) -> dict[str, Any]:
     return {"min_value": low, "max_value": high}
 
 
-class ProgressSerializer(Shape):
+class ProgressSerializer(StrictSerializer):
     n_hits = serializers.IntegerField()
     n_complete = serializers.IntegerField(help_text="HITs with no place left to fill.")
     n_wanted = serializers.IntegerField(help_text="Places: one for each judgment wanted of a HIT's candidates.")
@@ -45,7 +45,7 @@ class ProgressSerializer(Shape):
     n_done = serializers.IntegerField()
 
 
-class BatchSerializer(Shape):
+class BatchSerializer(StrictSerializer):
     number = serializers.IntegerField()
     name = serializers.CharField()
     kind = serializers.ChoiceField(choices=Batch.Kind.choices)
@@ -70,7 +70,7 @@ class BatchQuery(PageQuery):
     order = serializers.ChoiceField(choices=["number", "-number", "name", "-name"], default="-number")
 
 
-class NewBatchSerializer(Shape):
+class NewBatchSerializer(StrictSerializer):
     name = TextField(required=False, max_length=120, help_text="Otherwise it is called by its number.")
     kind = serializers.ChoiceField(required=False, choices=COLLECTED, help_text="Otherwise the full collection.")
     datasets = serializers.ListField(required=False, child=TextField())
@@ -107,7 +107,7 @@ class NewBatchSerializer(Shape):
     )
 
 
-class MoveSerializer(Shape):
+class MoveSerializer(StrictSerializer):
     act = serializers.ChoiceField(choices=[*WITH_REASON, *ACTS])
     why = TextField(
         required=False,
@@ -119,7 +119,7 @@ class MoveSerializer(Shape):
 class BatchList(ProjectEndpoint):
     query = BatchQuery
 
-    @extend_schema(responses=page_of(BatchSerializer))
+    @extend_schema(responses=read_page(BatchSerializer))
     def get(self, request: Request, slug: str) -> Response:
         """List batches.
 
@@ -127,7 +127,7 @@ class BatchList(ProjectEndpoint):
         """
         names = {name: self.asked[name] for name in ("state", "kind") if name in self.asked}
         rows = _batches(self.project).filter(**names).order_by(self.asked["order"], "-number")
-        return give_page(request, rows, BatchSerializer, self.asked, prepare=_with_progress)
+        return render_page(request, rows, BatchSerializer, self.asked, prepare=_with_progress)
 
     @extend_schema(
         request=NewBatchSerializer,

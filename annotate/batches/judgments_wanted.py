@@ -14,7 +14,7 @@ from annotate.batches.terms import MAX_JUDGMENTS
 from annotate.models import Batch, Hit
 from projects import log
 from projects.errors import Refused
-from projects.language.amounts import say_number
+from projects.language.amounts import format_number
 from projects.models import Membership
 
 MAX_NUMBERS = 100_000
@@ -177,7 +177,7 @@ def _check_wanted(batch: Batch, judgments: int, hit_numbers: Sequence[int] | Non
     if batch.state == State.ARCHIVED:
         raise Refused("This batch is archived, so its judgments are settled.")
     if not 1 <= judgments <= MAX_JUDGMENTS:
-        raise Refused(f"A candidate gets 1 to {say_number(MAX_JUDGMENTS)} judgments.")
+        raise Refused(f"A candidate gets 1 to {format_number(MAX_JUDGMENTS)} judgments.")
     if batch.has_named_annotators and judgments > batch.named_annotators.count():
         raise Refused(
             "Only the named annotators rate this batch, so more judgments than there are of them cannot be had."

@@ -8,7 +8,7 @@ from annotate.batches.control_plan import ControlPlan, check_plan
 from annotate.models import Batch
 from annotate.models.plan import OverlapPlan
 from projects.errors import Refused
-from projects.language.amounts import say_number
+from projects.language.amounts import format_number
 from projects.models import Membership, Project
 from projects.rubric.rubrics import current_rubric
 
@@ -124,7 +124,7 @@ def _check_named(project: Project, terms: Terms) -> int:
 
 def _check_ranges(terms: Terms) -> None:
     sentences = {
-        "judgments": f"A candidate gets 1 to {say_number(MAX_JUDGMENTS)} judgments.",
+        "judgments": f"A candidate gets 1 to {format_number(MAX_JUDGMENTS)} judgments.",
         "hit_size": "A HIT holds 1 to 100 candidates.",
         "cents_per_hit": "A HIT pays 0 to 100,000 cents.",
         "cents_per_item": "An item pays 0 to 100,000 cents.",

@@ -21,7 +21,7 @@ from annotate.models import Assignment, Batch, Hit, Item, QualificationTest
 from projects.access import ProjectRequest, Right, requires
 from projects.database.snapshots import snapshot
 from projects.errors import Refused
-from projects.language.amounts import say_number
+from projects.language.amounts import format_number
 from projects.models import Project
 from projects.rubric.rubrics import current_rubric
 from projects.texts.versions import current_consent, current_instructions
@@ -101,7 +101,7 @@ def _make(request: ProjectRequest, project: Project) -> HttpResponse:
         return _render_new(request, project, form, status=HTTPStatus.UNPROCESSABLE_ENTITY)
     messages.success(
         request,
-        f"{batch.name} is made, with {say_number(batch.n_hits)} HITs. Open it when everything is ready.",
+        f"{batch.name} is made, with {format_number(batch.n_hits)} HITs. Open it when everything is ready.",
     )
     return redirect("annotate:batch-show", project.slug, batch.number)
 
@@ -241,7 +241,7 @@ def _want(request: ProjectRequest, batch: Batch, form: WantedForm) -> str:
     except Refused as refusal:
         form.add_error(None, refusal.message)
         return ""
-    numbers = {"added": say_number(added), "removed": say_number(removed)}
+    numbers = {"added": format_number(added), "removed": format_number(removed)}
     if cleaned["reopen"]:
         return "{added} places added, {removed} taken away. The batch is open again.".format(**numbers)
     return "{added} places added, {removed} taken away.".format(**numbers)

@@ -12,7 +12,7 @@ from annotate.batches.control_plan import ControlPlan, check_plan, clear_pool, l
 from annotate.models import Batch, Hit, Item
 from projects import log
 from projects.errors import Refused
-from projects.language.amounts import say_number
+from projects.language.amounts import format_number
 from projects.models import Membership
 
 Control = Item.Control
@@ -88,7 +88,7 @@ def reword(*, batch: Batch, actor: Membership | None, item_id: int, text: str) -
         raise Refused("Only a known answer made from a reference can be edited, and only before it is accepted.")
     text = text.replace("\x00", "").replace("\r\n", "\n").strip()
     if not text or len(text) > MOST_TEXT:
-        raise Refused(f"A known answer has 1 to {say_number(MOST_TEXT)} characters.")
+        raise Refused(f"A known answer has 1 to {format_number(MOST_TEXT)} characters.")
     item.shown_text, item.recipe = text, Item.Recipe.EDITED_REFERENCE
     item.save(update_fields=["shown_text", "recipe"])
     log.record(batch.project, actor, "edit control", batch, after={"item": item.pk})

@@ -17,7 +17,7 @@ from annotate.controls.forms import ControlActForm
 from annotate.controls.making import count_degradable, make_pool
 from annotate.models import Batch, Item
 from measures.outcome import Undefined
-from measures.rubric import say_number
+from measures.rubric import format_number
 from projects.access import ProjectRequest, Right, requires
 from projects.database.snapshots import snapshot
 from projects.errors import Refused
@@ -90,10 +90,10 @@ def _act(request: ProjectRequest, batch: Batch, cleaned: dict[str, Any]) -> str:
     match cleaned["act"]:
         case "make":
             made = make_pool(**to_pool)
-            said = f"{amounts.say_number(made.n)} controls are made. Look through them and accept the good ones."
+            said = f"{amounts.format_number(made.n)} controls are made. Look through them and accept the good ones."
             if not made.n_not_degraded:
                 return said
-            failed = f"{amounts.say_number(made.n_not_degraded)} answers could not be degraded."
+            failed = f"{amounts.format_number(made.n_not_degraded)} answers could not be degraded."
             return f"{said} {failed}"
         case "accept":
             return _accepted(controls_pool.accept(**to_pool, item_ids=items))
@@ -101,7 +101,7 @@ def _act(request: ProjectRequest, batch: Batch, cleaned: dict[str, Any]) -> str:
             return _accepted(controls_pool.accept(**to_pool))
         case "retire":
             n = controls_pool.retire(**to_pool, item_ids=items, why=cleaned["why"])
-            return f"{amounts.say_number(n)} retired."
+            return f"{amounts.format_number(n)} retired."
         case _:
             if len(items) != 1:
                 raise Refused("One control is edited at a time.")
@@ -110,7 +110,7 @@ def _act(request: ProjectRequest, batch: Batch, cleaned: dict[str, Any]) -> str:
 
 
 def _accepted(n: int) -> str:
-    return f"{amounts.say_number(n)} accepted. They are shown from now on."
+    return f"{amounts.format_number(n)} accepted. They are shown from now on."
 
 
 def _render(request: ProjectRequest, batch: Batch, form: PlanForm) -> HttpResponse:
@@ -162,7 +162,7 @@ def _row(item: Item) -> dict[str, Any]:
 
 
 def _range(key: str, ends: list[float]) -> str:
-    low, high = (say_number(round(end, 2)) for end in ends)
+    low, high = (format_number(round(end, 2)) for end in ends)
     return f"{key} {low}" if low == high else f"{key} {low} to {high}"
 
 

@@ -10,14 +10,14 @@ from rest_framework.response import Response
 
 from annotate.data.table import data_table
 from projects.api.auth import ProjectEndpoint
-from projects.api.serializers import PageQuery, Shape, TextField, give_page, page_of
+from projects.api.serializers import PageQuery, StrictSerializer, TextField, read_page, render_page
 from projects.database.snapshots import snapshot
 from projects.models import Candidate, Dataset, Passage, Question, Reference
 
 MOST_PASSAGES = 100
 
 
-class LineSerializer(Shape):
+class LineSerializer(StrictSerializer):
     dataset = serializers.CharField()
     kind = serializers.ChoiceField(choices=Dataset.Kind.choices)
     split = serializers.CharField(help_text="Empty for passages that have none.")
@@ -29,7 +29,7 @@ class LineSerializer(Shape):
     judgments = serializers.IntegerField(help_text="Those that count, of the stage that results show.")
 
 
-class DatasetsSerializer(Shape):
+class DatasetsSerializer(StrictSerializer):
     results = LineSerializer(many=True)
 
 
@@ -60,7 +60,7 @@ class CandidateQuery(PlaceQuery):
     order = serializers.ChoiceField(choices=["added", "-added", "candidate_id", "-candidate_id"], default="added")
 
 
-class PassageSerializer(Shape):
+class PassageSerializer(StrictSerializer):
     dataset = serializers.CharField(source="dataset.name")
     split = serializers.CharField()
     passage_id = serializers.CharField(source="external_id")
@@ -73,12 +73,12 @@ class PassageSerializer(Shape):
         return passage.withdrawn_at is not None
 
 
-class ReferenceSerializer(Shape):
+class ReferenceSerializer(StrictSerializer):
     text = serializers.CharField()
     opinion = serializers.CharField()
 
 
-class QuestionSerializer(Shape):
+class QuestionSerializer(StrictSerializer):
     dataset = serializers.CharField(source="dataset.name")
     split = serializers.CharField(source="passage.split")
     passage_id = serializers.CharField(source="passage.external_id")
@@ -90,7 +90,7 @@ class QuestionSerializer(Shape):
     references = ReferenceSerializer(many=True)
 
 
-class CandidateSerializer(Shape):
+class CandidateSerializer(StrictSerializer):
     dataset = serializers.CharField(source="dataset.name")
     split = serializers.CharField(source="question.passage.split")
     passage_id = serializers.CharField(source="question.passage.external_id")
@@ -139,14 +139,14 @@ class PassageList(CorpusList):
     own_id = "passage_id"
     filters = {"dataset": "dataset__name", "split": "split", "passage_id": "external_id"}
 
-    @extend_schema(responses=page_of(PassageSerializer))
+    @extend_schema(responses=read_page(PassageSerializer))
     def get(self, request: Request, slug: str) -> Response:
         """List passages.
 
         With their whole text.
         """
         rows = Passage.objects.filter(dataset__project=self.project).select_related("dataset")
-        return give_page(request, self.narrowed(rows), PassageSerializer, self.asked)
+        return render_page(request, self.narrowed(rows), PassageSerializer, self.asked)
 
 
 class QuestionList(CorpusList):
@@ -160,7 +160,7 @@ class QuestionList(CorpusList):
         "type": "type",
     }
 
-    @extend_schema(responses=page_of(QuestionSerializer))
+    @extend_schema(responses=read_page(QuestionSerializer))
     def get(self, request: Request, slug: str) -> Response:
         """List questions.
 
@@ -169,7 +169,7 @@ class QuestionList(CorpusList):
         rows = Question.objects.filter(dataset__project=self.project).select_related("dataset", "passage")
         rows = rows.defer("passage__text", "passage__documents")
         rows = rows.prefetch_related(Prefetch("references", Reference.objects.order_by("position")))
-        return give_page(request, self.narrowed(rows), QuestionSerializer, self.asked)
+        return render_page(request, self.narrowed(rows), QuestionSerializer, self.asked)
 
 
 class CandidateList(CorpusList):
@@ -183,7 +183,7 @@ class CandidateList(CorpusList):
         "source": "source",
     }
 
-    @extend_schema(responses=page_of(CandidateSerializer))
+    @extend_schema(responses=read_page(CandidateSerializer))
     def get(self, request: Request, slug: str) -> Response:
         """List candidates.
 
@@ -191,4 +191,4 @@ class CandidateList(CorpusList):
         """
         rows = Candidate.objects.of(self.project).select_related("dataset", "question__passage")
         rows = rows.defer("question__passage__text", "question__passage__documents")
-        return give_page(request, self.narrowed(rows), CandidateSerializer, self.asked)
+        return render_page(request, self.narrowed(rows), CandidateSerializer, self.asked)

@@ -19,7 +19,7 @@ from annotate.models import Judgment
 from projects.access import ProjectRequest, Right, requires
 from projects.database.snapshots import snapshot
 from projects.errors import Refused
-from projects.language.amounts import plural, say_number
+from projects.language.amounts import format_number, plural
 from projects.models import MinimalPair, Project, Question
 from projects.web.forms import WhyForm
 from projects.web.lists import page_of, read_text, read_word
@@ -120,7 +120,7 @@ def pair_remove(request: ProjectRequest, project: Project, pk: int) -> HttpRespo
                     "Withdrawn. %(n)s judgment of it no longer counts.",
                     "Withdrawn. %(n)s judgments of it no longer count.",
                 )
-                messages.success(request, said % {"n": say_number(done.n_judgments)})
+                messages.success(request, said % {"n": format_number(done.n_judgments)})
             return redirect("annotate:pair-list", project.slug)
         except Refused as refusal:
             messages.error(request, refusal.message)

@@ -16,7 +16,7 @@ from annotate.data.table import data_table
 from projects.access import ProjectRequest, Right, requires
 from projects.database.snapshots import snapshot
 from projects.errors import Refused
-from projects.language.amounts import say_number
+from projects.language.amounts import format_number
 from projects.models import Candidate, Dataset, MinimalPair, Passage, Project, Question
 from projects.splitting import SplitPlan, plan_split, write_split
 from projects.web.lists import order_by, page_of, read_sort, read_text, read_word
@@ -139,7 +139,7 @@ def data_split(request: ProjectRequest, project: Project) -> HttpResponse:
             plan = _plan(project, form)
             if request.method == "POST":
                 n = write_split(project=project, plan=plan, actor=request.membership)
-                messages.success(request, f"{say_number(n)} passages have their split now.")
+                messages.success(request, f"{format_number(n)} passages have their split now.")
                 return redirect("annotate:data-overview", project.slug)
         except Refused as refusal:
             form.add_error(None, refusal.message)

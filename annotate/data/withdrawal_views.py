@@ -14,7 +14,7 @@ from annotate.data import withdrawing
 from annotate.places import Withdrawn
 from projects.access import ProjectRequest, Right, requires
 from projects.errors import Refused
-from projects.language.amounts import plural, say_number
+from projects.language.amounts import format_number, plural
 from projects.models import Candidate, Passage, Project
 from projects.web.forms import WhyForm
 
@@ -67,7 +67,7 @@ def _ask(
             said = plural(
                 n, "Withdrawn. {n} judgment of it no longer count.", "Withdrawn. {n} judgments of it no longer count."
             )
-            messages.success(request, said.format(n=say_number(n)))
+            messages.success(request, said.format(n=format_number(n)))
             return redirect(back)
     context = {
         "candidate": candidate,

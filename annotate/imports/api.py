@@ -14,7 +14,7 @@ from rest_framework.response import Response
 from annotate.imports import uploading
 from annotate.models import Import
 from projects.api.auth import ProjectEndpoint
-from projects.api.serializers import LONGEST, PageQuery, Shape, TextField, TruthField, give_page, page_of
+from projects.api.serializers import LONGEST, PageQuery, StrictSerializer, TextField, TruthField, read_page, render_page
 from projects.importing import ENCODINGS, FORMATS, CriterionColumn, Kind, Options
 from projects.importing.fields import FIELDS, JUDGMENT_FIELDS, parse_meaning
 from projects.importing.options import DROP_EQUAL
@@ -29,7 +29,7 @@ class ImportQuery(PageQuery):
     order = serializers.ChoiceField(choices=["number", "-number"], default="-number")
 
 
-class ImportSerializer(Shape):
+class ImportSerializer(StrictSerializer):
     number = serializers.IntegerField()
     kind = serializers.ChoiceField(choices=Import.Kind.choices)
     file_name = serializers.CharField()
@@ -47,7 +47,7 @@ class ImportSerializer(Shape):
     finished_at = serializers.DateTimeField(allow_null=True)
 
 
-class NewImportSerializer(Shape):
+class NewImportSerializer(StrictSerializer):
     file = serializers.FileField(max_length=None, allow_empty_file=True)
     kind = serializers.ChoiceField(choices=[(kind.value, kind.value) for kind in Kind])
     format = serializers.ChoiceField(required=False, choices=FORMATS, help_text="If the file's name does not say it.")
@@ -78,7 +78,7 @@ class ImportList(ProjectEndpoint):
     takes_files = True
     parser_classes = [MultiPartParser]
 
-    @extend_schema(responses=page_of(ImportSerializer))
+    @extend_schema(responses=read_page(ImportSerializer))
     def get(self, request: Request, slug: str) -> Response:
         """List imports.
 
@@ -86,7 +86,7 @@ class ImportList(ProjectEndpoint):
         """
         names = {name: self.asked[name] for name in ("state", "kind") if name in self.asked}
         rows = _imports(self.project).filter(**names).order_by(self.asked["order"])
-        return give_page(request, rows, ImportSerializer, self.asked)
+        return render_page(request, rows, ImportSerializer, self.asked)
 
     @extend_schema(
         request={"multipart/form-data": NewImportSerializer},
@@ -125,7 +125,7 @@ class ImportWrite(ProjectEndpoint):
 
         A job writes all of it or nothing.
         """
-        self.sent(Shape)
+        self.sent(StrictSerializer)
         job = _fetch(self.project, number)
         if job.state == Import.State.INTERRUPTED:
             uploading.start_again(job=job)
@@ -141,7 +141,7 @@ class ImportCancel(ProjectEndpoint):
 
         Its file is removed; what was written stays.
         """
-        self.sent(Shape)
+        self.sent(StrictSerializer)
         job = _fetch(self.project, number)
         uploading.stop(job=job)
         return _accepted(job)

@@ -230,7 +230,7 @@ def _rubric_for(project: Project, checked: Checked) -> Rubric:
 def _spec(project: Project, column: CriterionColumn) -> CriterionSpec:
     known = Criterion.objects.filter(rubric__project=project, key=column.key).order_by("-rubric__version").first()
     if known is not None:
-        return rubrics.spec_of(known)
+        return rubrics.describe_criterion(known)
     preset = CORRECTNESS.criteria[0]
     if column.key == preset.key and column.scale == preset.scale:
         return preset

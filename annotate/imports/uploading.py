@@ -20,8 +20,8 @@ from annotate.models import Import
 from projects.errors import Refused
 from projects.importing import FileRefused, Kind, Options, Spool, fingerprint, load
 from projects.jobs import queue
-from projects.jobs.running import Kept
-from projects.language.amounts import say_number
+from projects.jobs.running import RefusedWithChanges
+from projects.language.amounts import format_number
 from projects.models import Membership, Project
 from projects.web import uploads
 
@@ -37,9 +37,9 @@ def receive(*, project: Project, actor: Membership, upload: "UploadedFile[Any]",
     n_bytes = upload.size or 0
     if n_bytes > settings.MAX_UPLOAD_BYTES:
         raise Refused(
-            f"The file is larger than {say_number(settings.MAX_UPLOAD_BYTES // KB**2)} MB. Split it and try again."
+            f"The file is larger than {format_number(settings.MAX_UPLOAD_BYTES // KB**2)} MB. Split it and try again."
         )
-    stored_name = uploads.keep(upload)
+    stored_name = uploads.store_upload(upload)
     try:
         with transaction.atomic():
             number = writing.next_number(project)
@@ -200,7 +200,7 @@ def _check(job: Import, on_progress: OnProgress) -> dict[str, Any]:
             on_progress=lambda done, total: on_progress(done // KB, max(1, total // KB)),
         )
     except FileRefused as refusal:
-        raise Kept(refusal, report=refusal.as_dict()) from refusal
+        raise RefusedWithChanges(refusal, report=refusal.as_dict()) from refusal
     _discard_spools(job, before=job.attempt)
     return {"report": checked.report.as_dict(), "sha256": checked.sha256}
 
@@ -217,7 +217,7 @@ def _write(job: Import, on_progress: OnProgress) -> dict[str, Any]:
             on_progress=lambda done, total: on_progress(n_rows * done // max(1, total), n_rows),
         )
     except FileRefused as refusal:
-        raise Kept(refusal, report=refusal.as_dict()) from refusal
+        raise RefusedWithChanges(refusal, report=refusal.as_dict()) from refusal
     return {}
 
 

@@ -231,7 +231,7 @@ def _progress(project: Project, job: Import) -> dict[str, Any]:
     """What the fragment of a job shows, with the reason why a waiting one waits."""
     is_check = job.step == Import.Step.CHECK
     if job.is_live:
-        job.message = queue.why_waiting(job) or _said_of(job)
+        job.message = queue.explain_wait(job) or _said_of(job)
     place = [project.slug, job.number]
     return {
         "job": job,

@@ -4,7 +4,7 @@ from typing import Any
 
 from annotate.models import Assignment, Item, Judgment, JudgmentRevision, Remark, RemarkRevision
 from annotate.rating.versions import fetch_versions
-from measures.rubric import say_number
+from measures.rubric import format_number
 from projects.rubric.rubrics import frozen_criteria
 
 NOT_COUNTED: dict[str, str] = {
@@ -73,7 +73,7 @@ def _versions(assignment: Assignment) -> dict[int, list[dict[str, Any]]]:
         for at, sent in said:
             values = sent.values.get(place, {})
             line = {
-                "values": [say_number(float(values[each.key])) if each.key in values else "–" for each in criteria],
+                "values": [format_number(float(values[each.key])) if each.key in values else "–" for each in criteria],
                 "cannot": sent.cannot.get(place, ""),
                 "is_flagged": place in sent.flags,
                 "comment": sent.comments.get(place, ""),
@@ -93,4 +93,4 @@ def _is_revised(assignment: Assignment) -> bool:
 def _written(judgment: Judgment | None) -> str:
     if judgment is None:
         return ""
-    return "–" if judgment.value is None else say_number(judgment.value)
+    return "–" if judgment.value is None else format_number(judgment.value)

@@ -20,7 +20,7 @@ from annotate.moderation.members import RemovalPlan
 from annotate.quality import findings as quality_findings
 from projects.access import ProjectRequest, Right, requires
 from projects.errors import Refused
-from projects.language.amounts import plural, say_number
+from projects.language.amounts import format_number, plural
 from projects.models import Membership, Project
 from projects.people import members
 
@@ -60,7 +60,7 @@ def member_restore(request: ProjectRequest, project: Project, pseudonym: str) ->
         said = [f"{pseudonym} is active again."]
         if with_work:
             work = "{n} assignments count again, {n_surplus} are surplus."
-            said.append(work.format(n=say_number(done.n_counted), n_surplus=say_number(done.n_surplus)))
+            said.append(work.format(n=format_number(done.n_counted), n_surplus=format_number(done.n_surplus)))
         return " ".join(said)
 
     member = _member(project, pseudonym)
@@ -142,7 +142,7 @@ def _remove(
     if not n:
         return said
     settled = plural(n, "{n} finding about them is settled.", "{n} findings about them are settled.")
-    return f"{said} {settled.format(n=say_number(n))}"
+    return f"{said} {settled.format(n=format_number(n))}"
 
 
 def _open_findings(member: Membership) -> QuerySet[Finding]:
@@ -153,7 +153,7 @@ def _said(pseudonym: str, done: RemovalPlan, *, reopened: bool) -> str:
     said = [f"{pseudonym} is removed."]
     if done.n_assignments:
         work = "{n} assignments are left out, {n_places} places are open again."
-        said.append(work.format(n=say_number(done.n_assignments), n_places=say_number(done.n_places)))
+        said.append(work.format(n=format_number(done.n_assignments), n_places=format_number(done.n_places)))
     if reopened and done.closed_batches:
         names = ", ".join(batch.name for batch in done.closed_batches)
         said.append(f"Opened again: {names}.")

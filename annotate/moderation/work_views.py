@@ -21,7 +21,7 @@ from annotate.payments import ledger
 from projects.access import ProjectRequest, Right, requires
 from projects.database.snapshots import snapshot
 from projects.errors import Refused
-from projects.language.amounts import plural, say_number
+from projects.language.amounts import format_number, plural
 from projects.models import LogEntry, Project
 from projects.web.forms import WhyForm
 from projects.web.lists import order_by, page_of, read_sort, read_text, read_word
@@ -154,11 +154,11 @@ def _decide(
 ) -> str:
     if act == "approve" or form is None:
         n = decisions.approve(project=project, actor=request.membership, chosen=chosen)
-        return plural(n, "{n} assignment approved.", "{n} assignments approved.").format(n=say_number(n))
+        return plural(n, "{n} assignment approved.", "{n} assignments approved.").format(n=format_number(n))
     done = decisions.reject(project=project, actor=request.membership, chosen=chosen, **form.cleaned_data)
     n, places = done.n_assignments, done.n_places
-    rejected = plural(n, "{n} assignment rejected", "{n} assignments rejected").format(n=say_number(n))
-    opened = plural(places, "{n} place open again.", "{n} places open again.").format(n=say_number(places))
+    rejected = plural(n, "{n} assignment rejected", "{n} assignments rejected").format(n=format_number(n))
+    opened = plural(places, "{n} place open again.", "{n} places open again.").format(n=format_number(places))
     said = f"{rejected}, {opened}"
     if not (form.cleaned_data["reopen_batches"] and done.closed_batches):
         return said

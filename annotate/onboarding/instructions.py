@@ -24,7 +24,7 @@ class Guide:
 
     @property
     def criteria(self) -> tuple[CriterionOnPage, ...]:
-        return rubrics.criteria_of(self.rubric) if self.rubric is not None else ()
+        return rubrics.read_criteria(self.rubric) if self.rubric is not None else ()
 
     @property
     def examples(self) -> list[Example]:

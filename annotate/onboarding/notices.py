@@ -12,7 +12,7 @@ from annotate.models import Notice
 from projects import log
 from projects.errors import Refused
 from projects.language import languages
-from projects.language.amounts import say_number
+from projects.language.amounts import format_number
 from projects.models import Membership
 
 LONGEST = 2000
@@ -24,7 +24,7 @@ def send(*, annotators: Iterable[int], text: str, kind: Notice.Kind, actor: Memb
     if not text:
         raise Refused(_("Write what they are to read."))
     if len(text) > LONGEST:
-        raise Refused(_("A message has {n} characters at most.").format(n=say_number(LONGEST)))
+        raise Refused(_("A message has {n} characters at most.").format(n=format_number(LONGEST)))
     Notice.objects.bulk_create(Notice(annotator_id=pk, kind=kind, text=text, sent_by=actor) for pk in annotators)
 
 
@@ -32,7 +32,7 @@ def send_rejections(*, n_by_annotator: Mapping[int, int], reason: str, actor: Me
     """Put one message on each annotator's desk, in their language, however many of their HITs were rejected."""
     same: dict[tuple[str, int], list[int]] = {}
     for annotator in Membership.objects.select_related("user", "project").filter(pk__in=n_by_annotator):
-        same.setdefault((languages.chosen_by(annotator), n_by_annotator[annotator.pk]), []).append(annotator.pk)
+        same.setdefault((languages.find_chosen(annotator), n_by_annotator[annotator.pk]), []).append(annotator.pk)
     for (language, n), annotators in sorted(same.items()):
         with translation.override(language):
             what = ngettext("A HIT that you submitted was rejected.", "{n} HITs that you submitted were rejected.", n)

@@ -16,7 +16,7 @@ from annotate.models import LedgerEntry, Payment
 from annotate.models.payment import REPAID, TAKEN_BACK
 from projects import access, log
 from projects.errors import Refused
-from projects.language.amounts import say_money
+from projects.language.amounts import format_money
 from projects.models import Membership, Project
 
 Kind = LedgerEntry.Kind
@@ -57,8 +57,8 @@ def add_entry(
     unpaid = unpaid_balance(annotator)
     if cents < 0 and unpaid + cents < 0 and not allow_debt:
         raise NegativeBalance(
-            f"{annotator.pseudonym} has {say_money(unpaid)} unpaid. This would leave {say_money(unpaid + cents)}, "
-            "to be set off against later work."
+            f"{annotator.pseudonym} has {format_money(unpaid)} unpaid. "
+            f"This would leave {format_money(unpaid + cents)}, to be set off against later work."
         )
     entry = LedgerEntry.objects.create(
         project=actor.project,
@@ -168,7 +168,7 @@ def make_payment(
                 "it before you make another."
             ).format(
                 number=last.number,
-                sum=say_money(last.cents),
+                sum=format_money(last.cents),
                 time=date_format(last.made_at, "H:i"),
                 pseudonym=last.made_by.pseudonym,
             )
@@ -179,7 +179,7 @@ def make_payment(
         raise Refused("Nothing is approved and not yet paid.")
     if seen_cents is not None and seen_cents != cents:
         raise Refused(
-            f"The sum is now {say_money(cents)}, no longer {say_money(seen_cents)}. "
+            f"The sum is now {format_money(cents)}, no longer {format_money(seen_cents)}. "
             "Nothing was paid; look again, and make the payment then."
         )
     payment = Payment.objects.create(
@@ -215,7 +215,7 @@ def _check_given(kind: str, cents: int, why: str) -> None:
     if kind == Kind.BONUS and cents <= 0:
         raise Refused("A bonus is more than 0 cents.")
     if not cents or abs(cents) > MOST_CENTS:
-        raise Refused(f"One entry is up to {say_money(MOST_CENTS)}, and not 0.")
+        raise Refused(f"One entry is up to {format_money(MOST_CENTS)}, and not 0.")
 
 
 def _lock_members(actor: Membership, annotator: Membership) -> None:

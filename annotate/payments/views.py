@@ -20,7 +20,7 @@ from annotate.payments.ledger import Balance, Sums
 from projects.access import ProjectRequest, Right, requires
 from projects.database.snapshots import snapshot
 from projects.errors import Refused
-from projects.language.amounts import plural, say_money
+from projects.language.amounts import format_money, plural
 from projects.models import LogEntry, Membership, Project
 from projects.web.lists import page_of, read_sort, read_text, read_word
 
@@ -79,7 +79,7 @@ def payment_approve(request: ProjectRequest, project: Project) -> HttpResponse:
         messages.error(request, refusal.message)
     else:
         said = plural(n, "{n} entry is approved, {sum} in all.", "{n} entries are approved, {sum} in all.")
-        said = said.format(n=n, sum=say_money(cents))
+        said = said.format(n=n, sum=format_money(cents))
         messages.success(request, said if n else "Nothing waited any more.")
     return redirect("annotate:payment-list", project.slug)
 
@@ -138,7 +138,7 @@ def ledger_show(request: ProjectRequest, project: Project, pseudonym: str) -> Ht
     except Refused as refusal:
         form.add_error(None, refusal.message)
         return _ledger_page(request, member, form, status=HTTPStatus.UNPROCESSABLE_ENTITY)
-    kind, cents = str(given.entry.get_kind_display()).capitalize(), say_money(given.entry.cents)
+    kind, cents = str(given.entry.get_kind_display()).capitalize(), format_money(given.entry.cents)
     what = f"{kind} of {cents}"
     messages.success(
         request,

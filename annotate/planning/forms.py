@@ -11,7 +11,7 @@ from annotate.batches.control_plan_forms import PresentationForm
 from annotate.models import Batch
 from annotate.planning.overlap import MAX_JUDGMENTS, Rule, count_judgments_wanted
 from annotate.planning.presentation import Presentation
-from projects.language.amounts import plural, say_number
+from projects.language.amounts import format_number, plural
 from projects.models import Candidate, Dataset, Project
 
 ORDER = {"train": 0, "dev": 1, "validation": 2, "test": 3}
@@ -37,7 +37,7 @@ class PlanForm(forms.Form):
             self.places[field] = (kind, split)
             self.fields[field] = forms.IntegerField(
                 label=split or "no split",
-                help_text=plural(n, "%(n)s candidate", "%(n)s candidates") % {"n": say_number(n)},
+                help_text=plural(n, "%(n)s candidate", "%(n)s candidates") % {"n": format_number(n)},
                 required=False,
                 min_value=0,
                 max_value=MAX_JUDGMENTS,

@@ -7,7 +7,7 @@ from typing import Any
 
 from annotate.batches.selection import Row
 from projects.errors import Refused
-from projects.language.amounts import say_number
+from projects.language.amounts import format_number
 from projects.models import Dataset
 
 ANY = "*"
@@ -47,7 +47,7 @@ def read_rules(stored: Iterable[Mapping[str, Any]]) -> tuple[Rule, ...]:
         if not isinstance(kind, str) or not isinstance(split, str) or type(judgments) is not int:
             raise Refused("A rule names a kind of dataset, a split and a whole number of judgments.")
         if not 0 <= judgments <= MAX_JUDGMENTS:
-            raise Refused(f"A rule asks for 0 to {say_number(MAX_JUDGMENTS)} judgments.")
+            raise Refused(f"A rule asks for 0 to {format_number(MAX_JUDGMENTS)} judgments.")
         rules.append(Rule(kind, split, judgments))
     return tuple(rules)
 

@@ -18,7 +18,7 @@ from annotate.planning.presentation import read_presentation
 from projects.access import ProjectRequest, Right, requires
 from projects.database.snapshots import snapshot
 from projects.errors import Refused
-from projects.language.amounts import plural, say_number
+from projects.language.amounts import format_number, plural
 from projects.models import Project
 from projects.web.lists import page_of, read_word
 
@@ -140,7 +140,7 @@ def _say(started: Started, *, opened: bool) -> str:
                 "%(n_places)s place added to batches that there were.",
                 "%(n_places)s places added to batches that there were.",
             )
-            % {"n_places": say_number(started.n_places)}
+            % {"n_places": format_number(started.n_places)}
         )
     return " ".join(said) or "Nothing is missing, so nothing was made."
 

@@ -12,7 +12,7 @@ from annotate.models import Attempt, Grant, Qualification, QualificationItem, Qu
 from annotate.places.locking import lock_annotator
 from projects import log
 from projects.errors import Refused
-from projects.language.amounts import say_near_moment
+from projects.language.amounts import format_near_moment
 from projects.models import Membership
 
 Purpose = QualificationItem.Purpose
@@ -99,7 +99,7 @@ class Admission:
         left = ngettext("You have {n} attempt left.", "You have {n} attempts left.", self.n_left).format(n=self.n_left)
         not_yet = gettext("You have not passed the qualification test yet.")
         if self.again_at is not None:
-            again = gettext("You may try again from {moment} UTC.").format(moment=say_near_moment(self.again_at))
+            again = gettext("You may try again from {moment} UTC.").format(moment=format_near_moment(self.again_at))
             return f"{not_yet} {again} {left}"
         if self.n_used:
             return f"{not_yet} {left}"

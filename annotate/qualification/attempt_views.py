@@ -29,7 +29,7 @@ from projects.access import ProjectRequest, Right, SignedInRequest, requires
 from projects.database.snapshots import snapshot
 from projects.errors import Refused
 from projects.models import Membership, Project
-from projects.rubric.rubrics import criteria_of, frozen_criteria
+from projects.rubric.rubrics import frozen_criteria, read_criteria
 
 Purpose = QualificationItem.Purpose
 State = Attempt.State
@@ -189,7 +189,7 @@ def attempt_result(request: ProjectRequest, project: Project, attempt_uuid: uuid
         "test": attempt.test,
         "brief": brief,
         "admission": find_admission(request.membership),
-        "criteria": criteria_of(attempt.rubric),
+        "criteria": read_criteria(attempt.rubric),
         "sheets": results.explain_result(attempt) if brief.shows_items else [],
     }
     return render(request, "annotate/qualification/attempt_result.html", context)

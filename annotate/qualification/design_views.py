@@ -22,7 +22,7 @@ from projects.access import ProjectRequest, Right, requires
 from projects.database.snapshots import snapshot
 from projects.errors import Refused
 from projects.models import Membership, Project
-from projects.rubric.rubrics import criteria_of, current_rubric
+from projects.rubric.rubrics import current_rubric, read_criteria
 from projects.web.lists import page_of, read_text, read_word
 
 Purpose = QualificationItem.Purpose
@@ -53,7 +53,7 @@ def qualification_test(request: ProjectRequest, project: Project) -> HttpRespons
     context = {
         "test": test,
         "rubric": test.rubric,
-        "criteria": criteria_of(test.rubric),
+        "criteria": read_criteria(test.rubric),
         "rows": [{"item": item, "figures": figures[item.pk], "right": _right_said(item)} for item in live],
         "retired": [item for item in items if item.retired_at is not None],
         "n_pool": n_pool,

@@ -14,7 +14,7 @@ from annotate.payments.ledger import pays_anything
 from annotate.qualification.items import ItemSpec, find_faults, spec_of
 from annotate.qualification.items_from_file import read_range
 from annotate.qualification.results import format_range
-from measures.rubric import say_number
+from measures.rubric import format_number
 from projects.errors import Refused
 from projects.rubric.rubrics import CriterionOnPage
 
@@ -164,7 +164,7 @@ class ItemForm(forms.Form):
         self.criteria = criteria
         self.item = item
         for criterion in criteria:
-            low, high = say_number(criterion.scale.low), say_number(criterion.scale.high)
+            low, high = format_number(criterion.scale.low), format_number(criterion.scale.high)
             self.fields[f"expected_{criterion.key}"] = forms.CharField(
                 label="Right rating" if len(criteria) == 1 else f"Right rating: {criterion.name}",
                 max_length=40,
@@ -187,7 +187,7 @@ class ItemForm(forms.Form):
                     "explanation",
                 )
             },
-            "tolerance": say_number(item.tolerance),
+            "tolerance": format_number(item.tolerance),
             "references": "\n".join(" ".join(each["text"].split("\n")) for each in item.references),
             **{f"expected_{key}": format_range(ends).replace(" to ", "-") for key, ends in item.expected.items()},
         }

@@ -8,8 +8,8 @@ from typing import Any
 from annotate.models import Attempt, QualificationItem, QualificationTest
 from measures.grading import discrimination
 from measures.outcome import Undefined
-from measures.rubric import ScaleKind, say_number
-from projects.rubric.rubrics import CriterionOnPage, criteria_of
+from measures.rubric import ScaleKind, format_number
+from projects.rubric.rubrics import CriterionOnPage, read_criteria
 
 UNDEFINED = (
     "every answer is right",
@@ -89,7 +89,7 @@ def figures_of(test: QualificationTest, items: Sequence[QualificationItem]) -> d
         for pk, entry in zip(layout, told, strict=True):
             rest = (n_right - entry["right"]) / (len(told) - 1) if len(told) > 1 else None
             entries.setdefault(pk, []).append((entry, rest))
-    criteria = criteria_of(test.rubric)
+    criteria = read_criteria(test.rubric)
     return {item.pk: _figures(item, entries.get(item.pk, []), criteria) for item in items}
 
 
@@ -121,7 +121,9 @@ def _spread(criterion: CriterionOnPage, item: QualificationItem, told: Sequence[
         ends = [(low + n * width, low + (n + 1) * width) for n in range(N_BINS)]
         counts = Counter(min(N_BINS - 1, int((value - low) / width)) for value in values)
         said = "{low} to {high}"
-        labels = [said.format(low=say_number(round(start, 2)), high=say_number(round(end, 2))) for start, end in ends]
+        labels = [
+            said.format(low=format_number(round(start, 2)), high=format_number(round(end, 2))) for start, end in ends
+        ]
     else:
         ends = [(float(point), float(point)) for point in criterion.scale.points]
         places = {point: place for place, point in enumerate(criterion.scale.points)}

@@ -23,7 +23,7 @@ from projects.errors import Refused
 from projects.importing import FileRefused
 from projects.language.amounts import plural
 from projects.models import Project
-from projects.rubric.rubrics import criteria_of
+from projects.rubric.rubrics import read_criteria
 from projects.web.lists import order_by, page_of, read_sort, read_text
 from projects.web.uploads import name_to_show, takes_files
 
@@ -92,7 +92,7 @@ def item_preview(request: ProjectRequest, project: Project, pk: int) -> HttpResp
         "due_at_ms": None,
         "errors": {},
         "urls": {**site_urls(project.slug), "desk": reverse("annotate:qualification-test", args=[project.slug])},
-        **shown_sheet(project, [item], criteria_of(item.test.rubric), filled_from_draft({})),
+        **shown_sheet(project, [item], read_criteria(item.test.rubric), filled_from_draft({})),
     }
     return render(request, "annotate/rating/hit_rate.html", context)
 
@@ -196,4 +196,4 @@ def _preview(test: QualificationTest, form: ItemForm, item: QualificationItem | 
         passage_title=typed.get("passage_title", ""),
         passage_text=typed.get("passage_text", ""),
     )
-    return shown_sheet(test.project, [shown], criteria_of(test.rubric), filled_from_draft({}))  # type: ignore[list-item]
+    return shown_sheet(test.project, [shown], read_criteria(test.rubric), filled_from_draft({}))  # type: ignore[list-item]

@@ -9,7 +9,7 @@ from django.db.models import Max
 from django.utils import timezone
 
 from annotate.models import Attempt, QualificationItem, QualificationTest
-from measures.rubric import check_value, say_number
+from measures.rubric import check_value, format_number
 from projects import log
 from projects.errors import Refused
 from projects.models import Criterion, Membership, Rubric
@@ -83,7 +83,7 @@ def find_faults(spec: ItemSpec, criteria: Sequence[CriterionOnPage]) -> list[Fau
         wrong = check_value(criterion.scale, low) or check_value(criterion.scale, high)
         if wrong is None and low > high:
             said = "{low} to {high} is no range: the smaller number comes first."
-            wrong = said.format(low=say_number(low), high=say_number(high))
+            wrong = said.format(low=format_number(low), high=format_number(high))
         if wrong:
             faults.append(Fault("expected", wrong, criterion.key))
     if criteria and not faults and all(_takes_all(criterion, spec) for criterion in criteria):

@@ -11,8 +11,8 @@ from annotate.qualification.admission import is_time_up
 from annotate.qualification.items import quality_criteria
 from annotate.qualification.pages import Said, list_pages
 from measures.grading import least_right
-from measures.rubric import say_number
-from projects.rubric.rubrics import CriterionOnPage, criteria_of
+from measures.rubric import format_number
+from projects.rubric.rubrics import CriterionOnPage, read_criteria
 
 State = Attempt.State
 Feedback = QualificationTest.Feedback
@@ -119,7 +119,7 @@ def summarise_result(attempt: Attempt, now: datetime) -> Brief:
 
 def explain_result(attempt: Attempt) -> list[ToldSheet]:
     """Every item of a graded attempt with its answer, what is right and why."""
-    criteria = criteria_of(attempt.rubric)
+    criteria = read_criteria(attempt.rubric)
     checked = {criterion.key for criterion in quality_criteria(attempt.rubric)}
     entries = (attempt.answers or {}).get("items", [])
     sheets = []
@@ -137,11 +137,11 @@ def explain_result(attempt: Attempt) -> list[ToldSheet]:
 def format_range(ends: Sequence[float], tolerance: float = 0.0) -> str:
     """`4`, `4 to 5`, and with a tolerance `4, give or take 1`."""
     low, high = ends
-    said = say_number(low)
+    said = format_number(low)
     if low != high:
-        said = gettext("{low} to {high}").format(low=said, high=say_number(high))
+        said = gettext("{low} to {high}").format(low=said, high=format_number(high))
     if tolerance:
-        said = gettext("{range}, give or take {tolerance}").format(range=said, tolerance=say_number(tolerance))
+        said = gettext("{range}, give or take {tolerance}").format(range=said, tolerance=format_number(tolerance))
     return said
 
 
@@ -150,7 +150,7 @@ def _told_answer(criterion: CriterionOnPage, said: Said, item: QualificationItem
     expected = item.expected.get(criterion.key)
     return ToldAnswer(
         criterion=criterion,
-        given="" if value is None else say_number(value),
+        given="" if value is None else format_number(value),
         right=format_range(expected, item.tolerance) if expected else "",
         is_checked=criterion.key in checked,
     )

@@ -8,7 +8,7 @@ from django.db import connection
 
 from annotate.models import Assignment
 from annotate.quality.evidence import QualityScale
-from projects.language.amounts import say_day
+from projects.language.amounts import format_day
 from projects.models import Membership
 
 LAST_HITS = 60
@@ -80,7 +80,7 @@ def count_work(annotator: Membership) -> dict[str, Any]:
         "states": [(words[state], n) for state, n, _, _ in sorted(rows)],
         "n_week": sum(row[3] for row in rows),
         "last_at": last_at,
-        "last_said": say_day(last_at) if last_at else "",
+        "last_said": format_day(last_at) if last_at else "",
     }
 
 

@@ -19,10 +19,10 @@ from annotate.models import Assignment, Batch, Draft, Hit
 from annotate.rating.draft_merge import PASSED
 from annotate.rating.sent import SentAnswers
 from annotate.rating.shown import format_opinion, list_items, list_references, question_on_page
-from measures.rubric import say_number
-from projects.language.languages import spoken
+from measures.rubric import format_number
+from projects.language.languages import current_language
 from projects.models import Passage, Project
-from projects.rubric.rubrics import CriterionOnPage, criteria_of, frozen_criteria, share_columns, why_wrong
+from projects.rubric.rubrics import CriterionOnPage, frozen_criteria, read_criteria, share_columns, why_wrong
 
 NAME = "name-of-the-field"
 """Stands for a field's name in a row of buttons until its item is known."""
@@ -109,7 +109,7 @@ def render_preview(request: HttpRequest, project: Project, hit: Hit) -> HttpResp
             **site_urls(project.slug),
             "desk": reverse("annotate:hit-show", args=[project.slug, batch.number, hit.number]),
         },
-        **_shown(project, hit.passage, layout, criteria_of(batch.rubric), filled_from_draft({}), {}),
+        **_shown(project, hit.passage, layout, read_criteria(batch.rubric), filled_from_draft({}), {}),
     }
     return render(request, "annotate/rating/hit_rate.html", context)
 
@@ -183,7 +183,9 @@ def item_on_page(
         "opinion": opinion,
         "answers": [_answer(place, criterion, values.get(criterion.key, "")) for criterion in criteria],
         "cannot_judge": cannot,
-        "foot": _foot(place, comment, cannot, flag) if comment or cannot or flag else _empty_foot(place, spoken()),
+        "foot": _foot(place, comment, cannot, flag)
+        if comment or cannot or flag
+        else _empty_foot(place, current_language()),
         "error": errors.get(place, ""),
     }
 
@@ -224,13 +226,13 @@ def _missing_of(groups: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
 def _answer(place: int, criterion: CriterionOnPage, value: Any) -> tuple[CriterionOnPage, str, Any, SafeString, str]:
     """A criterion with the name of its field, the answer so far, and what is pressed or slid."""
     name = f"a{place}-{criterion.key}"
-    widget = _widget(criterion, spoken()).replace(NAME, name)
+    widget = _widget(criterion, current_language()).replace(NAME, name)
     if not criterion.has_buttons:
-        shown = say_number(value) if isinstance(value, int | float) else escape(value)
+        shown = format_number(value) if isinstance(value, int | float) else escape(value)
         widget = widget.replace('value=""', f'value="{shown}"', 1)
     elif value in criterion.scale.points:
         widget = widget.replace(f'value="{value}"', f'value="{value}" checked', 1)
-    label = _answer_words(spoken()).format(criterion=criterion.name, number=place + 1)
+    label = _answer_words(current_language()).format(criterion=criterion.name, number=place + 1)
     return criterion, name, value, SafeString(widget), label
 
 

@@ -20,7 +20,7 @@ from annotate.rating.shown import format_opinion, list_items, list_references, q
 from annotate.reviews import spot_checks
 from annotate.reviews.forms import read_verdicts
 from annotate.reviews.spot_checks import Verdict
-from measures.rubric import say_number
+from measures.rubric import format_number
 from projects.access import ProjectRequest, Right, requires
 from projects.database.snapshots import snapshot
 from projects.errors import Refused
@@ -206,4 +206,4 @@ def _pair(own: float | None, theirs: float | None) -> tuple[str, str, bool]:
 
 
 def _say(value: float | None) -> str:
-    return "cannot be judged" if value is None else say_number(value)
+    return "cannot be judged" if value is None else format_number(value)

@@ -13,37 +13,37 @@ register = template.Library()
 
 @register.filter
 def number(value: float | None) -> str:
-    return _said(amounts.say_number, value)
+    return _said(amounts.format_number, value)
 
 
 @register.filter
 def money(cents: int | None) -> str:
-    return _said(amounts.say_money, cents)
+    return _said(amounts.format_money, cents)
 
 
 @register.filter
 def hours(value: float | None) -> str:
-    return _said(amounts.say_hours, value)
+    return _said(amounts.format_hours, value)
 
 
 @register.filter
 def percent(share: float | None) -> str:
-    return _said(amounts.say_percent, share)
+    return _said(amounts.format_percent, share)
 
 
 @register.filter(expects_localtime=True)
 def day(at: date | None) -> str:
-    return _said(amounts.say_day, at)
+    return _said(amounts.format_day, at)
 
 
 @register.filter(expects_localtime=True)
 def moment(at: datetime | None) -> str:
-    return _said(amounts.say_moment, at)
+    return _said(amounts.format_moment, at)
 
 
 @register.filter(expects_localtime=True)
 def near_moment(at: datetime | None) -> str:
-    return _said(amounts.say_near_moment, at)
+    return _said(amounts.format_near_moment, at)
 
 
 def _said(say: Callable[[Any], str], value: Any) -> str:

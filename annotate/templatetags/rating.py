@@ -9,14 +9,14 @@ from django.utils.html import format_html, format_html_join, json_script
 from django.utils.safestring import SafeString
 
 from annotate.rating import ui_strings
-from projects.language.languages import spoken
+from projects.language.languages import current_language
 
 register = template.Library()
 
 
 @register.simple_tag
 def rating_words() -> SafeString:
-    return _rating_words(spoken())
+    return _rating_words(current_language())
 
 
 @lru_cache(maxsize=16)

@@ -9,7 +9,7 @@ from rest_framework.response import Response
 
 from annotate.models import Assignment, Batch, Judgment
 from projects.api.auth import ProjectEndpoint
-from projects.api.serializers import KeysetQuery, Shape, TextField, TruthField, give_keyset, keyset_of
+from projects.api.serializers import KeysetQuery, StrictSerializer, TextField, TruthField, read_keyset, render_keyset
 from projects.models import Criterion, Membership
 
 FILTERS = {
@@ -30,7 +30,7 @@ class JudgmentQuery(KeysetQuery):
     is_counted = TruthField(required=False)
 
 
-class JudgmentSerializer(Shape):
+class JudgmentSerializer(StrictSerializer):
     id = serializers.IntegerField(source="pk", help_text="Where to go on from: `after`.")
     dataset = serializers.CharField(source="candidate.dataset.name")
     split = serializers.CharField(source="candidate.question.passage.split")
@@ -65,7 +65,7 @@ class JudgmentSerializer(Shape):
 class JudgmentList(ProjectEndpoint):
     query = JudgmentQuery
 
-    @extend_schema(responses=keyset_of(JudgmentSerializer))
+    @extend_schema(responses=read_keyset(JudgmentSerializer))
     def get(self, request: Request, slug: str) -> Response:
         """List judgments.
 
@@ -78,4 +78,4 @@ class JudgmentList(ProjectEndpoint):
         rows = rows.select_related(
             "annotator", "criterion__rubric", "assignment__hit__batch", "candidate__dataset", PLACE
         ).defer(f"{PLACE}__text", f"{PLACE}__documents", "candidate__text", "candidate__metadata", "assignment__layout")
-        return give_keyset(request, rows, JudgmentSerializer, self.asked)
+        return render_keyset(request, rows, JudgmentSerializer, self.asked)

@@ -14,7 +14,7 @@ from annotate.rating import answers
 from annotate.rating.sent import SentAnswers, read_rating
 from annotate.rating.shown import ShownItem, list_items
 from annotate.work import drafts, revising
-from measures.rubric import say_number
+from measures.rubric import format_number
 from projects.access import SignedInRequest
 from projects.errors import Refused
 from projects.models import Membership
@@ -145,4 +145,4 @@ def _said(place: int, sent: SentAnswers, criteria: tuple[CriterionOnPage, ...]) 
 
 
 def _written(value: float | str | None) -> str:
-    return "" if value is None else value if isinstance(value, str) else say_number(value)
+    return "" if value is None else value if isinstance(value, str) else format_number(value)

@@ -26,7 +26,7 @@ from annotate.rating.sent import SentAnswers, read_rating
 from annotate.work import revising, submitting
 from annotate.work.forms import ReplyForm
 from annotate.work.not_stored import render_closed, render_conflict, show_answers_on_access_lost
-from measures.rubric import say_number
+from measures.rubric import format_number
 from projects.access import ProjectRequest, Right, requires
 from projects.database.snapshots import snapshot
 from projects.errors import Refused
@@ -198,7 +198,7 @@ def _say(criterion: CriterionOnPage, value: float | str | None) -> dict[str, str
     if value is None or isinstance(value, str):
         return {"name": criterion.name, "value": "", "label": ""}
     labels = [str(point["label"]) for point in criterion.points if point["value"] == value]
-    return {"name": criterion.name, "value": say_number(value), "label": labels[0] if labels else ""}
+    return {"name": criterion.name, "value": format_number(value), "label": labels[0] if labels else ""}
 
 
 def _is_hidden(batch: Batch) -> bool:

@@ -18,7 +18,7 @@ from annotate.rating.versions import fetch_versions, normalise_numbers
 from projects import log
 from projects.access import Right, why_refused
 from projects.errors import Refused
-from projects.language.amounts import say_number
+from projects.language.amounts import format_number
 from projects.models import Membership
 from projects.rubric.rubrics import frozen_criteria
 
@@ -174,7 +174,7 @@ def reply(*, annotator: Membership, assignment_uuid: uuid.UUID, text: str) -> No
     text = text.strip()
     assignment = Assignment.objects.get(uuid=assignment_uuid, annotator=annotator)
     if not text or len(text) > LONGEST_REPLY:
-        raise Refused(_("Write an answer of at most {n} characters.").format(n=say_number(LONGEST_REPLY)))
+        raise Refused(_("Write an answer of at most {n} characters.").format(n=format_number(LONGEST_REPLY)))
     mine = Assignment.objects.filter(pk=assignment.pk, state=Assignment.State.REJECTED, replied_at=None)
     if not mine.update(reply=text, replied_at=Now()):
         raise Refused(

@@ -14,7 +14,7 @@ from rest_framework.views import APIView
 
 from projects.access import SAFE_METHODS, Policy, Right, View, client_address, fetch_membership
 from projects.api import tokens
-from projects.api.serializers import BoundedJSONParser, Query, Shape
+from projects.api.serializers import BoundedJSONParser, Query, StrictSerializer
 from projects.errors import TooManyRequests
 from projects.models import ApiToken, Guesses, Membership, Project, User
 from projects.web.problems import answer_exception
@@ -86,7 +86,7 @@ class Endpoint(APIView):
     def get_exception_handler(self) -> ExceptionHandler:
         return answer_exception
 
-    def sent(self, shape: type[Shape]) -> dict[str, Any]:
+    def sent(self, shape: type[StrictSerializer]) -> dict[str, Any]:
         """What the request holds, by its shape. Raises ValidationError, which names each field that is wrong."""
         body = shape(data=self.request.data)
         body.is_valid(raise_exception=True)

@@ -14,7 +14,7 @@ from drf_spectacular.generators import SchemaGenerator
 from drf_spectacular.openapi import AutoSchema
 
 from projects.access import describes_api
-from projects.api.reference import chapters_of
+from projects.api.reference import list_chapters
 from projects.web.links import absolute_url
 from projects.web.problems import MEDIA_TYPE
 
@@ -65,7 +65,7 @@ def schema(request: HttpRequest) -> JsonResponse:
 def docs(request: HttpRequest) -> HttpResponse:
     root = absolute_url(reverse("api:docs"), request)
     context = {
-        "chapters": chapters_of(describe(), root.removesuffix(reverse("api:docs"))),
+        "chapters": list_chapters(describe(), root.removesuffix(reverse("api:docs"))),
         "root": root,
         "problems": PROBLEMS | PROBLEMS_OF_WRITING,
     }

@@ -51,7 +51,7 @@ class Chapter:
         return self.name.replace("-", " ").capitalize()
 
 
-def chapters_of(description: dict[str, Any], site: str) -> list[Chapter]:
+def list_chapters(description: dict[str, Any], site: str) -> list[Chapter]:
     """The chapters in the order in which their first routes stand."""
     reader = _Reader(description, site)
     chapters: dict[str, Chapter] = {}

@@ -38,7 +38,7 @@ class TruthField(serializers.BooleanField):
         return bool(said)
 
 
-class Shape(serializers.Serializer[Any]):
+class StrictSerializer(serializers.Serializer[Any]):
     """Fields by name; one that is not there is refused, never passed over."""
 
     def to_internal_value(self, data: Any) -> Any:
@@ -55,7 +55,7 @@ class Shape(serializers.Serializer[Any]):
         return super().to_internal_value(data)
 
 
-class Query(Shape):
+class Query(StrictSerializer):
     """What an address may ask, beside its path: here nothing."""
 
 
@@ -85,7 +85,7 @@ class BoundedJSONParser(JSONParser):
             raise ParseError("This JSON is nested too deeply.") from deep
 
 
-def page_of(serializer: type[Shape]) -> type[Shape]:
+def read_page(serializer: type[StrictSerializer]) -> type[StrictSerializer]:
     """The shape of a page of rows, counted."""
     fields = {
         "count": serializers.IntegerField(help_text="Rows on all pages."),
@@ -93,22 +93,22 @@ def page_of(serializer: type[Shape]) -> type[Shape]:
         "previous": serializers.URLField(allow_null=True),
         "results": serializer(many=True),
     }
-    return type(f"{serializer.__name__.removesuffix('Serializer')}PageSerializer", (Shape,), fields)
+    return type(f"{serializer.__name__.removesuffix('Serializer')}PageSerializer", (StrictSerializer,), fields)
 
 
-def keyset_of(serializer: type[Shape]) -> type[Shape]:
+def read_keyset(serializer: type[StrictSerializer]) -> type[StrictSerializer]:
     """The shape of a page of rows that are read one page after the other."""
     fields = {
         "next": serializers.URLField(allow_null=True, help_text="Null on the last page."),
         "results": serializer(many=True),
     }
-    return type(f"{serializer.__name__.removesuffix('Serializer')}KeysetSerializer", (Shape,), fields)
+    return type(f"{serializer.__name__.removesuffix('Serializer')}KeysetSerializer", (StrictSerializer,), fields)
 
 
-def give_page(
+def render_page(
     request: Request,
     rows: "QuerySet[Any]",
-    serializer: type[Shape],
+    serializer: type[StrictSerializer],
     asked: Mapping[str, Any],
     *,
     prepare: Callable[[list[Any]], None] | None = None,
@@ -127,7 +127,9 @@ def give_page(
     return Response({"count": count, "next": following, "previous": earlier if page > 1 else None, "results": results})
 
 
-def give_keyset(request: Request, rows: "QuerySet[Any]", serializer: type[Shape], asked: Mapping[str, Any]) -> Response:
+def render_keyset(
+    request: Request, rows: "QuerySet[Any]", serializer: type[StrictSerializer], asked: Mapping[str, Any]
+) -> Response:
     """So many rows after the last one: as quick at the end of a million as at its beginning."""
     size = asked["page_size"]
     found = cast("list[Model]", list(rows.filter(pk__gt=asked["after"]).order_by("pk")[: size + 1]))

@@ -8,12 +8,12 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from projects.api.auth import Endpoint, ProjectEndpoint
-from projects.api.serializers import PageQuery, Shape, give_page, page_of
+from projects.api.serializers import PageQuery, StrictSerializer, read_page, render_page
 from projects.models import ApiToken, Criterion, Membership
 from projects.rubric.rubrics import current_rubric
 
 
-class ProjectSerializer(Shape):
+class ProjectSerializer(StrictSerializer):
     slug = serializers.SlugField(help_text="What the project is called in addresses.")
     name = serializers.CharField()
     description = serializers.CharField()
@@ -21,13 +21,13 @@ class ProjectSerializer(Shape):
     created_at = serializers.DateTimeField()
 
 
-class MineSerializer(Shape):
+class MineSerializer(StrictSerializer):
     project = ProjectSerializer()
     role = serializers.ChoiceField(choices=Membership.Role.choices, help_text="Your role in it.")
     pseudonym = serializers.CharField(help_text="The name that it knows your judgments by.")
 
 
-class CriterionSerializer(Shape):
+class CriterionSerializer(StrictSerializer):
     key = serializers.CharField()
     name = serializers.CharField()
     statement = serializers.CharField()
@@ -38,7 +38,7 @@ class CriterionSerializer(Shape):
     level = serializers.ChoiceField(choices=Criterion.Level.choices, help_text="The level of measurement to report.")
 
 
-class RubricSerializer(Shape):
+class RubricSerializer(StrictSerializer):
     version = serializers.IntegerField()
     name = serializers.CharField()
     criteria = CriterionSerializer(many=True)
@@ -53,7 +53,7 @@ class ProjectDetailSerializer(ProjectSerializer):
 class ProjectList(Endpoint):
     query = PageQuery
 
-    @extend_schema(responses=page_of(MineSerializer))
+    @extend_schema(responses=read_page(MineSerializer))
     def get(self, request: Request) -> Response:
         """List my projects.
 
@@ -63,7 +63,7 @@ class ProjectList(Endpoint):
         mine = mine.filter(user=request.user.pk, project__deleted_at=None).select_related("project")
         if isinstance(request.auth, ApiToken):
             mine = mine.filter(pk=request.auth.membership_id)
-        return give_page(request, mine.order_by("project__slug"), MineSerializer, self.asked)
+        return render_page(request, mine.order_by("project__slug"), MineSerializer, self.asked)
 
 
 class ProjectShow(ProjectEndpoint):

@@ -10,7 +10,7 @@ from typing import Any
 
 import orjson
 
-from projects.importing.fields import FIELDS, JUDGMENT_FIELDS, JUDGMENT_SYNONYMS, Plan, plan_for
+from projects.importing.fields import FIELDS, JUDGMENT_FIELDS, JUDGMENT_SYNONYMS, Plan, plan_columns
 from projects.importing.judgments import JudgmentRows
 from projects.importing.limits import DEFAULT_LIMITS, Limits
 from projects.importing.options import CORRECTNESS_COLUMN, CriterionColumn, Options, fingerprint
@@ -219,12 +219,14 @@ def reading(path: Path, name: str, options: Options, limits: Limits, notes: Note
 
 def _plan(reader: Reader, options: Options, kind: Kind) -> Plan:
     if kind == Kind.CANDIDATES:
-        return plan_for(reader.columns, options.mapping)
+        return plan_columns(reader.columns, options.mapping)
     # In MOCHA's format the candidate's id is the key, and what is called the candidate is its text.
     judged = {"id": "candidate_id", "candidate": "ignore"} if reader.format == "mocha" else {}
     judged = {name: field for name, field in judged.items() if name in reader.columns}
     judged |= {each.column: "ignore" for each in options.criteria if each.column in reader.columns}
-    return plan_for(reader.columns, judged | dict(options.mapping), fields=JUDGMENT_FIELDS, synonyms=JUDGMENT_SYNONYMS)
+    return plan_columns(
+        reader.columns, judged | dict(options.mapping), fields=JUDGMENT_FIELDS, synonyms=JUDGMENT_SYNONYMS
+    )
 
 
 def _take_all(

@@ -190,7 +190,7 @@ class Plan:
         self.references = [(text, opinion) for _, (text, opinion) in sorted(self._further.items()) if text]
 
 
-def plan_for(
+def plan_columns(
     columns: Iterable[str],
     mapping: Mapping[str, str],
     *,

@@ -43,7 +43,7 @@ BINARY = {
 MARKUP = (b"<!doctype", b"<html", b"<?xml", b"<svg", b"<head", b"<body", b"<script", b"<table")
 
 
-def format_of(path: Path, name: str, chosen: str) -> str:
+def detect_format(path: Path, name: str, chosen: str) -> str:
     """Name the format, or raise Broken where content and name disagree."""
     if chosen and chosen not in FORMATS:
         raise Broken(f"“{shorten_name(chosen)}” is no format that can be read; choose one of {', '.join(FORMATS)}")

@@ -26,7 +26,7 @@ ENCODINGS = {
 OFFERED = ("windows-1252", "iso-8859-1", "iso-8859-15", "windows-1250", "windows-1251", "mac-roman")
 
 
-def encoding_of(head: bytes, chosen: str, notes: Notes) -> str:
+def detect_encoding(head: bytes, chosen: str, notes: Notes) -> str:
     """Choose the codec by byte order mark or by what was asked for; raise Broken where neither helps."""
     if chosen and chosen not in ENCODINGS:
         raise Broken(f"“{chosen}” is no encoding that can be chosen; choose one of {', '.join(ENCODINGS)}")
@@ -58,7 +58,7 @@ def byte_position(stream: TextIOWrapper) -> int:
     return buffer.tell()
 
 
-def lines_of(stream: TextIOWrapper, limits: Limits) -> Iterator[str]:
+def iterate_lines(stream: TextIOWrapper, limits: Limits) -> Iterator[str]:
     """Physical lines with their ends, each ended by LF, CR or CRLF and by nothing else."""
     cap = limits.row_chars
     readline = stream.readline

@@ -39,7 +39,7 @@ class Values:
         if value is None or value == "":
             return ""
         if type(value) is not str:
-            self._problem(line, column, f"is {kind_of(value)}, and a text is wanted")
+            self._problem(line, column, f"is {describe_type(value)}, and a text is wanted")
             return ""
         if "\0" in value:
             self._problem(line, column, "holds a NUL character, which cannot be stored")
@@ -83,7 +83,7 @@ class Values:
             return value + 0.0
         if type(value) is str and PLAIN_NUMBER.fullmatch(value):
             return float(value) + 0.0
-        what = f"“{shorten_name(value, 30)}”" if type(value) is str else kind_of(value)
+        what = f"“{shorten_name(value, 30)}”" if type(value) is str else describe_type(value)
         self._problem(line, column, f"is {what}, and a number is wanted (digits, with a point)")
         return None
 
@@ -92,7 +92,7 @@ class Values:
             return value
         if type(value) is str and PLAIN_WHOLE.fullmatch(value):
             return int(value)
-        what = f"“{shorten_name(value, 30)}”" if type(value) is str else kind_of(value)
+        what = f"“{shorten_name(value, 30)}”" if type(value) is str else describe_type(value)
         self._problem(line, column, f"is {what}, and a whole number is wanted")
         return None
 
@@ -183,7 +183,7 @@ class Values:
         return entries
 
 
-def kind_of(value: object) -> str:
+def describe_type(value: object) -> str:
     if value is None:
         return "null"
     names = {

@@ -110,7 +110,7 @@ def queue(job: Job, *, only_if: dict[str, Any] | None = None, **changes: Any) ->
     if not n_queued:
         raise Refused("That has changed in the meantime. Look at its page.")
     job.refresh_from_db()
-    ring_on_commit(job)
+    enqueue_on_commit(job)
 
 
 def cancel(job: Job) -> bool:
@@ -127,12 +127,12 @@ def cancel(job: Job) -> bool:
     raise Refused("It has already ended.")
 
 
-def ring_on_commit(job: Job) -> None:
+def enqueue_on_commit(job: Job) -> None:
     """Tell the workers once the row is there for them to see. A broker that does not answer breaks nothing."""
     transaction.on_commit(partial(_ring, job.task, job.pk), robust=True)
 
 
-def ring_queued() -> int:
+def enqueue_waiting() -> int:
     """Look after every kind of job: whose worker died is interrupted, then queued once more; who waits is rung for.
 
     Called every ten seconds. Returns for how many the bell was rung.
@@ -151,7 +151,7 @@ def job_models() -> Iterator[type[Job]]:
     return (model for model in apps.get_models() if issubclass(model, Job))
 
 
-def why_waiting(job: Job) -> str:
+def explain_wait(job: Job) -> str:
     """What keeps a job in the queue, named as the process that somebody has to start; empty while that is normal."""
     if job.will_run_again:
         return "The worker stopped in the middle. It starts once more by itself."

@@ -28,11 +28,11 @@ class Cancelled(Exception):
     """Somebody wants this work to stop."""
 
 
-class Lost(Exception):
+class AttemptSuperseded(Exception):
     """This attempt was given up for dead; another one has the job now."""
 
 
-class Kept(Refused):
+class RefusedWithChanges(Refused):
     """A refusal that leaves more than its sentence: `changes` are stored with the failed job."""
 
     def __init__(self, refusal: Refused, **changes: Any) -> None:
@@ -61,7 +61,7 @@ def run(
     if attempt is None:
         return None
     job = model._default_manager.get(pk=pk)
-    with Heart(model, pk, attempt) as heart:
+    with Heartbeat(model, pk, attempt) as heart:
         try:
             changes: dict[str, Any] = {}
             if only_reads:
@@ -75,10 +75,10 @@ def run(
                 heart.stop()
                 done = {"done": heart.total, "total": heart.total, "message": "", **changes}
                 if not _end(model, pk, attempt, Job.State.DONE, **done):
-                    raise Lost
+                    raise AttemptSuperseded
         except Exception as error:  # noqa: BLE001 - every end is stored in the row
             heart.stop()
-            if heart.is_lost or isinstance(error, Lost):
+            if heart.is_lost or isinstance(error, AttemptSuperseded):
                 logger.warning("%s %s: attempt %s came back too late and is rolled back.", model.__name__, pk, attempt)
                 return None
             state, changes = _why_ended(model, pk, heart, error)
@@ -103,10 +103,10 @@ def _end(model: type[J], pk: int, attempt: int, state: Job.State, **changes: Any
     return rows.update(state=state, finished_at=Now(), **changes) == 1
 
 
-def _why_ended(model: type[J], pk: int, heart: "Heart[J]", error: Exception) -> tuple[Job.State, dict[str, Any]]:
+def _why_ended(model: type[J], pk: int, heart: "Heartbeat[J]", error: Exception) -> tuple[Job.State, dict[str, Any]]:
     if isinstance(error, Cancelled) or (heart.is_cancelled and _is_query_cancelled(error)):
         return Job.State.CANCELLED, {}
-    if isinstance(error, Kept):
+    if isinstance(error, RefusedWithChanges):
         return Job.State.FAILED, {**error.changes, "error": "\n".join([error.message, *error.details])}
     if isinstance(error, Refused):
         return Job.State.FAILED, {"error": "\n".join([error.message, *error.details])}
@@ -120,7 +120,7 @@ def _is_query_cancelled(error: Exception) -> bool:
     return isinstance(error, OperationalError) and getattr(error.__cause__, "pgcode", "") == QUERY_CANCELED
 
 
-class Heart(Generic[J]):
+class Heartbeat(Generic[J]):
     """Beats on a database connection of its own, so that a long statement of the act does not look dead.
 
     Every beat stores the progress and hears whether somebody wants to cancel. A statement that still runs a beat
@@ -148,7 +148,7 @@ class Heart(Generic[J]):
     def on_progress(self, done: int, total: int) -> None:
         self._progress = (done, total)
         if self.is_lost:
-            raise Lost
+            raise AttemptSuperseded
         if self.is_cancelled:
             raise Cancelled
 

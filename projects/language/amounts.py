@@ -3,21 +3,22 @@
 from datetime import date, datetime
 
 from babel.dates import format_skeleton
-from babel.numbers import format_currency, format_decimal, format_percent
+from babel.numbers import format_currency, format_decimal
+from babel.numbers import format_percent as format_percent_in
 from django.utils import dateformat
 from django.utils.translation import gettext, ngettext
 
-from projects.language.languages import locale, spoken
+from projects.language.languages import current_language, locale
 
 CURRENCY = "USD"
 LEFT_TO_RIGHT = "\u2066{}\u2069"
 """Holds together what would fall apart between words that are written from right to left."""
 
 
-def say_number(value: float) -> str:
+def format_number(value: float) -> str:
     """12480 as 12,480; a fraction keeps one decimal."""
     is_whole = value == int(value)
-    if spoken() == "en":
+    if current_language() == "en":
         return f"{value:,.0f}" if is_whole else f"{value:,.1f}"
     return str(format_decimal(value, "#,##0" if is_whole else "#,##0.0", locale()))
 
@@ -27,16 +28,16 @@ def plural(n: float, one: str, many: str) -> str:
     return one if n == 1 else many
 
 
-def say_money(cents: int) -> str:
+def format_money(cents: int) -> str:
     """US cents as dollars: 655 as $6.55."""
-    if spoken() == "en":
+    if current_language() == "en":
         return f"{'-' if cents < 0 else ''}${abs(cents) / 100:,.2f}"
     if locale().text_direction == "rtl":
         return LEFT_TO_RIGHT.format(format_currency(cents / 100, CURRENCY, "¤\xa0#,##0.00", locale()))
     return str(format_currency(cents / 100, CURRENCY, locale=locale()))
 
 
-def say_hours(value: float) -> str:
+def format_hours(value: float) -> str:
     """Hours as people say them: minutes, hours or days."""
     if value < 1:
         minutes = max(1 if value > 0 else 0, round(value * 60))
@@ -46,45 +47,45 @@ def say_hours(value: float) -> str:
     return gettext("{n} days").format(n=_tenths(value / 24))
 
 
-def say_percent(share: float) -> str:
+def format_percent(share: float) -> str:
     """A share as per cent, never rounded up to 100 nor down to 0."""
     rounded = round(share * 100)
     if rounded == 100 and share < 1:
         rounded = 99
     least = rounded == 0 and share > 0
-    if spoken() == "en":
+    if current_language() == "en":
         return "<1 %" if least else f"{rounded} %"
-    said = format_percent(0.01 if least else rounded / 100, locale=locale())
-    return f"<{said}" if least else said
+    text = str(format_percent_in(0.01 if least else rounded / 100, locale=locale()))
+    return f"<{text}" if least else text
 
 
-def say_day(at: date) -> str:
+def format_day(at: date) -> str:
     """21 Nov 2026."""
-    return _said(at, "j M Y", "yMMMd")
+    return _format_date(at, "j M Y", "yMMMd")
 
 
-def say_moment(at: datetime) -> str:
+def format_moment(at: datetime) -> str:
     """21 Nov 2026, 14:05."""
-    return _said_with_time(at, "j M Y, H:i", "yMMMd")
+    return _format_moment(at, "j M Y, H:i", "yMMMd")
 
 
-def say_near_moment(at: datetime) -> str:
+def format_near_moment(at: datetime) -> str:
     """21 Nov, 14:05: of this year, or not far from now."""
-    return _said_with_time(at, "j M, H:i", "MMMd")
+    return _format_moment(at, "j M, H:i", "MMMd")
 
 
-def _said(at: date, english: str, skeleton: str) -> str:
-    if spoken() == "en":
+def _format_date(at: date, english: str, skeleton: str) -> str:
+    if current_language() == "en":
         return dateformat.format(at, english)
     return str(format_skeleton(skeleton, at, locale=locale()))
 
 
-def _said_with_time(at: datetime, english: str, skeleton: str) -> str:
-    if spoken() == "en":
+def _format_moment(at: datetime, english: str, skeleton: str) -> str:
+    if current_language() == "en":
         return dateformat.format(at, english)
     both = str(locale().datetime_formats["medium"])
-    return both.replace("{1}", _said(at, english, skeleton)).replace("{0}", f"{at:%H:%M}")
+    return both.replace("{1}", _format_date(at, english, skeleton)).replace("{0}", f"{at:%H:%M}")
 
 
 def _tenths(value: float) -> str:
-    return f"{value:,.1f}" if spoken() == "en" else str(format_decimal(value, "#,##0.0", locale()))
+    return f"{value:,.1f}" if current_language() == "en" else str(format_decimal(value, "#,##0.0", locale()))

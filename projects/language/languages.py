@@ -30,7 +30,7 @@ class LanguageMiddleware:
     def __call__(self, request: HttpRequest) -> HttpResponse:
         with translation.override(translation.get_language_from_request(request)):
             response = self.get_response(request)
-            response.headers.setdefault("Content-Language", spoken())
+            response.headers.setdefault("Content-Language", current_language())
         patch_vary_headers(response, ("Accept-Language",))
         return response
 
@@ -46,7 +46,7 @@ class LanguageMiddleware:
             _turn_to(request.user.language)
 
 
-def speak(membership: Membership) -> None:
+def activate_for(membership: Membership) -> None:
     """Turn to the language that a member reads the project's pages in."""
     _turn_to(membership.project.language)
     if membership.user:
@@ -59,13 +59,13 @@ def _turn_to(language: str) -> None:
         translation.activate(language)
 
 
-def chosen_by(membership: Membership) -> str:
+def find_chosen(membership: Membership) -> str:
     """The language that a member reads the project in, also while somebody else's page is made."""
     chosen = (membership.user.language if membership.user else "", membership.project.language)
     return next((language for language in chosen if is_known(language)), settings.LANGUAGE_CODE)
 
 
-def spoken() -> str:
+def current_language() -> str:
     return translation.get_language() or settings.LANGUAGE_CODE
 
 
@@ -87,7 +87,7 @@ def is_known(language: str) -> bool:
 
 def locale() -> Locale:
     """The conventions of the language that is spoken now."""
-    return _locale(spoken())
+    return _locale(current_language())
 
 
 @lru_cache(maxsize=16)
@@ -95,7 +95,7 @@ def _locale(language: str) -> Locale:
     return Locale.parse(LOCALES.get(language, language))
 
 
-def counted(singular: str, plural: str) -> dict[str, str]:
+def plural_forms(singular: str, plural: str) -> dict[str, str]:
     """A sentence about {n} things in each form that the language has, for a script to choose from by its number.
 
     The keys are those of CLDR, by which `Intl.PluralRules` answers in the browser.

@@ -180,7 +180,7 @@ class Named:
     url: str = ""
 
 
-def words_of(act: str, of: Named | None) -> str:
+def describe_act(act: str, of: Named | None) -> str:
     """What was done, up to the object; an act that has no words here is said as it is stored."""
     known = MANY if of is None and act in MANY else WORDS
     return str(known.get(act, act))
@@ -196,14 +196,14 @@ def name_objects(project: Project, entries: Iterable[LogEntry]) -> dict[tuple[st
     models = {str(model._meta.model_name): model for model in apps.get_models()}
     for kind, ids in wanted.items():
         model = models.get(kind)
-        label = label_of(kind)
+        label = find_label(kind)
         rows = _fetch(model, ids)
         for pk in ids:
             named[kind, pk] = _name(project, kind, label, pk, rows.get(pk))
     return named
 
 
-def label_of(kind: str) -> str:
+def find_label(kind: str) -> str:
     """A kind of object in words."""
     models = {model._meta.model_name: model for model in apps.get_models()}
     label = str(models[kind]._meta.verbose_name) if kind in models else kind

@@ -13,8 +13,8 @@ from django.utils.dateparse import parse_datetime
 from django.views.decorators.http import require_safe
 
 from projects.access import ProjectRequest, Right, requires
-from projects.language.amounts import say_moment
-from projects.log.messages import label_of, name_objects, words_of
+from projects.language.amounts import format_moment
+from projects.log.messages import describe_act, find_label, name_objects
 from projects.models import LogEntry, Project
 
 ENTRIES_ON_A_PAGE = 50
@@ -41,7 +41,7 @@ def log_list(request: ProjectRequest, project: Project) -> HttpResponse:
         "is_clear": is_clear,
         "acts": sorted({act for act, _actor, _kind in seen} | {wanted.get("act") or ""} - {""}),
         "actors": sorted({actor for _act, actor, _kind in seen if actor}),
-        "kinds": [(kind, label_of(kind)) for kind in kinds if kind],
+        "kinds": [(kind, find_label(kind)) for kind in kinds if kind],
         "wanted": wanted,
         "lines": lines,
     }
@@ -80,7 +80,7 @@ def _lines(project: Project, entries: list[LogEntry]) -> list[dict[str, Any]]:
     for entry in entries:
         of = named.get((entry.object_type, entry.object_id))
         changes = _changes(entry.before, entry.after)
-        lines.append({"entry": entry, "words": words_of(entry.act, of), "of": of, "changes": changes})
+        lines.append({"entry": entry, "words": describe_act(entry.act, of), "of": of, "changes": changes})
     return lines
 
 
@@ -110,7 +110,7 @@ def _moment_in_words(text: str) -> str:
     """A stored moment as people write it; empty for a text that is none, or only looks like one."""
     try:
         moment = parse_datetime(text) if MOMENT.match(text) else None
-        return say_moment(moment.astimezone(UTC)) + " UTC" if moment else ""
+        return format_moment(moment.astimezone(UTC)) + " UTC" if moment else ""
     except (ValueError, OverflowError):
         return ""
 

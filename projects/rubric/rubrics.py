@@ -69,7 +69,7 @@ def share_columns(criteria: tuple[CriterionOnPage, ...]) -> bool:
     return len(rows) == 1
 
 
-def criteria_of(rubric: Rubric) -> tuple[CriterionOnPage, ...]:
+def read_criteria(rubric: Rubric) -> tuple[CriterionOnPage, ...]:
     """The criteria in order; a frozen rubric never changes, so each process reads it once."""
     if rubric.frozen_at is not None:
         return frozen_criteria(rubric.pk)
@@ -83,7 +83,7 @@ def frozen_criteria(rubric_id: int) -> tuple[CriterionOnPage, ...]:
 
 
 def on_page(criterion: Criterion) -> CriterionOnPage:
-    scale = scale_of(criterion)
+    scale = read_scale(criterion)
     texts = {anchor["value"]: anchor["text"] for anchor in criterion.anchors}
     points = tuple(_point(value, texts.get(value, "")) for value in scale.points)
     return CriterionOnPage(
@@ -105,7 +105,7 @@ def why_wrong(scale: Scale, value: object) -> str | None:
     return check_value(scale, value, gettext=gettext)
 
 
-def scale_of(criterion: Criterion) -> Scale:
+def read_scale(criterion: Criterion) -> Scale:
     return Scale(kind=ScaleKind(criterion.kind), low=criterion.low, high=criterion.high)
 
 
@@ -168,12 +168,12 @@ def freeze(rubric: Rubric) -> None:
     Rubric.objects.filter(pk=rubric.pk, frozen_at=None).update(frozen_at=timezone.now())
 
 
-def spec_of(criterion: Criterion) -> CriterionSpec:
+def describe_criterion(criterion: Criterion) -> CriterionSpec:
     return CriterionSpec(
         key=criterion.key,
         name=criterion.name,
         statement=criterion.statement,
-        scale=scale_of(criterion),
+        scale=read_scale(criterion),
         anchors={anchor["value"]: anchor["text"] for anchor in criterion.anchors},
         reversed=criterion.is_reversed,
         level=Level(criterion.level),

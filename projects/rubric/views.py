@@ -23,7 +23,7 @@ def rubric_show(request: ProjectRequest, project: Project, version: int | None =
     context = {
         "rubric": rubric,
         "current": current,
-        "criteria": rubrics.criteria_of(rubric) if rubric is not None else (),
+        "criteria": rubrics.read_criteria(rubric) if rubric is not None else (),
         "stored": {criterion.key: criterion for criterion in rubric.criteria.all()} if rubric is not None else {},
         "versions": project.rubrics.order_by("-version"),
     }

@@ -45,7 +45,7 @@ def project_settings(request: ProjectRequest, project: Project) -> HttpResponse:
         "rubric": current_rubric(project),
         "instructions": current_instructions(project),
         "consent": current_consent(project),
-        "consents": versions.counts_of(project),
+        "consents": versions.count_uses(project),
         "language": dict(settings.LANGUAGES).get(project.language, project.language),
         "shown": [_SHOWN[name] for name in SHOWN if getattr(project, name)],
         "fee_percent": SettingsForm.initial_of(project)["fee_percent"],

@@ -8,7 +8,7 @@ from django.utils.html import json_script
 from django.utils.safestring import SafeString
 
 from projects.language import ui_strings
-from projects.language.languages import spoken
+from projects.language.languages import current_language
 
 register = template.Library()
 
@@ -16,7 +16,7 @@ register = template.Library()
 @register.simple_tag
 def site_words() -> SafeString:
     """What the scripts of every page say, in the language of the page."""
-    return _site_words(spoken())
+    return _site_words(current_language())
 
 
 @lru_cache(maxsize=16)

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from measures.rubric import check_value, say_number
+from measures.rubric import check_value, format_number
 from projects.rubric.rubrics import CriterionOnPage
 
 MOST_EXAMPLES = 12
@@ -37,19 +37,19 @@ class Example:
         The rubric may have changed since the example was written: what is on none of its scales is left out.
         """
         return [
-            (criterion, say_number(value), _label(criterion, value))
+            (criterion, format_number(value), _label(criterion, value))
             for criterion in criteria
             if (value := self.ratings.get(criterion.key)) is not None and not check_value(criterion.scale, value)
         ]
 
     def lines(self, number: int) -> list[str]:
         """The example in lines of text, by which two versions are compared."""
-        ratings = ", ".join(f"{key} {say_number(value)}" for key, value in sorted(self.ratings.items()))
+        ratings = ", ".join(f"{key} {format_number(value)}" for key, value in sorted(self.ratings.items()))
         texts = (self.passage, self.question, self.reference, self.candidate, ratings, self.why)
         return [f"({number}) {line}" for text in texts for line in text.splitlines() if line.strip()]
 
 
-def faults_of(example: Example, criteria: Sequence[CriterionOnPage]) -> dict[str, str]:
+def find_faults(example: Example, criteria: Sequence[CriterionOnPage]) -> dict[str, str]:
     """What is wrong with an example, by the name of the text or the key of the criterion."""
     faults = {}
     for name, most in LONGEST.items():
@@ -57,7 +57,7 @@ def faults_of(example: Example, criteria: Sequence[CriterionOnPage]) -> dict[str
         if name in NEEDED and not text.strip():
             faults[name] = "Write something here, or remove the example."
         elif len(text) > most:
-            faults[name] = f"At most {say_number(most)} characters."
+            faults[name] = f"At most {format_number(most)} characters."
     for criterion in criteria:
         value = example.ratings.get(criterion.key)
         wrong = "Give the right rating." if value is None else check_value(criterion.scale, value)

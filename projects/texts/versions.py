@@ -11,7 +11,7 @@ from projects import log
 from projects.errors import Refused
 from projects.models import Consent, ConsentAcceptance, Instructions, Membership, Project
 from projects.rubric import rubrics
-from projects.texts.examples import MOST_EXAMPLES, Example, faults_of
+from projects.texts.examples import MOST_EXAMPLES, Example, find_faults
 
 MOST_CHARACTERS = 30_000
 
@@ -72,9 +72,9 @@ def _check_examples(project: Project, examples: Sequence[Example]) -> None:
     if len(examples) > MOST_EXAMPLES:
         raise Refused(f"The instructions hold at most {MOST_EXAMPLES} worked examples.")
     rubric = rubrics.current_rubric(project)
-    criteria = rubrics.criteria_of(rubric) if rubric is not None else ()
+    criteria = rubrics.read_criteria(rubric) if rubric is not None else ()
     for number, example in enumerate(examples, start=1):
-        if faults := faults_of(example, criteria):
+        if faults := find_faults(example, criteria):
             where, wrong = next(iter(faults.items()))
             raise Refused(f"Example {number}, {where}: {wrong}")
 
@@ -121,7 +121,7 @@ class Counts:
     n_withdrawn: int = 0
 
 
-def counts_of(project: Project) -> Counts:
+def count_uses(project: Project) -> Counts:
     """Count people, not texts: each stands in one of the three, or in none."""
     people = list(
         ConsentAcceptance.objects.filter(consent__project=project)

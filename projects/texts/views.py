@@ -110,7 +110,7 @@ def _save(form: Form, current: V | None, save: Callable[..., V]) -> V | None:
 
 def _criteria(project: Project) -> tuple[CriterionOnPage, ...]:
     rubric = rubrics.current_rubric(project)
-    return rubrics.criteria_of(rubric) if rubric is not None else ()
+    return rubrics.read_criteria(rubric) if rubric is not None else ()
 
 
 def _examples(

@@ -82,7 +82,7 @@ def folder() -> Path:
     return path
 
 
-def keep(upload: "UploadedFile[Any]") -> str:
+def store_upload(upload: "UploadedFile[Any]") -> str:
     """Move an upload to a random name and return that name."""
     name = secrets.token_hex(16)
     # Uploads are temporary files already (FILE_UPLOAD_HANDLERS), so this moves and copies nothing.

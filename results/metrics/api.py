@@ -14,7 +14,7 @@ from rest_framework.response import Response
 
 from projects.access import Policy, Right
 from projects.api.auth import ProjectEndpoint
-from projects.api.serializers import PageQuery, Shape, TextField, give_page, page_of
+from projects.api.serializers import PageQuery, StrictSerializer, TextField, read_page, render_page
 from projects.models import Project
 from results.metrics import computing
 from results.metrics.downloading import FORMATS, give_scores
@@ -26,7 +26,7 @@ class MetricQuery(PageQuery):
     origin = serializers.ChoiceField(required=False, choices=MetricRun.Origin.choices)
 
 
-class MetricSerializer(Shape):
+class MetricSerializer(StrictSerializer):
     id = serializers.IntegerField()
     metric = serializers.CharField(help_text="The name under which it is computed, or that a file goes by.")
     title = serializers.CharField()
@@ -45,7 +45,7 @@ class MetricSerializer(Shape):
     finished_at = serializers.DateTimeField(allow_null=True)
 
 
-class NewMetricSerializer(Shape):
+class NewMetricSerializer(StrictSerializer):
     metric = TextField(max_length=60, help_text="Such as rouge_l; a wrong name is answered with those there are.")
     settings = serializers.DictField(required=False, default=dict, help_text="Those that are not as usual.")
 
@@ -54,14 +54,14 @@ class MetricList(ProjectEndpoint):
     policy = Policy("api", Right.READ, writes=Right.READ, answers_json=True, is_api=True)
     query = MetricQuery
 
-    @extend_schema(responses=page_of(MetricSerializer))
+    @extend_schema(responses=read_page(MetricSerializer))
     def get(self, request: Request, slug: str) -> Response:
         """List the runs of metrics.
 
         The newest first. Of runs with the same metric and settings the newest that is done has the scores.
         """
         names = {name: self.asked[name] for name in ("state", "origin") if name in self.asked}
-        return give_page(
+        return render_page(
             request, self.project.metric_runs.filter(**names).order_by("-id"), MetricSerializer, self.asked
         )
 

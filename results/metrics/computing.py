@@ -46,7 +46,7 @@ def request_run(
             if is_new:
                 log.record(project, actor, "run metric", run, after={"metric": name, "settings": asked})
                 if is_rung_for:
-                    queue.ring_on_commit(run)
+                    queue.enqueue_on_commit(run)
     except IntegrityError:
         run = under_way.get()
     return run

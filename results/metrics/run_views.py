@@ -148,7 +148,7 @@ def _criterion(request: ProjectRequest, criteria: list[CriterionInUse]) -> Crite
 
 def _progress(run: MetricRun) -> dict[str, Any]:
     if run.is_live:
-        run.message = queue.why_waiting(run) or ("candidates" if run.total else "in a moment")
+        run.message = queue.explain_wait(run) or ("candidates" if run.total else "in a moment")
     place = [run.project.slug, run.pk]
     return {
         "job": run,

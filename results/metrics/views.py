@@ -99,6 +99,6 @@ def _jobs(project: Project) -> dict[str, Any]:
     return {
         "live": live,
         "live_ids": ids,
-        "why_waiting": next(filter(None, map(queue.why_waiting, live)), "") if live else "",
+        "why_waiting": next(filter(None, map(queue.explain_wait, live)), "") if live else "",
         "jobs_url": f"{reverse('results:metric-jobs', args=[project.slug])}?live={ids}",
     }

@@ -6,7 +6,7 @@ from django.urls import reverse
 
 from annotate.batches.progress import Progress
 from annotate.models import Batch
-from projects.language.amounts import plural, say_number
+from projects.language.amounts import format_number, plural
 from projects.models import Project
 
 State = Batch.State
@@ -145,7 +145,7 @@ def _wait(course: Course) -> NextStep | None:
             "%(n_left)s assignment is still to be handed in.",
             "%(n_left)s assignments are still to be handed in.",
         )
-        % {"n_left": say_number(n_left)},
+        % {"n_left": format_number(n_left)},
         reverse("annotate:batch-show", args=[course.project.slug, at_work.number]),
         "Look at the batch",
     )

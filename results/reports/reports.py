@@ -80,7 +80,7 @@ def request_report(*, project: Project, actor: Membership, kind: str, settings: 
                           "requested_by": actor}
             )  # fmt: skip
             if is_new:
-                queue.ring_on_commit(report)
+                queue.enqueue_on_commit(report)
     except IntegrityError:
         report = under_way.get()
     return report

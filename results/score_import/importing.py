@@ -16,8 +16,8 @@ from projects import log
 from projects.errors import Refused
 from projects.importing import FileRefused, Options, fingerprint
 from projects.jobs import queue, running
-from projects.jobs.running import Kept, OnProgress
-from projects.language.amounts import say_number
+from projects.jobs.running import OnProgress, RefusedWithChanges
+from projects.language.amounts import format_number
 from projects.models import Membership, Project
 from projects.web import uploads
 from results.metrics.metric_key import owner_of, subject_of
@@ -37,11 +37,11 @@ def receive(*, project: Project, actor: Membership, upload: "UploadedFile[Any]",
     """Keep an uploaded file and have it read. Raises Refused where it is too large or the project has no candidate."""
     n_bytes = upload.size or 0
     _refuse_without_room(project, n_bytes)
-    stored_name = uploads.keep(upload)
+    stored_name = uploads.store_upload(upload)
     try:
         with transaction.atomic():
             job = _create(project, actor, uploads.name_to_show(upload.name), stored_name, options)
-            queue.ring_on_commit(job)
+            queue.enqueue_on_commit(job)
     except BaseException:
         (uploads.folder() / stored_name).unlink(missing_ok=True)
         raise
@@ -98,7 +98,7 @@ def read(job: ScoreFile, on_progress: OnProgress) -> dict[str, Any]:
             on_progress=on_progress,
         )
     except FileRefused as refusal:
-        raise Kept(refusal, report=refusal.as_dict()) from refusal
+        raise RefusedWithChanges(refusal, report=refusal.as_dict()) from refusal
     return {"read": found, "report": found.report}
 
 
@@ -261,7 +261,7 @@ def _refuse_names(job: ScoreFile, names: dict[str, str]) -> None:
 
 def _refuse_without_room(project: Project, n_bytes: int) -> None:
     if n_bytes > site.MAX_UPLOAD_BYTES:
-        most = {"most": say_number(site.MAX_UPLOAD_BYTES // MB)}
+        most = {"most": format_number(site.MAX_UPLOAD_BYTES // MB)}
         raise Refused("The file is larger than {most} MB. Split it and try again.".format(**most))
     waiting = project.score_files.filter(step=Step.CHECK).exclude(state__in=(State.FAILED, State.CANCELLED))
     n_waiting = waiting.aggregate(n=Sum("n_bytes"))["n"] or 0

@@ -10,9 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 from measures.patterns import Floats
-from projects.importing.fields import SYNONYMS, normal_name, plan_for
+from projects.importing.fields import SYNONYMS, normal_name, plan_columns
 from projects.importing.report import Broken
-from projects.importing.values import ID_LENGTH, kind_of
+from projects.importing.values import ID_LENGTH, describe_type
 from projects.language.names import shorten_name
 from results.metrics.storing import LARGEST
 from results.score_import.matching import Candidates
@@ -75,7 +75,7 @@ class ScoreRows:
     def name_columns(self, names: Iterable[str], mapping: dict[str, str]) -> None:
         """Find the columns of the ids. Raises Broken where there is none."""
         synonyms = {"candidate_id": ID_NAMES, "dataset": SYNONYMS["dataset"]}
-        plan = plan_for(names, mapping, fields=SCORE_FIELDS, synonyms=synonyms)
+        plan = plan_columns(names, mapping, fields=SCORE_FIELDS, synonyms=synonyms)
         self.id_column, self.dataset_column = plan.column("candidate_id"), plan.column("dataset")
         if not self.id_column:
             raise Broken("no column for the candidate's id; say which column it is", column="candidate_id")
@@ -205,7 +205,7 @@ def why_no_number(cell: Any) -> str:
     if type(cell) is float:
         return "is not finite" if not math.isnan(cell) else "is NaN, which says that there is no score"
     if type(cell) is not str:
-        return f"is {kind_of(cell)}, and a number is wanted"
+        return f"is {describe_type(cell)}, and a number is wanted"
     if DECIMAL_COMMA.fullmatch(cell.strip()):
         return "has a decimal comma; a point is wanted"
     return f"is “{shorten_name(cell, 30)}”, and a number is wanted"

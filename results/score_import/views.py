@@ -167,7 +167,7 @@ def _listed(report: dict[str, Any], kind: str) -> list[dict[str, Any]]:
 
 def _progress(job: ScoreFile) -> dict[str, Any]:
     if job.is_live:
-        job.message = queue.why_waiting(job) or ("kB read" if job.total else "in a moment")
+        job.message = queue.explain_wait(job) or ("kB read" if job.total else "in a moment")
     place = [job.project.slug, job.number]
     is_check = job.step == Step.CHECK
     return {

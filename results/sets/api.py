@@ -15,7 +15,7 @@ from rest_framework.response import Response
 from annotate.frames.stages import Stage
 from measures.gold_rules import GoldRule
 from projects.api.auth import ProjectEndpoint
-from projects.api.serializers import PageQuery, Shape, TextField, TruthField, give_page, page_of
+from projects.api.serializers import PageQuery, StrictSerializer, TextField, TruthField, read_page, render_page
 from projects.models import Project
 from results.models import JudgmentSet
 from results.scope.gold_settings import MOST_RESAMPLES
@@ -33,13 +33,13 @@ class SetQuery(PageQuery):
     order = serializers.ChoiceField(choices=["number", "-number"], default="-number")
 
 
-class FileSerializer(Shape):
+class FileSerializer(StrictSerializer):
     name = serializers.CharField()
     n_bytes = serializers.IntegerField()
     sha256 = serializers.CharField()
 
 
-class SetSerializer(Shape):
+class SetSerializer(StrictSerializer):
     number = serializers.IntegerField()
     name = serializers.CharField()
     state = serializers.ChoiceField(choices=JudgmentSet.State.choices)
@@ -58,7 +58,7 @@ class SetSerializer(Shape):
     successor = serializers.IntegerField(source="successor.number", default=None, allow_null=True)
 
 
-class NewSetSerializer(Shape):
+class NewSetSerializer(StrictSerializer):
     name = TextField(max_length=freezing.NAME_LENGTH)
     criteria = serializers.ListField(child=TextField(), **MANY)
     stage = serializers.ChoiceField(required=False, choices=[stage.value for stage in Stage])
@@ -81,7 +81,7 @@ class NewSetSerializer(Shape):
 class SetList(ProjectEndpoint):
     query = SetQuery
 
-    @extend_schema(responses=page_of(SetSerializer))
+    @extend_schema(responses=read_page(SetSerializer))
     def get(self, request: Request, slug: str) -> Response:
         """List judgment sets.
 
@@ -89,7 +89,7 @@ class SetList(ProjectEndpoint):
         """
         names = {"state": self.asked["state"]} if "state" in self.asked else {}
         rows = _sets(self.project).filter(**names).order_by(self.asked["order"])
-        return give_page(request, rows, SetSerializer, self.asked)
+        return render_page(request, rows, SetSerializer, self.asked)
 
     @extend_schema(
         request=NewSetSerializer,

@@ -74,7 +74,7 @@ def request_set(
         )
         log.record(project, actor, "ask for judgment set", made, after={"name": name, "settings": made.settings})
         if is_rung_for:
-            queue.ring_on_commit(made)
+            queue.enqueue_on_commit(made)
     return made
 
 

@@ -194,7 +194,7 @@ def _values(value: Any) -> list[Any]:
 
 def _progress(made: JudgmentSet, *, can_manage: bool) -> dict[str, Any]:
     if made.is_live:
-        made.message = queue.why_waiting(made) or ("judgments" if made.total else "in a moment")
+        made.message = queue.explain_wait(made) or ("judgments" if made.total else "in a moment")
     place = [made.project.slug, made.number]
     return {
         "set": made,

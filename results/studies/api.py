@@ -9,7 +9,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from projects.api.auth import ProjectEndpoint
-from projects.api.serializers import PageQuery, Shape, give_page, page_of
+from projects.api.serializers import PageQuery, StrictSerializer, read_page, render_page
 from results.models import Study
 
 
@@ -19,7 +19,7 @@ class StudyQuery(PageQuery):
     order = serializers.ChoiceField(choices=["number", "-number"], default="-number")
 
 
-class StudySerializer(Shape):
+class StudySerializer(StrictSerializer):
     number = serializers.IntegerField()
     name = serializers.CharField()
     kind = serializers.ChoiceField(choices=Study.Kind.choices)
@@ -45,7 +45,7 @@ class WholeStudySerializer(StudySerializer):
 class StudyList(ProjectEndpoint):
     query = StudyQuery
 
-    @extend_schema(responses=page_of(StudySerializer))
+    @extend_schema(responses=read_page(StudySerializer))
     def get(self, request: Request, slug: str) -> Response:
         """List studies.
 
@@ -53,7 +53,7 @@ class StudyList(ProjectEndpoint):
         """
         chosen = {name: self.asked[name] for name in ("kind", "state") if name in self.asked}
         rows = self.project.studies.defer("result").filter(**chosen).order_by(self.asked["order"])
-        return give_page(request, rows, StudySerializer, self.asked)
+        return render_page(request, rows, StudySerializer, self.asked)
 
 
 class StudyShow(ProjectEndpoint):

@@ -65,7 +65,7 @@ def request_study(
         after = {"number": study.number, "kind": kind, "name": name, "settings": study.settings, "seed": seed}
         log.record(project, actor, "ask for study", study, after=after)
         if is_rung_for:
-            queue.ring_on_commit(study)
+            queue.enqueue_on_commit(study)
     return study
 
 

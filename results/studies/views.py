@@ -198,7 +198,7 @@ def _fetch(project: Project, number: int) -> Study:
 
 def _progress(study: Study) -> dict[str, Any]:
     if study.is_live:
-        study.message = queue.why_waiting(study) or ("steps" if study.total else "in a moment")
+        study.message = queue.explain_wait(study) or ("steps" if study.total else "in a moment")
     place = [study.project.slug, study.number]
     return {
         "study": study,

@@ -17,8 +17,8 @@ from measures.rubric import (
     Scale,
     ScaleKind,
     check_value,
+    format_number,
     is_right,
-    say_number,
     turned,
 )
 
@@ -141,4 +141,4 @@ def test_an_impossible_expectation_is_refused(low: float, high: float, tolerance
 
 
 def test_numbers_are_said_without_needless_noughts() -> None:
-    assert [say_number(value) for value in (5.0, 0, -2.0, 2.5, 1e20)] == ["5", "0", "-2", "2.5", "1e+20"]
+    assert [format_number(value) for value in (5.0, 0, -2.0, 2.5, 1e20)] == ["5", "0", "-2", "2.5", "1e+20"]

@@ -6,7 +6,7 @@ from projects.importing.limits import Limits
 from projects.importing.options import Options
 from projects.importing.readers.base import Reader, Record
 from projects.importing.report import Broken, Notes
-from projects.importing.sniffing import format_of
+from projects.importing.sniffing import detect_format
 
 __all__ = ["Reader", "Record", "open_reader"]
 
@@ -15,7 +15,7 @@ def open_reader(path: Path, name: str, options: Options, limits: Limits, notes: 
     """Open the file with the reader of its format. Raises Broken, here and while reading."""
     if path.stat().st_size > limits.file_bytes:
         raise Broken(f"the file is larger than {limits.file_bytes // 2**20:,} MB")
-    kind = format_of(path, name, options.format)
+    kind = detect_format(path, name, options.format)
     return _reader_class(kind)(path, kind, options, limits, notes)
 
 

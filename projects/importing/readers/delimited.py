@@ -7,7 +7,7 @@ from io import TextIOWrapper
 from projects.importing.limits import DEFAULT_LIMITS
 from projects.importing.readers.base import Reader, Record, check_shape, checked_header
 from projects.importing.report import Broken
-from projects.importing.text import byte_position, encoding_of, lines_of, open_text
+from projects.importing.text import byte_position, detect_encoding, iterate_lines, open_text
 
 DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar"}
 
@@ -21,7 +21,7 @@ class DelimitedReader(Reader):
     _stream: TextIOWrapper
 
     def open(self) -> None:
-        self.encoding = encoding_of(self.head(), self.options.encoding, self.notes)
+        self.encoding = detect_encoding(self.head(), self.options.encoding, self.notes)
         self.delimiter = self.options.delimiter or ("\t" if self.format == "tsv" else ",")
         if self.delimiter not in DELIMITERS:
             raise Broken(f"“{self.delimiter}” is no delimiter; choose comma, semicolon, tab or bar")
@@ -72,7 +72,7 @@ class DelimitedReader(Reader):
 
     def _lines(self) -> Iterator[str]:
         keep = self._pending.append
-        for line in lines_of(self._stream, self.limits):
+        for line in iterate_lines(self._stream, self.limits):
             keep(line)
             yield line
 

@@ -9,8 +9,8 @@ from projects.importing.fields import IN_METADATA, OWN_METADATA
 from projects.importing.readers.base import Reader, Record, check_key
 from projects.importing.readers.json_values import SPACE, NotTaken, Window, decoder_for, explain, explain_value
 from projects.importing.report import Broken
-from projects.importing.text import byte_position, encoding_of, lines_of, open_text
-from projects.importing.values import kind_of
+from projects.importing.text import byte_position, detect_encoding, iterate_lines, open_text
+from projects.importing.values import describe_type
 from projects.language.names import shorten_name
 
 SAMPLE = 200
@@ -45,7 +45,7 @@ class ObjectReader(Reader):
     _stream: TextIOWrapper
 
     def open(self) -> None:
-        self.encoding = encoding_of(self.head(), self.options.encoding, self.notes)
+        self.encoding = detect_encoding(self.head(), self.options.encoding, self.notes)
         self._stream = open_text(self.path, self.encoding)
         self._objects = self._read()
         self._sample: list[Record] = []
@@ -83,7 +83,7 @@ class JsonlReader(ObjectReader):
     def _read(self) -> Iterator[Record]:
         number = 0
         decode = decoder_for(self.limits).decode
-        for number, line in enumerate(lines_of(self._stream, self.limits), start=1):
+        for number, line in enumerate(iterate_lines(self._stream, self.limits), start=1):
             try:
                 value = decode(line)
             except json.JSONDecodeError as error:
@@ -94,7 +94,7 @@ class JsonlReader(ObjectReader):
             except (NotTaken, RecursionError) as error:
                 raise Broken(explain_value(error), line=number) from error
             if type(value) is not dict:
-                raise Broken(f"the line holds {kind_of(value)}; every line must hold one object", line=number)
+                raise Broken(f"the line holds {describe_type(value)}; every line must hold one object", line=number)
             yield number, flat(value)
         if number == 0:
             raise Broken("the file is empty")
@@ -117,7 +117,7 @@ class JsonReader(ObjectReader):
                 line = text.line
                 value = text.value()
                 if type(value) is not dict:
-                    raise Broken(f"the list holds {kind_of(value)}; every entry must be an object", line=line)
+                    raise Broken(f"the list holds {describe_type(value)}; every entry must be an object", line=line)
                 yield line, flat(value)
                 if text.comma_or("]"):
                     break

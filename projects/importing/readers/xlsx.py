@@ -7,7 +7,7 @@ from typing import Any
 
 import openpyxl
 
-from measures.rubric import say_number
+from measures.rubric import format_number
 from projects.importing.readers.base import Reader, Record, check_shape, checked_header
 from projects.importing.report import Broken
 from projects.language.names import shorten_name
@@ -110,7 +110,7 @@ def _as_text(value: Any) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, int | float):
-        return say_number(value)
+        return format_number(value)
     if isinstance(value, datetime.datetime | datetime.date | datetime.time):
         return value.isoformat()
     return str(value)

@@ -17,7 +17,7 @@ from annotate.imports import uploading
 from annotate.models import Import, Judgment
 from projects.errors import Refused
 from projects.jobs import queue
-from projects.jobs.running import Lost
+from projects.jobs.running import AttemptSuperseded
 from projects.models import Candidate, LogEntry, Membership, Passage, Project
 from projects.web import uploads
 from tests import processes
@@ -373,10 +373,10 @@ def test_an_attempt_given_up_for_dead_leaves_its_successors_rows_alone(pages: Pa
     lost = Import.objects.get(pk=job.pk)
 
     def come_back(done: int, total: int) -> None:
-        raise Lost
+        raise AttemptSuperseded
 
     pages.work(job)
-    with pytest.raises(Lost):
+    with pytest.raises(AttemptSuperseded):
         uploading.run_step(lost, come_back)
     pages.write(job)
     assert (job.step, job.state) == (Step.WRITE, State.DONE), job.error

@@ -95,10 +95,10 @@ def test_a_killed_worker_leaves_nothing_half_done_and_the_import_ends_whole(page
             os.kill(pid, signal.SIGKILL)
         assert not Passage.objects.exists()
         Import.objects.filter(pk=job.pk).update(beat_at=Now() - queue.DEAD_AFTER - timedelta(seconds=1))
-        queue.ring_queued()
+        queue.enqueue_waiting()
         job.refresh_from_db()
         assert (job.state, job.n_interruptions) == (Import.State.INTERRUPTED, n)
-        queue.ring_queued()
+        queue.enqueue_waiting()
     job.refresh_from_db()
     assert job.state == Import.State.INTERRUPTED, "Twice is enough; a person decides."
     assert "Run it again" in pages.show(job)

@@ -9,7 +9,7 @@ from annotate.qualification import attempts, design, items, items_from_candidate
 from projects.errors import Refused
 from projects.importing import FileRefused
 from projects.models import Candidate, LogEntry, Membership, Project
-from projects.rubric.rubrics import criteria_of
+from projects.rubric.rubrics import read_criteria
 from tests import factories
 from tests.annotate.qualification.factories import first_item, make_test, spec
 from tests.results.judged_batches import judge
@@ -113,7 +113,7 @@ def test_a_rubric_of_several_criteria_wants_a_column_for_each(project: Project, 
 )
 def test_a_known_mean_is_the_nearest_point_or_both(project: Project, mean: float, right: tuple[float, float]) -> None:
     rubric = factories.make_rubric(project)
-    assert items_from_candidates.expected_range(criteria_of(rubric)[0], mean) == right
+    assert items_from_candidates.expected_range(read_criteria(rubric)[0], mean) == right
 
 
 def test_candidates_with_known_scores_become_items(project: Project, annotator: Membership) -> None:

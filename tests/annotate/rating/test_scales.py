@@ -7,7 +7,7 @@ import pytest
 from annotate.rating.page import form_parts
 from measures.rubric import CriterionSpec, Level, Scale, ScaleKind
 from projects.models import Membership, Project
-from projects.rubric.rubrics import CriterionOnPage, create_rubric, criteria_of, share_columns
+from projects.rubric.rubrics import CriterionOnPage, create_rubric, read_criteria, share_columns
 from tests.annotate.open_batches import open_batch
 from tests.people import SignIn
 
@@ -26,7 +26,7 @@ def made(project: Project, *scales: tuple[int, int], anchors: dict[int, str] | N
         )
         for n, (low, high) in enumerate(scales)
     ]
-    return criteria_of(create_rubric(project, name="Scales", preset="custom", criteria=specs))
+    return read_criteria(create_rubric(project, name="Scales", preset="custom", criteria=specs))
 
 
 @pytest.mark.parametrize(

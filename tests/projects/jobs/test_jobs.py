@@ -102,7 +102,7 @@ def test_two_workers_at_once_do_the_work_once(project: Project, manager: Members
 def test_a_refusal_is_stored_as_its_sentence_and_nothing_else(project: Project, manager: Membership) -> None:
     def act(job: Import, on_progress: running.OnProgress) -> None:
         job.project.datasets.create(name="half done")
-        raise running.Kept(Refused("Line 3 is wrong.", details=["So is line 5."]), report={"total": 2})
+        raise running.RefusedWithChanges(Refused("Line 3 is wrong.", details=["So is line 5."]), report={"total": 2})
 
     job = make_job(manager)
     assert running.run(Import, job.pk, act) == State.FAILED
@@ -200,7 +200,7 @@ def test_a_worker_that_wakes_late_rolls_back(project: Project, manager: Membersh
 
     def first_worker() -> None:
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(running.Heart, "_beat", lambda _: None)
+            patch.setattr(running.Heartbeat, "_beat", lambda _: None)
             ended.append(running.run(Import, job.pk, sleeps))
         connection.close()
 
@@ -208,9 +208,9 @@ def test_a_worker_that_wakes_late_rolls_back(project: Project, manager: Membersh
     sleeper.start()
     wait_until(lambda: Import.objects.filter(pk=job.pk, state=State.RUNNING).exists())
     Import.objects.filter(pk=job.pk).update(beat_at=Now() - timedelta(seconds=31))
-    queue.ring_queued()
+    queue.enqueue_waiting()
     assert Import.objects.get(pk=job.pk).state == State.INTERRUPTED
-    queue.ring_queued()
+    queue.enqueue_waiting()
     claimed = running._claim(Import, job.pk)
     may_go_on.set()
     sleeper.join()
@@ -251,14 +251,14 @@ def test_a_killed_process_is_noticed_and_its_job_run_again_once(project: Project
         os.kill(child.pid, signal.SIGKILL)
         child.wait()
     assert project.datasets.count() == 0
-    queue.ring_queued()
+    queue.enqueue_waiting()
     assert Import.objects.get(pk=job.pk).state == State.RUNNING, "A beat of a moment ago is no dead worker."
 
     Import.objects.filter(pk=job.pk).update(beat_at=Now() - timedelta(seconds=31))
-    queue.ring_queued()
+    queue.enqueue_waiting()
     job.refresh_from_db()
     assert (job.state, job.will_run_again) == (State.INTERRUPTED, True)
-    queue.ring_queued()
+    queue.enqueue_waiting()
     job.refresh_from_db()
     assert job.state == State.QUEUED
     assert running.run(Import, job.pk, writes(200)) == State.DONE
@@ -272,8 +272,8 @@ def test_a_job_interrupted_twice_waits_for_a_person(manager: Membership, rung: l
     for _ in range(2):
         running._claim(Import, job.pk)
         Import.objects.filter(pk=job.pk).update(beat_at=Now() - timedelta(seconds=31))
-        queue.ring_queued()
-        queue.ring_queued()
+        queue.enqueue_waiting()
+        queue.enqueue_waiting()
     job.refresh_from_db()
     assert (job.state, job.attempt, job.will_run_again) == (State.INTERRUPTED, 2, False)
     queue.queue(job)
@@ -285,7 +285,7 @@ def test_of_a_worker_that_died_after_cancel_was_asked_nothing_is_run_again(manag
     running._claim(Import, job.pk)
     queue.cancel(job)
     Import.objects.filter(pk=job.pk).update(beat_at=Now() - timedelta(seconds=31))
-    queue.ring_queued()
+    queue.enqueue_waiting()
     job.refresh_from_db()
     assert job.state == State.CANCELLED
 
@@ -295,7 +295,7 @@ def test_an_interrupted_job_gives_way_to_the_same_work_started_since(
 ) -> None:
     job = make_job(manager, step=Import.Step.WRITE, state=State.INTERRUPTED, n_interruptions=1)
     make_job(manager, step=Import.Step.WRITE, state=State.DONE)
-    queue.ring_queued()
+    queue.enqueue_waiting()
     job.refresh_from_db()
     assert job.state == State.FAILED
     assert "started since" in job.error
@@ -363,8 +363,8 @@ def test_a_dead_broker_breaks_no_request_and_the_job_is_rung_for_later(
 
     Import.objects.filter(pk=job.pk).update(queued_at=Now() - timedelta(seconds=11))
     job.refresh_from_db()
-    assert "does not answer" in queue.why_waiting(job)
-    assert queue.ring_queued() == 0
+    assert "does not answer" in queue.explain_wait(job)
+    assert queue.enqueue_waiting() == 0
 
     rung: list[int] = []
 
@@ -373,29 +373,29 @@ def test_a_dead_broker_breaks_no_request_and_the_job_is_rung_for_later(
         return True
 
     monkeypatch.setattr(queue, "_ring", ring)
-    assert queue.ring_queued() == 1
+    assert queue.enqueue_waiting() == 1
     assert rung == [job.pk]
 
 
 def test_the_bell_is_not_rung_again_for_whoever_has_just_come(manager: Membership, rung: list[tuple[str, int]]) -> None:
     make_job(manager)
-    assert queue.ring_queued() == 0
+    assert queue.enqueue_waiting() == 0
 
 
 def test_the_page_says_which_process_is_missing(manager: Membership) -> None:
     job = make_job(manager)
-    assert queue.why_waiting(job) == ""
+    assert queue.explain_wait(job) == ""
     job.queued_at = timezone.now() - timedelta(seconds=11)
-    assert "No worker is running" in queue.why_waiting(job)
+    assert "No worker is running" in queue.explain_wait(job)
     Pulse.beat(Pulse.WORKER)
-    assert "No scheduler is running" in queue.why_waiting(job)
+    assert "No scheduler is running" in queue.explain_wait(job)
     tasks.ring_queued_jobs()
-    assert queue.why_waiting(job) == "A worker takes it in a moment."
+    assert queue.explain_wait(job) == "A worker takes it in a moment."
     other = make_job(manager, state=State.RUNNING, beat_at=timezone.now())
-    assert "busy" in queue.why_waiting(job)
-    assert queue.why_waiting(other) == ""
+    assert "busy" in queue.explain_wait(job)
+    assert queue.explain_wait(other) == ""
     Pulse.objects.update(seen_at=timezone.now() - timedelta(seconds=16))
-    assert "No worker is running" in queue.why_waiting(job)
+    assert "No worker is running" in queue.explain_wait(job)
 
 
 def test_every_kind_of_job_names_a_task_that_workers_know() -> None:

@@ -92,9 +92,9 @@ def test_one_request_leaves_no_language_to_the_next(client: Client) -> None:
 
 def test_a_sentence_with_a_number_comes_in_each_form_of_the_language() -> None:
     with translation.override("en"):
-        assert languages.counted("One HIT", "{n} HITs") == {"one": "One HIT", "other": "{n} HITs"}
+        assert languages.plural_forms("One HIT", "{n} HITs") == {"one": "One HIT", "other": "{n} HITs"}
     with translation.override("ar"):
-        assert set(languages.counted("One HIT", "{n} HITs")) == {"zero", "one", "two", "few", "many", "other"}
+        assert set(languages.plural_forms("One HIT", "{n} HITs")) == {"zero", "one", "two", "few", "many", "other"}
 
 
 def test_every_page_brings_the_words_of_its_scripts(client: Client) -> None:

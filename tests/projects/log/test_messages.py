@@ -12,7 +12,7 @@ from django.urls import reverse
 
 from annotate.batches import lifecycle
 from projects import log
-from projects.log.messages import Named, words_of
+from projects.log.messages import Named, describe_act
 from projects.models import LogEntry, Membership, Passage, Project
 from tests.annotate.open_batches import open_batch
 from tests.annotate.submitted_work import rate
@@ -134,7 +134,7 @@ SAID = {
 def test_an_act_reads_as_a_sentence(act: str) -> None:
     name, sentence = SAID[act]
     of = Named(name.rpartition(" ")[0], name) if name else None
-    assert f"{words_of(act, of)} {name}".strip() == sentence
+    assert f"{describe_act(act, of)} {name}".strip() == sentence
 
 
 def test_every_act_that_the_code_records_has_been_read_as_a_sentence() -> None:
@@ -142,8 +142,8 @@ def test_every_act_that_the_code_records_has_been_read_as_a_sentence() -> None:
 
 
 def test_what_is_done_to_many_things_at_once_names_none() -> None:
-    assert words_of("approve work", None) == "approved submitted work"
-    assert words_of("reject work", None) == "rejected submitted work"
+    assert describe_act("approve work", None) == "approved submitted work"
+    assert describe_act("reject work", None) == "rejected submitted work"
 
 
 def test_on_the_page_of_somebody_the_acts_are_sentences_too() -> None:

@@ -11,7 +11,7 @@ from django.urls import reverse
 
 from annotate.models import Batch
 from projects import log
-from projects.log.messages import Named, words_of
+from projects.log.messages import Named, describe_act
 from projects.models import LogEntry, Membership, Project
 from tests.annotate.open_batches import open_batch
 from tests.page_reader import Screen, read
@@ -147,7 +147,7 @@ def test_a_page_of_the_log_asks_few_queries(
     ],
 )
 def test_acts_become_words(act: str, of: Named | None, said: str) -> None:
-    assert words_of(act, of) == said
+    assert describe_act(act, of) == said
 
 
 def test_an_object_that_is_gone_keeps_its_number(manager: Membership, client_of: SignIn, batch: Batch) -> None:

@@ -14,7 +14,7 @@ from projects.settings import lifecycle
 from projects.texts import examples, versions
 from projects.texts import versions as texts_versions
 from projects.texts.examples import MOST_EXAMPLES, Example
-from projects.texts.versions import Counts, counts_of
+from projects.texts.versions import Counts, count_uses
 from tests.factories import make_consent, make_membership, make_rubric, make_user
 from tests.people import SignIn
 
@@ -106,7 +106,7 @@ def test_the_settings_count_who_agreed_and_who_withdrew(client: Client, project:
         accept(membership=person, consent=newer)
     accept(membership=people[2], consent=older)
     accept(membership=people[3], consent=newer, withdrawn_at="2026-01-01T00:00Z")
-    assert counts_of(project) == Counts(n_agreed=2, n_earlier=1, n_withdrawn=1)
+    assert count_uses(project) == Counts(n_agreed=2, n_earlier=1, n_withdrawn=1)
     page = client.get("/p/bridges/settings/").content.decode()
     assert "2 people, and 1 to an earlier version only" in page
     assert "1 person" in page
@@ -203,9 +203,9 @@ def test_annotators_see_the_examples_beside_the_rubric(
 
 def test_a_rating_that_is_not_on_the_newer_rubrics_scale_is_left_out(project: Project) -> None:
     made = Example(**EXAMPLE, ratings={"correctness": 5})
-    newer = rubrics.criteria_of(make_rubric(project, "qascore"))
+    newer = rubrics.read_criteria(make_rubric(project, "qascore"))
     assert made.rated(newer) == []
-    (first,) = made.rated(rubrics.criteria_of(project.rubrics.earliest("version")))
+    (first,) = made.rated(rubrics.read_criteria(project.rubrics.earliest("version")))
     assert first[1:] == ("5", "Same meaning")
 
 
@@ -216,7 +216,7 @@ def test_the_examples_that_come_with_the_app_fit_its_rubric(path: Any) -> None:
     assert rubric is not None
     shipped = Example.read_all(orjson.loads(path.read_bytes()))
     assert 3 <= len(shipped) <= 4
-    assert [examples.faults_of(each, rubrics.criteria_of(rubric)) for each in shipped] == [{}] * len(shipped)
+    assert [examples.find_faults(each, rubrics.read_criteria(rubric)) for each in shipped] == [{}] * len(shipped)
     assert len({each.ratings["correctness"] for each in shipped}) == len(shipped)
 
 

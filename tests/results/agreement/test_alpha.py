@@ -16,7 +16,7 @@ from measures.agreement import Agreement, krippendorff_alpha
 from measures.rubric import Level, Scale, ScaleKind
 from projects.importing import Kind
 from projects.models import Criterion, Membership, Project
-from projects.rubric.rubrics import create_rubric, spec_of
+from projects.rubric.rubrics import create_rubric, describe_criterion
 from results.agreement.alpha import Resampling, measure_agreement
 from results.management.commands.agreement import Command
 from tests.factories import (
@@ -184,7 +184,7 @@ def test_reversed_scores_are_turned(project: Project) -> None:
 
 def test_two_scales_under_one_key_are_not_pooled(project: Project, researcher: Membership, client_of: SignIn) -> None:
     canonical(project)
-    spec = spec_of(Criterion.objects.get())
+    spec = describe_criterion(Criterion.objects.get())
     slider = Scale(kind=ScaleKind.CONTINUOUS, low=0, high=100)
     other = create_rubric(project, name="other", preset="custom", criteria=[_with_scale(spec, slider)])
     candidate = project.datasets.get().candidates.order_by("external_id")[0]

@@ -129,7 +129,7 @@ def test_a_cancel_is_heard_between_two_batches_and_stores_nothing(
         return [1.0] * len(answers)
 
     monkeypatch.setattr(outside.Likeness, "score_each", cancel_and_go_on)
-    monkeypatch.setattr("projects.jobs.running.Heart.on_progress", _ask_the_row)
+    monkeypatch.setattr("projects.jobs.running.Heartbeat.on_progress", _ask_the_row)
     assert computing.run(run.pk) == Job.State.CANCELLED
     assert outside.HAPPENED == ["opened", "closed"]
     assert not MetricScore.objects.exists()

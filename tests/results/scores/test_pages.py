@@ -22,7 +22,7 @@ from measures.rubric import Scale, ScaleKind
 from measures.standardising import annotator_norms, standardise
 from projects.errors import Refused
 from projects.models import Candidate, Criterion, LogEntry, Membership, Project
-from projects.rubric.rubrics import create_rubric, spec_of
+from projects.rubric.rubrics import create_rubric, describe_criterion
 from results.sets.forms import SetForm
 from tests.factories import make_corpus, make_membership
 from tests.page_reader import Rows, Screen, read
@@ -218,7 +218,7 @@ def test_of_two_judgments_under_two_versions_an_item_counts_the_newer(
     project: Project, rated: list[Candidate], researcher: Membership, client_of: SignIn
 ) -> None:
     old = Judgment.objects.filter(candidate=rated[0]).earliest("pk")
-    spec = spec_of(Criterion.objects.get())
+    spec = describe_criterion(Criterion.objects.get())
     newer = create_rubric(project, name="newer", preset="custom", criteria=[spec])
     judge(project, {rated[0]: {old.annotator: 4}}, rubric=newer)
     page = screen(client_of(researcher), f"{SCORES}items/{rated[0].pk}/")
@@ -248,7 +248,7 @@ def test_krippendorffs_example_has_the_ranks_that_scipy_gives(
 def test_a_criterion_on_several_scales_has_no_score_over_them(
     project: Project, rated: list[Candidate], researcher: Membership, client_of: SignIn
 ) -> None:
-    spec = replace(spec_of(Criterion.objects.get()), scale=Scale(kind=ScaleKind.CONTINUOUS, low=0, high=100))
+    spec = replace(describe_criterion(Criterion.objects.get()), scale=Scale(kind=ScaleKind.CONTINUOUS, low=0, high=100))
     other = create_rubric(project, name="other", preset="custom", criteria=[spec])
     judge(project, {rated[0]: {make_membership(project): 90.0, make_membership(project): 10.0}}, rubric=other)
     client = client_of(researcher)
