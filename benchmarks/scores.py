@@ -33,7 +33,7 @@ def _measure(n: int, base: int) -> None:
     from benchmarks.filling import fill_project
     from measures.gold_rules import GoldRule
     from results.agreement.precision import plan_figures
-    from results.disagreements.items import ratings_of
+    from results.disagreements.items import fetch_ratings
     from results.disagreements.spread import Items, Passages
     from results.scores.candidates import CandidateScores, Filters
     from results.scores.gold import gold_figures
@@ -56,7 +56,7 @@ def _measure(n: int, base: int) -> None:
         seconds.append(took)
     for found in (Items(scope), Passages(scope)):
         seconds += _timed(lambda found=found: (found.read(0, 25), found.count(), found[0:25]))[1:]
-    seconds += _timed(partial(ratings_of, [rows[0].candidate.pk]))[1:]
+    seconds += _timed(partial(fetch_ratings, [rows[0].candidate.pk]))[1:]
     megabytes = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
     print(f"{n:>10,}", "".join(f"{each:10.2f}" for each in seconds), f"{megabytes:>9}", flush=True)
 

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 import numpy as np
 import pandas as pd
 
-from annotate.frames.rating_patterns import CriterionInUse, Scope, ask_fast, select_counted
+from annotate.frames.rating_patterns import CriterionInUse, Scope, execute_analytic, select_counted
 from measures.columns import ANNOTATOR, VALUE
 from measures.standardising import annotator_norms
 
@@ -19,7 +19,7 @@ def fetch_baselines(scope: Scope, criteria: Iterable[CriterionInUse], *, with_co
     on_scale = [each for each in criteria if each.scales == scope.criterion.scales]
     judgments, parameters = select_counted(scope, criteria=on_scale)
     controls = _CONTROLS.format(blind="AND NOT a.not_blind" if scope.is_blind_only else "") if with_controls else ""
-    with ask_fast(_SCORED.format(judgments=judgments, controls=controls), parameters) as cursor:
+    with execute_analytic(_SCORED.format(judgments=judgments, controls=controls), parameters) as cursor:
         rows = cursor.fetchall()
     names, values, counts = (list(column) for column in zip(*rows, strict=True)) if rows else ([], [], [])
     annotators = pd.Categorical(names).repeat(counts)

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.csv
 from django.db import connection, transaction
 
-from annotate.frames.rating_patterns import FAST, Scope, in_places, select_counted
+from annotate.frames.rating_patterns import FAST, Scope, facet_condition, select_counted
 from measures import columns
 
 _WORDS = (
@@ -28,7 +28,7 @@ def fetch_judgments(scope: Scope, *, only: Sequence[int] | None = None) -> pd.Da
     the day of judging in UTC, missing for what was collected elsewhere. Judgments that could not be judged are no rows.
     """
     judgments, parameters = select_counted(scope, more=_MORE, only=only)
-    select = _SELECT.format(judgments=judgments, places=in_places(scope))
+    select = _SELECT.format(judgments=judgments, places=facet_condition(scope))
     file = io.BytesIO()
     with transaction.atomic(savepoint=False):
         connection.ensure_connection()

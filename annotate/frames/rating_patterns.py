@@ -158,10 +158,10 @@ def fetch_ratings(scope: Scope, *, by_passage: bool = False, by: str = "") -> Ra
         in_order=_IN_ORDER if by_passage else "",
         collection="collection" if by in BY_COLLECTION else "''",
         each="candidate_id, collection" if by in BY_COLLECTION else "candidate_id",
-        places=in_places(scope),
+        places=facet_condition(scope),
     )
     ratings = Ratings()
-    with ask_fast(statement, parameters) as cursor:
+    with execute_analytic(statement, parameters) as cursor:
         for row in cursor:
             place, units, annotator = row[:5], row[5:8], row[8:]
             if annotator[0] is None:
@@ -212,14 +212,14 @@ def select_counted(
     return statement, parameters
 
 
-def in_places(scope: Scope) -> str:
+def facet_condition(scope: Scope) -> str:
     """SQL: the conditions of a scope over the dataset d, the passage p, the question q and the candidate c."""
     asked = (name for name in _PLACES if getattr(scope, name) is not None)
     return "".join(f" AND {_PLACES[name]} = %({name})s" for name in asked)
 
 
 @contextmanager
-def ask_fast(statement: str, parameters: Mapping[str, Any]) -> Iterator[CursorWrapper]:
+def execute_analytic(statement: str, parameters: Mapping[str, Any]) -> Iterator[CursorWrapper]:
     """The cursor of a statement over many judgments: see FAST."""
     with transaction.atomic(savepoint=False), connection.cursor() as cursor:
         cursor.execute(f"{FAST};\n{statement}", parameters)

@@ -24,9 +24,9 @@ from measures.outcome import Undefined
 from measures.patterns import Patterns
 from measures.rubric import Level
 from projects.models import Membership, Project
-from results.scope.excluded import count_entering
+from results.scope.excluded import count_inclusion
 from results.scope.gold_settings import CONFIDENCE, CRITERION, RESAMPLES, SEED
-from results.scope.scopes import scope_of
+from results.scope.scopes import read_scope
 
 MOST_PATTERNS = 500
 """With more distinct patterns than this a resample takes long: only the level that was asked for has intervals."""
@@ -98,12 +98,12 @@ class Resampling:
 
 def agreement_figures(project: Project, settings: Mapping[str, Any]) -> dict[str, Any]:
     """What the agreement page shows: the report, what enters it, and the human ceiling."""
-    scope = scope_of(project, settings)
+    scope = read_scope(project, settings)
     resampling = Resampling(passages=True)
     level = Level(settings["level"])
     report = measure_agreement(scope, level=level, by=settings["by"], other_levels=True, resampling=resampling)
     ceiling = human_ceiling(fetch_judgments(scope), rng=np.random.default_rng(SEED))
-    return {"report": report, "entering": count_entering(scope).as_dict(), "ceiling": ceiling}
+    return {"report": report, "entering": count_inclusion(scope).as_dict(), "ceiling": ceiling}
 
 
 def measure_agreement(
@@ -221,11 +221,11 @@ def _on_several_scales(criterion: CriterionInUse, patterns: Patterns, level: Lev
 
 def time_figures(project: Project, settings: Mapping[str, Any]) -> dict[str, Any]:
     """What the page of agreement over time shows."""
-    scope = scope_of(project, settings)
+    scope = read_scope(project, settings)
     frame = fetch_judgments(scope)
     return {
         "level": settings["level"],
         "periods": alpha_course(frame, level=settings["level"], seed=SEED, n_resamples=RESAMPLES),
         "n_undated": int(frame["day"].isna().sum()),
-        "entering": count_entering(scope).as_dict(),
+        "entering": count_inclusion(scope).as_dict(),
     }

@@ -14,8 +14,8 @@ from measures.pairs import PairAgreement, Pairs, pair_agreements
 from measures.quality.others import AlphaEffect, Others, against_others, alpha_effects, others_means
 from measures.rubric import Level
 from projects.models import Project
-from results.scope.excluded import count_entering
-from results.scope.scopes import scope_of
+from results.scope.excluded import count_inclusion
+from results.scope.scopes import read_scope
 
 MOST_PEOPLE = 200
 """So many annotators have a line of their own, those with most ratings."""
@@ -37,7 +37,7 @@ class Person:
 
 def annotator_figures(project: Project, settings: Mapping[str, Any]) -> dict[str, Any]:
     """What the annotators' page shows."""
-    scope = scope_of(project, settings)
+    scope = read_scope(project, settings)
     frame = fetch_judgments(scope)
     pairs = pair_agreements(frame)
     is_known = not frame[ANNOTATOR].isna().any()
@@ -47,7 +47,7 @@ def annotator_figures(project: Project, settings: Mapping[str, Any]) -> dict[str
         "by_type": compare_by_type(frame) if isinstance(pairs, Pairs) and pairs.n_pairs <= FEW_PAIRS else [],
         "people": compare_people(frame, level=Level(settings["level"])) if is_known and len(frame) else [],
         "n_people": int(frame[ANNOTATOR].nunique()),
-        "entering": count_entering(scope).as_dict(),
+        "entering": count_inclusion(scope).as_dict(),
     }
 
 

@@ -13,7 +13,7 @@ MOST_IN_MAP = 25
 """So many annotators stand in the heat map of pairs: those of the pairs with most items in common."""
 
 
-def of_agreement(figures: Figures) -> list[Chart]:
+def chart_agreement(figures: Figures) -> list[Chart]:
     """A forest of alphas: of all, and of each part."""
     report = figures["report"]
     level = report["level"]
@@ -31,7 +31,7 @@ def of_agreement(figures: Figures) -> list[Chart]:
     return [chart]
 
 
-def of_annotators(figures: Figures) -> list[Chart]:
+def chart_annotators(figures: Figures) -> list[Chart]:
     """A heat map of pairs, and each annotator beside the others."""
     charts = []
     pairs = figures["pairs"].get("computed", [])
@@ -73,7 +73,7 @@ def of_annotators(figures: Figures) -> list[Chart]:
     return charts
 
 
-def of_time(figures: Figures) -> list[Chart]:
+def chart_time(figures: Figures) -> list[Chart]:
     """Alpha of each period."""
     rows = []
     for period in figures["periods"] if isinstance(figures["periods"], list) else ():
@@ -100,7 +100,7 @@ def _interval(line: Mapping[str, Any]) -> dict[str, Any]:
     return {"alpha": line["alpha"], "low": ends.get("low"), "high": ends.get("high"), **counts}
 
 
-def of_plan(figures: Figures) -> list[Chart]:
+def chart_plan(figures: Figures) -> list[Chart]:
     """The width of the interval by items, a line for each number of judgments."""
     widths = figures["plan"].get("widths", [])
     rows = [

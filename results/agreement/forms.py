@@ -8,7 +8,7 @@ from annotate.frames.rating_patterns import Scope
 from projects.models import Criterion
 from results.scope.forms import JudgmentsForm
 from results.scope.gold_settings import PARTS
-from results.scope.scopes import settings_of
+from results.scope.scopes import scope_settings
 
 
 class AgreementForm(JudgmentsForm):
@@ -27,7 +27,7 @@ class AgreementForm(JudgmentsForm):
         """What a report of this kind is asked, everything filled in; `scope_of` reads the scope out of it again."""
         asked = self.cleaned_data if self.is_bound else {}
         return {
-            **settings_of(scope),
+            **scope_settings(scope),
             "level": asked.get("level") or scope.criterion.level,
             **({"by": asked.get("by") or "dataset"} if kind == "agreement" else {}),
         }

@@ -8,7 +8,7 @@ from annotate.frames.rating_patterns import Scope
 from projects.models import Criterion
 from results.agreement.precision import JUDGMENTS, MOST_JUDGMENTS, WIDTH
 from results.scope.forms import JudgmentsForm
-from results.scope.scopes import settings_of
+from results.scope.scopes import scope_settings
 
 
 class PlannerForm(JudgmentsForm):
@@ -55,7 +55,7 @@ class PlannerForm(JudgmentsForm):
         """What a report is asked: not the width, which is read off what it holds."""
         asked = self.cleaned_data if self.is_bound else {}
         return {
-            **settings_of(scope),
+            **scope_settings(scope),
             "level": asked.get("level") or scope.criterion.level,
             "judgments": list(asked.get("judgments") or JUDGMENTS),
             "by_passage": asked.get("resample") == "passages",

@@ -13,9 +13,9 @@ from projects.errors import Refused
 from projects.models import Project
 from results.agreement import charts
 from results.agreement.planner_forms import PlannerForm
-from results.agreement.precision import choices_of
-from results.reports.reports import look_up
-from results.reports.views import context_of, figures_of
+from results.agreement.precision import list_choices
+from results.reports.reports import find_report
+from results.reports.views import fetch_figures, report_context
 from results.scope.gold_settings import SEED
 
 TEMPLATE = "results/agreement/planner_show.html"
@@ -34,10 +34,10 @@ def planner(request: ProjectRequest, project: Project) -> HttpResponse:
         scope = form.scope()
     except Refused as refusal:
         return render(request, TEMPLATE, {**context, "refusal": refusal.message})
-    standing = figures_of(request, "plan", form.settings(scope))
+    standing = fetch_figures(request, "plan", form.settings(scope))
     if isinstance(standing, HttpResponse):
         return standing
-    context |= {"scope": scope, "criterion": scope.criterion, **context_of(request, standing)}
+    context |= {"scope": scope, "criterion": scope.criterion, **report_context(request, standing)}
     figures = standing.figures
     if figures and "refusal" in figures:
         return render(request, TEMPLATE, {**context, "refusal": figures["refusal"], "figures": None})
@@ -46,8 +46,8 @@ def planner(request: ProjectRequest, project: Project) -> HttpResponse:
         context |= {
             "width": width,
             "plan": figures["plan"],
-            "choices": choices_of(project, figures, width=width),
-            "charts": {chart.name: chart for chart in charts.of_plan(figures)},
+            "choices": list_choices(project, figures, width=width),
+            "charts": {chart.name: chart for chart in charts.chart_plan(figures)},
         }
     return render(request, TEMPLATE, context)
 
@@ -60,9 +60,9 @@ def planner_chart(request: ProjectRequest, project: Project, name: str, form: st
     if not asked.criteria or (asked.is_bound and not asked.is_valid()):
         raise Http404("No such chart.")
     try:
-        figures = look_up(project, "plan", asked.settings(asked.scope())).figures
+        figures = find_report(project, "plan", asked.settings(asked.scope())).figures
     except Refused as refusal:
         raise Http404("No such chart.") from refusal
     if not figures or "refusal" in figures:
         raise Http404("There are no such figures.")
-    return answer_chart(project, charts.of_plan(figures), name, form)
+    return answer_chart(project, charts.chart_plan(figures), name, form)

@@ -15,9 +15,9 @@ from measures.outcome import Undefined
 from measures.planning_alpha import plan_alpha
 from measures.rubric import Level
 from projects.models import Project
-from results.scope.excluded import count_entering
+from results.scope.excluded import count_inclusion
 from results.scope.gold_settings import CONFIDENCE, SEED
-from results.scope.scopes import has_simulated, say_several_scales, scope_of
+from results.scope.scopes import explain_several_scales, has_simulated, read_scope
 
 JUDGMENTS = (2, 3, 5)
 """Judgments of each item that are tried where nothing else is asked for."""
@@ -44,7 +44,7 @@ class Choice:
         return self.n_units * self.n_judgments
 
 
-def choices_of(project: Project, figures: Mapping[str, Any], *, width: float) -> list[Choice]:
+def list_choices(project: Project, figures: Mapping[str, Any], *, width: float) -> list[Choice]:
     """A choice for each number of judgments that was simulated, by the project's pay and pace."""
     from measures.planning_alpha import PlannedWidth, units_for_width
 
@@ -79,9 +79,9 @@ def _hits_per_item(passages: list[list[int]], hit_size: int) -> float:
 
 def plan_figures(project: Project, settings: Mapping[str, Any]) -> dict[str, Any]:
     """Widths of the interval of alpha by items and judgments of each, and how items lie in passages."""
-    scope = scope_of(project, settings)
+    scope = read_scope(project, settings)
     if not scope.criterion.has_one_scale:
-        return {"refusal": say_several_scales(scope.criterion)}
+        return {"refusal": explain_several_scales(scope.criterion)}
     frame = fetch_judgments(scope)
     plan = plan_alpha(
         frame,
@@ -97,5 +97,5 @@ def plan_figures(project: Project, settings: Mapping[str, Any]) -> dict[str, Any
         "plan": plan,
         "has_simulated": has_simulated(project, frame),
         "passages": sorted(sizes.items()),
-        "entering": count_entering(scope).as_dict(),
+        "entering": count_inclusion(scope).as_dict(),
     }

@@ -13,14 +13,14 @@ from projects.errors import Refused
 from projects.models import Project
 from results.agreement import charts
 from results.agreement.forms import AgreementForm
-from results.reports.reports import look_up
-from results.reports.views import context_of, figures_of
+from results.reports.reports import find_report
+from results.reports.views import fetch_figures, report_context
 from results.scope.gold_settings import CONFIDENCE, RESAMPLES, SEED
 
 PAGES = {
-    "agreement": ("results/agreement/show.html", charts.of_agreement),
-    "annotators": ("results/agreement/annotators.html", charts.of_annotators),
-    "time": ("results/agreement/time.html", charts.of_time),
+    "agreement": ("results/agreement/show.html", charts.chart_agreement),
+    "annotators": ("results/agreement/annotators.html", charts.chart_annotators),
+    "time": ("results/agreement/time.html", charts.chart_time),
 }
 """Each kind of figures with its page, and what is drawn of it."""
 
@@ -39,10 +39,10 @@ def agreement(request: ProjectRequest, project: Project, kind: str) -> HttpRespo
         scope = form.scope()
     except Refused as refusal:
         return render(request, template, {**context, "refusal": refusal.message})
-    standing = figures_of(request, kind, form.settings(kind, scope))
+    standing = fetch_figures(request, kind, form.settings(kind, scope))
     if isinstance(standing, HttpResponse):
         return standing
-    context |= {"scope": scope, "criterion": scope.criterion, **context_of(request, standing)}
+    context |= {"scope": scope, "criterion": scope.criterion, **report_context(request, standing)}
     if standing.figures:
         context["charts"] = {chart.name: chart for chart in draw(standing.figures)}
     return render(request, template, context)
@@ -56,7 +56,7 @@ def agreement_chart(request: ProjectRequest, project: Project, kind: str, name: 
     if not asked.criteria or (asked.is_bound and not asked.is_valid()):
         raise Http404("No such chart.")
     try:
-        figures = look_up(project, kind, asked.settings(kind, asked.scope())).figures
+        figures = find_report(project, kind, asked.settings(kind, asked.scope())).figures
     except Refused as refusal:
         raise Http404("No such chart.") from refusal
     if figures is None:

@@ -6,7 +6,7 @@ from django import forms
 
 from annotate.frames.rating_patterns import Scope
 from results.scope.forms import JudgmentsForm
-from results.scope.scopes import settings_of
+from results.scope.scopes import scope_settings
 
 
 class DisagreementForm(JudgmentsForm):
@@ -25,4 +25,4 @@ class DisagreementForm(JudgmentsForm):
 
     def settings(self, scope: Scope) -> dict[str, Any]:
         """The pairs are those of the agreement pages."""
-        return {**settings_of(scope), "level": scope.criterion.level}
+        return {**scope_settings(scope), "level": scope.criterion.level}

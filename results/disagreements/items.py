@@ -49,13 +49,13 @@ class Rating:
     remark: Remark | None
 
 
-def candidates_of(project: Project) -> QuerySet[Candidate]:
+def find_candidates(project: Project) -> QuerySet[Candidate]:
     """Candidates with what an item shows of them."""
     rows = Candidate.objects.of(project).select_related("question__passage__dataset", "dataset")
     return rows.prefetch_related("question__references")
 
 
-def ratings_of(
+def fetch_ratings(
     ids: Sequence[int], *, criteria: Sequence[int] | None = None, batch: Batch | None = None
 ) -> dict[int, list[Rating]]:
     """The ratings of candidates, counted or not, by criterion, the lowest first."""
@@ -75,7 +75,7 @@ def ratings_of(
     return found
 
 
-def scores_of(project: Project, candidate: Candidate, ratings: Sequence[Rating]) -> list[ItemScore]:
+def fetch_scores(project: Project, candidate: Candidate, ratings: Sequence[Rating]) -> list[ItemScore]:
     """The figures of an item in the stage that results are of, each annotator's newest rating on a criterion."""
     import pandas as pd
 

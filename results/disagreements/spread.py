@@ -6,10 +6,10 @@ from typing import Any
 
 from django.db.models import Count, Q
 
-from annotate.frames.rating_patterns import IS_NOT_WITHDRAWN, Scope, ask_fast, select_counted
+from annotate.frames.rating_patterns import IS_NOT_WITHDRAWN, Scope, execute_analytic, select_counted
 from annotate.models import Batch, Remark
 from projects.models import Candidate, Passage
-from results.disagreements.items import Rating, candidates_of, ratings_of
+from results.disagreements.items import Rating, fetch_ratings, find_candidates
 
 MOST_ITEMS = 20
 QUARTERS: tuple[str, ...] = (
@@ -110,7 +110,7 @@ class Items(_Found):
 
     def __getitem__(self, part: slice) -> list[SpreadItem]:
         rows = self._slice(part)
-        found = candidates_of(self.scope.project).in_bulk([row[0] for row in rows])
+        found = find_candidates(self.scope.project).in_bulk([row[0] for row in rows])
         return [SpreadItem(found[row[0]], *row[1:]) for row in rows]
 
 
@@ -135,7 +135,7 @@ def measure_spread(scope: Scope) -> Spread:
     quarters = {quarter: (n, float(total)) for quarter, n, total in _ask(scope, _BY_QUARTER, width=width)}
     n_items = sum(n for n, _total in quarters.values())
     worst = Items(scope)[:MOST_ITEMS]
-    ratings = ratings_of([item.candidate.pk for item in worst], criteria=scope.criterion.ids, batch=scope.batch)
+    ratings = fetch_ratings([item.candidate.pk for item in worst], criteria=scope.criterion.ids, batch=scope.batch)
     return Spread(
         n_items=n_items,
         mean_sd=sum(total for _n, total in quarters.values()) / n_items if n_items else None,
@@ -160,7 +160,7 @@ def _ask(scope: Scope, statement: str, pair: tuple[str, str] | None = None, **ov
     judgments, parameters = select_counted(scope)
     rated = _RATED.format(judgments=judgments, pair=_OF_PAIR if pair else "")
     parameters |= {"project": scope.project.pk, "pair": list(pair or ())} | over
-    with ask_fast(rated + statement, parameters) as cursor:
+    with execute_analytic(rated + statement, parameters) as cursor:
         return list(cursor.fetchall())
 
 

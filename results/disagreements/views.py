@@ -13,10 +13,10 @@ from projects.errors import Refused
 from projects.models import Project
 from projects.web.lists import page_of, read_page, read_text
 from results.disagreements.forms import DisagreementForm
-from results.disagreements.items import candidates_of, ratings_of, scores_of
+from results.disagreements.items import fetch_ratings, fetch_scores, find_candidates
 from results.disagreements.spread import Items, Passages
-from results.reports.views import context_of, figures_of
-from results.scope.scopes import settings_of
+from results.reports.views import fetch_figures, report_context
+from results.scope.scopes import scope_settings
 
 TEMPLATE = "results/disagreements/list.html"
 MOST_PAIRS = 100
@@ -37,11 +37,11 @@ def disagreements(request: ProjectRequest, project: Project) -> HttpResponse:
     except Refused as refusal:
         return render(request, TEMPLATE, {**context, "refusal": refusal.message})
     by = form.asked_by()
-    kind, settings = ("annotators", form.settings(scope)) if by == "pairs" else ("entering", settings_of(scope))
-    standing = figures_of(request, kind, settings)
+    kind, settings = ("annotators", form.settings(scope)) if by == "pairs" else ("entering", scope_settings(scope))
+    standing = fetch_figures(request, kind, settings)
     if isinstance(standing, HttpResponse):
         return standing
-    context |= {"scope": scope, "criterion": scope.criterion, "by": by, **context_of(request, standing)}
+    context |= {"scope": scope, "criterion": scope.criterion, "by": by, **report_context(request, standing)}
     if by == "pairs":
         return render(request, TEMPLATE, {**context, **_pairs(standing.figures)})
     with snapshot():
@@ -58,15 +58,15 @@ def disagreements(request: ProjectRequest, project: Project) -> HttpResponse:
 @require_safe
 @snapshot()
 def item(request: ProjectRequest, project: Project, pk: int) -> HttpResponse:
-    candidate = get_object_or_404(candidates_of(project), pk=pk)
-    ratings = ratings_of([candidate.pk])[candidate.pk]
+    candidate = get_object_or_404(find_candidates(project), pk=pk)
+    ratings = fetch_ratings([candidate.pk])[candidate.pk]
     context = {
         "candidate": candidate,
         "question": candidate.question,
         "passage": candidate.question.passage,
         "ratings": ratings,
         "has_criteria": len({rating.criterion_key for rating in ratings}) > 1,
-        "scores": scores_of(project, candidate, ratings),
+        "scores": fetch_scores(project, candidate, ratings),
     }
     return render(request, "results/disagreements/item_show.html", context)
 

@@ -54,7 +54,7 @@ def golds_of(project: Project, criterion: CriterionInUse, ids: Sequence[int]) ->
     """What people say of these candidates: the median where the project's rule is that, else the mean."""
     from annotate.frames.judgments_frame import fetch_judgments
     from measures.gold_scores import gold_by, settle
-    from results.scores.gold import settled_scores
+    from results.scores.gold import fetch_adjudicated
 
     scope = Scope(project=project, criterion=criterion, stage=default_stage(project))
     rule = read_gold_rule(project)
@@ -63,5 +63,5 @@ def golds_of(project: Project, criterion: CriterionInUse, ids: Sequence[int]) ->
     if isinstance(golds, Undefined):
         return {}
     if rule.adjudication_wins:
-        golds = settle(golds, settled_scores(scope), rule=by)
+        golds = settle(golds, fetch_adjudicated(scope), rule=by)
     return dict(zip(golds.index.tolist(), golds.tolist(), strict=True))

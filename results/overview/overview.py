@@ -11,7 +11,7 @@ from annotate.models import Batch
 from projects.language.amounts import plural
 from projects.models import Membership, Project
 from results.overview.next_step import Course, NextStep, find_next_step
-from results.overview.timeline import CourseOfWork, follow
+from results.overview.timeline import Timeline, build_timeline
 from results.scope.excluded import JudgmentCounts, count_judgments
 
 MOST_BATCHES = 10
@@ -36,7 +36,7 @@ class Overview:
     judgments: JudgmentCounts
     batches: tuple[tuple[Batch, Progress], ...]
     n_batches: int
-    course: CourseOfWork
+    course: Timeline
     n_annotators: int
     n_simulated: int
     next_step: NextStep
@@ -67,7 +67,7 @@ def make_overview(project: Project, *, can_manage: bool) -> Overview:
         judgments=count_judgments(project, default_stage(project)),
         batches=tuple((batch, progress[batch.pk]) for batch in batches[:MOST_BATCHES]),
         n_batches=len(everything),
-        course=follow(project, everything, progress, can_manage=can_manage),
+        course=build_timeline(project, everything, progress, can_manage=can_manage),
         n_annotators=n_annotators,
         n_simulated=kinds[Membership.Kind.SIMULATED],
         next_step=find_next_step(course, can_manage=can_manage),

@@ -14,7 +14,7 @@ KINDS = (Batch.Kind.TRIAL, Batch.Kind.FULL)
 
 
 @dataclass(frozen=True)
-class Taken:
+class StageProgress:
     """How many people took the qualification test, and how many of them passed."""
 
     n_people: int
@@ -34,7 +34,7 @@ class StageLine:
     """One stage: its test or its places, `speed` while it is worked on, `pay` for who may see the project's money."""
 
     label: str
-    taken: Taken | None = None
+    taken: StageProgress | None = None
     progress: Progress | None = None
     is_live: bool = False
     speed: Speed | None = None
@@ -42,7 +42,7 @@ class StageLine:
 
 
 @dataclass(frozen=True)
-class CourseOfWork:
+class Timeline:
     """The stages that were begun, and for managers of a project that pays the money of all of them."""
 
     stages: tuple[StageLine, ...]
@@ -58,9 +58,9 @@ class CourseOfWork:
         return self.money is not None and self.money.hourly.is_under(self.floor_cents)
 
 
-def follow(
+def build_timeline(
     project: Project, batches: Sequence[Batch], progress: dict[int, Progress], *, can_manage: bool
-) -> CourseOfWork:
+) -> Timeline:
     """The course that the work took so far; the batches are all of the project's, with their progress.
 
     A stage begins with its first batch that was opened, the qualification with its test.
@@ -71,7 +71,7 @@ def follow(
     for kind in KINDS:
         begun = [batch for batch in batches if batch.kind == kind and batch.state != Batch.State.DRAFT]
         stages.append(_collection(kind, begun, progress, sums if has_money else None) if begun else None)
-    return CourseOfWork(
+    return Timeline(
         stages=tuple(stage for stage in stages if stage is not None),
         money=sum(sums.values(), ledger.Sums()) if has_money else None,
         floor_cents=project.hourly_floor_cents,
@@ -89,7 +89,7 @@ def _qualification(project: Project, sums: dict[str, ledger.Sums] | None) -> Sta
     )
     return StageLine(
         label=str(ledger.STAGES["qualification"]),
-        taken=Taken(**taken),
+        taken=StageProgress(**taken),
         is_live=test.state == QualificationTest.State.OPEN,
         pay=None if sums is None else Pay(sums.get("qualification", ledger.Sums()), 0),
     )

@@ -15,7 +15,7 @@ from projects.api.serializers import Query, TextField, TruthField
 from projects.database.snapshots import snapshot
 from projects.errors import Refused
 from projects.jobs.queue import Job
-from results.reports.reports import look_up, request_report
+from results.reports.reports import find_report, request_report
 from results.scope.forms import ScopeForm
 
 INT32 = 2**31 - 1
@@ -51,7 +51,7 @@ class Figures(ProjectEndpoint):
     def standing(self, asked: Mapping[str, Any]) -> dict[str, Any]:
         settings = self.settings_of(asked)
         with snapshot():
-            found = look_up(self.project, asked["kind"], settings)
+            found = find_report(self.project, asked["kind"], settings)
         stands = {
             "settings": settings,
             "figures": found.figures,

@@ -29,7 +29,7 @@ KINDS = {
     "agreement": "results.agreement.alpha.agreement_figures",
     "annotators": "results.agreement.annotators.annotator_figures",
     "time": "results.agreement.alpha.time_figures",
-    "entering": "results.scope.excluded.entering_figures",
+    "entering": "results.scope.excluded.inclusion_figures",
     "golds": "results.scores.gold.gold_figures",
     "systems": "results.systems.scores.system_figures",
     "replication": "results.systems.scores.replication_figures",
@@ -39,7 +39,7 @@ KINDS = {
 
 
 @dataclass(frozen=True)
-class Standing:
+class ReportState:
     """How a question to the judgments stands: its newest figures, and the job that makes newer ones or did not."""
 
     figures: dict[str, Any] | None = None
@@ -54,19 +54,19 @@ class Standing:
         return not self.is_current and not (self.under_way and self.under_way.is_live)
 
 
-def look_up(project: Project, kind: str, settings: Mapping[str, Any]) -> Standing:
+def find_report(project: Project, kind: str, settings: Mapping[str, Any]) -> ReportState:
     """The figures as far as they are there, computed now where that is quick. Writes nothing."""
     subject, content = _subject(kind, settings), _content(project)
     newest = Report.objects.filter(project=project, subject=subject)
     done = newest.filter(state=Job.State.DONE).first()
     if done is not None and done.content == content:
-        return Standing(figures=done.result, report=done)
+        return ReportState(figures=done.result, report=done)
     if not _has_many(project, settings.get("criterion", "")):
-        return Standing(figures=_at_once(project, kind, settings, f"report:{project.pk}:{subject}:{content}"))
+        return ReportState(figures=_at_once(project, kind, settings, f"report:{project.pk}:{subject}:{content}"))
     under_way = newest.first()
     if under_way == done:
         under_way = None
-    return Standing(figures=done.result if done else None, report=done, under_way=under_way, is_current=False)
+    return ReportState(figures=done.result if done else None, report=done, under_way=under_way, is_current=False)
 
 
 def request_report(*, project: Project, actor: Membership, kind: str, settings: Mapping[str, Any]) -> Report:

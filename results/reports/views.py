@@ -17,21 +17,23 @@ from projects.errors import Refused
 from projects.jobs import queue
 from projects.models import Project
 from results.models import Report
-from results.reports.reports import Standing, look_up, request_report
+from results.reports.reports import ReportState, find_report, request_report
 
 REFRESH_SECONDS = 3
 
 
-def figures_of(request: ProjectRequest, kind: str, settings: Mapping[str, Any]) -> Standing | HttpResponseRedirect:
+def fetch_figures(
+    request: ProjectRequest, kind: str, settings: Mapping[str, Any]
+) -> ReportState | HttpResponseRedirect:
     """The figures that a page shows; who posts asks for them to be computed anew, and comes back to the page."""
     if request.method == "POST":
         request_report(project=request.project, actor=request.membership, kind=kind, settings=settings)
         return redirect(request.get_full_path())
     with snapshot():
-        return look_up(request.project, kind, settings)
+        return find_report(request.project, kind, settings)
 
 
-def context_of(request: ProjectRequest, standing: Standing) -> dict[str, Any]:
+def report_context(request: ProjectRequest, standing: ReportState) -> dict[str, Any]:
     """What `results/reports/_report_state.html` needs, and the figures."""
     context: dict[str, Any] = {"standing": standing, "figures": standing.figures, "query": request.GET.urlencode()}
     if standing.under_way:

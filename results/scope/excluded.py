@@ -9,7 +9,7 @@ from django.db import connection
 from annotate.frames.rating_patterns import Scope
 from annotate.frames.stages import Stage, left_out
 from projects.models import Project
-from results.scope.scopes import scope_of
+from results.scope.scopes import read_scope
 
 WORDS = {
     "removed": "work of a removed annotator",
@@ -29,7 +29,7 @@ WORDS = {
 
 
 @dataclass(frozen=True)
-class Entering:
+class Inclusion:
     """Judgments of candidates in a scope: those that enter, and those that do not, by reason; together all."""
 
     n_included: int
@@ -47,7 +47,7 @@ class Entering:
         return {"n_included": self.n_included, "left_out": list(self.left_out), "n_total": self.n_total}
 
 
-def count_entering(scope: Scope) -> Entering:
+def count_inclusion(scope: Scope) -> Inclusion:
     """Count in one statement what a figure over this scope rests on, and what it leaves out."""
     parameters = {
         "criteria": list(scope.criterion.ids),
@@ -58,7 +58,7 @@ def count_entering(scope: Scope) -> Entering:
     with connection.cursor() as cursor:
         cursor.execute(_REASONS, parameters)
         counts = {reason: int(n) for reason, n in cursor.fetchall()}
-    return Entering(counts.pop("", 0), tuple(sorted(counts.items())))
+    return Inclusion(counts.pop("", 0), tuple(sorted(counts.items())))
 
 
 _REASONS = """
@@ -86,8 +86,8 @@ SELECT reason, count(*) FROM entering GROUP BY reason
 """
 
 
-def entering_figures(project: Project, settings: Mapping[str, Any]) -> dict[str, Any]:
-    return {"entering": count_entering(scope_of(project, settings)).as_dict()}
+def inclusion_figures(project: Project, settings: Mapping[str, Any]) -> dict[str, Any]:
+    return {"entering": count_inclusion(read_scope(project, settings)).as_dict()}
 
 
 _JUDGMENTS = """

@@ -65,7 +65,7 @@ class ScopeForm(forms.Form):
         return default_stage(self.project)
 
 
-class PlacesForm(forms.Form):
+class FacetsForm(forms.Form):
     """Which answers, by where they belong; where nothing is ticked, all are taken."""
 
     datasets = forms.MultipleChoiceField(label="Datasets", required=False, widget=forms.CheckboxSelectMultiple)

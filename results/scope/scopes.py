@@ -24,12 +24,12 @@ def find_batch(project: Project, number: int) -> Batch:
     return batch
 
 
-def scope_of(project: Project, settings: Mapping[str, Any]) -> Scope:
+def read_scope(project: Project, settings: Mapping[str, Any]) -> Scope:
     """The scope that settings of a report name. Raises Refused where something is not there any more."""
-    return choose_scope(scopes_of(project, settings), settings["criterion"])
+    return choose_scope(read_scopes(project, settings), settings["criterion"])
 
 
-def scopes_of(project: Project, settings: Mapping[str, Any]) -> list[Scope]:
+def read_scopes(project: Project, settings: Mapping[str, Any]) -> list[Scope]:
     """That scope for each criterion that is asked there, not for the one that the settings name alone."""
     batch = find_batch(project, settings["batch"]) if settings["batch"] else None
     return [
@@ -50,7 +50,7 @@ def choose_scope(scopes: list[Scope], key: str) -> Scope:
     return next(scope for scope in scopes if scope.criterion == criterion)
 
 
-def settings_of(scope: Scope) -> dict[str, Any]:
+def scope_settings(scope: Scope) -> dict[str, Any]:
     """What a report is told of a scope; `scope_of` reads it again."""
     return {
         "criterion": scope.criterion.key,
@@ -87,7 +87,7 @@ def choose_among(criteria: list[CriterionInUse], key: str) -> CriterionInUse:
     return found
 
 
-def say_several_scales(criterion: CriterionInUse) -> str:
+def explain_several_scales(criterion: CriterionInUse) -> str:
     return "“{criterion}” was asked on several scales ({scales}): choose one batch.".format(
         criterion=criterion.key,
         scales="; ".join(criterion.scales),

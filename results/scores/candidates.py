@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from annotate.frames.rating_patterns import IS_NOT_WITHDRAWN, Scope, ask_fast, select_counted
+from annotate.frames.rating_patterns import IS_NOT_WITHDRAWN, Scope, execute_analytic, select_counted
 from measures.gold_rules import GoldRule
 from projects.models import Candidate
 
@@ -113,13 +113,13 @@ class CandidateScores:
 
         from annotate.frames.judgments_frame import fetch_judgments
         from measures.gold_scores import gold_by, gold_scores, settle
-        from results.scores.gold import norms_of, settled_scores
+        from results.scores.gold import fetch_adjudicated, read_baselines
 
         frame = fetch_judgments(self.scope, only=ids)
         scores = gold_scores(frame)
-        settled = settled_scores(self.scope) if self.has_settled else pd.Series(dtype="float64")
-        z = gold_by(GoldRule.Z, frame, norms=norms_of({"norms": self.norms}))
-        golds = gold_by(self.rule, frame, norms=norms_of({"norms": self.norms}))
+        settled = fetch_adjudicated(self.scope) if self.has_settled else pd.Series(dtype="float64")
+        z = gold_by(GoldRule.Z, frame, norms=read_baselines({"norms": self.norms}))
+        golds = gold_by(self.rule, frame, norms=read_baselines({"norms": self.norms}))
         if self.settled_wins and isinstance(golds, pd.Series):
             golds = settle(golds, settled, rule=self.rule)
         found = Candidate.objects.select_related("question__passage", "dataset").in_bulk(ids)
@@ -154,7 +154,7 @@ class CandidateScores:
             "means": [mean for _name, _n, mean, _sd in self.norms],
             "sds": [sd for _name, _n, _mean, sd in self.norms],
         }
-        with ask_fast(f"{select} {rest}", parameters) as cursor:
+        with execute_analytic(f"{select} {rest}", parameters) as cursor:
             return list(cursor.fetchall())
 
 

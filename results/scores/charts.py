@@ -11,15 +11,15 @@ MOST_FRAMES = 12
 """So many parts are drawn side by side, those with most candidates; the table has more."""
 
 
-def rule_of(figures: Figures, rule: str) -> Figures:
+def figures_by_rule(figures: Figures, rule: str) -> Figures:
     """The figures of one rule."""
     found: Figures = next(each for each in figures["rules"] if each["rule"] == rule)
     return found
 
 
-def of_golds(figures: Figures, *, rule: str, by: str) -> list[Chart]:
+def chart_golds(figures: Figures, *, rule: str, by: str) -> list[Chart]:
     """The distribution of gold scores, of all candidates and of each part."""
-    chosen = rule_of(figures, rule)
+    chosen = figures_by_rule(figures, rule)
     if chosen["undefined"]:
         return []
     is_long = max(map(len, chosen["bins"])) > 2

@@ -8,7 +8,7 @@ from annotate.frames.rating_patterns import Scope
 from annotate.models.quality import GOLD_RULES
 from annotate.reviews.adjudication import Gold
 from results.scope.forms import JudgmentsForm
-from results.scope.scopes import settings_of
+from results.scope.scopes import scope_settings
 
 PARTS = [
     ("dataset", "dataset"),
@@ -24,7 +24,7 @@ class GoldForm(JudgmentsForm):
 
     def settings(self, scope: Scope, gold: Gold) -> dict[str, Any]:
         """What a report is asked: the rule is not in it, for it holds the scores by every rule."""
-        return {**settings_of(scope), "controls": gold.with_controls, "settled": gold.adjudication_wins}
+        return {**scope_settings(scope), "controls": gold.with_controls, "settled": gold.adjudication_wins}
 
 
 class RuleForm(forms.Form):

@@ -19,8 +19,8 @@ from measures.gold_scores import MEAN, SD, N, gold_by, gold_scores, settle
 from measures.outcome import Undefined
 from measures.rubric import ScaleKind
 from projects.models import Project
-from results.scope.excluded import count_entering
-from results.scope.scopes import choose_scope, has_simulated, say_several_scales, scopes_of
+from results.scope.excluded import count_inclusion
+from results.scope.scopes import choose_scope, explain_several_scales, has_simulated, read_scopes
 
 BREAKDOWNS = ("dataset", "split", "source", "dataset and source")
 MOST_PARTS = 60
@@ -65,14 +65,14 @@ class RankCorrelation:
 
 def gold_figures(project: Project, settings: Mapping[str, Any]) -> dict[str, Any]:
     """What the page of gold scores shows of a scope as a whole."""
-    scopes = scopes_of(project, settings)
+    scopes = read_scopes(project, settings)
     scope = choose_scope(scopes, settings["criterion"])
     if not scope.criterion.has_one_scale:
-        return {"refusal": say_several_scales(scope.criterion)}
+        return {"refusal": explain_several_scales(scope.criterion)}
     frame = fetch_judgments(scope)
     criteria = [each.criterion for each in scopes]
     norms = fetch_baselines(scope, criteria, with_controls=settings["controls"])
-    settled = settled_scores(scope)
+    settled = fetch_adjudicated(scope)
     scores = gold_scores(frame)
     golds = {rule: gold_by(rule, frame, norms=norms) for rule in GoldRule}
     places = _places(frame)
@@ -89,11 +89,11 @@ def gold_figures(project: Project, settings: Mapping[str, Any]) -> dict[str, Any
             _distribution(rule, gold, settings, settled, scope.criterion, places) for rule, gold in golds.items()
         ],
         "correlations": [_correlate(*pair, golds) for pair in combinations(GoldRule, 2)],
-        "entering": count_entering(scope).as_dict(),
+        "entering": count_inclusion(scope).as_dict(),
     }
 
 
-def settled_scores(scope: Scope) -> pd.Series:
+def fetch_adjudicated(scope: Scope) -> pd.Series:
     """The scores that people settled on, by candidate, reversed ones turned; the newest of each."""
     rows = Adjudication.objects.filter(criterion__in=scope.criterion.ids).order_by("pk")
     columns = rows.values_list("candidate_id", "value", "criterion__is_reversed", "criterion__low", "criterion__high")
@@ -101,7 +101,7 @@ def settled_scores(scope: Scope) -> pd.Series:
     return pd.Series(found, dtype="float64", index=pd.Index(list(found), dtype="int64"))
 
 
-def norms_of(figures: Mapping[str, Any]) -> pd.DataFrame:
+def read_baselines(figures: Mapping[str, Any]) -> pd.DataFrame:
     """The norms that figures rest on, as `measures.standardising` takes them."""
     names = [name for name, *_row in figures["norms"]]
     return pd.DataFrame([row for _name, *row in figures["norms"]], index=names, columns=[N, MEAN, SD], dtype="float64")

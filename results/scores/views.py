@@ -17,8 +17,8 @@ from projects.database.snapshots import snapshot
 from projects.errors import Refused
 from projects.models import Project
 from projects.web.lists import page_of, read_sort, read_text
-from results.reports.reports import Standing, look_up
-from results.reports.views import context_of, figures_of
+from results.reports.reports import ReportState, find_report
+from results.reports.views import fetch_figures, report_context
 from results.scores import charts
 from results.scores.candidates import SORTS, CandidateScores, Filters
 from results.scores.forms import PARTS, GoldForm, RuleForm
@@ -42,18 +42,18 @@ def gold_scores(request: ProjectRequest, project: Project) -> HttpResponse:
         scope = form.scope()
     except Refused as refusal:
         return render(request, TEMPLATE, {**context, "refusal": refusal.message})
-    standing = figures_of(request, "golds", form.settings(scope, gold))
+    standing = fetch_figures(request, "golds", form.settings(scope, gold))
     if isinstance(standing, HttpResponse):
         return standing
-    context |= {"scope": scope, "criterion": scope.criterion, **context_of(request, standing)}
+    context |= {"scope": scope, "criterion": scope.criterion, **report_context(request, standing)}
     figures = standing.figures
     if figures and "refusal" in figures:
         return render(request, TEMPLATE, {**context, "refusal": figures["refusal"], "figures": None})
     rule, by = _chosen(form, gold)
     context |= {"rule": rule, "by": by, "parts": PARTS}
     if figures:
-        context["charts"] = {chart.name: chart for chart in charts.of_golds(figures, rule=rule, by=by)}
-        context["shown"] = charts.rule_of(figures, rule)
+        context["charts"] = {chart.name: chart for chart in charts.chart_golds(figures, rule=rule, by=by)}
+        context["shown"] = charts.figures_by_rule(figures, rule)
     with snapshot():
         context |= _table(request, scope, gold, rule, standing)
     return render(request, TEMPLATE, context)
@@ -67,13 +67,13 @@ def gold_chart(request: ProjectRequest, project: Project, name: str, form: str) 
     if not asked.criteria or (asked.is_bound and not asked.is_valid()):
         raise Http404("No such chart.")
     try:
-        figures = look_up(project, "golds", asked.settings(asked.scope(), gold)).figures
+        figures = find_report(project, "golds", asked.settings(asked.scope(), gold)).figures
     except Refused as refusal:
         raise Http404("No such chart.") from refusal
     if not figures or "refusal" in figures:
         raise Http404("There are no such figures.")
     rule, by = _chosen(asked, gold)
-    return answer_chart(project, charts.of_golds(figures, rule=rule, by=by), name, form)
+    return answer_chart(project, charts.chart_golds(figures, rule=rule, by=by), name, form)
 
 
 @requires(Right.MANAGE)
@@ -106,7 +106,7 @@ def _rule_form(gold: Gold) -> RuleForm:
     return RuleForm(initial={"rule": gold.rule, "with_controls": gold.with_controls}, auto_id="project-%s")
 
 
-def _table(request: ProjectRequest, scope: Scope, gold: Gold, rule: GoldRule, standing: Standing) -> dict[str, Any]:
+def _table(request: ProjectRequest, scope: Scope, gold: Gold, rule: GoldRule, standing: ReportState) -> dict[str, Any]:
     sort = read_sort(request, SORTS, "candidate")
     chosen = {name: read_text(request, name) for name in FILTERS}
     figures = standing.figures
@@ -132,7 +132,7 @@ def _table(request: ProjectRequest, scope: Scope, gold: Gold, rule: GoldRule, st
 
 def _selects(figures: dict[str, Any] | None, chosen: dict[str, str]) -> list[tuple[str, str, list[str], str]]:
     """The names there are to choose from; none where they are not known, or too many to list."""
-    by_mean = charts.rule_of(figures, GoldRule.MEAN) if figures else {}
+    by_mean = charts.figures_by_rule(figures, GoldRule.MEAN) if figures else {}
     selects: list[tuple[str, str, list[str], str]] = []
     for name, label in (("dataset", "Dataset"), ("split", "Split"), ("source", "Source")):
         words = [part["name"] for part in (by_mean.get("parts") or {}).get(name, []) if part["name"]]

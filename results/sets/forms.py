@@ -10,7 +10,7 @@ from annotate.frames.stages import Stage
 from annotate.models import Batch
 from measures.gold_rules import GoldRule
 from projects.models import Project
-from results.scope.forms import STAGES, PlacesForm
+from results.scope.forms import STAGES, FacetsForm
 from results.scope.gold_settings import MOST_RESAMPLES, RESAMPLES, SEED
 from results.sets import freezing
 from results.sets.settings import Settings
@@ -23,7 +23,7 @@ GOLDS = [
 ]
 
 
-class SetForm(PlacesForm):
+class SetForm(FacetsForm):
     """Which judgments, which texts, which gold score; where nothing is ticked, all are taken."""
 
     criteria = forms.MultipleChoiceField(label="Criteria", required=False, widget=forms.CheckboxSelectMultiple)

@@ -13,7 +13,7 @@ from annotate.models.assignment import TAKEN_OUT
 from measures.rubric import ScaleKind
 from projects.errors import Refused
 from projects.models import Project
-from results.scope.excluded import Entering
+from results.scope.excluded import Inclusion
 from results.scope.scopes import find_batch
 from results.sets.settings import Settings
 
@@ -69,19 +69,19 @@ class Asked:
 class Preview:
     """What a set would hold: of each criterion on each scale the judgments that enter and those that do not."""
 
-    parts: tuple[tuple[Asked, Entering, int, int | None], ...]
+    parts: tuple[tuple[Asked, Inclusion, int, int | None], ...]
 
     @property
     def n_included(self) -> int:
         return sum(entering.n_included for _, entering, _, _ in self.parts)
 
     @property
-    def whole(self) -> Entering:
+    def whole(self) -> Inclusion:
         counts: dict[str, int] = {}
         for _asked, entering, _n_candidates, _n_annotators in self.parts:
             for reason, n in entering.left_out:
                 counts[reason] = counts.get(reason, 0) + n
-        return Entering(self.n_included, tuple(sorted(counts.items())))
+        return Inclusion(self.n_included, tuple(sorted(counts.items())))
 
     @property
     def n_rows(self) -> int:
@@ -116,7 +116,7 @@ def preview(selection: Selection) -> Preview:
     parts = []
     for asked, counts in sorted(found.items()):
         n, n_candidates, n_annotators = counts.pop("", (0, 0, 0))
-        entering = Entering(n, tuple(sorted((reason, n) for reason, (n, _, _) in counts.items())))
+        entering = Inclusion(n, tuple(sorted((reason, n) for reason, (n, _, _) in counts.items())))
         parts.append((asked, entering, n_candidates, n_annotators))
     return Preview(tuple(parts))
 

@@ -13,7 +13,7 @@ from annotate.models import Batch
 from annotate.models.quality import GOLD_RULES
 from measures.gold_rules import GoldRule
 from projects.models import Project, Question
-from results.scope.forms import STAGES, BatchField, PlacesForm
+from results.scope.forms import STAGES, BatchField, FacetsForm
 from results.scope.gold_settings import MOST_RESAMPLES, RESAMPLES, SEED
 from results.studies.kinds import Kind
 from results.studies.metrics_chosen import labels_of, standing_runs
@@ -23,7 +23,7 @@ from results.studies.settings import Settings, default_settings
 PLACES = ("datasets", "splits", "sources", "question_types")
 
 
-class StudyForm(PlacesForm):
+class StudyForm(FacetsForm):
     """Which metrics, which gold scores, which answers; where nothing is ticked, all are taken."""
 
     name = forms.CharField(

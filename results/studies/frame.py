@@ -19,8 +19,8 @@ from measures.outcome import Undefined
 from measures.patterns import Floats
 from projects.errors import Refused
 from projects.models import Project
-from results.scope.scopes import choose_scope, has_simulated, say_several_scales, scopes_of
-from results.scores.gold import settled_scores
+from results.scope.scopes import choose_scope, explain_several_scales, has_simulated, read_scopes
+from results.scores.gold import fetch_adjudicated
 from results.studies.joining import CANDIDATE, EXTERNAL_ID, MetricColumn, copy_frame, fetch_counts, with_scores
 from results.studies.metrics_chosen import chosen_runs
 from results.studies.settings import Settings
@@ -89,10 +89,10 @@ class Frame:
 
 def read_frame(project: Project, settings: Settings, *, with_counts: bool = False) -> Frame:
     """Read and join gold scores and metrics. Raises Refused where nothing is left to study, with the reason."""
-    scopes = scopes_of(project, asked_scope(settings))
+    scopes = read_scopes(project, requested_scope(settings))
     scope = choose_scope(scopes, settings.criterion)
     if not scope.criterion.has_one_scale:
-        raise Refused(say_several_scales(scope.criterion))
+        raise Refused(explain_several_scales(scope.criterion))
     runs = chosen_runs(project, settings)
     judgments = fetch_judgments(scope)
     criteria = [each.criterion for each in scopes]
@@ -120,7 +120,7 @@ def read_frame(project: Project, settings: Settings, *, with_counts: bool = Fals
     )
 
 
-def asked_scope(settings: Settings) -> dict[str, Any]:
+def requested_scope(settings: Settings) -> dict[str, Any]:
     return {
         "criterion": settings.criterion,
         "stage": settings.stage,
@@ -141,7 +141,7 @@ def gold_table(
     if isinstance(golds, Undefined):
         raise Refused(f"There are no gold scores by this rule: {golds.reason}.")
     if settings.does_adjudication_win:
-        golds = settle(golds, settled_scores(scope), rule=settings.gold)
+        golds = settle(golds, fetch_adjudicated(scope), rule=settings.gold)
     once = judgments.drop_duplicates(columns.UNIT).set_index(columns.UNIT)
     table = pd.DataFrame({PASSAGE: once[columns.GROUP], N: gold_scores(judgments)[N]})
     for name in (DATASET, SPLIT, SOURCE, QUESTION_TYPE):
@@ -154,7 +154,7 @@ def _keep(table: pd.DataFrame, settings: Settings) -> tuple[pd.DataFrame, LeftOu
     """The rows that the settings ask for, in order, and how many others there are, each for its first reason."""
     keeps: dict[str, Callable[[pd.DataFrame], pd.Series]] = {
         "minimal_pairs": lambda rows: rows["is_of_pair"] == 0,
-        "other_places": lambda rows: is_in_places(rows, settings),
+        "other_places": lambda rows: in_facets(rows, settings),
         "no_gold": lambda rows: rows[GOLD].notna(),
         "few_judgments": lambda rows: rows[N] >= settings.least_judgments,
     }
@@ -167,7 +167,7 @@ def _keep(table: pd.DataFrame, settings: Settings) -> tuple[pd.DataFrame, LeftOu
     return table.sort_values([DATASET, EXTERNAL_ID, CANDIDATE], ignore_index=True), LeftOut(**out)
 
 
-def is_in_places(rows: pd.DataFrame, settings: Settings) -> pd.Series:
+def in_facets(rows: pd.DataFrame, settings: Settings) -> pd.Series:
     wanted = pd.Series(True, index=rows.index)
     for name, column in PLACES.items():
         if chosen := getattr(settings, name):

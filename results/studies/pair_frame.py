@@ -15,7 +15,13 @@ from measures.gold_scores import N
 from measures.patterns import Floats
 from projects.errors import Refused
 from projects.models import MinimalPair, Project
-from results.scope.scopes import choose_criterion_to_measure, choose_scope, has_simulated, say_several_scales, scopes_of
+from results.scope.scopes import (
+    choose_criterion_to_measure,
+    choose_scope,
+    explain_several_scales,
+    has_simulated,
+    read_scopes,
+)
 from results.studies.frame import (
     DATASET,
     GOLD,
@@ -26,9 +32,9 @@ from results.studies.frame import (
     SPLIT,
     Frame,
     LeftOut,
-    asked_scope,
     gold_table,
-    is_in_places,
+    in_facets,
+    requested_scope,
 )
 from results.studies.joining import CANDIDATE, EXTERNAL_ID, MetricColumn, with_scores
 from results.studies.metrics_chosen import chosen_runs
@@ -126,7 +132,7 @@ def read_pairs(project: Project, settings: Settings) -> PairFrame:
 
 def _read_golds(project: Project, settings: Settings) -> tuple[Scope, pd.DataFrame, pd.DataFrame]:
     """The scope, gold scores by candidate, and the judgments behind them: none of these where nothing is judged yet."""
-    scopes = scopes_of(project, asked_scope(settings))
+    scopes = read_scopes(project, requested_scope(settings))
     if not scopes:
         criterion = choose_criterion_to_measure(project, key=settings.criterion)
         empty = pd.DataFrame(
@@ -140,7 +146,7 @@ def _read_golds(project: Project, settings: Settings) -> tuple[Scope, pd.DataFra
     if judgments.empty:
         return scope, pd.DataFrame(), judgments
     if not scope.criterion.has_one_scale:
-        raise Refused(say_several_scales(scope.criterion))
+        raise Refused(explain_several_scales(scope.criterion))
     golds = gold_table(project, settings, scope, [each.criterion for each in scopes], judgments)
     return scope, golds[golds[N] >= settings.least_judgments], judgments
 
@@ -152,7 +158,7 @@ def _read_table(project: Project) -> pd.DataFrame:
 
 
 def _is_asked(pairs: pd.DataFrame, settings: Settings) -> pd.Series:
-    return is_in_places(pairs.assign(**{SOURCE: pairs[f"{SOURCE}_1"]}), settings)
+    return in_facets(pairs.assign(**{SOURCE: pairs[f"{SOURCE}_1"]}), settings)
 
 
 def _with_human(pairs: pd.DataFrame, golds: pd.DataFrame, settings: Settings) -> pd.DataFrame:

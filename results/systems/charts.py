@@ -8,7 +8,7 @@ MOST_IN_MAP = 15
 """So many systems stand in the map of pairs; the table has more."""
 
 
-def of_systems(figures: Figures, *, key: str) -> list[Chart]:
+def chart_systems(figures: Figures, *, key: str) -> list[Chart]:
     """Systems with their intervals, by z and on the scale, and which of two is better."""
     scores = figures["scores"].get(key, [])
     charts = [
@@ -35,7 +35,7 @@ def of_systems(figures: Figures, *, key: str) -> list[Chart]:
     ]
 
 
-def of_replication(figures: Figures, *, key: str) -> list[Chart]:
+def chart_replication(figures: Figures, *, key: str) -> list[Chart]:
     """The systems in one run against the other, by z where there is one."""
     found = figures["by"].get(key, {})
     measure = "z" if found.get("z", {}).get("systems") else "raw"

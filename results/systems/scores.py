@@ -16,9 +16,9 @@ from measures.standardising import standardise
 from measures.system_comparisons import compare_systems, replicate
 from measures.system_scores import SystemScore, Z, mean_over_criteria, sum_units, system_scores
 from projects.models import Project
-from results.scope.excluded import Entering, count_entering
+from results.scope.excluded import Inclusion, count_inclusion
 from results.scope.gold_settings import CONFIDENCE, RESAMPLES, SEED
-from results.scope.scopes import has_simulated, scopes_of
+from results.scope.scopes import has_simulated, read_scopes
 
 MOST_SYSTEMS = 30
 """So many systems are compared pair by pair, the best; all have their scores."""
@@ -30,7 +30,7 @@ Frames = dict[str, pd.DataFrame]
 
 def system_figures(project: Project, settings: Mapping[str, Any]) -> dict[str, Any]:
     """The systems on every criterion and on all together, with intervals, and each against each."""
-    asked = scopes_of(project, settings)
+    asked = read_scopes(project, settings)
     scopes = _of_one_scale(asked)
     sums, z = _read(scopes, settings)
     scores = system_scores(
@@ -55,7 +55,7 @@ def system_figures(project: Project, settings: Mapping[str, Any]) -> dict[str, A
 def replication_figures(project: Project, settings: Mapping[str, Any]) -> dict[str, Any]:
     """The systems' scores in two batches, by z and by the raw mean, on each criterion that both ask and on all."""
     asked = [
-        _of_one_scale(scopes_of(project, {**settings, "batch": settings[name], "stage": Stage.ALL}))
+        _of_one_scale(read_scopes(project, {**settings, "batch": settings[name], "stage": Stage.ALL}))
         for name in ("first", "second")
     ]
     runs = [_run(scopes, settings) for scopes in asked]
@@ -124,11 +124,11 @@ def _about(criterion: CriterionInUse) -> dict[str, Any]:
     return {"key": criterion.key, "name": criterion.name, "low": criterion.low, "high": criterion.high}
 
 
-def _sum_entering(scopes: list[Scope]) -> Entering:
+def _sum_entering(scopes: list[Scope]) -> Inclusion:
     """The judgments on all criteria together."""
-    parts = [count_entering(scope) for scope in scopes]
+    parts = [count_inclusion(scope) for scope in scopes]
     counts: dict[str, int] = {}
     for part in parts:
         for reason, n in part.left_out:
             counts[reason] = counts.get(reason, 0) + n
-    return Entering(sum(part.n_included for part in parts), tuple(sorted(counts.items())))
+    return Inclusion(sum(part.n_included for part in parts), tuple(sorted(counts.items())))

@@ -11,8 +11,8 @@ from projects.access import ProjectRequest, Right, requires
 from projects.charts.responses import answer_chart
 from projects.database.snapshots import snapshot
 from projects.models import Project
-from results.reports.reports import look_up
-from results.reports.views import context_of, figures_of
+from results.reports.reports import find_report
+from results.reports.views import fetch_figures, report_context
 from results.scope.gold_settings import RESAMPLES, SEED
 from results.systems import charts
 from results.systems.forms import ReplicationForm, SystemsForm
@@ -31,10 +31,10 @@ def systems(request: ProjectRequest, project: Project) -> HttpResponse:
         return render(request, TEMPLATE, context)
     if form.is_bound and not form.is_valid():
         return render(request, TEMPLATE, context, status=400)
-    standing = figures_of(request, "systems", settings)
+    standing = fetch_figures(request, "systems", settings)
     if isinstance(standing, HttpResponse):
         return standing
-    context |= context_of(request, standing) | {"with_controls": settings["controls"]}
+    context |= report_context(request, standing) | {"with_controls": settings["controls"]}
     if standing.figures:
         context |= _of_criterion(standing.figures, form)
     return render(request, TEMPLATE, context, status=400 if runs.errors else 200)
@@ -49,14 +49,14 @@ def replication(request: ProjectRequest, project: Project) -> HttpResponse:
     if between is None:
         is_wrong = bool(form.is_bound and (form.errors or runs.errors))
         return render(request, "results/systems/replication_show.html", context, status=400 if is_wrong else 200)
-    standing = figures_of(request, "replication", between)
+    standing = fetch_figures(request, "replication", between)
     if isinstance(standing, HttpResponse):
         return standing
-    context |= context_of(request, standing)
+    context |= report_context(request, standing)
     if standing.figures:
         key = _key(form)
         context["found"] = standing.figures["by"].get(key)
-        context["charts"] = {chart.name: chart for chart in charts.of_replication(standing.figures, key=key)}
+        context["charts"] = {chart.name: chart for chart in charts.chart_replication(standing.figures, key=key)}
     return render(request, "results/systems/replication_show.html", context)
 
 
@@ -67,10 +67,10 @@ def systems_chart(request: ProjectRequest, project: Project, name: str, form: st
     asked, _runs, settings = _asked(request, project)
     if not asked.criteria or (asked.is_bound and not asked.is_valid()):
         raise Http404("No such chart.")
-    figures = look_up(project, "systems", settings).figures
+    figures = find_report(project, "systems", settings).figures
     if figures is None:
         raise Http404("These figures are not computed yet.")
-    return answer_chart(project, charts.of_systems(figures, key=_key(asked)), name, form)
+    return answer_chart(project, charts.chart_systems(figures, key=_key(asked)), name, form)
 
 
 @requires(Right.READ)
@@ -79,10 +79,10 @@ def systems_chart(request: ProjectRequest, project: Project, name: str, form: st
 def replication_chart(request: ProjectRequest, project: Project, name: str, form: str) -> HttpResponse:
     asked, runs, settings = _asked(request, project)
     between = runs.settings(settings) if asked.criteria and (not asked.is_bound or asked.is_valid()) else None
-    figures = look_up(project, "replication", between).figures if between else None
+    figures = find_report(project, "replication", between).figures if between else None
     if figures is None:
         raise Http404("There are no such figures.")
-    return answer_chart(project, charts.of_replication(figures, key=_key(asked)), name, form)
+    return answer_chart(project, charts.chart_replication(figures, key=_key(asked)), name, form)
 
 
 def _asked(request: ProjectRequest, project: Project) -> tuple[SystemsForm, ReplicationForm, dict[str, Any]]:
@@ -109,5 +109,5 @@ def _of_criterion(figures: dict[str, Any], form: SystemsForm) -> dict[str, Any]:
         "scores": scores,
         "compared": compared,
         "matrix": [(first, [by_pair.get((first, second)) for second in compared]) for first in compared],
-        "charts": {chart.name.replace("-", "_"): chart for chart in charts.of_systems(figures, key=key)},
+        "charts": {chart.name.replace("-", "_"): chart for chart in charts.chart_systems(figures, key=key)},
     }

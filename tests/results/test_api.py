@@ -18,7 +18,7 @@ from results import tasks
 from results.agreement.alpha import measure_agreement
 from results.models import JudgmentSet
 from results.reports import reports
-from results.scope.scopes import scope_of
+from results.scope.scopes import read_scope
 from results.scores.forms import GoldForm
 from results.sets import freezing
 from tests import sized_projects
@@ -46,7 +46,7 @@ def test_agreement_is_that_of_the_pages(judged: Project, researcher: Membership)
     given = Script(researcher).read("agreement/", stage="trial", level="interval", by="source")
     settings = given["settings"]
     assert (settings["level"], settings["by"], settings["stage"]) == ("interval", "source", "trial")
-    report = measure_agreement(scope_of(judged, settings), level="interval", by="source")  # type: ignore[arg-type]
+    report = measure_agreement(read_scope(judged, settings), level="interval", by="source")  # type: ignore[arg-type]
     assert given["figures"]["report"]["levels"][0]["alpha"] == report.main.alpha
     assert given["figures"]["report"]["levels"][0]["n_ratings"] == report.main.n_ratings
     assert (given["is_current"], given["computed_at"], given["state"]) == (True, None, None)
@@ -71,7 +71,7 @@ def test_scores_are_those_of_the_pages(judged: Project, researcher: Membership) 
     assert form.is_valid()
     settings = form.settings(form.scope(), gold)
     assert given["settings"] == settings
-    assert given["figures"] == reports.look_up(judged, "golds", settings).figures
+    assert given["figures"] == reports.find_report(judged, "golds", settings).figures
     systems = script.read("scores/", kind="systems", stage="trial")
     assert systems["figures"]
     assert systems["settings"]["stage"] == "trial"

@@ -50,26 +50,26 @@ def test_few_judgments_are_computed_at_once_and_kept_until_something_happens(
     project: Project, manager: Membership, counted: list[Any]
 ) -> None:
     canonical(project)
-    first = reports.look_up(project, "counted", HALF)
+    first = reports.find_report(project, "counted", HALF)
     assert (first.figures, first.is_current, first.can_be_asked) == ({"n": 1}, True, False)
-    assert reports.look_up(project, "counted", HALF).figures == {"n": 1}
-    assert reports.look_up(project, "counted", {"of": "all"}).figures == {"n": 2}, "another question"
+    assert reports.find_report(project, "counted", HALF).figures == {"n": 1}
+    assert reports.find_report(project, "counted", {"of": "all"}).figures == {"n": 2}, "another question"
     log.record(project, manager, "split passages", after={})
-    assert reports.look_up(project, "counted", HALF).figures == {"n": 3}
+    assert reports.find_report(project, "counted", HALF).figures == {"n": 3}
     assert not Report.objects.exists(), "looking stores nothing"
 
 
 def test_many_judgments_wait_for_a_job_that_is_made_once(
     large: Project, manager: Membership, researcher: Membership, counted: list[Any]
 ) -> None:
-    before = reports.look_up(large, "counted", HALF)
+    before = reports.find_report(large, "counted", HALF)
     assert (before.figures, before.can_be_asked) == (None, True)
     report = ask(large, researcher)
     assert ask(large, manager) == report, "who asks meanwhile gets the same job"
-    waiting = reports.look_up(large, "counted", HALF)
+    waiting = reports.find_report(large, "counted", HALF)
     assert (waiting.figures, waiting.under_way, waiting.can_be_asked) == (None, report, False)
     assert run(Report, report.pk, reports.make, only_reads=True) == Job.State.DONE
-    made = reports.look_up(large, "counted", HALF)
+    made = reports.find_report(large, "counted", HALF)
     assert (made.figures, made.is_current, len(counted)) == ({"n": 1}, True, 1)
 
 
@@ -77,10 +77,10 @@ def test_figures_of_an_older_state_are_called_so(large: Project, researcher: Mem
     report = ask(large, researcher)
     run(Report, report.pk, reports.make, only_reads=True)
     log.record(large, researcher, "split passages", after={})
-    old = reports.look_up(large, "counted", HALF)
+    old = reports.find_report(large, "counted", HALF)
     assert (old.figures, old.report, old.is_current, old.can_be_asked) == ({"n": 1}, report, False, True)
     newer = ask(large, researcher)
-    assert reports.look_up(large, "counted", HALF).under_way == newer
+    assert reports.find_report(large, "counted", HALF).under_way == newer
 
 
 def test_a_report_that_failed_is_shown_beside_the_older_figures(
@@ -93,7 +93,7 @@ def test_a_report_that_failed_is_shown_beside_the_older_figures(
         raise RuntimeError
 
     run(Report, ask(large, researcher).pk, fail, only_reads=True)
-    standing = reports.look_up(large, "counted", HALF)
+    standing = reports.find_report(large, "counted", HALF)
     assert standing.figures == {"n": 1}
     assert standing.under_way is not None
     assert standing.under_way.state == Job.State.FAILED

@@ -9,7 +9,7 @@ from annotate.moderation import decisions, members
 from annotate.moderation.members import Exclusion
 from annotate.moderation.work_filter import WorkFilter
 from projects.models import Candidate, Membership, Project
-from results.scope.excluded import WORDS, count_entering
+from results.scope.excluded import WORDS, count_inclusion
 from tests.annotate.open_batches import open_batch
 from tests.annotate.submitted_work import claim, rate, send
 from tests.factories import make_membership
@@ -41,7 +41,7 @@ def left_out(project: Project, annotator: Membership, other_annotator: Membershi
 
 
 def test_what_enters_and_what_does_not_are_all_there_is(left_out: Scope) -> None:
-    entering = count_entering(left_out)
+    entering = count_inclusion(left_out)
     assert dict(entering.left_out) == {
         "cannot be judged": 1,
         "rejected": 3,
@@ -76,6 +76,6 @@ def test_judgments_that_are_not_blind_are_named_where_they_are_left_out(project:
     manager.is_annotator = True
     rate(manager)
     criterion = criteria_in_use(project)[0]
-    blind = count_entering(Scope(project=project, criterion=criterion, is_blind_only=True))
+    blind = count_inclusion(Scope(project=project, criterion=criterion, is_blind_only=True))
     assert (blind.n_included, blind.left_out) == (0, (("not blind", 3),))
-    assert count_entering(Scope(project=project, criterion=criterion)).n_included == 3
+    assert count_inclusion(Scope(project=project, criterion=criterion)).n_included == 3

@@ -16,7 +16,7 @@ from annotate.models import Judgment
 from measures.gold_rules import GoldRule
 from projects.models import Membership, Project
 from results.models import JudgmentSet
-from results.scope.excluded import count_entering
+from results.scope.excluded import count_inclusion
 from results.sets import freezing
 from results.sets.selecting import Selection, preview
 from results.sets.settings import Settings
@@ -50,7 +50,7 @@ def test_the_preview_counts_what_the_screens_count(
     for stage in Stage:
         counts = preview(Selection(project, Settings(stage=stage)))
         for criterion in criteria_in_use(project):
-            on_screen = count_entering(Scope(project=project, criterion=criterion, stage=stage))
+            on_screen = count_inclusion(Scope(project=project, criterion=criterion, stage=stage))
             assert counts.whole == on_screen
         whole = counts.whole
         assert whole.n_included + whole.n_excluded == whole.n_total == truth.judgments + truth.kept_apart
@@ -58,7 +58,7 @@ def test_the_preview_counts_what_the_screens_count(
         of_batch = preview(Selection(project, Settings(batches=(batch.number,))))
         (criterion,) = criteria_in_use(project, batch)
         assert (
-            of_batch.n_included == count_entering(Scope(project=project, criterion=criterion, batch=batch)).n_included
+            of_batch.n_included == count_inclusion(Scope(project=project, criterion=criterion, batch=batch)).n_included
         )
     if not truth.judgments:
         return

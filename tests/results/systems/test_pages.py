@@ -241,7 +241,7 @@ def test_alpha_that_the_plan_starts_from_is_that_of_the_judgments(project: Proje
 
     canonical(project)
     settings = {"criterion": "correctness", "stage": "full", "batch": None, "blind": False, "level": "interval"}
-    found = reports.look_up(project, "plan", {**settings, "judgments": [2], "by_passage": True}).figures
+    found = reports.find_report(project, "plan", {**settings, "judgments": [2], "by_passage": True}).figures
     assert found is not None
     frame = fetch_judgments(Scope(project=project, criterion=criteria_in_use(project)[0]))
     alpha = krippendorff_alpha(frame.drop(columns="group"), level="interval").alpha  # type: ignore[union-attr]
