@@ -33,7 +33,7 @@ def retire_sets() -> None:
 
 @shared_task(name="results.tidy_sets", ignore_result=True)
 def tidy_sets() -> None:
-    freezing.tidy()
+    freezing.delete_files()
 
 
 @shared_task(name=MetricRun.task, ignore_result=True)
@@ -48,7 +48,7 @@ def read_scores(pk: int) -> None:
 
 @shared_task(name="results.tidy_score_files", ignore_result=True)
 def tidy_score_files() -> None:
-    importing.tidy_leftovers()
+    importing.delete_orphans()
 
 
 @shared_task(name=Study.task, ignore_result=True)

@@ -17,7 +17,7 @@ from projects.api.auth import ProjectEndpoint
 from projects.api.serializers import PageQuery, StrictSerializer, TextField, read_page, render_page
 from projects.models import Project
 from results.metrics import computing
-from results.metrics.downloading import FORMATS, give_scores
+from results.metrics.downloading import FORMATS, stream_scores
 from results.models import MetricRun
 
 
@@ -102,7 +102,7 @@ class MetricScores(ProjectEndpoint):
 
         As csv or jsonl, by dataset and id: each candidate with its score, or why it has none.
         """
-        return give_scores(_fetch(self.project, pk), form, is_head=request.method == "HEAD")
+        return stream_scores(_fetch(self.project, pk), form, is_head=request.method == "HEAD")
 
 
 def _fetch(project: Project, pk: int) -> MetricRun:

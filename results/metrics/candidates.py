@@ -50,7 +50,7 @@ def list_scores(run: MetricRun, filters: Filters, sort: str) -> QuerySet[MetricS
     return rows.order_by(*ordered, "candidate_id")
 
 
-def golds_of(project: Project, criterion: CriterionInUse, ids: Sequence[int]) -> dict[int, float]:
+def fetch_golds(project: Project, criterion: CriterionInUse, ids: Sequence[int]) -> dict[int, float]:
     """What people say of these candidates: the median where the project's rule is that, else the mean."""
     from annotate.frames.judgments_frame import fetch_judgments
     from measures.gold_scores import gold_by, settle

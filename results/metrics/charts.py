@@ -6,12 +6,12 @@ from projects.charts.drawing import Chart, Spec
 from results.models import MetricRun
 
 
-def charts_of(run: MetricRun) -> list[Chart]:
+def make_charts(run: MetricRun) -> list[Chart]:
     histogram = (run.report.get("summary") or {}).get("histogram")
     return [_histogram(histogram)] if histogram else []
 
 
-def bins_of(histogram: dict[str, Any]) -> list[dict[str, Any]]:
+def make_bins(histogram: dict[str, Any]) -> list[dict[str, Any]]:
     edges, counts = histogram["edges"], histogram["counts"]
     n = sum(counts)
     return [
@@ -31,4 +31,4 @@ def _histogram(histogram: dict[str, Any]) -> Chart:
             "y": {"field": "n", "type": "quantitative", "title": "candidates"},
         },
     }
-    return Chart("spread", "Candidates by score", bins_of(histogram), spec, columns=("from", "to", "n", "share"))
+    return Chart("spread", "Candidates by score", make_bins(histogram), spec, columns=("from", "to", "n", "share"))

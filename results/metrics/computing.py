@@ -15,8 +15,8 @@ from projects.jobs.queue import Job
 from projects.jobs.running import OnProgress
 from projects.models import Membership, Project
 from results.metrics.answers import count_candidates, read_answers
-from results.metrics.metric_key import owner_of, subject_of
-from results.metrics.registry import find, versions_of
+from results.metrics.metric_key import find_owner, make_metric_key
+from results.metrics.registry import find, list_versions
 from results.metrics.storing import Column, store_scores
 from results.models import MetricRun
 
@@ -34,7 +34,7 @@ def request_run(
     if not count_candidates(project):
         raise Refused("There is no candidate to score yet.")
     asked = metric.settings()
-    subject = subject_of(Origin.COMPUTED, name, asked)
+    subject = make_metric_key(Origin.COMPUTED, name, asked)
     under_way = MetricRun.objects.filter(project=project, subject=subject, state__in=Job.LIVE)
     try:
         with transaction.atomic():
@@ -65,7 +65,7 @@ def run_now(
     *, project: Project, name: str, settings: Mapping[str, Any], on_progress: OnProgress = lambda _done, _total: None
 ) -> MetricRun:
     """Score in this process, for the project's owner. Raises Refused, also with what ended the job."""
-    asked = request_run(project=project, actor=owner_of(project), name=name, settings=settings, is_rung_for=False)
+    asked = request_run(project=project, actor=find_owner(project), name=name, settings=settings, is_rung_for=False)
 
     def act(run: MetricRun, beat: OnProgress) -> dict[str, Any]:
         def both(done: int, total: int) -> None:
@@ -145,7 +145,7 @@ def about(metric: Metric) -> dict[str, Any]:
         "signature": metric.signature,
         "low": _finite(metric.low),
         "high": _finite(metric.high),
-        "versions": versions_of(metric),
+        "versions": list_versions(metric),
     }
 
 

@@ -31,7 +31,7 @@ def select_scores(run: MetricRun, form: str) -> Statement:
     return Statement(select=_CSV if is_csv else _JSONL, parameters={"run": run.pk}, form=CSV if is_csv else LINES)
 
 
-def give_scores(run: MetricRun, form: str, *, is_head: bool) -> StreamingHttpResponse:
+def stream_scores(run: MetricRun, form: str, *, is_head: bool) -> StreamingHttpResponse:
     """The file as it is read. Raises Http404 where there is none."""
     if form not in FORMATS or run.state != MetricRun.State.DONE:
         raise Http404("There is no such file.")

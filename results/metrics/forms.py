@@ -11,7 +11,7 @@ from django.utils.text import capfirst
 from measures.metrics.registry import Registered
 from measures.metrics.tokenising import MEANINGS
 from projects.models import Project
-from results.metrics.metric_key import subject_of
+from results.metrics.metric_key import make_metric_key
 from results.metrics.registry import known
 
 USUAL = ("exact_match", "token_f1", "bleu_1", "bleu_4", "rouge_1", "rouge_2", "rouge_l", "meteor_2005", "chrf")
@@ -70,7 +70,9 @@ class ComputeForm(forms.Form):
         self._lacks = {name: metric.lacks() for name, metric in self._usual.items()}
         stand = set(project.metric_runs.done().values_list("subject", flat=True))
         self._there = {
-            name for name, metric in self._usual.items() if subject_of("computed", name, metric.settings()) in stand
+            name
+            for name, metric in self._usual.items()
+            if make_metric_key("computed", name, metric.settings()) in stand
         }
         for name, each in self._metrics.items():
             is_able = not self._lacks[name]
@@ -79,7 +81,7 @@ class ComputeForm(forms.Form):
                 label=each.title, required=False, disabled=not is_able, initial=is_ticked
             )
             for setting in _own(each):
-                self.fields[f"{name}:{setting.name}"] = field_of(setting)
+                self.fields[f"{name}:{setting.name}"] = make_field(setting)
 
     def families(self) -> Iterator[tuple[str, list[Choice]]]:
         """Small families first: they are the simple metrics."""
@@ -111,7 +113,7 @@ class ComputeForm(forms.Form):
     def _setting(self, name: str, setting: "Field[Any]") -> Any:
         """What was said, or what holds where nothing was."""
         said = self.cleaned_data.get(f"{name}:{setting.name}")
-        return default_of(setting) if said is None or said == "" else said
+        return find_default(setting) if said is None or said == "" else said
 
 
 def _own(metric: Registered) -> "list[Field[Any]]":
@@ -119,9 +121,9 @@ def _own(metric: Registered) -> "list[Field[Any]]":
     return [setting for setting in metric.settings() if setting.name != AGAINST]
 
 
-def field_of(setting: "Field[Any]") -> forms.Field:
+def make_field(setting: "Field[Any]") -> forms.Field:
     """A form field for a setting of a metric, as its declaration has it."""
-    default = default_of(setting)
+    default = find_default(setting)
     words: dict[str, Any] = {
         "label": capfirst(setting.name.replace("_", " ")),
         "help_text": capfirst(setting.metadata.get("meaning", "")),
@@ -142,5 +144,5 @@ def field_of(setting: "Field[Any]") -> forms.Field:
     return forms.CharField(max_length=200, **words)
 
 
-def default_of(setting: "Field[Any]") -> Any:
+def find_default(setting: "Field[Any]") -> Any:
     return "" if setting.default is MISSING else setting.default

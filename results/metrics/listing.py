@@ -8,7 +8,7 @@ from django.db.models import QuerySet
 
 from measures.metrics import METRICS
 from projects.models import Project
-from results.metrics.forms import default_of
+from results.metrics.forms import find_default
 from results.models import MetricRun
 
 
@@ -27,7 +27,7 @@ class Listed:
 
     @property
     def said(self) -> list[str]:
-        return said_of(self.run)
+        return describe_run(self.run)
 
 
 def list_metrics(project: Project) -> list[Listed]:
@@ -39,23 +39,23 @@ def list_metrics(project: Project) -> list[Listed]:
     return sorted(listed, key=lambda each: (each.run.origin, each.run.title.casefold(), each.run.pk))
 
 
-def live_runs(project: Project) -> QuerySet[MetricRun]:
+def unfinished_runs(project: Project) -> QuerySet[MetricRun]:
     return project.metric_runs.filter(state__in=MetricRun.LIVE).select_related("project").order_by("id")
 
 
-def said_of(run: MetricRun) -> list[str]:
+def describe_run(run: MetricRun) -> list[str]:
     """The settings of a run in short: its variant, how texts become words, and what was chosen otherwise."""
     about: dict[str, Any] = run.report.get("about") or {}
     parts = [about.get("variant", ""), about.get("tokenisation") or run.settings.get("tokeniser", "")]
     return [part for part in [*parts, *_chosen(run)] if part]
 
 
-def settings_of(run: MetricRun) -> list[tuple[str, str, str]]:
+def list_settings(run: MetricRun) -> list[tuple[str, str, str]]:
     """Every setting of a run: its name, its value, and what it decides."""
     known = METRICS.get(run.metric) if run.origin == MetricRun.Origin.COMPUTED else None
     meanings = {each.name: str(each.metadata.get("meaning", "")) for each in fields(known.metric)} if known else {}
     return [
-        (name.replace("_", " "), say_setting(value), meanings.get(name, "")) for name, value in run.settings.items()
+        (name.replace("_", " "), format_setting(value), meanings.get(name, "")) for name, value in run.settings.items()
     ]
 
 
@@ -63,11 +63,11 @@ def _chosen(run: MetricRun) -> Iterator[str]:
     known = METRICS.get(run.metric)
     for setting in known.settings() if known and run.origin == MetricRun.Origin.COMPUTED else ():
         value = run.settings.get(setting.name)
-        if setting.name != "tokeniser" and value is not None and value != default_of(setting):
-            yield f"{setting.name.replace('_', ' ')}: {say_setting(value)}"
+        if setting.name != "tokeniser" and value is not None and value != find_default(setting):
+            yield f"{setting.name.replace('_', ' ')}: {format_setting(value)}"
 
 
-def say_setting(value: Any) -> str:
+def format_setting(value: Any) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     return f"{value:g}" if isinstance(value, float) else str(value)

@@ -10,13 +10,13 @@ from projects.errors import Refused
 from projects.models import Membership, Project
 
 
-def subject_of(origin: str, name: str, settings: Mapping[str, Any]) -> str:
+def make_metric_key(origin: str, name: str, settings: Mapping[str, Any]) -> str:
     """Names a metric as it is set up: runs that share it are of the same metric."""
     named = orjson.dumps([str(origin), name, dict(settings)], option=orjson.OPT_SORT_KEYS)
     return hashlib.sha256(named).hexdigest()
 
 
-def owner_of(project: Project) -> Membership:
+def find_owner(project: Project) -> Membership:
     owner = project.memberships.filter(role=Membership.Role.OWNER).order_by("id").first()
     if owner is None:
         raise Refused("This project has no owner, and scores need somebody they are for.")

@@ -55,7 +55,7 @@ def _import(module: str) -> str:
     return ""
 
 
-def versions_of(metric: Metric) -> dict[str, str]:
+def list_versions(metric: Metric) -> dict[str, str]:
     """The versions that the scores of a metric depend on: of this application, and of the packages that it names."""
     found = {package: _version(package) for package in metric.packages}
     return {"Concord": code_version().removeprefix("concord "), **{name: each for name, each in found.items() if each}}

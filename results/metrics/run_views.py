@@ -17,10 +17,10 @@ from projects.jobs import queue
 from projects.models import Project
 from projects.web.lists import page_of, read_sort, read_text
 from results.metrics import computing
-from results.metrics.candidates import SORTS, Filters, golds_of, list_scores
-from results.metrics.charts import bins_of, charts_of
-from results.metrics.downloading import FORMATS, give_scores
-from results.metrics.listing import said_of, settings_of
+from results.metrics.candidates import SORTS, Filters, fetch_golds, list_scores
+from results.metrics.charts import make_bins, make_charts
+from results.metrics.downloading import FORMATS, stream_scores
+from results.metrics.listing import describe_run, list_settings
 from results.metrics.storing import delete_run, may_delete
 from results.models import MetricRun
 
@@ -38,14 +38,14 @@ def metric_show(request: ProjectRequest, project: Project, pk: int) -> HttpRespo
     context: dict[str, Any] = {
         **_progress(run),
         "run": run,
-        "said": said_of(run),
-        "settings": settings_of(run),
+        "said": describe_run(run),
+        "settings": list_settings(run),
         "about": run.report.get("about") or {},
         "summary": summary,
-        "charts": charts_of(run),
+        "charts": make_charts(run),
         "parts": PARTS,
         "forms": tuple(FORMATS),
-        "bins": bins_of(summary["histogram"]) if summary.get("histogram") else [],
+        "bins": make_bins(summary["histogram"]) if summary.get("histogram") else [],
         "may_delete": may_delete(run, request.membership),
         "is_computed": run.origin == MetricRun.Origin.COMPUTED,
         "refresh_seconds": REFRESH_SECONDS if run.is_live else None,
@@ -109,13 +109,13 @@ def metric_delete(request: ProjectRequest, project: Project, pk: int) -> HttpRes
 @requires(Right.READ)
 @require_safe
 def metric_scores(request: ProjectRequest, project: Project, pk: int, form: str) -> HttpResponseBase:
-    return give_scores(_fetch(project, pk), form, is_head=request.method == "HEAD")
+    return stream_scores(_fetch(project, pk), form, is_head=request.method == "HEAD")
 
 
 @requires(Right.READ)
 @require_safe
 def metric_chart(request: ProjectRequest, project: Project, pk: int, name: str, form: str) -> HttpResponse:
-    return answer_chart(project, charts_of(_fetch(project, pk)), name, form)
+    return answer_chart(project, make_charts(_fetch(project, pk)), name, form)
 
 
 def _fetch(project: Project, pk: int) -> MetricRun:
@@ -129,7 +129,7 @@ def _table(request: ProjectRequest, project: Project, run: MetricRun) -> dict[st
     page = page_of(request, list_scores(run, Filters(**chosen), sort))
     criteria = criteria_in_use(project)
     criterion = _criterion(request, criteria)
-    golds = golds_of(project, criterion, [row.candidate_id for row in page]) if criterion else {}
+    golds = fetch_golds(project, criterion, [row.candidate_id for row in page]) if criterion else {}
     return {
         "page": page,
         "rows": [(row, golds.get(row.candidate_id)) for row in page],

@@ -17,7 +17,7 @@ from projects.models import Project
 from results.metrics import computing
 from results.metrics.answers import count_candidates
 from results.metrics.forms import ComputeForm
-from results.metrics.listing import list_metrics, live_runs
+from results.metrics.listing import list_metrics, unfinished_runs
 from results.metrics.registry import not_imported
 from results.models import ScoreFile
 
@@ -84,7 +84,7 @@ def metric_new(request: ProjectRequest, project: Project) -> HttpResponse:
 @requires(Right.READ)
 @require_POST
 def metric_cancel_all(request: ProjectRequest, project: Project) -> HttpResponse:
-    for run in live_runs(project):
+    for run in unfinished_runs(project):
         try:
             queue.cancel(run)
         except Refused:
@@ -94,7 +94,7 @@ def metric_cancel_all(request: ProjectRequest, project: Project) -> HttpResponse
 
 
 def _jobs(project: Project) -> dict[str, Any]:
-    live = list(live_runs(project))
+    live = list(unfinished_runs(project))
     ids = "-".join(str(run.pk) for run in live)
     return {
         "live": live,

@@ -20,11 +20,11 @@ from projects.jobs.running import OnProgress, RefusedWithChanges
 from projects.language.amounts import format_number
 from projects.models import Membership, Project
 from projects.web import uploads
-from results.metrics.metric_key import owner_of, subject_of
+from results.metrics.metric_key import find_owner, make_metric_key
 from results.metrics.storing import Column, store_scores
 from results.models import MetricRun, ScoreFile
 from results.score_import.reading import NAME_LENGTH, Read, read_scores
-from results.score_import.rows import MetricColumn, reasons_of
+from results.score_import.rows import MetricColumn, count_reasons
 
 NUMBERING = 7_301_556
 """The advisory lock under which files of scores get their numbers."""
@@ -48,14 +48,14 @@ def receive(*, project: Project, actor: Membership, upload: "UploadedFile[Any]",
     return job
 
 
-def start_taking(*, job: ScoreFile, actor: Membership, names: dict[str, str]) -> None:
+def request_import(*, job: ScoreFile, actor: Membership, names: dict[str, str]) -> None:
     """Have the scores of a file that was read stored: of each column the name that its metric goes by.
 
     Raises Refused for names that cannot stand, or where the file is not there to be taken.
     """
     names = {column: " ".join(name.split()) for column, name in names.items()}
     _refuse_names(job, names)
-    if not file_of(job).is_file():
+    if not find_file(job).is_file():
         raise Refused("The file is gone. Choose it again.")
     at_rest = {"step": Step.CHECK}
     with transaction.atomic():
@@ -72,7 +72,7 @@ def stop(*, job: ScoreFile) -> bool:
     """
     at_rest = ScoreFile.objects.filter(pk=job.pk, state=State.DONE, step=Step.CHECK)
     if at_rest.update(state=State.CANCELLED, finished_at=timezone.now()) or queue.cancel(job):
-        tidy(job.pk)
+        delete_files(job.pk)
         return True
     return False
 
@@ -80,7 +80,7 @@ def stop(*, job: ScoreFile) -> bool:
 def run(pk: int) -> str | None:
     """Do the step that a file waits for. Returns the state it ended in."""
     state = running.run(ScoreFile, pk, read, only_reads=True, finish=store)
-    tidy(pk)
+    delete_files(pk)
     return state
 
 
@@ -91,10 +91,10 @@ def read(job: ScoreFile, on_progress: OnProgress) -> dict[str, Any]:
     try:
         found = read_scores(
             project=job.project,
-            path=file_of(job),
+            path=find_file(job),
             name=job.file_name,
             options=_options_of(job),
-            problems_path=problems_of(job),
+            problems_path=list_problems(job),
             on_progress=on_progress,
         )
     except FileRefused as refusal:
@@ -120,7 +120,7 @@ def store_runs(job: ScoreFile, found: Read, names: dict[str, str]) -> list[Metri
     return runs
 
 
-def take_now(
+def import_now(
     *,
     project: Project,
     path: Path,
@@ -132,7 +132,7 @@ def take_now(
 
     `choose` is given the report and names the metric of each column that is taken. Raises Refused.
     """
-    owner = owner_of(project)
+    owner = find_owner(project)
     job = ScoreFile(
         project=project,
         requested_by=owner,
@@ -150,7 +150,7 @@ def take_now(
             path=path,
             name=job.file_name,
             options=options,
-            problems_path=problems_of(job),
+            problems_path=list_problems(job),
             on_progress=on_progress,
         )
         job.report = found.report
@@ -162,40 +162,40 @@ def take_now(
             job.save()
             runs = store_runs(job, found, names)
     except BaseException:
-        problems_of(job).unlink(missing_ok=True)
+        list_problems(job).unlink(missing_ok=True)
         raise
     return job, runs
 
 
-def file_of(job: ScoreFile) -> Path:
+def find_file(job: ScoreFile) -> Path:
     return uploads.folder() / job.stored_name
 
 
-def problems_of(job: ScoreFile) -> Path:
+def list_problems(job: ScoreFile) -> Path:
     """What was wrong with the file, row by row; kept for as long as its scores may be asked about."""
     return uploads.folder() / f"{job.stored_name}.problems.csv"
 
 
-def tidy(pk: int) -> None:
+def delete_files(pk: int) -> None:
     """Remove the files of one that has ended: what was wrong stays where the scores were taken."""
     job = ScoreFile.objects.get(pk=pk)
     is_over = job.state in (State.FAILED, State.CANCELLED)
     if is_over or (job.step, job.state) == (Step.TAKE, State.DONE):
-        file_of(job).unlink(missing_ok=True)
+        find_file(job).unlink(missing_ok=True)
     if is_over:
-        problems_of(job).unlink(missing_ok=True)
+        list_problems(job).unlink(missing_ok=True)
 
 
-def tidy_leftovers() -> None:
+def delete_orphans() -> None:
     """Remove the files of those whose end no worker saw."""
     for job in ScoreFile.objects.exclude(state__in=(*ScoreFile.LIVE, State.INTERRUPTED)):
-        if file_of(job).exists():
-            tidy(job.pk)
+        if find_file(job).exists():
+            delete_files(job.pk)
 
 
 def _store_run(job: ScoreFile, found: Read, column: MetricColumn, name: str) -> MetricRun:
     ids, now = found.candidates.ids, timezone.now()
-    reasons = {ids[place]: reason for place, reason in reasons_of(column)}
+    reasons = {ids[place]: reason for place, reason in count_reasons(column)}
     n_not_numbers = len(column.not_numbers)
     counts = {"not in the file": len(column.missing), "not a number": n_not_numbers}
     run = MetricRun.objects.create(
@@ -204,7 +204,7 @@ def _store_run(job: ScoreFile, found: Read, column: MetricColumn, name: str) -> 
         origin=MetricRun.Origin.UPLOADED,
         metric=name,
         title=name,
-        subject=subject_of(MetricRun.Origin.UPLOADED, name, {}),
+        subject=make_metric_key(MetricRun.Origin.UPLOADED, name, {}),
         file=job,
         state=MetricRun.State.DONE,
         started_at=now,

@@ -55,7 +55,7 @@ class Problems(Notes):
         listed = self.listed.setdefault(kind, [])
         if self._rows is None and len(listed) >= SHOWN:
             return
-        said = said_of(value)
+        said = describe_problem(value)
         if len(listed) < SHOWN:
             place = {
                 "line": line,
@@ -69,7 +69,7 @@ class Problems(Notes):
             self._rows.writerow(["" if line is None else line, *(guarded_text(_clean(text)) for text in texts)])
 
 
-def said_of(value: object) -> str:
+def describe_problem(value: object) -> str:
     """A value of a file as a person reads it, not longer than a line."""
     if value is None:
         return ""

@@ -15,7 +15,7 @@ from projects.language.names import shorten_name
 from projects.models import Project
 from results.score_import.matching import Candidates
 from results.score_import.problems import KINDS, Problems
-from results.score_import.rows import PREDICTION, MetricColumn, ScoreRows, is_taken_unasked
+from results.score_import.rows import PREDICTION, MetricColumn, ScoreRows, is_selected_by_default
 
 LIMITS = replace(DEFAULT_LIMITS, takes_nan=True)
 STEP = 1_000
@@ -81,7 +81,7 @@ def _told(column: MetricColumn, file_name: str) -> dict[str, Any]:
     return {
         "column": column.column,
         "name": _name_of(column.column, file_name),
-        "is_taken": has_any and is_taken_unasked(column.column),
+        "is_taken": has_any and is_selected_by_default(column.column),
         "n": len(scores),
         "n_not_numbers": len(column.not_numbers),
         "n_missing": len(column.missing),
@@ -97,6 +97,6 @@ def _name_of(column: str, file_name: str) -> str:
     return " ".join(shorten_name(name, NAME_LENGTH).split()) or "scores"
 
 
-def names_in(columns: Sequence[dict[str, Any]]) -> dict[str, str]:
+def list_names(columns: Sequence[dict[str, Any]]) -> dict[str, str]:
     """What is taken where nobody chooses: each column with the name of its metric."""
     return {each["column"]: each["name"] for each in columns if each["is_taken"]}

@@ -16,7 +16,7 @@ from projects.importing.values import ID_LENGTH, describe_type
 from projects.language.names import shorten_name
 from results.metrics.storing import LARGEST
 from results.score_import.matching import Candidates
-from results.score_import.problems import Problems, said_of
+from results.score_import.problems import Problems, describe_problem
 
 SCORE_FIELDS = {"dataset": "Dataset", "candidate_id": "Candidate id", "ignore": "Leave out"}
 """What a column may be, apart from a metric."""
@@ -114,9 +114,9 @@ class ScoreRows:
         if name in self._seen or not filled:
             return
         self._seen.add(name)
-        half = half_of(name)
+        half = pair_position(name)
         metric = PREDICTION if half else name
-        n_numbers = sum(number_of(cell) is not None for cell in filled)
+        n_numbers = sum(read_number(cell) is not None for cell in filled)
         is_other = self.is_mocha and not metric.startswith(PREDICTION)
         if is_other or n_numbers < max(1, LEAST_SHARE * len(filled)):
             self.left_out.append(name)
@@ -169,9 +169,9 @@ class ScoreRows:
 
     def _set(self, into: MetricColumn, place: int, line: int, named: tuple[str, str], column: str, cell: Any) -> None:
         into.lines[place] = line
-        number = number_of(cell)
+        number = read_number(cell)
         if number is None:
-            into.not_numbers[place] = said_of(cell)
+            into.not_numbers[place] = describe_problem(cell)
             self.problems.add("not a number", line, column, *named, cell, why_no_number(cell))
         else:
             into.values[place] = number
@@ -182,16 +182,16 @@ class ScoreRows:
         return text if type(text) is str and len(text) <= ID_LENGTH and text.strip() else ""
 
 
-def half_of(column: str) -> int:
+def pair_position(column: str) -> int:
     """1 or 2 for a column with the scores of a pair's candidate, else 0."""
     return {"pred_score1": 1, "pred_score_1": 1, "pred_score2": 2, "pred_score_2": 2}.get(normal_name(column), 0)
 
 
-def is_taken_unasked(column: str) -> bool:
+def is_selected_by_default(column: str) -> bool:
     return normal_name(column) not in NOT_SCORES
 
 
-def number_of(cell: Any) -> float | None:
+def read_number(cell: Any) -> float | None:
     """A finite number, from a cell that is one or holds its digits."""
     if type(cell) is str:
         text = cell.strip()
@@ -211,7 +211,7 @@ def why_no_number(cell: Any) -> str:
     return f"is “{shorten_name(cell, 30)}”, and a number is wanted"
 
 
-def reasons_of(column: MetricColumn) -> Iterator[tuple[int, str]]:
+def count_reasons(column: MetricColumn) -> Iterator[tuple[int, str]]:
     """Why candidates have no score, by their places."""
     for place in column.missing:
         yield int(place), "not in the file"

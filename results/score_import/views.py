@@ -88,7 +88,7 @@ def score_file_take(request: ProjectRequest, project: Project, number: int) -> H
     form = TakeForm(job, request.POST)
     if form.is_valid():
         try:
-            importing.start_taking(job=job, actor=request.membership, names=form.names())
+            importing.request_import(job=job, actor=request.membership, names=form.names())
         except Refused as refusal:
             form.add_error(None, refusal.message)
         else:
@@ -116,7 +116,7 @@ def score_file_cancel(request: ProjectRequest, project: Project, number: int) ->
 def score_file_problems(request: ProjectRequest, project: Project, number: int) -> FileResponse:
     """Every row that was wrong and every candidate without a score."""
     job = _fetch(project, number)
-    path = importing.problems_of(job)
+    path = importing.list_problems(job)
     if not job.report or not path.is_file():
         raise Http404("There is no list of what was wrong with this file.")
     response = FileResponse(
@@ -154,7 +154,7 @@ def _render(request: ProjectRequest, job: ScoreFile, form: TakeForm, status: int
         if report
         else [],
         "runs": list(job.runs.select_related("project").order_by("title")) if job.step == Step.TAKE else [],
-        "has_file": importing.problems_of(job).is_file(),
+        "has_file": importing.list_problems(job).is_file(),
         "refresh_seconds": REFRESH_SECONDS if job.is_live else None,
     }
     return render(request, "results/score_import/show.html", context, status=status)

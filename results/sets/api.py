@@ -126,7 +126,7 @@ class SetArchive(ProjectEndpoint):
 
         All files as one ZIP, the same bytes each time; a retired one says so in a note beside them.
         """
-        return downloads.give_archive(self.project, number, is_head=request.method == "HEAD")
+        return downloads.stream_archive(self.project, number, is_head=request.method == "HEAD")
 
 
 class SetFile(ProjectEndpoint):
@@ -136,7 +136,7 @@ class SetFile(ProjectEndpoint):
 
         By the name that the set lists.
         """
-        return downloads.give_file(self.project, number, name, is_head=request.method == "HEAD")
+        return downloads.stream_file(self.project, number, name, is_head=request.method == "HEAD")
 
 
 def _sets(project: Project) -> Any:

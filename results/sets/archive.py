@@ -55,7 +55,7 @@ def write_archive(
     return files
 
 
-def sha256_of(path: Path) -> str:
+def compute_sha256(path: Path) -> str:
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
@@ -94,7 +94,7 @@ def unpack(path: Path, folder: Path, *, inside: str, files: list[File], is_packe
     return target
 
 
-def with_note(path: Path, inside: str, name: str, text: bytes) -> tuple[int, Iterator[bytes]]:
+def add_retirement_note(path: Path, inside: str, name: str, text: bytes) -> tuple[int, Iterator[bytes]]:
     """The archive with one more file at its end, and its length: every entry that was there stays byte by byte."""
     with path.open("rb") as base, zipfile.ZipFile(path) as archive:
         start = archive.start_dir
@@ -169,7 +169,7 @@ def find_breaches(path: Path, *, sha256: str, inside: str, files: list[File]) ->
     """Sentences on what is not as it was frozen; none where every byte is."""
     if not path.is_file():
         return ["The archive is gone."]
-    found = [] if sha256_of(path) == sha256 else ["The archive has another SHA-256 than when it was frozen."]
+    found = [] if compute_sha256(path) == sha256 else ["The archive has another SHA-256 than when it was frozen."]
     try:
         with zipfile.ZipFile(path) as archive:
             names = [f"{inside}/{file.name}" for file in files]
@@ -192,7 +192,7 @@ def _breaches_of(archive: zipfile.ZipFile, name: str, file: File) -> list[str]:
 
 
 def _file_of(path: Path) -> File:
-    return File(path.name, path.stat().st_size, sha256_of(path))
+    return File(path.name, path.stat().st_size, compute_sha256(path))
 
 
 def _entry(inside: str, file: File) -> zipfile.ZipInfo:

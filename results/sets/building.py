@@ -130,7 +130,7 @@ def derive(folder: Path, progress: Progress, earlier: Earlier | None = None) -> 
             changes = describe(earlier, settings, figures, lines, progress.of("changes"))
         _write_json(folder / CHANGES, changes)
     readme.write_texts(folder, about, figures, changes)
-    citation = readme.citation_of(about, figures)
+    citation = readme.format_citation(about, figures)
     return {
         **figures,
         "annotators": sorted(judgments.everybody),

@@ -11,7 +11,16 @@ from typing import IO, Any
 from results.exports.columns import AS_CSV, AS_JSON, Columns, Writing, ids, listed, named
 from results.exports.long import collected, judgment_columns, work_columns
 from results.exports.streaming import CSV, LINES, Statement, write
-from results.sets.selecting import ALL_CRITERIA, CRITERIA, IN_BATCHES, IN_CHOICE, SCORE, WHY_NOT, Selection, once
+from results.sets.selecting import (
+    ALL_CRITERIA,
+    CRITERIA,
+    IN_BATCHES,
+    IN_CHOICE,
+    SCORE,
+    WHY_NOT,
+    Selection,
+    first_judgment,
+)
 
 LONG_JSONL, LONG_CSV = "long.jsonl", "long.csv"
 CANDIDATES, PASSAGES, ANNOTATORS = "candidates.jsonl", "passages.jsonl", "annotators.csv"
@@ -76,7 +85,7 @@ work AS MATERIALIZED (
     JOIN projects_membership m ON m.id = a.annotator_id
     WHERE b.project_id = %(project)s AND {IN_BATCHES}),
 said AS (
-    SELECT *, {once("why_not", selection)} AS reason FROM (
+    SELECT *, {first_judgment("why_not", selection)} AS reason FROM (
         SELECT j.id, j.assignment_id, j.item_id, j.candidate_id, j.annotator_id, j.criterion_id, j.value, j.is_counted,
                j.not_counted_reason, j.judged_at, cr.key, cr.kind, cr.low, cr.high, {SCORE} AS score,
                {WHY_NOT} AS why_not
@@ -213,7 +222,7 @@ work AS (
     JOIN annotate_hit h ON h.id = a.hit_id JOIN annotate_batch b ON b.id = h.batch_id
     WHERE b.project_id = %(project)s AND {IN_BATCHES}),
 said AS (
-    SELECT *, {once("why_not", selection)} AS reason FROM (
+    SELECT *, {first_judgment("why_not", selection)} AS reason FROM (
         SELECT j.id, j.candidate_id, j.annotator_id, cr.key, cr.kind, cr.low, cr.high, {SCORE} AS score,
                c.is_chosen AND cr.is_asked AS is_within, {WHY_NOT} AS why_not
         FROM annotate_judgment j

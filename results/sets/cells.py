@@ -10,7 +10,7 @@ from projects.database.csv import guarded_text
 Value = str | float | int | None
 
 
-def plain(number: float) -> int | float:
+def format_number(number: float) -> int | float:
     """3.0 as 3, as JSON and CSV of the database have it."""
     return int(number) if float(number).is_integer() else number
 
@@ -20,7 +20,7 @@ def write_row(file: IO[bytes], values: Iterable[Value]) -> None:
     file.write((",".join(map(_cell, values)) + "\n").encode())
 
 
-def outside(text: str | None) -> str | None:
+def guard_text(text: str | None) -> str | None:
     """A text from outside, so that no spreadsheet takes it for a formula."""
     return guarded_text(text) if text else text
 
@@ -29,7 +29,7 @@ def _cell(value: Value) -> str:
     if value is None:
         return ""
     if isinstance(value, float):
-        return "" if math.isnan(value) else repr(plain(value))
+        return "" if math.isnan(value) else repr(format_number(value))
     text = str(value)
     if _QUOTED.search(text) or text == "\\.":
         return f'"{text.replace(chr(34), chr(34) * 2)}"'

@@ -19,32 +19,32 @@ KINDS = {
 ANYTHING = "application/octet-stream"
 
 
-def give_archive(project: Project, number: int, *, is_head: bool) -> StreamingHttpResponse:
+def stream_archive(project: Project, number: int, *, is_head: bool) -> StreamingHttpResponse:
     """All files in one. Raises Http404 where nothing is frozen, or the archive is gone."""
     made = _fetch_frozen(project, number)
-    path, folder = freezing.path_of(made), made.facts["folder"]
+    path, folder = freezing.find_path(made), made.facts["folder"]
     if made.retired_at is not None:
-        n_bytes, chunks = archive.with_note(path, folder, retiring.NOTE, retiring.note_of(made))
+        n_bytes, chunks = archive.add_retirement_note(path, folder, retiring.NOTE, retiring.retirement_note(made))
         return _give(f"{folder}-retired.zip", n_bytes, lambda: chunks, is_head)
     return _give(f"{folder}.zip", made.n_bytes, lambda: archive.read_archive(path), is_head)
 
 
-def give_file(project: Project, number: int, name: str, *, is_head: bool) -> StreamingHttpResponse:
+def stream_file(project: Project, number: int, name: str, *, is_head: bool) -> StreamingHttpResponse:
     """One file by the name that the set itself gives it: no path is made of what was asked. Raises Http404."""
     made = _fetch_frozen(project, number)
     if made.retired_at is not None and name == retiring.NOTE:
-        note = retiring.note_of(made)
+        note = retiring.retirement_note(made)
         return _give(f"{made.facts['folder']}-{name}", len(note), lambda: iter([note]), is_head)
-    file = next((each for each in freezing.files_of(made) if each.name == name), None)
+    file = next((each for each in freezing.find_files(made) if each.name == name), None)
     if file is None:
         raise Http404("No such file.")
-    path, folder = freezing.path_of(made), made.facts["folder"]
+    path, folder = freezing.find_path(made), made.facts["folder"]
     return _give(f"{folder}-{file.name}", file.n_bytes, lambda: archive.read_file(path, folder, file.name), is_head)
 
 
 def _fetch_frozen(project: Project, number: int) -> JudgmentSet:
     made = get_object_or_404(project.judgment_sets.frozen().select_related("successor"), number=number)
-    if not freezing.path_of(made).is_file():
+    if not freezing.find_path(made).is_file():
         raise Http404("The archive of this set is not there.")
     return made
 

@@ -101,7 +101,7 @@ def start_again(*, made: JudgmentSet) -> None:
 def run(pk: int) -> str | None:
     """Do the job: read and make the files as of one moment, then store the set. Returns the state it ended in."""
     state = running.run(JudgmentSet, pk, make, only_reads=True, finish=store)
-    tidy()
+    delete_files()
     return state
 
 
@@ -117,11 +117,11 @@ def make(made: JudgmentSet, on_progress: OnProgress) -> dict[str, Any]:
         progress = building.Progress(on_progress, counts.n_rows)
         figures = building.derive(room.folder, progress, _earlier(made))
         files = building.pack(room.folder, room.archive, identity, progress)
-        sha256 = archive.sha256_of(room.archive)
+        sha256 = archive.compute_sha256(room.archive)
         room.keep()
     about = figures.pop("about")
     if settings.studies:
-        figures["annotators"] = sorted({*figures["annotators"], *studies.behind_studies(made.project)})
+        figures["annotators"] = sorted({*figures["annotators"], *studies.find_annotators_behind_studies(made.project)})
     return {
         "facts": {**figures, "folder": identity.folder},
         "files": [file.as_dict() for file in files],
@@ -138,7 +138,7 @@ def store(made: JudgmentSet, changes: dict[str, Any]) -> None:
     log.record(made.project, made.requested_by, "freeze judgment set", made, after=after)
 
 
-def path_of(made: JudgmentSet) -> Path:
+def find_path(made: JudgmentSet) -> Path:
     return folder() / made.stored_name
 
 
@@ -150,11 +150,11 @@ def as_earlier(made: JudgmentSet) -> Earlier:
         sha256=made.sha256,
         settings=Settings.from_dict(made.settings),
         facts=made.facts,
-        long_lines=lambda: archive.read_lines(path_of(made), made.facts["folder"], canonical.LONG_JSONL),
+        long_lines=lambda: archive.read_lines(find_path(made), made.facts["folder"], canonical.LONG_JSONL),
     )
 
 
-def files_of(made: JudgmentSet) -> list[archive.File]:
+def find_files(made: JudgmentSet) -> list[archive.File]:
     return [archive.File(**each) for each in made.files]
 
 
@@ -162,7 +162,9 @@ def verify(made: JudgmentSet) -> list[str]:
     """Recompute every SHA-256 of a frozen set; sentences on what differs. Raises Refused where nothing is frozen."""
     if not made.is_frozen:
         raise Refused("This set is not frozen yet.")
-    return archive.find_breaches(path_of(made), sha256=made.sha256, inside=made.facts["folder"], files=files_of(made))
+    return archive.find_breaches(
+        find_path(made), sha256=made.sha256, inside=made.facts["folder"], files=find_files(made)
+    )
 
 
 def folder() -> Path:
@@ -172,7 +174,7 @@ def folder() -> Path:
     return path
 
 
-def tidy() -> None:
+def delete_files() -> None:
     """Remove what attempts left that did not end with a frozen set, but for those that are under way."""
     before = time.time() - LEFT_SECONDS
     left = [path for path in folder().iterdir() if path.stat().st_mtime < before]
@@ -221,7 +223,7 @@ def _remove(path: Path) -> None:
 def _earlier(made: JudgmentSet) -> Earlier | None:
     """The frozen set before this one; None where there is none, or where its files are gone."""
     before = made.project.judgment_sets.frozen().filter(number__lt=made.number).first()
-    return as_earlier(before) if before is not None and path_of(before).is_file() else None
+    return as_earlier(before) if before is not None and find_path(before).is_file() else None
 
 
 def _next_number(project: Project) -> int:

@@ -13,18 +13,18 @@ from typing import IO, Any
 import orjson
 
 from results.sets.canonical import PASSAGES
-from results.sets.cells import plain
-from results.sets.scores import EVERY, Judgments, Line, adjudicated_of, gold_of
+from results.sets.cells import format_number
+from results.sets.scores import EVERY, Judgments, Line, read_adjudicated, read_gold
 from results.sets.selecting import Asked
 from results.sets.settings import Settings
-from results.sets.tables import Golds, candidates_of, said_of
+from results.sets.tables import Golds, describe_judgment, list_candidates
 
 SPLITS = ("train", "dev", "test")
 OTHER = "other"
 """The file of candidates whose split has another name, or none; its name stands in each entry."""
 NO_SCORES, PAIRS = "test-no-scores", "minimal_pairs"
 
-Said = list[tuple[float, str | None]]
+Answer = list[tuple[float, str | None]]
 
 
 def write_mocha(
@@ -36,24 +36,24 @@ def write_mocha(
     with ExitStack() as stack, (folder / PASSAGES).open("rb") as passages:
         passage_of = _passages(passages)
         files = _Files(folder, stack)
-        for unit, line in enumerate(candidates_of(folder)):
+        for unit, line in enumerate(list_candidates(folder)):
             if unit % EVERY == 0:
                 on_rows(unit)
             if line["is_withdrawn"] or line["is_second_of_pair"]:
                 continue
             passage = passage_of(line["dataset"], line["passage_id"])
             for asked, scores in golds.items():
-                said = said_of(judgments, asked, unit)
+                said = describe_judgment(judgments, asked, unit)
                 if line["minimal_pair"]:
                     pair = pairs.get((line["dataset"], line["minimal_pair"]["candidate_id"]))
                     if pair:
                         files.add(f"{stems[asked]}-{PAIRS}.json", line, _pair(line, pair, passage, asked, said))
                     continue
-                gold = gold_of(scores, settings, unit, adjudicated_of(line, asked))
+                gold = read_gold(scores, settings, unit, read_adjudicated(line, asked))
                 if gold is None:
                     continue
                 split = line["split"] if line["split"] in SPLITS else OTHER
-                files.add(f"{stems[asked]}-{split}.json", line, _entry(line, passage, plain(gold), said))
+                files.add(f"{stems[asked]}-{split}.json", line, _entry(line, passage, format_number(gold), said))
                 if split == "test":
                     files.add(f"{stems[asked]}-{NO_SCORES}.json", line, _entry(line, passage, None, []))
 
@@ -96,7 +96,7 @@ def _stems(judgments: Judgments) -> dict[Asked, str]:
     }
 
 
-def _entry(line: Line, passage: Line, score: float | None, said: Said) -> dict[str, Any]:
+def _entry(line: Line, passage: Line, score: float | None, said: Answer) -> dict[str, Any]:
     reference = _shown_reference(line)
     return _without_none(
         {
@@ -113,7 +113,7 @@ def _entry(line: Line, passage: Line, score: float | None, said: Said) -> dict[s
 
 
 def _pair(
-    line: Line, second: tuple[Line, dict[Asked, Said]], passage: Line, asked: Asked, said: Said
+    line: Line, second: tuple[Line, dict[Asked, Answer]], passage: Line, asked: Asked, said: Answer
 ) -> dict[str, Any]:
     other, said_of_other = second
     reference, given = _shown_reference(line), line["minimal_pair"]
@@ -124,7 +124,7 @@ def _pair(
             "reference": reference["text"] if reference else None,
             "candidate1": line["candidate"],
             "candidate2": other["candidate"],
-            **{f"score{n}": plain(given[f"score_{n}"]) for n in (1, 2) if given[f"score_{n}"] is not None},
+            **{f"score{n}": format_number(given[f"score_{n}"]) for n in (1, 2) if given[f"score_{n}"] is not None},
             "metadata": _without_none(
                 {
                     **_scores("1", said),
@@ -140,14 +140,14 @@ def _pair(
     )
 
 
-def _scores(ending: str, said: Said) -> dict[str, Any]:
+def _scores(ending: str, said: Answer) -> dict[str, Any]:
     """Scores and raters; no raters where one of them is unknown."""
     if not said:
         return {}
     names = [name for _, name in said]
     return _without_none(
         {
-            f"scores{ending}": [plain(value) for value, _ in said],
+            f"scores{ending}": [format_number(value) for value, _ in said],
             f"raters{ending}": None if None in names else names,
         }
     )
@@ -185,14 +185,14 @@ def _shown_reference(line: Line) -> Line | None:
     return next(others, references[0] if references else None)
 
 
-def _said_of_pairs(folder: Path, judgments: Judgments) -> dict[tuple[str, str], tuple[Line, dict[Asked, Said]]]:
+def _said_of_pairs(folder: Path, judgments: Judgments) -> dict[tuple[str, str], tuple[Line, dict[Asked, Answer]]]:
     """The second candidates of the minimal pairs with what was said of them; pairs are few."""
     return {
         (line["dataset"], line["candidate_id"]): (
             line,
-            {asked: said_of(judgments, asked, unit) for asked in judgments.parts},
+            {asked: describe_judgment(judgments, asked, unit) for asked in judgments.parts},
         )
-        for unit, line in enumerate(candidates_of(folder))
+        for unit, line in enumerate(list_candidates(folder))
         if line["is_second_of_pair"] and not line["is_withdrawn"]
     }
 
@@ -217,5 +217,5 @@ def _without_none(parts: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in parts.items() if value is not None}
 
 
-def names_of(folder: Path) -> Iterator[str]:
+def list_names(folder: Path) -> Iterator[str]:
     return (path.name for path in folder.glob("mocha*.json"))

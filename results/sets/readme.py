@@ -56,24 +56,24 @@ MOCHA = {
 def write_texts(folder: Path, about: Terms, figures: dict[str, Any], changes: dict[str, Any] | None) -> None:
     """Write every file of prose; the README lists the files that are there."""
     settings = Settings.from_dict(about["settings"])
-    columns = studies.metrics_in(folder)
+    columns = studies.list_metrics(folder)
     write_codebook(folder, settings, columns)
     _write(folder / "rubric.md", _rubric(about))
     for name, versions in (("instructions.md", about["instructions"]), ("consent.md", about["consents"])):
         if versions:
             _write(folder / name, _versions(versions))
-    of_studies = list(studies.studies_in(folder))
+    of_studies = list(studies.list_studies(folder))
     _write(folder / DATASHEET, [*_datasheet(about, figures, settings), *_limits_of_studies(of_studies, columns)])
     names = {*(each.name for each in folder.iterdir()), README, "manifest.json", "SHA256SUMS"}
     of_readme = _readme(about, figures, changes, settings, names)
     _write(folder / README, [*of_readme, *_studies(of_studies)])
 
 
-def described(name: str) -> str:
+def describe_file(name: str) -> str:
     """What a file of a set holds."""
     if name in FILES:
         return FILES[name]
-    if of_study := studies.described(name):
+    if of_study := studies.describe_file(name):
         return of_study
     endings = sorted(MOCHA, key=len, reverse=True)
     return next((MOCHA[ending] for ending in endings if name.endswith(ending)), "")
@@ -83,15 +83,15 @@ def _write(path: Path, lines: Iterable[str]) -> None:
     path.write_text("\n".join(lines).rstrip("\n") + "\n", encoding="utf-8")
 
 
-def title_of(about: Terms) -> str:
+def format_title(about: Terms) -> str:
     return f"{about['project']['name']}, judgment set {about['set']['number']}: {about['set']['name']}"
 
 
-def citation_of(about: Terms, figures: dict[str, Any]) -> str:
+def format_citation(about: Terms, figures: dict[str, Any]) -> str:
     """How a paper names the set; the authors are the project's to name."""
     day = about["snapshot_at"][:10]
     what = _judgments(figures)
-    return f"{title_of(about)}. {what[0].upper()}{what[1:]}, frozen on {day} with {about['code_version']}."
+    return f"{format_title(about)}. {what[0].upper()}{what[1:]}, frozen on {day} with {about['code_version']}."
 
 
 def _judgments(figures: dict[str, Any]) -> str:
@@ -103,17 +103,17 @@ def _readme(
     about: Terms, figures: dict[str, Any], changes: dict[str, Any] | None, settings: Settings, names: set[str]
 ) -> Iterator[str]:
     counts = about["counts"]
-    yield from (f"# {title_of(about)}", "")
+    yield from (f"# {format_title(about)}", "")
     yield (
         f"{counts['n_included']:,} {_judgments(figures)}, of answers to questions, frozen on "
         f"{about['snapshot_at'][:10]}. "
         "A frozen set never changes; a later one says what changed. If a file RETIRED.md stands beside this one, the "
         "set was retired, and that file says why and by which set it is succeeded."
     )
-    yield from ("", "## How to cite it", "", f"> {citation_of(about, figures)}", "")
+    yield from ("", "## How to cite it", "", f"> {format_citation(about, figures)}", "")
     yield from ("## What it holds", "", "| file | what it is |", "|---|---|")
     for name in sorted(names, key=str.encode):
-        yield f"| `{name}` | {described(name)} |"
+        yield f"| `{name}` | {describe_file(name)} |"
     yield from ("", "## What enters", "", "| judgments | |", "|---|---:|")
     yield f"| enter gold scores and agreement | {counts['n_included']:,} |"
     for reason, n in counts["left_out"].items():
@@ -177,7 +177,7 @@ def _agreement(figures: dict[str, Any]) -> Iterator[str]:
 
 
 def _datasheet(about: Terms, figures: dict[str, Any], settings: Settings) -> Iterator[str]:
-    yield from (f"# Datasheet: {title_of(about)}", "", "## What", "")
+    yield from (f"# Datasheet: {format_title(about)}", "", "## What", "")
     for each in figures["criteria"]:
         yield (
             f"- {each['criterion']} ({each['scale']}): {each['n_judgments']:,} judgments of "

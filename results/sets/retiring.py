@@ -34,7 +34,7 @@ def retire(*, made: JudgmentSet, actor: Membership | None, why: str) -> None:
 
 
 @transaction.atomic
-def succeed(*, made: JudgmentSet, actor: Membership) -> JudgmentSet:
+def request_successor(*, made: JudgmentSet, actor: Membership) -> JudgmentSet:
     """Ask for the successor of a retired set: the same name and settings, the judgments of now. Raises Refused.
 
     A successor that did not come about is queued once more. Locks the set.
@@ -69,7 +69,7 @@ def find_taken_out(project: Project | None = None) -> list[int]:
         return [row[0] for row in cursor.fetchall()]
 
 
-def note_of(made: JudgmentSet) -> bytes:
+def retirement_note(made: JudgmentSet) -> bytes:
     """What stands in RETIRED.md beside the files of a retired set."""
     assert made.retired_at is not None
     successor = made.successor

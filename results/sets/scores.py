@@ -206,7 +206,7 @@ def score(judgments: Judgments, asked: Asked, norms: Norms) -> GoldScores:
     )
 
 
-def gold_of(scores: GoldScores, settings: Settings, unit: int, adjudicated: float | None) -> float | None:
+def read_gold(scores: GoldScores, settings: Settings, unit: int, adjudicated: float | None) -> float | None:
     """The gold score of a unit by the rule of the set; None without a judgment, settled or not."""
     if not scores.n[unit]:
         return None
@@ -216,7 +216,7 @@ def gold_of(scores: GoldScores, settings: Settings, unit: int, adjudicated: floa
     return None if np.isnan(found) else found
 
 
-def adjudicated_of(line: Line, asked: Asked) -> float | None:
+def read_adjudicated(line: Line, asked: Asked) -> float | None:
     """The score that was settled on for a candidate, the newest; reversed ones turned."""
     found = [
         each["score"]

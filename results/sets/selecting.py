@@ -108,7 +108,7 @@ def refuse_unknown(project: Project, settings: Settings) -> None:
 def preview(selection: Selection) -> Preview:
     """Count in one statement every judgment of the criteria, by whether it enters and why not."""
     with connection.cursor() as cursor:
-        cursor.execute(_COUNTS.format(reason=once("reason", selection)), selection.parameters())
+        cursor.execute(_COUNTS.format(reason=first_judgment("reason", selection)), selection.parameters())
         rows = cursor.fetchall()
     found: dict[Asked, dict[str, tuple[int, int, int | None]]] = {}
     for key, kind, low, high, reason, n, n_candidates, n_annotators in rows:
@@ -146,7 +146,7 @@ WHY_NOT = """CASE WHEN NOT j.is_counted THEN j.not_counted_reason
 SCORE = "CASE WHEN cr.is_reversed THEN cr.low + cr.high - j.value ELSE j.value END"
 
 
-def once(reason: str, selection: Selection) -> str:
+def first_judgment(reason: str, selection: Selection) -> str:
     """SQL: of what one annotator said of a candidate under several versions of a criterion the newest enters."""
     if not selection.has_several_versions:
         return reason

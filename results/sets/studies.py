@@ -21,11 +21,11 @@ from measures.patterns import Floats
 from projects.errors import Refused
 from projects.models import ConsentAcceptance, Project
 from results.models import MetricRun, MetricScore, Study
-from results.sets.cells import Value, outside, write_row
+from results.sets.cells import Value, guard_text, write_row
 from results.sets.selecting import Selection
-from results.sets.tables import candidates_of
+from results.sets.tables import list_candidates
 from results.studies.kinds import KINDS
-from results.studies.presentation import sections_of
+from results.studies.presentation import list_sections
 from results.studies.tables import FORM_NAMES, Table
 from results.studies.writing import write
 
@@ -72,7 +72,7 @@ def read_studies(selection: Selection, folder: Path) -> list[dict[str, Any]]:
     return [{"number": study.number, "name": study.name, "kind": str(study.kind)} for study in studies]
 
 
-def behind_studies(project: Project) -> set[str]:
+def find_annotators_behind_studies(project: Project) -> set[str]:
     """Pseudonyms of all whose judgments a study of the project may rest on: a set with studies goes where they go."""
     judgments = Judgment.objects.filter(assignment__hit__batch__project=project, candidate__isnull=False)
     names = judgments.exclude(not_counted_reason=TAKEN_OUT).values_list("annotator__pseudonym", flat=True)
@@ -82,16 +82,16 @@ def behind_studies(project: Project) -> set[str]:
 def write_tables(folder: Path) -> None:
     """Write the tables of each study: as CSV one by one, as LaTeX and as Markdown all in one file."""
     with translation.override("en"):
-        for study in studies_in(folder):
+        for study in list_studies(folder):
             stem = f"study-{study.number}"
-            tables = [section.table for section in sections_of(study)]
+            tables = [section.table for section in list_sections(study)]
             for table in tables:
                 (folder / f"{stem}-{table.name}.csv").write_bytes(write(table, "csv").encode())
             (folder / f"{stem}.tex").write_text(_together(tables, "tex"), encoding="utf-8")
             (folder / f"{stem}.md").write_text(_together(tables, "md"), encoding="utf-8")
 
 
-def studies_in(folder: Path) -> Iterator[Study]:
+def list_studies(folder: Path) -> Iterator[Study]:
     """The studies that a set holds, by number, read from its files."""
     found = {int(match[1]): path for path in folder.iterdir() if (match := _OF_STUDY.fullmatch(path.name))
              if match[3] == "json"}  # fmt: skip
@@ -99,14 +99,14 @@ def studies_in(folder: Path) -> Iterator[Study]:
         yield Study(**orjson.loads(path.read_bytes()))
 
 
-def metrics_in(folder: Path) -> list[dict[str, Any]]:
+def list_metrics(folder: Path) -> list[dict[str, Any]]:
     """What the set says of each column of metric scores; nothing where it has none."""
     path = folder / METRICS
     columns: list[dict[str, Any]] = orjson.loads(path.read_bytes())["columns"] if path.exists() else []
     return columns
 
 
-def described(name: str) -> str:
+def describe_file(name: str) -> str:
     """What a file of a study holds; empty for a file of another kind."""
     match = _OF_STUDY.fullmatch(name)
     if match is None:
@@ -175,7 +175,7 @@ def _about(name: str, run: MetricRun, studies: list[int], taken: set[int]) -> di
 
 def _write_scores(folder: Path, columns: list[tuple[str, MetricRun]]) -> None:
     """A row for each candidate of the set, a column for each metric; empty where it has no score."""
-    places = {(line["dataset"], line["candidate_id"]): place for place, line in enumerate(candidates_of(folder))}
+    places = {(line["dataset"], line["candidate_id"]): place for place, line in enumerate(list_candidates(folder))}
     scores: list[Floats] = []
     for _name, run in columns:
         column = np.full(len(places), np.nan)
@@ -188,8 +188,8 @@ def _write_scores(folder: Path, columns: list[tuple[str, MetricRun]]) -> None:
         scores.append(column)
     with (folder / METRIC_SCORES).open("wb") as file:
         write_row(file, (*ABOUT, *(name for name, _run in columns)))
-        for place, line in enumerate(candidates_of(folder)):
-            about: list[Value] = [outside(line[name]) for name in ABOUT]
+        for place, line in enumerate(list_candidates(folder)):
+            about: list[Value] = [guard_text(line[name]) for name in ABOUT]
             write_row(file, [*about, *(float(column[place]) for column in scores)])
 
 

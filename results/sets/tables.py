@@ -8,8 +8,8 @@ import numpy as np
 import orjson
 
 from results.sets.canonical import CANDIDATES
-from results.sets.cells import Value, outside, plain, write_row
-from results.sets.scores import EVERY, NOBODY, GoldScores, Judgments, Line, adjudicated_of, gold_of
+from results.sets.cells import Value, format_number, guard_text, write_row
+from results.sets.scores import EVERY, NOBODY, GoldScores, Judgments, Line, read_adjudicated, read_gold
 from results.sets.selecting import Asked
 from results.sets.settings import Settings
 
@@ -25,7 +25,7 @@ _AGGREGATED = (
 Golds = Mapping[Asked, GoldScores]
 
 
-def candidates_of(folder: Path) -> Iterator[Line]:
+def list_candidates(folder: Path) -> Iterator[Line]:
     """The lines of the candidates, in the order of the units."""
     with (folder / CANDIDATES).open("rb") as file:
         yield from map(orjson.loads, file)
@@ -40,15 +40,15 @@ def write_tables(
         write_row(aggregated, (*_ABOUT, *_SCALE, *_AGGREGATED))
         slots = [f"{name}_{n}" for n in range(1, n_slots + 1) for name in ("judgment", "annotator")]
         write_row(wide, (*_ABOUT, *_SCALE, "n", *slots))
-        for unit, line in enumerate(candidates_of(folder)):
-            about = [outside(line[name]) for name in _ABOUT]
+        for unit, line in enumerate(list_candidates(folder)):
+            about = [guard_text(line[name]) for name in _ABOUT]
             for asked, scores in golds.items():
                 n_cannot = judgments.parts[asked].cannot_judge[unit]
                 if scores.n[unit] or n_cannot:
                     head: list[Value] = [*about, asked.key, asked.kind, asked.low, asked.high]
-                    said = said_of(judgments, asked, unit)
-                    adjudicated = adjudicated_of(line, asked)
-                    gold = gold_of(scores, settings, unit, adjudicated)
+                    said = describe_judgment(judgments, asked, unit)
+                    adjudicated = read_adjudicated(line, asked)
+                    gold = read_gold(scores, settings, unit, adjudicated)
                     _write_aggregated(aggregated, head, unit, scores, said, n_cannot, adjudicated, gold)
                     cells = [cell for value, name in said for cell in (value, name)]
                     write_row(wide, [*head, len(said), *cells, *[None] * (2 * n_slots - len(cells))])
@@ -56,7 +56,7 @@ def write_tables(
                 on_rows(unit)
 
 
-def said_of(judgments: Judgments, asked: Asked, unit: int) -> list[tuple[float, str | None]]:
+def describe_judgment(judgments: Judgments, asked: Asked, unit: int) -> list[tuple[float, str | None]]:
     """The scores of a unit that enter, and who gave them (None where unknown), in the order of the long file."""
     part = judgments.parts[asked]
     here = part.slice_of(unit)
@@ -80,7 +80,7 @@ def _write_aggregated(
     raters = None if any(name is None for _, name in said) else SEPARATOR.join(str(name) for _, name in said)
     n = int(scores.n[unit])
     figures = (scores.mean[unit], scores.median[unit], scores.sd[unit], scores.z_mean[unit])
-    values = SEPARATOR.join(repr(plain(value)) for value, _ in said)
+    values = SEPARATOR.join(repr(format_number(value)) for value, _ in said)
     why = _why(n, scores.no_z if np.isnan(scores.z_mean[unit]) else "")
     write_row(file, [*head, n, *map(float, figures), values, raters, n_cannot, adjudicated, gold, why])
 

@@ -72,7 +72,7 @@ def set_show(request: ProjectRequest, project: Project, number: int) -> HttpResp
     context = {
         **_progress(made, can_manage=request.membership.can_manage),
         "chosen": settings.chosen(),
-        "files": [(file, readme.described(file.name)) for file in freezing.files_of(made)],
+        "files": [(file, readme.describe_file(file.name)) for file in freezing.find_files(made)],
         "left_out": sorted(made.facts.get("left_out", {}).items()),
         "changed": _changed(made),
         "is_taken_out": made.pk in retiring.find_taken_out(project),
@@ -137,7 +137,7 @@ def set_succeed(request: ProjectRequest, project: Project, number: int) -> HttpR
     """Freeze the judgments of now with the settings of a retired set."""
     made = _fetch(project, number)
     try:
-        successor = retiring.succeed(made=made, actor=request.membership)
+        successor = retiring.request_successor(made=made, actor=request.membership)
     except Refused as refusal:
         messages.error(request, refusal.message)
         return redirect(made)
@@ -147,13 +147,13 @@ def set_succeed(request: ProjectRequest, project: Project, number: int) -> HttpR
 @requires(Right.READ)
 @require_safe
 def set_archive(request: ProjectRequest, project: Project, number: int) -> HttpResponseBase:
-    return downloads.give_archive(project, number, is_head=request.method == "HEAD")
+    return downloads.stream_archive(project, number, is_head=request.method == "HEAD")
 
 
 @requires(Right.READ)
 @require_safe
 def set_file(request: ProjectRequest, project: Project, number: int, name: str) -> HttpResponseBase:
-    return downloads.give_file(project, number, name, is_head=request.method == "HEAD")
+    return downloads.stream_file(project, number, name, is_head=request.method == "HEAD")
 
 
 def _fetch(project: Project, number: int) -> JudgmentSet:

@@ -16,7 +16,7 @@ from projects.models import Project, Question
 from results.scope.forms import STAGES, BatchField, FacetsForm
 from results.scope.gold_settings import MOST_RESAMPLES, RESAMPLES, SEED
 from results.studies.kinds import Kind
-from results.studies.metrics_chosen import labels_of, standing_runs
+from results.studies.metrics_chosen import current_runs, make_labels
 from results.studies.running import LARGEST_SEED, NAME_LENGTH
 from results.studies.settings import Settings, default_settings
 
@@ -69,9 +69,9 @@ class StudyForm(FacetsForm):
         super().__init__(*args, **kwargs)
         self.project, self.kind = project, kind
         self.defaults = default_settings(project)
-        self.runs = [run for run in standing_runs(project) if kind.takes(run)]
+        self.runs = [run for run in current_runs(project) if kind.takes(run)]
         self.criteria = criteria_in_use(project) or (criteria_to_come(project) if kind.is_of_pairs else [])
-        labels = labels_of(self.runs)
+        labels = make_labels(self.runs)
         self.fields["metrics"].choices = list(labels.items())  # type: ignore[attr-defined]
         self.fields["metrics"].initial = list(labels)
         self.fields["criterion"].choices = [(each.key, each.name) for each in self.criteria]  # type: ignore[attr-defined]

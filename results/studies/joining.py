@@ -14,7 +14,7 @@ from django.db import connection
 
 from measures.patterns import Floats
 from results.models import MetricRun
-from results.studies.metrics_chosen import labels_of
+from results.studies.metrics_chosen import make_labels
 
 CANDIDATE, EXTERNAL_ID = "candidate", "external_id"
 MOST_NAMED = 10
@@ -46,7 +46,7 @@ class MetricColumn:
 def with_scores(table: pd.DataFrame, runs: Sequence[MetricRun]) -> tuple[pd.DataFrame, tuple[MetricColumn, ...]]:
     """The table with a column for each metric, NaN where it has no score."""
     scores = copy_frame(_SCORES, {"runs": [run.pk for run in runs]}, _SCORE_TYPES)
-    labels, names = labels_of(runs), table[EXTERNAL_ID].to_numpy()
+    labels, names = make_labels(runs), table[EXTERNAL_ID].to_numpy()
     found, metrics = {}, []
     for run in runs:
         own = scores[scores["run"] == run.pk].set_index(CANDIDATE)["value"]

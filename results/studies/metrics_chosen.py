@@ -13,7 +13,7 @@ LEAST_OF_SUBJECT = 6
 """So many characters of a subject name a metric."""
 
 
-def standing_runs(project: Project) -> list[MetricRun]:
+def current_runs(project: Project) -> list[MetricRun]:
     """The metrics of a project, by title: of each the run whose scores stand."""
     runs = MetricRun.objects.filter(project=project).newest()
     return sorted(runs, key=lambda run: (run.title.casefold(), run.pk))
@@ -24,7 +24,7 @@ def choose_runs(runs: Sequence[MetricRun], names: Iterable[str]) -> list[MetricR
 
     A name that several share, each set up in its own way, means them all; a label or the start of a subject one alone.
     """
-    labels = labels_of(runs)
+    labels = make_labels(runs)
     chosen: dict[str, MetricRun] = {}
     for name in names:
         found = [
@@ -40,7 +40,7 @@ def choose_runs(runs: Sequence[MetricRun], names: Iterable[str]) -> list[MetricR
     return list(chosen.values())
 
 
-def labels_of(runs: Sequence[MetricRun]) -> dict[str, str]:
+def make_labels(runs: Sequence[MetricRun]) -> dict[str, str]:
     """A name for each metric that no other of these has: its title, and the settings in which namesakes differ."""
     titles = Counter(run.title for run in runs)
     labels = {}
@@ -62,7 +62,7 @@ def labels_of(runs: Sequence[MetricRun]) -> dict[str, str]:
 def chosen_runs(project: Project, settings: Settings) -> list[MetricRun]:
     if not settings.metrics:
         raise Refused("Choose at least one metric.")
-    by_subject = {run.subject: run for run in standing_runs(project)}
+    by_subject = {run.subject: run for run in current_runs(project)}
     gone = [subject for subject in settings.metrics if subject not in by_subject]
     if gone:
         raise Refused(f"{len(gone)} of the metrics have no scores any more. Compute them again, or choose others.")

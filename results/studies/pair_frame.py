@@ -89,11 +89,11 @@ class PairFrame(Frame):
 
     def both(self, metric: MetricColumn) -> tuple[Floats, Floats]:
         """A metric's scores of the better candidates, and of the others."""
-        one, other = (self.table[column_of(metric.subject, number)].to_numpy(np.float64) for number in NUMBERS)
+        one, other = (self.table[make_column(metric.subject, number)].to_numpy(np.float64) for number in NUMBERS)
         return one, other
 
 
-def column_of(name: str, number: int) -> str:
+def make_column(name: str, number: int) -> str:
     return f"{name}_{number}"
 
 
@@ -112,7 +112,7 @@ def read_pairs(project: Project, settings: Settings) -> PairFrame:
     if not is_in.any():
         raise Refused(_say_nothing(reason))
     kept = pairs[is_in].reset_index(drop=True)
-    scores = [column_of(metric.subject, number) for metric in metrics for number in NUMBERS]
+    scores = [make_column(metric.subject, number) for metric in metrics for number in NUMBERS]
     out = pairs[~is_in].assign(**{REASON: reason[~is_in]})
     ids = set(kept[f"{CANDIDATE}_1"]) | set(kept[f"{CANDIDATE}_2"])
     behind = judgments[judgments[columns.UNIT].isin(ids)]
@@ -184,7 +184,7 @@ def _with_metrics(pairs: pd.DataFrame, runs: Any) -> tuple[pd.DataFrame, tuple[M
     scored, metrics = with_scores(pd.concat(both, ignore_index=True), runs)
     scores = scored.set_index(CANDIDATE)
     found = {
-        column_of(metric.subject, number): scores[metric.subject].reindex(pairs[f"{CANDIDATE}_{number}"]).to_numpy()
+        make_column(metric.subject, number): scores[metric.subject].reindex(pairs[f"{CANDIDATE}_{number}"]).to_numpy()
         for metric in metrics
         for number in NUMBERS
     }
@@ -197,7 +197,7 @@ def _is_gone(pairs: pd.DataFrame) -> pd.Series:
 
 def _reasons(pairs: pd.DataFrame, metrics: tuple[MetricColumn, ...], settings: Settings) -> pd.Series:
     """Why each pair is left out, the first reason of those there are; empty where it is in."""
-    scores = [column_of(metric.subject, number) for metric in metrics for number in NUMBERS]
+    scores = [make_column(metric.subject, number) for metric in metrics for number in NUMBERS]
     is_unscored = pairs["human_1"].isna() | pairs["human_2"].isna()
     reasons = {
         WITHDRAWN: _is_gone(pairs),
@@ -222,7 +222,7 @@ def _listed(out: pd.DataFrame) -> list[dict[str, Any]]:
     return [{str(name): value for name, value in row.items()} for row in listed.join(scores).to_dict("records")]
 
 
-def say_reason(reason: str) -> str:
+def format_reason(reason: str) -> str:
     return {
         WITHDRAWN: "a candidate or its passage is withdrawn",
         SAME_TEXT: "both texts are the same",
@@ -233,5 +233,5 @@ def say_reason(reason: str) -> str:
 
 
 def _say_nothing(reason: pd.Series) -> str:
-    said = "; ".join(f"{say_reason(name)}: {n}" for name, n in Counter(reason).items())
+    said = "; ".join(f"{format_reason(name)}: {n}" for name, n in Counter(reason).items())
     return "No minimal pair is left to study. {reasons}.".format(reasons=said or "None is of what was chosen")

@@ -8,7 +8,7 @@ from projects.charts.drawing import Chart
 from results.models import Study
 from results.studies.kinds import KINDS, About, Section
 from results.studies.settings import Settings
-from results.studies.tables import Column, Estimate, Of, Table, Value
+from results.studies.tables import Column, Estimate, Share, Table, Value
 
 
 @dataclass(frozen=True)
@@ -22,7 +22,7 @@ class MissingScores:
     has_more: bool
 
 
-def about_of(study: Study, *, with_texts: bool = False) -> About:
+def read_about(study: Study, *, with_texts: bool = False) -> About:
     """What the kind of a study needs to show its result; a study that was read from a file is whole as it is."""
     result, settings = study.result, Settings.from_dict(study.settings)
     assert result is not None
@@ -30,7 +30,7 @@ def about_of(study: Study, *, with_texts: bool = False) -> About:
     labels = {metric["subject"]: metric["label"] for metric in result["metrics"]}
     caption = (
         "Criterion: {criterion}; gold score: {gold}; n = {n} {counted}, judgments of each at least {least}.".format(
-            counted=counted_of(study),
+            counted=name_counted_unit(study),
             criterion=criterion,
             gold=settings.gold_in_words,
             n=f"{result['n']:,}",
@@ -38,7 +38,7 @@ def about_of(study: Study, *, with_texts: bool = False) -> About:
         )
     )
     sentences = [caption, "Missing scores count as zero."] if settings.as_zero else [caption]
-    sentences.append("Metrics: {metrics}.".format(metrics="; ".join(map(said_metric, result["metrics"]))))
+    sentences.append("Metrics: {metrics}.".format(metrics="; ".join(map(format_metric, result["metrics"]))))
     return About(
         number=study.number,
         criterion=criterion,
@@ -61,27 +61,27 @@ def _beside(study: Study, *, with_texts: bool) -> Mapping[str, Any]:
     return {**kind.beside(study), **(kind.texts(study) if with_texts else {})}
 
 
-def counted_of(study: Study) -> str:
+def name_counted_unit(study: Study) -> str:
     """What a study counts, in the plural."""
     kind = KINDS.get(study.kind)
     return "minimal pairs" if kind is not None and kind.is_of_pairs else "answers"
 
 
-def said_metric(metric: Mapping[str, Any]) -> str:
+def format_metric(metric: Mapping[str, Any]) -> str:
     """A metric with every setting."""
     settings = ", ".join(f"{name}={_said(value)}" for name, value in sorted(metric["settings"].items()))
     nothing = "no settings"
     return f"{metric['title']} ({settings or nothing})"
 
 
-def sections_of(study: Study, *, with_texts: bool = False) -> list[Section]:
+def list_sections(study: Study, *, with_texts: bool = False) -> list[Section]:
     """Every table and chart of a study that is done."""
     if not study.result or study.kind not in KINDS:
         return []
-    return KINDS[study.kind].sections(about_of(study, with_texts=with_texts))
+    return KINDS[study.kind].sections(read_about(study, with_texts=with_texts))
 
 
-def shown_of(sections: list[Section], chosen: str) -> list[tuple[Section, list[Section]]]:
+def group_sections(sections: list[Section], chosen: str) -> list[tuple[Section, list[Section]]]:
     """The sections of a page, each with those that can be looked at in its place; `chosen` names what is wanted."""
     shown: dict[str, tuple[Section, list[Section]]] = {}
     wanted = chosen.split(",")
@@ -97,14 +97,14 @@ def shown_of(sections: list[Section], chosen: str) -> list[tuple[Section, list[S
 
 
 def find_table(study: Study, name: str) -> Table | None:
-    return next((each.table for each in sections_of(study) if each.table.name == name), None)
+    return next((each.table for each in list_sections(study) if each.table.name == name), None)
 
 
-def charts_of(study: Study) -> list[Chart]:
-    return [chart for section in sections_of(study) for chart in section.charts]
+def list_charts(study: Study) -> list[Chart]:
+    return [chart for section in list_sections(study) for chart in section.charts]
 
 
-def asked_of(study: Study) -> list[tuple[str, str]]:
+def list_settings(study: Study) -> list[tuple[str, str]]:
     """What a study was asked, in words, with the options of its kind."""
     settings = Settings.from_dict(study.settings)
     kind = KINDS.get(study.kind)
@@ -119,7 +119,7 @@ def asked_of(study: Study) -> list[tuple[str, str]]:
     ]
 
 
-def left_out_of(study: Study) -> list[tuple[str, int]]:
+def list_left_out(study: Study) -> list[tuple[str, int]]:
     """Judged answers that a study does not rest on, with the reason; what is not there is not said."""
     counts = (study.result or {}).get("left_out", {})
     words = {
@@ -132,7 +132,7 @@ def left_out_of(study: Study) -> list[tuple[str, int]]:
     return [(said, counts[name]) for name, said in words.items() if counts.get(name)]
 
 
-def missing_of(study: Study) -> list[MissingScores]:
+def list_missing(study: Study) -> list[MissingScores]:
     return [
         MissingScores(
             label=metric["label"],
@@ -148,7 +148,7 @@ def missing_of(study: Study) -> list[MissingScores]:
 
 def differing_settings(first: Study, second: Study) -> list[tuple[str, str, str]]:
     """What two studies were asked differently, in words; then what they rest on."""
-    said = [{**dict(asked_of(study)), **_resting(study)} for study in (first, second)]
+    said = [{**dict(list_settings(study)), **_resting(study)} for study in (first, second)]
     names = dict.fromkeys([*said[0], *said[1]])
     return [
         (name, said[0].get(name, "–"), said[1].get(name, "–"))
@@ -159,10 +159,10 @@ def differing_settings(first: Study, second: Study) -> list[tuple[str, str, str]
 
 def compare_tables(first: Study, second: Study) -> list[Table]:
     """The tables that both studies have, their figures side by side with the difference where both have a number."""
-    others = {section.table.name: section.table for section in sections_of(second)}
+    others = {section.table.name: section.table for section in list_sections(second)}
     return [
         _compare(section.table, others[section.table.name], first, second)
-        for section in sections_of(first)
+        for section in list_sections(first)
         if section.table.name in others and section.table.n_keys
     ]
 
@@ -170,7 +170,7 @@ def compare_tables(first: Study, second: Study) -> list[Table]:
 def _resting(study: Study) -> dict[str, str]:
     result = study.result or {"metrics": [], "n": 0, "read_at": ""}
     return {
-        "Metrics": "; ".join(sorted(map(said_metric, result["metrics"]))),
+        "Metrics": "; ".join(sorted(map(format_metric, result["metrics"]))),
         "Runs of the metrics": ", ".join(str(each) for each in sorted(metric["run"] for metric in result["metrics"])),
         "Answers": f"{result['n']:,}",
         "Judgments behind them": f"{result.get('n_judgments', 0):,}",
@@ -183,7 +183,7 @@ def _compare(one: Table, other: Table, first: Study, second: Study) -> Table:
     mine, theirs = _by_key(one), _by_key(other)
     columns = [*keys]
     for column in common:
-        of_change: Of = "count" if column.kind == "count" else "number"
+        of_change: Share = "count" if column.kind == "count" else "number"
         columns += [
             Column(f"{column.key}-1", f"{column.title} ({first.number})", column.kind, column.digits),
             Column(f"{column.key}-2", f"{column.title} ({second.number})", column.kind, column.digits),

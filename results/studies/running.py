@@ -29,7 +29,7 @@ LARGEST_SEED = 2**31 - 1
 State = Study.State
 
 
-def kind_of(name: str) -> Kind:
+def find_kind(name: str) -> Kind:
     """The kind of this name. Raises Refused, naming those there are."""
     if name not in KINDS:
         raise Refused("There is no kind of study “{kind}”; there is {kinds}.".format(kind=name, kinds=", ".join(KINDS)))
@@ -47,7 +47,7 @@ def request_study(
     is_rung_for: bool = True,
 ) -> Study:
     """Queue a study under the project's next number. Locks the numbering of the project's studies."""
-    chosen = kind_of(kind)
+    chosen = find_kind(kind)
     _check(chosen, settings, seed)
     name = " ".join(name.split()) or str(chosen.title)
     if len(name) > NAME_LENGTH:
@@ -121,7 +121,7 @@ def run(study: Study, on_progress: OnProgress) -> dict[str, Any]:
     if study.project.deleted_at is not None:
         raise Refused("The project has been deleted.")
     on_progress(0, 0)
-    kind, settings = kind_of(study.kind), Settings.from_dict(study.settings)
+    kind, settings = find_kind(study.kind), Settings.from_dict(study.settings)
     frame = kind.read(study.project, settings)
     figures = kind.compute(frame, settings, study.seed, on_progress)
     return {"result": _as_json({**about(frame, study.seed), "figures": figures})}

@@ -28,7 +28,7 @@ class Missing:
 
 
 Value = str | int | float | Estimate | Missing | None
-Of = Literal["text", "count", "number", "estimate", "p"]
+Share = Literal["text", "count", "number", "estimate", "p"]
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class Column:
 
     key: str
     title: str
-    kind: Of = "text"
+    kind: Share = "text"
     digits: int = 3
 
     @property
@@ -55,12 +55,12 @@ class Cell:
     @property
     def said(self) -> str:
         """The number or text, with a real minus sign; empty where it is undefined."""
-        words = say(self.value, self.column)
+        words = format_cell(self.value, self.column)
         return words.replace("-", "\u2212") if self.column.is_number else words
 
     @property
     def ends(self) -> str:
-        return say_ends(self.value, self.column).replace("-", "\u2212")
+        return format_interval(self.value, self.column).replace("-", "\u2212")
 
     @property
     def reason(self) -> str:
@@ -115,7 +115,7 @@ def read_ceiling(stored_ceiling: Mapping[str, Any]) -> Value:
     return Estimate(stored_ceiling["r"], stored_ceiling["low"], stored_ceiling["high"])
 
 
-def say(value: Value, column: Column) -> str:
+def format_cell(value: Value, column: Column) -> str:
     """A figure in as many digits as its column gives, with a hyphen for a minus."""
     if value is None or isinstance(value, Missing):
         return ""
@@ -129,7 +129,7 @@ def say(value: Value, column: Column) -> str:
     return _rounded(number, column.digits)
 
 
-def say_ends(value: Value, column: Column) -> str:
+def format_interval(value: Value, column: Column) -> str:
     """The ends of an interval in as many digits; empty where there is none."""
     if not isinstance(value, Estimate) or value.low is None or value.high is None:
         return ""

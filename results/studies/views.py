@@ -70,11 +70,11 @@ def study_show(request: ProjectRequest, project: Project, number: int) -> HttpRe
     context = {
         **_progress(study),
         "kind": KINDS.get(study.kind),
-        "asked": presentation.asked_of(study),
-        "shown": presentation.shown_of(presentation.sections_of(study, with_texts=True), chosen),
-        "left_out": presentation.left_out_of(study),
-        "missing": presentation.missing_of(study),
-        "metrics": [(metric, presentation.said_metric(metric)) for metric in (study.result or {}).get("metrics", [])],
+        "asked": presentation.list_settings(study),
+        "shown": presentation.group_sections(presentation.list_sections(study, with_texts=True), chosen),
+        "left_out": presentation.list_left_out(study),
+        "missing": presentation.list_missing(study),
+        "metrics": [(metric, presentation.format_metric(metric)) for metric in (study.result or {}).get("metrics", [])],
         "limits": KINDS[study.kind].limits(settings, study.result["figures"]) if study.result else [],
         "others": project.studies.filter(kind=study.kind, state=Study.State.DONE).exclude(pk=study.pk).defer("result"),
         "may_delete": running.may_delete(study, request.membership),
@@ -173,7 +173,7 @@ def study_compare(request: ProjectRequest, project: Project) -> HttpResponse:
 @requires(Right.READ)
 @require_safe
 def study_chart(request: ProjectRequest, project: Project, number: int, name: str, form: str) -> HttpResponse:
-    return answer_chart(project, presentation.charts_of(_fetch(project, number)), name, form)
+    return answer_chart(project, presentation.list_charts(_fetch(project, number)), name, form)
 
 
 @requires(Right.READ)

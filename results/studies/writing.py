@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from projects.database.csv import guarded_text
-from results.studies.tables import Column, Estimate, Missing, Table, Value, say, say_ends
+from results.studies.tables import Column, Estimate, Missing, Table, Value, format_cell, format_interval
 
 FORMS = {
     "csv": "text/csv; charset=utf-8",
@@ -89,10 +89,10 @@ def _as_latex(table: Table) -> str:
 def _latex_cell(column: Column, value: Value, notes: "_Notes") -> str:
     if isinstance(value, Missing):
         return rf"--\textsuperscript{{{notes.mark(value.reason)}}}"
-    words = escape_latex(say(value, column))
+    words = escape_latex(format_cell(value, column))
     if column.is_number:
         words = re.sub("^-", "$-$", words)
-    ends = re.sub(r"(?<=[\[ ])-", "$-$", say_ends(value, column))
+    ends = re.sub(r"(?<=[\[ ])-", "$-$", format_interval(value, column))
     return f"{words} {ends}" if ends else words
 
 
@@ -112,7 +112,7 @@ def _as_markdown(table: Table) -> str:
 def _markdown_cell(column: Column, value: Value, notes: "_Notes") -> str:
     if isinstance(value, Missing):
         return f"– ({notes.mark(value.reason)})"
-    words, ends = escape_markdown(say(value, column)), escape_markdown(say_ends(value, column))
+    words, ends = escape_markdown(format_cell(value, column)), escape_markdown(format_interval(value, column))
     return f"{words} {ends}" if ends else words
 
 

@@ -11,7 +11,7 @@ from projects.errors import Refused
 from projects.importing import Options
 from results.models import MetricRun
 from results.score_import import importing
-from results.score_import.reading import names_in, read_scores
+from results.score_import.reading import list_names, read_scores
 from results.score_import.rows import SCORE_FIELDS
 
 
@@ -60,7 +60,7 @@ class Command(ProjectCommand):
             )
             report, names, runs = found.report, choose(found.report), list[MetricRun]()
         else:
-            job, runs = importing.take_now(
+            job, runs = importing.import_now(
                 project=project, path=path, options=reading, choose=choose, on_progress=self.progress
             )
             report, names = job.report or {}, job.options["names"]
@@ -70,7 +70,7 @@ class Command(ProjectCommand):
 
 def _choose(report: dict[str, Any], columns: list[str], name: str) -> dict[str, str]:
     """The columns that are taken, each with the name of its metric."""
-    names = names_in(report["columns"])
+    names = list_names(report["columns"])
     if columns:
         own = {each["column"]: each["name"] for each in report["columns"]}
         names = {column: own.get(column, column) for column in columns}

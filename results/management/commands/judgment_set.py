@@ -63,10 +63,10 @@ def _find(project: Project, number: int) -> JudgmentSet:
 def _write(made: JudgmentSet, folder: Path, *, is_packed: bool) -> Path:
     try:
         return archive.unpack(
-            freezing.path_of(made),
+            freezing.find_path(made),
             folder,
             inside=made.facts["folder"],
-            files=freezing.files_of(made),
+            files=freezing.find_files(made),
             is_packed=is_packed,
         )
     except OSError as error:

@@ -8,7 +8,7 @@ from django.core.management.base import CommandError, CommandParser
 from measures.metrics import METRICS
 from projects.commands import ProjectCommand, ReportingCommand
 from results.metrics import computing
-from results.metrics.forms import default_of
+from results.metrics.forms import find_default
 from results.metrics.registry import find, known, not_imported
 from results.models import MetricRun
 
@@ -71,7 +71,7 @@ def _settings_of(names: list[str], given: list[str]) -> dict[str, dict[str, Any]
 
 def _read(setting: "Field[Any]", text: str) -> Any:
     """A value in the type of the setting's own."""
-    default = default_of(setting)
+    default = find_default(setting)
     try:
         if isinstance(default, bool):
             return {"yes": True, "true": True, "1": True, "no": False, "false": False, "0": False}[text.lower()]
@@ -113,7 +113,7 @@ def _listed(name: str) -> dict[str, Any]:
         "lacks": metric.make().lacks(),
         "settings": {
             each.name: {
-                "default": default_of(each),
+                "default": find_default(each),
                 "choices": list(each.metadata.get("choices", ())),
                 "meaning": each.metadata.get("meaning", ""),
             }

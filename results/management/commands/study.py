@@ -15,7 +15,7 @@ from results.scope.scopes import choose_criterion, choose_criterion_to_measure, 
 from results.studies import presentation, running
 from results.studies.forms import StudyForm, fill_in
 from results.studies.kinds import KINDS, Kind
-from results.studies.metrics_chosen import choose_runs, standing_runs
+from results.studies.metrics_chosen import choose_runs, current_runs
 from results.studies.tables import Table
 from results.studies.writing import write
 
@@ -89,7 +89,7 @@ def _filled_in(project: Project, kind: Kind, options: dict[str, Any]) -> StudyFo
         **_own_options(kind, project, options["option"]),
     }
     if options["metric"]:
-        asked["metrics"] = [run.subject for run in choose_runs(standing_runs(project), options["metric"])]
+        asked["metrics"] = [run.subject for run in choose_runs(current_runs(project), options["metric"])]
     form = fill_in(project, kind, {name: value for name, value in asked.items() if value})
     for option, name in PLACES.items():
         if options[option] and name not in form.fields:
@@ -124,7 +124,7 @@ def _as_dict(study: Study) -> dict[str, Any]:
 
 
 def _tables(study: Study, name: str) -> list[Table]:
-    tables = [section.table for section in presentation.sections_of(study)]
+    tables = [section.table for section in presentation.list_sections(study)]
     chosen = [table for table in tables if name in ("", table.name)]
     if not chosen:
         names = ", ".join(table.name for table in tables)

@@ -93,16 +93,16 @@ def _answer(frame: Frame, gap: Gap) -> dict[str, Any]:
     return {"candidate": int(row[CANDIDATE]), "id": row[EXTERNAL_ID], "first": gap.first, "second": gap.second}
 
 
-def beside(study: Study) -> dict[str, Any]:
+def fetch_causes(study: Study) -> dict[str, Any]:
     """The causes that people have given for the answers of a study, and those known in the project."""
-    return read_causes(study.project, candidates_of(study))
+    return read_causes(study.project, list_candidates(study))
 
 
 def texts(study: Study) -> dict[str, Any]:
-    return {"texts": read_texts(study.project, candidates_of(study))}
+    return {"texts": read_texts(study.project, list_candidates(study))}
 
 
-def candidates_of(study: Study) -> set[int]:
+def list_candidates(study: Study) -> set[int]:
     """The answers that the lists of a study hold."""
     lists = (study.result or {"figures": {"lists": []}})["figures"]["lists"]
     return {each["candidate"] for one in lists for part in one["parts"].values() for each in part}
@@ -255,6 +255,6 @@ KIND = Kind(
     sections=sections,
     limits=limits,
     fields=fields,
-    beside=beside,
+    beside=fetch_causes,
     texts=texts,
 )

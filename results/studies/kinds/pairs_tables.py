@@ -7,7 +7,7 @@ from projects.charts import specs
 from projects.charts.drawing import Chart
 from projects.language.names import spell_out
 from results.studies.kinds.kind import About, Figures, Section
-from results.studies.pair_frame import NOT_HIGHER, say_reason
+from results.studies.pair_frame import NOT_HIGHER, format_reason
 from results.studies.tables import Column, Estimate, Missing, Table, Value
 
 CHANCE = 50.0
@@ -105,7 +105,7 @@ def _left_out(about: About) -> Section:
         [
             each["dataset"],
             each["id"].removesuffix("-1"),
-            say_reason(each["reason"]),
+            format_reason(each["reason"]),
             _named(each["phenomenon"]),
             each["human_1"],
             each["human_2"],
@@ -113,7 +113,7 @@ def _left_out(about: About) -> Section:
         for each in figures["listed"]
     ]
     n = sum(figures["reasons"].values())
-    counted = "; ".join(f"{say_reason(name)}: {count:,}" for name, count in figures["reasons"].items())
+    counted = "; ".join(f"{format_reason(name)}: {count:,}" for name, count in figures["reasons"].items())
     note = "{n} pairs are left out. {counted}.".format(n=f"{n:,}", counted=counted)
     if n > len(rows):
         note += " " + "The first {shown} are listed.".format(shown=f"{len(rows):,}")

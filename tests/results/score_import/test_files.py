@@ -15,7 +15,7 @@ from projects.models import Candidate, Membership, MinimalPair, Project
 from results.models import MetricRun, MetricScore, ScoreFile
 from results.score_import import importing
 from results.score_import.problems import KINDS
-from results.score_import.reading import Read, names_in, read_scores
+from results.score_import.reading import Read, list_names, read_scores
 from tests.factories import make_candidates, make_dataset, make_passage, make_question
 
 pytestmark = pytest.mark.django_db
@@ -113,7 +113,7 @@ def test_what_is_taken_stands_with_reasons_and_replaces_the_run_of_that_name(
     }  # fmt: skip
     assert (run.origin, run.metric, run.n_scored, run.n_refused, run.file) == ("uploaded", "bleurt", 2, 8, job)
     assert run.report["reasons"] == {"not in the file": 4, "not a number": 4}
-    assert importing.problems_of(job).is_file()
+    assert importing.list_problems(job).is_file()
     path.write_text("candidate_id,bleurt\na,1\n")
     _job, (newer,) = take(corpus, path)
     assert list(MetricRun.objects.all()) == [newer]
@@ -130,7 +130,7 @@ def test_scores_come_as_mochas_predictions_also_of_pairs(corpus: Project, tmp_pa
         "cosmos": {"pair": {"pred_score1": 3, "pred_score2": 2.5}, "both": {"pred_score": 2}, "a": {"pred_score": 9}},
     }
     found = read(corpus, tmp_path, json.dumps(sent), "lerc.json")
-    assert names_in(found.report["columns"]) == {"pred_score": "lerc"}
+    assert list_names(found.report["columns"]) == {"pred_score": "lerc"}
     values = found.columns["pred_score"].values
     told = {
         found.candidates.named(place): values[place] for place in range(len(values)) if values[place] == values[place]
@@ -186,7 +186,7 @@ def test_encodings_byte_order_marks_and_a_chosen_dataset_are_understood(corpus: 
         found = read(corpus, tmp_path, content, dataset="cosmos")
         assert np.nansum(found.columns["bleurt"].values) == 3, "each in its dataset"
         assert found.report["counts"]["ambiguous"] == 0
-        assert names_in(found.report["columns"]) == {"bleurt": "bleurt"}, "a rank is offered, not taken unasked"
+        assert list_names(found.report["columns"]) == {"bleurt": "bleurt"}, "a rank is offered, not taken unasked"
 
 
 def test_names_of_metrics_are_said_once_each(corpus: Project, owner: Membership, tmp_path: Path) -> None:
@@ -200,10 +200,10 @@ def test_names_of_metrics_are_said_once_each(corpus: Project, owner: Membership,
 
 
 def take(project: Project, path: Path, names: dict[str, str] | None = None) -> tuple[ScoreFile, list[MetricRun]]:
-    return importing.take_now(
+    return importing.import_now(
         project=project,
         path=path,
         options=Options(),
-        choose=lambda report: names_in(report["columns"]) if names is None else names,
+        choose=lambda report: list_names(report["columns"]) if names is None else names,
         on_progress=lambda _done, _total: None,
     )

@@ -39,7 +39,7 @@ def set_samples(project: Project, actor: Membership, *, n_before: int = 0) -> di
 
 def read(made: JudgmentSet, name: str) -> bytes:
     """One file of a set, out of its archive."""
-    with zipfile.ZipFile(freezing.path_of(made)) as archive:
+    with zipfile.ZipFile(freezing.find_path(made)) as archive:
         return archive.read(f"{made.facts['folder']}/{name}")
 
 

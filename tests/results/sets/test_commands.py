@@ -56,7 +56,7 @@ def test_any_earlier_set_can_be_compared_with(project: Project) -> None:
 
 def test_verify_ends_with_1_where_a_byte_differs(project: Project) -> None:
     answer("freeze", *PROJECT, "--name", "A")
-    path = freezing.path_of(JudgmentSet.objects.get())
+    path = freezing.find_path(JudgmentSet.objects.get())
     path.write_bytes(path.read_bytes()[:-30])
     with pytest.raises(CommandError, match="not as it was frozen") as error:
         call_command("judgment_set", "1", *PROJECT, "--verify")

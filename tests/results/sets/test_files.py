@@ -228,7 +228,7 @@ def test_no_file_names_a_person(project: Project, manager: Membership, tmp_path:
     make_membership(project, role=Membership.Role.OWNER)
     take_file(project, content, "a.csv", tmp_path, kind=Kind.JUDGMENTS, criteria=("value=correctness:1-5",))
     made = freeze(project, manager, with_comments=True)
-    with zipfile.ZipFile(freezing.path_of(made)) as archive:
+    with zipfile.ZipFile(freezing.find_path(made)) as archive:
         found = [name for name in archive.namelist() if b"lanted" in archive.read(name)]
     assert found == []
     assert b'"imported"' in read(made, "long.jsonl")
@@ -249,7 +249,7 @@ def test_without_texts_there_are_ids_alone(project: Project, manager: Membership
     canonical(project)
     made = freeze(project, manager, with_texts=False)
     assert not [name for name in names_of(made) if name.startswith(("mocha", "passages"))]
-    with zipfile.ZipFile(freezing.path_of(made)) as archive:
+    with zipfile.ZipFile(freezing.find_path(made)) as archive:
         assert not [name for name in archive.namelist() if b"The cat sat" in archive.read(name)]
 
 

@@ -26,13 +26,13 @@ def test_a_set_is_numbered_whole_and_as_its_hashes_say(project: Project, manager
     made = freeze(project, manager, "Bridges, spring")
     assert (made.number, made.name, made.facts["n_included"]) == (1, "Bridges, spring", 41)
     assert freezing.verify(made) == []
-    assert hashlib.sha256(freezing.path_of(made).read_bytes()).hexdigest() == made.sha256
+    assert hashlib.sha256(freezing.find_path(made).read_bytes()).hexdigest() == made.sha256
     sums = read(made, "SHA256SUMS").decode().splitlines()
     assert {line.split("  ")[1] for line in sums} == {each["name"] for each in made.files} - {"SHA256SUMS"}
     for line in sums:
         sha256, name = line.split("  ")
         assert hashlib.sha256(read(made, name)).hexdigest() == sha256
-    with zipfile.ZipFile(freezing.path_of(made)) as archive:
+    with zipfile.ZipFile(freezing.find_path(made)) as archive:
         assert {entry.date_time for entry in archive.infolist()} == {(1980, 1, 1, 0, 0, 0)}
         assert archive.namelist() == sorted(archive.namelist())
     assert [path.name for path in freezing.folder().iterdir()] == [made.stored_name], "Nothing else is left."
@@ -92,7 +92,7 @@ def test_the_database_refuses_changes_of_a_frozen_set(
 def test_a_changed_byte_is_found(project: Project, manager: Membership, name: str) -> None:
     canonical(project)
     made = freeze(project, manager)
-    path = freezing.path_of(made)
+    path = freezing.find_path(made)
     with zipfile.ZipFile(path) as archive:
         entry = archive.getinfo(f"{made.facts['folder']}/{name}")
         at = entry.header_offset + 30 + len(entry.filename) + entry.compress_size // 2
@@ -157,7 +157,7 @@ def test_a_name_with_path_characters_names_no_file(project: Project, manager: Me
     (candidate,) = make_candidates(question, 1, external_id="/etc/passwd", source="..\\x")
     judge(project, {candidate: {make_membership(project): 3.0}}, name="../batch")
     made = freeze(project, manager, "../../name")
-    with zipfile.ZipFile(freezing.path_of(made)) as archive:
+    with zipfile.ZipFile(freezing.find_path(made)) as archive:
         assert all(name.startswith("bridges-set-1/") and ".." not in name for name in archive.namelist())
     assert "mocha-other.json" in [file["name"] for file in made.files]
     assert table(made, "long.csv")[0]["candidate_id"] == "/etc/passwd"
@@ -171,9 +171,9 @@ def test_what_a_killed_worker_left_goes_when_it_is_old(project: Project, manager
     stray = freezing.folder() / f"{made.pk}-0-aa"
     stray.mkdir()
     (stray / "long.csv").write_text("half")
-    freezing.tidy()
+    freezing.delete_files()
     assert stray.exists()
     os.utime(stray, (1, 1))
-    os.utime(freezing.path_of(made), (1, 1))
-    freezing.tidy()
+    os.utime(freezing.find_path(made), (1, 1))
+    freezing.delete_files()
     assert [path.name for path in freezing.folder().iterdir()] == [made.stored_name]

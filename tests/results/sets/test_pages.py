@@ -146,7 +146,7 @@ def test_every_download_is_the_same_bytes(project: Project, manager: Membership,
     for name in ("nothing.csv", "..%2flong.csv", "RETIRED.md"):
         assert desk.get(f"{LIST}1/files/{name}").status_code == 404
     assert body(desk.head(f"{LIST}1/archive/")) == b""
-    freezing.path_of(made).unlink()
+    freezing.find_path(made).unlink()
     assert desk.get(f"{LIST}1/archive/").status_code == 404
 
 

@@ -8,7 +8,7 @@ from django.utils import timezone
 
 from projects.jobs import running
 from projects.models import Candidate, Membership, Project
-from results.metrics.metric_key import subject_of
+from results.metrics.metric_key import make_metric_key
 from results.models import MetricRun, MetricScore, Study
 from results.studies import running as studying
 from results.studies.settings import Settings, default_settings
@@ -26,7 +26,7 @@ def give_scores(
         project=project,
         requested_by=actor,
         title=title,
-        subject=subject_of(made["origin"], title, made["settings"]),
+        subject=make_metric_key(made["origin"], title, made["settings"]),
         state=MetricRun.State.DONE,
         finished_at=timezone.now(),
         n_scored=sum(value is not None for value in scores.values()),

@@ -10,7 +10,7 @@ from projects.errors import Refused
 from projects.models import Candidate, Membership, MinimalPair, Project
 from results.models import MetricRun, MetricScore
 from results.studies.frame import GOLD, read_frame
-from results.studies.metrics_chosen import choose_runs, labels_of
+from results.studies.metrics_chosen import choose_runs, make_labels
 from tests.results.studies.factories import REFUSED, candidates_of, give_scores, settings_of, study
 
 pytestmark = pytest.mark.django_db
@@ -118,6 +118,6 @@ def test_metrics_of_one_title_are_told_apart_by_what_differs(judged: Project, ow
         give_scores(judged, owner, "ROUGE-L", {}, settings={"stem": stem, "tokeniser": "alnum"})
         for stem in (True, False)
     ]
-    assert list(labels_of(runs).values()) == ["ROUGE-L (stem yes)", "ROUGE-L (stem no)"]
+    assert list(make_labels(runs).values()) == ["ROUGE-L (stem yes)", "ROUGE-L (stem no)"]
     assert choose_runs(runs, ["rouge-l (STEM no)"]) == runs[1:]
     assert choose_runs(runs, ["rouge-l"]) == runs
