@@ -9,6 +9,6 @@ register = template.Library()
 
 
 @register.filter
-def drawn(chart: Chart) -> SafeString:
+def chart_svg(chart: Chart) -> SafeString:
     """The chart as SVG, in the colours of the page."""
     return draw(chart)

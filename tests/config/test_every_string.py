@@ -12,7 +12,7 @@ from django.utils import translation
 
 from annotate.models import OverlapPlan
 from annotate.rating import page
-from annotate.templatetags import once
+from annotate.templatetags import caching
 from annotate.templatetags import rating as rating_tags
 from measures.metrics import METRICS
 from projects.models import Candidate, Criterion, Dataset, Membership, Project, User
@@ -55,7 +55,7 @@ def marked(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 def _forget() -> None:
     """Some parts of pages are kept, by language."""
-    for module in (words, once, rating_tags, page):
+    for module in (words, caching, rating_tags, page):
         for each in vars(module).values():
             if hasattr(each, "cache_clear"):
                 each.cache_clear()

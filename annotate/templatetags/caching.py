@@ -11,11 +11,11 @@ register = template.Library()
 
 
 @register.simple_tag
-def once(name: str) -> SafeString:
-    """A template that needs no context, as it was first drawn in this language."""
-    return _drawn(name, get_language())
+def include_cached(name: str) -> SafeString:
+    """A template that needs no context, as it was first rendered in this language."""
+    return _render(name, get_language())
 
 
 @lru_cache(maxsize=64)
-def _drawn(name: str, language: str | None) -> SafeString:
+def _render(name: str, language: str | None) -> SafeString:
     return render_to_string(name)
