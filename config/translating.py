@@ -21,7 +21,7 @@ KEYWORDS = {
     **dict.fromkeys(("npgettext", "npgettext_lazy"), ((1, "c"), 2, 3)),
 }
 APPS = ("annotate", "config", "demo", "measures", "projects", "results")
-ANNOTATORS_ROOMS = (
+READ_BY_ANNOTATORS = (
     "annotate/desk/*",
     "annotate/models/*",
     "annotate/onboarding/*",
@@ -44,19 +44,19 @@ ANNOTATORS_ROOMS = (
     "projects/rubric/rubrics.py",
     "projects/web/*",
 )
-"""The rooms of code and of templates whose sentences annotators read, and the annotators' part of a few other rooms.
+"""The folders of code, and of templates below templates/, whose text annotators read; of some folders a part.
 
-Any other room is the managers' and researchers': it is written in English, and nothing in it goes through gettext.
-Templates in no room are annotators' too, but for a few parts.
+All other text is for managers and researchers: it is written in English, and none of it goes through gettext.
+The templates at the top of templates/ are annotators' too, except for a few parts.
 """
 MANAGERS_PARTS = ("_chart_figure.html", "_file_refusal.html", "_job.html")
-"""The templates in no room that only pages of managers and researchers have."""
+"""Parts at the top of templates/ that only pages of managers and researchers include."""
 EPOCH = datetime(2026, 1, 1, tzinfo=UTC)
-"""A catalogue bears no time of its making: the same sentences are the same bytes."""
+"""A catalogue carries no time of its own, so the same sentences give the same bytes."""
 
 
 def read_sources() -> Catalog:
-    """Every sentence that templates and code say to annotators."""
+    """Return every sentence that templates and code have for annotators, without translations."""
     catalog = _new_catalog()
     for path in _annotators_files():
         where = path.relative_to(settings.BASE_DIR).as_posix()
@@ -79,26 +79,26 @@ def read_catalogue(language: str) -> Catalog:
         return pofile.read_po(file, locale=language, abort_invalid=True)
 
 
-def merged(language: str, sources: Catalog) -> Catalog:
-    """The sentences of the sources, each with its translation; no guess is made of what a new sentence means."""
+def merge(language: str, sources: Catalog) -> Catalog:
+    """Return the sentences of the sources, each with its translation; a new one is left empty, not guessed."""
     known, catalog = read_catalogue(language), _new_catalog(language)
     for message in sources:
         if not message.id:
             continue
-        said = known.get(message.id, message.context)
-        forms = said.string if said is not None and is_said(said, catalog.num_plurals) else None
+        before = known.get(message.id, message.context)
+        forms = before.string if before is not None and is_translated(before, catalog.num_plurals) else None
         catalog.add(
             message.id,
             forms or (("",) * catalog.num_plurals if message.pluralizable else ""),
             flags=message.flags,
             auto_comments=message.auto_comments,
-            user_comments=said.user_comments if said is not None else (),
+            user_comments=before.user_comments if before is not None else (),
             context=message.context,
         )
     return catalog
 
 
-def as_po(catalog: Catalog) -> bytes:
+def to_po(catalog: Catalog) -> bytes:
     written = io.BytesIO()
     pofile.write_po(written, catalog, width=120, sort_output=True, no_location=True)
     return written.getvalue()
@@ -107,33 +107,33 @@ def as_po(catalog: Catalog) -> bytes:
 def write(language: str, catalog: Catalog) -> None:
     folder = _folder(language)
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / "django.po").write_bytes(as_po(catalog))
+    (folder / "django.po").write_bytes(to_po(catalog))
 
 
 def is_up_to_date(language: str, sources: Catalog) -> bool:
-    """Whether the catalogue is what the sources and the translations make."""
+    """Return whether the catalogue file holds exactly the sentences of the sources."""
     path = _folder(language) / "django.po"
-    return path.exists() and path.read_bytes() == as_po(merged(language, sources))
+    return path.exists() and path.read_bytes() == to_po(merge(language, sources))
 
 
-def translated_languages() -> list[str]:
+def list_languages() -> list[str]:
     return [code for code, _ in settings.LANGUAGES if code != settings.LANGUAGE_CODE]
 
 
-def missing(catalog: Catalog) -> list[str]:
-    """The sentences that have no translation, or lack one of the language's forms."""
-    return [str(message.id) for message in catalog if message.id and not is_said(message, catalog.num_plurals)]
+def list_untranslated(catalog: Catalog) -> list[str]:
+    """Return the sentences that have no translation, or lack one of the language's plural forms."""
+    return [str(message.id) for message in catalog if message.id and not is_translated(message, catalog.num_plurals)]
 
 
 def is_for_annotators(path: str) -> bool:
-    """Whether annotators read what the file says; its path is given from the folder of the project."""
+    """Return whether annotators read what is in the file, by its path from the root of the repository."""
     name = path.removeprefix("templates/")
     if name != path and "/" not in name:
         return name not in MANAGERS_PARTS
-    return any(fnmatch(name, room) for room in ANNOTATORS_ROOMS)
+    return any(fnmatch(name, room) for room in READ_BY_ANNOTATORS)
 
 
-def is_said(message: Message, n_forms: int) -> bool:
+def is_translated(message: Message, n_forms: int) -> bool:
     if not message.pluralizable:
         return bool(message.string)
     forms = message.string or ()
@@ -141,7 +141,7 @@ def is_said(message: Message, n_forms: int) -> bool:
 
 
 def _new_catalog(language: str | None = None) -> Catalog:
-    """An empty catalogue, with none of the headings that name people and times."""
+    """Return an empty catalogue, with none of the headings that name people and times."""
     return Catalog(
         locale=language,
         project="Concord",
@@ -156,17 +156,17 @@ def _new_catalog(language: str | None = None) -> Catalog:
     )
 
 
-def templates() -> list[Path]:
+def list_templates() -> list[Path]:
     return sorted((settings.BASE_DIR / "templates").rglob("*.html"))
 
 
-def code() -> list[Path]:
+def list_code() -> list[Path]:
     base: Path = settings.BASE_DIR
     return [path for app in APPS for path in sorted((base / app).rglob("*.py")) if "migrations" not in path.parts]
 
 
 def _annotators_files() -> Iterator[Path]:
-    for path in (*templates(), *code()):
+    for path in (*list_templates(), *list_code()):
         if is_for_annotators(path.relative_to(settings.BASE_DIR).as_posix()):
             yield path
 

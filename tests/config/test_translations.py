@@ -1,4 +1,4 @@
-"""The catalogues: up to date, and complete for every sentence that an annotator may read."""
+"""The catalogues: up to date, and complete for every sentence that annotators read."""
 
 import ast
 import os
@@ -42,7 +42,7 @@ def language(request: pytest.FixtureRequest) -> str:
 
 
 def test_every_language_of_the_site_is_looked_at() -> None:
-    assert set(LANGUAGES) == set(translating.translated_languages()) == set(EXACT_FORMS)
+    assert set(LANGUAGES) == set(translating.list_languages()) == set(EXACT_FORMS)
 
 
 def test_the_catalogues_are_up_to_date(sources: Catalog, language: str) -> None:
@@ -164,10 +164,14 @@ def name_of(path: Path) -> str:
     return path.relative_to(settings.BASE_DIR).as_posix()
 
 
-def test_a_room_of_annotators_holds_a_file() -> None:
-    names = [name_of(path).removeprefix("templates/") for path in (*translating.templates(), *translating.code())]
+def test_every_folder_of_annotators_holds_a_file() -> None:
+    names = [
+        name_of(path).removeprefix("templates/") for path in (*translating.list_templates(), *translating.list_code())
+    ]
     assert set(translating.MANAGERS_PARTS) <= set(names)
-    assert [room for room in translating.ANNOTATORS_ROOMS if not any(fnmatch(name, room) for name in names)] == []
+    assert [
+        folder for folder in translating.READ_BY_ANNOTATORS if not any(fnmatch(name, folder) for name in names)
+    ] == []
 
 
 MARKED = re.compile(r"{%\s*(?:trans|blocktrans|plural|load [^%]*\bi18n\b)|\b_\([\"']")
@@ -176,7 +180,7 @@ MARKED = re.compile(r"{%\s*(?:trans|blocktrans|plural|load [^%]*\bi18n\b)|\b_\([
 def test_nothing_of_managers_is_marked_for_translation() -> None:
     """Their pages are given in English, so they are written in English."""
     marked = []
-    for path in (*translating.templates(), *translating.code()):
+    for path in (*translating.list_templates(), *translating.list_code()):
         if translating.is_for_annotators(name_of(path)):
             continue
         source = path.read_text(encoding="utf-8")
@@ -206,7 +210,7 @@ GIVEN = re.compile(r"""(?:default|pager_noun|empty_\w+|whose|stat_\w+|yesno)[:=]
 def test_no_template_of_annotators_holds_a_bare_sentence() -> None:
     bare = [
         f"{name_of(path)}: {said}"
-        for path in translating.templates()
+        for path in translating.list_templates()
         if translating.is_for_annotators(name_of(path))
         for said in bare_sentences(path.read_text(encoding="utf-8"))
     ]
@@ -249,7 +253,7 @@ def test_no_refusal_to_annotators_is_a_bare_sentence() -> None:
     """Every reason why something is refused to them goes through gettext."""
     bare = [
         f"{name_of(path)}: {ast.unparse(call.args[0])}"
-        for path in translating.code()
+        for path in translating.list_code()
         if name_of(path).startswith(ALL_THEIRS)
         for call in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
         if isinstance(call, ast.Call) and call.args and _refuses(call.func) and _is_sentence(call.args[0])
@@ -272,7 +276,7 @@ def test_no_sentence_stands_inside_an_f_string() -> None:
     """Babel reads none there, so it would stay in English."""
     hidden = [
         f"{name_of(path)}: {ast.unparse(call)}"
-        for path in translating.code()
+        for path in translating.list_code()
         for joined in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
         if isinstance(joined, ast.JoinedStr)
         for call in ast.walk(joined)

@@ -36,18 +36,18 @@ class Command(BaseCommand):
     def _check(self) -> None:
         sources = translating.read_sources()
         faults = []
-        for language in translating.translated_languages():
+        for language in translating.list_languages():
             if not translating.is_up_to_date(language, sources):
                 faults.append(f"{language} is out of date: run manage.py translations.")
-            missing = translating.missing(translating.read_catalogue(language))
+            missing = translating.list_untranslated(translating.read_catalogue(language))
             faults += [f"{language} lacks a translation: {sentence}" for sentence in missing]
         if faults:
             raise CommandError("\n".join(faults))
 
     def _write(self) -> None:
         sources = translating.read_sources()
-        for language in translating.translated_languages():
-            catalog = translating.merged(language, sources)
+        for language in translating.list_languages():
+            catalog = translating.merge(language, sources)
             translating.write(language, catalog)
-            n_missing = len(translating.missing(catalog))
+            n_missing = len(translating.list_untranslated(catalog))
             self.stdout.write(f"{language}: {len(catalog)} sentences, {n_missing} without a translation")
