@@ -1,5 +1,6 @@
 """Stages: which judgments belong to the full collection, and which are a trial's and kept apart."""
 
+from collections.abc import Collection
 from enum import StrEnum
 
 from django.db import connection
@@ -40,5 +41,15 @@ def left_out(project: Project, stage: Stage) -> tuple[int, ...]:
 
 def default_stage(project: Project) -> Stage:
     """The full collection; the trial as long as nothing else was begun."""
-    begun = set(Batch.objects.filter(project=project).exclude(state=State.DRAFT).values_list("kind", flat=True))
+    return choose_stage(fetch_kinds(project))
+
+
+def fetch_kinds(project: Project) -> set[tuple[str, str]]:
+    """The kind and state of each batch of the project."""
+    return set(Batch.objects.filter(project=project).values_list("kind", "state"))
+
+
+def choose_stage(kinds: Collection[tuple[str, str]]) -> Stage:
+    """The default stage of a project with batches of these kinds and states."""
+    begun = {kind for kind, state in kinds if state != State.DRAFT}
     return Stage.TRIAL if begun == {Kind.TRIAL} else Stage.FULL

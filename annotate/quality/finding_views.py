@@ -11,7 +11,6 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_safe
 
 from annotate.models import Finding
-from annotate.models.quality import count_alerts
 from annotate.quality import findings as quality_findings
 from annotate.quality.figure_names import FINDINGS
 from annotate.quality.figures_shown import show_findings
@@ -49,7 +48,6 @@ def finding_list(request: ProjectRequest, project: Project) -> HttpResponse:
         "query": asked.urlencode(),
         "has_any": bool(page.paginator.count) or Finding.objects.filter(annotator__project=project).exists(),
         "n_open_here": findings.filter(state=Finding.State.OPEN).count(),
-        "alerts": count_alerts(project),
     }
     return render(request, "annotate/quality/finding_list.html", context)
 
@@ -82,7 +80,6 @@ def finding_settle(request: ProjectRequest, project: Project) -> HttpResponse:
         "n_left_out": max(0, n_found - MOST_AT_ONCE),
         "most": MOST_AT_ONCE,
         "next": _back(request, project),
-        "alerts": count_alerts(project),
     }
     return render(
         request,

@@ -12,7 +12,6 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from annotate.models import AnnotatorFigures, Finding, QualityRules
-from annotate.models.quality import count_alerts
 from annotate.quality import monitoring
 from annotate.quality.figures_shown import BY_KEY, KINDS
 from annotate.quality.forms import RulesForm
@@ -45,7 +44,6 @@ def quality_list(request: ProjectRequest, project: Project) -> HttpResponse:
         "standings": Membership.Standing.choices,
         "asked": {name: read_text(request, name) for name in ("q", "standing", "figure", "from", "to")},
         "has_any": bool(page.paginator.count) or everyone.exists(),
-        "alerts": count_alerts(project),
     }
     return render(request, "annotate/quality/list.html", context)
 
@@ -82,7 +80,7 @@ def quality_rules(request: ProjectRequest, project: Project) -> HttpResponse:
         )
         messages.success(request, "The rules are saved. Everybody is checked by them within a minute.")
         return redirect("annotate:quality-rules", project.slug)
-    context = {"form": form, "seed": rules.seed, "alerts": count_alerts(project)}
+    context = {"form": form, "seed": rules.seed}
     return render(
         request,
         "annotate/quality/rules.html",

@@ -13,7 +13,6 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from annotate.models import Judgment, Remark, Review
-from annotate.models.quality import count_alerts
 from annotate.rating import answers
 from annotate.rating.sent import SentAnswers, read_rating
 from annotate.rating.shown import format_opinion, list_items, list_references, question_on_page
@@ -54,7 +53,6 @@ def review_list(request: ProjectRequest, project: Project) -> HttpResponse:
         "states": STATES,
         "q": text,
         "has_any": bool(page.paginator.count) or _reviews(project).exists(),
-        "alerts": count_alerts(project),
     }
     return render(request, "annotate/reviews/list.html", context)
 

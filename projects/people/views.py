@@ -20,6 +20,8 @@ from projects.people.forms import AnnotatesForm, InvitationForm, PeopleFilterFor
 from projects.web.links import absolute_url
 
 PEOPLE_ON_A_PAGE = 50
+NEWEST_ANNOTATORS = 20
+"""Beside the invitations: enough to see who has joined by them; all the others are among the members."""
 
 
 @requires(Right.MANAGE)
@@ -94,7 +96,9 @@ def member_reset_link(request: ProjectRequest, project: Project, pseudonym: str)
 def invitation_list(request: ProjectRequest, project: Project) -> HttpResponse:
     invitations = project.invitations.select_related("created_by")
     page = Paginator(invitations, PEOPLE_ON_A_PAGE).get_page(request.GET.get("page"))
-    return render(request, "projects/people/invitation_list.html", {"page": page, "now": timezone.now()})
+    annotators = project.memberships.people().annotators().select_related("user").order_by("-joined_at", "-pk")
+    context = {"page": page, "now": timezone.now(), "annotators": annotators[:NEWEST_ANNOTATORS]}
+    return render(request, "projects/people/invitation_list.html", context)
 
 
 @requires(Right.MANAGE)

@@ -5,11 +5,9 @@ from typing import Any
 
 from django import forms
 from django.db.models import Count
-from django.utils.functional import cached_property
 
-from annotate.batches.trials import list_trials
 from annotate.frames.rating_patterns import Scope, criteria_in_use
-from annotate.frames.stages import Stage, default_stage
+from annotate.frames.stages import Stage, choose_stage, fetch_kinds
 from annotate.models import Batch
 from projects.models import Candidate, Passage, Project
 from results.scope.scopes import choose_among
@@ -45,7 +43,8 @@ class ScopeForm(forms.Form):
         super().__init__(*args, **kwargs)
         self.project = project
         self.fields["batch"].queryset = project.batches.all()  # type: ignore[attr-defined]
-        if list_trials(project).exists():
+        self.kinds = fetch_kinds(project)
+        if any(kind == Batch.Kind.TRIAL for kind, _state in self.kinds):
             self.fields["stage"].initial = self.default_stage
             if self.is_bound and not self.data.get("stage"):
                 self.data = {**self.data.dict(), "stage": self.default_stage}  # type: ignore[attr-defined]
@@ -60,9 +59,9 @@ class ScopeForm(forms.Form):
         asked = self.cleaned_data.get("stage") if self.is_bound and self.is_valid() else ""
         return Stage(asked) if asked else self.default_stage
 
-    @cached_property
+    @property
     def default_stage(self) -> Stage:
-        return default_stage(self.project)
+        return choose_stage(self.kinds)
 
 
 class FacetsForm(forms.Form):

@@ -21,18 +21,9 @@ function startMenus() {
   });
 }
 
-// On a phone the row of tabs is longer than the screen: show the one we are on.
-function showCurrentTab() {
-  for (const tab of document.querySelectorAll(".tabs [aria-current]")) {
-    const row = tab.parentElement;
-    row.scrollLeft = tab.offsetLeft - row.offsetLeft - (row.clientWidth - tab.offsetWidth) / 2;
-  }
-}
-
 if (document.body.dataset.user) wipeOthers(document.body.dataset.user);
 startTheme();
 startTimes();
-showCurrentTab();
 startMenus();
 startConfirm();
 startSignOut();

@@ -3,8 +3,7 @@
 from django.conf import settings
 from playwright.sync_api import expect
 
-from projects.models import Membership
-from tests.browser.conftest import PHONE, SignedIn
+from tests.browser.conftest import SignedIn
 from tests.factories import make_user
 
 BACKGROUND = "getComputedStyle(document.body).backgroundColor"
@@ -61,13 +60,6 @@ def test_the_first_tab_stop_leads_past_the_header(signed_in: SignedIn) -> None:
     expect(page.get_by_role("link", name="Skip to the content")).to_be_focused()
     page.keyboard.press("Enter")
     expect(page.locator("#main")).to_be_focused()
-
-
-def test_the_current_tab_is_in_view_on_a_phone(signed_in: SignedIn, owner: Membership) -> None:
-    page = signed_in(owner.user, viewport=PHONE, has_touch=True)
-    page.goto(f"/p/{owner.project.slug}/settings/")
-    expect(page.locator(".tabs [aria-current]")).to_have_text("Settings")
-    expect(page.locator(".tabs [aria-current]")).to_be_in_viewport(ratio=1)
 
 
 def test_signing_out_ends_the_session(signed_in: SignedIn) -> None:

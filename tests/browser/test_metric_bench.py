@@ -8,6 +8,7 @@ from playwright.sync_api import Locator, Page, expect
 
 from projects.models import Membership, Project
 from tests.browser.conftest import SignedIn
+from tests.browser.walking import go_to
 from tests.browser.watching import Watch
 
 WORDS = ("the cat", "the cat sat", "the cat sat on", "on the mat", "a dog ran", "the cat sat on the mat")
@@ -61,7 +62,7 @@ def test_from_metrics_to_a_table_for_a_paper(
     page = watch.over(signed_in(manager.user))
     page.goto(f"/p/{project.slug}/data/imports/new/")
     import_scored(page, judged)
-    page.get_by_role("link", name="Metrics", exact=True).click()
+    go_to(page, "Results", "Automatic metrics")
     page.get_by_role("link", name="Compute metrics").first.click()
     page.get_by_role("button", name="Compute").click()
     table = page.get_by_role("region", name="Metrics")
@@ -100,7 +101,7 @@ def upload(page: Page, scores: Path) -> None:
 
 
 def run_study(page: Page) -> None:
-    page.get_by_role("link", name="Studies", exact=True).click()
+    go_to(page, "Results", "Metric evaluation")
     page.get_by_role("link", name="New study").first.click()
     page.get_by_role("button", name="Run the study").click()
     expect(page.locator("figure.chart").first).to_be_visible()

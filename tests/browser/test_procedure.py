@@ -11,6 +11,7 @@ from annotate.models import Assignment, Judgment
 from projects.models import Membership, Project
 from tests.browser.conftest import SignedIn
 from tests.browser.rating import wait_for_keys
+from tests.browser.walking import go_to
 from tests.browser.watching import Watch
 
 PASSWORD = "a bridge of many small stones"
@@ -75,7 +76,7 @@ def sign_in_as_manager(page: Page) -> None:
 
 
 def import_file(page: Page, file: Path) -> None:
-    tab(page, "Data")
+    go_to(page, "Data")
     page.get_by_role("link", name="Import a file").click()
     page.get_by_label("File", exact=True).set_input_files(file)
     page.get_by_role("button", name="Look at the file").click()
@@ -94,7 +95,7 @@ def make_and_open_batch(page: Page) -> None:
 
 
 def invite_annotator(page: Page) -> str:
-    tab(page, "People")
+    go_to(page, "Admin", "Members")
     page.get_by_role("link", name="Invite people").click()
     page.get_by_role("button", name="Make the link").click()
     return page.locator("code.secret").inner_text()
@@ -152,11 +153,11 @@ def rate_current(page: Page) -> None:
 
 
 def see_it_counted(page: Page) -> None:
-    tab(page, "Overview")
+    go_to(page, "Overview")
     expect(page.locator(".stat", has_text="Judgments").locator(".stat-value")).to_have_text("4")
-    tab(page, "Batches")
+    go_to(page, "Collection", "Batches")
     expect(page.locator(".progress-line")).to_contain_text("1 of 1")
-    tab(page, "Agreement")
+    go_to(page, "Results", "Agreement")
     alpha = page.locator(".stat", has_text="Alpha, ordinal")
     expect(alpha.locator(".stat-value")).to_have_text("undefined")
     expect(alpha.locator(".stat-note")).to_contain_text("one annotator only")
@@ -164,7 +165,7 @@ def see_it_counted(page: Page) -> None:
 
 def download_long_csv(page: Page, folder: Path) -> list[dict[str, str]]:
     page.goto("/p/bridges/")
-    tab(page, "Judgment sets")
+    go_to(page, "Releases", "Judgment sets")
     page.get_by_role("link", name="Export without freezing").click()
     page.get_by_label("Texts").check()
     with page.expect_download() as download:
@@ -173,7 +174,3 @@ def download_long_csv(page: Page, folder: Path) -> list[dict[str, str]]:
     download.value.save_as(path)
     with path.open(encoding="utf-8", newline="") as stream:
         return list(csv.DictReader(stream))
-
-
-def tab(page: Page, name: str) -> None:
-    page.get_by_role("navigation", name="Project").get_by_role("link", name=name).click()

@@ -22,6 +22,7 @@ from tests.annotate.open_batches import assert_equation
 from tests.browser import crew as people
 from tests.browser.conftest import SignedIn
 from tests.browser.rating import wait_for_keys
+from tests.browser.walking import go_to
 from tests.browser.watching import Watch
 
 PLANNED = {
@@ -101,7 +102,7 @@ def copied_rows(n_copies: int) -> list[dict[str, object]]:
 
 def make_the_test(walk: Walk) -> None:
     desk = walk.desk
-    tab(desk, "Qualification")
+    go_to(desk, "Task", "Qualification test")
     desk.get_by_role("button", name="Make a test").click()
     desk.get_by_role("link", name="From a file").click()
     desk.get_by_label("File").set_input_files(write_items(walk.folder / "test.csv"))
@@ -158,7 +159,7 @@ def answer_the_test(page: Page, value_of: Callable[[str, str], int]) -> None:
 
 def run_the_trial(walk: Walk) -> None:
     desk = walk.desk
-    tab(desk, "Batches")
+    go_to(desk, "Collection", "Batches")
     desk.get_by_role("link", name="New trial").click()
     expect(desk.get_by_label("Only a sample of so many candidates")).to_have_value(str(N_IN_TRIAL))
     expect(desk.get_by_label("Judgments for each candidate")).to_have_value(str(N_TRIAL_JUDGMENTS))
@@ -168,11 +169,11 @@ def run_the_trial(walk: Walk) -> None:
     rate_one_and_return_the_next(walk)
     people.work_until_done(walk.crew)
     tasks.check()
-    tab(desk, "Overview")
+    go_to(desk, "Overview")
     desk.get_by_role("link", name="Look at the trial").click()
     expect(desk.locator(".page-head")).to_contain_text("complete")
     close(desk)
-    tab(desk, "Overview")
+    go_to(desk, "Overview")
     desk.get_by_role("link", name="Read the results").click()
     expect(desk.get_by_role("heading", name="Where annotators differ most")).to_be_visible()
     n_items = Item.objects.filter(hit__batch__kind=Batch.Kind.TRIAL).count()
@@ -254,7 +255,7 @@ def accept_controls_and_open(walk: Walk) -> None:
 
 def collect(walk: Walk) -> None:
     desk = walk.desk
-    tab(desk, "Quality")
+    go_to(desk, "Review", "Annotator quality")
     desk.get_by_role("link", name="Rules").click()
     desk.get_by_label("Share of each annotator’s submitted HITs").fill("0.1")
     desk.get_by_label("At least so many of each annotator").fill("1")
@@ -272,7 +273,7 @@ def review_a_spot_check(walk: Walk) -> None:
     desk, bad = walk.desk, walk.bad_one
     review = Review.objects.filter(assignment__annotator=bad, state=Review.State.WAITING).first()
     assert review is not None
-    tab(desk, "Overview")
+    go_to(desk, "Overview")
     desk.get_by_role("link", name=re.compile("reviews? *$")).click()
     desk.locator(f'a[href$="/reviews/{review.pk}/"]').click()
     items = desk.locator(".item")
@@ -293,7 +294,7 @@ def review_a_spot_check(walk: Walk) -> None:
 def remove_a_bad_one(walk: Walk) -> None:
     desk, bad = walk.desk, walk.bad_one
     n_done = Assignment.objects.submitted().filter(annotator=bad).count()
-    tab(desk, "Overview")
+    go_to(desk, "Overview")
     desk.get_by_role("link", name=re.compile("open findings?")).click()
     desk.get_by_role("row").filter(has_text="speaks against the work").filter(has_text=bad.pseudonym).get_by_role(
         "link", name=bad.pseudonym
@@ -315,7 +316,7 @@ def remove_a_bad_one(walk: Walk) -> None:
 
 def collect_again(walk: Walk) -> None:
     desk = walk.desk
-    tab(desk, "Overview")
+    go_to(desk, "Overview")
     expect(desk.get_by_text("Annotators are at work")).to_be_visible()
     assert people.work_until_done([each for each in walk.crew if each.membership != walk.bad_one]) > 0
     desk.reload()
@@ -331,7 +332,7 @@ def restore_with_surplus(walk: Walk) -> None:
     n_surplus = left_out.filter(hit__purpose=Hit.Purpose.WORK).count()
     n_free = left_out.exclude(hit__purpose=Hit.Purpose.WORK).count()
     """What was made for them alone nobody else has taken: controls, which are in no result."""
-    tab(desk, "People")
+    go_to(desk, "Admin", "Members")
     desk.get_by_role("row").filter(has_text=bad.pseudonym).get_by_role("link").first.click()
     desk.get_by_role("link", name="Restore").click()
     expect(stat(desk, "Count again")).to_have_text(str(n_free))
@@ -339,7 +340,7 @@ def restore_with_surplus(walk: Walk) -> None:
     desk.get_by_label("Reason").fill("Our mistake.")
     desk.get_by_role("button", name="Restore").click()
     expect(desk.get_by_text(f"{n_free} assignments count again, {n_surplus} are surplus.")).to_be_visible()
-    tab(desk, "Submitted")
+    go_to(desk, "Review", "Submissions")
     desk.get_by_label("Counts").select_option("surplus")
     desk.get_by_role("button", name="Filter").click()
     expect(desk.get_by_text(f"all {n_surplus} of this list")).to_be_visible()
@@ -347,7 +348,7 @@ def restore_with_surplus(walk: Walk) -> None:
 
 def find_surplus_in_the_export(walk: Walk) -> None:
     desk = walk.desk
-    tab(desk, "Judgment sets")
+    go_to(desk, "Releases", "Judgment sets")
     desk.get_by_role("link", name="Export without freezing").click()
     desk.get_by_label("Stage").select_option(label="both together")
     with desk.expect_download() as download:
@@ -363,11 +364,11 @@ def find_surplus_in_the_export(walk: Walk) -> None:
 
 def pay(walk: Walk) -> None:
     desk = walk.desk
-    tab(desk, "Submitted")
+    go_to(desk, "Review", "Submissions")
     desk.get_by_label(re.compile("all [0-9]+ of this list")).check()
     desk.get_by_role("button", name="Approve …").click()
     desk.get_by_role("button", name=re.compile("^Approve [0-9]+ assignments")).click()
-    tab(desk, "Payments")
+    go_to(desk, "Admin", "Payments")
     desk.get_by_role("button", name="Approve them").click()
     old = desk.context.new_page()
     old.goto(desk.url)
@@ -387,7 +388,7 @@ def pay(walk: Walk) -> None:
     make_payment(old)
     expect(old.locator(".message--error")).to_be_visible()
     assert Payment.objects.count() == 1
-    tab(desk, "Payments")
+    go_to(desk, "Admin", "Payments")
     expect(desk.get_by_text("Nothing is approved and not yet paid.")).to_be_visible()
     walk.page.goto("/desk/")
     walk.page.get_by_role("link", name="What you earned").click()
@@ -461,10 +462,6 @@ def stat(page: Page, label: str) -> Locator:
         .filter(has=page.locator(".stat-label", has_text=re.compile(f"^{label}$")))
         .locator(".stat-value")
     )
-
-
-def tab(page: Page, name: str) -> None:
-    page.get_by_role("navigation", name="Project").get_by_role("link", name=name, exact=True).click()
 
 
 def read_csv(path: str | Path) -> list[dict[str, str]]:

@@ -1,0 +1,56 @@
+"""How much waits for a manager, for each queue of Review."""
+
+from dataclasses import dataclass
+
+from django.db import connection
+
+from projects.models import Project
+
+MOST_COUNTED = 1000
+"""A longer queue is counted no further: the count is on every page of a manager, and “999+” says enough."""
+
+
+@dataclass(frozen=True)
+class Waiting:
+    """Differences between annotators are in no count: each becomes a task only where somebody wants it adjudicated."""
+
+    submissions: int = 0
+    alerts: int = 0
+    remarks: int = 0
+    spot_checks: int = 0
+
+    @property
+    def total(self) -> int:
+        return self.submissions + self.alerts + self.remarks + self.spot_checks
+
+
+def count_waiting(project: Project) -> Waiting:
+    """Return the submissions to decide on, open alerts, unresolved comments & flags, and spot checks to do."""
+    with connection.cursor() as cursor:
+        cursor.execute(_WAITING, {"project": project.pk, "most": MOST_COUNTED})
+        return Waiting(*cursor.fetchone())
+
+
+_OF_PROJECT = """
+JOIN annotate_hit h ON h.id = a.hit_id
+JOIN annotate_batch b ON b.id = h.batch_id AND b.project_id = %(project)s
+"""
+
+# One statement for four queues. Imported judgments are nobody's work here, so they wait for no decision.
+_WAITING = f"""
+SELECT
+    (SELECT count(*) FROM (
+        SELECT FROM annotate_assignment a {_OF_PROJECT}
+        WHERE a.state = 'submitted' AND b.kind <> 'imported' LIMIT %(most)s) waiting),
+    (SELECT count(*) FROM (
+        SELECT FROM annotate_finding f JOIN projects_membership m ON m.id = f.annotator_id
+        WHERE m.project_id = %(project)s AND f.state = 'open' LIMIT %(most)s) waiting),
+    (SELECT count(*) FROM (
+        SELECT FROM annotate_remark r JOIN annotate_assignment a ON a.id = r.assignment_id {_OF_PROJECT}
+        WHERE r.resolved_at IS NULL LIMIT %(most)s) waiting),
+    (SELECT count(*) FROM (
+        SELECT FROM annotate_review v
+        JOIN annotate_assignment a ON a.id = v.assignment_id
+        JOIN projects_membership m ON m.id = a.annotator_id
+        WHERE m.project_id = %(project)s AND v.state <> 'done' LIMIT %(most)s) waiting)
+"""
