@@ -14,7 +14,7 @@ import pytest  # noqa: E402
 from pytest_django import DjangoDbBlocker  # noqa: E402
 
 from config import assets  # noqa: E402
-from tests import database  # noqa: E402
+from tests import database, static_files  # noqa: E402
 from tests.people import (  # noqa: E402
     annotator,
     client_of,
@@ -67,6 +67,7 @@ def django_db_setup(django_db_blocker: DjangoDbBlocker) -> Iterator[None]:
 @pytest.fixture(scope="session", autouse=True)
 def _static_files() -> None:
     assets.collect()
+    static_files.find_once()
 
 
 @pytest.fixture(scope="session")
