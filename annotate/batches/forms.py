@@ -235,6 +235,13 @@ class NewBatchForm(PresentationForm, CapsForm):
             self.add_error("judgments", "Say how many, or name the annotators below.")
         return cleaned
 
+    @property
+    def shows_order_and_caps(self) -> bool:
+        """Whether the fields of order and caps are unfolded: one is wrong, or a cap is set."""
+        caps = [self[name] for name in ("max_hits_per_annotator", "max_hits_per_day", "max_share_percent")]
+        fields = (self["order"], self["priority"], *caps)
+        return any(field.errors for field in fields) or any(cap.value() for cap in caps)
+
     def selection(self) -> Selection:
         cleaned = self.cleaned_data
 

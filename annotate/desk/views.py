@@ -4,6 +4,7 @@ from django.contrib import messages
 from django.db.models import Count, Q, Sum
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
@@ -75,6 +76,7 @@ def history(request: ProjectRequest, project: Project) -> HttpResponse:
     rows = [
         {
             "assignment": assignment,
+            "url": _find_page(project, assignment),
             "batch": assignment.hit.batch,
             "n_items": len(assignment.layout),
             "cents": pay.get(assignment.pk),
@@ -83,6 +85,12 @@ def history(request: ProjectRequest, project: Project) -> HttpResponse:
     ]
     earned = fetch_earnings([request.membership])[request.membership.pk]
     return render(request, "annotate/desk/history_list.html", {"rows": rows, "page": page, "earned": earned})
+
+
+def _find_page(project: Project, assignment: Assignment) -> str:
+    """Return the address of a HIT for its annotator: where it is rated while that can go on, else what became of it."""
+    can_go_on = assignment.state in (Assignment.State.OPEN, Assignment.State.EXPIRED)
+    return reverse("annotate:work-show" if can_go_on else "annotate:history-show", args=[project.slug, assignment.uuid])
 
 
 @requires(Right.MEMBER)

@@ -54,6 +54,17 @@ class Brief:
         return least_right(self.n_items, self.attempt.test.pass_share)
 
     @property
+    def tone(self) -> str:
+        """The colour in which its state is drawn."""
+        if self.has_passed:
+            return "good"
+        if self.is_open:
+            return "open"
+        if self.has_failed:
+            return "failed"
+        return "done" if self.is_practice else "warn"
+
+    @property
     def was_ended(self) -> bool:
         """Ended by a new version of the rubric, in time and not by the clock."""
         attempt = self.attempt

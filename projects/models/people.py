@@ -144,6 +144,12 @@ class Membership(models.Model):
     def __str__(self) -> str:
         return self.pseudonym
 
+    def get_home_url(self) -> str:
+        """Return where this member starts in the project: its overview, or an annotator's desk."""
+        if self.can_read:
+            return self.project.get_absolute_url()
+        return reverse("annotate:project-desk", args=[self.project.slug])
+
     @property
     def can_read(self) -> bool:
         return self.role != self.Role.ANNOTATOR

@@ -59,6 +59,12 @@ class CriterionOnPage:
     def high_mark(self) -> dict[str, object]:
         return _mark_at(self.marks, self.high)
 
+    @property
+    def named_range(self) -> str:
+        """The ends of the scale with what is said of them: “1 (wrong) – 5 (right)”."""
+        ends = ((self.low, self.low_mark), (self.high, self.high_mark))
+        return " – ".join(f"{value} ({mark['label']})" if mark.get("label") else str(value) for value, mark in ends)
+
 
 @lru_cache(maxsize=512)
 def share_columns(criteria: tuple[CriterionOnPage, ...]) -> bool:
