@@ -4,8 +4,7 @@ from django.core.management import call_command
 from django.db import connection
 from django.db.migrations.executor import MigrationExecutor
 
-LOCK = 0x434F4E43
-"""The advisory lock under which one process migrates and the others wait."""
+from projects.database.locks import MIGRATIONS
 
 
 def bring_up_to_date() -> None:
@@ -13,12 +12,12 @@ def bring_up_to_date() -> None:
     if not _is_behind():
         return
     with connection.cursor() as cursor:
-        cursor.execute("SELECT pg_advisory_lock(%s)", [LOCK])
+        cursor.execute("SELECT pg_advisory_lock(%s)", [MIGRATIONS])
         try:
             if _is_behind():
                 call_command("migrate", interactive=False, verbosity=0)
         finally:
-            cursor.execute("SELECT pg_advisory_unlock(%s)", [LOCK])
+            cursor.execute("SELECT pg_advisory_unlock(%s)", [MIGRATIONS])
 
 
 def _is_behind() -> bool:

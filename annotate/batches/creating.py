@@ -16,9 +16,9 @@ from annotate.batches.cutting import cut_passage
 from annotate.batches.selection import Row, Selection, list_candidates, pair_id_sql, select_candidates
 from annotate.batches.terms import Terms, check_terms, with_project_defaults
 from annotate.models import Batch, BatchAnnotator, Item
-from annotate.models.batch import next_number
 from annotate.places import NewHit
 from projects import log
+from projects.database.numbering import next_number
 from projects.errors import Refused
 from projects.models import Membership, Project
 from projects.rubric.rubrics import current_rubric
@@ -101,7 +101,7 @@ def create_batch(
     if rubric is None:
         raise Refused("This project has no rubric yet. Choose one in the settings, then make the batch.")
     rows = _choose(project, selection, terms) if rows is None else rows
-    number = next_number(project)
+    number = next_number(project, Batch)
     batch = Batch.objects.create(
         project=project,
         number=number,

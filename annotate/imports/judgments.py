@@ -10,8 +10,8 @@ from django.utils import timezone
 from annotate.imports import full_hits
 from annotate.imports.staging import Progress, create, refuse_rows, stage
 from annotate.models import Batch
-from annotate.models.batch import next_number
 from measures.rubric import CORRECTNESS, CriterionSpec, Level, ScaleKind
+from projects.database.numbering import next_number
 from projects.errors import Refused
 from projects.importing import Checked, CriterionColumn, Report
 from projects.models import Criterion, Membership, Project, Rubric
@@ -248,7 +248,7 @@ def _create_batch(cursor: Any, project: Project, checked: Checked, rubric: Rubri
     now = timezone.now()
     return Batch.objects.create(
         project=project,
-        number=next_number(project),
+        number=next_number(project, Batch),
         name=f"Imported from {checked.name}"[:120],
         kind=Batch.Kind.IMPORTED,
         state=Batch.State.CLOSED,

@@ -17,6 +17,7 @@ from django.utils import timezone
 from annotate.imports import writing
 from annotate.imports.staging import refuse_repeated
 from annotate.models import Import
+from projects.database.numbering import next_number
 from projects.errors import Refused
 from projects.importing import FileRefused, Kind, Options, Spool, fingerprint, load
 from projects.jobs import queue
@@ -42,7 +43,7 @@ def receive(*, project: Project, actor: Membership, upload: "UploadedFile[Any]",
     stored_name = uploads.store_upload(upload)
     try:
         with transaction.atomic():
-            number = writing.next_number(project)
+            number = next_number(project, Import)
             _refuse_without_room(project, n_bytes)
             return Import.objects.create(
                 project=project,

@@ -5,22 +5,20 @@ from copy import deepcopy
 from pathlib import Path
 
 from django.db import connection, transaction
-from django.db.models import Max, Q
+from django.db.models import Q
 from django.utils import timezone
 
 from annotate.imports import corpus, judgments
 from annotate.imports.staging import OnProgress, Progress, refuse_repeated
 from annotate.models import Batch, Import
 from projects import log
+from projects.database.numbering import next_number
 from projects.errors import Refused
 from projects.importing import Checked, Kind, Options, Report, check
 from projects.importing.checking import save
 from projects.models import Membership, Project
 
-NUMBERING = 7_301_553
-"""Names the advisory lock under which imports are numbered."""
-
-__all__ = ["check_alone", "check_file", "compare", "import_now", "next_number", "refuse_if_imported", "write"]
+__all__ = ["check_alone", "check_file", "compare", "import_now", "refuse_if_imported", "write"]
 
 
 def check_file(
@@ -139,16 +137,6 @@ def refuse_if_imported(project: Project, checked: Checked, *, job: Import | None
         raise refuse_repeated(number)
 
 
-def next_number(project: Project) -> int:
-    """The number of the project's next import, held until the transaction ends.
-
-    It has a lock of its own: a long import locks the project, and an upload need not wait for that.
-    """
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT pg_advisory_xact_lock(%s, %s)", [NUMBERING, project.pk])
-    return (project.imports.aggregate(newest=Max("number"))["newest"] or 0) + 1
-
-
 def _write(
     project: Project, checked: Checked, report: Report, actor: Membership | None, progress: Progress
 ) -> Batch | None:
@@ -199,7 +187,7 @@ def _record(
     now = timezone.now()
     return Import.objects.create(
         project=project,
-        number=next_number(project),
+        number=next_number(project, Import),
         kind=checked.kind.value,
         step=Import.Step.WRITE,
         state=Import.State.DONE,

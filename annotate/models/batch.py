@@ -2,7 +2,7 @@
 
 from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
-from django.db.models import F, Max, Q
+from django.db.models import F, Q
 from django.db.models.functions import Now
 
 from annotate.models.plan import OverlapPlan
@@ -251,8 +251,3 @@ class DailyCount(models.Model):
 
     def __str__(self) -> str:
         return f"{self.day_on}: {self.n_judgments}"
-
-
-def next_number(project: Project) -> int:
-    """The number of the project's next batch; the caller has locked the project."""
-    return (project.batches.aggregate(newest=Max("number"))["newest"] or 0) + 1

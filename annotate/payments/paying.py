@@ -15,6 +15,8 @@ from django.utils.dateformat import format as date_format
 from annotate.models import LedgerEntry, Payment
 from annotate.models.payment import REPAID, TAKEN_BACK
 from projects import access, log
+from projects.database.locks import AdvisoryLock, lock_in_project
+from projects.database.numbering import next_number
 from projects.errors import Refused
 from projects.language.amounts import format_money
 from projects.models import Membership, Project
@@ -22,8 +24,6 @@ from projects.models import Membership, Project
 Kind = LedgerEntry.Kind
 
 MOST_CENTS = 1_000_000
-PAYMENTS = 7_301_555
-"""Names the advisory lock under which the payments of a project are made."""
 
 
 class NegativeBalance(Refused):
@@ -158,8 +158,7 @@ def make_payment(
     Raises Refused then, or where nothing is to be paid. Locks the actor, the project's payments, then the entries.
     """
     access.lock_actor(actor)
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT pg_advisory_xact_lock(%s, %s)", [PAYMENTS, project.pk])
+    lock_in_project(AdvisoryLock.PAYMENTS, project.pk)
     last = Payment.objects.filter(project=project).select_related("made_by").first()
     if last is not None and seen_number is not None and last.number != seen_number:
         raise Refused(
@@ -184,7 +183,7 @@ def make_payment(
         )
     payment = Payment.objects.create(
         project=project,
-        number=last.number + 1 if last else 1,
+        number=next_number(project, Payment),
         cents=cents,
         n_annotators=sum(1 for value in sums.values() if value),
         made_by=actor,

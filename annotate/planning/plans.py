@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from functools import partial
 
 from django.db import transaction
-from django.db.models import Max
 from django.db.models.functions import Now
 
 from annotate import places
@@ -19,6 +18,7 @@ from annotate.planning.coverage import fetch_coverage, live_hits
 from annotate.planning.overlap import MissingJudgments, Part, Rule, TopUp, compute_missing, read_rules, write_rules
 from annotate.planning.presentation import Presentation, read_presentation
 from projects import log
+from projects.database.numbering import next_number
 from projects.errors import Refused
 from projects.models import Membership, Project
 from projects.rubric.rubrics import current_rubric
@@ -91,7 +91,7 @@ def create_plan(*, project: Project, actor: Membership | None, name: str, rules:
     """Store a plan; nothing is made before it is started. Raises Refused without a name or a rule."""
     Project.objects.select_for_update(no_key=True).get(pk=project.pk)
     _check(name, rules)
-    number = (project.overlap_plans.aggregate(newest=Max("number"))["newest"] or 0) + 1
+    number = next_number(project, OverlapPlan)
     plan = OverlapPlan.objects.create(
         project=project, number=number, name=name.strip(), rules=write_rules(rules), created_by=actor
     )

@@ -14,10 +14,9 @@ from measures.quality.degraded import DegradedTest
 from measures.quality.figures import Figures, pack, unpack
 from measures.quality.findings import Found, Thresholds, crowd_of, find
 from projects import log
+from projects.database.locks import AdvisoryLock, lock_in_project
 from projects.models import Membership, Project
 
-CHECKING = 7_301_561
-"""Names the advisory lock under which the figures of one project are refreshed."""
 GROWTH = 1.5
 """A finding that a person has settled comes back only when its evidence has grown by half."""
 PASSED = "The figures no longer show it."
@@ -112,9 +111,11 @@ def refresh_figures(*, project: Project, annotators: Collection[Membership] | No
 
     Refreshes of a project come one by one, under a lock of their own. Done twice, nothing changes the second time.
     """
+    lock_in_project(AdvisoryLock.FIGURES, project.pk)
+    # The transaction's own time, in the database's clock: work that is stored meanwhile is newer than these figures.
     with connection.cursor() as cursor:
-        cursor.execute("SELECT pg_advisory_xact_lock(%s, %s), now()", [CHECKING, project.pk])
-        now = cursor.fetchone()[1]
+        cursor.execute("SELECT now()")
+        now = cursor.fetchone()[0]
     yardstick = find_quality_scale(project)
     chosen = _stale(project) if annotators is None else [each for each in annotators if each.project_id == project.pk]
     if yardstick is None or not chosen:

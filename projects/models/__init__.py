@@ -3,6 +3,7 @@
 from projects.models.corpus import Candidate, Dataset, MinimalPair, Passage, Question, Reference
 from projects.models.guesses import Guesses
 from projects.models.log import LogEntry
+from projects.models.numbering import NumberCounter
 from projects.models.people import Invitation, Membership, Project, User
 from projects.models.pulse import Pulse
 from projects.models.rubric import (
@@ -29,6 +30,7 @@ __all__ = [
     "LogEntry",
     "Membership",
     "MinimalPair",
+    "NumberCounter",
     "Passage",
     "Project",
     "Pulse",

@@ -2,19 +2,18 @@
 
 from collections.abc import Callable
 
-from django.db import connection, transaction
+from django.db import transaction
 from django.utils import timezone
 
 from projects import log
 from projects.access import adopt_locked
+from projects.database.locks import AdvisoryLock, lock_in_project
 from projects.errors import Refused
 from projects.models import Invitation, Membership
 
 Role = Membership.Role
 Standing = Membership.Standing
 BELOW_MANAGER = (Role.ANNOTATOR, Role.RESEARCHER)
-PEOPLE = 7_301_554
-"""Names the advisory lock under which the people of a project are changed."""
 
 
 def grantable_roles(actor: Membership) -> tuple[Membership.Role, ...]:
@@ -124,8 +123,7 @@ def _lock(target: Membership, actor: Membership | None, *, why_not: Callable[...
 
     These have a lock of their own: a long import locks the project, and nobody has to stay in it for that long.
     """
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT pg_advisory_xact_lock(%s, %s)", [PEOPLE, target.project_id])
+    lock_in_project(AdvisoryLock.MEMBERS, target.project_id)
     fresh = {
         membership.pk: membership
         for membership in Membership.objects.select_for_update(no_key=True, of=("self",))

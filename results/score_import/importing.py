@@ -8,11 +8,12 @@ from typing import Any
 
 from django.conf import settings as site
 from django.core.files.uploadedfile import UploadedFile
-from django.db import connection, transaction
-from django.db.models import Max, Sum
+from django.db import transaction
+from django.db.models import Sum
 from django.utils import timezone
 
 from projects import log
+from projects.database.numbering import next_number
 from projects.errors import Refused
 from projects.importing import FileRefused, Options, fingerprint
 from projects.jobs import queue, running
@@ -26,8 +27,6 @@ from results.models import MetricRun, ScoreFile
 from results.score_import.reading import NAME_LENGTH, Read, read_scores
 from results.score_import.rows import MetricColumn, count_reasons
 
-NUMBERING = 7_301_556
-"""The advisory lock under which files of scores get their numbers."""
 MB = 1024**2
 
 State, Step = ScoreFile.State, ScoreFile.Step
@@ -158,7 +157,7 @@ def import_now(
         _refuse_names(job, names)
         job.options = {**options.as_dict(), "names": names}
         with transaction.atomic():
-            job.number = _next_number(project)
+            job.number = next_number(project, ScoreFile)
             job.save()
             runs = store_runs(job, found, names)
     except BaseException:
@@ -222,7 +221,7 @@ def _create(project: Project, actor: Membership, name: str, stored_name: str, op
     path = uploads.folder() / stored_name
     return ScoreFile.objects.create(
         project=project,
-        number=_next_number(project),
+        number=next_number(project, ScoreFile),
         requested_by=actor,
         file_name=name,
         stored_name=stored_name,
@@ -234,13 +233,6 @@ def _create(project: Project, actor: Membership, name: str, stored_name: str, op
 
 def _options_of(job: ScoreFile) -> Options:
     return Options.from_dict({name: value for name, value in job.options.items() if name != "names"})
-
-
-def _next_number(project: Project) -> int:
-    """The number of the project's next file, held until the transaction ends."""
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT pg_advisory_xact_lock(%s, %s)", [NUMBERING, project.pk])
-    return (project.score_files.aggregate(newest=Max("number"))["newest"] or 0) + 1
 
 
 def _refuse_names(job: ScoreFile, names: dict[str, str]) -> None:

@@ -15,12 +15,12 @@ from pathlib import Path
 from typing import Any
 
 from django.conf import settings as site
-from django.db import connection, transaction
-from django.db.models import Max
+from django.db import transaction
 
 from annotate.frames.stages import default_stage
 from annotate.reviews.adjudication import read_gold_rule, uses_adjudication
 from projects import log
+from projects.database.numbering import next_number
 from projects.errors import Refused
 from projects.jobs import queue, running
 from projects.jobs.running import OnProgress
@@ -31,8 +31,6 @@ from results.sets.changes import Earlier
 from results.sets.selecting import Selection, preview, refuse_unknown
 from results.sets.settings import Settings
 
-NUMBERING = 7_301_554
-"""The advisory lock under which sets get their numbers."""
 NAME_LENGTH = 120
 ARCHIVE = ".zip"
 LEFT_SECONDS = 3600
@@ -67,7 +65,7 @@ def request_set(
     with transaction.atomic():
         made = JudgmentSet.objects.create(
             project=project,
-            number=_next_number(project),
+            number=next_number(project, JudgmentSet),
             name=name,
             settings=settings.as_dict(),
             requested_by=actor,
@@ -224,10 +222,3 @@ def _earlier(made: JudgmentSet) -> Earlier | None:
     """The frozen set before this one; None where there is none, or where its files are gone."""
     before = made.project.judgment_sets.frozen().filter(number__lt=made.number).first()
     return as_earlier(before) if before is not None and find_path(before).is_file() else None
-
-
-def _next_number(project: Project) -> int:
-    """The number of the project's next set, held until the transaction ends."""
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT pg_advisory_xact_lock(%s, %s)", [NUMBERING, project.pk])
-    return (project.judgment_sets.aggregate(newest=Max("number"))["newest"] or 0) + 1

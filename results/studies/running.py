@@ -7,13 +7,13 @@ from typing import Any
 
 import orjson
 from django.db import connection, transaction
-from django.db.models import Max
 
 from projects import log
+from projects.database.numbering import next_number
 from projects.errors import Refused
 from projects.jobs import queue, running
 from projects.jobs.running import OnProgress
-from projects.models import LogEntry, Membership, Project
+from projects.models import Membership, Project
 from results.models import Study
 from results.scope.gold_settings import MOST_RESAMPLES
 from results.studies.frame import Frame
@@ -21,8 +21,6 @@ from results.studies.kinds import KINDS, Kind
 from results.studies.settings import Settings
 from results.studies.stored import stored
 
-NUMBERING = 7_301_555
-"""The advisory lock under which studies get their numbers."""
 NAME_LENGTH = 120
 LARGEST_SEED = 2**31 - 1
 
@@ -55,7 +53,7 @@ def request_study(
     with transaction.atomic():
         study = Study.objects.create(
             project=project,
-            number=_next_number(project),
+            number=next_number(project, Study),
             kind=kind,
             name=name,
             settings=settings.as_dict(),
@@ -163,17 +161,3 @@ def _check(kind: Kind, settings: Settings, seed: int) -> None:
         raise Refused(f"The number of resamples is from 100 to {MOST_RESAMPLES}.", field="resamples")
     if settings.least_judgments < 1:
         raise Refused("An answer needs at least one judgment.", field="least")
-
-
-def _next_number(project: Project) -> int:
-    """The number of the project's next study, held until the transaction ends; that of a deleted one never again."""
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT pg_advisory_xact_lock(%s, %s)", [NUMBERING, project.pk])
-    newest = project.studies.aggregate(newest=Max("number"))["newest"] or 0
-    asked = (
-        LogEntry.objects.filter(project=project, act="ask for study")
-        .order_by("-id")
-        .values_list("after", flat=True)
-        .first()
-    )
-    return max(newest, asked["number"] if asked else 0) + 1

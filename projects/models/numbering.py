@@ -1,0 +1,19 @@
+"""How far things are numbered in a project."""
+
+from django.db import models
+
+from projects.models.people import Project
+
+
+class NumberCounter(models.Model):
+    """The highest number that a project has given in one table, so that a deleted number is never given again."""
+
+    project = models.ForeignKey(Project, models.CASCADE, related_name="+")
+    table = models.CharField(max_length=63)
+    newest = models.PositiveIntegerField()
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["project", "table"], name="number_counter_once")]
+
+    def __str__(self) -> str:
+        return f"{self.table}: {self.newest}"
