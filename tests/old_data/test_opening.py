@@ -16,20 +16,13 @@ from django.test import Client
 from pytest_django import DjangoDbBlocker
 
 from results.models import JudgmentSet
+from tests.old_data.completeness import NEVER_FILLED, OURS
 from tests.old_data.dumps import Dump, last_migrations
 from tests.old_data.walking import client_of, status_in_the_end
 
 # One process opens a dump once for all its tests.
 pytestmark = pytest.mark.xdist_group("old_data")
 
-OURS = ("results", "annotate", "projects")
-"""Our apps, from the one that depends on all others down."""
-NEVER_FILLED = {
-    *("auth_group", "auth_group_permissions", "auth_user_groups"),
-    *("projects_user_groups", "projects_user_user_permissions", "django_admin_log", "django_session"),
-    *("axes_accessattempt", "axes_accessattemptexpiration", "axes_accessfailurelog", "axes_accesslog"),
-}
-"""Tables of libraries that the site writes nothing to, or only what it soon forgets."""
 OF_ONE_SET = {"README.md", "SHA256SUMS", "changes.json", "datasheet.md", "manifest.json", "set.json"}
 """Files of a set that name it, its number or the time: the same judgments frozen again give others."""
 FROZEN_AGAIN = {"6a79f4b": {2: {}, 3: {"stage": "all", "gold": "z", "comments": True, "blind": True, "study": [14]}}}

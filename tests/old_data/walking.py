@@ -125,7 +125,7 @@ def _remember(path: str, known: dict[str, set[str]]) -> None:
         match = resolve(urlsplit(path).path)
     except Resolver404:
         return
-    for name, value in match.captured_kwargs.items():
+    for name, value in match.kwargs.items():
         known.setdefault(f"{match.view_name} {name}", set()).add(str(value))
         known.setdefault(name, set()).add(str(value))
 
@@ -138,7 +138,8 @@ def _filled(known: dict[str, set[str]], *, but: Iterable[str] = (), is_api: bool
             continue
         paths = [route.path]
         for name in route.parameters:
-            values = sorted(known.get(f"{route.name} {name}") or known.get(name, ()), key=_by_length)
+            there = known.get(f"{route.name} {name}") or known.get(name) or set()
+            values = sorted(there, key=_by_length)
             if name == "slug":
                 values = ["bay"]
             paths = [re.sub(rf"<(\w+:)?{name}>", value, path) for path in paths for value in values[:20]]
