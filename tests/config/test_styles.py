@@ -1,0 +1,42 @@
+"""Stylesheets hold nothing that no page uses, and name no token that does not exist."""
+
+import re
+from functools import cache
+from itertools import chain
+from pathlib import Path
+
+from django.conf import settings
+
+ROOMS = ("annotate", "config", "demo", "projects", "results")
+OPEN_PROPS = "vendor/open-props/open-props.css"
+
+
+@cache
+def read_styles() -> str:
+    sheets = (settings.BASE_DIR / "static/css").glob("*.css")
+    return re.sub(r"/\*.*?\*/", "", "".join(path.read_text(encoding="utf-8") for path in sheets), flags=re.DOTALL)
+
+
+@cache
+def read_users() -> str:
+    """Templates, scripts and code: whatever can give an element a class."""
+    base: Path = settings.BASE_DIR
+    folders = ((base / "templates", "*.html"), (base / "static/js", "*.js"), *((base / room, "*.py") for room in ROOMS))
+    return "\n".join(
+        path.read_text(encoding="utf-8") for path in chain.from_iterable(folder.rglob(kind) for folder, kind in folders)
+    )
+
+
+def test_each_class_is_used() -> None:
+    words = set(re.findall(r"[\w-]+", read_users()))
+    endings_vary = tuple(set(re.findall(r"[\w-]+--(?=\{)", read_users())))
+    selectors = re.sub(r"\{[^{}]*\}", " ", read_styles())
+    classes = set(re.findall(r"\.([a-zA-Z][\w-]*)", re.sub(r'"[^"]*"|url\([^)]*\)', "", selectors)))
+    assert len(classes) > 200
+    assert sorted(name for name in classes - words if not name.startswith(endings_vary)) == []
+
+
+def test_each_token_exists() -> None:
+    vendored = (settings.BASE_DIR / "static" / OPEN_PROPS).read_text(encoding="utf-8")
+    set_somewhere = set(re.findall(r"(--[\w-]+)[\"']?\s*[:,]", read_styles() + vendored + read_users()))
+    assert sorted(set(re.findall(r"var\((--[\w-]+)", read_styles())) - set_somewhere) == []
