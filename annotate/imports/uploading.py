@@ -126,7 +126,7 @@ def start_again(*, job: Import) -> None:
         raise _already_imported(job) from error
 
 
-def stop(*, job: Import) -> bool:
+def stop(job: Import) -> bool:
     """Cancel at any step and remove the file; True if it has stopped now, False if the worker is being told.
 
     Raises Refused if it has ended by itself.

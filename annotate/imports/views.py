@@ -8,7 +8,6 @@ from django.contrib import messages
 from django.core.paginator import Paginator
 from django.http import FileResponse, Http404, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
-from django.urls import reverse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
@@ -20,11 +19,10 @@ from projects.access import ProjectRequest, Right, requires
 from projects.errors import Refused
 from projects.importing import FileRefused, Kind, Options
 from projects.importing.sniffing import SUFFIXES
-from projects.jobs import queue
+from projects.jobs.pages import cancel_job, job_context, job_fragment
 from projects.models import Project
 from projects.web.uploads import takes_files
 
-REFRESH_SECONDS = 3
 STEPS = ("File", "Columns", "Check", "Import")
 COUNTED = {
     "rows": "rows",
@@ -140,15 +138,7 @@ def import_write(request: ProjectRequest, project: Project, number: int) -> Http
 @require_POST
 def import_cancel(request: ProjectRequest, project: Project, number: int) -> HttpResponse:
     job = _fetch(project, number)
-    try:
-        has_stopped = uploading.stop(job=job)
-    except Refused as refusal:
-        messages.error(request, refusal.message)
-    else:
-        messages.success(
-            request,
-            "Cancelled. The file is removed." if has_stopped else "It stops in a moment; nothing is stored.",
-        )
+    cancel_job(request, job, stop=uploading.stop, done="Cancelled. The file is deleted.")
     return _to(job)
 
 
@@ -156,12 +146,7 @@ def import_cancel(request: ProjectRequest, project: Project, number: int) -> Htt
 @never_cache
 @require_safe
 def import_job(request: ProjectRequest, project: Project, number: int) -> HttpResponse:
-    """The progress alone, for a page that asks every second."""
-    job = _fetch(project, number)
-    response = render(request, "_job.html", _progress(project, job))
-    if not job.is_live:
-        response["HX-Refresh"] = "true"
-    return response
+    return job_fragment(request, _progress(project, _fetch(project, number)))
 
 
 @requires(Right.MANAGE)
@@ -222,30 +207,13 @@ def _render(
         "can_choose": _is_choosable(job),
         "heading": _heading(job, look),
         **_steps(STEPS.index(_step(job)) + (job.step == Import.Step.WRITE and job.state == Import.State.DONE)),
-        "refresh_seconds": REFRESH_SECONDS if job.is_live else None,
     }
     return render(request, "annotate/imports/show.html", context, status=status)
 
 
 def _progress(project: Project, job: Import) -> dict[str, Any]:
-    """What the fragment of a job shows, with the reason why a waiting one waits."""
-    is_check = job.step == Import.Step.CHECK
-    if job.is_live:
-        job.message = queue.explain_wait(job) or _said_of(job)
-    place = [project.slug, job.number]
-    return {
-        "job": job,
-        "job_title": "Checking every row" if is_check else "Writing into the project",
-        "job_url": reverse("annotate:import-job", args=place),
-        "job_cancel_url": "" if job.is_cancelling else reverse("annotate:import-cancel", args=place),
-    }
-
-
-def _said_of(job: Import) -> str:
-    words = job.message if job.total else ""
-    if job.is_cancelling:
-        return f"{words}, stopping" if words else "stopping"
-    return words or "in a moment"
+    title = "Validating every row" if job.step == Import.Step.CHECK else "Importing into the project"
+    return job_context(job, title=title, urls="annotate:import", args=[project.slug, job.number])
 
 
 def _heading(job: Import, look: FilePreview | None) -> str:

@@ -5,7 +5,6 @@ from typing import Any
 from django.contrib import messages
 from django.http import HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
-from django.urls import reverse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
@@ -13,7 +12,7 @@ from annotate.frames.rating_patterns import CriterionInUse, criteria_in_use
 from projects.access import ProjectRequest, Right, requires
 from projects.charts.responses import answer_chart
 from projects.errors import Refused
-from projects.jobs import queue
+from projects.jobs.pages import cancel_job, job_context, job_fragment
 from projects.models import Project
 from projects.web.lists import page_of, read_sort, read_text
 from results.metrics import computing
@@ -24,7 +23,6 @@ from results.metrics.listing import describe_run, list_settings
 from results.metrics.storing import delete_run, may_delete
 from results.models import MetricRun
 
-REFRESH_SECONDS = 3
 PARTS = (("dataset", "By dataset"), ("source", "By source"))
 FILTERS = ("text", "dataset", "source", "reason")
 
@@ -48,7 +46,6 @@ def metric_show(request: ProjectRequest, project: Project, pk: int) -> HttpRespo
         "bins": make_bins(summary["histogram"]) if summary.get("histogram") else [],
         "may_delete": may_delete(run, request.membership),
         "is_computed": run.origin == MetricRun.Origin.COMPUTED,
-        "refresh_seconds": REFRESH_SECONDS if run.is_live else None,
     }
     if run.state == MetricRun.State.DONE:
         context |= _table(request, project, run)
@@ -59,24 +56,14 @@ def metric_show(request: ProjectRequest, project: Project, pk: int) -> HttpRespo
 @never_cache
 @require_safe
 def metric_job(request: ProjectRequest, project: Project, pk: int) -> HttpResponse:
-    """The progress alone, for a page that asks every second."""
-    run = _fetch(project, pk)
-    response = render(request, "_job.html", _progress(run))
-    if not run.is_live:
-        response["HX-Refresh"] = "true"
-    return response
+    return job_fragment(request, _progress(_fetch(project, pk)))
 
 
 @requires(Right.READ)
 @require_POST
 def metric_cancel(request: ProjectRequest, project: Project, pk: int) -> HttpResponse:
     run = _fetch(project, pk)
-    try:
-        has_stopped = queue.cancel(run)
-    except Refused as refusal:
-        messages.error(request, refusal.message)
-    else:
-        messages.success(request, "Cancelled." if has_stopped else "It stops in a moment; nothing is stored.")
+    cancel_job(request, run)
     return redirect("results:metric-list", project.slug)
 
 
@@ -147,12 +134,5 @@ def _criterion(request: ProjectRequest, criteria: list[CriterionInUse]) -> Crite
 
 
 def _progress(run: MetricRun) -> dict[str, Any]:
-    if run.is_live:
-        run.message = queue.explain_wait(run) or ("candidates" if run.total else "in a moment")
-    place = [run.project.slug, run.pk]
-    return {
-        "job": run,
-        "job_title": f"Computing {run.title}",
-        "job_url": reverse("results:metric-job", args=place),
-        "job_cancel_url": "" if run.is_cancelling else reverse("results:metric-cancel", args=place),
-    }
+    args = [run.project.slug, run.pk]
+    return job_context(run, title=f"Computing {run.title}", urls="results:metric", args=args, counts="candidates")

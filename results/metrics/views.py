@@ -13,6 +13,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from projects.access import ProjectRequest, Right, requires
 from projects.errors import Refused
 from projects.jobs import queue
+from projects.jobs.pages import REFRESH_SECONDS
 from projects.models import Project
 from results.metrics import computing
 from results.metrics.answers import count_candidates
@@ -20,8 +21,6 @@ from results.metrics.forms import ComputeForm
 from results.metrics.listing import list_metrics, unfinished_runs
 from results.metrics.registry import not_imported
 from results.models import ScoreFile
-
-REFRESH_SECONDS = 3
 
 
 @requires(Right.READ)

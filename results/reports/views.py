@@ -3,9 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
-from django.contrib import messages
 from django.http import HttpResponse, HttpResponseRedirect
-from django.shortcuts import get_object_or_404, redirect, render
+from django.shortcuts import get_object_or_404, redirect
 from django.urls import reverse
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.cache import never_cache
@@ -13,13 +12,10 @@ from django.views.decorators.http import require_POST, require_safe
 
 from projects.access import ProjectRequest, Right, requires
 from projects.database.snapshots import snapshot
-from projects.errors import Refused
-from projects.jobs import queue
+from projects.jobs.pages import cancel_job, job_context, job_fragment
 from projects.models import Project
 from results.models import Report
 from results.reports.reports import ReportState, find_report, request_report
-
-REFRESH_SECONDS = 3
 
 
 def fetch_figures(
@@ -38,8 +34,6 @@ def report_context(request: ProjectRequest, standing: ReportState) -> dict[str, 
     context: dict[str, Any] = {"standing": standing, "figures": standing.figures, "query": request.GET.urlencode()}
     if standing.under_way:
         context |= _progress(request.project, standing.under_way)
-        if standing.under_way.is_live:
-            context["refresh_seconds"] = REFRESH_SECONDS
     return context
 
 
@@ -47,12 +41,7 @@ def report_context(request: ProjectRequest, standing: ReportState) -> dict[str, 
 @never_cache
 @require_safe
 def report_job(request: ProjectRequest, project: Project, pk: int) -> HttpResponse:
-    """The progress alone, for a page that asks every second."""
-    report = get_object_or_404(Report, project=project, pk=pk)
-    response = render(request, "_job.html", _progress(project, report))
-    if not report.is_live:
-        response["HX-Refresh"] = "true"
-    return response
+    return job_fragment(request, _progress(project, get_object_or_404(Report, project=project, pk=pk)))
 
 
 @requires(Right.READ)
@@ -60,19 +49,11 @@ def report_job(request: ProjectRequest, project: Project, pk: int) -> HttpRespon
 def report_cancel(request: ProjectRequest, project: Project, pk: int) -> HttpResponse:
     """Figures of several pages are made by reports: back to the one that the button stood on."""
     report = get_object_or_404(Report, project=project, pk=pk)
-    try:
-        queue.cancel(report)
-    except Refused as refusal:
-        messages.error(request, refusal.message)
+    cancel_job(request, report)
     page = request.headers.get("Referer", "")
     is_ours = url_has_allowed_host_and_scheme(page, allowed_hosts={request.get_host()})
     return redirect(page if is_ours else reverse("results:agreement", args=[project.slug]))
 
 
 def _progress(project: Project, report: Report) -> dict[str, Any]:
-    return {
-        "job": report,
-        "job_title": "Computing these figures",
-        "job_url": reverse("results:report-job", args=[project.slug, report.pk]),
-        "job_cancel_url": reverse("results:report-cancel", args=[project.slug, report.pk]),
-    }
+    return job_context(report, title="Computing these figures", urls="results:report", args=[project.slug, report.pk])

@@ -64,7 +64,7 @@ def request_import(*, job: ScoreFile, actor: Membership, names: dict[str, str]) 
         queue.queue(job, only_if=at_rest, step=Step.TAKE, options=options, requested_by=actor)
 
 
-def stop(*, job: ScoreFile) -> bool:
+def stop(job: ScoreFile) -> bool:
     """Give a file up and remove it; True if it has stopped now, False if the worker is being told.
 
     Raises Refused if its scores are taken already.

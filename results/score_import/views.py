@@ -3,16 +3,14 @@
 from http import HTTPStatus
 from typing import Any
 
-from django.contrib import messages
 from django.http import FileResponse, Http404, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
-from django.urls import reverse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from projects.access import ProjectRequest, Right, requires
 from projects.errors import Refused
-from projects.jobs import queue
+from projects.jobs.pages import cancel_job, job_context, job_fragment
 from projects.models import Project
 from projects.web.uploads import takes_files
 from results.metrics.answers import count_candidates
@@ -20,7 +18,6 @@ from results.models import ScoreFile
 from results.score_import import importing
 from results.score_import.forms import ScoreFileForm, TakeForm
 
-REFRESH_SECONDS = 3
 COUNTED = {
     "unknown": ("Unknown", "ids of no candidate"),
     "ambiguous": ("Ambiguous", "ids in several datasets"),
@@ -71,12 +68,7 @@ def score_file(request: ProjectRequest, project: Project, number: int) -> HttpRe
 @never_cache
 @require_safe
 def score_file_job(request: ProjectRequest, project: Project, number: int) -> HttpResponse:
-    """The progress alone, for a page that asks every second."""
-    job = _fetch(project, number)
-    response = render(request, "_job.html", _progress(job))
-    if not job.is_live:
-        response["HX-Refresh"] = "true"
-    return response
+    return job_fragment(request, _progress(_fetch(project, number)))
 
 
 @requires(Right.READ)
@@ -100,14 +92,8 @@ def score_file_take(request: ProjectRequest, project: Project, number: int) -> H
 @require_POST
 def score_file_cancel(request: ProjectRequest, project: Project, number: int) -> HttpResponse:
     job = _fetch(project, number)
-    try:
-        has_stopped = importing.stop(job=job)
-    except Refused as refusal:
-        messages.error(request, refusal.message)
-        return _to(job)
-    said = "Given up. The file is removed." if has_stopped else "It stops in a moment; nothing is stored."
-    messages.success(request, said)
-    return redirect("results:metric-list", project.slug)
+    is_stopping = cancel_job(request, job, stop=importing.stop, done="Discarded. The file is deleted.")
+    return redirect("results:metric-list", project.slug) if is_stopping else _to(job)
 
 
 @requires(Right.READ)
@@ -155,7 +141,6 @@ def _render(request: ProjectRequest, job: ScoreFile, form: TakeForm, status: int
         else [],
         "runs": list(job.runs.select_related("project").order_by("title")) if job.step == Step.TAKE else [],
         "has_file": importing.list_problems(job).is_file(),
-        "refresh_seconds": REFRESH_SECONDS if job.is_live else None,
     }
     return render(request, "results/score_import/show.html", context, status=status)
 
@@ -166,13 +151,7 @@ def _listed(report: dict[str, Any], kind: str) -> list[dict[str, Any]]:
 
 
 def _progress(job: ScoreFile) -> dict[str, Any]:
-    if job.is_live:
-        job.message = queue.explain_wait(job) or ("kB read" if job.total else "in a moment")
-    place = [job.project.slug, job.number]
-    is_check = job.step == Step.CHECK
-    return {
-        "job": job,
-        "job_title": "Reading every row" if is_check else "Storing the scores",
-        "job_url": reverse("results:score-file-job", args=place),
-        "job_cancel_url": "" if job.is_cancelling else reverse("results:score-file-cancel", args=place),
-    }
+    title = "Validating every row" if job.step == Step.CHECK else "Storing the scores"
+    return job_context(
+        job, title=title, urls="results:score-file", args=[job.project.slug, job.number], counts="kB read"
+    )

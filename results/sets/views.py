@@ -7,14 +7,13 @@ from django.contrib import messages
 from django.core.paginator import Paginator
 from django.http import HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
-from django.urls import reverse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from projects.access import ProjectRequest, Right, requires
 from projects.database.snapshots import snapshot
 from projects.errors import Refused
-from projects.jobs import queue
+from projects.jobs.pages import cancel_job, job_context, job_fragment
 from projects.models import Project
 from results.models import JudgmentSet
 from results.sets import downloads, freezing, readme, retiring
@@ -23,8 +22,6 @@ from results.sets.readme import CHANGED
 from results.sets.selecting import Selection, preview
 from results.sets.settings import Settings
 from results.sets.studies import find_studies
-
-REFRESH_SECONDS = 3
 
 
 @requires(Right.READ)
@@ -79,7 +76,6 @@ def set_show(request: ProjectRequest, project: Project, number: int) -> HttpResp
         "taken_out_words": retiring.TAKEN_OUT,
         "predecessors": made.predecessors.order_by("number"),
         "can_manage": request.membership.can_manage,
-        "refresh_seconds": REFRESH_SECONDS if made.is_live else None,
     }
     return render(request, "results/sets/show.html", context)
 
@@ -88,24 +84,14 @@ def set_show(request: ProjectRequest, project: Project, number: int) -> HttpResp
 @never_cache
 @require_safe
 def set_job(request: ProjectRequest, project: Project, number: int) -> HttpResponse:
-    """The progress alone, for a page that asks every second."""
-    made = _fetch(project, number)
-    response = render(request, "_job.html", _progress(made, can_manage=request.membership.can_manage))
-    if not made.is_live:
-        response["HX-Refresh"] = "true"
-    return response
+    return job_fragment(request, _progress(_fetch(project, number), can_manage=request.membership.can_manage))
 
 
 @requires(Right.MANAGE)
 @require_POST
 def set_cancel(request: ProjectRequest, project: Project, number: int) -> HttpResponse:
     made = _fetch(project, number)
-    try:
-        has_stopped = queue.cancel(made)
-    except Refused as refusal:
-        messages.error(request, refusal.message)
-    else:
-        messages.success(request, "Cancelled." if has_stopped else "It stops in a moment; nothing is stored.")
+    cancel_job(request, made)
     return redirect(made)
 
 
@@ -193,13 +179,13 @@ def _values(value: Any) -> list[Any]:
 
 
 def _progress(made: JudgmentSet, *, can_manage: bool) -> dict[str, Any]:
-    if made.is_live:
-        made.message = queue.explain_wait(made) or ("judgments" if made.total else "in a moment")
-    place = [made.project.slug, made.number]
-    return {
-        "set": made,
-        "job": made,
-        "job_title": "Freezing the set",
-        "job_url": reverse("results:set-job", args=place),
-        "job_cancel_url": reverse("results:set-cancel", args=place) if can_manage and not made.is_cancelling else "",
-    }
+    args = [made.project.slug, made.number]
+    job = job_context(
+        made,
+        title="Freezing the judgment set",
+        urls="results:set",
+        args=args,
+        counts="judgments",
+        can_cancel=can_manage,
+    )
+    return {"set": made, **job}

@@ -8,22 +8,19 @@ from django.contrib import messages
 from django.core.paginator import Paginator
 from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
-from django.urls import reverse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from projects.access import ProjectRequest, Right, requires
 from projects.charts.responses import answer_chart
 from projects.errors import Refused
-from projects.jobs import queue
+from projects.jobs.pages import cancel_job, job_context, job_fragment
 from projects.models import Project
 from results.models import Study
 from results.studies import causes, presentation, running, writing
 from results.studies.forms import StudyForm
 from results.studies.kinds import KINDS
 from results.studies.settings import Settings
-
-REFRESH_SECONDS = 3
 
 
 @requires(Right.READ)
@@ -78,7 +75,6 @@ def study_show(request: ProjectRequest, project: Project, number: int) -> HttpRe
         "limits": KINDS[study.kind].limits(settings, study.result["figures"]) if study.result else [],
         "others": project.studies.filter(kind=study.kind, state=Study.State.DONE).exclude(pk=study.pk).defer("result"),
         "may_delete": running.may_delete(study, request.membership),
-        "refresh_seconds": REFRESH_SECONDS if study.is_live else None,
     }
     return render(request, "results/studies/show.html", context)
 
@@ -87,24 +83,14 @@ def study_show(request: ProjectRequest, project: Project, number: int) -> HttpRe
 @never_cache
 @require_safe
 def study_job(request: ProjectRequest, project: Project, number: int) -> HttpResponse:
-    """The progress alone, for a page that asks every second."""
-    study = _fetch(project, number)
-    response = render(request, "_job.html", _progress(study))
-    if not study.is_live:
-        response["HX-Refresh"] = "true"
-    return response
+    return job_fragment(request, _progress(_fetch(project, number)))
 
 
 @requires(Right.READ)
 @require_POST
 def study_cancel(request: ProjectRequest, project: Project, number: int) -> HttpResponse:
     study = _fetch(project, number)
-    try:
-        has_stopped = queue.cancel(study)
-    except Refused as refusal:
-        messages.error(request, refusal.message)
-    else:
-        messages.success(request, "Cancelled." if has_stopped else "It stops in a moment; nothing is stored.")
+    cancel_job(request, study)
     return redirect(study)
 
 
@@ -197,13 +183,6 @@ def _fetch(project: Project, number: int) -> Study:
 
 
 def _progress(study: Study) -> dict[str, Any]:
-    if study.is_live:
-        study.message = queue.explain_wait(study) or ("steps" if study.total else "in a moment")
-    place = [study.project.slug, study.number]
-    return {
-        "study": study,
-        "job": study,
-        "job_title": "Computing the study",
-        "job_url": reverse("results:study-job", args=place),
-        "job_cancel_url": "" if study.is_cancelling else reverse("results:study-cancel", args=place),
-    }
+    args = [study.project.slug, study.number]
+    title = "Computing the metric evaluation"
+    return {"study": study, **job_context(study, title=title, urls="results:study", args=args, counts="steps")}

@@ -67,7 +67,7 @@ def test_a_file_is_looked_at_checked_written_and_kept(pages: Pages, project: Pro
     pages.choose(job)
     job.refresh_from_db()
     assert (job.step, job.state, rung) == (Step.CHECK, State.QUEUED, [job.pk])
-    assert "Checking every row" in pages.show(job)
+    assert "Validating every row" in pages.show(job)
     pages.work(job)
     page = pages.show(job)
     assert (job.step, job.state) == (Step.CHECK, State.DONE)

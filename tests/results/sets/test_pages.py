@@ -87,7 +87,7 @@ def test_a_manager_looks_and_freezes(
         splits=("dev",), gold=GoldRule.MEDIAN, controls_in_z=False, seed=7, n_resamples=200
     )
     waiting = desk.get(f"{LIST}1/").content.decode()
-    assert "Freezing the set" in waiting
+    assert "Freezing the judgment set" in waiting
     assert 'http-equiv="refresh"' in waiting
     assert "HX-Refresh" not in desk.get(f"{LIST}1/job/")
     monkeypatch.setattr("projects.jobs.running.BEAT_SECONDS", 60)
