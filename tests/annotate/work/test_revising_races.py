@@ -50,7 +50,7 @@ def test_of_two_pages_one_wins_and_the_other_is_told(batch: Batch, annotator: Me
             return revise(annotator, uuid, value, of)
 
         outcomes = all_at_once(act, [1, 2])
-        assert sorted(outcomes) == ["Conflict", "stored"]
+        assert sorted(outcomes) == ["SubmittedBefore", "stored"]
         assert JudgmentRevision.objects.filter(judgment__assignment__uuid=uuid).count() == 6
     assert verifying.verify() == []
 
