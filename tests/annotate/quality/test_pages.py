@@ -23,7 +23,7 @@ from projects.models import LogEntry, Membership, Project
 from tests.annotate.open_batches import assert_equation, open_batch
 from tests.annotate.quality.scripted_annotators import CONTRARY, GOOD, SAME, crew, noisy, work
 from tests.factories import make_membership
-from tests.page_reader import read
+from tests.page_reader import condense, read
 from tests.people import SignIn
 
 pytestmark = pytest.mark.django_db
@@ -235,7 +235,7 @@ def test_a_review_is_blind_until_it_is_rated(office: Client, review: Review, ann
     assert incomplete.status_code == 422
     assert incomplete.content.decode().count("Not rated yet.") == 2
     office.post(url, rated(review))
-    sides = office.get(url).content.decode()
+    sides = condense(office.get(url).content.decode())
     assert sides.count("<td>2</td><td>4</td>") == 3
     verdicts = {"v0": "poor", "note0": "It says the opposite.", "v1": "fine", "v2": "fine"}
     missing = office.post(f"{url}verdicts/", {"v0": "poor"})
@@ -243,7 +243,7 @@ def test_a_review_is_blind_until_it_is_rated(office: Client, review: Review, ann
     assert "Still open: 2, 3" in missing.content.decode()
     assert office.post(f"{url}verdicts/", verdicts | {"next": "1"}).status_code == 302
     assert ReviewVerdict.objects.filter(is_poor=True).get().note == "It says the opposite."
-    done = office.get(url).content.decode()
+    done = condense(office.get(url).content.decode())
     assert annotator.pseudonym in done
     assert "1 of 3 poor" in done
     assert "1 of 3" in office.get(f"{BASE}reviews/?state=done").content.decode()
@@ -315,7 +315,7 @@ def n_queries(client: Client, page: str) -> int:
 
 def test_the_overview_says_what_waits(office: Client, people: list[Membership], client_of: SignIn) -> None:
     n_open = Finding.objects.filter(state=State.OPEN).count()
-    shown = office.get("/p/bridges/").content.decode()
+    shown = condense(office.get("/p/bridges/").content.decode())
     assert f"{n_open} open findings" in shown
     researcher = make_membership(people[0].project, role=Membership.Role.RESEARCHER)
     assert "open findings" not in client_of(researcher).get("/p/bridges/").content.decode()
