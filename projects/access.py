@@ -183,6 +183,11 @@ def has_right(membership: Membership, right: Right) -> bool:
     return not why_refused(membership, right)
 
 
+def may_see_names(viewer: Membership) -> bool:
+    """Whether this member reads real names. Everybody else, researchers included, goes by pseudonyms alone."""
+    return has_right(viewer, Right.MANAGE)
+
+
 def why_refused(membership: Membership, right: Right) -> str:
     """The sentence for somebody who lacks the right; empty when they have it."""
     if membership.standing == Membership.Standing.REMOVED:

@@ -1,0 +1,17 @@
+"""Names of people on pages."""
+
+from django import template
+
+from projects.access import may_see_names
+from projects.models import Membership
+
+register = template.Library()
+
+
+@register.filter
+def name_for(member: Membership, viewer: Membership) -> str:
+    """Return the member's name as the viewer may read it: managers see the real one, everybody else the pseudonym."""
+    if not may_see_names(viewer):
+        return member.pseudonym
+    user = member.user
+    return (user.get_full_name() or user.get_username()) if user else member.imported_name or member.pseudonym
