@@ -98,15 +98,15 @@ def test_the_overview(truth: Truth, see: See, researcher: Membership, project: P
     )
     if truth.judgments:
         assert_judgments_add_up(page, truth)
-        assert page.number("In all") == truth.judgments + truth.kept_apart
-    shown = {number(row["No."]): row for row in page.rows("Progress of the batches")}
+        assert page.number("Total") == truth.judgments + truth.kept_apart
+    shown = {number(row["No."]): row for row in page.rows("Batch progress")}
     archived = set(project.batches.filter(state=Batch.State.ARCHIVED).values_list("number", flat=True))
     assert shown.keys() == truth.batches.keys() - archived
     for key, row in shown.items():
         batch = truth.batches[key]
-        assert numbers(row["Assignments handed in"])[-2:] == [batch.n_done, batch.n_wanted]
+        assert numbers(row["Assignments submitted"])[-2:] == [batch.n_done, batch.n_wanted]
         assert number(row["Candidates"]) == batch.n_candidates
-        assert numbers(row["HITs done"]) == [batch.n_complete, batch.n_hits]
+        assert numbers(row["HITs completed"]) == [batch.n_complete, batch.n_hits]
 
 
 @pytest.mark.django_db
@@ -206,7 +206,7 @@ def test_the_agreement(truth: Truth, see: See, researcher: Membership, project: 
     assert page.number("Candidates") == n_units
     assert page.number("Ratings") == n_ratings
     assert page.number("Single ratings") == n_single
-    groups = page.rows("Alpha per dataset") if truth.counted else []
+    groups = page.rows("Alpha by dataset") if truth.counted else []
     assert sum(number(row["Ratings"]) for row in groups) == n_ratings
     said = answer("agreement", "--project", project.slug)
     assert [said[name] for name in ("n_units", "n_ratings", "n_single")] == [n_units, n_ratings, n_single]
@@ -222,9 +222,9 @@ def test_the_export_page_and_the_files(
 ) -> None:
     page = see(researcher, "results:export-list")
     assert_judgments_add_up(page, truth)
-    assert page.number("Rows in all") == truth.judgments
+    assert page.number("Rows in total") == truth.judgments
     if truth.kept_apart:
-        assert page.number("Kept apart as another stage's") == truth.kept_apart
+        assert page.number("In another stage") == truth.kept_apart
     long = exported(project, "long", tmp_path)
     counted = [row for row in long if row["is_counted"] == "yes"]
     reasons = {name: sum(row["not_counted_reason"] == name for row in long) for name in truth.not_counted}

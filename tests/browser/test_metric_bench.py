@@ -64,7 +64,7 @@ def test_from_metrics_to_a_table_for_a_paper(
     import_scored(page, judged)
     go_to(page, "Results", "Automatic metrics")
     page.get_by_role("link", name="Compute metrics").first.click()
-    page.get_by_role("button", name="Compute").click()
+    page.get_by_role("button", name="Compute metrics").click()
     table = page.get_by_role("region", name="Metrics")
     for title in ("ROUGE-L", "Token F1", "BLEU-1"):
         expect(table.get_by_role("row", name=title)).to_contain_text("done")
@@ -85,8 +85,8 @@ def import_scored(page: Page, judged: Path) -> None:
 def upload(page: Page, scores: Path) -> None:
     page.get_by_role("link", name="Upload scores").click()
     page.get_by_label("File", exact=True).set_input_files(scores)
-    page.get_by_role("button", name="Check the file").click()
-    wrong = page.get_by_role("region", name="Wrong rows")
+    page.get_by_role("button", name="Upload and validate").click()
+    wrong = page.get_by_role("region", name="Problems")
     for line, (name, score, why) in WRONG.items():
         row = row_of_line(wrong, line)
         expect(row).to_contain_text(why)
@@ -95,15 +95,15 @@ def upload(page: Page, scores: Path) -> None:
             expect(row).to_contain_text(score)
     expect(wrong.locator("tbody tr")).to_have_count(len(WRONG))
     page.get_by_role("button", name="take the scores").click()
-    expect(page.get_by_text("The scores of 1 metric are stored")).to_be_visible()
+    expect(page.get_by_text("Scores of 1 metric imported")).to_be_visible()
     page.get_by_role("link", name="bleurt", exact=True).click()
     expect(page.locator("#refused")).to_contain_text("Not a number")
 
 
 def run_study(page: Page) -> None:
     go_to(page, "Results", "Metric evaluation")
-    page.get_by_role("link", name="New study").first.click()
-    page.get_by_role("button", name="Run the study").click()
+    page.get_by_role("link", name="New evaluation").first.click()
+    page.get_by_role("button", name="Run evaluation").click()
     expect(page.locator("figure.chart").first).to_be_visible()
     expect(page.get_by_role("rowheader", name="bleurt").first).to_be_visible()
     with page.expect_download() as svg:

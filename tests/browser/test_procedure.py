@@ -97,7 +97,7 @@ def make_and_open_batch(page: Page) -> None:
 def invite_annotator(page: Page) -> str:
     go_to(page, "Admin", "Members")
     page.get_by_role("link", name="Invite people").click()
-    page.get_by_role("button", name="Make the link").click()
+    page.get_by_role("button", name="Create link").click()
     return page.locator("code.secret").inner_text()
 
 
@@ -166,7 +166,7 @@ def see_it_counted(page: Page) -> None:
 def download_long_csv(page: Page, folder: Path) -> list[dict[str, str]]:
     page.goto("/p/bridges/")
     go_to(page, "Releases", "Judgment sets")
-    page.get_by_role("link", name="Export without freezing").click()
+    page.get_by_role("link", name="Raw export").click()
     page.get_by_label("Texts").check()
     with page.expect_download() as download:
         page.get_by_role("button", name="Download long CSV").click()

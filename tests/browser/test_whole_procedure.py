@@ -107,7 +107,7 @@ def make_the_test(walk: Walk) -> None:
     desk.get_by_role("link", name="From a file").click()
     desk.get_by_label("File").set_input_files(write_items(walk.folder / "test.csv"))
     desk.get_by_role("button", name="Add the items").click()
-    desk.get_by_role("link", name="Change the settings").click()
+    desk.get_by_role("link", name="Edit settings").click()
     desk.get_by_label("The score, each answer and its explanation").check()
     desk.get_by_label("US cents for taking it").fill(str(TEST_CENTS))
     desk.get_by_role("button", name="Save").click()
@@ -175,11 +175,11 @@ def run_the_trial(walk: Walk) -> None:
     close(desk)
     go_to(desk, "Overview")
     desk.get_by_role("link", name="Read the results").click()
-    expect(desk.get_by_role("heading", name="Where annotators differ most")).to_be_visible()
+    expect(desk.get_by_role("heading", name="Largest disagreements")).to_be_visible()
     n_items = Item.objects.filter(hit__batch__kind=Batch.Kind.TRIAL).count()
     assert abs(n_items - N_IN_TRIAL) <= 13
     expect(stat(desk, "Items")).to_have_text(str(n_items))
-    alpha = desk.get_by_role("region", name="Alpha per criterion").locator("tbody td")
+    alpha = desk.get_by_role("region", name="Alpha by criterion").locator("tbody td")
     assert 0 < float(alpha.nth(0).inner_text()) < 1
     assert re.search(r"0\.\d+.*0\.\d+", alpha.nth(1).inner_text())
     assert desk.locator(".disclosure").count() > 3
@@ -296,15 +296,15 @@ def remove_a_bad_one(walk: Walk) -> None:
     n_done = Assignment.objects.submitted().filter(annotator=bad).count()
     go_to(desk, "Overview")
     desk.get_by_role("link", name=re.compile("open findings?")).click()
-    desk.get_by_role("row").filter(has_text="speaks against the work").filter(has_text=bad.pseudonym).get_by_role(
+    desk.get_by_role("row").filter(has_text="indicates poor quality").filter(has_text=bad.pseudonym).get_by_role(
         "link", name=bad.pseudonym
     ).first.click()
-    expect(desk.get_by_text("speaks against the work").first).to_be_visible()
+    expect(desk.get_by_text("indicates poor quality").first).to_be_visible()
     expect(desk.get_by_role("link", name="Warn")).to_have_count(0)  # nobody signs in with a simulated place
     desk.get_by_role("link", name="Remove").click()
     desk.get_by_label("all of it").check()
     desk.get_by_role("button", name="What would that do?").click()
-    expect(stat(desk, "Left out")).to_have_text(str(n_done))
+    expect(stat(desk, "Excluded")).to_have_text(str(n_done))
     desk.get_by_label("Open the closed batches again").check()
     desk.get_by_label("Reason").fill("The controls and the review speak against it.")
     expect(desk.get_by_label("Settle the open findings about them as acted on")).to_be_checked()
@@ -349,7 +349,7 @@ def restore_with_surplus(walk: Walk) -> None:
 def find_surplus_in_the_export(walk: Walk) -> None:
     desk = walk.desk
     go_to(desk, "Releases", "Judgment sets")
-    desk.get_by_role("link", name="Export without freezing").click()
+    desk.get_by_role("link", name="Raw export").click()
     desk.get_by_label("Stage").select_option(label="both together")
     with desk.expect_download() as download:
         desk.get_by_role("button", name="Download long CSV").click()

@@ -181,7 +181,7 @@ def test_what_waits_is_counted(owner: Membership, annotator: Membership, client_
         "Review": "4",
         "Submissions": "1",
         "Alerts": "1",
-        "Comments &amp; flags": "1",
+        "Comments & flags": "1",
         "Spot checks": "1",
     }
 

@@ -83,10 +83,10 @@ def test_a_line_says_who_did_what_to_what_before_and_after_and_why(
         why="Enough for now",
     )
     page = see(client_of(manager), manager.project)
-    (row,) = page.rows("Log")
-    assert row["What happened"].startswith(f"{manager.pseudonym} closed batch {batch.number}, {batch.name}")
-    assert row["Before and after"] == "only: yes beforestate: open →, then closedn places: 3"
-    assert row["Why"] == "Enough for now"
+    (row,) = page.rows("Audit log")
+    assert row["Action"].startswith(f"{manager.pseudonym} closed batch {batch.number}, {batch.name}")
+    assert row["Changes"] == "only: yes beforestate: open →, then closedn places: 3"
+    assert row["Reason"] == "Enough for now"
 
 
 @pytest.mark.parametrize(
@@ -118,7 +118,7 @@ def test_one_day_of_one_object_can_be_read(
     client = client_of(owner)
     about = see(client, many, kind="membership", id=annotator.pk)
     assert about.n_listed == 50
-    assert all(annotator.pseudonym in row["What happened"] for row in about.rows("Log"))
+    assert all(annotator.pseudonym in row["Action"] for row in about.rows("Audit log"))
     assert see(client, many, q=annotator.pseudonym).n_listed == 50
     entry = LogEntry.objects.filter(object_type="membership").earliest("at")
     day = entry.at.date().isoformat()
@@ -132,7 +132,7 @@ def test_a_page_of_the_log_asks_few_queries(
 ) -> None:
     client = client_of(owner)
     with django_assert_max_num_queries(12):
-        assert len(see(client, many).rows("Log")) == 50
+        assert len(see(client, many).rows("Audit log")) == 50
 
 
 @pytest.mark.parametrize(
@@ -154,5 +154,5 @@ def test_an_object_that_is_gone_keeps_its_number(manager: Membership, client_of:
     LogEntry.objects.create(
         project=manager.project, actor=None, act="delete batch", object_type="batch", object_id=str(2**40)
     )
-    (row,) = see(client_of(manager), manager.project).rows("Log")
-    assert row["What happened"].startswith(f"The system deleted batch {2**40}")
+    (row,) = see(client_of(manager), manager.project).rows("Audit log")
+    assert row["Action"].startswith(f"The system deleted batch {2**40}")

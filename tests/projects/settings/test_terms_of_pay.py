@@ -19,8 +19,8 @@ def save(owner: Membership, client_of: SignIn, **over: str) -> int:
 @pytest.mark.parametrize(
     ("days", "floor", "stored", "said"),
     [
-        ("3", "900", (3, 900), "by themselves after 3 days"),
-        ("0", "", (0, None), "by themselves, at once"),
+        ("3", "900", (3, 900), "automatic after 3 days"),
+        ("0", "", (0, None), "automatic, immediately"),
         ("", "0", (None, 0), "by a manager"),
     ],
 )

@@ -55,7 +55,7 @@ def newest(project: Project) -> Instructions:
 
 
 def test_each_save_is_a_new_version(client: Client, project: Project) -> None:
-    assert "Without a text nobody is asked" in client.get(CONSENT).content.decode()
+    assert "Without a text, nobody is asked" in client.get(CONSENT).content.decode()
     for n in (1, 2):
         client.post(CONSENT, {"text": f"Words {n}.", "based_on": n - 1})
     assert list(project.consents.values_list("version", "text")) == [(2, "Words 2."), (1, "Words 1.")]
@@ -97,7 +97,7 @@ def test_nasty_words_are_words(client: Client, annotator: Membership, client_of:
 
 
 def test_the_settings_count_who_agreed_and_who_withdrew(client: Client, project: Project) -> None:
-    assert "asked for none" in client.get("/p/bridges/settings/").content.decode()
+    assert "not asked for consent" in client.get("/p/bridges/settings/").content.decode()
     older, newer = make_consent(project), make_consent(project)
     people = [make_membership(project) for _ in range(4)]
     accept = ConsentAcceptance.objects.create
@@ -120,7 +120,7 @@ def test_the_member_page_says_what_was_agreed_to(client: Client, project: Projec
     for path in (f"people/{annotator.pseudonym}/", f"quality/{annotator.pseudonym}/"):
         page = client.get(f"/p/bridges/{path}")
         assert page.status_code == 200
-        assert "judgments taken out" in page.content.decode()
+        assert "judgments removed" in page.content.decode()
 
 
 # --- worked examples

@@ -216,7 +216,7 @@ def test_unknown_annotators_are_no_persons(
     assert "unknown" in said["annotators"]
     assert (said["n_units"], said["n_ratings"]) == (8, 16)
     page = client_of(researcher).get("/p/bridges/agreement/").content.decode()
-    assert "imported without names" in page
+    assert "imported without annotators" in page
     assert "unknown annotator" not in page.lower()
 
 
@@ -257,7 +257,7 @@ def test_the_page_follows_its_address(project: Project, researcher: Membership, 
     page = client.get("/p/bridges/agreement/?level=nominal&by=source&batch=1").content.decode()
     assert page.index("0.7434") < page.index("0.8154")
     assert ">even<" in page
-    assert "Per question type" in client.get("/p/bridges/agreement/?by=question_type").content.decode()
+    assert "Alpha by question type" in client.get("/p/bridges/agreement/?by=question_type").content.decode()
     assert client.get("/p/bridges/agreement/?level=euclid").status_code == 400
     assert client.get("/p/bridges/agreement/?batch=99").status_code == 400
     assert client.get("/p/bridges/agreement/?by=annotator").status_code == 400
@@ -295,7 +295,7 @@ def test_intervals_over_passages_are_wider_where_passages_differ(project: Projec
 
 def test_an_empty_project_says_what_to_do(project: Project, researcher: Membership, client_of: SignIn) -> None:
     page = client_of(researcher).get("/p/bridges/agreement/").content.decode()
-    assert "once a batch is judged" in page
+    assert "after a batch has been annotated" in page
 
 
 def test_the_number_of_queries_does_not_grow(

@@ -35,10 +35,13 @@ def test_every_pair_of_krippendorffs_example_on_the_page_and_in_the_command(
     project: Project, researcher: Membership, client_of: SignIn
 ) -> None:
     canonical(project)
-    rows = table(client_of(researcher), ANNOTATORS, "Pairs of annotators")
+    rows = table(client_of(researcher), ANNOTATORS, "Annotator pairs")
     expected = pair_agreements(from_table(CANONICAL))
     assert isinstance(expected, Pairs)
-    shown = sorted((row["Items"], row["Same score"], row["Quadratic kappa"], row["Pearson"]) for row in rows)
+    shown = sorted(
+        (row["Candidates"], row["Exact agreement"], row["Cohen's kappa (quadratic)"], row["Pearson's r"])
+        for row in rows
+    )
     assert shown == sorted(
         (str(pair.n), f"{pair.same_share * 100:.1f} %", f"{pair.kappa:.4f}", f"{pair.pearson:.4f}")
         for pair in expected.computed
@@ -74,8 +77,8 @@ def test_two_annotators_are_compared_by_question_type(
         for n, candidate in enumerate(corpus.candidates.select_related("question"))
     }
     judge(project, ratings)
-    rows = table(client_of(researcher), ANNOTATORS, "Pairs of annotators per question type")
-    assert [(row["Items"], row["Same score"]) for row in rows] == [("5", "0.0 %"), ("5", "100.0 %")]
+    rows = table(client_of(researcher), ANNOTATORS, "Annotator pairs by question type")
+    assert [(row["Candidates"], row["Exact agreement"]) for row in rows] == [("5", "0.0 %"), ("5", "100.0 %")]
 
 
 def test_agreement_over_time_is_by_the_day_of_the_last_rating(
@@ -86,9 +89,9 @@ def test_agreement_over_time_is_by_the_day_of_the_last_rating(
     for n, judgment in enumerate(Judgment.objects.order_by("candidate_id", "id")):
         judgment.judged_at = start + timedelta(days=n // 20)
         judgment.save()
-    rows = table(client_of(researcher), TIME, "Alpha per period")
-    assert [row["Last rating in"] for row in rows] == ["2026-03-01", "2026-03-02", "2026-03-03"]
-    assert rows[-1]["Alpha so far"] == "0.8154"
+    rows = table(client_of(researcher), TIME, "Alpha by period")
+    assert [row["Period of last rating"] for row in rows] == ["2026-03-01", "2026-03-02", "2026-03-03"]
+    assert rows[-1]["Alpha, cumulative"] == "0.8154"
 
 
 @pytest.mark.parametrize(
@@ -125,7 +128,7 @@ def test_over_many_judgments_the_worker_computes_what_is_asked_for(
     cache.clear()
     client, url = client_of(researcher), "/p/bridges/agreement/?level=nominal"
     page = client.get(url).content.decode()
-    assert "Compute the figures" in page
+    assert "Compute figures" in page
     assert "0.7434" not in page
     assert client.get("/p/bridges/agreement/charts/parts.svg?level=nominal").status_code == 404
     assert client.post(url)["Location"] == url
@@ -133,7 +136,7 @@ def test_over_many_judgments_the_worker_computes_what_is_asked_for(
     report = Report.objects.get()
     page = client.get(url).content.decode()
     assert "Computing these figures" in page
-    assert "Compute the figures" not in page
+    assert "Compute figures" not in page
     job = f"/p/bridges/reports/{report.pk}/job/"
     assert "HX-Refresh" not in client.get(job).headers
     assert run(Report, report.pk, reports.make, only_reads=True) == Job.State.DONE
@@ -141,7 +144,7 @@ def test_over_many_judgments_the_worker_computes_what_is_asked_for(
     page = client.get(url).content.decode()
     assert "0.7434" in page
     assert "Something has happened" not in page
-    assert "Compute the figures" in client.get("/p/bridges/agreement/").content.decode(), "another question"
+    assert "Compute figures" in client.get("/p/bridges/agreement/").content.decode(), "another question"
 
 
 def test_a_report_can_be_cancelled_and_leads_back_to_our_own_pages(

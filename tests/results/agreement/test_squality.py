@@ -81,7 +81,7 @@ def test_the_means_by_system_on_the_page_and_by_the_api(
     }
     for criterion, means in printed.items():
         page = read(client.get("/p/bridges/scores/systems/", {"criterion": criterion}).content.decode())
-        rows = {row["System"]: row for row in page.rows("Scores of systems")}
+        rows = {row["System"]: row for row in page.rows("System scores")}
         given = script.read("scores/", kind="systems", criterion=criterion)["figures"]["scores"][criterion]
         by_api = {score["source"]: score["raw"]["mean"] for score in given}
         for system, mean in means:
@@ -89,7 +89,7 @@ def test_the_means_by_system_on_the_page_and_by_the_api(
             assert f"{float(rows[system]['Mean']):.{digits}f}" == mean, (criterion, system)
             assert f"{by_api[system]:.{digits}f}" == mean, (criterion, system)
             assert (rows[system]["Candidates"], rows[system]["Ratings"]) == ("100", "300")
-        assert [row["System"] for row in page.rows("Scores of systems")] == ["human", "bart-dpr", "bart"]
+        assert [row["System"] for row in page.rows("System scores")] == ["human", "bart-dpr", "bart"]
 
 
 def test_the_gold_scores_on_the_page_are_the_means_of_the_file(
@@ -100,5 +100,5 @@ def test_the_gold_scores_on_the_page_are_the_means_of_the_file(
     page = read(client_of(researcher).get("/p/bridges/scores/", {"criterion": "correctness"}).content.decode())
     rows = page.rows("Candidates with their scores")
     assert len(rows) == 50
-    assert [row["Gold"] for row in rows] == [f"{scores[row['Candidate']]:.2f}" for row in rows]
+    assert [row["Gold score"] for row in rows] == [f"{scores[row['Candidate']]:.2f}" for row in rows]
     assert page.n_listed == 300

@@ -48,7 +48,7 @@ def test_a_researcher_asks_for_several_metrics_with_settings_and_looks_at_one(
 ) -> None:
     client = client_of(researcher)
     page = client.get(address("metric-new", corpus)).content.decode()
-    assert "Not on this machine: a file named unobtainium.bin" in page
+    assert "Not available on this server: a file named unobtainium.bin" in page
     sent = {"use:exact_match": "on", "use:likeness": "on", "likeness:power": 2, "use:absent": "on"}
     assert client.post(address("metric-new", corpus), sent).status_code == HTTPStatus.FOUND
     live = client.get(address("metric-list", corpus)).content.decode()
@@ -59,18 +59,22 @@ def test_a_researcher_asks_for_several_metrics_with_settings_and_looks_at_one(
     rows = {
         row["Metric"]: row for row in read(client.get(address("metric-list", corpus)).content.decode()).rows("Metrics")
     }
-    assert (rows["Exact match"]["Score"], rows["Exact match"]["Scored"], rows["Exact match"]["No score"]) == (
+    assert (
+        rows["Exact match"]["Score"],
+        rows["Exact match"]["Candidates scored"],
+        rows["Exact match"]["Without score"],
+    ) == (
         "0.5000",
         "4",
         "1",
     )
-    assert "power: 2" in rows["Likeness"]["As it is set up"]
+    assert "power: 2" in rows["Likeness"]["Configuration"]
     judge(corpus, {corpus.datasets.get(name="cosmos").candidates.get(external_id="alone"): {researcher: 2}})
     run = MetricRun.objects.get(metric="exact_match")
     shown = client.get(address("metric-show", corpus, run.pk), {"sort": "-score"})
     table = read(shown.content.decode()).rows("Candidates with their scores")
     assert [row["Candidate"] for row in table][:2] == ["narrative-right", "cosmos-right"]
-    assert (table[-1]["Candidate"], table[-1]["Score"], table[-1]["Gold"]) == ("alone", "no reference", "2.00")
+    assert (table[-1]["Candidate"], table[-1]["Score"], table[-1]["Gold score"]) == ("alone", "no reference", "2.00")
     refused = client.get(address("metric-show", corpus, run.pk), {"reason": "no reference"})
     assert [row["Candidate"] for row in read(refused.content.decode()).rows("Candidates with their scores")] == [
         "alone"
@@ -120,7 +124,7 @@ def test_a_file_is_read_its_wrong_rows_shown_and_its_scores_taken_under_a_name(
     job = ScoreFile.objects.get()
     tasks.read_scores(job.pk)
     page = read(client.get(there).content.decode())
-    assert [(row["Line"], row["Kind"], row["Candidate"], row["Value"]) for row in page.rows("Wrong rows")] == [
+    assert [(row["Line"], row["Kind"], row["Candidate"], row["Value"]) for row in page.rows("Problems")] == [
         ("3", "Unknown", "ghost", "ghost"),
         ("4", "Not a number", "narrative-wrong", "0,1"),
         ("5", "Not a number", "alone", "=1+1"),
@@ -135,7 +139,7 @@ def test_a_file_is_read_its_wrong_rows_shown_and_its_scores_taken_under_a_name(
     tasks.read_scores(job.pk)
     run = MetricRun.objects.get()
     assert (run.metric, run.n_scored, run.n_refused) == ("BLEURT-20", 1, 4)
-    assert "The scores of 1 metric are stored" in client.get(there).content.decode()
+    assert "Scores of 1 metric imported" in client.get(there).content.decode()
     given = b"".join(client.get(address("metric-scores", corpus, run.pk, "csv")).streaming_content).decode()  # type: ignore[attr-defined]
     assert given.splitlines()[:2] == [
         "dataset,candidate_id,source,score,reason",

@@ -63,9 +63,9 @@ def test_the_page_shows_alpha_the_worst_items_and_what_was_said_of_them(
     assert "Is a half right?" in page
     assert worst.annotator.pseudonym in page
     screen = read(page)
-    assert [row["Items"] for row in screen.rows("Alpha per criterion")] == ["3"]
-    assert [row["Dataset"] for row in screen.rows("Alpha per dataset")] == ["one"]
-    assert screen.number("Remarks") == 1
+    assert [row["Candidates"] for row in screen.rows("Alpha by criterion")] == ["3"]
+    assert [row["Dataset"] for row in screen.rows("Alpha by dataset")] == ["one"]
+    assert screen.number("Comments & flags") == 1
     again = client_of(researcher).get(address, {"criterion": "nonsense"})
     assert again.status_code == 200
 
@@ -74,7 +74,7 @@ def test_a_batch_without_judgments_says_so(project: Project, researcher: Members
     make_corpus(project)
     batch = judge(project, {}, kind="trial")
     page = client_of(researcher).get(reverse("results:batch-results", args=[project.slug, batch.number]))
-    assert "No item has two ratings yet." in page.content.decode()
+    assert "No candidate has two ratings yet." in page.content.decode()
     assert "undefined" in page.content.decode()
 
 

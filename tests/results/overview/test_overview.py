@@ -131,8 +131,11 @@ def test_work_is_shown_day_by_day(project: Project, researcher: Membership, clie
     today = f"{timezone.now():%Y-%m-%d}"
     assert progress_by_day(project) == [Day("2026-03-01", 3, 0, 3), Day(today, 0, 2, 5)]
     client = client_of(researcher)
-    rows = read(client.get("/p/bridges/").content.decode()).rows("HITs handed in by day")
-    assert [(row["Trial"], row["Full collection"], row["So far"]) for row in rows] == [("3", "0", "3"), ("0", "2", "5")]
+    rows = read(client.get("/p/bridges/").content.decode()).rows("HITs submitted per day")
+    assert [(row["Trial"], row["Full collection"], row["Cumulative"]) for row in rows] == [
+        ("3", "0", "3"),
+        ("0", "2", "5"),
+    ]
     assert client.get("/p/bridges/charts/progress.csv").content.decode().splitlines()[1:] == [
         "2026-03-01,3,3",
         f"{today},2,5",

@@ -62,15 +62,15 @@ def test_stage_by_stage_with_pace(
     Assignment.objects.filter(hit__batch=full[0]).update(opened_at=timezone.now() - timedelta(hours=4))
     Assignment.objects.filter(hit__batch=trial).update(submitted_at=timezone.now() - timedelta(hours=30))
     first, second = stages_of(client_of(manager), priceless)
-    assert (first["Stage"], first["Assignments handed in"], first["HITs done"], first["Pace"]) == (
+    assert (first["Stage"], first["Assignments submitted"], first["HITs completed"], first["Pace"]) == (
         *("Trial", "100 %2 of 2", "2 of 2"),
         "complete",
     )
-    assert (second["Stage"], second["Assignments handed in"], second["HITs done"]) == (
+    assert (second["Stage"], second["Assignments submitted"], second["HITs completed"]) == (
         *("Full collection", "50 %2 of 4", "2 of 4"),
     )
-    assert second["Pace"] == "2 in the last 4.0 hours at this pace 4.0 hours left"
-    assert set(first) == {"Stage", "Assignments handed in", "HITs done", "Pace"}
+    assert second["Pace"] == "2 in the last 4.0 hours 4.0 hours left "
+    assert set(first) == {"Stage", "Assignments submitted", "HITs completed", "Pace"}
 
 
 def test_nothing_came_in_for_a_day(project: Project, annotator: Membership) -> None:
@@ -92,11 +92,16 @@ def test_money_by_stage_is_for_managers(
     (row,) = stages_of(client_of(manager), project)
     per_hit = 40 + 2 * n_items // 3
     assert row["Earned"] == f"${per_hit / 100:.2f}"
-    assert row["Still to come"] == f"about ${2 * per_hit / 100:.2f}"
+    assert row["Estimated remaining"] == f"about ${2 * per_hit / 100:.2f}"
     page = client_of(manager).get(project.get_absolute_url()).content.decode()
-    assert f"${(500 + per_hit) / 100:.2f} earned in all" in page
+    assert f"${(500 + per_hit) / 100:.2f} earned in total" in page
     assert "$" not in client_of(researcher).get(project.get_absolute_url()).content.decode()
-    assert set(stages_of(client_of(researcher), project)[0]) == {"Stage", "Assignments handed in", "HITs done", "Pace"}
+    assert set(stages_of(client_of(researcher), project)[0]) == {
+        "Stage",
+        "Assignments submitted",
+        "HITs completed",
+        "Pace",
+    }
 
 
 def test_pay_under_the_floor_is_an_alert(
@@ -104,11 +109,11 @@ def test_pay_under_the_floor_is_an_alert(
 ) -> None:
     Project.objects.update(hourly_floor_cents=1_000)
     submitted(annotator, paid_batch(project, cents=100), seconds=1_200.0)
-    says = "An hour of work pays $3.00 on average, under the project’s floor of $10.00."
+    says = "The average hourly rate is $3.00, below the project’s minimum of $10.00."
     assert says in condense(client_of(manager).get(project.get_absolute_url()).content.decode())
     assert says not in condense(client_of(researcher).get(project.get_absolute_url()).content.decode())
     Project.objects.update(hourly_floor_cents=250)
-    assert "under the project’s floor" not in client_of(manager).get(project.get_absolute_url()).content.decode()
+    assert "below the project’s minimum" not in client_of(manager).get(project.get_absolute_url()).content.decode()
 
 
 def test_the_qualification_is_a_stage_once_its_test_is_open(
@@ -125,5 +130,5 @@ def test_the_qualification_is_a_stage_once_its_test_is_open(
                 test=test, annotator=person, n=number, state=state, rubric=rubric, layout=[], finished_at=timezone.now()
             )
     (row,) = stages_of(client_of(manager), project)
-    assert (row["Stage"], row["Assignments handed in"]) == ("Qualification", "2 of 3 people passed")
+    assert (row["Stage"], row["Assignments submitted"]) == ("Qualification", "2 of 3 people passed")
     assert row["Pace"] == "open"

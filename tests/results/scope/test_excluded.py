@@ -57,15 +57,15 @@ def test_what_enters_and_what_does_not_are_all_there_is(left_out: Scope) -> None
 
 def test_the_agreement_page_says_how_many_and_why(left_out: Scope, manager: Membership, client_of: SignIn) -> None:
     screen = read(client_of(manager).get("/p/bridges/agreement/").content.decode())
-    assert screen.number("Judgments that enter") == 29
-    assert screen.number("Left out: removed") == 3
-    assert "removed annotator" in screen.said["Left out: removed"]
-    assert screen.number("Judgments in all") == 39
+    assert screen.number("Judgments included") == 29
+    assert screen.number("Excluded: removed") == 3
+    assert "removed annotator" in screen.said["Excluded: removed"]
+    assert screen.number("Judgments in total") == 39
 
 
 def test_the_export_page_says_how_many_and_why(left_out: Scope, manager: Membership, client_of: SignIn) -> None:
     screen = read(client_of(manager).get("/p/bridges/export/").content.decode())
-    assert (screen.number("Counted"), screen.number("Rows in all")) == (30, 39)
+    assert (screen.number("Counted"), screen.number("Rows in total")) == (30, 39)
     assert {name: screen.number(f"Not counted: {name}") for name in ("rejected", "removed", "set aside", "withdrawn")}
     assert "rejected work" in screen.said["Not counted: rejected"]
 

@@ -72,14 +72,14 @@ def test_each_candidate_has_its_score_by_every_rule(
     for candidate, values in zip(rated, VALUES, strict=True):
         row = rows[candidate.external_id]
         z = statistics.mean((value - norms[n][0]) / norms[n][1] for n, value in enumerate(values))
-        assert row["Mean"] == row["Gold"] == f"{statistics.mean(values):.2f}"
+        assert row["Mean"] == row["Gold score"] == f"{statistics.mean(values):.2f}"
         assert row["Median"] == f"{statistics.median(values):.2f}"
         assert row["Mean z"] == f"{z:.2f}".replace("-", "−")
-        assert row["Deviation"] == f"{statistics.stdev(values):.2f}"
+        assert row["Std. dev."] == f"{statistics.stdev(values):.2f}"
         assert row["Judgments"] == "3"
-    assert (page.number("Candidates"), page.number("Judgments"), page.number("Rated once")) == (4, 12, 0)
+    assert (page.number("Candidates"), page.number("Judgments"), page.number("Single judgments")) == (4, 12, 0)
     assert page.said["Mean gold score"].startswith("3.67")
-    (one,) = page.rows("Candidates by gold score")[:-1]
+    (one,) = page.rows("Candidates by human score")[:-1]
     assert [one[str(point)] for point in range(1, 6)] == ["0", "0", "2", "1", "1"], "2.67 is nearest to 3"
 
 
@@ -130,11 +130,11 @@ def test_a_settled_score_wins_where_the_rule_says_so_but_not_under_z(
         rows = screen(client, sort="candidate", **query).rows("Candidates with their scores")
         return by_candidate(rows)[rated[0].external_id]
 
-    assert (first()["Settled"], first()["Gold"]) == ("1.00", "2.67")
+    assert (first()["Adjudicated"], first()["Gold score"]) == ("1.00", "2.67")
     adjudication.set_rule(project=project, actor=manager, wins=True)
-    assert first()["Gold"] == "1.00"
-    assert first(rule="z")["Gold"] == first()["Mean z"]
-    assert screen(client).rows("Candidates by gold score")[0]["1"] == "1", "the distribution has it too"
+    assert first()["Gold score"] == "1.00"
+    assert first(rule="z")["Gold score"] == first()["Mean z"]
+    assert screen(client).rows("Candidates by human score")[0]["1"] == "1", "the distribution has it too"
 
 
 def test_the_project_keeps_its_rule_and_the_log_says_who_changed_it(
@@ -150,7 +150,7 @@ def test_the_project_keeps_its_rule_and_the_log_says_who_changed_it(
     client.post(f"{SCORES}rule/", {"rule": "median"})
     assert LogEntry.objects.filter(act="change gold rule").count() == 1, "nothing has changed"
     rows = by_candidate(screen(client).rows("Candidates with their scores"))
-    assert rows[rated[0].external_id]["Gold"] == "2.00"
+    assert rows[rated[0].external_id]["Gold score"] == "2.00"
     asked = SetForm(project).settings()
     assert (asked.gold, asked.controls_in_z) == (GoldRule.MEDIAN, False), "a new judgment set starts from it"
     client.post(f"{SCORES}rule/", {"rule": "loudest"})
@@ -166,7 +166,10 @@ def test_scores_without_names_have_no_z(project: Project, researcher: Membership
     page = screen(client_of(researcher), rule="z")
     assert "some annotators are unknown" in page.said["Mean gold score"]
     assert {row["Mean z"] for row in page.rows("Candidates with their scores")} == {"none"}
-    assert any("some annotators are unknown" in row["Spearman"] for row in page.rows("Rank correlation of the rules"))
+    assert any(
+        "some annotators are unknown" in row["Spearman's rho"]
+        for row in page.rows("Rank correlation of aggregation methods")
+    )
 
 
 def test_simulated_annotators_are_named_as_such(project: Project, researcher: Membership, client_of: SignIn) -> None:
@@ -175,10 +178,10 @@ def test_simulated_annotators_are_named_as_such(project: Project, researcher: Me
     judge(project, {candidate: {person: 3.0 + n % 2} for n, candidate in enumerate(candidates)})
     client = client_of(researcher)
     pages = [SCORES + page for page in ("", "systems/", "planner/")]
-    assert not any("by simulated annotators" in client.get(page).content.decode() for page in pages)
+    assert not any("from simulated annotators" in client.get(page).content.decode() for page in pages)
     judge(project, {candidate: {robot: 2.0 + n % 2} for n, candidate in enumerate(candidates)})
     cache.clear()
-    assert all("by simulated annotators" in client.get(page).content.decode() for page in pages)
+    assert all("from simulated annotators" in client.get(page).content.decode() for page in pages)
 
 
 def test_a_project_without_judgments_says_what_to_do(
@@ -204,14 +207,14 @@ def test_an_item_shows_every_rating_with_comments_and_times_but_not_what_was_tak
     Judgment.objects.filter(pk=second.pk).update(is_counted=False, not_counted_reason=TAKEN_OUT)
     Judgment.objects.filter(pk=third.pk).update(is_counted=False, not_counted_reason="set aside")
     page = screen(client_of(researcher), f"{SCORES}items/{rated[0].pk}/")
-    rows = page.rows("Ratings of this item")
+    rows = page.rows("Ratings of this candidate")
     assert [(row["Annotator"], row["Rating"]) for row in rows] == [
         (first.annotator.pseudonym, "1"),
         (third.annotator.pseudonym, "5 not counted"),
     ]
-    assert (rows[0]["Said"], rows[0]["Seconds"]) == ("flag Which bridge?", "42")
-    (score,) = page.rows("Scores of this item")
-    assert (score["Judgments"], score["Mean"], score["Deviation"]) == ("1", "1.00", "one")
+    assert (rows[0]["Comment"], rows[0]["Time (s)"]) == ("flag Which bridge?", "42")
+    (score,) = page.rows("Aggregated scores of this candidate")
+    assert (score["Judgments"], score["Mean"], score["Std. dev."]) == ("1", "1.00", "one")
 
 
 def test_of_two_judgments_under_two_versions_an_item_counts_the_newer(
@@ -222,8 +225,8 @@ def test_of_two_judgments_under_two_versions_an_item_counts_the_newer(
     newer = create_rubric(project, name="newer", preset="custom", criteria=[spec])
     judge(project, {rated[0]: {old.annotator: 4}}, rubric=newer)
     page = screen(client_of(researcher), f"{SCORES}items/{rated[0].pk}/")
-    assert len(page.rows("Ratings of this item")) == 4
-    (score,) = page.rows("Scores of this item")
+    assert len(page.rows("Ratings of this candidate")) == 4
+    (score,) = page.rows("Aggregated scores of this candidate")
     assert (score["Judgments"], score["Mean"]) == ("3", f"{(4 + 2 + 5) / 3:.2f}")
     (on_list,) = screen(client_of(researcher), text=rated[0].external_id).rows("Candidates with their scores")
     assert on_list["Mean"] == score["Mean"], "both pages go by one rule"
@@ -238,11 +241,11 @@ def test_krippendorffs_example_has_the_ranks_that_scipy_gives(
 
     canonical(project)
     scores = gold_scores(fetch_judgments(Scope(project=project, criterion=criteria_in_use(project)[0])))
-    first, *_ = screen(client_of(researcher)).rows("Rank correlation of the rules")
+    first, *_ = screen(client_of(researcher)).rows("Rank correlation of aggregation methods")
     assert first["Candidates"] == "12"
-    assert first["Spearman"] == f"{stats.spearmanr(scores['mean'], scores['median']).statistic:.4f}"
-    assert first["Kendall τ-b"] == f"{stats.kendalltau(scores['mean'], scores['median']).statistic:.4f}"
-    assert not math.isnan(float(first["Spearman"]))
+    assert first["Spearman's rho"] == f"{stats.spearmanr(scores['mean'], scores['median']).statistic:.4f}"
+    assert first["Kendall's tau-b"] == f"{stats.kendalltau(scores['mean'], scores['median']).statistic:.4f}"
+    assert not math.isnan(float(first["Spearman's rho"]))
 
 
 def test_a_criterion_on_several_scales_has_no_score_over_them(
@@ -256,5 +259,5 @@ def test_a_criterion_on_several_scales_has_no_score_over_them(
         assert "on several scales" in client.get(SCORES + page).content.decode()
         assert "on several scales" not in client.get(SCORES + page, {"batch": 2}).content.decode()
     assert "on several scales: correctness" in client.get(f"{SCORES}systems/").content.decode()
-    (part,) = screen(client, batch="2").rows("Candidates by gold score")[:-1]
+    (part,) = screen(client, batch="2").rows("Candidates by human score")[:-1]
     assert part["50–60"] == "1", "a longer scale is cut into ten bins"

@@ -64,8 +64,8 @@ def test_the_preview_counts_what_the_screens_count(
         return
     page = read_page(client_of(owner).get(NEW).content.decode())
     counts = preview(Selection(project, Settings(stage=default_stage(project))))
-    assert page.number("Judgments that enter") == counts.n_included
-    assert page.number("Judgments in all") == counts.whole.n_total
+    assert page.number("Judgments included") == counts.n_included
+    assert page.number("Judgments in total") == counts.whole.n_total
     made = freeze(project, owner, stage=default_stage(project))
     rows = lines(made, "long.jsonl")
     assert len(rows) == counts.n_rows == truth.judgments
@@ -78,7 +78,7 @@ def test_a_manager_looks_and_freezes(
 ) -> None:
     canonical(project)
     page = desk.get(NEW, {"look": "1", "splits": "dev", "texts": "on", "gold": "median"}).content.decode()
-    assert read_page(page).number("Judgments that enter") == 23
+    assert read_page(page).number("Judgments included") == 23
     asked = {"splits": "dev", "texts": "on", "gold": "median", "seed": "7", "resamples": "200", "name": "Dev alone"}
     response = desk.post(NEW, asked)
     assert (response.status_code, response["Location"]) == (302, f"{LIST}1/")
@@ -94,7 +94,7 @@ def test_a_manager_looks_and_freezes(
     freezing.run(made.pk)
     assert desk.get(f"{LIST}1/job/")["HX-Refresh"] == "true"
     shown = desk.get(f"{LIST}1/").content.decode()
-    assert read_page(shown).number("Judgments that enter") == 23
+    assert read_page(shown).number("Judgments included") == 23
     made.refresh_from_db()
     assert made.sha256 in shown
     assert all(file["sha256"] in shown for file in made.files)
@@ -126,7 +126,7 @@ def test_a_project_without_judgments_has_nothing_to_freeze(project: Project, des
     Judgment.objects.update(value=None)
     page = desk.get(NEW).content.decode()
     assert "nothing to freeze" in page
-    assert "Freeze the set" not in page
+    assert "Freeze set" not in page
 
 
 def test_every_download_is_the_same_bytes(project: Project, manager: Membership, desk: Client) -> None:
@@ -194,7 +194,7 @@ def test_a_retired_set_says_so_everywhere_and_names_its_successor(
     desk.post(f"{LIST}1/retire/", {"why": "A wrong rubric"})
     page = desk.get(f"{LIST}1/").content.decode()
     assert "A wrong rubric" in page
-    assert "It has no successor yet." in page
+    assert "It has no replacement yet." in page
     assert "retired" in desk.get(LIST).content.decode()
     response = desk.post(f"{LIST}1/succeed/")
     assert response["Location"] == f"{LIST}2/"
@@ -202,7 +202,7 @@ def test_a_retired_set_says_so_everywhere_and_names_its_successor(
     assert JudgmentSet.objects.count() == 2, "One successor is enough."
     monkeypatch.setattr("projects.jobs.running.BEAT_SECONDS", 60)
     freezing.run(JudgmentSet.objects.get(number=2).pk)
-    assert "takes the place of" in desk.get(f"{LIST}2/").content.decode()
+    assert "This set replaces" in desk.get(f"{LIST}2/").content.decode()
     answer = desk.get(f"{LIST}1/archive/")
     data = body(answer)
     assert int(answer["Content-Length"]) == len(data)

@@ -58,7 +58,7 @@ def test_a_researcher_runs_a_study_reads_it_and_takes_its_tables_and_charts(
             assert len(response.content) > 50
     log: Any = LogEntry.objects.filter(act="ask for study").earliest("pk")
     assert (log.actor, log.after["seed"], log.after["settings"]["criterion"]) == (researcher, 1000, "correctness")
-    listed = read(client.get(STUDIES).content.decode()).rows("Studies")
+    listed = read(client.get(STUDIES).content.decode()).rows("Metric evaluations")
     assert [row["Name"] for row in listed] == ["My significance", "My systems", "My correlation"]
 
 
@@ -98,16 +98,16 @@ def test_running_again_makes_a_new_study_that_stands_beside_the_old_one(
     second = do(Study.objects.get(number=first.number + 1))
     asked = {"first": first.number, "second": second.number}
     same = client.get(f"{STUDIES}compare/", asked).content.decode()
-    assert "Nothing: same settings" in same
+    assert "None: both have the same settings" in same
     rows = read(same).rows("Correlation with people")
     assert {row["change"] for row in rows if row["Metric"] == "Near"} == {"0.000"}
     third = study(judged, researcher, runs[:2], n_resamples=100, seed=9, least_judgments=2, as_zero=True)
     page = read(client.get(f"{STUDIES}compare/", {**asked, "second": third.number}).content.decode())
-    settings = {row["Setting"]: row for row in page.rows("What was asked differently")}
-    assert (settings["Seed"]["Study 1"], settings["Seed"]["Study 3"]) == ("1", "9")
+    settings = {row["Setting"]: row for row in page.rows("Differences in settings")}
+    assert (settings["Seed"]["Evaluation 1"], settings["Seed"]["Evaluation 3"]) == ("1", "9")
     assert {"Metrics", "Judgments of an answer, at least", "Missing scores of metrics"} <= set(settings)
     other = study(judged, researcher, runs[:2], "significance", n_resamples=100, options={"over": "answers"})
-    assert "different kinds" in said_by(client.get(f"{STUDIES}compare/", {**asked, "second": other.number}))
+    assert "different types" in said_by(client.get(f"{STUDIES}compare/", {**asked, "second": other.number}))
     assert client.get(f"{STUDIES}compare/", {"first": "x", "second": "1"}).status_code == 302
 
 
@@ -144,8 +144,8 @@ def test_what_cannot_be_studied_fails_with_a_sentence_and_what_is_undefined_says
     made = study(judged, researcher, [one, runs[0]], n_resamples=100)
     page = read(client.get(made.get_absolute_url()).content.decode())
     assert {row["Pearson"] for row in page.rows("Correlation with people")[:2]} == {"fewer than three pairs"}
-    assert page.number("Answers") == 1
-    assert "One: no score for 19 answers" in said_by(client.get(made.get_absolute_url()))
+    assert page.number("Candidates") == 1
+    assert "One: no score for 19 candidates" in said_by(client.get(made.get_absolute_url()))
     options = {"n_questions": 30, "n_draws": 5}
     made = study(judged, researcher, runs, "systems", options=options)
     assert "10 questions have an answer of every system, and a draw takes 30" in said_by(
@@ -163,7 +163,7 @@ def test_a_study_is_cancelled_and_deleted_by_who_asked_for_it_or_a_manager(
     assert Study.objects.exists(), "what is under way is cancelled first"
     client.post(f"{waiting.get_absolute_url()}cancel/")
     assert do(waiting).state == Study.State.CANCELLED
-    assert "Nothing is stored but what it was asked" in said_by(client.get(waiting.get_absolute_url()))
+    assert "Only its settings are stored" in said_by(client.get(waiting.get_absolute_url()))
     other = make_membership(judged, role=Membership.Role.RESEARCHER)
     client_of(other).post(f"{waiting.get_absolute_url()}delete/")
     assert Study.objects.exists()
@@ -179,7 +179,7 @@ def test_without_judgments_or_metrics_the_form_says_what_comes_first(
     project: Project, judged: Project, researcher: Membership, client_of: SignIn
 ) -> None:
     client = client_of(researcher)
-    assert "No study yet" in said_by(client.get(STUDIES))
+    assert "No metric evaluations yet" in said_by(client.get(STUDIES))
     for kind in KINDS:
         response = client.get(f"{STUDIES}new/", {"kind": kind})
         assert '<form method="post" action="?kind=' not in response.content.decode()

@@ -73,7 +73,7 @@ def test_its_page_and_files_show_the_same(
     client = client_of(manager)
     page = client.get(table_8.get_absolute_url()).content.decode()
     assert "72.5" in page
-    assert "Nothing: every pair is in it." in page
+    assert "None: every pair is included." in page
     assert "all on the same pairs" in page
     assert "<svg" in page
     table = find_table(table_8, "datasets")

@@ -84,19 +84,19 @@ def test_systems_are_scored_ranked_and_compared(
     project: Project, runs: tuple[Batch, Batch], researcher: Membership, client_of: SignIn
 ) -> None:
     page = screen(client_of, researcher, SYSTEMS, batch=1)
-    rows = page.rows("Scores of systems")
+    rows = page.rows("System scores")
     z = z_scores(runs[0])
     assert [row["System"] for row in rows] == ["strong", "middling", "weak"]
     for row in rows:
         assert (row["Candidates"], row["Ratings"]) == ("8", "16")
         assert row["Mean"] == f"{statistics.mean(values(runs[0], row['System'])):.3f}"
         assert row["Mean z"] == f"{statistics.mean(z[row['System']]):.3f}".replace("-", "−")
-        low, high = (float(end.replace("−", "-")) for end in row["Mean, 95 % over passages"].split(" to "))
+        low, high = (float(end.replace("−", "-")) for end in row["Mean, 95 % CI (passages)"].split(" to "))
         assert low < float(row["Mean"]) < high
-    first = page.rows("p of each pair of systems")[0]
+    first = page.rows("p-value of each pair of systems")[0]
     p = stats.mannwhitneyu(z["strong"], z["weak"], alternative="greater").pvalue
     assert first["weak"] == ("< 0.0001" if p < 0.0001 else f"{p:.4f}")
-    assert (first["strong"], page.number("Judgments that enter")) == ("–", 48)
+    assert (first["strong"], page.number("Judgments included")) == ("–", 48)
 
 
 def test_work_that_does_not_count_is_in_no_score_and_is_said(
@@ -105,21 +105,21 @@ def test_work_that_does_not_count_is_in_no_score_and_is_said(
     away = Judgment.objects.filter(assignment__hit__batch=runs[0]).earliest("pk").annotator
     Judgment.objects.filter(annotator=away).update(is_counted=False, not_counted_reason="removed")
     page = screen(client_of, researcher, SYSTEMS, batch=1)
-    assert {row["Ratings"] for row in page.rows("Scores of systems")} == {"8"}
-    assert (page.number("Judgments that enter"), page.number("Left out: removed")) == (24, 24)
+    assert {row["Ratings"] for row in page.rows("System scores")} == {"8"}
+    assert (page.number("Judgments included"), page.number("Excluded: removed")) == (24, 24)
 
 
 def test_two_batches_are_correlated_system_by_system(
     project: Project, runs: tuple[Batch, Batch], researcher: Membership, client_of: SignIn
 ) -> None:
     page = screen(client_of, researcher, REPLICATION, first=1, second=2)
-    by_z, raw = page.rows("Correlation of the systems' scores")
+    by_z, raw = page.rows("Correlation of system scores")
     sources = ("weak", "middling", "strong")
     means = [[statistics.mean(values(batch, source)) for source in sources] for batch in runs]
-    assert raw["Pearson"] == f"{stats.pearsonr(*means).statistic:.4f}"
+    assert raw["Pearson's r"] == f"{stats.pearsonr(*means).statistic:.4f}"
     z = [[statistics.mean(z_scores(batch)[source]) for source in sources] for batch in runs]
-    assert by_z["Pearson"] == f"{stats.pearsonr(*z).statistic:.4f}"
-    assert (by_z["Systems"], by_z["Spearman"], by_z["Kendall τ-b"]) == ("3", "1.0000", "1.0000")
+    assert by_z["Pearson's r"] == f"{stats.pearsonr(*z).statistic:.4f}"
+    assert (by_z["Systems"], by_z["Spearman's rho"], by_z["Kendall's tau-b"]) == ("3", "1.0000", "1.0000")
     client = client_of(researcher)
     assert "Choose two batches." in client.get(REPLICATION, {"first": 1}).content.decode()
     same = client.get(REPLICATION, {"first": 1, "second": 1})
@@ -137,10 +137,10 @@ def test_many_judgments_are_scored_by_a_job(
     monkeypatch.setattr(reports, "AT_ONCE", 5)
     client = client_of(researcher)
     for page in ("", "systems/", "planner/"):
-        assert "Compute the figures" in client.get(SCORES + page).content.decode()
+        assert "Compute figures" in client.get(SCORES + page).content.decode()
         assert client.post(SCORES + page).status_code == 302
         assert run(Report, Report.objects.latest("pk").pk, reports.make, only_reads=True) == Job.State.DONE
-        assert "Compute the figures" not in client.get(SCORES + page).content.decode(), page
+        assert "Compute figures" not in client.get(SCORES + page).content.decode(), page
     rows = read(client.get(SCORES, {"sort": "-z"}).content.decode()).rows("Candidates with their scores")
     assert rows[0]["Mean z"] not in ("", "not computed")
 
@@ -150,22 +150,24 @@ def test_items_and_passages_are_listed_by_spread_and_pairs_open_their_items(
 ) -> None:
     canonical(project)
     items = screen(client_of, researcher, f"{SCORES}disagreements/")
-    widest = items.rows("Items by spread")
-    assert [row["Item"] for row in widest[:2]] == ["unit-05", "unit-01"]
-    assert widest[0]["Greatest difference"] == "3"
-    assert widest[0]["Deviation"] == f"{statistics.stdev([1, 2, 3, 4]):.2f}"
+    widest = items.rows("Candidates by standard deviation")
+    assert [row["Candidate"] for row in widest[:2]] == ["unit-05", "unit-01"]
+    assert widest[0]["Maximum difference"] == "3"
+    assert widest[0]["Std. dev."] == f"{statistics.stdev([1, 2, 3, 4]):.2f}"
     assert len(widest) == 3, "items with one rating, or with equal ones, have no spread"
-    passages = screen(client_of, researcher, f"{SCORES}disagreements/", by="passages").rows("Passages by mean spread")
-    assert [(row["Passage"], row["Items"]) for row in passages] == [("canonical-0", "6"), ("canonical-1", "5")]
+    passages = screen(client_of, researcher, f"{SCORES}disagreements/", by="passages").rows(
+        "Passages by mean standard deviation"
+    )
+    assert [(row["Passage"], row["Candidates"]) for row in passages] == [("canonical-0", "6"), ("canonical-1", "5")]
     spread = [statistics.stdev(own) for own in ([1, 1, 1], [2, 2, 3, 2], [3] * 4, [3] * 4, [2] * 4, [1, 2, 3, 4])]
-    assert passages[0]["Mean deviation"] == f"{statistics.mean(spread):.2f}"
+    assert passages[0]["Mean std. dev."] == f"{statistics.mean(spread):.2f}"
     response = client_of(researcher).get(f"{SCORES}disagreements/", {"by": "pairs"})
-    pairs = read(response.content.decode()).rows("Pairs by how little they agree")
+    pairs = read(response.content.decode()).rows("Annotator pairs, lowest agreement first")
     assert len(pairs) == 6
-    assert float(pairs[0]["Quadratic kappa"]) <= float(pairs[-1]["Quadratic kappa"])
-    first, second = pairs[0]["Pair"].split(" · ")
+    assert float(pairs[0]["Cohen's kappa (quadratic)"]) <= float(pairs[-1]["Cohen's kappa (quadratic)"])
+    first, second = pairs[0]["Annotators"].split(" · ")
     differing = screen(client_of, researcher, f"{SCORES}disagreements/", first=first, second=second)
-    assert {row["Ratings"] for row in differing.rows("Items by spread")} == {"2"}
+    assert {row["Ratings"] for row in differing.rows("Candidates by standard deviation")} == {"2"}
 
 
 def test_the_planner_says_items_and_costs_for_a_width(
@@ -173,21 +175,23 @@ def test_the_planner_says_items_and_costs_for_a_width(
 ) -> None:
     canonical(project)
     page = screen(client_of, researcher, f"{SCORES}planner/", width="0.2", judgments="2, 4, 6")
-    widths = page.rows("Simulated studies")
+    widths = page.rows("Simulation results")
     assert len(widths) == 18
-    assert page.said["Alpha so far, ordinal"].startswith("0.8154")
-    rows = page.rows("What it takes")
-    assert [row["Judgments of each item"] for row in rows] == ["2", "4", "6 modelled"]
+    assert page.said["Current alpha, ordinal"].startswith("0.8154")
+    rows = page.rows("Requirements")
+    assert [row["Judgments per candidate"] for row in rows] == ["2", "4", "6 modelled"]
     for row in rows:
-        n_units, n_judgments = number(row["Items"]), number(row["Judgments of each item"])
+        n_units, n_judgments = number(row["Candidates"]), number(row["Judgments per candidate"])
         assert number(row["Judgments"]) == n_units * n_judgments
         assert number(row["HITs"]) == -(-n_units // 6), "six candidates of a passage make a HIT, which holds ten"
         assert row["Cost"] == f"${number(row['HITs']) * n_judgments * 0.4:,.2f}"
-        own = {number(each["Items"]): each for each in widths if each["Judgments of each item"] == str(n_judgments)}
-        wide, narrow = (float(own[n]["Width of the 95 % interval"]) for n in (50, 1600))
+        own = {
+            number(each["Candidates"]): each for each in widths if each["Judgments per candidate"] == str(n_judgments)
+        }
+        wide, narrow = (float(own[n]["Width of the 95 % CI"]) for n in (50, 1600))
         assert narrow < 0.2
         assert (n_units > 50) == (wide > 0.2)
-    assert number(rows[0]["Items"]) > number(rows[1]["Items"])
+    assert number(rows[0]["Candidates"]) > number(rows[1]["Candidates"])
 
 
 @pytest.mark.parametrize(
@@ -219,7 +223,7 @@ def test_charts_hold_the_figures_of_the_pages(
         assert response.status_code == 200, path
         return list(csv.DictReader(io.StringIO(response.content.decode())))
 
-    scores = read(client.get(SYSTEMS).content.decode()).rows("Scores of systems")
+    scores = read(client.get(SYSTEMS).content.decode()).rows("System scores")
     drawn = rows("systems/charts/systems-raw.csv")
     assert [(row["system"], f"{float(row['mean']):.3f}") for row in drawn] == [
         (row["System"], row["Mean"]) for row in scores
