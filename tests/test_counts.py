@@ -138,7 +138,7 @@ def test_each_batch_with_its_hits(truth: Truth, see: See, researcher: Membership
         }
         if project.batches.get(number=key).kind != Batch.Kind.IMPORTED:
             assert page.number("Open places") == batch.n_open
-            assert page.number("In hand now") == batch.n_held
+            assert page.number("In progress") == batch.n_held
         for row in hits[:8]:
             hit = see(researcher, "annotate:hit-show", key, number(row["HIT"]))
             places = [hit.number(label) for label in ("Places", "Done", "In hand", "Open")]

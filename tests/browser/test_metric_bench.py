@@ -75,11 +75,11 @@ def test_from_metrics_to_a_table_for_a_paper(
 
 def import_scored(page: Page, judged: Path) -> None:
     page.get_by_label("File", exact=True).set_input_files(judged)
-    page.get_by_role("button", name="Look at the file").click()
+    page.get_by_role("button", name="Preview").click()
     page.get_by_label(re.compile("^Import the scores too")).check()
-    page.get_by_role("button", name="Check every row").click()
+    page.get_by_role("button", name="Validate").click()
     page.get_by_role("button", name="Import it").click()
-    page.get_by_role("link", name="See the data").click()
+    page.get_by_role("link", name="View data").click()
 
 
 def upload(page: Page, scores: Path) -> None:

@@ -84,10 +84,10 @@ def import_corpus(walk: Walk) -> None:
     desk.goto(f"/p/{walk.project.slug}/")
     desk.get_by_role("link", name="Import a file").click()
     desk.get_by_label("File", exact=True).set_input_files(path)
-    desk.get_by_role("button", name="Look at the file").click()
-    desk.get_by_role("button", name="Check every row").click()
+    desk.get_by_role("button", name="Preview").click()
+    desk.get_by_role("button", name="Validate").click()
     desk.get_by_role("button", name="Import it").click()
-    desk.get_by_role("link", name="See the data").click()
+    desk.get_by_role("link", name="View data").click()
 
 
 def copied_rows(n_copies: int) -> list[dict[str, object]]:
@@ -103,7 +103,7 @@ def copied_rows(n_copies: int) -> list[dict[str, object]]:
 def make_the_test(walk: Walk) -> None:
     desk = walk.desk
     go_to(desk, "Task", "Qualification test")
-    desk.get_by_role("button", name="Make a test").click()
+    desk.get_by_role("button", name="Create test").click()
     desk.get_by_role("link", name="From a file").click()
     desk.get_by_label("File").set_input_files(write_items(walk.folder / "test.csv"))
     desk.get_by_role("button", name="Add the items").click()
@@ -112,8 +112,8 @@ def make_the_test(walk: Walk) -> None:
     desk.get_by_label("US cents for taking it").fill(str(TEST_CENTS))
     desk.get_by_role("button", name="Save").click()
     expect(stat(desk, "To pass")).to_have_text("8")
-    desk.get_by_role("button", name="Open the test").click()
-    expect(desk.get_by_role("button", name="Close the test")).to_be_visible()
+    desk.get_by_role("button", name="Open test").click()
+    expect(desk.get_by_role("button", name="Close test")).to_be_visible()
 
 
 def write_items(path: Path) -> Path:
@@ -164,8 +164,8 @@ def run_the_trial(walk: Walk) -> None:
     expect(desk.get_by_label("Only a sample of so many candidates")).to_have_value(str(N_IN_TRIAL))
     expect(desk.get_by_label("Judgments for each candidate")).to_have_value(str(N_TRIAL_JUDGMENTS))
     desk.get_by_role("button", name="Look at the plan").click()
-    desk.get_by_role("button", name="Make the batch").click()
-    desk.get_by_role("button", name="Open the batch").click()
+    desk.get_by_role("button", name="Create batch").click()
+    desk.get_by_role("button", name="Open batch").click()
     rate_one_and_return_the_next(walk)
     people.work_until_done(walk.crew)
     tasks.check()
@@ -215,8 +215,8 @@ def rate_by_keys(page: Page, value_of: Callable[[str, str], int]) -> None:
 def start_the_plan(walk: Walk) -> None:
     desk = walk.desk
     desk.get_by_role("link", name="Plan the full collection").click()
-    desk.get_by_role("link", name="Make a plan").click()
-    desk.get_by_role("link", name="Fill in MOCHA's numbers").click()
+    desk.get_by_role("link", name="Create a plan").click()
+    desk.get_by_role("link", name="Use MOCHA's numbers").click()
     desk.get_by_role("button", name="Look at the plan").click()
     wanted = sum(planned_of_all(walk.project).values()) - in_trial() * N_TRIAL_JUDGMENTS
     expect(stat(desk, "Judgments")).to_have_text(f"{wanted:,}")
@@ -227,7 +227,7 @@ def start_the_plan(walk: Walk) -> None:
     desk.get_by_role("button", name="Reckon again").click()
     expect(desk.get_by_label("Known answers in a HIT")).to_have_value("1")
     n_hits = int(stat(desk, "HITs").inner_text())
-    desk.get_by_role("button", name="Start the plan").click()
+    desk.get_by_role("button", name="Start plan").click()
     expect(desk.get_by_text("3 batches made.")).to_be_visible()
     assert sum(Batch.objects.filter(kind=Batch.Kind.FULL).values_list("n_hits", flat=True)) == n_hits
     expect(desk.get_by_text("Nothing is missing")).to_be_visible()
@@ -241,15 +241,15 @@ def accept_controls_and_open(walk: Walk) -> None:
         expect(desk.get_by_text("nobody is served from")).to_be_visible()
         desk.get_by_role("link", name=f"Overlap plan: {each}").click()
         address = desk.url
-        desk.get_by_role("link", name="To its controls").click()
-        desk.get_by_role("button", name="Make the controls").click()
+        desk.get_by_role("link", name="Review controls").click()
+        desk.get_by_role("button", name="Generate controls").click()
         accept = desk.get_by_role("button", name=re.compile("^Accept the [0-9]+ shown"))
         while accept.is_visible():
             accept.click()
         desk.locator(".crumbs a").last.click()
         expect(desk).to_have_url(address)
         expect(desk.get_by_text("none is accepted yet")).to_have_count(0)
-        desk.get_by_role("button", name="Open the batch").click()
+        desk.get_by_role("button", name="Open batch").click()
         expect(desk.locator(".page-head .status")).to_have_text("open")
 
 
@@ -279,8 +279,8 @@ def review_a_spot_check(walk: Walk) -> None:
     items = desk.locator(".item")
     for place in range(items.count()):
         items.nth(place).get_by_role("radio").nth(4).check()
-    desk.get_by_role("button", name="Store my ratings").first.click()
-    expect(desk.get_by_role("heading", name="Fine or poor?")).to_be_visible()
+    desk.get_by_role("button", name="Submit ratings").first.click()
+    expect(desk.get_by_role("heading", name="Accept or reject")).to_be_visible()
     verdicts = desk.locator(".verdict")
     for place in range(verdicts.count()):
         verdicts.nth(place).get_by_label("Poor").check()
@@ -376,7 +376,7 @@ def pay(walk: Walk) -> None:
     expect(desk.get_by_role("heading", name="Payment 1", exact=True)).to_be_visible()
     payment = Payment.objects.get()
     with desk.expect_download() as download:
-        desk.get_by_role("button", name="Take the file (CSV)").click()
+        desk.get_by_role("button", name="Download CSV").click()
     rows = read_csv(download.value.path())
     entries = LedgerEntry.objects.filter(project=walk.project)
     assert not entries.filter(payment=None).exists()
@@ -389,15 +389,15 @@ def pay(walk: Walk) -> None:
     expect(old.locator(".message--error")).to_be_visible()
     assert Payment.objects.count() == 1
     go_to(desk, "Admin", "Payments")
-    expect(desk.get_by_text("Nothing is approved and not yet paid.")).to_be_visible()
+    expect(desk.get_by_text("No approved pay is due.")).to_be_visible()
     walk.page.goto("/desk/")
     walk.page.get_by_role("link", name="What you earned").click()
     expect(stat(walk.page, "Paid")).to_have_text(f"${(2 * walk.project.cents_per_hit + TEST_CENTS) / 100:.2f}")
 
 
 def make_payment(page: Page) -> None:
-    page.get_by_role("button", name="Make the payment").click()
-    page.get_by_role("dialog").get_by_role("button", name="Make the payment").click()
+    page.get_by_role("button", name="Record payment").click()
+    page.get_by_role("dialog").get_by_role("button", name="Record payment").click()
 
 
 def assert_exactly_as_planned(walk: Walk) -> None:
@@ -452,7 +452,7 @@ def in_trial() -> int:
 
 def close(page: Page) -> None:
     page.get_by_role("button", name="Close", exact=True).click()
-    page.get_by_role("button", name="Close the batch").click()
+    page.get_by_role("button", name="Close batch").click()
     expect(page.locator(".page-head .status")).to_have_text("closed")
 
 

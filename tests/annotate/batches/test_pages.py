@@ -176,7 +176,7 @@ def test_the_list_filters_sorts_and_escapes(
     ).index("Second")
     assert "Second" not in body(client, url("batch-list"), state="open")
     assert "Pilot" not in body(client, url("batch-list"), q="sec")
-    assert "No such batch" in body(client, url("batch-list"), q="\x00nothing")
+    assert "No matching batches" in body(client, url("batch-list"), q="\x00nothing")
     body(client, url("batch-list"), sort="judgments; drop", state="'", page="-1")
 
 
@@ -184,7 +184,7 @@ def test_a_batch_that_nobody_has_worked_on_says_so(
     batch: Batch, annotator: Membership, manager: Membership, client_of: SignIn
 ) -> None:
     page = body(client_of(manager), url("batch-show", 1))
-    assert "nothing has come in yet" in page
+    assert "no submissions yet" in page
     assert "They want more people than there are active annotators" in page
     assert "Invite more people" in page
 

@@ -260,7 +260,7 @@ def test_the_form_of_a_full_batch_asks_about_the_trial_and_keeps_to_the_answer(
     assert (made.trial, made.use_of_trial, made.n_items) == (trial, "leave_out", 20)
     assert not made.requires_qualification
     shown = client.get(response["Location"]).content.decode()
-    assert "its candidates are left out" in shown
+    assert "its candidates are excluded" in shown
     assert "Open before the trial is closed" in shown
     state = reverse("annotate:batch-state", args=[project.slug, made.number])
     client.post(state, {"act": "open"})

@@ -59,7 +59,7 @@ def test_nothing_is_to_be_accepted_twice(client_of: SignIn, manager: Membership,
     accept(batch=batch, actor=manager)
     shown = client_of(manager).get(page).content.decode()
     assert "Accept" not in shown
-    assert "Retire the ticked" in shown
+    assert "Retire selected" in shown
 
 
 def test_a_plan_that_cannot_be_is_shown_again(client_of: SignIn, manager: Membership, project: Project) -> None:

@@ -81,7 +81,7 @@ def test_an_empty_project_says_what_to_do(
     assert url("import-new") in client_of(manager).get(url("data-overview")).content.decode()
     page = client.get(url("data-overview")).content.decode()
     assert url("import-new") not in page
-    assert "A manager of the project imports the first file." in page
+    assert "A manager needs to import the first file." in page
     for name in ("data-candidates", "data-questions", "data-passages"):
         assert "No data yet" in client.get(url(name)).content.decode()
 

@@ -149,7 +149,7 @@ def test_a_pair_is_deleted_before_it_is_in_a_hit_and_withdrawn_after(
     project: Project, question: Question, client: Client, annotator: Membership
 ) -> None:
     gone, kept = make_pair(question), make_pair(question)
-    assert "Delete the pair" in client.get(url("pair-remove", gone.pk)).content.decode()
+    assert "Delete pair" in client.get(url("pair-remove", gone.pk)).content.decode()
     client.post(url("pair-remove", gone.pk))
     assert list(Candidate.objects.all()) == [kept.candidate_1, kept.candidate_2]
     make_batch(project, with_pairs=True)
@@ -160,7 +160,7 @@ def test_a_pair_is_deleted_before_it_is_in_a_hit_and_withdrawn_after(
     assert Candidate.objects.filter(withdrawn_at=None).count() == 0
     assert MinimalPair.objects.count() == 1
     again = client.post(url("pair-remove", kept.pk), {"why": "A typing error"}, follow=True).content.decode()
-    assert "This is withdrawn already." in again
+    assert "This is already withdrawn." in again
     lines = LogEntry.objects.filter(act__in=["delete minimal pair", "withdraw candidate"]).order_by("pk")
     assert list(lines.values_list("act", flat=True)) == ["delete minimal pair", *["withdraw candidate"] * 2]
 

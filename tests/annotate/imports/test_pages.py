@@ -408,7 +408,7 @@ def test_an_import_interrupted_twice_can_be_run_again(pages: Pages) -> None:
     job = pages.upload(csv_of(rows()))
     pages.choose(job)
     Import.objects.update(state=State.INTERRUPTED, n_interruptions=2)
-    assert "Run it again" in pages.show(job)
+    assert "Retry" in pages.show(job)
     pages.client.post(pages.url("import-write", job.number))
     pages.work(job)
     assert (job.step, job.state) == (Step.CHECK, State.DONE)

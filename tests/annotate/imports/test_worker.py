@@ -101,7 +101,7 @@ def test_a_killed_worker_leaves_nothing_half_done_and_the_import_ends_whole(page
         queue.enqueue_waiting()
     job.refresh_from_db()
     assert job.state == Import.State.INTERRUPTED, "Twice is enough; a person decides."
-    assert "Run it again" in pages.show(job)
+    assert "Retry" in pages.show(job)
 
     uploading.start_again(job=job)
     tasks.run_import(job.pk)

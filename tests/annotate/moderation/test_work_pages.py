@@ -49,7 +49,7 @@ def test_the_list_filters_sorts_and_pages_by_url(
 
 
 def test_an_empty_project_says_so(project: Project, manager: Membership, client_of: SignIn) -> None:
-    assert "Nothing is submitted yet" in body(client_of(manager).get(LIST))
+    assert "No submissions yet" in body(client_of(manager).get(LIST))
 
 
 def test_the_list_takes_few_queries(

@@ -55,7 +55,7 @@ def test_the_list_shows_balances_stages_and_what_is_due(
     assert rows[annotator.pseudonym]["In all"] == "$0.80"
     assert rows[annotator.pseudonym]["An hour"] == "$2.00"
     assert rows[other_annotator.pseudonym]["An hour"] == "too little time"
-    assert rows["All of these"]["HITs"] == "3"
+    assert rows["Total"]["HITs"] == "3"
     assert [(row["Stage"], row["In all"]) for row in page.rows("Stages")] == [("Full collection", "$1.20")]
 
 
@@ -84,7 +84,7 @@ def test_balances_are_sorted_and_filtered_by_the_address(
     earn(second, 20)
     earn(second, 5, is_approved=True)
     page = see(client, f"{url(project, 'payment-list')}?{query}")
-    names = [row["Annotator"] for row in page.rows("Annotators") if row["Annotator"] != "All of these"]
+    names = [row["Annotator"] for row in page.rows("Annotators") if row["Annotator"] != "Total"]
     assert names == [{"a": "a-aaa", "b": "a-bbb"}[letter] for letter in order]
 
 
@@ -204,14 +204,14 @@ def test_annotators_see_their_own_and_nobody_elses(
     paying.add_entry(**key, cents=75, why="For remarks", key=uuid4())
     address = url(project, "earnings")
     page = see(client_of(annotator), address)
-    assert page.said["Waits for approval"].startswith("$0.40")
+    assert page.said["Awaiting approval"].startswith("$0.40")
     assert page.said["Approved"].startswith("$0.75")
     assert [row["Amount"] for row in page.rows("Ledger")] == ["$0.75", "$0.40"]
     assert [row["Amount"] for row in see(client_of(annotator), f"{address}?state=approved").rows("Ledger")] == ["$0.75"]
     content = client_of(annotator).get(address).content.decode()
     assert manager.pseudonym not in content
     assert other_annotator.pseudonym not in content
-    assert see(client_of(other_annotator), address).said["Waits for approval"].startswith("$9.99")
+    assert see(client_of(other_annotator), address).said["Awaiting approval"].startswith("$9.99")
 
 
 def test_researchers_see_no_pay_and_no_tab(project: Project, client_of: SignIn, researcher: Membership) -> None:

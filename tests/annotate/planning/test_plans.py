@@ -117,7 +117,7 @@ def test_the_batches_show_the_controls_that_were_reckoned_with(
     assert (without.number("HITs"), wanted.number("HITs")) == (2, 4)
     none_fits = client.get(page, {**asked, "known_per_hit": "4"}).content.decode()
     assert "leave no room for work in a HIT of 5" in none_fits
-    assert "Start the plan" not in none_fits
+    assert "Start plan" not in none_fits
     assert client.get(page, {**asked, "hit_size": "x"}).status_code == 200
     client.post(reverse("annotate:plan-start", args=[project.slug, plan.number]), asked)
     made = Batch.objects.order_by("number")
@@ -234,7 +234,7 @@ def test_researchers_look_and_start_nothing(project: Project, researcher: Member
     show = reverse("annotate:plan-show", args=[project.slug, make_plan(project).number])
     client = client_of(researcher)
     page = client.get(show).content.decode()
-    assert "Start the plan" not in page
+    assert "Start plan" not in page
     assert client.post(show + "start/").status_code == 403
     assert client.get(show + "edit/").status_code == 403
 

@@ -61,7 +61,7 @@ def test_a_test_is_made_typed_in_and_opened(project: Project, client: Client) ->
     assert item.passage_text == "The snail builds a door."
     post(client, f"{TEST}state/", act="open")
     assert QualificationTest.objects.get().state == "open"
-    assert "Close the test" in text_of(client, TEST)
+    assert "Close test" in text_of(client, TEST)
     post(client, f"{TEST}state/", act="close")
     assert QualificationTest.objects.get().state == "closed"
 
@@ -181,7 +181,7 @@ def test_items_come_from_a_file_or_not_at_all(project: Project, client: Client) 
 
 def test_items_come_from_candidates_with_known_scores(project: Project, client: Client) -> None:
     post(client, f"{TEST}make/")
-    assert "No known scores" in text_of(client, f"{TEST}items/candidates/")
+    assert "No rated candidates" in text_of(client, f"{TEST}items/candidates/")
     factories.make_corpus(project, n_candidates=3)
     known, other, _ = Candidate.objects.order_by("pk")
     raters = [factories.make_membership(project) for _ in range(2)]

@@ -51,7 +51,7 @@ def rows(client: Client, query: str = "") -> list[str]:
 
 
 def test_empty_pages_say_what_to_do(office: Client, project: Project) -> None:
-    assert "No figures yet" in office.get(BASE).content.decode()
+    assert "No indicators yet" in office.get(BASE).content.decode()
     assert "No findings" in office.get(f"{BASE}findings/").content.decode()
     assert "No spot checks" in office.get(f"{BASE}reviews/").content.decode()
 
@@ -108,7 +108,7 @@ def test_the_queue_filters_and_shows_the_evidence(office: Client, people: list[M
 def test_one_finding_is_previewed_then_dismissed(office: Client, people: list[Membership]) -> None:
     finding = Finding.objects.get(annotator=people[4], kind="straight_line")
     preview = office.get(f"{BASE}findings/settle/?id={finding.pk}").content.decode()
-    assert "Settle this finding" in preview
+    assert "Resolve this alert" in preview
     finding.refresh_from_db()
     assert finding.state == State.OPEN
     sent = {"id": finding.pk, "state": "dismissed", "note": "All of them are a 3."}
@@ -124,7 +124,7 @@ def test_one_finding_is_previewed_then_dismissed(office: Client, people: list[Me
 def test_a_filtered_list_is_settled_as_it_was_shown(office: Client, people: list[Membership]) -> None:
     n_of_same = Finding.objects.filter(annotator=people[4], state=State.OPEN).count()
     preview = office.get(f"{BASE}findings/settle/?all=1&q={people[4].pseudonym}")
-    assert len(read(preview.content.decode()).rows("Findings to settle")) == n_of_same
+    assert len(read(preview.content.decode()).rows("Alerts to resolve")) == n_of_same
     ids = [row.finding.pk for row in preview.context["rows"]]
     office.post(f"{BASE}findings/settle/", {"id": ids, "state": "acted"})
     assert not Finding.objects.filter(annotator=people[4], state=State.OPEN).exists()
@@ -164,7 +164,7 @@ def test_one_annotator_on_one_screen(office: Client, people: list[Membership]) -
     assert len(figures) == len(KINDS)
     undefined = next(row for row in figures if row["Figure"].startswith("Known answers"))
     assert undefined["Figure"].endswith("Undefined: no known-answer item rated yet.")
-    assert screen.number("Handed in this week") == 5
+    assert screen.number("Submitted this week") == 5
     assert str(FINDINGS["disagrees_with_others"]) in shown
     assert len(screen.rows("Scores over time")) == 5
     assert [row["This annotator"] for row in screen.rows("Use of the scale")] == ["8"] * 5
@@ -206,7 +206,7 @@ def test_open_findings_come_before_settled_ones(
 def test_an_annotator_without_work_has_a_page(office: Client, annotator: Membership, project: Project) -> None:
     Project.objects.update(cents_per_hit=0)
     shown = office.get(f"{BASE}{annotator.pseudonym}/").content.decode()
-    assert "No figures yet" in shown
+    assert "No indicators yet" in shown
     assert "Earned" not in shown
     assert office.get(f"{BASE}a-nobody22/").status_code == 404
 
