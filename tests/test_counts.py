@@ -128,21 +128,24 @@ def test_each_batch_with_its_hits(truth: Truth, see: See, researcher: Membership
         assert numbers(page.said["HITs complete"]) == [batch.n_complete, batch.n_hits, batch.n_candidates]
         hits = page.rows("HITs")
         assert page.n_listed == len(hits) == batch.n_hits
-        sums = {name: sum(number(row[name]) for row in hits) for name in ("Items", "Wanted", "Done", "In hand", "Open")}
+        sums = {
+            name: sum(number(row[name]) for row in hits)
+            for name in ("Items", "Required", "Done", "In progress", "Unfilled")
+        }
         assert sums == {
             "Items": batch.n_candidates,
-            "Wanted": batch.n_wanted,
+            "Required": batch.n_wanted,
             "Done": batch.n_done,
-            "In hand": batch.n_held,
-            "Open": batch.n_open,
+            "In progress": batch.n_held,
+            "Unfilled": batch.n_open,
         }
         if project.batches.get(number=key).kind != Batch.Kind.IMPORTED:
-            assert page.number("Open places") == batch.n_open
+            assert page.number("Unfilled assignments") == batch.n_open
             assert page.number("In progress") == batch.n_held
         for row in hits[:8]:
             hit = see(researcher, "annotate:hit-show", key, number(row["HIT"]))
-            places = [hit.number(label) for label in ("Places", "Done", "In hand", "Open")]
-            assert places == [number(row[name]) for name in ("Wanted", "Done", "In hand", "Open")]
+            places = [hit.number(label) for label in ("Assignments", "Done", "In progress", "Unfilled")]
+            assert places == [number(row[name]) for name in ("Required", "Done", "In progress", "Unfilled")]
             assert len(hit.rows("Items")) == number(row["Items"])
 
 

@@ -105,7 +105,7 @@ def test_the_plan_of_an_unpaid_batch_has_no_money(unpaid: Project, owner: Member
     }
     plan = client.get(address, asked)
     assert plan.status_code == 200
-    assert "The plan" in plan.content.decode()
+    assert "Preview" in plan.content.decode()
     assert words_of_money(plan.content.decode()) == []
     assert client.post(address, {**asked, "cents_per_hit": "40"}).status_code == 302
     batch = Batch.objects.get()

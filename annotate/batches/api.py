@@ -38,10 +38,10 @@ def within(name: str) -> dict[str, Any]:
 
 class ProgressSerializer(StrictSerializer):
     n_hits = serializers.IntegerField()
-    n_complete = serializers.IntegerField(help_text="HITs with no place left to fill.")
-    n_wanted = serializers.IntegerField(help_text="Places: one for each judgment wanted of a HIT's candidates.")
+    n_complete = serializers.IntegerField(help_text="HITs with no unfilled assignment.")
+    n_wanted = serializers.IntegerField(help_text="Assignments, one for each judgment required of a HIT's candidates.")
     n_open = serializers.IntegerField()
-    n_held = serializers.IntegerField(help_text="In somebody's hands now.")
+    n_held = serializers.IntegerField(help_text="Assignments in progress.")
     n_done = serializers.IntegerField()
 
 
@@ -50,7 +50,7 @@ class BatchSerializer(StrictSerializer):
     name = serializers.CharField()
     kind = serializers.ChoiceField(choices=Batch.Kind.choices)
     state = serializers.ChoiceField(choices=Batch.State.choices)
-    judgments = serializers.IntegerField(help_text="Wanted of each candidate, each by another annotator.")
+    judgments = serializers.IntegerField(help_text="Required per candidate, each by a different annotator.")
     hit_size = serializers.IntegerField()
     time_limit_minutes = serializers.IntegerField()
     order = serializers.ChoiceField(choices=Batch.Order.choices)
@@ -71,22 +71,25 @@ class BatchQuery(PageQuery):
 
 
 class NewBatchSerializer(StrictSerializer):
-    name = TextField(required=False, max_length=120, help_text="Otherwise it is called by its number.")
-    kind = serializers.ChoiceField(required=False, choices=COLLECTED, help_text="Otherwise the full collection.")
+    name = TextField(required=False, max_length=120, help_text="If omitted, the batch is named by its number.")
+    kind = serializers.ChoiceField(required=False, choices=COLLECTED, help_text="If omitted, a full collection.")
     datasets = serializers.ListField(required=False, child=TextField())
     splits = serializers.ListField(required=False, child=TextField(allow_blank=True))
     sources = serializers.ListField(required=False, child=TextField(allow_blank=True))
     sample = serializers.IntegerField(
-        required=False, min_value=1, max_value=10_000_000, help_text="Whole passages, to about so many candidates."
+        required=False,
+        min_value=1,
+        max_value=10_000_000,
+        help_text="Sample whole passages, up to about this many candidates.",
     )
     seed = serializers.IntegerField(required=False, min_value=0, max_value=INT32)
-    with_pairs = TruthField(required=False, help_text="Candidates of minimal pairs too.")
-    only_pairs = TruthField(required=False, help_text="Candidates of minimal pairs alone.")
+    with_pairs = TruthField(required=False, help_text="Include candidates of minimal pairs.")
+    only_pairs = TruthField(required=False, help_text="Use only candidates of minimal pairs.")
     judgments = serializers.IntegerField(
-        required=False, **within("judgments"), help_text="Of each candidate; or name the annotators."
+        required=False, **within("judgments"), help_text="Per candidate; or name the annotators."
     )
     annotators = serializers.ListField(
-        required=False, child=TextField(), help_text="Pseudonyms; each rates everything."
+        required=False, child=TextField(), help_text="Pseudonyms; each of them rates everything."
     )
     hit_size = serializers.IntegerField(required=False, **within("hit_size"))
     cents_per_hit = serializers.IntegerField(required=False, **within("cents_per_hit"))
@@ -103,7 +106,7 @@ class NewBatchSerializer(StrictSerializer):
     )
     requires_qualification = TruthField(required=False)
     use_of_trial = serializers.ChoiceField(
-        required=False, choices=Batch.UseOfTrial.choices, help_text="What becomes of the newest trial."
+        required=False, choices=Batch.UseOfTrial.choices, help_text="How judgments of the latest trial are used."
     )
 
 
@@ -112,7 +115,7 @@ class MoveSerializer(StrictSerializer):
     why = TextField(
         required=False,
         max_length=500,
-        help_text="For the log. Needed to reopen, or to open before the trial is closed.",
+        help_text="Recorded in the audit log. Required to reopen, or to open before the trial is closed.",
     )
 
 

@@ -104,37 +104,37 @@ def check_plan(plan: ControlPlan, *, presentation: str, hit_size: int) -> None:
     checks = [
         (
             0 <= plan.known_per_hit <= MOST_A_HIT,
-            f"A HIT shows 0 to {MOST_A_HIT} known answers.",
+            f"Set 0 to {MOST_A_HIT} known answers per HIT.",
         ),
-        (0 <= plan.known_hit_every <= 1_000, "A HIT of known scores comes every 1 to 1,000 HITs, or never (0)."),
+        (0 <= plan.known_hit_every <= 1_000, "Set a HIT of rated candidates every 1 to 1,000 HITs, or 0 for never."),
         (
             math.isfinite(plan.degraded_per_hit) and 0 <= plan.degraded_per_hit <= MOST_A_HIT,
-            f"A HIT shows 0 to {MOST_A_HIT} degraded answers on average.",
+            f"Set 0 to {MOST_A_HIT} degraded answers per HIT on average.",
         ),
         (
             0 <= plan.repeats <= MOST_A_HIT,
-            f"A HIT of repeats has up to {MOST_A_HIT} candidates.",
+            f"Set up to {MOST_A_HIT} candidates in a HIT of repeats.",
         ),
-        (0 <= plan.repeats_every <= 1_000, "A HIT of repeats comes every 1 to 1,000 HITs, or never (0)."),
-        ((plan.repeats > 0) == (plan.repeats_every > 0), "Say both how many candidates to repeat, and how often."),
+        (0 <= plan.repeats_every <= 1_000, "Set a HIT of repeats every 1 to 1,000 HITs, or 0 for never."),
+        ((plan.repeats > 0) == (plan.repeats_every > 0), "Set both how many candidates to repeat and how often."),
         (
             0 <= plan.repeats_per_hit <= MOST_A_HIT,
-            f"A HIT shows 0 to {MOST_A_HIT} repeats.",
+            f"Set 0 to {MOST_A_HIT} repeats per HIT.",
         ),
         (
             not (is_page and plan.repeats_per_hit),
-            "On a page of items a repeat would be seen at once: it needs a HIT of its own, or items one at a time.",
+            "On a page with all items a repeat is noticed. Give repeats their own HIT, or show one item at a time.",
         ),
-        (1 <= plan.distance <= 1_000, "A control comes 1 to 1,000 HITs after what it was made from."),
+        (1 <= plan.distance <= 1_000, "Set a distance of 1 to 1,000 HITs."),
         (
             plan.item_distance >= 0 and (is_page or plan.item_distance < hit_size),
-            "The distance within a HIT is smaller than the HIT.",
+            "Set a distance in items that is smaller than the HIT.",
         ),
-        (0 <= plan.jitter <= 1_000, "The jitter is 0 to 1,000 HITs."),
-        (0 <= plan.seed < 2**31, "The seed is a number from 0 to 2,147,483,647."),
+        (0 <= plan.jitter <= 1_000, "Set a jitter of 0 to 1,000 HITs."),
+        (0 <= plan.seed < 2**31, "Set a seed from 0 to 2,147,483,647."),
         (
             plan.room < hit_size,
-            f"{plan.room} controls leave no room for work in a HIT of {hit_size}.",
+            f"{plan.room} controls leave no room for other items in a HIT of {hit_size}. Increase the HIT size.",
         ),
     ]
     wrong = [sentence for is_right, sentence in checks if not is_right]

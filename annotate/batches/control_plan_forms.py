@@ -22,22 +22,22 @@ def _number(
 class PlanForm(forms.Form):
     """The numbers of a control plan; one left empty is the usual one."""
 
-    known_per_hit = _number("Known answers in a HIT", "A reference, or the reference of another question.")
-    known_hit_every = _number("A HIT of known scores every", "HITs; 0 for never.", high=MOST)
+    known_per_hit = _number("Known answers per HIT", "References, or references of another question.")
+    known_hit_every = _number("HIT of rated candidates every", "Number of HITs; 0 for never.", high=MOST)
     degraded_per_hit = forms.FloatField(
-        label="Degraded answers in a HIT",
+        label="Degraded answers per HIT",
         required=False,
         min_value=0,
         max_value=MOST_A_HIT,
-        help_text="On average: made from good answers, shown to whoever rated those.",
+        help_text="On average. Made from good answers and shown to annotators who rated those.",
     )
-    repeats = _number("Candidates to repeat", "In a HIT of their own, for one annotator.")
-    repeats_every = _number("A HIT of repeats every", "HITs; 0 for never.", high=MOST)
-    repeats_per_hit = _number("Repeats in a HIT", "Only where items are shown one at a time.")
-    distance = _number("Distance, in HITs", "From a candidate to its control, at least.", low=1, high=MOST)
-    item_distance = _number("Distance, in items", "Within a HIT shown one at a time.")
-    jitter = _number("Earlier or later by", "HITs at most, by chance.", low=1, high=MOST)
-    control_seed = _number("Seed of the controls", "The same seed makes the same pool.", high=2**31 - 1)
+    repeats = _number("Candidates to repeat", "In a separate HIT for one annotator.")
+    repeats_every = _number("HIT of repeats every", "Number of HITs; 0 for never.", high=MOST)
+    repeats_per_hit = _number("Repeats per HIT", "Only with one item at a time.")
+    distance = _number("Distance, in HITs", "Minimum, from a candidate to its control.", low=1, high=MOST)
+    item_distance = _number("Distance, in items", "Within a HIT, with one item at a time.")
+    jitter = _number("Jitter", "Maximum random shift, in HITs.", low=1, high=MOST)
+    control_seed = _number("Seed for controls", "The same seed gives the same pool.", high=2**31 - 1)
 
     def plan(self) -> ControlPlan:
         given = {name: self.cleaned_data.get(field) for field, name in PLAN_FIELDS.items()}
@@ -62,8 +62,8 @@ class PresentationForm(PlanForm):
     presentation = forms.ChoiceField(
         label="Presentation",
         choices=[
-            (Batch.Presentation.PAGE, "All items on a page"),
-            (Batch.Presentation.ONE, "One item at a time, no looking back"),
+            (Batch.Presentation.PAGE, "All items on one page"),
+            (Batch.Presentation.ONE, "One item at a time, without going back"),
         ],
         initial=Batch.Presentation.PAGE,
         required=False,

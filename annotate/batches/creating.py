@@ -99,7 +99,7 @@ def create_batch(
     terms = check_terms(project, terms)
     rubric = current_rubric(project)
     if rubric is None:
-        raise Refused("This project has no rubric yet. Choose one in the settings, then make the batch.")
+        raise Refused("This project has no rubric yet. Choose one in the settings, then create the batch.")
     rows = _choose(project, selection, terms) if rows is None else rows
     number = next_number(project, Batch)
     batch = Batch.objects.create(
@@ -235,7 +235,7 @@ def _choose(project: Project, selection: Selection, terms: Terms) -> list[Row]:
     wanting = [replace(row, n_had=had.get(row.candidate, 0)) for row in rows]
     wanting = [row for row in wanting if row.n_had < with_project_defaults(terms.judgments)]
     if not wanting:
-        raise Refused("The trial has given all these candidates as many judgments: nothing is left to collect.")
+        raise Refused("The trial already has enough judgments of all these candidates. Nothing is left to collect.")
     return wanting
 
 

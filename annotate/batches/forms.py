@@ -20,7 +20,7 @@ from projects.models import Candidate, Membership, MinimalPair, Project
 from projects.rubric.rubrics import current_rubric
 
 NONE = "(none)"
-NONE_GIVEN = "none given"
+NONE_GIVEN = "not given"
 PAY = ("cents_per_hit", "cents_per_item", "fee_percent")
 """Fields that a project which pays nothing is not asked."""
 
@@ -34,13 +34,13 @@ class CapsForm(forms.Form):
     """What one annotator may rate of a batch, at most; an empty field sets no cap."""
 
     max_hits_per_annotator = forms.IntegerField(
-        label="HITs for one annotator, at most", required=False, min_value=1, max_value=2**31 - 1
+        label="Maximum HITs per annotator", required=False, min_value=1, max_value=2**31 - 1
     )
     max_hits_per_day = forms.IntegerField(
-        label="HITs for one annotator a day, at most", required=False, min_value=1, max_value=2**31 - 1
+        label="Maximum HITs per annotator per day", required=False, min_value=1, max_value=2**31 - 1
     )
     max_share_percent = forms.DecimalField(
-        label="Largest part of the HITs for one annotator, in per cent",
+        label="Maximum share of HITs per annotator (%)",
         required=False,
         min_value=Decimal("0.01"),
         max_value=Decimal(100),
@@ -74,7 +74,7 @@ class NewBatchForm(PresentationForm, CapsForm):
         label="Name",
         required=False,
         max_length=120,
-        help_text="Left empty, it is called by its number.",
+        help_text="If empty, the batch is named by its number.",
     )
     kind = forms.ChoiceField(
         label="Stage",
@@ -90,70 +90,70 @@ class NewBatchForm(PresentationForm, CapsForm):
         empty_label=None,
     )
     use_of_trial = forms.ChoiceField(
-        label="What becomes of the trial",
+        label="Use of trial judgments",
         choices=[(value, capfirst(label)) for value, label in Batch.UseOfTrial.choices],
         initial=Batch.UseOfTrial.LEAVE_OUT,
         required=False,
         widget=forms.RadioSelect,
-        help_text="Its judgments are kept apart from the results unless they are counted here.",
+        help_text="Trial judgments stay out of the results unless they are counted here.",
     )
     datasets = forms.MultipleChoiceField(label="Datasets", required=False, widget=forms.CheckboxSelectMultiple)
     splits = forms.MultipleChoiceField(label="Splits", required=False, widget=forms.CheckboxSelectMultiple)
     sources = forms.MultipleChoiceField(label="Sources", required=False, widget=forms.CheckboxSelectMultiple)
     sample = forms.IntegerField(
-        label="Only a sample of so many candidates",
+        label="Sample size",
         required=False,
         min_value=1,
         max_value=10_000_000,
-        help_text="Whole passages, drawn so that each dataset keeps its share.",
+        help_text="In candidates. Whole passages are drawn so that each dataset keeps its share.",
     )
     seed = forms.IntegerField(
         label="Seed",
         initial=0,
         min_value=0,
         max_value=2**31 - 1,
-        help_text="Draws the sample and the order of HITs; the same seed draws the same again.",
+        help_text="For the sample and the order of HITs. The same seed gives the same result.",
     )
-    with_pairs = forms.BooleanField(label="Candidates of minimal pairs too", required=False)
-    only_pairs = forms.BooleanField(label="Candidates of minimal pairs alone", required=False)
+    with_pairs = forms.BooleanField(label="Include candidates of minimal pairs", required=False)
+    only_pairs = forms.BooleanField(label="Only candidates of minimal pairs", required=False)
     judgments = forms.IntegerField(
-        label="Judgments for each candidate",
+        label="Judgments per candidate",
         required=False,
         min_value=1,
         max_value=MAX_JUDGMENTS,
-        help_text="Each by another annotator.",
+        help_text="Each by a different annotator.",
     )
     annotators = forms.ModelMultipleChoiceField(
-        label="Or name its annotators",
+        label="Or choose annotators",
         queryset=Membership.objects.none(),
         required=False,
         widget=forms.CheckboxSelectMultiple,
-        help_text="Each of them rates everything, and nobody else does.",
+        help_text="Each of them rates everything, and no one else does.",
     )
     requires_qualification = forms.BooleanField(
         label="Only qualified annotators",
         required=False,
         initial=True,
-        help_text="As long as the project's qualification test is open.",
+        help_text="Applies while the project’s qualification test is open.",
     )
     hit_size = forms.IntegerField(
         label="HIT size",
         min_value=1,
         max_value=100,
-        help_text="Candidates on a page, at most; all of one passage.",
+        help_text="Maximum candidates per page, all of one passage.",
     )
-    cents_per_hit = forms.IntegerField(label="US cents for a HIT", min_value=0, max_value=100_000)
-    cents_per_item = forms.IntegerField(label="US cents for an item", min_value=0, max_value=100_000)
+    cents_per_hit = forms.IntegerField(label="US cents per HIT", min_value=0, max_value=100_000)
+    cents_per_item = forms.IntegerField(label="US cents per item", min_value=0, max_value=100_000)
     fee_percent = forms.DecimalField(
-        label="Platform fee, in per cent",
+        label="Platform fee (%)",
         min_value=Decimal(0),
         max_value=Decimal(100),
         max_digits=6,
         decimal_places=3,
     )
-    time_limit_minutes = forms.IntegerField(label="Time limit, in minutes", min_value=1, max_value=60 * 24 * 14)
+    time_limit_minutes = forms.IntegerField(label="Time limit (minutes)", min_value=1, max_value=60 * 24 * 14)
     order = forms.ChoiceField(
-        label="Order of serving",
+        label="Assignment order",
         choices=[(value, capfirst(label)) for value, label in Batch.Order.choices],
         initial=Batch.Order.BREADTH,
     )
@@ -162,7 +162,7 @@ class NewBatchForm(PresentationForm, CapsForm):
         initial=0,
         min_value=-100,
         max_value=100,
-        help_text="Of several open batches the greatest is served first.",
+        help_text="Open batches with a higher priority are assigned first.",
     )
 
     def __init__(self, project: Project, *args: Any, **kwargs: Any) -> None:
@@ -232,7 +232,7 @@ class NewBatchForm(PresentationForm, CapsForm):
         if annotators:
             cleaned["judgments"] = None
         elif not cleaned.get("judgments") and "judgments" not in self.errors:
-            self.add_error("judgments", "Say how many, or name the annotators below.")
+            self.add_error("judgments", "Set the number of judgments, or choose annotators below.")
         return cleaned
 
     @property
@@ -290,19 +290,19 @@ class NewBatchForm(PresentationForm, CapsForm):
 class WantedForm(forms.Form):
     """Another number of judgments, of the whole batch or of some HITs."""
 
-    judgments = forms.IntegerField(label="Judgments for each candidate", min_value=1, max_value=MAX_JUDGMENTS)
+    judgments = forms.IntegerField(label="Judgments per candidate", min_value=1, max_value=MAX_JUDGMENTS)
     hits = forms.CharField(
-        label="Only of these HITs",
+        label="Only for these HITs",
         required=False,
         max_length=5_000,
-        help_text="Numbers such as 1-5, 9. Left empty, the whole batch.",
+        help_text="For example 1-5, 9. If empty, the whole batch.",
     )
-    reopen = forms.BooleanField(label="Open the batch again", required=False)
+    reopen = forms.BooleanField(label="Reopen the batch", required=False)
     why = forms.CharField(
         label="Reason",
         required=False,
         max_length=500,
-        help_text="Kept in the log. Needed where the batch is opened again.",
+        help_text="Recorded in the audit log. Required to reopen the batch.",
     )
 
     def clean_hits(self) -> list[int] | None:

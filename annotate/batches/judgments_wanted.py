@@ -26,14 +26,14 @@ def parse_numbers(text: str) -> list[int]:
     for part in filter(None, re.split(r"[,;\s]+", re.sub(r"\s*[-–]\s*", "-", text.strip()))):
         match = re.fullmatch(r"([0-9]{1,9})(?:-([0-9]{1,9}))?", part)
         if not match:
-            raise Refused(f"“{part[:40]}” is no number. Write HITs as 1-5, 9.")
+            raise Refused(f"“{part[:40]}” is not a number. Write HITs as 1-5, 9.")
         first = int(match[1])
         last = int(match[2] or first)
         if last < first or last - first >= MAX_NUMBERS:
-            raise Refused(f"“{part}” is no range of HITs.")
+            raise Refused(f"“{part}” is not a range of HITs. Write HITs as 1-5, 9.")
         numbers.update(range(first, last + 1))
         if len(numbers) > MAX_NUMBERS:
-            raise Refused("Too many HITs are named; choose the whole batch instead.")
+            raise Refused("Too many HITs are listed. Choose the whole batch instead.")
     return sorted(numbers)
 
 
@@ -115,9 +115,9 @@ def change_caps(
     """Set what one annotator may rate of the batch at most; None sets no cap. Raises Refused where none can be."""
     locked = Batch.objects.select_for_update(no_key=True).get(pk=batch.pk)
     if locked.kind == Batch.Kind.IMPORTED or locked.state == State.ARCHIVED:
-        raise Refused("Nobody works on this batch, so there is nothing to cap.")
+        raise Refused("These judgments were imported, so caps don’t apply.")
     if locked.has_named_annotators and (max_hits_per_annotator is not None or max_share is not None):
-        raise Refused("Each named annotator rates everything, so no cap on their HITs can be set.")
+        raise Refused("Each chosen annotator rates everything, so caps don’t apply.")
     caps = {
         "max_hits_per_annotator": max_hits_per_annotator,
         "max_hits_per_day": max_hits_per_day,
@@ -173,19 +173,20 @@ def change_wanted(
 
 def _check_wanted(batch: Batch, judgments: int, hit_numbers: Sequence[int] | None) -> list[int] | None:
     if batch.kind == Batch.Kind.IMPORTED:
-        raise Refused("These judgments were made elsewhere, so no more can be asked for.")
+        raise Refused("These judgments were imported, so you can’t request more.")
     if batch.state == State.ARCHIVED:
-        raise Refused("This batch is archived, so its judgments are settled.")
+        raise Refused("This batch is archived, so its judgments can’t be changed.")
     if not 1 <= judgments <= MAX_JUDGMENTS:
-        raise Refused(f"A candidate gets 1 to {format_number(MAX_JUDGMENTS)} judgments.")
+        raise Refused(f"Set 1 to {format_number(MAX_JUDGMENTS)} judgments per candidate.")
     if batch.has_named_annotators and judgments > batch.named_annotators.count():
         raise Refused(
-            "Only the named annotators rate this batch, so more judgments than there are of them cannot be had."
+            "Only the chosen annotators rate this batch, so there can’t be more judgments per candidate than "
+            "annotators."
         )
     if hit_numbers is None:
         return None
     if not hit_numbers:
-        raise Refused("No HIT is chosen.")
+        raise Refused("No HIT is selected.")
     hits = dict(
         Hit.objects.filter(batch=batch, purpose=Hit.Purpose.WORK, number__in=hit_numbers).values_list("number", "id")
     )

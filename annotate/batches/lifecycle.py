@@ -49,7 +49,7 @@ def open_batch(*, batch: Batch, actor: Membership | None, why: str = "") -> None
     Raises Refused without instructions; and for a full collection whose trial is not closed, unless a reason is given.
     """
     if batch.instructions_id is None:
-        raise Refused("Annotators would have nothing to read: write the instructions in the settings first.")
+        raise Refused("There are no instructions for annotators. Write them under Task first.")
     if (refusal := trials.explain_waiting_for_trial(batch)) and not why.strip():
         raise Refused(refusal)
     rubrics.freeze(batch.rubric)
@@ -72,9 +72,9 @@ def close(*, batch: Batch, actor: Membership | None) -> None:
 def reopen(*, batch: Batch, actor: Membership | None, why: str) -> None:
     """Open a closed batch again. Raises Refused without a reason, or for judgments that were imported."""
     if not why.strip():
-        raise Refused("Say why the batch is opened again; the reason is kept in the log.")
+        raise Refused("Give a reason for reopening the batch. It is recorded in the audit log.")
     if batch.kind == Batch.Kind.IMPORTED:
-        raise Refused("These judgments were made elsewhere, so there is nothing to open.")
+        raise Refused("These judgments were imported, so there is nothing to open.")
     _move(batch, REOPEN, actor, why=why.strip())
 
 
@@ -84,9 +84,9 @@ def archive(*, batch: Batch, actor: Membership | None) -> None:
     n_open = Assignment.objects.open().filter(hit__batch=batch).count()
     if n_open:
         raise Refused(
-            "Somebody is still working on a HIT of this batch. Archive it when that is finished or has expired."
+            "One HIT of this batch is still in progress. Archive the batch when it is finished or has expired."
             if n_open == 1
-            else f"{n_open} HITs of this batch are still being worked on. Archive it when they are finished."
+            else f"{n_open} HITs of this batch are still in progress. Archive the batch when they are finished."
         )
     _move(batch, ARCHIVE, actor)
 
@@ -98,7 +98,7 @@ def delete_draft(*, batch: Batch, actor: Membership | None) -> None:
     if locked.state != State.DRAFT or Assignment.objects.filter(hit__batch=batch).exists():
         raise Refused("Only a draft can be deleted. Close or archive this batch instead.")
     if full := locked.full_batches.first():
-        raise Refused(f"“{full}” says what becomes of this trial. Delete that batch first.")
+        raise Refused(f"“{full}” uses this trial. Delete that batch first.")
     log.record(batch.project, actor, "delete batch", batch, before=describe(locked))
     clear_pool(batch)
     places.delete_hits(batch)
@@ -114,12 +114,14 @@ def adopt_newest_texts(*, batch: Batch, actor: Membership | None) -> None:
     if rubric is None:
         raise Refused("This project has no rubric yet.")
     if batch.trial is not None and batch.use_of_trial == Batch.UseOfTrial.COUNT and batch.trial.rubric_id != rubric.pk:
-        raise Refused("This batch counts the judgments of a trial under the older rubric. Make a new batch instead.")
+        raise Refused("This batch counts the judgments of a trial with the older rubric. Create a new batch instead.")
     changed = Batch.objects.filter(pk=batch.pk, state=State.DRAFT).update(
         rubric=rubric, instructions=instructions, consent=consent
     )
     if not changed:
-        raise Refused("Only a draft can change its rubric: what was rated under one version stays under it.")
+        raise Refused(
+            "Only a draft can change its rubric, because judgments stay with the version they were made under."
+        )
     log.record(
         batch.project,
         actor,
@@ -146,7 +148,7 @@ def _move(batch: Batch, move: Move, actor: Membership | None, *, why: str = "") 
             batch.refresh_from_db(fields=["state"])
         except Batch.DoesNotExist:
             raise Refused("This batch has been deleted.") from None
-        raise Refused(f"This batch is {batch.get_state_display()}, so it cannot be {_PAST[move.act]} now.")
+        raise Refused(f"This batch is {batch.get_state_display()}, so it can’t be {_PAST[move.act]}.")
     batch.state = move.after
     log.record(
         batch.project, actor, f"{move.act} batch", batch, before={"state": before}, after={"state": move.after}, why=why
@@ -157,7 +159,7 @@ _PAST = {
     "open": "opened",
     "pause": "paused",
     "close": "closed",
-    "reopen": "opened again",
+    "reopen": "reopened",
     "archive": "archived",
 }
 

@@ -186,12 +186,12 @@ WHERE batch_id = %(batch)s AND places_open > 0 AND purpose = 'work'
 
 _REASONS = {
     "nobody": "The project has no active annotator.",
-    "named gone": "Only named annotators may take them, and none of those is active.",
-    "named": "Only named annotators may take them, and every one who is active has been given them before.",
-    "served": "Every active annotator has been given them before. More annotators are needed, or fewer judgments.",
-    "few": "They want more people than there are active annotators who have not been given them before.",
-    "unqualified": "Annotators who could still take them have not passed the qualification test.",
-    "caps": "Annotators who could still take them have reached this batch's cap on HITs.",
+    "named gone": "Only chosen annotators may take them, and none of those is active.",
+    "named": "Only chosen annotators may take them, and all active ones have had them before.",
+    "served": "All active annotators have had them before. Invite more annotators or reduce the number of judgments.",
+    "few": "They need more people than there are active annotators who haven’t had them before.",
+    "unqualified": "The remaining annotators have not passed the qualification test.",
+    "caps": "The remaining annotators have reached this batch’s cap on HITs.",
 }
 
 

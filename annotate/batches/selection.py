@@ -79,7 +79,7 @@ def select_candidates(project: Project, selection: Selection, *, but: Batch | No
     if selection.sample is not None:
         rows = _sampled(rows, selection.sample, selection.seed)
     if not rows:
-        raise Refused("No candidate matches this choice, so there is nothing to judge.")
+        raise Refused("No candidate matches this selection, so there is nothing to judge.")
     return rows
 
 
@@ -120,7 +120,7 @@ def find_annotators(project: Project, names: Sequence[str]) -> tuple[Membership,
 
 def _sampled(rows: Sequence[Row], n_candidates: int, seed: int) -> list[Row]:
     if n_candidates < 1:
-        raise Refused("A sample has at least one candidate.", field="sample")
+        raise Refused("Set a sample size of at least 1.", field="sample")
     sizes: dict[str, dict[int, int]] = {}
     for row in rows:
         passages = sizes.setdefault(row.dataset, {})

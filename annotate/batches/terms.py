@@ -71,7 +71,7 @@ def check_terms(project: Project, terms: Terms) -> Terms:
     if terms.annotators:
         judgments = _check_named(project, terms)
     if judgments is None:
-        raise Refused("Say how many judgments each candidate is to get.", field="judgments")
+        raise Refused("Set the number of judgments per candidate.", field="judgments")
     filled = replace(
         terms,
         judgments=judgments,
@@ -105,35 +105,34 @@ def _check_named(project: Project, terms: Terms) -> int:
             )
     n_named = len({person.pk for person in terms.annotators})
     if n_named < len(terms.annotators):
-        raise Refused("An annotator is named twice.", field="annotators")
+        raise Refused("An annotator is listed twice.", field="annotators")
     if terms.judgments is not None and terms.judgments != n_named:
         raise Refused(
-            f"Each of the {n_named} named annotators rates everything, so a candidate gets {n_named} "
+            f"Each of the {n_named} chosen annotators rates everything, so each candidate gets {n_named} "
             f"judgments, not {terms.judgments}."
         )
     if terms.use_of_trial == Batch.UseOfTrial.COUNT:
         raise Refused(
-            "Each named annotator rates everything, so the trial's judgments cannot be counted. Leave its "
-            "candidates "
-            "out, or collect them anew."
+            "Each chosen annotator rates everything, so the trial’s judgments can’t be counted. Exclude its "
+            "candidates or collect them again."
         )
     if terms.max_hits_per_annotator is not None or terms.max_share is not None:
-        raise Refused("Each named annotator rates everything, so no cap on their HITs can be set.")
+        raise Refused("Each chosen annotator rates everything, so caps don’t apply.")
     return n_named
 
 
 def _check_ranges(terms: Terms) -> None:
     sentences = {
-        "judgments": f"A candidate gets 1 to {format_number(MAX_JUDGMENTS)} judgments.",
-        "hit_size": "A HIT holds 1 to 100 candidates.",
-        "cents_per_hit": "A HIT pays 0 to 100,000 cents.",
-        "cents_per_item": "An item pays 0 to 100,000 cents.",
-        "fee_share": "The platform's fee is a share from 0 to 1.",
-        "time_limit_minutes": "The time limit is one minute to two weeks.",
-        "max_hits_per_annotator": "An annotator may rate at least one HIT.",
-        "max_hits_per_day": "An annotator may rate at least one HIT a day.",
-        "max_share": "The largest share of a batch is above 0 and at most 1.",
-        "priority": "The priority is a number from -100 to 100.",
+        "judgments": f"Set 1 to {format_number(MAX_JUDGMENTS)} judgments per candidate.",
+        "hit_size": "Set a HIT size of 1 to 100 candidates.",
+        "cents_per_hit": "Set a pay of 0 to 100,000 cents per HIT.",
+        "cents_per_item": "Set a pay of 0 to 100,000 cents per item.",
+        "fee_share": "Set a platform fee from 0 to 1 (100 %).",
+        "time_limit_minutes": "Set a time limit from 1 minute to 2 weeks.",
+        "max_hits_per_annotator": "Set a maximum of at least 1 HIT per annotator.",
+        "max_hits_per_day": "Set a maximum of at least 1 HIT per annotator per day.",
+        "max_share": "Set a maximum share above 0, up to 1 (100 %).",
+        "priority": "Set a priority from -100 to 100.",
     }
     said = {name: getattr(terms, name) for name in RANGES if getattr(terms, name) is not None}
     wrong = [name for name, value in said.items() if not RANGES[name][0] <= value <= RANGES[name][1]]

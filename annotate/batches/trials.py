@@ -24,14 +24,14 @@ def check_use(project: Project, *, kind: str, trial: Batch | None, use: str, rub
     """Raise Refused where a batch cannot make this use of the trial."""
     if trial is None:
         if use:
-            raise Refused("Name the trial that is meant, or make no use of one.")
+            raise Refused("Choose a trial, or set no use of trial judgments.")
         return
     if kind != Kind.FULL:
-        raise Refused("Only a full collection can leave a trial's candidates out or count its judgments.")
+        raise Refused("Only a full collection can exclude a trial’s candidates or count its judgments.")
     if trial.project_id != project.pk or trial.kind != Kind.TRIAL:
-        raise Refused(f"“{trial}” is no trial of this project.")
+        raise Refused(f"“{trial}” is not a trial of this project.")
     if use not in Use.values:
-        raise Refused("Say what becomes of the trial: leave its candidates out, count its judgments, or collect anew.")
+        raise Refused("Choose how to use the trial: exclude its candidates, count its judgments or collect again.")
     if use == Use.COUNT:
         _check_countable(trial, rubric)
 
@@ -92,8 +92,8 @@ def explain_waiting_for_trial(batch: Batch) -> str:
     remedy = "Open and close it, or delete it" if is_draft else "Close it first"
     state = "a draft" if is_draft else unfinished.get_state_display()
     return (
-        f"The trial “{unfinished}” is {state}, and the full collection follows the trial. {remedy}, or give a "
-        "reason for starting all the same."
+        f"The trial “{unfinished}” is {state}, and the full collection should follow the trial. {remedy}, or "
+        "give a reason to start anyway."
     )
 
 
@@ -106,8 +106,8 @@ def find_reusing_batch(trial: Batch) -> Batch | None:
 
 def _check_countable(trial: Batch, rubric: Rubric | None) -> None:
     if rubric is not None and trial.rubric_id != rubric.pk:
-        raise Refused("The rubric has changed since the trial, so its judgments cannot be counted.")
+        raise Refused("The rubric has changed since the trial, so its judgments can’t be counted.")
     if trial.state not in (State.CLOSED, State.ARCHIVED):
-        raise Refused("Close the trial first: until then the number of its judgments changes.")
+        raise Refused("Close the trial first, because its number of judgments can still change.")
     if Assignment.objects.open().filter(hit__batch=trial).exists():
-        raise Refused("Somebody is still working on a HIT of the trial. Its judgments can be counted when that is in.")
+        raise Refused("A HIT of the trial is still in progress. Its judgments can be counted once it is submitted.")

@@ -101,7 +101,7 @@ def _make(request: ProjectRequest, project: Project) -> HttpResponse:
         return _render_new(request, project, form, status=HTTPStatus.UNPROCESSABLE_ENTITY)
     messages.success(
         request,
-        f"{batch.name} is made, with {format_number(batch.n_hits)} HITs. Open it when everything is ready.",
+        f"{batch.name} created with {format_number(batch.n_hits)} HITs. Open it when everything is ready.",
     )
     return redirect("annotate:batch-show", project.slug, batch.number)
 
@@ -158,7 +158,7 @@ def batch_state(request: ProjectRequest, project: Project, number: int) -> HttpR
     batch = _batch(project, number)
     form = StateForm(request.POST)
     if not form.is_valid():
-        messages.error(request, "That is nothing that can be done with a batch.")
+        messages.error(request, "Unknown action. Try again from the batch page.")
         return redirect("annotate:batch-show", project.slug, number)
     try:
         done = _act(batch, request, form.cleaned_data["act"], form.cleaned_data["why"])
@@ -175,16 +175,16 @@ def _act(batch: Batch, request: ProjectRequest, act: str, why: str) -> str:
     actor = request.membership
     if act == "reopen":
         lifecycle.reopen(batch=batch, actor=actor, why=why)
-        return "The batch is open again."
+        return "Batch reopened."
     if act == "open":
         lifecycle.open_batch(batch=batch, actor=actor, why=why)
-        return "The batch is open: annotators are served from it."
+        return "Batch opened. Annotators can now take its HITs."
     acts = {
-        "pause": (lifecycle.pause, "The batch is paused. What is open can still be finished."),
-        "close": (lifecycle.close, "The batch is closed. What is open can still be finished."),
-        "archive": (lifecycle.archive, "The batch is archived. Its judgments stay in every figure."),
-        "delete": (lifecycle.delete_draft, "The draft is deleted."),
-        "pin": (lifecycle.adopt_newest_texts, "The batch now goes by the newest rubric, instructions and consent."),
+        "pause": (lifecycle.pause, "Batch paused. HITs in progress can still be finished."),
+        "close": (lifecycle.close, "Batch closed. HITs in progress can still be finished."),
+        "archive": (lifecycle.archive, "Batch archived. Its judgments still count in all results."),
+        "delete": (lifecycle.delete_draft, "Draft deleted."),
+        "pin": (lifecycle.adopt_newest_texts, "The batch now uses the latest rubric, instructions and consent form."),
     }
     run, said = acts[act]
     run(batch=batch, actor=actor)
@@ -219,7 +219,7 @@ def batch_caps(request: ProjectRequest, project: Project, number: int) -> HttpRe
         except Refused as refusal:
             form.add_error(None, refusal.message)
         else:
-            messages.success(request, "The caps are changed.")
+            messages.success(request, "Caps saved.")
             return redirect("annotate:batch-show", project.slug, number)
     status = HTTPStatus.UNPROCESSABLE_ENTITY if form.is_bound and form.errors else 200
     return render(request, "annotate/batches/caps.html", {"batch": batch, "form": form}, status=status)
@@ -243,8 +243,8 @@ def _want(request: ProjectRequest, batch: Batch, form: WantedForm) -> str:
         return ""
     numbers = {"added": format_number(added), "removed": format_number(removed)}
     if cleaned["reopen"]:
-        return "{added} places added, {removed} taken away. The batch is open again.".format(**numbers)
-    return "{added} places added, {removed} taken away.".format(**numbers)
+        return "{added} assignments added, {removed} removed. Batch reopened.".format(**numbers)
+    return "{added} assignments added, {removed} removed.".format(**numbers)
 
 
 def _render_wanted(request: ProjectRequest, batch: Batch, form: WantedForm) -> HttpResponse:

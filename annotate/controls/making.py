@@ -77,9 +77,9 @@ def make_pool(*, batch: Batch, actor: Membership | None) -> Made:
     batch = Batch.objects.select_for_update(no_key=True).select_related("project", "rubric").get(pk=batch.pk)
     plan = ControlPlan.read(batch.control_plan)
     if plan.is_empty:
-        raise Refused("This batch is to show no controls. Say how many first.")
+        raise Refused("This batch shows no controls. Set how many first.")
     if batch.kind == Batch.Kind.IMPORTED or batch.state in (Batch.State.CLOSED, Batch.State.ARCHIVED):
-        raise Refused("Controls are made for a batch that is still worked on.")
+        raise Refused("Controls can’t be generated for an imported, closed or archived batch.")
     corpus = _corpus(batch, plan.seed)
     criteria = quality_criteria(batch)
     pool = list(Item.objects.filter(pool_of=batch))

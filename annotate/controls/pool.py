@@ -28,10 +28,10 @@ def set_plan(*, batch: Batch, actor: Membership | None, plan: ControlPlan) -> bo
     """
     batch = Batch.objects.select_for_update(no_key=True).select_related("project").get(pk=batch.pk)
     if batch.kind == Batch.Kind.IMPORTED or batch.state in (Batch.State.CLOSED, Batch.State.ARCHIVED):
-        raise Refused("Controls are planned for a batch that is still worked on.")
+        raise Refused("Controls can’t be planned for an imported, closed or archived batch.")
     check_plan(plan, presentation=batch.presentation, hit_size=batch.hit_size)
     if plan.jitter == 0 and max(plan.known_hit_every, plan.repeats_every) > 1:
-        raise Refused("The jitter is at least 1 HIT: what comes at a fixed interval is soon learnt.")
+        raise Refused("Set a jitter of at least 1 HIT, because annotators soon notice a fixed interval.")
     before = ControlPlan.read(batch.control_plan)
     batch.control_plan = plan.as_json()
     batch.save(update_fields=["control_plan"])
@@ -85,10 +85,10 @@ def reword(*, batch: Batch, actor: Membership | None, item_id: int, text: str) -
     item = list_pool(batch).select_for_update().filter(pk=item_id, accepted_at=None, retired_at=None).first()
     recipes = (Item.Recipe.REFERENCE, Item.Recipe.EDITED_REFERENCE)
     if item is None or item.control != Control.KNOWN_ANSWER or item.recipe not in recipes:
-        raise Refused("Only a known answer made from a reference can be edited, and only before it is accepted.")
+        raise Refused("You can only edit a known answer made from a reference, before it is accepted.")
     text = text.replace("\x00", "").replace("\r\n", "\n").strip()
     if not text or len(text) > MOST_TEXT:
-        raise Refused(f"A known answer has 1 to {format_number(MOST_TEXT)} characters.")
+        raise Refused(f"Enter 1 to {format_number(MOST_TEXT)} characters.")
     item.shown_text, item.recipe = text, Item.Recipe.EDITED_REFERENCE
     item.save(update_fields=["shown_text", "recipe"])
     log.record(batch.project, actor, "edit control", batch, after={"item": item.pk})

@@ -26,15 +26,15 @@ from projects.models import Project
 from projects.web.lists import page_of, read_word
 
 STATES = {
-    "waiting": ("to be accepted", Q(accepted_at=None, retired_at=None)),
+    "waiting": ("awaiting acceptance", Q(accepted_at=None, retired_at=None)),
     "in-use": ("in use", Q(accepted_at__isnull=False, retired_at=None)),
     "retired": ("retired", Q(retired_at__isnull=False)),
 }
 KINDS = {
     "known_answer": ("known answers", Q(control="known_answer") & ~Q(recipe="candidate")),
-    "known_candidate": ("known scores", Q(recipe="candidate")),
+    "known_candidate": ("rated candidates", Q(recipe="candidate")),
     "degraded": ("degraded", Q(control="degraded")),
-    "source": ("their sources", Q(control="source")),
+    "source": ("undegraded originals", Q(control="source")),
 }
 
 
@@ -61,7 +61,7 @@ def control_plan(request: ProjectRequest, project: Project, number: int) -> Http
         return _render(request, batch, form)
     messages.success(
         request,
-        "The plan is kept, and the HITs are cut anew to leave room for it." if is_cut else "The plan is kept.",
+        "Plan saved. The HITs have been regrouped to make room." if is_cut else "Plan saved.",
     )
     return redirect("annotate:batch-controls", project.slug, number)
 
@@ -72,7 +72,7 @@ def control_act(request: ProjectRequest, project: Project, number: int) -> HttpR
     batch = _batch(project, number)
     form = ControlActForm(request.POST)
     if not form.is_valid():
-        messages.error(request, "That is nothing that can be done with a control.")
+        messages.error(request, "Unknown action. Try again from this page.")
         return redirect("annotate:batch-controls", project.slug, number)
     try:
         messages.success(request, _act(request, batch, form.cleaned_data))
@@ -90,10 +90,10 @@ def _act(request: ProjectRequest, batch: Batch, cleaned: dict[str, Any]) -> str:
     match cleaned["act"]:
         case "make":
             made = make_pool(**to_pool)
-            said = f"{amounts.format_number(made.n)} controls are made. Look through them and accept the good ones."
+            said = f"{amounts.format_number(made.n)} controls generated. Review them and accept the good ones."
             if not made.n_not_degraded:
                 return said
-            failed = f"{amounts.format_number(made.n_not_degraded)} answers could not be degraded."
+            failed = f"{amounts.format_number(made.n_not_degraded)} answers couldn’t be degraded."
             return f"{said} {failed}"
         case "accept":
             return _accepted(controls_pool.accept(**to_pool, item_ids=items))
@@ -104,13 +104,13 @@ def _act(request: ProjectRequest, batch: Batch, cleaned: dict[str, Any]) -> str:
             return f"{amounts.format_number(n)} retired."
         case _:
             if len(items) != 1:
-                raise Refused("One control is edited at a time.")
+                raise Refused("Edit one control at a time.")
             controls_pool.reword(**to_pool, item_id=items[0], text=cleaned["text"])
-            return "The text is kept."
+            return "Text saved."
 
 
 def _accepted(n: int) -> str:
-    return f"{amounts.format_number(n)} accepted. They are shown from now on."
+    return f"{amounts.format_number(n)} accepted. Annotators now get them."
 
 
 def _render(request: ProjectRequest, batch: Batch, form: PlanForm) -> HttpResponse:
@@ -154,7 +154,7 @@ def _row(item: Item) -> dict[str, Any]:
         "item": item,
         "made_from": made_from,
         "expected": [_range(key, ends) for key, ends in (item.expected or {}).items()],
-        "state": "retired" if item.retired_at else "to be accepted" if is_waiting else "in use",
+        "state": "retired" if item.retired_at else "awaiting acceptance" if is_waiting else "in use",
         "can_edit": is_waiting
         and item.recipe in (Item.Recipe.REFERENCE, Item.Recipe.EDITED_REFERENCE)
         and item.control == Item.Control.KNOWN_ANSWER,

@@ -26,7 +26,7 @@ class LineSerializer(StrictSerializer):
     questions = serializers.IntegerField()
     references = serializers.IntegerField()
     candidates = serializers.IntegerField()
-    judgments = serializers.IntegerField(help_text="Those that count, of the stage that results show.")
+    judgments = serializers.IntegerField(help_text="Counted judgments of the stage shown in results.")
 
 
 class DatasetsSerializer(StrictSerializer):
@@ -40,7 +40,7 @@ class PlaceQuery(PageQuery):
 
 class PassageQuery(PlaceQuery):
     page_size = serializers.IntegerField(
-        default=MOST_PASSAGES, min_value=1, max_value=MOST_PASSAGES, help_text="How many rows a page holds."
+        default=MOST_PASSAGES, min_value=1, max_value=MOST_PASSAGES, help_text="Rows per page."
     )
     passage_id = TextField(required=False)
     order = serializers.ChoiceField(choices=["added", "-added", "passage_id", "-passage_id"], default="added")
@@ -66,7 +66,7 @@ class PassageSerializer(StrictSerializer):
     passage_id = serializers.CharField(source="external_id")
     title = serializers.CharField()
     passage = serializers.CharField(source="text")
-    documents = serializers.JSONField(allow_null=True, help_text="Titled documents, where it is a list of them.")
+    documents = serializers.JSONField(allow_null=True, help_text="Titled documents, if the passage is a list of them.")
     is_withdrawn = serializers.SerializerMethodField()
 
     def get_is_withdrawn(self, passage: Passage) -> bool:
@@ -96,13 +96,13 @@ class CandidateSerializer(StrictSerializer):
     passage_id = serializers.CharField(source="question.passage.external_id")
     question_id = serializers.CharField(source="question.external_id")
     candidate_id = serializers.CharField(source="external_id")
-    source = serializers.CharField(help_text="The system or person that it comes from.")  # type: ignore[assignment]
+    source = serializers.CharField(help_text="The system or person that wrote it.")  # type: ignore[assignment]
     candidate = serializers.CharField(source="text")
     opinion = serializers.CharField()
     rank = serializers.IntegerField(allow_null=True)
     confidence = serializers.FloatField(allow_null=True)
     metadata = serializers.JSONField()
-    is_withdrawn = serializers.SerializerMethodField(help_text="By itself, or with its passage.")
+    is_withdrawn = serializers.SerializerMethodField(help_text="Alone, or with its passage.")
 
     def get_is_withdrawn(self, candidate: Candidate) -> bool:
         return candidate.withdrawn_at is not None or candidate.question.passage.withdrawn_at is not None

@@ -16,21 +16,22 @@ class SplitForm(forms.Form):
         label="Shares",
         max_length=400,
         initial="train=75, dev=10, test=15",
-        help_text="Names and shares of the candidates, parted by commas. They need not add up to a hundred.",
+        help_text="Split names with their share of candidates, separated by commas. Shares don’t need to add up "
+        "to 100.",
     )
     seed = forms.IntegerField(
         label="Seed",
         initial=0,
         min_value=0,
         max_value=2**31 - 1,
-        help_text="The same seed splits the same data the same way.",
+        help_text="The same seed gives the same split.",
     )
     datasets = forms.ModelMultipleChoiceField(
         label="Datasets",
         queryset=Dataset.objects.none(),
         required=False,
         widget=forms.CheckboxSelectMultiple,
-        help_text="None chosen means all.",
+        help_text="If none is selected, all are split.",
     )
 
     def __init__(self, *args: Any, datasets: Any, **kwargs: Any) -> None:
@@ -78,13 +79,13 @@ class PairForm(forms.Form):
     text_1 = _text("Better candidate", "The answer that people should score higher.")
     text_2 = _text(
         "Other candidate",
-        "Nearly the same, but worse in one thing: change as little as it takes.",
+        "Nearly the same, but worse in one respect. Change as little as possible.",
     )
     phenomenon = forms.CharField(
-        label="What they differ in",
+        label="Phenomenon",
         required=False,
         max_length=MinimalPair._meta.get_field("phenomenon").max_length,
-        help_text="Choose one, or use words of your own. Accuracy is given for each.",
+        help_text="What the two differ in. Choose one or enter your own; metric accuracy is shown for each.",
         widget=forms.TextInput(attrs={"list": "phenomena", "autocomplete": "off", "dir": "auto"}),
     )
     score_1 = _score("Score of the better candidate")

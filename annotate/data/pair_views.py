@@ -27,7 +27,7 @@ from projects.web.lists import page_of, read_text, read_word
 SCORES = {
     "higher": "first higher",
     "not": "first not higher",
-    NONE: "none given",
+    NONE: "not given",
 }
 """What the scores say that came with a pair."""
 
@@ -74,7 +74,7 @@ def pair_new(request: ProjectRequest, project: Project, pk: int) -> HttpResponse
         except Refused as refusal:
             form.add_error(refusal.field or None, refusal.message)
         else:
-            _say_saved(request, form, "The minimal pair is written.")
+            _say_saved(request, form, "Minimal pair added.")
             if "another" in request.POST:
                 return redirect("annotate:pair-new", project.slug, question.pk)
             return redirect("annotate:pair-list", project.slug)
@@ -94,7 +94,7 @@ def pair_edit(request: ProjectRequest, project: Project, pk: int) -> HttpRespons
         except Refused as refusal:
             form.add_error(refusal.field or None, refusal.message)
         else:
-            _say_saved(request, form, "The minimal pair is saved.")
+            _say_saved(request, form, "Minimal pair saved.")
             return redirect("annotate:pair-list", project.slug)
     return _render_form(request, form, pair.question, pair, is_used=is_used)
 
@@ -111,7 +111,7 @@ def pair_remove(request: ProjectRequest, project: Project, pk: int) -> HttpRespo
         try:
             if form is None:
                 data_pairs.delete_pair(project=project, actor=request.membership, pair=pair)
-                messages.success(request, "The minimal pair is deleted.")
+                messages.success(request, "Minimal pair deleted.")
             else:
                 why = form.cleaned_data["why"]
                 done = data_pairs.withdraw_pair(project=project, actor=request.membership, pair=pair, why=why)
@@ -147,7 +147,7 @@ def _is_withdrawn(pair: MinimalPair) -> bool:
 
 def _say_saved(request: ProjectRequest, form: PairForm, saved: str) -> None:
     if form.written().is_first_higher is False:
-        saved += " " + "Its first candidate does not have the higher score, so no metric is measured by it."
+        saved += " " + "The better candidate’s score isn’t higher, so the pair is excluded from metric accuracy."
         messages.warning(request, saved)
     else:
         messages.success(request, saved)

@@ -90,7 +90,7 @@ def change_pair(*, project: Project, actor: Membership, pair: MinimalPair, writt
         raise Refused("Nothing has changed.")
     if (written.text_1, written.text_2) != (before.text_1, before.text_2):
         if is_used(pair):
-            raise Refused("These candidates are in a HIT already, so their texts stay as they are.")
+            raise Refused("These candidates are already in a HIT, so their texts can’t be changed.")
         _check(pair.question, written, but=pair)
         _rewrite(pair, written)
     pair.phenomenon = written.phenomenon.strip()
@@ -106,7 +106,7 @@ def delete_pair(*, project: Project, actor: Membership, pair: MinimalPair) -> No
     _lock(project)
     pair = _fresh(project, pair)
     if is_used(pair):
-        raise Refused("These candidates are in a HIT already; they can be withdrawn.")
+        raise Refused("These candidates are already in a HIT. Withdraw the pair instead.")
     log.record(project, actor, "delete minimal pair", pair, before=asdict(fetch_written(pair)))
     _delete_rows(pair)
 
@@ -115,7 +115,7 @@ def withdraw_pair(*, project: Project, actor: Membership, pair: MinimalPair, why
     """Withdraw both candidates of a pair, as single ones are. Raises Refused as `withdraw_candidate` does."""
     left = [each for each in (pair.candidate_1, pair.candidate_2) if each.withdrawn_at is None]
     if not left:
-        raise Refused("This is withdrawn already.")
+        raise Refused("This is already withdrawn.")
     done = [withdraw_candidate(project=project, actor=actor, candidate=each, why=why) for each in left]
     return done[0] + done[1] if len(done) > 1 else done[0]
 
@@ -136,15 +136,15 @@ def _fresh(project: Project, pair: MinimalPair) -> MinimalPair:
     rows = MinimalPair.objects.select_related("question", "candidate_1", "candidate_2")
     fresh = rows.filter(pk=pair.pk, question__dataset__project=project).first()
     if fresh is None:
-        raise Refused("This pair was deleted meanwhile.")
+        raise Refused("This pair has been deleted in the meantime.")
     return fresh
 
 
 def _check(question: Question, written: Written, *, but: MinimalPair | None = None) -> None:
     if not written.text_1.strip() or not written.text_2.strip():
-        raise Refused("Both candidates of a pair have a text.")
+        raise Refused("Enter a text for both candidates.")
     if written.text_1 == written.text_2:
-        raise Refused("The two texts are the same, so no metric could tell them apart.", field="text_2")
+        raise Refused("The two texts are the same. Change one of them.", field="text_2")
     if (written.score_1 is None) != (written.score_2 is None):
         raise Refused("Give both scores or none.", field="score_1" if written.score_1 is None else "score_2")
     if Question.objects.filter(pk=question.pk, passage__withdrawn_at__isnull=False).exists():
@@ -153,7 +153,7 @@ def _check(question: Question, written: Written, *, but: MinimalPair | None = No
     same = Q(candidate_1__text=one, candidate_2__text=other) | Q(candidate_1__text=other, candidate_2__text=one)
     there = MinimalPair.objects.filter(same, question=question, candidate_1__withdrawn_at=None)
     if (there.exclude(pk=but.pk) if but else there).exists():
-        raise Refused("This question has a pair of these two texts already.")
+        raise Refused("This question already has a pair with these two texts.")
 
 
 def _rewrite(pair: MinimalPair, written: Written) -> None:

@@ -84,7 +84,7 @@ class DataTable:
 
     @property
     def judgments_note(self) -> str:
-        return "of the trial that count" if self.stage == Stage.TRIAL else "that count"
+        return "counted, from the trial" if self.stage == Stage.TRIAL else "counted"
 
     @property
     def total(self) -> Counts:

@@ -139,7 +139,7 @@ def data_split(request: ProjectRequest, project: Project) -> HttpResponse:
             plan = _plan(project, form)
             if request.method == "POST":
                 n = write_split(project=project, plan=plan, actor=request.membership)
-                messages.success(request, f"{format_number(n)} passages have their split now.")
+                messages.success(request, f"{format_number(n)} passages assigned to a split.")
                 return redirect("annotate:data-overview", project.slug)
         except Refused as refusal:
             form.add_error(None, refusal.message)

@@ -54,13 +54,13 @@ def _withdraw(
 ) -> Withdrawn:
     """Twice, each in its own transaction: what was being submitted the first time is found the second."""
     if not why.strip():
-        raise Refused("Say what is wrong with it; the reason is kept.")
+        raise Refused("Give a reason. It is recorded in the audit log.")
     with transaction.atomic():
         if actor is not None:
             access.lock_actor(actor)
         fresh = type(row)._default_manager.filter(pk=row.pk, withdrawn_at=None)
         if not fresh.update(withdrawn_at=Now(), withdrawn_why=why.strip()):
-            raise Refused("This is withdrawn already.")
+            raise Refused("This is already withdrawn.")
         done = places.withdraw_candidates(candidate_ids, passage_ids=passage_ids)
         after = {"items": done.n_items, "hits_emptied": done.n_hits_emptied, "judgments": done.n_judgments}
         log.record(project, actor, f"withdraw {row._meta.model_name}", row, after=after, why=why.strip())

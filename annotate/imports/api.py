@@ -34,15 +34,17 @@ class ImportSerializer(StrictSerializer):
     kind = serializers.ChoiceField(choices=Import.Kind.choices)
     file_name = serializers.CharField()
     n_bytes = serializers.IntegerField()
-    step = serializers.ChoiceField(choices=Import.Step.choices, help_text="What is done, or was done last.")
-    state = serializers.ChoiceField(choices=Import.State.choices, help_text="Of this step.")
-    state_in_words = serializers.CharField(help_text="Such as “to be imported” once every row is checked.")
-    is_live = serializers.BooleanField(help_text="Whether something still happens by itself: ask again.")
+    step = serializers.ChoiceField(choices=Import.Step.choices, help_text="The current or most recent step.")
+    state = serializers.ChoiceField(choices=Import.State.choices, help_text="State of this step.")
+    state_in_words = serializers.CharField(help_text="For example “validated, not imported yet”.")
+    is_live = serializers.BooleanField(help_text="Whether the import is still running; if so, ask again later.")
     done = serializers.IntegerField()
-    total = serializers.IntegerField(help_text="How far the step is; 0 before it has begun.")
+    total = serializers.IntegerField(help_text="Progress of the step; 0 before it starts.")
     error = serializers.CharField(help_text="Why it cannot be imported; empty otherwise.")
-    report = serializers.JSONField(allow_null=True, help_text="What the file holds, or the rows that are wrong.")
-    batch = serializers.IntegerField(source="batch.number", default=None, allow_null=True, help_text="Of its scores.")
+    report = serializers.JSONField(allow_null=True, help_text="Content of the file, or the rows with errors.")
+    batch = serializers.IntegerField(
+        source="batch.number", default=None, allow_null=True, help_text="Number of its scores."
+    )
     created_at = serializers.DateTimeField()
     finished_at = serializers.DateTimeField(allow_null=True)
 
@@ -50,9 +52,9 @@ class ImportSerializer(StrictSerializer):
 class NewImportSerializer(StrictSerializer):
     file = serializers.FileField(max_length=None, allow_empty_file=True)
     kind = serializers.ChoiceField(choices=[(kind.value, kind.value) for kind in Kind])
-    format = serializers.ChoiceField(required=False, choices=FORMATS, help_text="If the file's name does not say it.")
+    format = serializers.ChoiceField(required=False, choices=FORMATS, help_text="If the file name doesn’t show it.")
     encoding = serializers.ChoiceField(required=False, choices=list(ENCODINGS), help_text="If it is not UTF-8.")
-    delimiter = serializers.ChoiceField(required=False, choices=list(DELIMITERS), help_text="If it cannot be told.")
+    delimiter = serializers.ChoiceField(required=False, choices=list(DELIMITERS), help_text="If it can’t be detected.")
     map = serializers.ListField(
         required=False,
         child=TextField(max_length=5 * LONGEST, allow_blank=True),
@@ -63,10 +65,10 @@ class NewImportSerializer(StrictSerializer):
         child=TextField(max_length=5 * LONGEST, allow_blank=True),
         help_text="COLUMN=KEY:LOW-HIGH, such as correctness_1to5=correctness:1-5; may be repeated.",
     )
-    dataset = TextField(required=False, max_length=120, help_text="Of rows that name none.")
+    dataset = TextField(required=False, max_length=120, help_text="For rows without a dataset.")
     dataset_kind = serializers.ChoiceField(required=False, choices=Dataset.Kind.choices)
-    split = TextField(required=False, max_length=40, help_text="Of passages that the file gives none.")
-    with_scores = TruthField(required=False, help_text="Import the scores too, as a closed batch.")
+    split = TextField(required=False, max_length=40, help_text="For passages without a split.")
+    with_scores = TruthField(required=False, help_text="Also import the scores, as a closed batch.")
     drop_equal = serializers.ChoiceField(required=False, choices=[each for each in DROP_EQUAL if each])
     drop_numbers = serializers.ListField(required=False, child=TextField(max_length=120, allow_blank=True))
     second_reference_below = serializers.FloatField(required=False, min_value=0.0, max_value=1.0)

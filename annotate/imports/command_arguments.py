@@ -21,21 +21,19 @@ DELIMITERS = {"comma": ",", "semicolon": ";", "tab": "\t", "bar": "|", "": ""} |
 def add_reading_arguments(parser: CommandParser, fields: Mapping[str, str]) -> None:
     """The arguments of both commands; `fields` are what a column may hold."""
     parser.add_argument("file", type=Path, metavar="FILE")
-    parser.add_argument("--format", default="", choices=FORMATS, help="by default, what the file's name says")
-    parser.add_argument(
-        "--encoding", default="", choices=list(ENCODINGS), help="by default UTF-8, or what its mark says"
-    )
-    parser.add_argument("--delimiter", default="", type=_delimiter, help="comma, semicolon, tab or bar")
+    parser.add_argument("--format", default="", choices=FORMATS, help="default: by file name")
+    parser.add_argument("--encoding", default="", choices=list(ENCODINGS), help="default: UTF-8, or from BOM")
+    parser.add_argument("--delimiter", default="", type=_delimiter, help="comma, semicolon, tab or pipe")
     parser.add_argument(
         "--map",
         action="append",
         default=[],
         type=reader(partial(parse_meaning, fields=fields)),
         metavar="COLUMN=FIELD",
-        help="what a column holds",
+        help="map a column to a field",
     )
-    parser.add_argument("--dataset", default="", metavar="NAME", help="dataset of rows that name none")
-    parser.add_argument("--dry-run", action="store_true", help="check and count, store nothing")
+    parser.add_argument("--dataset", default="", metavar="NAME", help="dataset for rows without one")
+    parser.add_argument("--dry-run", action="store_true", help="validate and count without importing")
 
 
 def import_file(

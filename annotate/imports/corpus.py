@@ -9,7 +9,7 @@ from projects.models import Project
 
 TABLES = ["passages", "splits", "questions", "references", "candidates", "pairs", "scores"]
 EQUALS_UNITED = "A candidate is one of its question's united references."
-ADDS_REFERENCES = "questions in the project get further references"
+ADDS_REFERENCES = "existing questions get further references"
 
 
 def stage_corpus(cursor: Any, project: Project, checked: Checked, report: Report, progress: Progress) -> bool:

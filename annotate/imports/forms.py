@@ -13,7 +13,7 @@ from projects.importing.options import EVERY_DATASET
 from projects.models import Dataset
 
 DELIMITERS = {
-    "": ("as found", ""),
+    "": ("auto-detect", ""),
     "comma": ("commas", ","),
     "semicolon": ("semicolons", ";"),
     "tab": ("tabs", "\t"),
@@ -36,16 +36,17 @@ class UploadForm(forms.Form):
     file = forms.FileField(
         label="File",
         max_length=None,
-        help_text="CSV, TSV, Excel (.xlsx), JSON, JSONL, Parquet or MOCHA's JSON. You see it before it is stored.",
+        help_text="CSV, TSV, Excel (.xlsx), JSON, JSONL, Parquet or MOCHA's JSON. You see a preview before "
+        "anything is stored.",
     )
     kind = forms.ChoiceField(
-        label="What is in it",
+        label="Content",
         choices=[
             (
                 Kind.CANDIDATES.value,
                 "Passages, questions, references and candidates, with or without scores",
             ),
-            (Kind.JUDGMENTS.value, "Judgments of candidates that are in the project already"),
+            (Kind.JUDGMENTS.value, "Judgments of existing candidates"),
         ],
         initial=Kind.CANDIDATES.value,
         widget=forms.RadioSelect,
@@ -58,16 +59,16 @@ class ReadingForm(forms.Form):
     format = forms.ChoiceField(
         label="Format",
         required=False,
-        choices=[("", "as its name says"), *((each, NAMES_OF_FORMATS[each]) for each in FORMATS)],
+        choices=[("", "by file name"), *((each, NAMES_OF_FORMATS[each]) for each in FORMATS)],
     )
     encoding = forms.ChoiceField(
         label="Encoding",
         required=False,
-        choices=[("", "UTF-8, or as its mark says"), *ENCODINGS.items()],
+        choices=[("", "UTF-8 (or from BOM)"), *ENCODINGS.items()],
     )
     delimiter = forms.ChoiceField(
         required=False,
-        label="Cells are parted by",
+        label="Delimiter",
         choices=[(name, label) for name, (label, _) in DELIMITERS.items()],
     )
 
@@ -81,30 +82,30 @@ class CandidatesForm(forms.Form):
     dataset = forms.CharField(
         required=False,
         max_length=120,
-        label="Name of the dataset",
-        help_text="For rows that name none; “main” if you leave it empty.",
+        label="Dataset",
+        help_text="For rows without a dataset. If empty, “main”.",
     )
     dataset_kind = forms.ChoiceField(
         required=False,
-        label="Kind of dataset",
-        choices=[("", "as the file says, or generative"), *Dataset.Kind.choices],
+        label="Dataset type",
+        choices=[("", "from file, else generative"), *Dataset.Kind.choices],
     )
     split = forms.CharField(
         required=False,
         max_length=40,
         label="Split",
-        help_text="For passages that the file gives none, such as train.",
+        help_text="For passages without a split, for example train.",
     )
     with_scores = forms.BooleanField(
         required=False,
-        label="Import the scores too, as judgments",
-        help_text="They become a closed batch by imported annotators.",
+        label="Also import scores as judgments",
+        help_text="They are added as a closed batch by imported annotators.",
     )
     drop_equal = forms.ChoiceField(
         required=False,
-        label="Leave out candidates equal to a reference",
+        label="Exclude candidates equal to a reference",
         choices=[
-            ("", "no, keep them"),
+            ("", "no"),
             ("exact", "if exactly equal"),
             ("normalised", "if equal after SQuAD normalisation"),
         ],
@@ -112,21 +113,21 @@ class CandidatesForm(forms.Form):
     drop_numbers = forms.CharField(
         required=False,
         max_length=2_000,
-        label="Leave out where candidate and reference are numbers",
-        help_text=format_lazy("Names of datasets, parted by commas; {every} is every dataset.", every=EVERY_DATASET),
+        label="Exclude if candidate and reference are numbers",
+        help_text=format_lazy("Dataset names, separated by commas; {every} means all datasets.", every=EVERY_DATASET),
     )
     second_reference_below = forms.FloatField(
         required=False,
         min_value=0.0,
         max_value=1.0,
-        label="A further reference becomes a candidate if it overlaps less than",
-        help_text="Token F1 with the first reference, between 0 and 1; empty keeps it as a reference.",
+        label="Turn further references into candidates below this overlap",
+        help_text="Token F1 with the first reference, from 0 to 1. If empty, they stay references.",
         widget=forms.NumberInput(attrs={"step": "0.05"}),
     )
     multiple_choice = forms.BooleanField(
         required=False,
-        label="Multiple choice becomes generative",
-        help_text="The right choice becomes the reference.",
+        label="Convert multiple choice to generative",
+        help_text="The correct choice becomes the reference.",
     )
 
     def clean_drop_numbers(self) -> tuple[str, ...]:
@@ -139,14 +140,15 @@ class JudgmentsForm(forms.Form):
     dataset = forms.CharField(
         required=False,
         max_length=120,
-        label="Name of the dataset",
-        help_text="Whose candidates are meant, for rows that name none.",
+        label="Dataset",
+        help_text="For rows without a dataset.",
     )
     criteria = forms.CharField(
         required=False,
         max_length=5_000,
-        label="Criteria that the project does not have",
-        help_text="One a line: column=key:low-high, such as fluency_1to5=fluency:1-5. Without a column, rows name it.",
+        label="New criteria",
+        help_text="One per line: column=key:low-high, for example fluency_1to5=fluency:1-5. Leave out the column "
+        "if rows give the criterion.",
         widget=forms.Textarea(attrs={"rows": 3, "spellcheck": "false"}),
     )
 
@@ -198,7 +200,10 @@ class MappingForm(forms.Form):
         for place, column in enumerate(self.preview.columns):
             meaning = self.cleaned_data.get(f"column_{place}", "")
             if meaning not in SHARED_BY_MANY and meaning in seen:
-                self.add_error(f"column_{place}", f"The column “{seen[meaning]}” means that already.")
+                self.add_error(
+                    f"column_{place}",
+                    f"The column “{seen[meaning]}” is already mapped to this field. Choose another field.",
+                )
             seen.setdefault(meaning, column)
         return self.cleaned_data
 
@@ -241,7 +246,7 @@ def _choices(preview: Preview, known: Mapping[str, CriterionColumn]) -> list[Any
     fields = [(name, label) for name, label in preview.fields.items() if name not in ("metadata", "ignore")]
     rest = [(name, preview.fields[name]) for name in ("metadata", "ignore") if name in preview.fields]
     if "candidate" in preview.fields:
-        return [*rest, ("This column is", fields)]
+        return [*rest, ("Field", fields)]
     criteria = [
         (
             f"{CRITERION}{each.key}",
@@ -249,7 +254,7 @@ def _choices(preview: Preview, known: Mapping[str, CriterionColumn]) -> list[Any
         )
         for each in known.values()
     ]
-    return [*rest, *([("Judgments of a criterion", criteria)] if criteria else []), ("This column is", fields)]
+    return [*rest, *([("Judgments per criterion", criteria)] if criteria else []), ("Field", fields)]
 
 
 def _flat(choices: list[Any]) -> Iterator[tuple[str, str]]:

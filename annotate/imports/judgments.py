@@ -43,7 +43,7 @@ def check_scales(project: Project, checked: Checked) -> None:
         if there is not None and (there.low, there.high) != (each.low, each.high):
             said = (
                 "The criterion “%(key)s” goes from %(there_low)s to %(there_high)s in this project, "
-                "not from %(low)s to %(high)s. Give these judgments another key."
+                "not from %(low)s to %(high)s. Use another key for these judgments."
             )
             scales = {"there_low": there.low, "there_high": there.high, "low": each.low, "high": each.high}
             raise Refused(said % {"key": each.key, **scales})

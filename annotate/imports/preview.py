@@ -80,5 +80,5 @@ def preview_of(job: Import, options: Options) -> Preview:
     try:
         return preview(path=uploading.find_file(job), name=job.file_name, options=options, kind=Kind(job.kind))
     except FileNotFoundError:
-        gone = Problem(None, "", "The uploaded file is no longer there. Upload it once more.")
+        gone = Problem(None, "", "The uploaded file is gone. Upload it again.")
         raise FileRefused(job.file_name, [gone]) from None

@@ -81,7 +81,7 @@ def choose(*, job: Import, options: Options) -> None:
     if not rows.exclude(step=Import.Step.WRITE).update(
         step=Import.Step.UPLOADED, options=options.as_dict(), report=None
     ):
-        raise Refused("This import is past choosing. Look at its page.")
+        raise Refused("The settings of this import can no longer be changed. See its page.")
 
 
 def refuse(*, job: Import, refusal: FileRefused) -> None:
@@ -105,7 +105,7 @@ def start_write(*, job: Import, actor: Membership) -> None:
     """Have a checked file written. Raises Refused if it was not checked, or the same is written or on its way."""
     _refuse_without_file(job)
     if (job.step, job.state) != (Import.Step.CHECK, Import.State.DONE):
-        raise Refused("This import has not been checked, or is written already. Look at its page.")
+        raise Refused("This import hasn’t been validated yet, or is already done. See its page.")
     try:
         with transaction.atomic():
             checked = {"step": Import.Step.CHECK}
@@ -118,7 +118,7 @@ def start_again(*, job: Import) -> None:
     """Go on with an import whose worker died more than once."""
     _refuse_without_file(job)
     if job.state != Import.State.INTERRUPTED:
-        raise Refused("Only an interrupted import can be run again.")
+        raise Refused("Only an interrupted import can be retried.")
     try:
         with transaction.atomic():
             queue.queue(job, message="kB read" if job.step == Import.Step.CHECK else "rows written")
@@ -182,10 +182,9 @@ def _refuse_without_room(project: Project, n_bytes: int) -> None:
         return
     room, written, waiting = (f"{n / KB**2:,.1f} MB" for n in (settings.MAX_PROJECT_UPLOAD_BYTES, n_written, n_waiting))
     raise Refused(
-        f"The files of this project may take {room} of room: the originals of what was imported take "
-        f"{written}, imports that wait take {waiting}, and this file does not fit beside them. Cancel imports "
-        "that wait, import it on the command line, which keeps no original, or ask whoever runs the site for "
-        "more room."
+        f"This file exceeds the project's {room} of storage: imported files take {written} and unfinished imports "
+        f"{waiting}. Cancel unfinished imports, import on the command line (which keeps no original), or ask the "
+        "site's operator for more storage."
     )
 
 
@@ -242,7 +241,7 @@ def _discard_spools(job: Import, *, before: int) -> None:
 
 def _refuse_without_file(job: Import) -> None:
     if not job.stored_name:
-        raise Refused("The file of this import is gone. Choose it again.")
+        raise Refused("The file of this import is gone. Upload it again.")
 
 
 def _already_imported(job: Import) -> Refused:

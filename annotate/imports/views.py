@@ -23,7 +23,7 @@ from projects.jobs.pages import cancel_job, job_context, job_fragment
 from projects.models import Project
 from projects.web.uploads import takes_files
 
-STEPS = ("File", "Columns", "Check", "Import")
+STEPS = ("File", "Columns", "Validate", "Import")
 COUNTED = {
     "rows": "rows",
     "passages": "passages",
@@ -36,7 +36,7 @@ COUNTED = {
 }
 REMOVED = {
     "equal_to_reference": "candidates equal to a reference",
-    "both_numbers": "candidates that are numbers, as is a reference",
+    "both_numbers": "candidates that are numbers where a reference is one too",
 }
 
 
@@ -90,7 +90,7 @@ def import_check(request: ProjectRequest, project: Project, number: int) -> Http
     if job.is_live:
         return _to(job)  # a second click
     if not _is_choosable(job):
-        messages.error(request, "This import is past choosing.")
+        messages.error(request, "The settings of this import can no longer be changed.")
         return _to(job)
     look = read_preview(job, request.POST)
     is_only_look = request.POST.get("then") == "look"
@@ -138,7 +138,7 @@ def import_write(request: ProjectRequest, project: Project, number: int) -> Http
 @require_POST
 def import_cancel(request: ProjectRequest, project: Project, number: int) -> HttpResponse:
     job = _fetch(project, number)
-    cancel_job(request, job, stop=uploading.stop, done="Cancelled. The file is deleted.")
+    cancel_job(request, job, stop=uploading.stop, done="Import cancelled. The file has been deleted.")
     return _to(job)
 
 
@@ -157,7 +157,7 @@ def import_file(request: ProjectRequest, project: Project, number: int) -> FileR
     job = _fetch(project, number)
     path = uploading.find_file(job)
     if not job.stored_name or not path.is_file():
-        raise Http404("The file of this import is not kept.")
+        raise Http404("The file of this import wasn’t kept.")
     response = FileResponse(
         path.open("rb"), as_attachment=True, filename=job.file_name, content_type="application/octet-stream"
     )
@@ -212,17 +212,17 @@ def _render(
 
 
 def _progress(project: Project, job: Import) -> dict[str, Any]:
-    title = "Validating every row" if job.step == Import.Step.CHECK else "Importing into the project"
+    title = "Validating" if job.step == Import.Step.CHECK else "Importing"
     return job_context(job, title=title, urls="annotate:import", args=[project.slug, job.number])
 
 
 def _heading(job: Import, look: FilePreview | None) -> str:
     if look:
-        return "Look at the file"
+        return "Map columns"
     if job.state == Import.State.DONE:
-        return "Imported" if job.step == Import.Step.WRITE else "Checked"
+        return "Imported" if job.step == Import.Step.WRITE else "Validated"
     if job.state == Import.State.FAILED:
-        return "This file cannot be imported"
+        return "Import failed"
     return f"Import {job.number}"
 
 

@@ -168,7 +168,7 @@ def _stage(project: Project, checked: Checked, report: Report, progress: Progres
             judgments.stage_judgments(cursor, project, checked, progress)
         left = judgments.skip_known(cursor, project, checked, report)
     if not left and (only_judgments or checked.kind == Kind.JUDGMENTS):
-        raise Refused("Every judgment of this file is counted already; nothing is left to import.")
+        raise Refused("All judgments in this file are already counted. Nothing is left to import.")
     return only_judgments
 
 
@@ -208,7 +208,7 @@ def _record(
 def _owner(project: Project) -> Membership:
     owner = project.memberships.filter(role=Membership.Role.OWNER).order_by("id").first()
     if owner is None:
-        raise Refused("This project has no owner, and an import needs somebody it is for.")
+        raise Refused("This project has no owner, so nothing can be imported.")
     return owner
 
 

@@ -80,7 +80,7 @@ def reject(
     """
     reason = reason.strip()
     if not reason:
-        raise Refused("Say why; the annotator reads it.")
+        raise Refused("Give a reason. The annotator will see it.")
     if actor is not None:
         access.lock_actor(actor)
     work = _rejectable(chosen.of(project))
@@ -92,7 +92,7 @@ def reject(
     whose = Counter(work.filter(annotator__kind=Membership.Kind.PERSON).values_list("annotator", flat=True))
     ids = places.reject(ids, by=_pk(actor), reason=reason, is_unpaid=is_unpaid)
     if not ids:
-        raise Refused("There is nothing to reject. What an annotator has taken out stays paid and is not rejected.")
+        raise Refused("There is nothing to reject. Work that its annotator has removed stays paid.")
     if is_unpaid:
         paying.void_entries(assignment_ids=ids, actor=actor)
     else:
@@ -111,7 +111,7 @@ def reject(
 def accept(*, project: Project, actor: Membership | None, assignment: Assignment, why: str) -> Restored:
     """Approve rejected work after all: it counts where its place is still free, else it is surplus; both are paid."""
     if not why.strip():
-        raise Refused("Say why it is accepted after all; the reason is kept in the log.")
+        raise Refused("Give a reason for accepting it. It is recorded in the audit log.")
     if actor is not None:
         access.lock_actor(actor)
     _lock_batches(Assignment.objects.filter(pk=assignment.pk))
@@ -119,7 +119,7 @@ def accept(*, project: Project, actor: Membership | None, assignment: Assignment
     found = places.count_acceptable([assignment.pk])
     ids = places.accept([assignment.pk], by=_pk(actor))
     if not ids:
-        raise Refused("This work is not rejected.")
+        raise Refused("This work isn’t rejected.")
     paying.approve_entries(assignment_ids=ids, actor=actor)
     after = {"counted": found.n_counted, "surplus": found.n_surplus}
     log.record(project, actor, "accept work after all", assignment, after=after, why=why.strip())
@@ -132,17 +132,15 @@ def set_aside(
 ) -> int:
     """Leave the judgments of one item out of every result, or count them again; how many. No place opens by it."""
     if not why.strip():
-        raise Refused("Say why; the reason is kept in the log.")
+        raise Refused("Give a reason. It is recorded in the audit log.")
     if actor is not None:
         access.lock_actor(actor)
     item = Item.objects.get(pk=assignment.layout[place])
     if item.control != Item.Control.NONE:
-        raise Refused("This is a control: it is in no result anyhow.")
+        raise Refused("This is a control, so it never counts in results.")
     n = places.set_aside(assignment_id=assignment.pk, item_id=item.pk, is_counted=is_counted)
     if not n:
-        raise Refused(
-            "This judgment was not set aside." if is_counted else "This judgment does not count now, so it stays out."
-        )
+        raise Refused("This judgment wasn’t set aside." if is_counted else "This judgment isn’t counted anyway.")
     act = "count judgment again" if is_counted else "set judgment aside"
     log.record(project, actor, act, assignment, after={"item": item.pk, "place": place + 1}, why=why.strip())
     return n
@@ -197,7 +195,7 @@ def _lock_batches(work: QuerySet[Assignment]) -> None:
     pks = set(work.values_list("hit__batch", flat=True))
     for batch in Batch.objects.select_for_update(no_key=True).filter(pk__in=pks).order_by("pk"):
         if batch.state == Batch.State.ARCHIVED:
-            raise Refused(f"“{batch.name}” is archived: what was decided of its work stays.")
+            raise Refused(f"“{batch.name}” is archived, so decisions on its work are final.")
 
 
 def _object(project: Project, ids: Iterable[int]) -> Model:

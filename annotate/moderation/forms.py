@@ -18,14 +18,14 @@ class WarnForm(forms.Form):
         label="Message",
         max_length=LONGEST,
         widget=forms.Textarea(attrs={"rows": 5}),
-        help_text="It stands on their desk until they confirm that they have read it. Say what to do differently.",
+        help_text="Shown on their desk until they confirm they have read it. Explain what to do differently.",
     )
 
 
 class SuspendForm(forms.Form):
     why = forms.CharField(
         label="Reason",
-        help_text="Kept in the log, for managers. Name no person there.",
+        help_text="Recorded in the audit log, for managers. Don’t name anyone.",
         **WHY,
     )
     text = forms.CharField(
@@ -38,32 +38,32 @@ class SuspendForm(forms.Form):
 
 
 class RestoreForm(forms.Form):
-    why = forms.CharField(label="Reason", help_text="Kept in the log. Name no person there.", **WHY)
-    with_work = forms.BooleanField(label="Count the work that was left out again", required=False, initial=True)
+    why = forms.CharField(label="Reason", help_text="Recorded in the audit log. Don’t name anyone.", **WHY)
+    with_work = forms.BooleanField(label="Count excluded work again", required=False, initial=True)
 
 
 class ExclusionForm(forms.Form):
     """What a removal is to leave out; by the address, so that the plan can be looked at first."""
 
-    scope = forms.ChoiceField(label="Leave out of the results", choices=Scope.choices, widget=forms.RadioSelect)
+    scope = forms.ChoiceField(label="Exclude from results", choices=Scope.choices, widget=forms.RadioSelect)
     since = forms.DateField(
-        label="Since this day",
+        label="Since",
         required=False,
         widget=forms.DateInput(attrs={"type": "date"}),
-        help_text="From midnight UTC on.",
+        help_text="From midnight UTC.",
     )
     batch = forms.ModelChoiceField(
-        label="This batch",
+        label="Batch",
         queryset=Batch.objects.none(),
         required=False,
         to_field_name="number",
         empty_label="–",
     )
     reopens = forms.BooleanField(
-        label="Open their places again, so that others rate these candidates anew",
+        label="Reassign the work to other annotators",
         required=False,
         initial=True,
-        help_text="Otherwise the places stay taken, and the batch page lists them as a shortfall.",
+        help_text="Otherwise the batch page lists it under Shortfall.",
     )
 
     def __init__(self, project: Project, *args: Any, **kwargs: Any) -> None:
@@ -73,7 +73,7 @@ class ExclusionForm(forms.Form):
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or {}
         if cleaned.get("scope") == Scope.SINCE and not cleaned.get("since") and "since" not in self.errors:
-            self.add_error("since", "Name the day.")
+            self.add_error("since", "Enter a date.")
         if cleaned.get("scope") == Scope.BATCH and not cleaned.get("batch") and "batch" not in self.errors:
             self.add_error("batch", "Choose the batch.")
         return cleaned
@@ -90,9 +90,9 @@ class ExclusionForm(forms.Form):
 
 
 class RemoveForm(forms.Form):
-    why = forms.CharField(label="Reason", help_text="Kept in the log. Name no person there.", **WHY)
-    reopen_batches = forms.BooleanField(label="Open the closed batches again", required=False)
-    settles = forms.BooleanField(label="Settle the open findings about them as acted on", required=False, initial=True)
+    why = forms.CharField(label="Reason", help_text="Recorded in the audit log. Don’t name anyone.", **WHY)
+    reopen_batches = forms.BooleanField(label="Reopen closed batches", required=False)
+    settles = forms.BooleanField(label="Resolve their open alerts as acted on", required=False, initial=True)
 
 
 class DecisionForm(forms.Form):
@@ -112,7 +112,7 @@ class DecisionForm(forms.Form):
         try:
             return datetime.fromisoformat(self.cleaned_data["until"]) if self.cleaned_data["until"] else None
         except ValueError as error:
-            raise forms.ValidationError("This is no time.") from error
+            raise forms.ValidationError("This is not a valid time.") from error
 
     def chosen(self, uuids: list[str]) -> WorkFilter:
         """The ticked ones, or all that fit the filter."""
@@ -132,15 +132,15 @@ class DecisionForm(forms.Form):
 class RejectForm(forms.Form):
     reason = forms.CharField(
         label="Reason",
-        help_text="The annotator reads it, and may answer once. It is kept in the log.",
+        help_text="The annotator sees it and can reply once. Recorded in the audit log.",
         **WHY,
     )
     is_unpaid = forms.BooleanField(
         label="Unpaid",
         required=False,
-        help_text="Take back what was earned. Otherwise the pay stays.",
+        help_text="Take back the pay. Otherwise it is kept.",
     )
-    reopen_batches = forms.BooleanField(label="Open the closed batches again", required=False)
+    reopen_batches = forms.BooleanField(label="Reopen closed batches", required=False)
 
 
 class SetAsideForm(WhyForm):

@@ -31,7 +31,7 @@ from projects.people import members
 def member_warn(request: ProjectRequest, project: Project, pseudonym: str) -> HttpResponse:
     def act(member: Membership, text: str) -> str:
         moderation_members.warn(target=member, actor=request.membership, text=text)
-        said = "The message stands on the desk of {pseudonym} until they confirm that they have read it."
+        said = "Message sent. It stays on the desk of {pseudonym} until they confirm they have read it."
         return said.format(pseudonym=pseudonym)
 
     return _ask(request, project, pseudonym, "annotate/moderation/member_warn.html", WarnForm, act)
@@ -43,7 +43,7 @@ def member_warn(request: ProjectRequest, project: Project, pseudonym: str) -> Ht
 def member_suspend(request: ProjectRequest, project: Project, pseudonym: str) -> HttpResponse:
     def act(member: Membership, why: str, text: str) -> str:
         moderation_members.suspend(target=member, actor=request.membership, why=why, text=text)
-        said = "{pseudonym} is suspended. They see their desk, and are served nothing."
+        said = "{pseudonym} is suspended. They can see their desk but can’t take HITs."
         return said.format(pseudonym=pseudonym)
 
     return _ask(request, project, pseudonym, "annotate/moderation/member_suspend.html", SuspendForm, act)
@@ -59,7 +59,7 @@ def member_restore(request: ProjectRequest, project: Project, pseudonym: str) ->
         done = moderation_members.restore(target=member, actor=request.membership, why=why, with_work=with_work)
         said = [f"{pseudonym} is active again."]
         if with_work:
-            work = "{n} assignments count again, {n_surplus} are surplus."
+            work = "{n} assignments count again; {n_surplus} are surplus."
             said.append(work.format(n=format_number(done.n_counted), n_surplus=format_number(done.n_surplus)))
         return " ".join(said)
 
@@ -141,7 +141,7 @@ def _remove(
     )
     if not n:
         return said
-    settled = plural(n, "{n} finding about them is settled.", "{n} findings about them are settled.")
+    settled = plural(n, "{n} alert resolved.", "{n} alerts resolved.")
     return f"{said} {settled.format(n=format_number(n))}"
 
 
@@ -150,13 +150,13 @@ def _open_findings(member: Membership) -> QuerySet[Finding]:
 
 
 def _said(pseudonym: str, done: RemovalPlan, *, reopened: bool) -> str:
-    said = [f"{pseudonym} is removed."]
+    said = [f"{pseudonym} has been removed."]
     if done.n_assignments:
-        work = "{n} assignments are left out, {n_places} places are open again."
+        work = "{n} assignments excluded, {n_places} reassigned."
         said.append(work.format(n=format_number(done.n_assignments), n_places=format_number(done.n_places)))
     if reopened and done.closed_batches:
         names = ", ".join(batch.name for batch in done.closed_batches)
-        said.append(f"Opened again: {names}.")
+        said.append(f"Reopened: {names}.")
     return " ".join(said)
 
 

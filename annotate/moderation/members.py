@@ -24,10 +24,10 @@ State, Mark = Assignment.State, Assignment.Mark
 class Scope(TextChoices):
     """Which of an annotator's submitted assignments a removal leaves out."""
 
-    NONE = "none", "none of it"
-    SINCE = "since", "what was submitted since a day"
-    BATCH = "batch", "that of one batch"
-    ALL = "all", "all of it"
+    NONE = "none", "nothing"
+    SINCE = "since", "work submitted since a date"
+    BATCH = "batch", "work in one batch"
+    ALL = "all", "all work"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -97,11 +97,11 @@ def warn(*, target: Membership, actor: Membership | None, text: str) -> None:
     """
     target = _lock_members(target, actor)
     if target.kind != Membership.Kind.PERSON:
-        raise Refused("Nobody signs in with this place, so nobody would read it.")
+        raise Refused("No account uses this seat, so no one would read it.")
     if target.standing == Standing.REMOVED:
-        raise Refused(f"{target.pseudonym} is removed and cannot open the desk, so nobody would read it.")
+        raise Refused(f"{target.pseudonym} has been removed and can’t open the desk, so no one would read it.")
     if Notice.objects.filter(annotator=target, text=text.strip(), read_at=None).exists():
-        raise Refused("This very message stands on their desk already. They have not confirmed it yet.")
+        raise Refused("This message is already on their desk. They haven’t confirmed it yet.")
     notices.send(annotators=[target.pk], text=text, kind=Notice.Kind.WARNING, actor=actor)
     log.record(target.project, actor, "warn", target, why=text.strip())
 
@@ -109,10 +109,10 @@ def warn(*, target: Membership, actor: Membership | None, text: str) -> None:
 @transaction.atomic
 def suspend(*, target: Membership, actor: Membership | None, why: str, text: str = "") -> Membership:
     """Stop serving somebody until they are restored; a text goes to their desk. What they have open may expire."""
-    why = _reason(why, "Say why somebody is suspended; the reason is kept in the log.")
+    why = _reason(why, "Give a reason. It is recorded in the audit log.")
     target, before = members.set_standing(target=target, standing=Standing.SUSPENDED, actor=actor)
     if before == Standing.SUSPENDED:
-        raise Refused(f"{target.pseudonym} is suspended already.")
+        raise Refused(f"{target.pseudonym} is already suspended.")
     if text.strip() and target.kind == Membership.Kind.PERSON:
         notices.send(annotators=[target.pk], text=text, kind=Notice.Kind.WARNING, actor=actor)
     after = {"standing": Standing.SUSPENDED}
@@ -155,12 +155,12 @@ def remove(
     came free are opened again. Removing again can leave out more. Raises Refused without a reason.
     Locks the memberships, the batches, then assignments and HITs.
     """
-    why = _reason(why, "Say why somebody is removed; the reason is kept in the log.")
+    why = _reason(why, "Give a reason. It is recorded in the audit log.")
     target, before = members.set_standing(target=target, standing=Standing.REMOVED, actor=actor)
     held = leaving.lock_work(target, exclusion.of(target))
     plan = plan_removal(target=target, exclusion=exclusion)
     if before == Standing.REMOVED and not plan.n_assignments:
-        raise Refused(f"{target.pseudonym} is removed already, and there is nothing more of this to leave out.")
+        raise Refused(f"{target.pseudonym} has already been removed, and there is nothing more to exclude.")
     again, kept = leaving.split_by_reopening(held, exclusion.of(target))
     n_withdrawn = leaving.release_open_work(held)
     places.exclude(again, reason=why, reopens=exclusion.reopens)
@@ -199,11 +199,11 @@ def restore(*, target: Membership, actor: Membership | None, why: str, with_work
 
     Raises Refused without a reason, or where there is nothing to restore. Locks as `remove`.
     """
-    why = _reason(why, "Say why somebody is restored; the reason is kept in the log.")
+    why = _reason(why, "Give a reason. It is recorded in the audit log.")
     target, before = members.set_standing(target=target, standing=Standing.ACTIVE, actor=actor)
     excluded = list(_excluded(target).values_list("pk", flat=True)) if with_work else []
     if before == Standing.ACTIVE and not excluded:
-        raise Refused(f"{target.pseudonym} is active, and none of their work is left out.")
+        raise Refused(f"{target.pseudonym} is active, and none of their work is excluded.")
     restored = places.restore(excluded)
     after = {"standing": Standing.ACTIVE, "counted": restored.n_counted, "surplus": restored.n_surplus}
     log.record(target.project, actor, "restore", target, before={"standing": before}, after=after, why=why)

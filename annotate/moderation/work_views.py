@@ -71,7 +71,7 @@ def submitted_decide(request: ProjectRequest, project: Project) -> HttpResponse:
     choice = DecisionForm(sent)
     uuids = [each for each in sent.getlist("work") if _is_uuid(each)]
     if not choice.is_valid() or not (uuids or choice.cleaned_data["all"]):
-        messages.error(request, "Tick the work that you want to decide on, or choose all of the list.")
+        messages.error(request, "Select the assignments to decide on, or choose all in the list.")
         return redirect("annotate:submitted-list", project.slug)
     chosen, act = choice.chosen(uuids), choice.cleaned_data["act"]
     form = RejectForm(request.POST if request.method == "POST" and act == "reject" else None)
@@ -135,7 +135,7 @@ def assignment_item(request: ProjectRequest, project: Project, assignment_uuid: 
         raise Http404("No such item.")
     form = SetAsideForm(request.POST)
     if not form.is_valid():
-        messages.error(request, "Say why; the reason is kept in the log.")
+        messages.error(request, "Give a reason. It is recorded in the audit log.")
         return redirect("annotate:assignment-show", project.slug, assignment.uuid)
     again, why = form.cleaned_data["again"], form.cleaned_data["why"]
     try:
@@ -145,7 +145,9 @@ def assignment_item(request: ProjectRequest, project: Project, assignment_uuid: 
     except Refused as refusal:
         messages.error(request, refusal.message)
     else:
-        messages.success(request, "It counts again." if again else "It is set aside. No place is opened by this.")
+        messages.success(
+            request, "The judgment counts again." if again else "Judgment set aside. It isn’t collected again."
+        )
     return redirect("annotate:assignment-show", project.slug, assignment.uuid)
 
 
@@ -158,11 +160,11 @@ def _decide(
     done = decisions.reject(project=project, actor=request.membership, chosen=chosen, **form.cleaned_data)
     n, places = done.n_assignments, done.n_places
     rejected = plural(n, "{n} assignment rejected", "{n} assignments rejected").format(n=format_number(n))
-    opened = plural(places, "{n} place open again.", "{n} places open again.").format(n=format_number(places))
+    opened = plural(places, "{n} reassigned.", "{n} reassigned.").format(n=format_number(places))
     said = f"{rejected}, {opened}"
     if not (form.cleaned_data["reopen_batches"] and done.closed_batches):
         return said
-    again = "Opened again: {names}.".format(names=", ".join(batch.name for batch in done.closed_batches))
+    again = "Reopened: {names}.".format(names=", ".join(batch.name for batch in done.closed_batches))
     return f"{said} {again}"
 
 

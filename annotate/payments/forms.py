@@ -15,10 +15,10 @@ class EntryForm(forms.Form):
     """A bonus or an adjustment. Its key makes the same form sent twice one entry."""
 
     kind = forms.ChoiceField(
-        label="What",
+        label="Type",
         choices=[
-            (Kind.BONUS, "Bonus: on top of what was earned"),
-            (Kind.ADJUSTMENT, "Adjustment: up, or down with -"),
+            (Kind.BONUS, "Bonus (added to earnings)"),
+            (Kind.ADJUSTMENT, "Adjustment (negative to deduct)"),
         ],
         widget=forms.RadioSelect,
         initial=Kind.BONUS,
@@ -27,11 +27,9 @@ class EntryForm(forms.Form):
     why = forms.CharField(
         label="Reason",
         max_length=500,
-        help_text="The annotator reads it, and it goes into the log. Name no person.",
+        help_text="The annotator sees it. Recorded in the audit log. Don’t name anyone.",
     )
-    allow_debt = forms.BooleanField(
-        label="Yes, let the balance become negative", required=False, widget=forms.HiddenInput
-    )
+    allow_debt = forms.BooleanField(label="Allow a negative balance", required=False, widget=forms.HiddenInput)
     key = forms.UUIDField(widget=forms.HiddenInput)
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -43,7 +41,7 @@ class EntryForm(forms.Form):
         """A broken key stands in no field that is shown: say so, and give a new one."""
         if "key" in self.errors:
             self.data = {**dict(self.data.items()), "key": str(uuid.uuid4())}
-            self.add_error(None, "The form came incomplete. Look at it, and send it again.")
+            self.add_error(None, "The form was incomplete. Check it and send it again.")
         return self.cleaned_data
 
     def ask_for_debt(self, message: str) -> None:
@@ -59,7 +57,7 @@ class PaymentForm(forms.Form):
         label="Note",
         required=False,
         max_length=500,
-        help_text="How it is paid out, such as “bank transfer of May”. Name no person.",
+        help_text="How it is paid, for example “bank transfer, May”. Don’t name anyone.",
     )
     seen_cents = forms.IntegerField(widget=forms.HiddenInput, min_value=0, max_value=2**53)
     seen_number = forms.IntegerField(widget=forms.HiddenInput, min_value=0, max_value=2**31 - 1)

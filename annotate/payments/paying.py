@@ -51,14 +51,14 @@ def add_entry(
     entry_key = f"form:{key}"
     if stored := LedgerEntry.objects.filter(project=actor.project, key=entry_key).first():
         if (stored.annotator_id, stored.kind, stored.cents, stored.note) != (annotator.pk, kind, cents, why):
-            raise Refused("This form was sent before, with other content. The first entry stands.")
+            raise Refused("This form was already sent with different content. The first entry is kept.")
         return AddedEntry(stored, is_new=False)
     _check_given(kind, cents, why)
     unpaid = unpaid_balance(annotator)
     if cents < 0 and unpaid + cents < 0 and not allow_debt:
         raise NegativeBalance(
             f"{annotator.pseudonym} has {format_money(unpaid)} unpaid. "
-            f"This would leave {format_money(unpaid + cents)}, to be set off against later work."
+            f"This would leave {format_money(unpaid + cents)}, deducted from later pay."
         )
     entry = LedgerEntry.objects.create(
         project=actor.project,
@@ -163,8 +163,8 @@ def make_payment(
     if last is not None and seen_number is not None and last.number != seen_number:
         raise Refused(
             (
-                "Payment {number} of {sum} was made meanwhile, at {time} UTC by {pseudonym}. Look at "
-                "it before you make another."
+                "Payment {number} of {sum} was recorded in the meantime, at {time} UTC by {pseudonym}. Check "
+                "it before you record another."
             ).format(
                 number=last.number,
                 sum=format_money(last.cents),
@@ -175,11 +175,11 @@ def make_payment(
     ids, sums = _lock_approved(project)
     cents = sum(sums.values())
     if not cents:
-        raise Refused("Nothing is approved and not yet paid.")
+        raise Refused("No approved pay is due.")
     if seen_cents is not None and seen_cents != cents:
         raise Refused(
-            f"The sum is now {format_money(cents)}, no longer {format_money(seen_cents)}. "
-            "Nothing was paid; look again, and make the payment then."
+            f"The amount is now {format_money(cents)}, not {format_money(seen_cents)}. Nothing was recorded. Check "
+            "the amount and try again."
         )
     payment = Payment.objects.create(
         project=project,
@@ -208,13 +208,13 @@ def unpaid_balance(annotator: Membership) -> int:
 
 def _check_given(kind: str, cents: int, why: str) -> None:
     if kind not in (Kind.BONUS, Kind.ADJUSTMENT):
-        raise Refused("By hand there are bonuses and adjustments only.")
+        raise Refused("You can only add bonuses and adjustments.")
     if not why.strip():
-        raise Refused("Say why; the annotator reads it.")
+        raise Refused("Give a reason. The annotator will see it.")
     if kind == Kind.BONUS and cents <= 0:
-        raise Refused("A bonus is more than 0 cents.")
+        raise Refused("Enter a bonus of more than 0 cents.")
     if not cents or abs(cents) > MOST_CENTS:
-        raise Refused(f"One entry is up to {format_money(MOST_CENTS)}, and not 0.")
+        raise Refused(f"Enter an amount up to {format_money(MOST_CENTS)}, other than 0.")
 
 
 def _lock_members(actor: Membership, annotator: Membership) -> None:

@@ -34,10 +34,10 @@ COLUMNS: dict[str, Callable[[Balance], Any]] = {
     "hourly": lambda balance: balance.sums.hourly.cents_per_hour or 0,
 }
 SHOWN: dict[str, tuple[str, Callable[[Balance, int | None], bool]]] = {
-    "owed": ("something waits for approval", lambda balance, _: balance.sums.owed != 0),
-    "approved": ("something is to be paid", lambda balance, _: balance.sums.approved > 0),
-    "debt": ("a negative balance", lambda balance, _: balance.sums.unpaid < 0),
-    "under": ("an hour pays too little", lambda balance, floor: balance.sums.hourly.is_under(floor)),
+    "owed": ("awaiting approval", lambda balance, _: balance.sums.owed != 0),
+    "approved": ("approved, not yet paid", lambda balance, _: balance.sums.approved > 0),
+    "debt": ("negative balance", lambda balance, _: balance.sums.unpaid < 0),
+    "under": ("hourly rate below minimum", lambda balance, floor: balance.sums.hourly.is_under(floor)),
 }
 
 
@@ -58,14 +58,14 @@ def payment_make(request: ProjectRequest, project: Project) -> HttpResponse:
     if not form.is_valid():
         if set(form.errors) == {"note"}:
             return _list_page(request, project, form, status=HTTPStatus.UNPROCESSABLE_ENTITY)
-        messages.error(request, "The form came incomplete, so nothing was paid. Try again from this page.")
+        messages.error(request, "The form was incomplete, so nothing was recorded. Try again.")
         return redirect("annotate:payment-list", project.slug)
     try:
         payment = paying.make_payment(project=project, actor=request.membership, **form.cleaned_data)
     except Refused as refusal:
         messages.error(request, refusal.message)
         return redirect("annotate:payment-list", project.slug)
-    messages.success(request, f"Payment {payment.number} is made. Take its file to send the money.")
+    messages.success(request, f"Payment {payment.number} recorded. Download its file to send the money.")
     return redirect("annotate:payment-show", project.slug, payment.number)
 
 
@@ -78,9 +78,9 @@ def payment_approve(request: ProjectRequest, project: Project) -> HttpResponse:
     except Refused as refusal:
         messages.error(request, refusal.message)
     else:
-        said = plural(n, "{n} entry is approved, {sum} in all.", "{n} entries are approved, {sum} in all.")
+        said = plural(n, "{n} entry approved, {sum} in total.", "{n} entries approved, {sum} in total.")
         said = said.format(n=n, sum=format_money(cents))
-        messages.success(request, said if n else "Nothing waited any more.")
+        messages.success(request, said if n else "Nothing was awaiting approval any more.")
     return redirect("annotate:payment-list", project.slug)
 
 
@@ -142,7 +142,7 @@ def ledger_show(request: ProjectRequest, project: Project, pseudonym: str) -> Ht
     what = f"{kind} of {cents}"
     messages.success(
         request,
-        f"{what} is in the ledger." if given.is_new else f"{what} was in the ledger already.",
+        f"{what} added to the ledger." if given.is_new else f"{what} was already in the ledger.",
     )
     return redirect("annotate:ledger-show", project.slug, pseudonym)
 

@@ -67,7 +67,7 @@ class ShowingForm(PresentationForm):
         required=False,
         min_value=1,
         max_value=100,
-        help_text="Items on a page, at most, controls included.",
+        help_text="Maximum items per page, including controls.",
     )
 
     def __init__(self, showing: Presentation, sent: Mapping[str, str]) -> None:

@@ -45,9 +45,9 @@ def read_rules(stored: Iterable[Mapping[str, Any]]) -> tuple[Rule, ...]:
     for each in stored:
         kind, split, judgments = each.get("kind"), each.get("split"), each.get("judgments")
         if not isinstance(kind, str) or not isinstance(split, str) or type(judgments) is not int:
-            raise Refused("A rule names a kind of dataset, a split and a whole number of judgments.")
+            raise Refused("Give a kind of dataset, a split and a whole number of judgments per candidate.")
         if not 0 <= judgments <= MAX_JUDGMENTS:
-            raise Refused(f"A rule asks for 0 to {format_number(MAX_JUDGMENTS)} judgments.")
+            raise Refused(f"Set 0 to {format_number(MAX_JUDGMENTS)} judgments per candidate.")
         rules.append(Rule(kind, split, judgments))
     return tuple(rules)
 
@@ -85,7 +85,7 @@ class OpenHit:
 
 @dataclass(frozen=True)
 class Line:
-    """One part of the data: what is planned, there, under way and missing, in judgments."""
+    """One part of the data: what is planned, there, under way and missing, in judgments per candidate."""
 
     kind: str
     split: str

@@ -127,7 +127,7 @@ def price_plan(project: Project, rules: Sequence[Rule], use: TrialUse, showing: 
     showing.check()
     rubric = current_rubric(project)
     if rubric is None:
-        raise Refused("This project has no rubric yet. Choose one in the settings, then plan.")
+        raise Refused("This project has no rubric yet. Choose one in the settings, then create the plan.")
     trials.check_use(project, kind=Batch.Kind.FULL, trial=use.trial, use=use.use, rubric=rubric)
     reckoning = compute_missing(
         fetch_coverage(
@@ -251,7 +251,7 @@ def _check(name: str, rules: Sequence[Rule]) -> None:
     if not name.strip():
         raise Refused("Give the plan a name.")
     if not any(rule.judgments for rule in rules):
-        raise Refused("Ask for at least one judgment of some part of the data.")
+        raise Refused("Set at least one judgment for some part of the data.")
 
 
 def _describe(plan: OverlapPlan) -> dict[str, object]:

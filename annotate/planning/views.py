@@ -65,7 +65,7 @@ def plan_edit(request: ProjectRequest, project: Project, plan_number: int) -> Ht
         except Refused as refusal:
             form.add_error(None, refusal.message)
         else:
-            messages.success(request, "The plan is changed. What it has made already stays.")
+            messages.success(request, "Plan saved. Batches created earlier don’t change.")
             return redirect("annotate:plan-show", project.slug, plan.number)
     return _render_form(request, form, plan)
 
@@ -108,7 +108,7 @@ def plan_start(request: ProjectRequest, project: Project, plan_number: int) -> H
     plan = _plan(project, plan_number)
     form, shown = StartForm(request.POST), ShowingForm(read_presentation(plan, project), request.POST)
     if not form.is_valid() or not shown.is_valid():
-        messages.error(request, "The form came incomplete, so nothing was made. Try again from this page.")
+        messages.error(request, "The form was incomplete, so nothing was created. Try again.")
         return redirect("annotate:plan-show", project.slug, plan.number)
     try:
         started = start_plan(
@@ -130,19 +130,19 @@ def _say(started: Started, *, opened: bool) -> str:
     said = []
     if started.batches:
         n = len(started.batches)
-        said.append(plural(n, "%(n)s batch made.", "%(n)s batches made.") % {"n": n})
+        said.append(plural(n, "%(n)s batch created.", "%(n)s batches created.") % {"n": n})
         if not opened:
-            said.append("Look at each and open it: nobody is served from a draft.")
+            said.append("Review and open each one; drafts are not visible to annotators.")
     if started.n_places:
         said.append(
             plural(
                 started.n_places,
-                "%(n_places)s place added to batches that there were.",
-                "%(n_places)s places added to batches that there were.",
+                "%(n_places)s assignment added to existing batches.",
+                "%(n_places)s assignments added to existing batches.",
             )
             % {"n_places": format_number(started.n_places)}
         )
-    return " ".join(said) or "Nothing is missing, so nothing was made."
+    return " ".join(said) or "Nothing is missing, so nothing was created."
 
 
 def _render_form(request: ProjectRequest, form: PlanForm, plan: OverlapPlan | None) -> HttpResponse:

@@ -196,10 +196,10 @@ def revoke(*, annotator: Membership, actor: Membership, why: str) -> None:
 def _say(annotator: Membership, actor: Membership, kind: Grant.Kind, why: str) -> None:
     why = why.strip()
     if not why:
-        raise Refused("Say why; the reason is kept in the log.")
+        raise Refused("Give a reason. It is recorded in the audit log.")
     lock_annotator(annotator)
     if not annotator.is_annotator:
-        raise Refused("Only somebody who rates in this project can be qualified for it.")
+        raise Refused("Only annotators in this project can be qualified.")
     test = QualificationTest.objects.filter(project=annotator.project_id).first()
     if test is None:
         raise Refused("This project has no qualification test yet.")

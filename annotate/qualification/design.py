@@ -33,7 +33,7 @@ def make_test(*, project: Project, actor: Membership | None) -> QualificationTes
     """The project's test, made as a draft under the newest rubric where there is none. Raises Refused without one."""
     rubric = rubrics.current_rubric(project)
     if rubric is None:
-        raise Refused("This project has no rubric yet. Choose one in the settings, then make the test.")
+        raise Refused("This project has no rubric yet. Choose one in the settings, then create the test.")
     test, is_new = QualificationTest.objects.get_or_create(
         project=project,
         defaults={"rubric": rubric, "instructions": _instructions(project), "seed": secrets.randbelow(2**31)},
@@ -49,7 +49,7 @@ def change_settings(*, test: QualificationTest, actor: Membership | None, values
     test = lock_test(test)
     unknown = values.keys() - set(SETTINGS)
     if unknown:
-        raise ValueError(f"{unknown} are no settings of a test")
+        raise ValueError(f"{unknown} are not settings of a test")
     before = {name: getattr(test, name) for name in values if getattr(test, name) != values[name]}
     if not before:
         return False
@@ -98,14 +98,14 @@ def move_to_rubric(*, test: QualificationTest, actor: Membership | None, on_new_
     test = lock_test(test)
     newest = rubrics.current_rubric(test.project)
     if newest is None or newest.pk == test.rubric_id:
-        raise Refused("The test uses the newest version of the rubric already.")
+        raise Refused("The test already uses the latest version of the rubric.")
     before, old_id = test.rubric.version, test.rubric_id
     had_kept = test.on_new_rubric == OnNewRubric.KEEP
     test.rubric, test.on_new_rubric, test.instructions = newest, OnNewRubric(on_new_rubric), _instructions(test.project)
     if test.state == State.OPEN:
         why_not = why_not_open(test)
         if why_not:
-            why = f"Close the test and mend its items first. {why_not[0]}"
+            why = f"Close the test and correct its items first. {why_not[0]}"
             raise Refused(why, details=why_not[1:])
         rubrics.freeze(newest)
     test.save(update_fields=["rubric", "on_new_rubric", "instructions"])
@@ -120,13 +120,13 @@ def why_not_open(test: QualificationTest) -> list[str]:
     """What keeps the test from being opened, in sentences."""
     criteria = quality_criteria(test.rubric)
     if not criteria:
-        return ["No criterion of the rubric is used for checking annotators, so nothing could be graded."]
+        return ["The rubric has no criterion for checking annotators, so nothing can be graded."]
     items = list(test.items.filter(retired_at=None))
     wanted = [item for item in items if item.purpose == QualificationItem.Purpose.TEST]
     if not wanted:
         return ["The test has no items yet."]
     if test.n_items is not None and len(wanted) < test.n_items:
-        said = "An attempt takes {n_items} items, and the test has {n_pool}."
+        said = "An attempt needs {n_items} items, but the test has {n_pool}."
         return [said.format(n_items=test.n_items, n_pool=len(wanted))]
     return [
         f"Item {number}: {fault.part} {fault.reason}"
@@ -143,7 +143,7 @@ def has_newer_rubric(test: QualificationTest) -> bool:
 def _check_pool(test: QualificationTest) -> None:
     n_pool = test.items.filter(retired_at=None, purpose=QualificationItem.Purpose.TEST).count()
     if test.n_items is not None and n_pool < test.n_items:
-        raise Refused(f"An attempt cannot take {test.n_items} items: the open test has {n_pool}.")
+        raise Refused(f"An attempt can’t have {test.n_items} items, because the open test has {n_pool}.")
 
 
 def _set_state(test: QualificationTest, state: State, actor: Membership | None) -> None:

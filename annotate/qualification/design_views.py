@@ -90,7 +90,7 @@ def qualification_settings(request: ProjectRequest, project: Project) -> HttpRes
         except Refused as refusal:
             form.add_error(None, refusal.message)
         else:
-            messages.success(request, "The settings are saved.")
+            messages.success(request, "Settings saved.")
             return redirect("annotate:qualification-test", project.slug)
     status = HTTPStatus.UNPROCESSABLE_ENTITY if form.errors else 200
     return render(request, "annotate/qualification/settings.html", {"form": form, "test": test}, status=status)
@@ -103,10 +103,10 @@ def qualification_state(request: ProjectRequest, project: Project) -> HttpRespon
     try:
         if request.POST.get("act") == "open":
             design.open_test(test=test, actor=request.membership)
-            messages.success(request, "The test is open. Work that asks for it is for those who pass.")
+            messages.success(request, "Test opened. Only people who pass can take work that requires it.")
         elif request.POST.get("act") == "close":
             design.close_test(test=test, actor=request.membership)
-            messages.success(request, "The test is closed. Everybody may work.")
+            messages.success(request, "Test closed. Everyone can work.")
     except Refused as refusal:
         messages.error(request, " ".join([refusal.message, *refusal.details]))
     return redirect("annotate:qualification-test", project.slug)
@@ -118,14 +118,14 @@ def qualification_rubric(request: ProjectRequest, project: Project) -> HttpRespo
     test = test_or_404(project)
     keep = request.POST.get("on_new_rubric", "")
     if keep not in QualificationTest.OnNewRubric.values:
-        messages.error(request, "Say whether everybody is asked again.")
+        messages.error(request, "Choose whether everyone retakes the test.")
         return redirect("annotate:qualification-test", project.slug)
     try:
         design.move_to_rubric(test=test, actor=request.membership, on_new_rubric=keep)
     except Refused as refusal:
         messages.error(request, " ".join([refusal.message, *refusal.details]))
     else:
-        messages.success(request, "The test uses the newest version of the rubric.")
+        messages.success(request, "The test now uses the latest version of the rubric.")
     return redirect("annotate:qualification-test", project.slug)
 
 
@@ -184,7 +184,7 @@ def qualification_person(request: ProjectRequest, project: Project, pseudonym: s
             form.add_error(None, refusal.message)
         else:
             is_granted = form.cleaned_data["kind"] == Grant.Kind.GRANTED
-            messages.success(request, "They are qualified now." if is_granted else "They are not qualified any more.")
+            messages.success(request, "Qualification granted." if is_granted else "Qualification revoked.")
             return redirect("annotate:qualification-person", project.slug, pseudonym)
     context = {
         "member": member,

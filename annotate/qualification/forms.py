@@ -19,7 +19,7 @@ from projects.errors import Refused
 from projects.rubric.rubrics import CriterionOnPage
 
 MOST_TEXT = 100_000
-PURPOSES = [("test", "The test itself"), ("practice", "Practice before it")]
+PURPOSES = [("test", "Test"), ("practice", "Practice")]
 
 
 class TestSettingsForm(forms.Form):
@@ -28,58 +28,59 @@ class TestSettingsForm(forms.Form):
     __test__ = False
 
     n_items = forms.IntegerField(
-        label="Items in an attempt",
+        label="Items per attempt",
         required=False,
         min_value=1,
         max_value=500,
-        help_text="Drawn anew each time. Left empty: all.",
+        help_text="Drawn at random for each attempt. If empty, all items.",
     )
     pass_percent = forms.DecimalField(
-        label="Right answers needed, in per cent",
+        label="Pass mark (%)",
         min_value=Decimal(0),
         max_value=Decimal(100),
         max_digits=5,
         decimal_places=2,
-        help_text="80 asks for 8 of 10 items.",
+        help_text="80 means 8 of 10 items must be correct.",
     )
-    max_attempts = forms.IntegerField(label="Attempts", min_value=1, max_value=100, help_text="For each person.")
+    max_attempts = forms.IntegerField(label="Attempts", min_value=1, max_value=100, help_text="Per person.")
     wait_hours = forms.IntegerField(
-        label="Hours between two attempts",
+        label="Hours between attempts",
         min_value=0,
         max_value=24 * 365,
-        help_text="0 lets people try again at once.",
+        help_text="0 allows an immediate retry.",
     )
     time_limit_minutes = forms.IntegerField(
-        label="Time limit, in minutes",
+        label="Time limit (minutes)",
         required=False,
         min_value=1,
         max_value=60 * 24 * 14,
-        help_text="Left empty, there is none.",
+        help_text="If empty, there is no limit.",
     )
     feedback = forms.ChoiceField(
-        label="After an attempt they see",
+        label="Feedback after an attempt",
         choices=[(value, capfirst(label)) for value, label in QualificationTest.Feedback.choices],
         widget=forms.RadioSelect,
-        help_text="Who has seen the right answers can repeat them: then let an attempt draw from a larger pool.",
+        help_text="People who have seen the correct ratings can repeat them. In that case, draw attempts from a "
+        "larger pool.",
     )
     valid_days = forms.IntegerField(
-        label="Days that a qualification holds",
+        label="Valid for (days)",
         required=False,
         min_value=1,
         max_value=3650,
-        help_text="Left empty, it holds for good.",
+        help_text="If empty, the qualification doesn’t expire.",
     )
     cents = forms.IntegerField(
-        label="US cents for taking it",
+        label="Pay for the test (US cents)",
         min_value=0,
         max_value=100_000,
-        help_text="Paid once to each person, whether they pass or fail.",
+        help_text="Paid once per person, pass or fail.",
     )
     seed = forms.IntegerField(
         label="Seed",
         min_value=0,
         max_value=2**31 - 1,
-        help_text="Draws the items and their order.",
+        help_text="For the choice and order of items.",
     )
 
     def __init__(self, test: QualificationTest, *args: Any, **kwargs: Any) -> None:
@@ -111,15 +112,15 @@ class TestSettingsForm(forms.Form):
 class ItemForm(forms.Form):
     """One item as somebody types it in."""
 
-    purpose = forms.ChoiceField(label="Used in", choices=PURPOSES, initial="test")
-    passage_title = forms.CharField(label="Title of the text", required=False, max_length=500)
+    purpose = forms.ChoiceField(label="Used for", choices=PURPOSES, initial="test")
+    passage_title = forms.CharField(label="Passage title", required=False, max_length=500)
     passage_text = forms.CharField(
-        label="Text",
+        label="Passage",
         required=False,
         max_length=MOST_TEXT,
         strip=False,
         widget=forms.Textarea(attrs={"rows": 6, "dir": "auto"}),
-        help_text="Items with the same title and text are shown together.",
+        help_text="Items with the same title and passage are shown together.",
     )
     question = forms.CharField(
         label="Question", max_length=MOST_TEXT, widget=forms.Textarea(attrs={"rows": 2, "dir": "auto"})
@@ -129,7 +130,7 @@ class ItemForm(forms.Form):
         required=False,
         max_length=MOST_TEXT,
         widget=forms.Textarea(attrs={"rows": 3, "dir": "auto"}),
-        help_text="One a line.",
+        help_text="One per line.",
     )
     answer = forms.CharField(
         label="Answer to rate",
@@ -143,14 +144,14 @@ class ItemForm(forms.Form):
         min_value=0,
         max_value=1_000_000,
         initial=0,
-        help_text="How far off still counts as right, in points of the scale.",
+        help_text="How far off still counts as correct, in scale points.",
     )
     explanation = forms.CharField(
         label="Explanation",
         required=False,
         max_length=MOST_TEXT,
         widget=forms.Textarea(attrs={"rows": 3, "dir": "auto"}),
-        help_text="Why this is right. Annotators read it after an attempt, if the test tells them everything.",
+        help_text="Why this rating is correct. Annotators see it after an attempt if feedback includes explanations.",
     )
 
     def __init__(
@@ -166,9 +167,9 @@ class ItemForm(forms.Form):
         for criterion in criteria:
             low, high = format_number(criterion.scale.low), format_number(criterion.scale.high)
             self.fields[f"expected_{criterion.key}"] = forms.CharField(
-                label="Right rating" if len(criteria) == 1 else f"Right rating: {criterion.name}",
+                label="Correct rating" if len(criteria) == 1 else f"Correct rating: {criterion.name}",
                 max_length=40,
-                help_text=f"From {low} to {high}: one number, or a range written with a hyphen.",
+                help_text=f"From {low} to {high}: a number, or a range such as 4-5.",
             )
         order = ["purpose", "passage_title", "passage_text", "question", "references", "answer"]
         self.order_fields([*order, *(f"expected_{each.key}" for each in criteria), "tolerance", "explanation"])
@@ -241,13 +242,13 @@ class FileForm(forms.Form):
 class CandidatesForm(forms.Form):
     """How candidates with known scores become items."""
 
-    purpose = forms.ChoiceField(label="Used in", choices=PURPOSES, initial="test")
+    purpose = forms.ChoiceField(label="Used for", choices=PURPOSES, initial="test")
     tolerance = forms.FloatField(
         label="Tolerance",
         min_value=0,
         max_value=1_000_000,
         initial=0,
-        help_text="How far off still counts as right, in points of the scale.",
+        help_text="How far off still counts as correct, in scale points.",
     )
 
 

@@ -12,10 +12,10 @@ from measures.rubric import ScaleKind, format_number
 from projects.rubric.rubrics import CriterionOnPage, read_criteria
 
 UNDEFINED = (
-    "every answer is right",
-    "fewer than three answers",
-    "no answer is right",
-    "the other items were equally right for all",
+    "every rating is correct",
+    "fewer than three ratings",
+    "no rating is correct",
+    "everyone has the same share correct on the other items",
 )
 """Why `measures.grading` gives no discrimination."""
 N_BINS = 5
@@ -107,7 +107,7 @@ def _figures(
         spreads=[_spread(criterion, item, told) for criterion in criteria],
         discrimination=discrimination([right for right, _ in with_rest], [rest for _, rest in with_rest])
         if with_rest or not told
-        else Undefined(reason="an attempt has one item only"),
+        else Undefined(reason="an attempt has only one item"),
     )
 
 

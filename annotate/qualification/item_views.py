@@ -43,7 +43,7 @@ def item_new(request: ProjectRequest, project: Project) -> HttpResponse:
         except Refused as refusal:
             form.add_error(None, refusal.message)
         else:
-            messages.success(request, "The item is added.")
+            messages.success(request, "Item added.")
             again = "annotate:qualification-new-item" if "another" in request.POST else "annotate:qualification-test"
             return redirect(again, project.slug)
     return _render_form(request, test, form, None)
@@ -64,7 +64,7 @@ def item_edit(request: ProjectRequest, project: Project, pk: int) -> HttpRespons
         except Refused as refusal:
             form.add_error(None, refusal.message)
         else:
-            messages.success(request, "The item is saved.")
+            messages.success(request, "Item saved.")
             return redirect("annotate:qualification-test", project.slug)
     return _render_form(request, item.test, form, item)
 
@@ -77,7 +77,7 @@ def item_retire(request: ProjectRequest, project: Project, pk: int) -> HttpRespo
     except Refused as refusal:
         messages.error(request, refusal.message)
     else:
-        messages.success(request, "The item is retired: no later attempt shows it.")
+        messages.success(request, "Item retired. New attempts won’t include it.")
     return redirect("annotate:qualification-test", project.slug)
 
 
@@ -143,7 +143,7 @@ def items_candidates(request: ProjectRequest, project: Project) -> HttpResponse:
             form.add_error(None, refusal.message)
         else:
             n = len(made)
-            one, more = "{n} item added. Write their explanations.", "{n} items added. Write their explanations."
+            one, more = "{n} item added. Add an explanation to it.", "{n} items added. Add explanations to them."
             messages.success(request, plural(n, one, more).format(n=n))
             return redirect("annotate:qualification-test", project.slug)
     sort, asked = read_sort(request, CANDIDATE_COLUMNS, "-n"), read_text(request, "q")

@@ -72,23 +72,23 @@ def find_faults(spec: ItemSpec, criteria: Sequence[CriterionOnPage]) -> list[Fau
     if not spec.question.strip():
         faults.append(Fault("question", "is empty"))
     if spec.tolerance < 0:
-        faults.append(Fault("tolerance", "cannot lie below 0"))
+        faults.append(Fault("tolerance", "must not be below 0"))
     if len(spec.references) > MOST_REFERENCES:
         faults.append(Fault("references", f"are more than {MOST_REFERENCES}"))
     for criterion in criteria:
         if criterion.key not in spec.expected:
-            faults.append(Fault("expected", f"says nothing of “{criterion.name}”", criterion.key))
+            faults.append(Fault("expected", f"gives no rating for “{criterion.name}”", criterion.key))
             continue
         low, high = spec.expected[criterion.key]
         wrong = check_value(criterion.scale, low) or check_value(criterion.scale, high)
         if wrong is None and low > high:
-            said = "{low} to {high} is no range: the smaller number comes first."
+            said = "{low} to {high} is not a range. Put the smaller number first."
             wrong = said.format(low=format_number(low), high=format_number(high))
         if wrong:
             faults.append(Fault("expected", wrong, criterion.key))
     if criteria and not faults and all(_takes_all(criterion, spec) for criterion in criteria):
         part, key = ("tolerance", "") if spec.tolerance else ("expected", criteria[0].key)
-        faults.append(Fault(part, "makes every rating right, so the item tells nothing", key))
+        faults.append(Fault(part, "makes every rating correct, so the item tests nothing", key))
     return faults
 
 
@@ -122,7 +122,7 @@ def add_items(
     if wrong:
         raise Refused(wrong[0], details=wrong[1:20])
     if not specs:
-        raise Refused("No item was chosen.")
+        raise Refused("No item is selected.")
     live = list(test.items.filter(retired_at=None))
     _check_new(specs, live)
     n_before = len(live)
@@ -145,9 +145,9 @@ def _check_new(specs: Sequence[ItemSpec], live: Iterable[QualificationItem]) -> 
     for n, spec in enumerate(specs, start=1):
         if shown_key(spec) in known:
             if len(specs) > 1:
-                wrong.append(f"Item {n}: the test has this answer to this question already.")
+                wrong.append(f"Item {n}: the test already has this answer to this question.")
             else:
-                wrong.append("The test has this answer to this question already.")
+                wrong.append("The test already has this answer to this question.")
         known.add(shown_key(spec))
     if wrong:
         raise Refused(wrong[0], details=wrong[1:20])
@@ -162,7 +162,7 @@ def edit_item(*, item: QualificationItem, actor: Membership | None, spec: ItemSp
     test = lock_test(item.test)
     item = QualificationItem.objects.select_for_update(no_key=True).get(pk=item.pk)
     if item.retired_at is not None:
-        raise Refused("This item is retired, so it stays as it was.")
+        raise Refused("This item is retired, so it can’t be changed.")
     wrong = [f"{fault.part} {fault.reason}" for fault in find_faults(spec, quality_criteria(test.rubric))]
     if wrong:
         raise Refused(wrong[0], details=wrong[1:])
@@ -209,8 +209,8 @@ def _check_pool(test: QualificationTest, *, without: QualificationItem, and_with
     n_left = test.items.filter(purpose=Purpose.TEST, retired_at=None).exclude(pk=without.pk).count()
     if n_left < (test.n_items or 1):
         raise Refused(
-            f"The open test needs this item: an attempt takes {test.n_items or 1}, and {n_left} would be left. Add "
-            "another first, or close the test."
+            f"The open test needs this item: an attempt has {test.n_items or 1} items, and only {n_left} would "
+            "be left. Add another item first, or close the test."
         )
 
 

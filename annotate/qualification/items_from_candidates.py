@@ -89,7 +89,7 @@ def _from_candidate(
 ) -> ItemSpec:
     missing = [criterion.name for criterion in criteria if criterion.key not in means]
     if missing:
-        raise Refused(f"“{candidate.external_id}” has no judgment of “{missing[0]}”, so its right value is not known.")
+        raise Refused(f"“{candidate.external_id}” has no judgment of “{missing[0]}”, so its correct rating is unknown.")
     passage = candidate.question.passage
     return ItemSpec(
         question=candidate.question.text,

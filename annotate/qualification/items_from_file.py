@@ -63,7 +63,7 @@ def read_items(*, path: Path, name: str, criteria: Sequence[CriterionOnPage]) ->
         rows = _Rows(reader, criteria, notes)
         for n, (line, record) in enumerate(reader.records(), start=1):
             if n > MOST_ITEMS:
-                raise Broken(f"more than {MOST_ITEMS} rows; a test has no more items", line=line)
+                raise Broken(f"more than {MOST_ITEMS} rows, the maximum for a test", line=line)
             before = notes.total
             spec = rows.spec(line, record)
             if notes.total == before:
@@ -139,7 +139,7 @@ class _Rows:
                 self.notes.problem(line, self._column_of(fault), fault.reason)
         first = self.lines.setdefault(shown_key(spec), line)
         if first != line:
-            self.notes.problem(line, self.columns["answer"], f"is the answer of line {first} again")
+            self.notes.problem(line, self.columns["answer"], f"repeats the answer of line {first}")
         return spec
 
     def _has_faults_at(self, line: int) -> bool:
@@ -163,7 +163,7 @@ class _Rows:
             try:
                 value = json.loads(value)
             except ValueError:
-                self.notes.problem(line, column, f"is “{value[:30]}”, which is no list")
+                self.notes.problem(line, column, f"is “{value[:30]}”, which is not a list")
                 return (0.0, 0.0)
         if isinstance(value, str) and (found := _RANGE.fullmatch(value.strip())):
             value = [found[1], found[2]]
@@ -181,7 +181,7 @@ class _Rows:
     def _purpose(self, line: int, said: str) -> str:
         purpose = said.strip().lower() or Purpose.TEST
         if purpose not in Purpose.values:
-            reason = f"is “{said[:30]}”; it is test or practice"
+            reason = f"is “{said[:30]}”; use test or practice"
             self.notes.problem(line, self.columns["purpose"], reason)
             return Purpose.TEST
         return purpose

@@ -29,7 +29,7 @@ def annotator_show(request: ProjectRequest, project: Project, pseudonym: str) ->
     members = project.memberships.select_related("user", "figures")
     annotator = members.filter(pseudonym=pseudonym).first()
     if annotator is None:
-        raise Http404("Nobody here goes by this pseudonym.")
+        raise Http404("No member has this pseudonym.")
     stored: AnnotatorFigures | None = getattr(annotator, "figures", None)
     everybody = dict(
         AnnotatorFigures.objects.filter(annotator__project=project)

@@ -77,8 +77,8 @@ def use_of_scale(own: Sequence[int], others: Sequence[int], labels: Sequence[str
     step = (WIDTH - LEFT - RIGHT) / max(1, len(labels))
     wide = step * 0.36
     bars = []
-    mine = "{label}: {percent} of the scores of this annotator"
-    theirs = "{label}: {percent} of the scores of the others"
+    mine = "{label}: {percent} of this annotator’s scores"
+    theirs = "{label}: {percent} of others’ scores"
     for number, label in enumerate(labels):
         for which, each in enumerate(shares):
             share = each[number] if number < len(each) else 0.0

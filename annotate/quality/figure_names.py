@@ -33,17 +33,17 @@ TESTS: dict[str, str] = {
     "ranksum": "ranksum",
 }
 FINDINGS: dict[str, str] = {
-    "known_answers_low": "Known answers wrong",
+    "known_answers_low": "Wrong on known answers",
     "degraded_not_lower": "Degraded answers not scored lower",
-    "disagrees_with_others": "Does not follow the others",
+    "disagrees_with_others": "Disagrees with others",
     "ignores_references": "Scores ignore the references",
-    "weak_together": "Several weak signs together",
-    "follows_length": "Scores follow the length",
-    "straight_line": "One score for nearly everything",
-    "reviewed_poor": "Reviews found poor work",
-    "repeats_inconsistent": "Repeats come out differently",
-    "biased": "Rates higher or lower than the others",
+    "weak_together": "Several weak indicators",
+    "follows_length": "Scores follow answer length",
+    "straight_line": "Nearly always the same score",
+    "reviewed_poor": "Rejected in spot checks",
+    "repeats_inconsistent": "Inconsistent on repeats",
+    "biased": "Rates higher or lower than others",
     "too_fast": "Very fast",
-    "returns_many": "Gives back many HITs",
+    "returns_many": "Returns many HITs",
 }
 """The kinds of findings, those that speak against using the work first."""

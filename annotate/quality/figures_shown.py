@@ -91,83 +91,85 @@ _FORMS: dict[str, Callable[[float], str]] = {
 KINDS = (
     FigureKind(
         *("items", "Items rated", "Items", ("n_judged",), "count"),
-        "Ordinary items with a score that counts.",
+        "Ordinary items with a counted score.",
     ),
     FigureKind(
-        *("known", "Known answers right", "Known", ("known_answers", "share"), "share"),
-        "Items whose right answer is known, answered within the accepted range.",
+        *("known", "Known answers correct", "Known answers", ("known_answers", "share"), "share"),
+        "Share of items with a known correct rating that were rated within the accepted range.",
     ),
     FigureKind(
-        *("degraded", "Degraded scored lower, p", "Degraded p", ("degraded", "p"), "p"),
-        "The chance of such a clear difference if spoilt answers were scored no lower than their sources.",
+        *("degraded", "Degraded answers scored lower (p)", "Degraded test (p)", ("degraded", "p"), "p"),
+        "Probability of a difference this large if degraded answers were scored no lower than their originals.",
     ),
     FigureKind(
-        *("repeats", "Repeats, mean difference", "Repeats", ("repeats", "mean_difference"), "number"),
-        "How far the second score of the same item lies from the first, in points.",
+        *("repeats", "Mean difference of repeats", "Δ of repeats", ("repeats", "mean_difference"), "number"),
+        "Mean distance between first and second score of the same item, in points.",
     ),
     FigureKind(
-        *("equal", "Repeats equal", "Equal", ("repeats", "exact_share"), "share"),
-        "Share of repeats with the same score as the first time.",
+        *("equal", "Identical repeats", "Identical repeats", ("repeats", "exact_share"), "share"),
+        "Share of repeats with the same score both times.",
     ),
     FigureKind(
-        *("near", "Repeats within a point", "±1", ("repeats", "within_one_share"), "share"),
-        "Share of repeats at most one point from the first time; on a slider a tenth of it.",
+        *("near", "Repeats within one point", "Repeats ±1", ("repeats", "within_one_share"), "share"),
+        "Share of repeats at most one point from the first score (on a slider, a tenth of its range).",
     ),
     FigureKind(
-        *("agreement", "Correlation with the others", "Correlation", ("others", "r"), "number"),
-        "Pearson’s, with the mean of everybody else who rated the item.",
+        *("agreement", "Correlation with others", "Corr. with others", ("others", "r"), "number"),
+        "Pearson’s r with the mean score of everyone else who rated the item.",
     ),
     FigureKind(
-        *("difference", "Mean difference to the others", "Difference", ("others", "mean_difference"), "number"),
-        "Mean distance from the others’ mean, in points.",
+        *("difference", "Mean difference from others", "Δ to others", ("others", "mean_difference"), "number"),
+        "Mean distance from others’ mean score, in points.",
     ),
     FigureKind(
         *("bias", "Bias", "Bias", ("others", "bias"), "signed"),
-        "Above 0: rates higher than the others on the same items. Leaning one way is not careless.",
+        "Mean signed difference from others on the same items, in points; above 0 means higher scores. Bias alone "
+        "isn’t carelessness.",
     ),
     FigureKind(
-        *("alpha", "Alpha without them, less alpha", "Alpha", ("alpha", "difference"), "fine"),
-        "Above 0: the project’s agreement would be better without this annotator.",
+        *("alpha", "Change in alpha without them", "Δ alpha", ("alpha", "difference"), "fine"),
+        "Krippendorff’s alpha without this annotator, minus alpha with them. Above 0: agreement would be better "
+        "without them.",
     ),
     FigureKind(
         *("entropy", "Use of the scale", "Scale use", ("scale", "entropy"), "share"),
-        "100 % where all points are used alike, 0 % where one alone is used.",
+        "Entropy of the scores: 100 % if all points are used equally, 0 % if only one is.",
     ),
     FigureKind(
-        *("run", "Longest run of equal scores", "Run", ("scale", "longest_run"), "count"),
-        "In the order in which the items were judged.",
+        *("run", "Longest run of equal scores", "Longest run", ("scale", "longest_run"), "count"),
+        "In the order the items were rated.",
     ),
     FigureKind(
-        *("seconds", "Time on an item", "Time", ("pace", "seconds_per_item"), "seconds"),
-        "Median of the active time.",
+        *("seconds", "Time per item", "Time per item", ("pace", "seconds_per_item"), "seconds"),
+        "Median active time.",
     ),
     FigureKind(
-        *("reading", "Time for a word to read", "A word", ("pace", "seconds_per_word"), "brief"),
-        "Median of the active time over the words of answer, references, question and a share of the passage.",
+        *("reading", "Time per word", "s/word", ("pace", "seconds_per_word"), "brief"),
+        "Median active time divided by the words to read: answer, references, question and a share of the passage.",
     ),
     FigureKind(
-        *("fast", "Faster than can be read", "Too fast", ("pace", "fast_share"), "share"),
-        "Share of items answered in less time than it takes to read the answer alone.",
+        *("fast", "Faster than reading speed", "Too fast", ("pace", "fast_share"), "share"),
+        "Share of items rated faster than the answer alone can be read.",
     ),
     FigureKind(
-        *("overlap", "Follows the references", "References", ("overlap", "rho"), "number"),
-        "Spearman’s, of the scores with the words shared with a reference.",
+        *("overlap", "Correlation with references", "Corr. with references", ("overlap", "rho"), "number"),
+        "Spearman’s rho between scores and word overlap with a reference.",
     ),
     FigureKind(
-        *("length", "Follows the length", "Length", ("length", "rho"), "number"),
-        "Spearman’s, of the scores with the length of the answer against its references.",
+        *("length", "Correlation with length", "Corr. with length", ("length", "rho"), "number"),
+        "Spearman’s rho between scores and answer length relative to the references.",
     ),
     FigureKind(
-        *("returned", "HITs given back", "Returned", ("returned", "share"), "share"),
-        "Of those that were taken.",
+        *("returned", "HITs returned", "Returned", ("returned", "share"), "share"),
+        "Share of the HITs taken.",
     ),
     FigureKind(
-        *("poor", "Reviewed poor", "Poor", ("poor", "share"), "share"),
-        "Of the items that a reviewer judged in spot checks.",
+        *("poor", "Rejected in spot checks", "Rejected in review", ("poor", "share"), "share"),
+        "Share of the items checked by a reviewer.",
     ),
     FigureKind(
-        *("reviewers", "Difference to the reviewers", "To reviewers", ("reviewers", "mean_difference"), "number"),
-        "Mean distance from the reviewers’ own blind scores, in points.",
+        *("reviewers", "Mean difference from reviewers", "Δ to reviewers", ("reviewers", "mean_difference"), "number"),
+        "Mean distance from reviewers’ blind scores, in points.",
     ),
 )
 BY_KEY = {kind.key: kind for kind in KINDS}
@@ -240,7 +242,7 @@ def _details(key: str, figures: Mapping[str, Any]) -> str:
         values = {"without": f"{around['without_them']:.3f}", "all": f"{around['with_them']:.3f}"}
         return "{without} without, {all} with".format(**values)
     if key == "entropy":
-        return "the most used point has {percent}".format(percent=_percent(around["most_used_share"]))
+        return "most used point: {percent}".format(percent=_percent(around["most_used_share"]))
     if key == "fast":
         return "{n} of {all} items".format(n=around["n_fast"], all=around["n"])
     return ""

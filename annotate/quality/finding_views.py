@@ -22,8 +22,8 @@ from projects.models import Project
 from projects.web.lists import page_of, read_text, read_word
 
 MOST_AT_ONCE = 500
-WEIGHTS = {"serious": "Speaks against the work", "hint": "A hint"}
-STATES = {**dict(Finding.State.choices), "all": "any state"}
+WEIGHTS = {"serious": "Indicates poor quality", "hint": "Hint"}
+STATES = {**dict(Finding.State.choices), "all": "any status"}
 
 
 @requires(Right.MANAGE)
@@ -64,7 +64,7 @@ def finding_settle(request: ProjectRequest, project: Project) -> HttpResponse:
             n_settled = quality_findings.resolve_finding(
                 project=project, findings=ids, actor=request.membership, **form.cleaned_data
             )
-            said = plural(n_settled, "{n} finding is settled.", "{n} findings are settled.")
+            said = plural(n_settled, "{n} alert resolved.", "{n} alerts resolved.")
             messages.success(request, said.format(n=n_settled))
             return redirect(_back(request, project))
         findings = _open(project).filter(pk__in=ids)

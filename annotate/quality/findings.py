@@ -22,7 +22,7 @@ def resolve_finding(
     Raises Refused for a state that settles nothing. Locks the findings in order of their ids.
     """
     if state not in (State.DISMISSED, State.ACTED):
-        raise Refused("A finding is dismissed or acted on.")
+        raise Refused("Choose how the alert was resolved: dismissed or acted on.")
     rows = Finding.objects.select_for_update(of=("self",), no_key=True).select_related("annotator")
     now = timezone.now()
     n_settled = 0

@@ -12,28 +12,28 @@ from measures.quality.findings import Thresholds
 
 _DEFAULTS = {field.name: field.default for field in fields(Thresholds)}
 _SHARES: dict[str, str] = {
-    "known_good": "Known answers right: good",
-    "known_poor": "Known answers right: poor",
+    "known_good": "Known answers correct: good",
+    "known_poor": "Known answers correct: poor",
     "degraded_good": "Degraded scored lower: good",
     "degraded_poor": "Degraded scored lower: poor",
-    "agreement_good": "Correlation with the others, as a part of their median: good",
-    "agreement_poor": "Correlation with the others, as a part of their median: poor",
-    "overlap_good": "Correlation with shared words, as a part of the others’: good",
-    "overlap_poor": "Correlation with shared words, as a part of the others’: poor",
+    "agreement_good": "Correlation with others, relative to their median: good",
+    "agreement_poor": "Correlation with others, relative to their median: poor",
+    "overlap_good": "Correlation with references, relative to others’: good",
+    "overlap_poor": "Correlation with references, relative to others’: poor",
     "repeats_good": "Repeats within one point: good",
     "repeats_poor": "Repeats within one point: poor",
-    "typical_least": "Weakest median correlation to compare with",
-    "length_poor": "Correlation with length from which it is poor",
-    "length_above": "How far above the others’ correlation with length",
-    "same_share": "Share of one score from which it is poor",
-    "same_above": "How far above the others’ share of that score, as a part of what is left",
-    "poor_good": "Items reviewed poor: good",
-    "poor_poor": "Items reviewed poor: poor",
-    "bias_part": "Mean difference to the others, as a part of the scale",
-    "pace_part": "Time for a word to read, as a part of the others’ median",
-    "fast_share": "Share of items faster than can be read",
-    "returned_share": "Share of HITs given back",
-    "degraded_level": "The degraded test is passed below p",
+    "typical_least": "Lowest median correlation used for comparison",
+    "length_poor": "Correlation with length: poor from",
+    "length_above": "Correlation with length: excess over others’",
+    "same_share": "Share of one score: poor from",
+    "same_above": "Share of one score: excess over others’, relative to the remainder",
+    "poor_good": "Items rejected in spot checks: good",
+    "poor_poor": "Items rejected in spot checks: poor",
+    "bias_part": "Mean difference from others, relative to the scale",
+    "pace_part": "Time per word, relative to others’ median",
+    "fast_share": "Share of items faster than reading speed",
+    "returned_share": "Share of HITs returned",
+    "degraded_level": "Degraded test passed below p",
 }
 PAIRS = (
     *(("known_poor", "known_good"), ("degraded_poor", "degraded_good"), ("agreement_poor", "agreement_good")),
@@ -47,30 +47,30 @@ class RulesForm(forms.Form):
         label="Share of each annotator’s submitted HITs",
         min_value=0,
         max_value=1,
-        help_text="0.05 draws one in twenty, spread over time. 0 draws none.",
+        help_text="From 0 to 1. 0.05 checks 1 in 20 HITs, spread over time; 0 checks none.",
     )
     spot_check_floor = forms.IntegerField(
-        label="At least so many of each annotator",
+        label="Minimum per annotator",
         min_value=0,
         max_value=1000,
-        help_text="Also of those who did few.",
+        help_text="HITs, even for annotators with few.",
     )
     chance = forms.FloatField(
-        label="Chance of a false alarm",
+        label="False alarm probability",
         min_value=1e-6,
         max_value=0.2,
-        help_text="The most probable that good work makes a finding by bad luck at one check.",
+        help_text="Maximum probability that good work triggers an alert by chance in one check.",
     )
-    least_items = forms.IntegerField(label="Items rated before anything is found", min_value=5, max_value=10_000)
+    least_items = forms.IntegerField(label="Minimum items before an alert", min_value=5, max_value=10_000)
     degraded_test = forms.ChoiceField(
         label="Test of degraded answers",
         choices=[
-            (DegradedTest.SIGNED_RANK.value, "signed rank, each against its source"),
-            (DegradedTest.PAIRED_T.value, "paired t, each against its source"),
-            (DegradedTest.MANN_WHITNEY.value, "Mann-Whitney, against all ordinary items"),
-            (DegradedTest.RANK_SUM.value, "rank sum, against all ordinary items"),
+            (DegradedTest.SIGNED_RANK.value, "Wilcoxon signed rank (paired with the original)"),
+            (DegradedTest.PAIRED_T.value, "paired t (paired with the original)"),
+            (DegradedTest.MANN_WHITNEY.value, "Mann-Whitney (against all ordinary items)"),
+            (DegradedTest.RANK_SUM.value, "rank sum (against all ordinary items)"),
         ],
-        help_text="The last two pass few careful annotators where many answers are rated low anyway.",
+        help_text="The last two fail many careful annotators if ordinary answers get low scores too.",
     )
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -92,7 +92,7 @@ class RulesForm(forms.Form):
         cleaned: dict[str, Any] = super().clean() or {}
         for low, high in PAIRS:
             if low in cleaned and high in cleaned and cleaned[low] >= cleaned[high]:
-                self.add_error(low, f"This must lie below “{_SHARES[high]}”.")
+                self.add_error(low, f"This must be below “{_SHARES[high]}”.")
         return cleaned
 
     @property
@@ -110,10 +110,10 @@ class RulesForm(forms.Form):
 
 class SettleForm(forms.Form):
     state = forms.ChoiceField(
-        label="What became of it",
+        label="Outcome",
         choices=[
-            (Finding.State.DISMISSED.value, "Dismissed: the work is good enough"),
-            (Finding.State.ACTED.value, "Acted on: warned, suspended, removed or spoken to"),
+            (Finding.State.DISMISSED.value, "Dismissed: the work is acceptable"),
+            (Finding.State.ACTED.value, "Acted on: annotator contacted, warned, suspended or removed"),
         ],
         widget=forms.RadioSelect,
         initial=Finding.State.DISMISSED.value,
@@ -123,5 +123,5 @@ class SettleForm(forms.Form):
         required=False,
         max_length=MAX_NOTE,
         widget=forms.Textarea(attrs={"rows": 3}),
-        help_text="It goes into the log. Name no person there.",
+        help_text="Recorded in the audit log. Don’t name anyone.",
     )

@@ -19,7 +19,7 @@ from projects.models import Membership, Project
 
 GROWTH = 1.5
 """A finding that a person has settled comes back only when its evidence has grown by half."""
-PASSED = "The figures no longer show it."
+PASSED = "No longer indicated by the figures."
 
 State = Finding.State
 Standing = Membership.Standing

@@ -55,10 +55,7 @@ def quality_refresh(request: ProjectRequest, project: Project) -> HttpResponse:
     n_drawn = spot_checks.draw_spot_checks(project=project)
     messages.success(
         request,
-        (
-            f"Figures of {done.n_annotators} annotators are new, {done.n_opened} findings opened, {n_drawn} "
-            "assignments drawn for review."
-        ),
+        f"Updated {done.n_annotators} annotators: {done.n_opened} new alerts, {n_drawn} new spot checks.",
     )
     return redirect("annotate:quality-list", project.slug)
 
@@ -78,7 +75,7 @@ def quality_rules(request: ProjectRequest, project: Project) -> HttpResponse:
             least=form.cleaned_data["spot_check_floor"],
             thresholds=thresholds,
         )
-        messages.success(request, "The rules are saved. Everybody is checked by them within a minute.")
+        messages.success(request, "Quality rules saved. They apply within a minute.")
         return redirect("annotate:quality-rules", project.slug)
     context = {"form": form, "seed": rules.seed}
     return render(

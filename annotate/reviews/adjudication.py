@@ -19,7 +19,7 @@ from projects.errors import Refused
 from projects.models import Candidate, Membership, Project
 
 STATES = {
-    "waiting": "not settled yet",
+    "waiting": "not adjudicated",
     "settled": "settled",
     "all": "all",
 }
@@ -120,7 +120,7 @@ def adjudicate(
     if candidate.withdrawn_at is not None or candidate.question.passage.withdrawn_at is not None:
         raise Refused("This candidate is withdrawn.")
     if not candidate.judgments.filter(criterion__in=criterion.ids, is_counted=True, value__isnull=False).exists():
-        raise Refused("Nobody has rated this candidate on this criterion, so there is nothing to settle.")
+        raise Refused("No one has rated this candidate on this criterion, so there is nothing to adjudicate.")
     before = fetch_adjudications([candidate.pk], criterion).get(candidate.pk)
     stored, _is_new = Adjudication.objects.update_or_create(
         candidate=candidate,
@@ -176,7 +176,7 @@ def choose_gold(*, project: Project, actor: Membership, rule: str, with_controls
     """Say by which rule judgments become gold scores, and whether controls enter the annotators' norms."""
     access.lock_actor(actor)
     if rule not in set(GoldRule):
-        raise Refused("There is no such rule.")
+        raise Refused("Unknown rule for gold scores.")
     rules, _new = QualityRules.objects.select_for_update().get_or_create(project=project)
     before = {"gold_rule": rules.gold_rule, "controls_enter_norms": rules.controls_enter_norms}
     after = {"gold_rule": str(rule), "controls_enter_norms": with_controls}

@@ -75,17 +75,17 @@ def adjudication_settle(request: ProjectRequest, project: Project, pk: int) -> H
     criterion = next((each for each in criteria_in_use(project) if each.key == request.POST.get("criterion")), None)
     form = AdjudicationForm(request.POST)
     if criterion is None or not form.is_valid():
-        messages.error(request, "Give a score on the scale.")
+        messages.error(request, "Enter a score on the scale.")
         return _back(request, project)
     try:
         if request.POST.get("act") == "take back":
             adjudication.withdraw_adjudication(
                 project=project, actor=request.membership, candidate=candidate, criterion=criterion
             )
-            said = "Taken back. The annotators' scores stand."
+            said = "Adjudicated score removed. The annotators’ scores apply."
         else:
             if form.cleaned_data["value"] is None:
-                raise Refused("Give a score on the scale.")
+                raise Refused("Enter a score on the scale.")
             adjudication.adjudicate(
                 project=project,
                 actor=request.membership,
@@ -113,7 +113,7 @@ def adjudication_rule(request: ProjectRequest, project: Project) -> HttpResponse
     else:
         messages.success(
             request,
-            "A settled score is the gold score now." if wins else "The gold score is the annotators' mean again.",
+            "The adjudicated score is now the gold score." if wins else "The annotators’ mean is now the gold score.",
         )
     return redirect("annotate:adjudication-list", project.slug)
 

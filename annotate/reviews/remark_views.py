@@ -19,7 +19,7 @@ KINDS = {
     "cannot": ("Cannot be judged", ~Q(cannot_judge_reason="")),
 }
 STATES = {
-    "open": ("To look at", Q(resolved_at=None)),
+    "open": ("Open", Q(resolved_at=None)),
     "resolved": ("Resolved", Q(resolved_at__isnull=False)),
     "all": ("All", Q()),
 }
@@ -72,9 +72,9 @@ def remark_resolve(request: ProjectRequest, project: Project, pk: int) -> HttpRe
     remark = get_object_or_404(Remark, pk=pk, assignment__hit__batch__project=project)
     if request.POST.get("again"):
         if remarks.reopen_remark(project=project, actor=request.membership, remark=remark):
-            messages.success(request, "The remark is on the list again.")
+            messages.success(request, "Reopened.")
     elif remarks.resolve(project=project, actor=request.membership, remark=remark):
-        messages.success(request, "The remark is resolved.")
+        messages.success(request, "Resolved.")
     back = request.POST.get("next", "")
     if url_has_allowed_host_and_scheme(back, allowed_hosts=None) and back.startswith("/"):
         return redirect(back)

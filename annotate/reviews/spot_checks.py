@@ -137,7 +137,7 @@ def store_review_ratings(*, review: Review, reviewer: Membership, sent: SentAnsw
     """
     found = _lock(review, reviewer)
     if found.state != State.WAITING:
-        raise Refused("This review has been rated already.")
+        raise Refused("This spot check has already been rated.")
     criteria = frozen_criteria(found.assignment.hit.batch.rubric_id)
     key_of = {criterion.id: criterion.key for criterion in criteria}
     answers: dict[str, dict[str, float | None]] = {}
@@ -157,15 +157,15 @@ def store_verdicts(*, review: Review, reviewer: Membership, verdicts: Mapping[in
     """
     found = _lock(review, reviewer)
     if found.state == State.DONE:
-        raise Refused("This review is finished.")
+        raise Refused("This spot check is already finished.")
     if found.state == State.WAITING:
         raise Refused("Rate the items yourself first.")
     if found.reviewer_id != reviewer.pk:
-        raise Refused("Another reviewer is at this review.")
+        raise Refused("Another reviewer is doing this spot check.")
     layout = found.assignment.layout
     left_out = [place + 1 for place in range(len(layout)) if place not in verdicts]
     if left_out:
-        raise Refused("Mark every item fine or poor. Still open: {names}.".format(names=", ".join(map(str, left_out))))
+        raise Refused("Accept or reject every item. Still open: {names}.".format(names=", ".join(map(str, left_out))))
     ReviewVerdict.objects.bulk_create(
         ReviewVerdict(review=found, item_id=item, is_poor=verdicts[place].is_poor, note=verdicts[place].note)
         for place, item in enumerate(layout)
@@ -181,9 +181,9 @@ def store_verdicts(*, review: Review, reviewer: Membership, verdicts: Mapping[in
 def why_not_review(review: Review, reviewer: Membership) -> str:
     """The sentence that says why this is not theirs to review; empty when it is."""
     if review.assignment.annotator_id == reviewer.pk:
-        return "This is your own work. Another manager has to review it."
+        return "This is your own work. Another manager needs to check it."
     if review.reviewer_id not in (None, reviewer.pk) and review.state != State.DONE:
-        return "Another reviewer is at this review."
+        return "Another reviewer is doing this spot check."
     return ""
 
 
@@ -191,7 +191,7 @@ def _lock(review: Review, reviewer: Membership) -> Review:
     reviews = Review.objects.select_for_update(of=("self",), no_key=True)
     found = reviews.select_related("assignment__annotator", "assignment__hit__batch").get(pk=review.pk)
     if found.assignment.annotator_id == reviewer.pk:
-        raise Refused("This is your own work. Another manager has to review it.")
+        raise Refused("This is your own work. Another manager needs to check it.")
     return found
 
 

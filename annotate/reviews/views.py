@@ -27,7 +27,7 @@ from projects.models import Project
 from projects.rubric.rubrics import frozen_criteria
 from projects.web.lists import page_of, read_text, read_word
 
-STATES = {**dict(Review.State.choices), "all": "any state"}
+STATES = {**dict(Review.State.choices), "all": "any status"}
 TO_DO = ("waiting", "rated")
 
 
@@ -97,7 +97,7 @@ def review_judge(request: ProjectRequest, project: Project, pk: int) -> HttpResp
             messages.error(request, refusal.message)
             return redirect("annotate:review-list", project.slug)
         return _render_sides(request, project, review, verdicts, error=refusal.message)
-    messages.success(request, "The review is stored. It enters the annotator’s figures at the next check.")
+    messages.success(request, "Spot check saved. The annotator’s indicators update within a minute.")
     following = _reviews(project).filter(state=Review.State.WAITING).exclude(assignment__annotator=request.membership)
     if "next" in request.POST and (found := following.order_by("pk").first()):
         return redirect("annotate:review-show", project.slug, found.pk)

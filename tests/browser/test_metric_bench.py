@@ -78,7 +78,7 @@ def import_scored(page: Page, judged: Path) -> None:
     page.get_by_role("button", name="Preview").click()
     page.get_by_label(re.compile("^Import the scores too")).check()
     page.get_by_role("button", name="Validate").click()
-    page.get_by_role("button", name="Import it").click()
+    page.get_by_role("button", name="Import").click()
     page.get_by_role("link", name="View data").click()
 
 

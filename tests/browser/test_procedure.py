@@ -82,13 +82,13 @@ def import_file(page: Page, file: Path) -> None:
     page.get_by_role("button", name="Preview").click()
     expect(page.get_by_role("heading", name="Map columns")).to_be_visible()
     page.get_by_role("button", name="Validate").click()
-    page.get_by_role("button", name="Import it").click(timeout=30_000)
+    page.get_by_role("button", name="Import").click(timeout=30_000)
     page.get_by_role("link", name="Create a batch").click(timeout=30_000)
 
 
 def make_and_open_batch(page: Page) -> None:
     page.get_by_label("Judgments for each candidate").fill("1")
-    page.get_by_role("button", name="Look at the plan").click()
+    page.get_by_role("button", name="Preview batch").click()
     page.get_by_role("button", name="Create batch").click()
     page.get_by_role("button", name="Open batch").click()
     expect(page.locator(".page-head .status")).to_have_text("open")

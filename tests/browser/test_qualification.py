@@ -55,7 +55,7 @@ def test_who_fails_first_passes_at_the_second_attempt_by_keyboard(
     expect(page.get_by_text("Text 1 of 2")).to_be_visible()
     rate_all(page, "2")
     expect(page.get_by_role("heading", name="Not passed this time")).to_be_visible()
-    expect(page.get_by_text("0 of 5 right; 4 are needed.")).to_be_visible()
+    expect(page.get_by_text("0 of 5 correct; 4 needed.")).to_be_visible()
     assert page.locator(".told-item.is-wrong").count() == 5
     page.get_by_role("link", name="Back to the test").click()
     page.get_by_role("button", name="Begin the test").click()

@@ -86,7 +86,7 @@ def import_corpus(walk: Walk) -> None:
     desk.get_by_label("File", exact=True).set_input_files(path)
     desk.get_by_role("button", name="Preview").click()
     desk.get_by_role("button", name="Validate").click()
-    desk.get_by_role("button", name="Import it").click()
+    desk.get_by_role("button", name="Import").click()
     desk.get_by_role("link", name="View data").click()
 
 
@@ -138,7 +138,7 @@ def fail_once_then_pass(walk: Walk) -> None:
     page.get_by_role("button", name="Begin the test").click()
     answer_the_test(page, people.wrong_in_test)
     expect(page.get_by_role("heading", name="Not passed this time")).to_be_visible()
-    expect(page.get_by_text("0 of 10 right; 8 are needed.")).to_be_visible()
+    expect(page.get_by_text("0 of 10 correct; 8 needed.")).to_be_visible()
     expect(page.get_by_text(corpus.qualification_answers()[0].explanation)).to_be_visible()
     page.get_by_role("link", name="Back to the test").click()
     page.get_by_role("button", name="Begin the test").click()
@@ -163,7 +163,7 @@ def run_the_trial(walk: Walk) -> None:
     desk.get_by_role("link", name="New trial").click()
     expect(desk.get_by_label("Only a sample of so many candidates")).to_have_value(str(N_IN_TRIAL))
     expect(desk.get_by_label("Judgments for each candidate")).to_have_value(str(N_TRIAL_JUDGMENTS))
-    desk.get_by_role("button", name="Look at the plan").click()
+    desk.get_by_role("button", name="Preview batch").click()
     desk.get_by_role("button", name="Create batch").click()
     desk.get_by_role("button", name="Open batch").click()
     rate_one_and_return_the_next(walk)
@@ -217,14 +217,14 @@ def start_the_plan(walk: Walk) -> None:
     desk.get_by_role("link", name="Plan the full collection").click()
     desk.get_by_role("link", name="Create a plan").click()
     desk.get_by_role("link", name="Use MOCHA's numbers").click()
-    desk.get_by_role("button", name="Look at the plan").click()
+    desk.get_by_role("button", name="Create plan").click()
     wanted = sum(planned_of_all(walk.project).values()) - in_trial() * N_TRIAL_JUDGMENTS
     expect(stat(desk, "Judgments")).to_have_text(f"{wanted:,}")
-    expect(stat(desk, "Money")).to_contain_text("$")
-    desk.get_by_text("controls hidden among the items").click()
+    expect(stat(desk, "Cost")).to_contain_text("$")
+    desk.get_by_text("one item at a time and controls").click()
     desk.get_by_label("Known answers in a HIT").fill("1")
     desk.get_by_label("Degraded answers in a HIT").fill("0.5")
-    desk.get_by_role("button", name="Reckon again").click()
+    desk.get_by_role("button", name="Recalculate").click()
     expect(desk.get_by_label("Known answers in a HIT")).to_have_value("1")
     n_hits = int(stat(desk, "HITs").inner_text())
     desk.get_by_role("button", name="Start plan").click()
@@ -283,7 +283,7 @@ def review_a_spot_check(walk: Walk) -> None:
     expect(desk.get_by_role("heading", name="Accept or reject")).to_be_visible()
     verdicts = desk.locator(".verdict")
     for place in range(verdicts.count()):
-        verdicts.nth(place).get_by_label("Poor").check()
+        verdicts.nth(place).get_by_label("Reject").check()
     desk.get_by_role("button", name="Finish", exact=True).click()
     review.refresh_from_db()
     assert review.state == Review.State.DONE
@@ -335,15 +335,15 @@ def restore_with_surplus(walk: Walk) -> None:
     go_to(desk, "Admin", "Members")
     desk.get_by_role("row").filter(has_text=bad.pseudonym).get_by_role("link").first.click()
     desk.get_by_role("link", name="Restore").click()
-    expect(stat(desk, "Count again")).to_have_text(str(n_free))
+    expect(stat(desk, "Counted again")).to_have_text(str(n_free))
     expect(stat(desk, "Surplus")).to_have_text(str(n_surplus))
     desk.get_by_label("Reason").fill("Our mistake.")
     desk.get_by_role("button", name="Restore").click()
     expect(desk.get_by_text(f"{n_free} assignments count again, {n_surplus} are surplus.")).to_be_visible()
     go_to(desk, "Review", "Submissions")
-    desk.get_by_label("Counts").select_option("surplus")
+    desk.get_by_label("Counted").select_option("surplus")
     desk.get_by_role("button", name="Filter").click()
-    expect(desk.get_by_text(f"all {n_surplus} of this list")).to_be_visible()
+    expect(desk.get_by_text(f"all {n_surplus} in this list")).to_be_visible()
 
 
 def find_surplus_in_the_export(walk: Walk) -> None:

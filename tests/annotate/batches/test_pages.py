@@ -121,7 +121,7 @@ def test_a_new_batch_is_planned_then_made(project: Project, manager: Membership,
     make_corpus(project, name="one", n_passages=2, n_candidates=11)
     make_corpus(project, name="two", n_passages=1, n_candidates=5)
     client = client_of(manager)
-    assert "Look at the plan" in body(client, url("batch-new"))
+    assert "Preview batch" in body(client, url("batch-new"))
     planned = body(client, url("batch-new"), CHOICE, datasets="one")
     assert "2 questions on 2 passages" in planned
     assert read(planned).number("HITs") == 4
@@ -195,7 +195,7 @@ def test_the_batch_page_shows_counts_stuck_places_and_who_has_what(
     serving.claim(annotator)
     page = body(client_of(researcher), url("batch-show", 1))
     assert "1 of 6 assignments" in page
-    assert "open places that nobody can take" in page
+    assert "unfilled assignments that no one can take" in page
     assert annotator.pseudonym in page
     assert "anna" not in page
     assert "csrfmiddlewaretoken" not in page.split('id="main"')[1]

@@ -197,7 +197,7 @@ def test_a_split_is_planned_first_and_written_only_when_sent(
     query = {"shares": "train=50,test=50", "seed": "3"}
     page = client.get(url("data-split", **query))
     assert page.context["plan_lines"][0]["n_kept"] == 1
-    assert "8 passages get a split, seed 3" in page.content.decode()
+    assert "8 passages would get a split (seed 3)" in page.content.decode()
     assert Passage.objects.filter(split="").count() == 8
     planned = page.context["plan"].assigned
     response = client.post(url("data-split"), query)

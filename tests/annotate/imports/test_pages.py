@@ -175,7 +175,7 @@ def test_only_a_hundred_problems_are_shown_with_the_total(pages: Pages) -> None:
     page = pages.show(job)
     assert "299 problems" in page
     assert page.count('<td class="num">9') + page.count('<td class="num">1') <= 101
-    assert "The first 100 are shown." in page
+    assert "Showing the first 100." in page
 
 
 @pytest.mark.parametrize("content", [b"", b"%PDF-1.7 and so on", b"PK\x03\x04 and so on", b'a,b\n"open'])

@@ -68,7 +68,7 @@ def test_a_removal_is_looked_at_by_its_address_and_then_done(
     assert client.get(page).status_code == 200
     shown = client.get(page, {"scope": "all", "reopens": "on"}).content.decode()
     screen = read(shown)
-    assert [screen.number(label) for label in ("Left out", "Judgments", "Places")] == [2, 6, 2]
+    assert [screen.number(label) for label in ("Excluded", "Judgments", "Reassigned")] == [2, 6, 2]
     assert screen.rows("By batch")[0]["Batch"] == batch.name
     assert "Open the closed batches again" in shown
     assert Assignment.objects.filter(mark="excluded").count() == 0
@@ -124,7 +124,7 @@ def test_restoring_shows_both_numbers_first(
     rate(other_annotator)
     client = client_of(manager)
     screen = read(client.get(path("restore", annotator)).content.decode())
-    assert (screen.number("Count again"), screen.number("Surplus")) == (2, 1)
+    assert (screen.number("Counted again"), screen.number("Surplus")) == (2, 1)
     done = client.post(path("restore", annotator), {"why": "Our mistake.", "with_work": "on"}, follow=True)
     assert "2 assignments count again, 1 are surplus" in done.content.decode()
     assert_sound()

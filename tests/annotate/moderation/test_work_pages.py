@@ -36,7 +36,7 @@ def test_the_list_filters_sorts_and_pages_by_url(
     client = client_of(manager)
 
     def listed(**query: str) -> list[str]:
-        return [row["Annotator"] for row in read(body(client.get(LIST, query))).rows("Submitted work")]
+        return [row["Annotator"] for row in read(body(client.get(LIST, query))).rows("Submissions")]
 
     names = sorted([annotator.pseudonym] * 3 + [other_annotator.pseudonym])
     assert sorted(listed()) == names
@@ -85,7 +85,7 @@ def test_all_of_a_filter_are_rejected_and_what_came_in_later_is_not(
     client = client_of(manager)
     query = {"act": "reject", "all": "1", "annotator": annotator.pseudonym, "until": timezone.now().isoformat()}
     screen = read(body(client.get(f"{LIST}decide/", query)))
-    assert (screen.number("Judgments"), screen.number("Places")) == (3, 1)
+    assert (screen.number("Judgments"), screen.number("Reassigned")) == (3, 1)
     assert client.post(f"{LIST}decide/", query).status_code == 422
     done = client.post(f"{LIST}decide/", {**query, "reason": "All alike."}, follow=True)
     assert "1 assignment rejected, 1 place open again." in body(done)
@@ -133,9 +133,9 @@ def test_one_assignment_is_shown_with_all_that_was_said(
     work = send(claim(annotator), cannot={1: "No sense <i>"}, flags=frozenset({0}), comments={0: "Odd & old"})
     rows = read(body(client_of(manager).get(f"{LIST}{work.uuid}/"))).rows("Items")
     assert [row["Correctness"] for row in rows] == ["4", "–", "4"]
-    assert "Odd & old" in rows[0]["Remarks"]
-    assert "No sense <i>" in rows[1]["Remarks"]
-    assert [row["Counts"].split()[0] for row in rows] == ["yes"] * 3
+    assert "Odd & old" in rows[0]["Comments & flags"]
+    assert "No sense <i>" in rows[1]["Comments & flags"]
+    assert [row["Counted"].split()[0] for row in rows] == ["yes"] * 3
     shown = Item.objects.in_bulk(work.layout)
     for row, pk in zip(rows, work.layout, strict=True):
         assert shown[pk].candidate is not None
@@ -195,7 +195,7 @@ def test_a_single_judgment_is_set_aside_on_the_page(
     page, client = f"{LIST}{work.uuid}/", client_of(manager)
     assert "Say why" in body(client.post(f"{page}items/1/", {}, follow=True))
     shown = body(client.post(f"{page}items/1/", {"why": "A slip."}, follow=True))
-    assert [row["Counts"].split()[0] for row in read(shown).rows("Items")] == ["yes", "set", "yes"]
+    assert [row["Counted"].split()[0] for row in read(shown).rows("Items")] == ["yes", "set", "yes"]
     assert "set aside a judgment of this work, item 2" in shown
     shown = body(client.post(f"{page}items/1/", {"why": "No slip.", "again": "1"}, follow=True))
     assert "It counts again." in shown

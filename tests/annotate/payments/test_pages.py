@@ -52,11 +52,11 @@ def test_the_list_shows_balances_stages_and_what_is_due(
         "An hour of work": "$2.99",
     }
     rows = {row["Annotator"]: row for row in page.rows("Annotators")}
-    assert rows[annotator.pseudonym]["In all"] == "$0.80"
-    assert rows[annotator.pseudonym]["An hour"] == "$2.00"
-    assert rows[other_annotator.pseudonym]["An hour"] == "too little time"
+    assert rows[annotator.pseudonym]["Total"] == "$0.80"
+    assert rows[annotator.pseudonym]["Hourly rate"] == "$2.00"
+    assert rows[other_annotator.pseudonym]["Hourly rate"] == "too little time"
     assert rows["Total"]["HITs"] == "3"
-    assert [(row["Stage"], row["In all"]) for row in page.rows("Stages")] == [("Full collection", "$1.20")]
+    assert [(row["Stage"], row["Total"]) for row in page.rows("Stages")] == [("Full collection", "$1.20")]
 
 
 @pytest.mark.parametrize(

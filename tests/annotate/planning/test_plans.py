@@ -142,7 +142,7 @@ def test_places_on_a_closed_batch_are_named_beside_what_is_missing(
     batch = start(plan).batches[0]
     assert "is closed with" not in client.get(page).content.decode()
     lifecycle.close(batch=batch, actor=None)
-    assert "is closed with 3 open places." in client.get(page).content.decode()
+    assert "is closed with 3 unfilled assignments." in client.get(page).content.decode()
     lifecycle.reopen(batch=batch, actor=None, why="Not finished")
     assert "is closed with" not in client.get(page).content.decode()
 

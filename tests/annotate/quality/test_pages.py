@@ -52,7 +52,7 @@ def rows(client: Client, query: str = "") -> list[str]:
 
 def test_empty_pages_say_what_to_do(office: Client, project: Project) -> None:
     assert "No indicators yet" in office.get(BASE).content.decode()
-    assert "No findings" in office.get(f"{BASE}findings/").content.decode()
+    assert "No alerts" in office.get(f"{BASE}findings/").content.decode()
     assert "No spot checks" in office.get(f"{BASE}reviews/").content.decode()
 
 
@@ -160,10 +160,10 @@ def test_the_rules_are_kept_and_wrong_ones_shown_again(office: Client, project: 
 def test_one_annotator_on_one_screen(office: Client, people: list[Membership]) -> None:
     shown = office.get(f"{BASE}{people[3].pseudonym}/").content.decode()
     screen = read(shown)
-    figures = screen.rows("Figures")
+    figures = screen.rows("Indicators")
     assert len(figures) == len(KINDS)
-    undefined = next(row for row in figures if row["Figure"].startswith("Known answers"))
-    assert undefined["Figure"].endswith("Undefined: no known-answer item rated yet.")
+    undefined = next(row for row in figures if row["Indicator"].startswith("Known answers"))
+    assert undefined["Indicator"].endswith("Undefined: no known-answer item rated yet.")
     assert screen.number("Submitted this week") == 5
     assert str(FINDINGS["disagrees_with_others"]) in shown
     assert len(screen.rows("Scores over time")) == 5
@@ -245,7 +245,7 @@ def test_a_review_is_blind_until_it_is_rated(office: Client, review: Review, ann
     assert ReviewVerdict.objects.filter(is_poor=True).get().note == "It says the opposite."
     done = condense(office.get(url).content.decode())
     assert annotator.pseudonym in done
-    assert "1 of 3 poor" in done
+    assert "1 of 3 rejected" in done
     assert "1 of 3" in office.get(f"{BASE}reviews/?state=done").content.decode()
     assert_equation()
 
