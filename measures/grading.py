@@ -185,16 +185,16 @@ def discrimination(is_right: Sequence[bool], rest_shares: Sequence[float]) -> fl
     >>> round(discrimination([True, True, False, False], [1.0, 0.8, 0.4, 0.2]), 4)
     0.9487
     >>> discrimination([True, True, True], [1.0, 0.5, 0.2])
-    Undefined(reason='every answer is right')
+    Undefined(reason='every rating is correct')
     """
     if len(is_right) != len(rest_shares):
         raise ValueError(f"There are {len(is_right)} answers and {len(rest_shares)} rest scores.")
     if len(is_right) < 3:
-        return Undefined(reason="fewer than three answers")
+        return Undefined(reason="fewer than three ratings")
     if all(is_right) or not any(is_right):
-        return Undefined(reason="every answer is right" if is_right[0] else "no answer is right")
+        return Undefined(reason="every rating is correct" if is_right[0] else "no rating is correct")
     if np.ptp(rest_shares) < 1e-12:
-        return Undefined(reason="the other items were equally right for all")
+        return Undefined(reason="everyone has the same share correct on the other items")
     return float(np.corrcoef(np.asarray(is_right, dtype=float), np.asarray(rest_shares, dtype=float))[0, 1])
 
 

@@ -11,13 +11,6 @@ from measures.outcome import Undefined
 from measures.rubric import ScaleKind, format_number
 from projects.rubric.rubrics import CriterionOnPage, read_criteria
 
-UNDEFINED = (
-    "every rating is correct",
-    "fewer than three ratings",
-    "no rating is correct",
-    "everyone has the same share correct on the other items",
-)
-"""Why `measures.grading` gives no discrimination."""
 N_BINS = 5
 BAR_HEIGHT = 24
 

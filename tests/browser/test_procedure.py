@@ -87,7 +87,7 @@ def import_file(page: Page, file: Path) -> None:
 
 
 def make_and_open_batch(page: Page) -> None:
-    page.get_by_label("Judgments for each candidate").fill("1")
+    page.get_by_label("Judgments per candidate").fill("1")
     page.get_by_role("button", name="Preview batch").click()
     page.get_by_role("button", name="Create batch").click()
     page.get_by_role("button", name="Open batch").click()

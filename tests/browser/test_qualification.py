@@ -103,9 +103,9 @@ def test_the_preview_follows_what_is_typed(project: Project, manager: Membership
     expect(page.locator(".preview h2", has_text="Why so late?")).to_be_visible()
     page.get_by_label("Answer to rate").fill("It rained.")
     expect(page.locator(".preview .candidate", has_text="It rained.")).to_be_visible()
-    page.get_by_label("Right rating").fill("4")
+    page.get_by_label("Correct rating").fill("4")
     page.get_by_role("button", name="Save", exact=True).click()
-    expect(page.get_by_text("The item is added.")).to_be_visible()
+    expect(page.get_by_text("Item added.")).to_be_visible()
     assert QualificationItem.objects.filter(question="Why so late?").exists()
     assert refused == []
 

@@ -95,10 +95,10 @@ def test_an_item_that_strong_forms_get_right_discriminates() -> None:
 @pytest.mark.parametrize(
     ("is_right", "shares", "reason"),
     [
-        ([True, False], [0.1, 0.9], "fewer than three answers"),
-        ([True] * 4, [0.1, 0.9, 0.5, 0.6], "every answer is right"),
-        ([False] * 4, [0.1, 0.9, 0.5, 0.6], "no answer is right"),
-        ([True, False, True], [0.5, 0.5, 0.5], "the other items were equally right for all"),
+        ([True, False], [0.1, 0.9], "fewer than three ratings"),
+        ([True] * 4, [0.1, 0.9, 0.5, 0.6], "every rating is correct"),
+        ([False] * 4, [0.1, 0.9, 0.5, 0.6], "no rating is correct"),
+        ([True, False, True], [0.5, 0.5, 0.5], "everyone has the same share correct on the other items"),
     ],
 )
 def test_where_discrimination_is_undefined_it_says_why(is_right: list[bool], shares: list[float], reason: str) -> None:

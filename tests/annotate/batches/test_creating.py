@@ -116,7 +116,7 @@ def test_choosing_by_dataset_split_and_source(project: Project) -> None:
         (Selection(datasets=("nine",)), "No candidate of this project has the dataset “nine”."),
         (Selection(splits=("dev",)), "No candidate of this project has the split “dev”."),
         (Selection(sources=("gpt",)), "No candidate of this project has the source “gpt”."),
-        (Selection(sample=0), "A sample has at least one candidate."),
+        (Selection(sample=0), "Set a sample size of at least 1."),
     ],
 )
 def test_a_choice_that_names_nothing_is_refused(project: Project, selection: Selection, sentence: str) -> None:

@@ -129,7 +129,7 @@ def test_reopening_needs_a_reason(open_batch: Batch) -> None:
 def test_opening_freezes_the_rubric_and_needs_instructions(batch: Batch, project: Project) -> None:
     Batch.objects.filter(pk=batch.pk).update(instructions=None)
     batch.refresh_from_db()
-    with pytest.raises(Refused, match="nothing to read"):
+    with pytest.raises(Refused, match="no instructions for annotators"):
         lifecycle.open_batch(batch=batch, actor=None)
     batch.rubric.refresh_from_db()
     assert batch.rubric.frozen_at is None
@@ -170,7 +170,7 @@ def test_pausing_and_closing_stop_serving_and_let_open_work_finish(open_batch: B
 def test_a_batch_that_is_being_worked_on_is_not_archived(open_batch: Batch, annotator: Membership) -> None:
     work = claim(annotator)
     lifecycle.close(batch=open_batch, actor=None)
-    with pytest.raises(Refused, match="still working"):
+    with pytest.raises(Refused, match="in progress"):
         lifecycle.archive(batch=open_batch, actor=None)
     submitting.submit(annotator=annotator, assignment_uuid=work, sent=answered())
     lifecycle.archive(batch=open_batch, actor=None)
@@ -196,9 +196,9 @@ def test_imported_batches_have_no_places_to_open(batch: Batch) -> None:
     Batch.objects.filter(pk=batch.pk).update(kind="imported", state="closed")
     batch.refresh_from_db()
     assert [move.act for move in lifecycle.allowed_moves(batch)] == ["archive"]
-    with pytest.raises(Refused, match="made elsewhere"):
+    with pytest.raises(Refused, match="were imported"):
         lifecycle.reopen(batch=batch, actor=None, why="Why not")
-    with pytest.raises(Refused, match="made elsewhere"):
+    with pytest.raises(Refused, match="were imported"):
         judgments_wanted.change_wanted(batch=batch, actor=None, judgments=4)
 
 
@@ -245,7 +245,7 @@ def test_a_change_that_cannot_be_is_refused(open_batch: Batch, annotator: Member
             judgments_wanted.change_wanted(batch=open_batch, actor=None, judgments=judgments)
     BatchAnnotator.objects.create(batch=open_batch, annotator=annotator)
     Batch.objects.filter(pk=open_batch.pk).update(has_named_annotators=True)
-    with pytest.raises(Refused, match="named annotators"):
+    with pytest.raises(Refused, match="chosen annotators"):
         judgments_wanted.change_wanted(batch=Batch.objects.get(), actor=None, judgments=3)
 
 
@@ -268,9 +268,9 @@ def test_places_are_stuck_when_everybody_was_served(open_batch: Batch, project: 
             rate(person)
     assert stuck_places(open_batch).n_places == 0
     judgments_wanted.change_wanted(batch=open_batch, actor=None, judgments=4, hit_numbers=[2])
-    assert reasons(open_batch) == [("Every active annotator has been gi", 2, [2])]
+    assert reasons(open_batch) == [("All active annotators have had them", 2, [2])]
     make_membership(project)
-    assert reasons(open_batch) == [("They want more people than there a", 1, [2])]
+    assert reasons(open_batch) == [("They need more people than there a", 1, [2])]
 
 
 def test_a_candidate_served_in_another_batch_counts_as_served(open_batch: Batch, annotator: Membership) -> None:
@@ -280,7 +280,7 @@ def test_a_candidate_served_in_another_batch_counts_as_served(open_batch: Batch,
     again = create_batch(project=open_batch.project, actor=None, terms=Terms(judgments=1))
     lifecycle.open_batch(batch=again, actor=None)
     assert isinstance(serving.claim(annotator), serving.NoWork)
-    assert reasons(again) == [("Every active annotator has been gi", 3, [1, 2, 3])]
+    assert reasons(again) == [("All active annotators have had them", 3, [1, 2, 3])]
 
 
 def test_a_returned_hit_sticks_and_an_expired_one_does_not(
@@ -305,14 +305,14 @@ def test_places_are_stuck_for_named_annotators_who_left(
     lifecycle.open_batch(batch=batch, actor=None)
     assert stuck_places(batch).n_places == 0
     Membership.objects.filter(pk=annotator.pk).update(standing="suspended")
-    assert reasons(batch) == [("Only named annotators may take the", 2, [1, 2])]
+    assert reasons(batch) == [("Only chosen annotators may take the", 2, [1, 2])]
     assert "none of those is active" in stuck_places(batch).by_reason[0].reason
 
 
 def test_places_are_stuck_by_caps(open_batch: Batch, annotator: Membership, other_annotator: Membership) -> None:
     rate(annotator)
     Batch.objects.update(max_hits_per_annotator=1)
-    assert reasons(open_batch) == [("Annotators who could still take th", 2, reasons(open_batch)[0][2])]
+    assert reasons(open_batch) == [("The remaining annotators have reach", 2, reasons(open_batch)[0][2])]
     Batch.objects.update(max_hits_per_annotator=None, max_share=0.4)
     assert stuck_places(open_batch).n_places == 2
     Batch.objects.update(max_share=None, max_hits_per_day=1)

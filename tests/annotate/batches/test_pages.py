@@ -140,7 +140,7 @@ def test_a_new_batch_is_planned_then_made(project: Project, manager: Membership,
 def test_a_choice_that_cannot_be_is_shown_again(project: Project, manager: Membership, client_of: SignIn) -> None:
     make_corpus(project)
     client = client_of(manager)
-    assert "Say how many" in body(client, url("batch-new"), {**CHOICE, "judgments": ""}, 422)
+    assert "Set the number of judgments" in body(client, url("batch-new"), {**CHOICE, "judgments": ""}, 422)
     assert "1000" in body(client, url("batch-new"), {**CHOICE, "judgments": "5000"}, 422)
     assert client.post(url("batch-new"), {**CHOICE, "hit_size": "x"}).status_code == 422
     assert not Batch.objects.exists()
@@ -185,7 +185,7 @@ def test_a_batch_that_nobody_has_worked_on_says_so(
 ) -> None:
     page = body(client_of(manager), url("batch-show", 1))
     assert "no submissions yet" in page
-    assert "They want more people than there are active annotators" in page
+    assert "They need more people than there are active annotators" in page
     assert "Invite more people" in page
 
 
@@ -229,7 +229,7 @@ def test_buttons_move_the_batch_and_refusals_are_sentences(
         batch.refresh_from_db()
         assert batch.state == state
     response = client.post(url("batch-state", 1), {"act": "reopen", "why": ""}, follow=True)
-    assert "Say why the batch is opened again" in response.content.decode()
+    assert "Give a reason for reopening the batch" in response.content.decode()
     client.post(url("batch-state", 1), {"act": "reopen", "why": "New people"})
     batch.refresh_from_db()
     assert batch.state == Batch.State.OPEN

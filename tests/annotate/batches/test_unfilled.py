@@ -102,11 +102,11 @@ def test_named_annotators_and_archives_take_no_caps(
     sent = {"max_hits_per_annotator": "1", "max_hits_per_day": "", "max_share_percent": ""}
     response = client.post(caps_url(named), sent)
     assert response.status_code == 422
-    assert "Each named annotator rates everything" in response.content.decode()
+    assert "Each chosen annotator rates everything" in response.content.decode()
     lifecycle.open_batch(batch=named, actor=None)
     lifecycle.close(batch=named, actor=None)
     lifecycle.archive(batch=named, actor=None)
-    assert "nothing to cap" in client.post(caps_url(named), sent).content.decode()
+    assert "caps don’t apply" in client.post(caps_url(named), sent).content.decode()
 
 
 def test_a_batch_is_complete_when_its_last_place_is_handed_in(

@@ -68,7 +68,7 @@ def test_a_plan_that_cannot_be_is_shown_again(client_of: SignIn, manager: Member
     for wrong, words in (
         ({"known_per_hit": "10"}, "leave no room"),
         ({"repeats": "3"}, "how often"),
-        ({"repeats_per_hit": "2"}, "needs a HIT of its own"),
+        ({"repeats_per_hit": "2"}, "Give repeats their own HIT"),
         ({"known_per_hit": "many"}, "whole number"),
     ):
         answer = client_of(manager).post(url_of(batch, "control-plan"), wrong)

@@ -60,7 +60,7 @@ def test_a_pair_is_written_on_a_question_with_two_new_candidates(question: Quest
     assert (first.text, second.text, first.source) == ("On the mat.", "Not on the mat.", pairs.SOURCE)
     assert first.external_id.removesuffix("-1") == second.external_id.removesuffix("-2")
     assert (first.dataset_id, first.question_id) == (question.dataset_id, question.pk)
-    assert "The minimal pair is written." in response.content.decode()
+    assert "Minimal pair added." in response.content.decode()
     line = LogEntry.objects.get(act="write minimal pair")
     assert line.object_id == str(pair.pk)
     assert line.after is not None
@@ -97,7 +97,7 @@ def test_a_pair_is_written_once_and_on_no_withdrawn_passage(question: Question, 
     assert client.post(path, TEXTS | {"another": "1"}).headers["Location"] == path
     turned = {"text_1": TEXTS["text_2"], "text_2": TEXTS["text_1"]}
     for sent in (TEXTS, turned):
-        assert "This question has a pair of these two texts already." in errors(client.post(path, sent))
+        assert "This question already has a pair with these two texts." in errors(client.post(path, sent))
     other = make_question(question.passage)
     client.post(url("pair-new", other.pk), TEXTS)
     assert MinimalPair.objects.count() == 2
@@ -109,7 +109,7 @@ def test_a_pair_is_written_once_and_on_no_withdrawn_passage(question: Question, 
 def test_a_first_score_that_is_not_higher_is_taken_and_said(question: Question, client: Client) -> None:
     sent = TEXTS | {"score_1": "2", "score_2": "2"}
     page = client.post(url("pair-new", question.pk), sent, follow=True).content.decode()
-    assert "no metric is measured by it" in page
+    assert "excluded from metric accuracy" in page
     assert "first not higher" in page
 
 
@@ -139,7 +139,7 @@ def test_texts_change_until_the_pair_is_in_a_hit_and_scores_of_old_texts_go(
     fresh.refresh_from_db()
     assert (fresh.candidate_1.text, fresh.phenomenon, fresh.score_1) == (pair.candidate_1.text, "other", 5.0)
     written = replace(pairs.fetch_written(fresh), text_1="Another")
-    with pytest.raises(Refused, match="their texts stay"):
+    with pytest.raises(Refused, match="their texts can’t be changed"):
         pairs.change_pair(project=project, actor=manager, pair=fresh, written=written)
     assert LogEntry.objects.filter(act="change minimal pair").count() == 3
 

@@ -97,7 +97,7 @@ def test_the_page_says_the_numbers_first(
     assert "1 judgment of it no longer count" in done
     assert "Cut off." in done
     assert client.post(page, {"why": "Again."}).status_code == 422
-    assert "withdrawn already" in client.get(page).content.decode()
+    assert "already withdrawn" in client.get(page).content.decode()
     assert "withdrawn" in client.get("/p/bridges/data/candidates/").content.decode()
     assert_sound()
 

@@ -176,7 +176,7 @@ def test_a_judgment_that_is_there_is_skipped_if_equal_and_refused_if_not(candida
     with pytest.raises(FileRefused) as caught:
         take("id,rater,correctness\nc2,w1,4\nc1,w1,5\n")
     assert (caught.value.problems[0].line, Judgment.objects.count()) == (3, 2)
-    with pytest.raises(Refused, match="nothing is left"):
+    with pytest.raises(Refused, match="Nothing is left"):
         take("id,rater,correctness,x\nc0,w1,4,\n")
     verify()
 

@@ -101,7 +101,7 @@ def test_two_columns_that_mean_the_same_are_redisplayed(pages: Pages) -> None:
     job = pages.upload(csv_of(rows()))
     response = pages.choose(job, **{pages.column(job, "source"): "candidate"})
     assert response.status_code == 422
-    assert "means that already" in response.content.decode()
+    assert "is already mapped to this field" in response.content.decode()
     job.refresh_from_db()
     assert job.step == Step.UPLOADED
 
@@ -316,11 +316,11 @@ def test_the_settings_can_be_changed_after_the_check(pages: Pages) -> None:
 def test_a_step_out_of_turn_is_refused_in_words(pages: Pages) -> None:
     job = pages.upload(csv_of(rows()))
     page = pages.client.post(pages.url("import-write", job.number), follow=True).content.decode()
-    assert "has not been checked" in page
+    assert "hasn’t been validated yet" in page
     pages.import_whole(csv_of(rows(9)))
     done = Import.objects.get(step=Step.WRITE)
     page = pages.client.post(pages.url("import-check", done.number), follow=True).content.decode()
-    assert "past choosing" in page
+    assert "can no longer be changed" in page
     page = pages.client.post(pages.url("import-cancel", done.number), follow=True).content.decode()
     assert "already ended" in page
 
@@ -492,7 +492,7 @@ def refused_for_room(pages: Pages) -> str:
 def test_the_files_of_a_project_take_only_so_much_room(pages: Pages, settings: Settings) -> None:
     settings.MAX_PROJECT_UPLOAD_BYTES = len(csv_of(rows())) + 10
     waits = pages.upload(csv_of(rows()))
-    assert "Cancel imports that wait" in refused_for_room(pages)
+    assert "Cancel unfinished imports" in refused_for_room(pages)
     assert kept_files() == [waits.stored_name]
     pages.client.post(pages.url("import-cancel", waits.number))
     pages.upload(csv_of(rows()))
@@ -599,4 +599,4 @@ def test_what_a_killed_upload_left_is_removed_after_a_day(settings: Settings, tm
 def test_a_file_that_is_gone_from_the_disk_is_said_to_be_gone(pages: Pages) -> None:
     job = pages.upload(csv_of(rows(1)))
     uploading.find_file(job).unlink()
-    assert "no longer there" in pages.show(job)
+    assert "is gone" in pages.show(job)

@@ -158,7 +158,7 @@ def test_a_rejection_needs_a_reason(
     project: Project, batch: Batch, annotator: Membership, manager: Membership, reason: str
 ) -> None:
     (work,) = rate(annotator)
-    with pytest.raises(Refused, match="annotator reads it"):
+    with pytest.raises(Refused, match="annotator will see it"):
         reject(project, manager, only(work), reason=reason)
     assert fresh(work).state == "submitted"
 
@@ -229,10 +229,10 @@ def test_a_single_judgment_is_set_aside_and_counted_again(
     assert work.judgments.get(item_id=work.layout[1]).not_counted_reason == "set aside"
     assert newest() == ("set judgment aside", {"item": work.layout[1], "place": 2}, "A slip of the key.")
     assert counters(work.hit_id) == (1, 0, 1)
-    with pytest.raises(Refused, match="does not count now"):
+    with pytest.raises(Refused, match="isn’t counted anyway"):
         set_aside(project, manager, work, 1)
     assert set_aside(project, manager, work, 1, is_counted=True) == 1
-    with pytest.raises(Refused, match="was not set aside"):
+    with pytest.raises(Refused, match="wasn’t set aside"):
         set_aside(project, manager, work, 1, is_counted=True)
     with pytest.raises(Refused, match="Say why"):
         set_aside(project, manager, work, 1, why="")

@@ -32,7 +32,7 @@ def test_a_warning_goes_from_the_page_to_the_desk_and_off_it(
     empty = ours.post(path("warn", annotator), {"text": ""})
     assert (empty.status_code, Notice.objects.count()) == (422, 0)
     sent = ours.post(path("warn", annotator), {"text": "Please <b>read</b> the passages."}, follow=True)
-    assert "stands on the desk" in sent.content.decode()
+    assert "stays on the desk" in sent.content.decode()
     for desk in ("/desk/", "/p/bridges/desk/"):
         page = theirs.get(desk).content.decode()
         assert "Please &lt;b&gt;read&lt;/b&gt; the passages." in page
@@ -70,16 +70,16 @@ def test_a_removal_is_looked_at_by_its_address_and_then_done(
     screen = read(shown)
     assert [screen.number(label) for label in ("Excluded", "Judgments", "Reassigned")] == [2, 6, 2]
     assert screen.rows("By batch")[0]["Batch"] == batch.name
-    assert "Open the closed batches again" in shown
+    assert "Reopen closed batches" in shown
     assert Assignment.objects.filter(mark="excluded").count() == 0
-    assert "Settle the open findings" not in shown
+    assert "Resolve their open alerts" not in shown
     finding = Finding.objects.create(annotator=annotator, kind="same_score", evidence={"n": 9})
-    assert "Settle the open findings" in client.get(page, {"scope": "all"}).content.decode()
+    assert "Resolve their open alerts" in client.get(page, {"scope": "all"}).content.decode()
     wanted = {"scope": "all", "reopens": "True", "reopen_batches": "on", "settles": "on"}
     assert client.post(page, {**wanted, "why": ""}).status_code == 422
     done = client.post(page, {**wanted, "why": "Straight lines."}, follow=True).content.decode()
     assert f"2 assignments are left out, 2 places are open again. Opened again: {batch.name}." in done
-    assert "1 finding about them is settled." in done
+    assert "1 alert resolved." in done
     finding.refresh_from_db()
     assert (finding.state, finding.settled_by, finding.note) == ("acted", manager, "Straight lines.")
     annotator.refresh_from_db()
@@ -126,7 +126,7 @@ def test_restoring_shows_both_numbers_first(
     screen = read(client.get(path("restore", annotator)).content.decode())
     assert (screen.number("Counted again"), screen.number("Surplus")) == (2, 1)
     done = client.post(path("restore", annotator), {"why": "Our mistake.", "with_work": "on"}, follow=True)
-    assert "2 assignments count again, 1 are surplus" in done.content.decode()
+    assert "2 assignments count again; 1 are surplus" in done.content.decode()
     assert_sound()
 
 

@@ -104,7 +104,7 @@ def test_suspending_stops_serving_and_keeps_what_is_open(
         {"standing": "active"},
         {"standing": "suspended"},
     )
-    with pytest.raises(Refused, match="suspended already"):
+    with pytest.raises(Refused, match="already suspended"):
         members.suspend(target=annotator, actor=manager, why="Again.")
     restore(annotator, manager)
     assert serving.claim(annotator) == open_one.uuid
@@ -242,7 +242,7 @@ def test_removing_again_can_leave_out_more(batch: Batch, annotator: Membership, 
     rate(annotator)
     remove(annotator, manager, Exclusion())
     assert remove(annotator, manager).n_assignments == 1
-    with pytest.raises(Refused, match="removed already"):
+    with pytest.raises(Refused, match="already been removed"):
         remove(annotator, manager)
     assert LogEntry.objects.filter(act="remove").count() == 2
     assert_sound()
@@ -286,7 +286,7 @@ def test_simulated_and_imported_annotators_can_be_left_out_and_unknown_ones_not(
     assert remove(imported, manager).n_assignments == 0
     with pytest.raises(Refused, match="Nobody knows"):
         remove(make_membership(project, kind="unknown"), manager)
-    with pytest.raises(Refused, match="nobody would read it"):
+    with pytest.raises(Refused, match="no one would read it"):
         members.warn(target=simulated, actor=manager, text="Hello")
     assert_sound()
 

@@ -88,7 +88,7 @@ def test_all_of_a_filter_are_rejected_and_what_came_in_later_is_not(
     assert (screen.number("Judgments"), screen.number("Reassigned")) == (3, 1)
     assert client.post(f"{LIST}decide/", query).status_code == 422
     done = client.post(f"{LIST}decide/", {**query, "reason": "All alike."}, follow=True)
-    assert "1 assignment rejected, 1 place open again." in body(done)
+    assert "1 assignment rejected, 1 reassigned." in body(done)
     assert [Assignment.objects.get(pk=each.pk).state for each in (early, late)] == ["rejected", "submitted"]
     assert_sound()
 
@@ -110,7 +110,7 @@ def test_a_decision_on_nothing_leads_back(
     client = client_of(manager)
     for send_it in (client.get, client.post):
         answer = send_it(f"{LIST}decide/", query, follow=True)
-        assert "Tick the work" in body(answer)
+        assert "Select the assignments" in body(answer)
     assert Assignment.objects.filter(state="submitted").count() == 1
 
 
@@ -151,7 +151,7 @@ def test_a_control_is_named_and_cannot_be_set_aside(
     client = client_of(manager)
     assert "control: known answer" in body(client.get(f"{LIST}{work.uuid}/"))
     answer = client.post(f"{LIST}{work.uuid}/items/0/", {"why": "Odd."}, follow=True)
-    assert "in no result anyhow" in body(answer)
+    assert "so it never counts in results" in body(answer)
 
 
 def test_one_assignment_is_rejected_answered_and_accepted_after_all(
@@ -193,12 +193,12 @@ def test_a_single_judgment_is_set_aside_on_the_page(
 ) -> None:
     (work,) = rate(annotator)
     page, client = f"{LIST}{work.uuid}/", client_of(manager)
-    assert "Say why" in body(client.post(f"{page}items/1/", {}, follow=True))
+    assert "Give a reason" in body(client.post(f"{page}items/1/", {}, follow=True))
     shown = body(client.post(f"{page}items/1/", {"why": "A slip."}, follow=True))
     assert [row["Counted"].split()[0] for row in read(shown).rows("Items")] == ["yes", "set", "yes"]
     assert "set aside a judgment of this work, item 2" in shown
     shown = body(client.post(f"{page}items/1/", {"why": "No slip.", "again": "1"}, follow=True))
-    assert "It counts again." in shown
+    assert "The judgment counts again." in shown
     assert client.post(f"{page}items/3/", {"why": "x"}).status_code == 404
     assert_sound()
 

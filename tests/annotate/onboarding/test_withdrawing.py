@@ -115,7 +115,7 @@ def test_a_manager_who_removes_and_restores_counts_nothing_of_it_again(
     members.restore(target=annotator, actor=manager, why="A mistake", with_work=False)
     annotator.refresh_from_db()
     consent.withdraw(annotator=annotator, takes_out=True)
-    with pytest.raises(Refused, match="none of their work is left out"):
+    with pytest.raises(Refused, match="none of their work is excluded"):
         members.restore(target=annotator, actor=manager, why="Once more")
     assert reasons(*work) == {"consent withdrawn"}
     sound()

@@ -52,7 +52,7 @@ def test_a_payment_writes_its_file(manager: Membership, annotator: Membership, t
     assert [path.name for path in tmp_path.iterdir()] == ["pay.csv"]
     assert path.stat().st_mode & 0o077 == 0, "the file names people"
     assert list(LogEntry.objects.order_by("pk").values_list("act", flat=True)) == ["make payment", "download payment"]
-    with pytest.raises(CommandError, match="Nothing is approved"):
+    with pytest.raises(CommandError, match="No approved pay"):
         run("--pay", "--by", "mara", "--output", str(tmp_path / "again.csv"))
     assert not (tmp_path / "again.csv").exists()
 

@@ -91,13 +91,13 @@ def test_balances_are_sorted_and_filtered_by_the_address(
 def test_pay_under_the_floor_is_said(project: Project, client: Client, annotator: Membership) -> None:
     submitted(annotator, paid_batch(project), 1, seconds=1_000)
     address = url(project, "payment-list")
-    assert b"for an hour of active time" not in client.get(address).content
+    assert b"per hour of active time" not in client.get(address).content
     Project.objects.update(hourly_floor_cents=145)
     assert "1 annotator earns less than $1.45" in condense(client.get(address).content.decode())
     shown = see(client, f"{address}?show=under").rows("Annotators")
     assert shown[0]["Annotator"] == annotator.pseudonym
     Project.objects.update(hourly_floor_cents=144)
-    assert b"for an hour of active time" not in client.get(address).content
+    assert b"per hour of active time" not in client.get(address).content
 
 
 def test_a_payment_is_made_once_and_its_file_is_logged(
@@ -111,7 +111,7 @@ def test_a_payment_is_made_once_and_its_file_is_logged(
     payment = Payment.objects.get()
     assert first.headers["Location"] == url(project, "payment-show", 1)
     again = client.post(url(project, "payment-make"), sent, follow=True)
-    assert "Payment 1 of $12.34 was made meanwhile" in again.content.decode()
+    assert "Payment 1 of $12.34 was recorded in the meantime" in again.content.decode()
     assert Payment.objects.get() == payment
     address = url(project, "payment-file", 1)
     assert client.get(address).status_code == 405
@@ -133,7 +133,7 @@ def test_a_payment_form_that_came_incomplete_pays_nothing(
 ) -> None:
     earn(annotator, 5, is_approved=True)
     address = url(project, "payment-make")
-    assert "nothing was paid" in client.post(address, {}, follow=True).content.decode()
+    assert "nothing was recorded" in client.post(address, {}, follow=True).content.decode()
     sent = {"seen_cents": "5", "seen_number": "0", "note": "x" * 501}
     assert client.post(address, sent).status_code == 422
     assert not Payment.objects.exists()
@@ -144,7 +144,7 @@ def test_a_double_click_gives_one_bonus(project: Project, client: Client, annota
     page = client.get(address)
     assert page.context is not None
     sent = {"kind": "bonus", "cents": "150", "why": "Good remarks", "key": str(page.context["form"]["key"].value())}
-    for said in ("is in the ledger.", "was in the ledger already."):
+    for said in ("added to the ledger.", "was already in the ledger."):
         assert said in client.post(address, sent, follow=True).content.decode()
     assert LedgerEntry.objects.get().cents == 150
 
@@ -191,7 +191,7 @@ def test_what_waits_is_approved_by_a_button(project: Project, client: Client, an
     earn(annotator, 25)
     address = url(project, "payment-approve")
     assert "1 entry is approved, $0.25 in all." in client.post(address, follow=True).content.decode()
-    assert "Nothing waited any more." in client.post(address, follow=True).content.decode()
+    assert "Nothing was awaiting approval any more." in client.post(address, follow=True).content.decode()
     assert ledger.sum_by_annotator([annotator])[annotator.pk].approved == 25
 
 

@@ -235,7 +235,7 @@ def test_a_managers_word_needs_a_reason(project: Project, annotator: Membership,
     make_test(project)
     with pytest.raises(Refused, match="Say why"):
         act(annotator=annotator, actor=manager, why="  ")
-    with pytest.raises(Refused, match="Only somebody who rates"):
+    with pytest.raises(Refused, match="Only annotators in this project"):
         act(annotator=manager, actor=manager, why="Me too")
     assert not Qualification.objects.exists()
 

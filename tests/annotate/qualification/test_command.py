@@ -23,7 +23,7 @@ def test_a_test_from_a_file_is_opened_shown_and_closed(project: Project, annotat
     assert (shown["attempts_graded"], shown["attempts_passed"], shown["qualified"]) == (1, 1, 1)
     first = shown["by_item"][0]
     assert (first["n"], first["right_share"], first["discrimination"]) == (1, 1.0, None)
-    assert first["discrimination_undefined"] == "fewer than three answers"
+    assert first["discrimination_undefined"] == "fewer than three ratings"
     assert ask("qualification", "close", "--project", project.slug)["state"] == "closed"
 
 

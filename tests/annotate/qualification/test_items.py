@@ -54,11 +54,11 @@ def test_items_of_a_json_file(project: Project, tmp_path: Path) -> None:
         ("A,Who?,R,,C,,,,\n", 2, "expected", "a number is wanted"),
         ("A,Who?,R,,C,high,,,\n", 2, "expected", "a number is wanted"),
         ("A,Who?,R,,C,2.5,,,\n", 2, "expected", "not a whole number"),
-        ("A,Who?,R,,C,5-4,,,\n", 2, "expected", "the smaller number comes first"),
-        ("A,Who?,R,,C,4,-1,,\n", 2, "tolerance", "cannot lie below 0"),
+        ("A,Who?,R,,C,5-4,,,\n", 2, "expected", "Put the smaller number first"),
+        ("A,Who?,R,,C,4,-1,,\n", 2, "tolerance", "must not be below 0"),
         ("A,Who?,R,,C,4,much,,\n", 2, "tolerance", "a number is wanted"),
         ("A,,R,,C,4,,,\n", 2, "question", "is empty"),
-        ("A,Who?,R,,C,4,,,game\n", 2, "purpose", "it is test or practice"),
+        ("A,Who?,R,,C,4,,,game\n", 2, "purpose", "use test or practice"),
         ('A,Who?,R,,C,4,,,\n"B\nb",Who?,R,,C,8,,,\n', 3, "expected", "not on the scale"),
         ("A,Who?,R,,C,4,,,\nA,Who?,R,,D,4,,,\nA,Who?,S,,C,2,,,\n", 4, "candidate", "is the answer of line 2 again"),
     ],
@@ -156,7 +156,7 @@ def test_candidates_of_another_project_are_not_there(project: Project) -> None:
     elsewhere = factories.make_project()
     factories.make_corpus(elsewhere, n_candidates=1)
     test = design.make_test(project=project, actor=None)
-    with pytest.raises(Refused, match="No item was chosen"):
+    with pytest.raises(Refused, match="No item is selected"):
         items_from_candidates.add_candidates(test=test, actor=None, candidate_ids=[Candidate.objects.get().pk])
 
 
@@ -164,8 +164,8 @@ def test_candidates_of_another_project_are_not_there(project: Project) -> None:
     ("over", "words"),
     [
         ({"question": " "}, "question is empty"),
-        ({"tolerance": -1.0}, "cannot lie below 0"),
-        ({"expected": {}}, "says nothing of “Correctness”"),
+        ({"tolerance": -1.0}, "must not be below 0"),
+        ({"expected": {}}, "gives no rating for “Correctness”"),
         ({"expected": {"correctness": (0, 4)}}, "not on the scale"),
         ({"references": [{"text": "r"}] * 21}, "more than 20"),
         ({"expected": {"correctness": (1, 5)}}, "Item 2: expected makes every rating right"),
@@ -192,9 +192,9 @@ def test_the_same_answer_is_in_a_test_once(project: Project) -> None:
     with pytest.raises(Refused, match="Item 2: the test has this answer to this question already"):
         items.add_items(test=test, actor=None, specs=[spec(1), spec(1, expected={"correctness": (2, 2)})], how="typed")
     first, second = items.add_items(test=test, actor=None, specs=[spec(1), spec(2)], how="typed")
-    with pytest.raises(Refused, match="The test has this answer"):
+    with pytest.raises(Refused, match="The test already has this answer"):
         items.add_items(test=test, actor=None, specs=[spec(1, purpose="practice")], how="typed")
-    with pytest.raises(Refused, match="The test has this answer"):
+    with pytest.raises(Refused, match="The test already has this answer"):
         items.edit_item(item=second, actor=None, spec=spec(1))
     items.edit_item(item=first, actor=None, spec=spec(1, tolerance=1.0))
     items.retire_item(item=first, actor=None)
@@ -245,7 +245,7 @@ def test_what_makes_no_test_is_not_opened(project: Project) -> None:
     with pytest.raises(Refused, match="An attempt takes 2 items, and the test has 1"):
         design.open_test(test=test, actor=None)
     test.rubric.criteria.update(used_for_quality=False)
-    with pytest.raises(Refused, match="nothing could be graded"):
+    with pytest.raises(Refused, match="nothing can be graded"):
         design.open_test(test=test, actor=None)
 
 
@@ -265,7 +265,7 @@ def test_an_open_test_whose_items_do_not_fit_a_new_rubric_stays(project: Project
     assert test.rubric == before
     design.close_test(test=test, actor=None)
     design.move_to_rubric(test=test, actor=None, on_new_rubric="ask")
-    with pytest.raises(Refused, match="the newest version"):
+    with pytest.raises(Refused, match="the latest version"):
         design.move_to_rubric(test=test, actor=None, on_new_rubric="keep")
 
 

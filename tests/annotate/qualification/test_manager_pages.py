@@ -71,7 +71,7 @@ def test_a_test_is_made_typed_in_and_opened(project: Project, client: Client) ->
     [
         ({"expected_correctness": "9"}, "9 is not on the scale"),
         ({"expected_correctness": "high"}, "Write one number"),
-        ({"expected_correctness": "5-4"}, "the smaller number comes first"),
+        ({"expected_correctness": "5-4"}, "Put the smaller number first"),
         ({"question": ""}, "This field is required"),
         ({"tolerance": "-1"}, "greater than or equal to 0"),
     ],
@@ -190,7 +190,7 @@ def test_items_come_from_candidates_with_known_scores(project: Project, client: 
     assert "4.50" in page
     assert page.count('name="candidate"') == 2
     given: dict[str, Any] = {"purpose": "practice", "tolerance": "0.5"}
-    assert "No item was chosen" in post(client, f"{TEST}items/candidates/", 422, **given)
+    assert "No item is selected" in post(client, f"{TEST}items/candidates/", 422, **given)
     post(client, f"{TEST}items/candidates/", candidate=[known.pk], **given)
     item = QualificationItem.objects.get()
     assert (item.candidate, item.purpose, item.tolerance) == (known, "practice", 0.5)
@@ -219,10 +219,10 @@ def test_the_figures_of_the_items(project: Project, client: Client) -> None:
 def test_where_a_figure_is_undefined_the_page_says_why(project: Project, annotator: Membership, client: Client) -> None:
     test = make_test(project)
     page = text_of(client, TEST)
-    assert page.count("undefined: fewer than three answers") == 4
+    assert page.count("undefined: fewer than three ratings") == 4
     take(annotator)
     figures = figures_of(test, list(test.items.all()))
-    assert {each.discrimination for each in figures.values()} == {Undefined(reason="fewer than three answers")}
+    assert {each.discrimination for each in figures.values()} == {Undefined(reason="fewer than three ratings")}
 
 
 def test_practice_and_earlier_rubrics_are_in_no_figure(project: Project, annotator: Membership) -> None:

@@ -153,7 +153,7 @@ def test_the_rules_are_kept_and_wrong_ones_shown_again(office: Client, project: 
     assert monitoring.read_thresholds(project).chance == 0.03
     wrong = office.post(f"{BASE}rules/", sent | {"spot_check_share": "7", "known_poor": "0.95"})
     assert wrong.status_code == 422
-    assert "must lie below" in wrong.content.decode()
+    assert "must be below" in wrong.content.decode()
     assert QualityRules.objects.get().spot_check_share == 0.1
 
 
@@ -279,7 +279,7 @@ def test_the_queue_does_not_say_whose_work_waits(office: Client, review: Review,
 def test_a_second_reviewer_is_turned_away(client_of: SignIn, office: Client, owner: Membership, review: Review) -> None:
     office.post(f"{BASE}reviews/{review.pk}/", rated(review))
     answer = client_of(owner).get(f"{BASE}reviews/{review.pk}/", follow=True).content.decode()
-    assert "Another reviewer is at this review" in answer
+    assert "Another reviewer is doing this spot check" in answer
 
 
 def test_lists_ask_few_queries(

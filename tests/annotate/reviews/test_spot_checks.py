@@ -150,7 +150,7 @@ def test_every_item_needs_a_verdict_and_only_once(review: Review, manager: Membe
     spot_checks.store_verdicts(review=review, reviewer=manager, verdicts=fine)
     with pytest.raises(Refused, match="finished"):
         spot_checks.store_verdicts(review=review, reviewer=manager, verdicts=fine)
-    with pytest.raises(Refused, match="rated already"):
+    with pytest.raises(Refused, match="already been rated"):
         spot_checks.store_review_ratings(review=review, reviewer=manager, sent=answered(3))
     assert ReviewVerdict.objects.count() == 3
 

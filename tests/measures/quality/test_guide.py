@@ -19,13 +19,13 @@ def test_the_guide_names_the_shipped_levels() -> None:
         if line.startswith("| ")
     }
     levels = {
-        "Known answers wrong": (percent(shipped.known_good), percent(shipped.known_poor)),
+        "Wrong on known answers": (percent(shipped.known_good), percent(shipped.known_poor)),
         "Degraded answers not scored lower": (percent(shipped.degraded_good), percent(shipped.degraded_poor)),
-        "Does not follow the others": (str(shipped.agreement_good), str(shipped.agreement_poor)),
+        "Disagrees with others": (str(shipped.agreement_good), str(shipped.agreement_poor)),
         "Scores ignore the references": (str(shipped.overlap_good), str(shipped.overlap_poor)),
-        "Scores follow the length": (str(shipped.length_above), str(shipped.length_poor)),
-        "One score for nearly everything": (str(shipped.same_above), percent(shipped.same_share)),
-        "Reviews found poor work": (percent(shipped.poor_good), percent(shipped.poor_poor)),
+        "Scores follow answer length": (str(shipped.length_above), str(shipped.length_poor)),
+        "Nearly always the same score": (str(shipped.same_above), percent(shipped.same_share)),
+        "Rejected in spot checks": (percent(shipped.poor_good), percent(shipped.poor_poor)),
     }
     for kind, (good, poor) in levels.items():
         assert good in rows[kind][0], kind

@@ -155,7 +155,7 @@ def test_the_project_keeps_its_rule_and_the_log_says_who_changed_it(
     assert (asked.gold, asked.controls_in_z) == (GoldRule.MEDIAN, False), "a new judgment set starts from it"
     client.post(f"{SCORES}rule/", {"rule": "loudest"})
     assert read_gold_rule(project).rule is GoldRule.MEDIAN
-    with pytest.raises(Refused, match="no such rule"):
+    with pytest.raises(Refused, match="Unknown rule for gold scores"):
         adjudication.choose_gold(project=project, actor=manager, rule="loudest", with_controls=True)
 
 
