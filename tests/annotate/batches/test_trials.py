@@ -140,11 +140,11 @@ def test_a_counted_trial_says_what_opening_it_again_means(
     make_corpus(project, n_candidates=3)
     trial = run_trial(project, judgments=3, n_annotators=2, n_items=3)
     client, page = client_of(manager), reverse("annotate:batch-show", args=[project.slug, trial.number])
-    assert "comes on top" not in client.get(page).content.decode()
+    assert "are added to the number" not in client.get(page).content.decode()
     make(project, judgments=5, trial=trial, use_of_trial="count")
-    assert "comes on top of the number wanted there" in client.get(page).content.decode()
+    assert "are added to the number required there" in client.get(page).content.decode()
     lifecycle.reopen(batch=trial, actor=None, why="More are needed")
-    assert "comes on top" not in client.get(page).content.decode()
+    assert "are added to the number" not in client.get(page).content.decode()
 
 
 def test_collected_anew_everything_is_asked_once_more_of_other_people(project: Project, annotator: Membership) -> None:

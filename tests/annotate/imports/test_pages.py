@@ -110,7 +110,7 @@ def test_other_cells_make_other_columns_which_must_be_seen_before_the_check(page
     job = pages.upload(csv_of(rows(), delimiter=";"))
     response = pages.choose(job, delimiter="semicolon")
     assert response.status_code == 422
-    assert "other columns" in response.content.decode()
+    assert "different columns" in response.content.decode()
     job.refresh_from_db()
     assert job.step == Step.UPLOADED
     assert pages.choose(job, then="look", delimiter="semicolon").status_code == 302

@@ -76,7 +76,7 @@ def test_a_worker_is_rung_for_and_imports(celery_worker: None, pages: Pages) -> 
     job = pages.upload(csv_of(rows(30)))
     pages.choose(job)
     wait_until(is_in(job, Import.State.DONE, Import.State.FAILED))
-    assert "Every row is in order" in pages.show(job)
+    assert "All rows are valid" in pages.show(job)
     pages.client.post(pages.url("import-write", job.number))
     wait_until(lambda: Import.objects.get(pk=job.pk).state_in_words == "imported")
     assert Candidate.objects.count() == 30

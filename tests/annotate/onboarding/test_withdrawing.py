@@ -248,7 +248,7 @@ def test_the_manager_reads_who_took_it_out(
     (work,) = rate(annotator)
     consent.withdraw(annotator=annotator, takes_out=True)
     page = client_of(manager).get(reverse("annotate:assignment-show", args=["bridges", work.uuid])).content.decode()
-    assert "Taken out by its annotator" in page
+    assert "Removed by its annotator" in page
     assert "by a removal" not in page
 
 

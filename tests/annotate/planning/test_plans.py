@@ -123,7 +123,7 @@ def test_the_batches_show_the_controls_that_were_reckoned_with(
     made = Batch.objects.order_by("number")
     assert [(batch.hit_size, batch.control_plan["known_per_hit"], batch.n_hits) for batch in made] == [(5, 1, 2)] * 2
     plan_page = client.get(page).content.decode()
-    assert "make and accept their controls" in plan_page
+    assert "generate and accept their controls" in plan_page
     assert (
         "none is accepted yet"
         in client.get(reverse("annotate:batch-show", args=[project.slug, made[0].number])).content.decode()

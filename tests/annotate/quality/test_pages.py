@@ -61,8 +61,8 @@ def test_every_annotator_with_every_figure(office: Client, people: list[Membersh
     assert {row["Annotator"].split()[0] for row in screen.rows("Annotators")} == {each.pseudonym for each in people}
     assert {kind.short for kind in KINDS} <= set(screen.rows("Annotators")[0])
     same = next(row for row in screen.rows("Annotators") if people[-1].pseudonym in row["Annotator"])
-    assert same["Run"] == "40"
-    assert same["Known"] == "– no known-answer item rated yet"
+    assert same["Longest run"] == "40"
+    assert same["Known answers"] == "– no known-answer item rated yet"
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.key)
@@ -84,14 +84,14 @@ def test_filtered_by_a_figure(office: Client, people: list[Membership]) -> None:
     assert rows(office, "figure=run&from=40") == [people[4].pseudonym]
     assert rows(office, f"q={people[1].pseudonym}") == [people[1].pseudonym]
     assert len(rows(office, "figure=agreement&from=nonsense&to=")) == 4
-    assert "Nobody fits" in office.get(f"{BASE}?standing=removed").content.decode()
+    assert "No matching annotators" in office.get(f"{BASE}?standing=removed").content.decode()
     assert office.get(f"{BASE}?sort=;drop&figure=x&from=1e99&page=99").status_code == 200
 
 
 def test_check_now(office: Client, project: Project, people: list[Membership]) -> None:
     AnnotatorFigures.objects.all().delete()
     answer = office.post(f"{BASE}refresh/", follow=True)
-    assert "Figures of 5 annotators are new" in answer.content.decode()
+    assert "Updated 5 annotators" in answer.content.decode()
 
 
 def test_the_queue_filters_and_shows_the_evidence(office: Client, people: list[Membership]) -> None:
@@ -101,7 +101,7 @@ def test_the_queue_filters_and_shows_the_evidence(office: Client, people: list[M
     only = office.get(f"{BASE}findings/?kind=straight_line").content.decode()
     assert people[4].pseudonym in only
     assert people[3].pseudonym not in only
-    assert "No finding fits" in office.get(f"{BASE}findings/?weight=hint&q=nobody").content.decode()
+    assert "No alert matches" in office.get(f"{BASE}findings/?weight=hint&q=nobody").content.decode()
     assert office.get(f"{BASE}findings/?kind=x&state=y&weight=z&page=0").status_code == 200
 
 
