@@ -90,15 +90,15 @@ def test_a_draft_is_opened_paused_closed_reopened_and_archived(batch: Batch, man
 @pytest.mark.parametrize(
     ("state", "act", "sentence"),
     [
-        ("draft", "pause", "This batch is draft, so it cannot be paused now."),
-        ("draft", "close", "cannot be closed"),
-        ("draft", "archive", "cannot be archived"),
-        ("open", "open_batch", "This batch is open, so it cannot be opened now."),
-        ("open", "archive", "cannot be archived"),
-        ("paused", "pause", "cannot be paused"),
-        ("closed", "open_batch", "cannot be opened"),
-        ("archived", "close", "cannot be closed"),
-        ("archived", "open_batch", "cannot be opened"),
+        ("draft", "pause", "This batch is draft, so it can’t be paused."),
+        ("draft", "close", "can’t be closed"),
+        ("draft", "archive", "can’t be archived"),
+        ("open", "open_batch", "This batch is open, so it can’t be opened."),
+        ("open", "archive", "can’t be archived"),
+        ("paused", "pause", "can’t be paused"),
+        ("closed", "open_batch", "can’t be opened"),
+        ("archived", "close", "can’t be closed"),
+        ("archived", "open_batch", "can’t be opened"),
     ],
 )
 def test_other_moves_are_refused(batch: Batch, state: str, act: str, sentence: str) -> None:
@@ -114,7 +114,7 @@ def test_other_moves_are_refused(batch: Batch, state: str, act: str, sentence: s
 def test_of_two_who_press_at_once_the_second_is_told(open_batch: Batch) -> None:
     other = Batch.objects.get(pk=open_batch.pk)
     lifecycle.close(batch=other, actor=None)
-    with pytest.raises(Refused, match="This batch is closed, so it cannot be paused"):
+    with pytest.raises(Refused, match="This batch is closed, so it can’t be paused"):
         lifecycle.pause(batch=open_batch, actor=None)
     open_batch.refresh_from_db()
     assert open_batch.state == Batch.State.CLOSED
@@ -122,7 +122,7 @@ def test_of_two_who_press_at_once_the_second_is_told(open_batch: Batch) -> None:
 
 def test_reopening_needs_a_reason(open_batch: Batch) -> None:
     lifecycle.close(batch=open_batch, actor=None)
-    with pytest.raises(Refused, match="Say why"):
+    with pytest.raises(Refused, match="Give a reason"):
         lifecycle.reopen(batch=open_batch, actor=None, why="  ")
 
 
@@ -370,7 +370,7 @@ def test_the_command_does_what_the_buttons_do(batch: Batch) -> None:
     assert (answer["places_added"], answer["places_wanted"], answer["cents_added"]) == (2, 8, 80)
     assert answer["places_stuck"] == 8
     assert run("1", "close")["state"] == "closed"
-    with pytest.raises(CommandError, match="Say why") as refusal:
+    with pytest.raises(CommandError, match="Give a reason") as refusal:
         run("1", "reopen")
     assert refusal.value.returncode == 1
     assert run("1", "reopen", "--why", "More people")["state"] == "open"

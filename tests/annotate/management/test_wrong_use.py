@@ -21,7 +21,7 @@ JUDGMENTS = ["import_judgments", "x.csv"]
         (["split_passages", "--shares", "train=1"], "at least two splits"),
         (["split_passages", "--shares", "train=1,dev=-1"], "must be above zero"),
         (["batch", "1", "--hits", "one"], "“one” is no number"),
-        (["batch", "1", "--hits", "9-1"], "“9-1” is no range"),
+        (["batch", "1", "--hits", "9-1"], "“9-1” is not a range"),
     ],
 )
 def test_an_option_that_cannot_be_read_is_wrong_use(arguments: list[str], sentence: str, capsys: Any) -> None:

@@ -234,7 +234,7 @@ def test_a_single_judgment_is_set_aside_and_counted_again(
     assert set_aside(project, manager, work, 1, is_counted=True) == 1
     with pytest.raises(Refused, match="wasn’t set aside"):
         set_aside(project, manager, work, 1, is_counted=True)
-    with pytest.raises(Refused, match="Say why"):
+    with pytest.raises(Refused, match="Give a reason"):
         set_aside(project, manager, work, 1, why="")
     assert reasons(work) == {""}
     assert_sound()

@@ -78,7 +78,7 @@ def test_a_removal_is_looked_at_by_its_address_and_then_done(
     wanted = {"scope": "all", "reopens": "True", "reopen_batches": "on", "settles": "on"}
     assert client.post(page, {**wanted, "why": ""}).status_code == 422
     done = client.post(page, {**wanted, "why": "Straight lines."}, follow=True).content.decode()
-    assert f"2 assignments are left out, 2 places are open again. Opened again: {batch.name}." in done
+    assert f"2 assignments excluded, 2 reassigned. Reopened: {batch.name}." in done
     assert "1 alert resolved." in done
     finding.refresh_from_db()
     assert (finding.state, finding.settled_by, finding.note) == ("acted", manager, "Straight lines.")

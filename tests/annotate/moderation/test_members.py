@@ -112,11 +112,11 @@ def test_suspending_stops_serving_and_keeps_what_is_open(
 
 
 def test_every_act_needs_a_reason(annotator: Membership, manager: Membership) -> None:
-    with pytest.raises(Refused, match="Say why"):
+    with pytest.raises(Refused, match="Give a reason"):
         members.suspend(target=annotator, actor=manager, why=" ")
-    with pytest.raises(Refused, match="Say why"):
+    with pytest.raises(Refused, match="Give a reason"):
         members.remove(target=annotator, actor=manager, why="", exclusion=ALL)
-    with pytest.raises(Refused, match="Say why"):
+    with pytest.raises(Refused, match="Give a reason"):
         members.restore(target=annotator, actor=manager, why="")
     assert LogEntry.objects.count() == 0
 

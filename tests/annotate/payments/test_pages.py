@@ -190,7 +190,7 @@ def test_a_wrong_entry_is_shown_again(
 def test_what_waits_is_approved_by_a_button(project: Project, client: Client, annotator: Membership) -> None:
     earn(annotator, 25)
     address = url(project, "payment-approve")
-    assert "1 entry is approved, $0.25 in all." in client.post(address, follow=True).content.decode()
+    assert "1 entry approved, $0.25 in total." in client.post(address, follow=True).content.decode()
     assert "Nothing was awaiting approval any more." in client.post(address, follow=True).content.decode()
     assert ledger.sum_by_annotator([annotator])[annotator.pk].approved == 25
 

@@ -67,7 +67,7 @@ def test_the_same_form_twice_gives_one_bonus(manager: Membership, annotator: Mem
         ({"cents": 0, "kind": "adjustment"}, "not 0"),
         ({"cents": -5, "kind": "bonus"}, "more than 0"),
         ({"cents": 5, "kind": "hit"}, "only add bonuses and adjustments"),
-        ({"cents": 5, "why": "  "}, "Say why"),
+        ({"cents": 5, "why": "  "}, "Give a reason"),
         ({"cents": 1_000_001}, "up to"),
         ({"cents": -1_000_001, "allow_debt": True}, "up to"),
     ],
@@ -201,7 +201,7 @@ def test_an_old_page_pays_nothing(project: Project, manager: Membership, annotat
         paying.make_payment(project=project, actor=manager, seen_cents=90, seen_number=0)
     paying.make_payment(project=project, actor=manager, seen_cents=100, seen_number=0)
     earn(annotator, 100, is_approved=True)
-    with pytest.raises(Refused, match=r"Payment 1 of \$1\.00 was made meanwhile"):
+    with pytest.raises(Refused, match=r"Payment 1 of \$1\.00 was recorded in the meantime"):
         paying.make_payment(project=project, actor=manager, seen_cents=100, seen_number=0)
     assert Payment.objects.count() == 1
 

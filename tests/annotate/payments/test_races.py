@@ -75,7 +75,7 @@ def test_eight_payments_at_once_are_one(project: Project, owner: Membership, man
     said = all_at_once(pay, [(owner, 615), (manager, 615)] * 4)
     first, *others = sorted(said)
     assert first == "1"
-    assert all("Payment 1 of $6.15 was made meanwhile" in sentence for sentence in others)
+    assert all("Payment 1 of $6.15 was recorded in the meantime" in sentence for sentence in others)
     assert Payment.objects.get().cents == 615
     assert LogEntry.objects.filter(act="make payment").count() == 1
     assert_ledger()

@@ -233,7 +233,7 @@ def test_granted_in_the_middle_of_an_attempt(project: Project, annotator: Member
 @pytest.mark.parametrize("act", [qualification_admission.grant, qualification_admission.revoke])
 def test_a_managers_word_needs_a_reason(project: Project, annotator: Membership, manager: Membership, act: Any) -> None:
     make_test(project)
-    with pytest.raises(Refused, match="Say why"):
+    with pytest.raises(Refused, match="Give a reason"):
         act(annotator=annotator, actor=manager, why="  ")
     with pytest.raises(Refused, match="Only annotators in this project"):
         act(annotator=manager, actor=manager, why="Me too")

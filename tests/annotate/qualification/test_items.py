@@ -60,7 +60,7 @@ def test_items_of_a_json_file(project: Project, tmp_path: Path) -> None:
         ("A,,R,,C,4,,,\n", 2, "question", "is empty"),
         ("A,Who?,R,,C,4,,,game\n", 2, "purpose", "use test or practice"),
         ('A,Who?,R,,C,4,,,\n"B\nb",Who?,R,,C,8,,,\n', 3, "expected", "not on the scale"),
-        ("A,Who?,R,,C,4,,,\nA,Who?,R,,D,4,,,\nA,Who?,S,,C,2,,,\n", 4, "candidate", "is the answer of line 2 again"),
+        ("A,Who?,R,,C,4,,,\nA,Who?,R,,D,4,,,\nA,Who?,S,,C,2,,,\n", 4, "candidate", "repeats the answer of line 2"),
     ],
 )
 def test_a_fault_is_named_with_line_and_column_and_nothing_is_stored(
@@ -168,8 +168,8 @@ def test_candidates_of_another_project_are_not_there(project: Project) -> None:
         ({"expected": {}}, "gives no rating for “Correctness”"),
         ({"expected": {"correctness": (0, 4)}}, "not on the scale"),
         ({"references": [{"text": "r"}] * 21}, "more than 20"),
-        ({"expected": {"correctness": (1, 5)}}, "Item 2: expected makes every rating right"),
-        ({"tolerance": 3.0}, "Item 2: tolerance makes every rating right"),
+        ({"expected": {"correctness": (1, 5)}}, "Item 2: expected makes every rating correct"),
+        ({"tolerance": 3.0}, "Item 2: tolerance makes every rating correct"),
     ],
 )
 def test_an_item_that_cannot_be_is_refused_with_all_the_others(
@@ -189,7 +189,7 @@ def test_a_tolerance_may_reach_one_end_of_the_scale(project: Project) -> None:
 
 def test_the_same_answer_is_in_a_test_once(project: Project) -> None:
     test = design.make_test(project=project, actor=None)
-    with pytest.raises(Refused, match="Item 2: the test has this answer to this question already"):
+    with pytest.raises(Refused, match="Item 2: the test already has this answer to this question"):
         items.add_items(test=test, actor=None, specs=[spec(1), spec(1, expected={"correctness": (2, 2)})], how="typed")
     first, second = items.add_items(test=test, actor=None, specs=[spec(1), spec(2)], how="typed")
     with pytest.raises(Refused, match="The test already has this answer"):
@@ -226,9 +226,9 @@ def test_an_open_test_keeps_the_items_that_an_attempt_takes(project: Project) ->
     test = make_test(project, n_items=4)
     design.change_settings(test=test, actor=None, values={"n_items": 3})
     items.retire_item(item=first_item(test), actor=None)
-    with pytest.raises(Refused, match="an attempt takes 3, and 2 would be left"):
+    with pytest.raises(Refused, match="an attempt has 3 items, and only 2 would be left"):
         items.retire_item(item=first_item(test), actor=None)
-    with pytest.raises(Refused, match="an attempt takes 3, and 2 would be left"):
+    with pytest.raises(Refused, match="an attempt has 3 items, and only 2 would be left"):
         items.edit_item(item=first_item(test), actor=None, spec=spec(1, purpose="practice"))
     with pytest.raises(Refused, match="cannot take 4 items: the open test has 3"):
         design.change_settings(test=test, actor=None, values={"n_items": 4})
@@ -242,7 +242,7 @@ def test_what_makes_no_test_is_not_opened(project: Project) -> None:
         design.open_test(test=test, actor=None)
     items.add_items(test=test, actor=None, specs=[spec(1), spec(2, purpose="practice")], how="typed")
     design.change_settings(test=test, actor=None, values={"n_items": 2})
-    with pytest.raises(Refused, match="An attempt takes 2 items, and the test has 1"):
+    with pytest.raises(Refused, match="An attempt needs 2 items, but the test has 1"):
         design.open_test(test=test, actor=None)
     test.rubric.criteria.update(used_for_quality=False)
     with pytest.raises(Refused, match="nothing can be graded"):
@@ -259,7 +259,7 @@ def test_an_open_test_whose_items_do_not_fit_a_new_rubric_stays(project: Project
     test = make_test(project)
     before = test.rubric
     factories.make_rubric(project, "yang")
-    with pytest.raises(Refused, match=r"mend its items first\. Item 1: expected says nothing"):
+    with pytest.raises(Refused, match=r"correct its items first\. Item 1: expected gives no rating"):
         design.move_to_rubric(test=test, actor=None, on_new_rubric="ask")
     test.refresh_from_db()
     assert test.rubric == before

@@ -149,7 +149,7 @@ def test_the_page_shows_voices_side_by_side_and_settles(
     wanted = {"criterion": "correctness", "value": "5", "note": "Seen", "next": f"{LIST}?state=all"}
     done = client.post(f"{LIST}{wide.pk}/", wanted, follow=True)
     assert done.redirect_chain[0][0] == f"{LIST}?state=all"
-    assert "Settled on 5" in done.content.decode()
+    assert "Adjudicated: 5" in done.content.decode()
     for wrong in ({"value": ""}, {"value": "9"}, {"value": "x"}, {"criterion": "none"}, {"next": "//evil.example"}):
         answer = client.post(f"{LIST}{wide.pk}/", {**wanted, **wrong})
         assert answer["Location"].startswith(LIST)
