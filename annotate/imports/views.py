@@ -212,7 +212,7 @@ def _render(
 
 
 def _progress(project: Project, job: Import) -> dict[str, Any]:
-    title = "Validating" if job.step == Import.Step.CHECK else "Importing"
+    title = "Validating every row" if job.step == Import.Step.CHECK else "Importing into the project"
     return job_context(job, title=title, urls="annotate:import", args=[project.slug, job.number])
 
 

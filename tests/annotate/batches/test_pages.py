@@ -127,8 +127,8 @@ def test_a_new_batch_is_planned_then_made(project: Project, manager: Membership,
     assert read(planned).number("HITs") == 4
     assert "$5.76" in planned
     assert not Batch.objects.exists()
-    assert "come on top" not in planned
-    assert "come on top" in body(client, url("batch-new"), CHOICE, datasets="one", degraded_per_hit="0.5")
+    assert "Personal HITs" not in planned
+    assert "Personal HITs" in body(client, url("batch-new"), CHOICE, datasets="one", degraded_per_hit="0.5")
     response = client.post(url("batch-new"), {**CHOICE, "datasets": "one", "name": "First"})
     assert response.status_code == 302
     made = Batch.objects.get()
