@@ -302,8 +302,8 @@ def remove_a_bad_one(walk: Walk) -> None:
     expect(desk.get_by_text("indicates poor quality").first).to_be_visible()
     expect(desk.get_by_role("link", name="Warn")).to_have_count(0)  # nobody signs in with a simulated place
     desk.get_by_role("link", name="Remove").click()
-    desk.get_by_label("all of it").check()
-    desk.get_by_role("button", name="What would that do?").click()
+    desk.get_by_label("all work").check()
+    desk.get_by_role("button", name="Preview removal").click()
     expect(stat(desk, "Excluded")).to_have_text(str(n_done))
     desk.get_by_label("Reopen closed batches").check()
     desk.get_by_label("Reason").fill("The controls and the review speak against it.")

@@ -146,7 +146,7 @@ def test_a_passage_may_be_documents_or_nothing(project: Project, client: Client)
     assert "First" in page
     assert "second of two" in page
     empty = make_passage(dataset, text="")
-    assert "come without a passage" in client.get(url("passage-show", empty.pk)).content.decode()
+    assert "have no passage" in client.get(url("passage-show", empty.pk)).content.decode()
     page = client.get(url("data-passages")).content.decode()
     assert "2 documents" in page
     assert "no text" in page

@@ -161,7 +161,7 @@ def test_a_bad_row_is_told_with_its_line_and_nothing_is_left(pages: Pages) -> No
     assert job.state == State.FAILED
     assert "One problem" in page
     assert "1102" in page, "The physical line, with the header as the first."
-    assert "Nothing of this file is stored" in page
+    assert "Nothing from this file was stored" in page
     assert kept_files() == []
     assert not Candidate.objects.exists()
     assert pages.client.get(pages.url("import-file", job.number)).status_code == 404

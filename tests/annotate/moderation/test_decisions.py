@@ -148,7 +148,7 @@ def test_unpaid_takes_the_pay_back_and_accepting_after_all_gives_it_again(
     assert (fresh(work).state, reasons(work)) == ("approved", {""})
     assert sum(each for each, _ in cents(work)) == 40
     assert newest() == ("accept work after all", {"counted": 1, "surplus": 0}, "They explained it well.")
-    with pytest.raises(Refused, match="not rejected"):
+    with pytest.raises(Refused, match="isn’t rejected"):
         decisions.accept(project=project, actor=manager, assignment=work, why="Again.")
     assert_sound()
 
@@ -202,7 +202,7 @@ def test_a_rejection_is_answered_once_by_the_one_it_met(
     reject(project, manager, only(rejected))
     with pytest.raises(Assignment.DoesNotExist):
         submitting.reply(annotator=other_annotator, assignment_uuid=rejected.uuid, text="Not mine.")
-    with pytest.raises(Refused, match="not rejected"):
+    with pytest.raises(Refused, match="isn’t rejected"):
         submitting.reply(annotator=annotator, assignment_uuid=submitted.uuid, text="Why not?")
     for text in ("  ", "x" * 2001):
         with pytest.raises(Refused, match="2,000"):

@@ -64,7 +64,7 @@ def test_the_same_form_twice_gives_one_bonus(manager: Membership, annotator: Mem
 @pytest.mark.parametrize(
     ("over", "message"),
     [
-        ({"cents": 0, "kind": "adjustment"}, "not 0"),
+        ({"cents": 0, "kind": "adjustment"}, "other than 0"),
         ({"cents": -5, "kind": "bonus"}, "more than 0"),
         ({"cents": 5, "kind": "hit"}, "only add bonuses and adjustments"),
         ({"cents": 5, "why": "  "}, "Give a reason"),
@@ -197,7 +197,7 @@ def test_a_debt_waits_until_it_is_earned_back(
 
 def test_an_old_page_pays_nothing(project: Project, manager: Membership, annotator: Membership) -> None:
     earn(annotator, 100, is_approved=True)
-    with pytest.raises(Refused, match=r"now \$1\.00, no longer \$0\.90"):
+    with pytest.raises(Refused, match=r"now \$1\.00, not \$0\.90"):
         paying.make_payment(project=project, actor=manager, seen_cents=90, seen_number=0)
     paying.make_payment(project=project, actor=manager, seen_cents=100, seen_number=0)
     earn(annotator, 100, is_approved=True)
