@@ -8,7 +8,7 @@ from typing import Any
 from django.http import HttpRequest
 from django.urls import reverse
 from django.utils.functional import Promise, SimpleLazyObject
-from django.utils.translation import pgettext_lazy
+from django.utils.translation import gettext_lazy
 
 from annotate.models.waiting import MOST_COUNTED, Waiting, count_waiting
 from annotate.payments.ledger import pays_anything
@@ -288,11 +288,11 @@ ADMIN = Group(
 GROUPS = (OVERVIEW, DATA, TASK, COLLECTION, REVIEW, RESULTS, RELEASES, ADMIN)
 
 DESK = Group(
-    pgettext_lazy("navigation", "Desk"),
+    gettext_lazy("Desk"),
     right=Right.WORK,
     pages=(
         Page(
-            pgettext_lazy("navigation", "Desk"),
+            gettext_lazy("Desk"),
             "annotate:project-desk",
             Right.WORK,
             below=(
@@ -309,19 +309,19 @@ DESK = Group(
             ),
         ),
         Page(
-            pgettext_lazy("navigation", "Instructions"),
+            gettext_lazy("Instructions"),
             "annotate:instructions",
             Right.MEMBER,
             below=("annotate:instructions-read",),
         ),
         Page(
-            pgettext_lazy("navigation", "History"),
+            gettext_lazy("History"),
             "annotate:history",
             Right.MEMBER,
             below=("annotate:history-show", "annotate:history-reply", "annotate:revision"),
         ),
         Page(
-            pgettext_lazy("navigation", "Earnings"),
+            gettext_lazy("Earnings"),
             "annotate:earnings",
             Right.MEMBER,
             is_shown=lambda project: project.is_paid,

@@ -88,6 +88,7 @@ TEMPLATES = [
                 "django.contrib.messages.context_processors.messages",
                 "django.template.context_processors.i18n",
                 "config.navigation.navigation",
+                "config.help.help_link",
             ],
         },
     }
@@ -187,7 +188,8 @@ LANGUAGE_COOKIE_SECURE = IS_HTTPS
 
 STATIC_URL = "static/"
 STATIC_ROOT = DATA_DIR / "static"
-STATICFILES_DIRS = [BASE_DIR / "static"]
+GUIDES_DIR = BASE_DIR / "docs"  # the guides are pages of the site; their pictures are static files
+STATICFILES_DIRS = [BASE_DIR / "static", ("guides", GUIDES_DIR / "img")]
 STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
     "staticfiles": {"BACKEND": "config.storage.ModuleStaticFilesStorage"},

@@ -16,7 +16,7 @@ from django.utils.translation.template import templatize
 
 KEYWORDS = {
     **dict.fromkeys(("_", "gettext", "gettext_lazy", "gettext_noop"), None),
-    **dict.fromkeys(("ngettext", "ngettext_lazy", "counted"), (1, 2)),
+    **dict.fromkeys(("ngettext", "ngettext_lazy", "plural_forms"), (1, 2)),
     **dict.fromkeys(("pgettext", "pgettext_lazy"), ((1, "c"), 2)),
     **dict.fromkeys(("npgettext", "npgettext_lazy"), ((1, "c"), 2, 3)),
 }
@@ -37,6 +37,7 @@ READ_BY_ANNOTATORS = (
     "measures/rubric.py",
     "projects/access.py",
     "projects/accounts/*",
+    "projects/guides/*",
     "projects/language/*",
     "projects/models/*",
     "projects/people/invitations.py",
@@ -49,7 +50,10 @@ READ_BY_ANNOTATORS = (
 All other text is for managers and researchers: it is written in English, and none of it goes through gettext.
 The templates at the top of templates/ are annotators' too, except for a few parts.
 """
-MANAGERS_PARTS = ("_chart_figure.html", "_file_refusal.html", "_job.html")
+MANAGERS_PARTS = (
+    *("_chart_figure.html", "_file_refusal.html", "_job.html"),
+    *("_navigation_count.html", "_navigation_groups.html"),
+)
 """Parts at the top of templates/ that only pages of managers and researchers include."""
 EPOCH = datetime(2026, 1, 1, tzinfo=UTC)
 """A catalogue carries no time of its own, so the same sentences give the same bytes."""

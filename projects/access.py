@@ -12,6 +12,7 @@ from http import HTTPStatus
 from typing import Any, cast, overload
 
 from django.conf import settings
+from django.contrib.auth.models import AnonymousUser
 from django.contrib.auth.views import redirect_to_login
 from django.core.exceptions import ImproperlyConfigured, PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
@@ -118,6 +119,28 @@ def creates_projects(view: View) -> View:
         return view(request, **kwargs)
 
     return _declare(wrapped, Policy("creates projects"))
+
+
+def reads_projects(view: View) -> View:
+    """Open to accounts that see more of a project than an annotator does: what may not be told to annotators."""
+
+    @wraps(view)
+    def wrapped(request: SignedInRequest, **kwargs: Any) -> HttpResponseBase:
+        if not may_read_projects(request.user):
+            raise PermissionDenied(_("Only managers and researchers read this guide."))
+        return view(request, **kwargs)
+
+    return _declare(wrapped, Policy("reads projects"))
+
+
+def may_read_projects(user: User | AnonymousUser) -> bool:
+    """Whether somebody reads or manages a project, may create one, or runs the site."""
+    if not user.is_authenticated:
+        return False
+    if user.is_staff or user.can_create_projects:
+        return True
+    memberships = Membership.objects.active().filter(user=user, project__deleted_at=None)
+    return memberships.exclude(role=Membership.Role.ANNOTATOR).exists()
 
 
 def requires(right: Right, *, answers_json: bool = False, farewell: Farewell | None = None) -> Callable[[View], View]:

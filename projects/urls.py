@@ -2,6 +2,7 @@
 
 from projects.accounts import urls as accounts_urls
 from projects.api import token_urls
+from projects.guides import urls as guides_urls
 from projects.log import urls as log_urls
 from projects.people import urls as people_urls
 from projects.rubric import urls as rubric_urls
@@ -12,6 +13,7 @@ app_name = "projects"
 
 urlpatterns = [
     *accounts_urls.urlpatterns,
+    *guides_urls.urlpatterns,
     *people_urls.urlpatterns,
     *settings_urls.urlpatterns,
     *rubric_urls.urlpatterns,

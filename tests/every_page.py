@@ -57,7 +57,7 @@ def visitors(route: Route) -> list[str]:
         return ["nobody", "owner"] if route.name == "projects:join" else ["nobody"]
     if route.policy.right is Right.WORK or route.name == "annotate:history-show":  # one's own HITs alone
         return ["annotator"]
-    if route.policy.name == "creates projects":
+    if route.policy.name in ("creates projects", "reads projects"):
         return ["owner"]
     return ["owner"] if route.policy.right not in (None, Right.MEMBER) else ["owner", "annotator"]
 
@@ -92,6 +92,7 @@ def samples_of(annotator: Membership, *, batch: int, token: str, is_paid: bool =
         "invitation_id": project.invitations.latest("pk").pk,
         "token_id": token_of(project.memberships.get(role=Membership.Role.OWNER)),
         "version": 1,
+        "projects:guide name": "managers",
         "results:report-cancel pk": report_of(project),
         "uidb64": uidb64,
         "token": token,

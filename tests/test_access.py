@@ -53,6 +53,9 @@ Role, Standing = Membership.Role, Membership.Standing
 ROUTES = [route for route in all_routes() if not route.is_admin]
 ADMIN_ROUTES = [route for route in all_routes() if route.is_admin]
 
+READERS = ("researcher", "manager", "owner", "manager of another project", "superuser")
+"""Who sees more of a project, be it another one, than an annotator does."""
+
 # What a member with the whole right gets on a GET; other than a page (200) or a way on (302, 303).
 OTHER_ANSWERS: dict[str, set[int]] = {
     "annotate:history-show": {200, 302, 303, 404},  # everybody's own HITs alone
@@ -201,6 +204,7 @@ def _children(
         "pseudonym": rater.pseudonym,
         "invitation_id": project.invitations.get().pk,
         "version": 1,
+        "projects:guide name": "managers",
         "uidb64": uidb64,
         "token": token,
         "projects:password-reset token": reset_token,
@@ -299,6 +303,8 @@ def expected(policy: Policy, who: str, method: str, allowed: set[str], world: Wo
         return {401} if policy.answers_json else {302}
     if who in ("revoked token", "expired token"):
         return {401}
+    if policy.name == "reads projects" and who not in READERS:
+        return {403}
     if policy.name == "creates projects":
         return {403} if who != "owner" else "served" if method in allowed else {405}
     right = policy.right_for(method)

@@ -31,7 +31,16 @@ REL = "noopener noreferrer nofollow"
 
 def render(text: str) -> SafeString:
     """HTML of a Markdown text: no raw HTML, no images, links to http, https and mailto only."""
-    return SafeString(clean(_parser().render(text)))
+    parser = make_parser()
+    parser.add_render_rule("image", _render_image)
+    return SafeString(clean(parser.render(text)))
+
+
+def make_parser() -> MarkdownIt:
+    """CommonMark with tables and strikethrough; HTML within it is text."""
+    parser = MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"])
+    parser.core.ruler.push("align_cells", _align_cells)
+    return parser
 
 
 def clean(html: str) -> str:
@@ -54,13 +63,6 @@ def _keep_attribute(tag: str, attribute: str, value: str) -> str | None:
     if attribute == "align" and value not in {"left", "center", "right"}:
         return None
     return value
-
-
-def _parser() -> MarkdownIt:
-    parser = MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"])
-    parser.core.ruler.push("align_cells", _align_cells)
-    parser.add_render_rule("image", _render_image)
-    return parser
 
 
 def _align_cells(state: StateCore) -> None:

@@ -74,8 +74,10 @@ class Reader(HTMLParser):
         if not self._is_data():
             self.said += [known[name] or "" for name in SPOKEN if name in known]
             self.said += [text or "" for name, text in attrs if name.startswith("data-confirm")]
+        is_english = tag != "html" and known.get("lang") == "en"  # the guides, which are written in English alone
         if tag not in VOID:
-            self.open.append((tag, tag in NOT_SAID or known.get("dir") == "auto" or known.get("translate") == "no"))
+            is_data = tag in NOT_SAID or known.get("dir") == "auto" or known.get("translate") == "no"
+            self.open.append((tag, is_data or is_english))
 
     def handle_endtag(self, tag: str) -> None:
         while tag not in VOID and self.open and self.open.pop()[0] != tag:
