@@ -268,7 +268,7 @@ def test_places_are_stuck_when_everybody_was_served(open_batch: Batch, project: 
             rate(person)
     assert stuck_places(open_batch).n_places == 0
     judgments_wanted.change_wanted(batch=open_batch, actor=None, judgments=4, hit_numbers=[2])
-    assert reasons(open_batch) == [("All active annotators have had them", 2, [2])]
+    assert reasons(open_batch) == [("All active annotators have had the", 2, [2])]
     make_membership(project)
     assert reasons(open_batch) == [("They need more people than there a", 1, [2])]
 
@@ -280,7 +280,7 @@ def test_a_candidate_served_in_another_batch_counts_as_served(open_batch: Batch,
     again = create_batch(project=open_batch.project, actor=None, terms=Terms(judgments=1))
     lifecycle.open_batch(batch=again, actor=None)
     assert isinstance(serving.claim(annotator), serving.NoWork)
-    assert reasons(again) == [("All active annotators have had them", 3, [1, 2, 3])]
+    assert reasons(again) == [("All active annotators have had the", 3, [1, 2, 3])]
 
 
 def test_a_returned_hit_sticks_and_an_expired_one_does_not(
@@ -305,14 +305,14 @@ def test_places_are_stuck_for_named_annotators_who_left(
     lifecycle.open_batch(batch=batch, actor=None)
     assert stuck_places(batch).n_places == 0
     Membership.objects.filter(pk=annotator.pk).update(standing="suspended")
-    assert reasons(batch) == [("Only chosen annotators may take the", 2, [1, 2])]
+    assert reasons(batch) == [("Only chosen annotators may take th", 2, [1, 2])]
     assert "none of those is active" in stuck_places(batch).by_reason[0].reason
 
 
 def test_places_are_stuck_by_caps(open_batch: Batch, annotator: Membership, other_annotator: Membership) -> None:
     rate(annotator)
     Batch.objects.update(max_hits_per_annotator=1)
-    assert reasons(open_batch) == [("The remaining annotators have reach", 2, reasons(open_batch)[0][2])]
+    assert reasons(open_batch) == [("The remaining annotators have reac", 2, reasons(open_batch)[0][2])]
     Batch.objects.update(max_hits_per_annotator=None, max_share=0.4)
     assert stuck_places(open_batch).n_places == 2
     Batch.objects.update(max_share=None, max_hits_per_day=1)

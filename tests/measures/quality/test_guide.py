@@ -30,6 +30,6 @@ def test_the_guide_names_the_shipped_levels() -> None:
     for kind, (good, poor) in levels.items():
         assert good in rows[kind][0], kind
         assert poor in rows[kind][1], kind
-    assert f"chance of a false alarm, {shipped.chance} by default" in guide
-    assert f"find nothing below {shipped.least_items} items" in guide
+    assert f"false alarm probability, {shipped.chance} by default" in guide
+    assert f"raise no alert below {shipped.least_items} items" in guide
     assert f"over {percent(shipped.returned_share)}" in guide
