@@ -25,7 +25,9 @@ READ_BY_ANNOTATORS = (
     "annotate/desk/*",
     "annotate/models/*",
     "annotate/onboarding/*",
-    "annotate/payments/_*",
+    "annotate/payments/_entries.html",
+    "annotate/payments/_hourly.html",
+    "annotate/payments/_waits.html",
     "annotate/payments/entries_page.py",
     "annotate/qualification/_attempt_*",
     "annotate/qualification/admission.py",
@@ -51,7 +53,7 @@ All other text is for managers and researchers: it is written in English, and no
 The templates at the top of templates/ are annotators' too, except for a few parts.
 """
 MANAGERS_PARTS = (
-    *("_chart_figure.html", "_file_refusal.html", "_job.html"),
+    *("_chart_figure.html", "_file_refusal.html", "_job.html", "_progress_line.html"),
     *("_navigation_count.html", "_navigation_groups.html"),
 )
 """Parts at the top of templates/ that only pages of managers and researchers include."""

@@ -1,6 +1,7 @@
 """Templates are read as code is."""
 
 from django.conf import settings
+from django.template.loader import get_template
 
 LONGEST_LINE = 140
 """What djangofmt is asked for; it breaks no tag, no sentence that is translated and no value of an attribute."""
@@ -17,3 +18,9 @@ def test_no_line_is_too_long_to_read() -> None:
         if (n := sum(len(line) > LONGEST_LINE for line in path.read_text(encoding="utf-8").splitlines()))
     }
     assert found == LONGER
+
+
+def test_each_template_compiles() -> None:
+    folder = settings.BASE_DIR / "templates"
+    for path in folder.rglob("*.html"):
+        get_template(path.relative_to(folder).as_posix())
