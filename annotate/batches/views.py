@@ -20,12 +20,12 @@ from annotate.batches.shortfalls import find_shortfall
 from annotate.models import Assignment, Batch, Hit, Item, QualificationTest
 from projects.access import ProjectRequest, Right, requires
 from projects.database.snapshots import snapshot
-from projects.errors import Refused
 from projects.language.amounts import format_number
 from projects.models import Project
 from projects.rubric.rubrics import current_rubric
 from projects.texts.versions import current_consent, current_instructions
 from projects.web.lists import order_by, page_of, read_sort, read_text, read_word
+from projects.web.refusals import refusals
 
 BATCH_COLUMNS = {
     "number": "number",
@@ -94,16 +94,14 @@ def _make(request: ProjectRequest, project: Project) -> HttpResponse:
     form = NewBatchForm(project, request.POST)
     if not form.is_valid():
         return _render_new(request, project, form, status=HTTPStatus.UNPROCESSABLE_ENTITY)
-    try:
+    with refusals(request, form):
         batch = create_batch(project=project, actor=request.membership, selection=form.selection(), terms=form.terms())
-    except Refused as refusal:
-        form.add_error(None, refusal.message)
-        return _render_new(request, project, form, status=HTTPStatus.UNPROCESSABLE_ENTITY)
-    messages.success(
-        request,
-        f"{batch.name} created with {format_number(batch.n_hits)} HITs. Open it when everything is ready.",
-    )
-    return redirect("annotate:batch-show", project.slug, batch.number)
+        messages.success(
+            request,
+            f"{batch.name} created with {format_number(batch.n_hits)} HITs. Open it when everything is ready.",
+        )
+        return redirect("annotate:batch-show", project.slug, batch.number)
+    return _render_new(request, project, form, status=HTTPStatus.UNPROCESSABLE_ENTITY)
 
 
 def _render_new(request: ProjectRequest, project: Project, form: NewBatchForm, status: int = 200) -> HttpResponse:
@@ -113,10 +111,8 @@ def _render_new(request: ProjectRequest, project: Project, form: NewBatchForm, s
         "has_candidates": project.datasets.exists(),
     }
     if form.is_bound and form.is_valid():
-        try:
+        with refusals(request, form):
             context["plan"] = plan(project=project, selection=form.selection(), terms=form.terms())
-        except Refused as refusal:
-            form.add_error(None, refusal.message)
     if form.is_bound and not form.is_valid():
         status = HTTPStatus.UNPROCESSABLE_ENTITY
     context["instructions"] = current_instructions(project)
@@ -160,11 +156,8 @@ def batch_state(request: ProjectRequest, project: Project, number: int) -> HttpR
     if not form.is_valid():
         messages.error(request, "Unknown action. Try again from the batch page.")
         return redirect("annotate:batch-show", project.slug, number)
-    try:
+    with refusals(request):
         done = _act(batch, request, form.cleaned_data["act"], form.cleaned_data["why"])
-    except Refused as refusal:
-        messages.error(request, refusal.message)
-    else:
         messages.success(request, done)
         if form.cleaned_data["act"] == "delete":
             return redirect("annotate:batch-list", project.slug)
@@ -214,11 +207,8 @@ def batch_caps(request: ProjectRequest, project: Project, number: int) -> HttpRe
     batch = _batch(project, number)
     form = CapsForm(request.POST or None, initial=CapsForm.caps_of(batch))
     if request.method == "POST" and form.is_valid():
-        try:
+        with refusals(request, form):
             judgments_wanted.change_caps(batch=batch, actor=request.membership, **form.caps())
-        except Refused as refusal:
-            form.add_error(None, refusal.message)
-        else:
             messages.success(request, "Caps saved.")
             return redirect("annotate:batch-show", project.slug, number)
     status = HTTPStatus.UNPROCESSABLE_ENTITY if form.is_bound and form.errors else 200
@@ -227,8 +217,8 @@ def batch_caps(request: ProjectRequest, project: Project, number: int) -> HttpRe
 
 def _want(request: ProjectRequest, batch: Batch, form: WantedForm) -> str:
     cleaned = form.cleaned_data
-    try:
-        with transaction.atomic():
+    with refusals(request, form):
+        with transaction.atomic():  # rolls back before the refusal is told
             added, removed = judgments_wanted.change_wanted(
                 batch=batch,
                 actor=request.membership,
@@ -238,25 +228,21 @@ def _want(request: ProjectRequest, batch: Batch, form: WantedForm) -> str:
             )
             if cleaned["reopen"]:
                 lifecycle.reopen(batch=batch, actor=request.membership, why=cleaned["why"])
-    except Refused as refusal:
-        form.add_error(None, refusal.message)
-        return ""
-    numbers = {"added": format_number(added), "removed": format_number(removed)}
-    if cleaned["reopen"]:
-        return "{added} assignments added, {removed} removed. Batch reopened.".format(**numbers)
-    return "{added} assignments added, {removed} removed.".format(**numbers)
+        numbers = {"added": format_number(added), "removed": format_number(removed)}
+        if cleaned["reopen"]:
+            return "{added} assignments added, {removed} removed. Batch reopened.".format(**numbers)
+        return "{added} assignments added, {removed} removed.".format(**numbers)
+    return ""
 
 
 def _render_wanted(request: ProjectRequest, batch: Batch, form: WantedForm) -> HttpResponse:
     context: dict[str, Any] = {"batch": batch, "form": form, "progress": fetch_progress([batch])[batch.pk]}
     if form.is_bound and form.is_valid():
         cleaned = form.cleaned_data
-        try:
+        with refusals(request, form):
             context["change"] = judgments_wanted.plan_wanted(
                 batch=batch, judgments=cleaned["judgments"], hit_numbers=cleaned["hits"]
             )
-        except Refused as refusal:
-            form.add_error(None, refusal.message)
     status = HTTPStatus.UNPROCESSABLE_ENTITY if form.is_bound and form.errors else 200
     return render(request, "annotate/batches/wanted.html", context, status=status)
 

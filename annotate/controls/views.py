@@ -24,6 +24,7 @@ from projects.errors import Refused
 from projects.language import amounts
 from projects.models import Project
 from projects.web.lists import page_of, read_word
+from projects.web.refusals import refusals
 
 STATES = {
     "waiting": ("awaiting acceptance", Q(accepted_at=None, retired_at=None)),
@@ -54,16 +55,14 @@ def control_plan(request: ProjectRequest, project: Project, number: int) -> Http
     form = PlanForm(request.POST)
     if not form.is_valid():
         return _render(request, batch, form)
-    try:
+    with refusals(request, form):
         is_cut = controls_pool.set_plan(batch=batch, actor=request.membership, plan=form.plan())
-    except Refused as refusal:
-        form.add_error(None, refusal.message)
-        return _render(request, batch, form)
-    messages.success(
-        request,
-        "Plan saved. The HITs have been regrouped to make room." if is_cut else "Plan saved.",
-    )
-    return redirect("annotate:batch-controls", project.slug, number)
+        messages.success(
+            request,
+            "Plan saved. The HITs have been regrouped to make room." if is_cut else "Plan saved.",
+        )
+        return redirect("annotate:batch-controls", project.slug, number)
+    return _render(request, batch, form)
 
 
 @requires(Right.MANAGE)
@@ -74,10 +73,8 @@ def control_act(request: ProjectRequest, project: Project, number: int) -> HttpR
     if not form.is_valid():
         messages.error(request, "Unknown action. Try again from this page.")
         return redirect("annotate:batch-controls", project.slug, number)
-    try:
+    with refusals(request):
         messages.success(request, _act(request, batch, form.cleaned_data))
-    except Refused as refusal:
-        messages.error(request, refusal.message)
     back: HttpResponseRedirect = redirect("annotate:batch-controls", project.slug, number)
     if request.POST.get("state") in STATES:
         back["Location"] += f"?state={request.POST['state']}"

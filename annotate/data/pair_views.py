@@ -18,11 +18,11 @@ from annotate.data.withdrawing import plan_withdrawal
 from annotate.models import Judgment
 from projects.access import ProjectRequest, Right, requires
 from projects.database.snapshots import snapshot
-from projects.errors import Refused
 from projects.language.amounts import format_number, plural
 from projects.models import MinimalPair, Project, Question
 from projects.web.forms import WhyForm
 from projects.web.lists import page_of, read_text, read_word
+from projects.web.refusals import refusals
 
 SCORES = {
     "higher": "first higher",
@@ -69,11 +69,8 @@ def pair_new(request: ProjectRequest, project: Project, pk: int) -> HttpResponse
     question = get_object_or_404(questions, pk=pk, dataset__project=project)
     form = PairForm(request.POST if request.method == "POST" else None)
     if request.method == "POST" and form.is_valid():
-        try:
+        with refusals(request, form):
             data_pairs.write_pair(project=project, actor=request.membership, question=question, written=form.written())
-        except Refused as refusal:
-            form.add_error(refusal.field or None, refusal.message)
-        else:
             _say_saved(request, form, "Minimal pair added.")
             if "another" in request.POST:
                 return redirect("annotate:pair-new", project.slug, question.pk)
@@ -89,11 +86,8 @@ def pair_edit(request: ProjectRequest, project: Project, pk: int) -> HttpRespons
     is_used = data_pairs.is_used(pair)
     form = PairForm(request.POST if request.method == "POST" else None, pair=pair, is_used=is_used)
     if request.method == "POST" and form.is_valid():
-        try:
+        with refusals(request, form):
             data_pairs.change_pair(project=project, actor=request.membership, pair=pair, written=form.written())
-        except Refused as refusal:
-            form.add_error(refusal.field or None, refusal.message)
-        else:
             _say_saved(request, form, "Minimal pair saved.")
             return redirect("annotate:pair-list", project.slug)
     return _render_form(request, form, pair.question, pair, is_used=is_used)
@@ -108,7 +102,7 @@ def pair_remove(request: ProjectRequest, project: Project, pk: int) -> HttpRespo
     is_used = data_pairs.is_used(pair)
     form = WhyForm(request.POST if request.method == "POST" else None) if is_used else None
     if request.method == "POST" and (form is None or form.is_valid()):
-        try:
+        with refusals(request):
             if form is None:
                 data_pairs.delete_pair(project=project, actor=request.membership, pair=pair)
                 messages.success(request, "Minimal pair deleted.")
@@ -122,9 +116,7 @@ def pair_remove(request: ProjectRequest, project: Project, pk: int) -> HttpRespo
                 )
                 messages.success(request, said % {"n": format_number(done.n_judgments)})
             return redirect("annotate:pair-list", project.slug)
-        except Refused as refusal:
-            messages.error(request, refusal.message)
-            return redirect("annotate:pair-remove", project.slug, pair.pk)
+        return redirect("annotate:pair-remove", project.slug, pair.pk)
     plan = plan_withdrawal([pair.candidate_1_id, pair.candidate_2_id]) if is_used else None
     context = {"pair": pair, "form": form, "plan": plan, "is_withdrawn": _is_withdrawn(pair)}
     return render(

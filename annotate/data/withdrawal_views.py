@@ -13,10 +13,10 @@ from django.views.decorators.http import require_http_methods
 from annotate.data import withdrawing
 from annotate.places import Withdrawn
 from projects.access import ProjectRequest, Right, requires
-from projects.errors import Refused
 from projects.language.amounts import format_number, plural
 from projects.models import Candidate, Passage, Project
 from projects.web.forms import WhyForm
+from projects.web.refusals import refusals
 
 
 @requires(Right.MANAGE)
@@ -58,11 +58,8 @@ def _ask(
 ) -> HttpResponse:
     form = WhyForm(request.POST if request.method == "POST" else None)
     if request.method == "POST" and form.is_valid():
-        try:
+        with refusals(request, form):
             done = act(form.cleaned_data["why"])
-        except Refused as refusal:
-            form.add_error(None, refusal.message)
-        else:
             n = done.n_judgments
             said = plural(
                 n, "Withdrawn. {n} judgment of it no longer count.", "Withdrawn. {n} judgments of it no longer count."

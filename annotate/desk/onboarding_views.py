@@ -23,6 +23,7 @@ from projects.models import Instructions, Membership, Project
 from projects.texts import markdown, versions
 from projects.texts.examples import Example
 from projects.texts.versions import current_consent
+from projects.web.refusals import refusals
 
 ONWARD = ("work", "test")
 """Where a page of these may lead on to, besides the next step of a newcomer: the next HIT, the test."""
@@ -56,11 +57,8 @@ def consent(request: ProjectRequest, project: Project) -> HttpResponse:
 def consent_withdraw(request: ProjectRequest, project: Project) -> HttpResponse:
     form = WithdrawForm(request.POST if request.method == "POST" else None)
     if request.method == "POST" and form.is_valid():
-        try:
+        with refusals(request):
             done = onboarding_consent.withdraw(annotator=request.membership, takes_out=form.takes_out)
-        except Refused as refusal:
-            messages.error(request, refusal.message)
-        else:
             messages.success(request, _said(request.membership, done, form.takes_out))
         return _to_desk(request, project)
     context = {

@@ -16,11 +16,11 @@ from annotate.imports.forms import DELIMITERS, UploadForm
 from annotate.imports.preview import FilePreview, preview_of, read_preview
 from annotate.models import Import
 from projects.access import ProjectRequest, Right, requires
-from projects.errors import Refused
 from projects.importing import FileRefused, Kind, Options
 from projects.importing.sniffing import SUFFIXES
 from projects.jobs.pages import cancel_job, job_context, job_fragment
 from projects.models import Project
+from projects.web.refusals import refusals
 from projects.web.uploads import takes_files
 
 STEPS = ("File", "Columns", "Validate", "Import")
@@ -59,13 +59,10 @@ def import_new(request: ProjectRequest, project: Project) -> HttpResponse:
         form = UploadForm(request.POST, request.FILES)
         if form.is_valid():
             sent = form.cleaned_data
-            try:
+            with refusals(request, form, field="file"):
                 job = uploading.receive(
                     project=project, actor=request.membership, upload=sent["file"], kind=Kind(sent["kind"])
                 )
-            except Refused as refusal:
-                form.add_error("file", refusal.message)
-            else:
                 _refuse_hopeless(job)
                 return _to(job)
     status = HTTPStatus.UNPROCESSABLE_ENTITY if form.errors else HTTPStatus.OK
@@ -96,13 +93,11 @@ def import_check(request: ProjectRequest, project: Project, number: int) -> Http
     is_only_look = request.POST.get("then") == "look"
     if look.options is None or (look.are_columns_new and not is_only_look):
         return _render(request, project, job, look, status=HTTPStatus.UNPROCESSABLE_ENTITY)
-    try:
+    with refusals(request):
         if is_only_look:
             uploading.choose(job=job, options=look.options)
         else:
             uploading.start_check(job=job, options=look.options)
-    except Refused as refusal:
-        messages.error(request, refusal.message)
     return _to(job)
 
 
@@ -111,10 +106,8 @@ def import_check(request: ProjectRequest, project: Project, number: int) -> Http
 def import_reopen(request: ProjectRequest, project: Project, number: int) -> HttpResponse:
     """Back from the report to the choice of columns."""
     job = _fetch(project, number)
-    try:
+    with refusals(request):
         uploading.choose(job=job, options=uploading.read_options(job))
-    except Refused as refusal:
-        messages.error(request, refusal.message)
     return _to(job)
 
 
@@ -124,13 +117,11 @@ def import_write(request: ProjectRequest, project: Project, number: int) -> Http
     job = _fetch(project, number)
     if job.is_live or (job.step, job.state) == (Import.Step.WRITE, Import.State.DONE):
         return _to(job)  # a second click
-    try:
+    with refusals(request):
         if job.state == Import.State.INTERRUPTED:
             uploading.start_again(job=job)
         else:
             uploading.start_write(job=job, actor=request.membership)
-    except Refused as refusal:
-        messages.error(request, refusal.message)
     return _to(job)
 
 

@@ -19,10 +19,10 @@ from annotate.moderation.forms import ExclusionForm, RemoveForm, RestoreForm, Su
 from annotate.moderation.members import RemovalPlan
 from annotate.quality import findings as quality_findings
 from projects.access import ProjectRequest, Right, requires
-from projects.errors import Refused
 from projects.language.amounts import format_number, plural
 from projects.models import Membership, Project
 from projects.people import members
+from projects.web.refusals import refusals
 
 
 @requires(Right.MANAGE)
@@ -81,11 +81,8 @@ def member_remove(request: ProjectRequest, project: Project, pseudonym: str) -> 
     if choice.is_bound and choice.is_valid():
         plan = moderation_members.plan_removal(target=member, exclusion=choice.exclusion())
         if request.method == "POST" and form.is_valid():
-            try:
+            with refusals(request, form):
                 messages.success(request, _remove(request.membership, member, choice, **form.cleaned_data))
-            except Refused as refusal:
-                form.add_error(None, refusal.message)
-            else:
                 return redirect("projects:member-show", project.slug, pseudonym)
     context = {
         "member": member,
@@ -113,11 +110,8 @@ def _ask(
     member = _member(project, pseudonym)
     form = form_class(request.POST if request.method == "POST" else None)
     if request.method == "POST" and form.is_valid():
-        try:
+        with refusals(request, form):
             done = act(member, **form.cleaned_data)
-        except Refused as refusal:
-            form.add_error(None, refusal.message)
-        else:
             messages.success(request, done)
             return redirect("projects:member-show", project.slug, pseudonym)
     why_not = members.why_not_change_standing(target=member, actor=request.membership)

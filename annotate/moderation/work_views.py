@@ -20,11 +20,11 @@ from annotate.moderation.work_filter import STATES, WorkFilter
 from annotate.payments import ledger
 from projects.access import ProjectRequest, Right, requires
 from projects.database.snapshots import snapshot
-from projects.errors import Refused
 from projects.language.amounts import format_number, plural
 from projects.models import LogEntry, Project
 from projects.web.forms import WhyForm
 from projects.web.lists import order_by, page_of, read_sort, read_text, read_word
+from projects.web.refusals import refusals
 
 COLUMNS = {
     "submitted": "submitted_at",
@@ -76,11 +76,9 @@ def submitted_decide(request: ProjectRequest, project: Project) -> HttpResponse:
     chosen, act = choice.chosen(uuids), choice.cleaned_data["act"]
     form = RejectForm(request.POST if request.method == "POST" and act == "reject" else None)
     if request.method == "POST" and (act == "approve" or form.is_valid()):
-        try:
+        with refusals(request, form if form.is_bound else None):
             messages.success(request, _decide(request, project, chosen, act, form))
             return redirect("annotate:submitted-list", project.slug)
-        except Refused as refusal:
-            form.add_error(None, refusal.message) if form.is_bound else messages.error(request, refusal.message)
     plan = (decisions.plan_approval if act == "approve" else decisions.plan_rejection)(chosen.of(project))
     context = {
         "act": act,
@@ -111,7 +109,7 @@ def assignment_decide(request: ProjectRequest, project: Project, assignment_uuid
     form = RejectForm(request.POST) if act == "reject" else WhyForm(request.POST) if act == "accept" else None
     if act not in ("approve", "reject", "accept") or (form is not None and not form.is_valid()):
         return _render_assignment(request, assignment, form=form, act=act or "")
-    try:
+    with refusals(request):
         if act == "accept" and form is not None:
             done = decisions.accept(
                 project=project, actor=request.membership, assignment=assignment, why=form.cleaned_data["why"]
@@ -119,9 +117,6 @@ def assignment_decide(request: ProjectRequest, project: Project, assignment_uuid
             said = "Accepted after all. It counts." if done.n_counted else "Accepted after all, as surplus."
         else:
             said = _decide(request, project, chosen, act, form)
-    except Refused as refusal:
-        messages.error(request, refusal.message)
-    else:
         messages.success(request, said)
     return redirect("annotate:assignment-show", project.slug, assignment.uuid)
 
@@ -138,13 +133,10 @@ def assignment_item(request: ProjectRequest, project: Project, assignment_uuid: 
         messages.error(request, "Give a reason. It is recorded in the audit log.")
         return redirect("annotate:assignment-show", project.slug, assignment.uuid)
     again, why = form.cleaned_data["again"], form.cleaned_data["why"]
-    try:
+    with refusals(request):
         decisions.set_aside(
             project=project, actor=request.membership, assignment=assignment, place=place, is_counted=again, why=why
         )
-    except Refused as refusal:
-        messages.error(request, refusal.message)
-    else:
         messages.success(
             request, "The judgment counts again." if again else "Judgment set aside. It isn’t collected again."
         )

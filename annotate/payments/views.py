@@ -23,6 +23,7 @@ from projects.errors import Refused
 from projects.language.amounts import format_money, plural
 from projects.models import LogEntry, Membership, Project
 from projects.web.lists import page_of, read_sort, read_text, read_word
+from projects.web.refusals import refusals
 
 COLUMNS: dict[str, Callable[[Balance], Any]] = {
     "annotator": lambda balance: balance.pseudonym,
@@ -60,24 +61,19 @@ def payment_make(request: ProjectRequest, project: Project) -> HttpResponse:
             return _list_page(request, project, form, status=HTTPStatus.UNPROCESSABLE_ENTITY)
         messages.error(request, "The form was incomplete, so nothing was recorded. Try again.")
         return redirect("annotate:payment-list", project.slug)
-    try:
+    with refusals(request):
         payment = paying.make_payment(project=project, actor=request.membership, **form.cleaned_data)
-    except Refused as refusal:
-        messages.error(request, refusal.message)
-        return redirect("annotate:payment-list", project.slug)
-    messages.success(request, f"Payment {payment.number} recorded. Download its file to send the money.")
-    return redirect("annotate:payment-show", project.slug, payment.number)
+        messages.success(request, f"Payment {payment.number} recorded. Download its file to send the money.")
+        return redirect("annotate:payment-show", project.slug, payment.number)
+    return redirect("annotate:payment-list", project.slug)
 
 
 @requires(Right.MANAGE)
 @require_POST
 def payment_approve(request: ProjectRequest, project: Project) -> HttpResponse:
     require_paying(project)
-    try:
+    with refusals(request):
         n, cents = paying.approve_waiting(project=project, actor=request.membership)
-    except Refused as refusal:
-        messages.error(request, refusal.message)
-    else:
         said = plural(n, "{n} entry approved, {sum} in total.", "{n} entries approved, {sum} in total.")
         said = said.format(n=n, sum=format_money(cents))
         messages.success(request, said if n else "Nothing was awaiting approval any more.")
@@ -102,20 +98,18 @@ def payment_show(request: ProjectRequest, project: Project, number: int) -> Http
 @require_POST
 def payment_file(request: ProjectRequest, project: Project, number: int) -> HttpResponse:
     payment = _payment(project, number)
-    try:
+    with refusals(request):
         content = payment_files.write_file(payment=payment, actor=request.membership)
-    except Refused as refusal:
-        messages.error(request, refusal.message)
-        return redirect("annotate:payment-show", project.slug, number)
-    return HttpResponse(
-        content,
-        content_type="text/csv; charset=utf-8",
-        headers={
-            "Content-Disposition": f'attachment; filename="{payment_files.file_name(payment)}"',
-            "Cache-Control": "no-store",
-            "Content-Security-Policy": "sandbox; default-src 'none'",
-        },
-    )
+        return HttpResponse(
+            content,
+            content_type="text/csv; charset=utf-8",
+            headers={
+                "Content-Disposition": f'attachment; filename="{payment_files.file_name(payment)}"',
+                "Cache-Control": "no-store",
+                "Content-Security-Policy": "sandbox; default-src 'none'",
+            },
+        )
+    return redirect("annotate:payment-show", project.slug, number)
 
 
 @requires(Right.MANAGE)

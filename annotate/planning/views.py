@@ -21,6 +21,7 @@ from projects.errors import Refused
 from projects.language.amounts import format_number, plural
 from projects.models import Project
 from projects.web.lists import page_of, read_word
+from projects.web.refusals import refusals
 
 
 @requires(Right.READ)
@@ -42,13 +43,10 @@ def plan_new(request: ProjectRequest, project: Project) -> HttpResponse:
     preset = MOCHA if request.GET.get("preset") == "mocha" else ()
     form = PlanForm(project, request.POST or None, rules=preset)
     if request.method == "POST" and form.is_valid():
-        try:
+        with refusals(request, form):
             plan = create_plan(
                 project=project, actor=request.membership, name=form.cleaned_data["name"], rules=form.rules()
             )
-        except Refused as refusal:
-            form.add_error(None, refusal.message)
-        else:
             return redirect("annotate:plan-show", project.slug, plan.number)
     return _render_form(request, form, None)
 
@@ -60,11 +58,8 @@ def plan_edit(request: ProjectRequest, project: Project, plan_number: int) -> Ht
     preset = MOCHA if request.GET.get("preset") == "mocha" else read_rules(plan.rules)
     form = PlanForm(project, request.POST or None, rules=preset, initial={"name": plan.name})
     if request.method == "POST" and form.is_valid():
-        try:
+        with refusals(request, form):
             change_plan(plan=plan, actor=request.membership, name=form.cleaned_data["name"], rules=form.rules())
-        except Refused as refusal:
-            form.add_error(None, refusal.message)
-        else:
             messages.success(request, "Plan saved. Batches created earlier don’t change.")
             return redirect("annotate:plan-show", project.slug, plan.number)
     return _render_form(request, form, plan)
@@ -110,7 +105,7 @@ def plan_start(request: ProjectRequest, project: Project, plan_number: int) -> H
     if not form.is_valid() or not shown.is_valid():
         messages.error(request, "The form was incomplete, so nothing was created. Try again.")
         return redirect("annotate:plan-show", project.slug, plan.number)
-    try:
+    with refusals(request):
         started = start_plan(
             plan=plan,
             actor=request.membership,
@@ -119,9 +114,6 @@ def plan_start(request: ProjectRequest, project: Project, plan_number: int) -> H
             why=form.cleaned_data["why"],
             showing=shown.showing(),
         )
-    except Refused as refusal:
-        messages.error(request, refusal.message)
-    else:
         messages.success(request, _say(started, opened=form.cleaned_data["opens"]))
     return redirect("annotate:plan-show", project.slug, plan.number)
 

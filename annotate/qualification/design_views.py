@@ -20,10 +20,10 @@ from annotate.qualification.item_statistics import figures_of
 from measures.grading import least_right
 from projects.access import ProjectRequest, Right, requires
 from projects.database.snapshots import snapshot
-from projects.errors import Refused
 from projects.models import Membership, Project
 from projects.rubric.rubrics import current_rubric, read_criteria
 from projects.web.lists import page_of, read_text, read_word
+from projects.web.refusals import refusals
 
 Purpose = QualificationItem.Purpose
 State = Attempt.State
@@ -72,10 +72,8 @@ def qualification_test(request: ProjectRequest, project: Project) -> HttpRespons
 @requires(Right.MANAGE)
 @require_POST
 def qualification_make(request: ProjectRequest, project: Project) -> HttpResponse:
-    try:
+    with refusals(request):
         design.make_test(project=project, actor=request.membership)
-    except Refused as refusal:
-        messages.error(request, refusal.message)
     return redirect("annotate:qualification-test", project.slug)
 
 
@@ -85,11 +83,8 @@ def qualification_settings(request: ProjectRequest, project: Project) -> HttpRes
     test = test_or_404(project)
     form = TestSettingsForm(test, request.POST if request.method == "POST" else None, initial=_initial(test))
     if request.method == "POST" and form.is_valid():
-        try:
+        with refusals(request, form):
             design.change_settings(test=test, actor=request.membership, values=form.values())
-        except Refused as refusal:
-            form.add_error(None, refusal.message)
-        else:
             messages.success(request, "Settings saved.")
             return redirect("annotate:qualification-test", project.slug)
     status = HTTPStatus.UNPROCESSABLE_ENTITY if form.errors else 200
@@ -100,15 +95,13 @@ def qualification_settings(request: ProjectRequest, project: Project) -> HttpRes
 @require_POST
 def qualification_state(request: ProjectRequest, project: Project) -> HttpResponse:
     test = test_or_404(project)
-    try:
+    with refusals(request, with_details=True):
         if request.POST.get("act") == "open":
             design.open_test(test=test, actor=request.membership)
             messages.success(request, "Test opened. Only people who pass can take work that requires it.")
         elif request.POST.get("act") == "close":
             design.close_test(test=test, actor=request.membership)
             messages.success(request, "Test closed. Everyone can work.")
-    except Refused as refusal:
-        messages.error(request, " ".join([refusal.message, *refusal.details]))
     return redirect("annotate:qualification-test", project.slug)
 
 
@@ -120,11 +113,8 @@ def qualification_rubric(request: ProjectRequest, project: Project) -> HttpRespo
     if keep not in QualificationTest.OnNewRubric.values:
         messages.error(request, "Choose whether everyone retakes the test.")
         return redirect("annotate:qualification-test", project.slug)
-    try:
+    with refusals(request, with_details=True):
         design.move_to_rubric(test=test, actor=request.membership, on_new_rubric=keep)
-    except Refused as refusal:
-        messages.error(request, " ".join([refusal.message, *refusal.details]))
-    else:
         messages.success(request, "The test now uses the latest version of the rubric.")
     return redirect("annotate:qualification-test", project.slug)
 
@@ -177,12 +167,9 @@ def qualification_person(request: ProjectRequest, project: Project, pseudonym: s
     member = get_object_or_404(project.memberships.select_related("user", "project"), pseudonym=pseudonym)
     form = GrantForm(request.POST if request.method == "POST" else None)
     if request.method == "POST" and form.is_valid():
-        try:
+        with refusals(request, form):
             act = admission.grant if form.cleaned_data["kind"] == Grant.Kind.GRANTED else admission.revoke
             act(annotator=member, actor=request.membership, why=form.cleaned_data["why"])
-        except Refused as refusal:
-            form.add_error(None, refusal.message)
-        else:
             is_granted = form.cleaned_data["kind"] == Grant.Kind.GRANTED
             messages.success(request, "Qualification granted." if is_granted else "Qualification revoked.")
             return redirect("annotate:qualification-person", project.slug, pseudonym)

@@ -25,6 +25,7 @@ from projects.language.amounts import plural
 from projects.models import Project
 from projects.rubric.rubrics import read_criteria
 from projects.web.lists import order_by, page_of, read_sort, read_text
+from projects.web.refusals import refusals
 from projects.web.uploads import name_to_show, takes_files
 
 CANDIDATE_COLUMNS = {"mean": "mean", "n": "n", "sd": "sd", "candidate": "text"}
@@ -38,11 +39,8 @@ def item_new(request: ProjectRequest, project: Project) -> HttpResponse:
         return _render_form(request, test, _typed_so_far(request, test), None)
     form = ItemForm(items.quality_criteria(test.rubric), request.POST if request.method == "POST" else None)
     if request.method == "POST" and form.is_valid():
-        try:
+        with refusals(request, form):
             items.add_items(test=test, actor=request.membership, specs=[form.spec()], how="typed")
-        except Refused as refusal:
-            form.add_error(None, refusal.message)
-        else:
             messages.success(request, "Item added.")
             again = "annotate:qualification-new-item" if "another" in request.POST else "annotate:qualification-test"
             return redirect(again, project.slug)
@@ -59,11 +57,8 @@ def item_edit(request: ProjectRequest, project: Project, pk: int) -> HttpRespons
     data = request.POST if request.method == "POST" else None
     form = ItemForm(criteria, data, initial=ItemForm.initial_of(item), item=item)
     if request.method == "POST" and form.is_valid():
-        try:
+        with refusals(request, form):
             items.edit_item(item=item, actor=request.membership, spec=form.spec())
-        except Refused as refusal:
-            form.add_error(None, refusal.message)
-        else:
             messages.success(request, "Item saved.")
             return redirect("annotate:qualification-test", project.slug)
     return _render_form(request, item.test, form, item)
@@ -72,11 +67,8 @@ def item_edit(request: ProjectRequest, project: Project, pk: int) -> HttpRespons
 @requires(Right.MANAGE)
 @require_POST
 def item_retire(request: ProjectRequest, project: Project, pk: int) -> HttpResponse:
-    try:
+    with refusals(request):
         items.retire_item(item=_item(project, pk), actor=request.membership)
-    except Refused as refusal:
-        messages.error(request, refusal.message)
-    else:
         messages.success(request, "Item retired. New attempts won’t include it.")
     return redirect("annotate:qualification-test", project.slug)
 
@@ -135,13 +127,10 @@ def items_candidates(request: ProjectRequest, project: Project) -> HttpResponse:
     form = CandidatesForm(request.POST if request.method == "POST" else None)
     if request.method == "POST" and form.is_valid():
         chosen = [int(each) for each in request.POST.getlist("candidate") if each.isascii() and each.isdigit()]
-        try:
+        with refusals(request, form):
             made = items_from_candidates.add_candidates(
                 test=test, actor=request.membership, candidate_ids=chosen[: items.MOST_ITEMS], **form.cleaned_data
             )
-        except Refused as refusal:
-            form.add_error(None, refusal.message)
-        else:
             n = len(made)
             one, more = "{n} item added. Add an explanation to it.", "{n} items added. Add explanations to them."
             messages.success(request, plural(n, one, more).format(n=n))

@@ -18,6 +18,7 @@ from projects.database.snapshots import snapshot
 from projects.errors import Refused
 from projects.models import Candidate, Project
 from projects.web.lists import page_of, read_text, read_word
+from projects.web.refusals import refusals
 
 
 @requires(Right.READ)
@@ -77,7 +78,7 @@ def adjudication_settle(request: ProjectRequest, project: Project, pk: int) -> H
     if criterion is None or not form.is_valid():
         messages.error(request, "Enter a score on the scale.")
         return _back(request, project)
-    try:
+    with refusals(request):
         if request.POST.get("act") == "take back":
             adjudication.withdraw_adjudication(
                 project=project, actor=request.membership, candidate=candidate, criterion=criterion
@@ -95,9 +96,6 @@ def adjudication_settle(request: ProjectRequest, project: Project, pk: int) -> H
                 note=form.cleaned_data["note"],
             )
             said = "Settled."
-    except Refused as refusal:
-        messages.error(request, refusal.message)
-    else:
         messages.success(request, said)
     return _back(request, project)
 
@@ -106,11 +104,8 @@ def adjudication_settle(request: ProjectRequest, project: Project, pk: int) -> H
 @require_POST
 def adjudication_rule(request: ProjectRequest, project: Project) -> HttpResponse:
     wins = request.POST.get("wins") == "1"
-    try:
+    with refusals(request):
         adjudication.set_rule(project=project, actor=request.membership, wins=wins)
-    except Refused as refusal:
-        messages.error(request, refusal.message)
-    else:
         messages.success(
             request,
             "The adjudicated score is now the gold score." if wins else "The annotators’ mean is now the gold score.",

@@ -29,9 +29,9 @@ from annotate.work.not_stored import render_closed, render_conflict, show_answer
 from measures.rubric import format_number
 from projects.access import ProjectRequest, Right, requires
 from projects.database.snapshots import snapshot
-from projects.errors import Refused
 from projects.models import Membership, Project
 from projects.rubric.rubrics import CriterionOnPage
+from projects.web.refusals import refusals
 
 State = Assignment.State
 UNSENT = (State.RETURNED, State.WITHDRAWN)
@@ -88,13 +88,11 @@ def history_reply(request: ProjectRequest, project: Project, assignment_uuid: uu
     form = ReplyForm(request.POST)
     text = form.cleaned_data["text"] if form.is_valid() else ""
     try:
-        submitting.reply(annotator=request.membership, assignment_uuid=assignment_uuid, text=text)
+        with refusals(request):
+            submitting.reply(annotator=request.membership, assignment_uuid=assignment_uuid, text=text)
+            messages.success(request, _("Your answer is kept. The project's managers read it."))
     except Assignment.DoesNotExist as error:
         raise Http404("No such HIT.") from error
-    except Refused as refusal:
-        messages.error(request, refusal.message)
-    else:
-        messages.success(request, _("Your answer is kept. The project's managers read it."))
     return redirect("annotate:history", project.slug)
 
 

@@ -33,6 +33,7 @@ from projects.access import ProjectRequest, Right, SignedInRequest, keep_form_un
 from projects.database.prepared import Columns, fetch_one
 from projects.errors import Refused
 from projects.models import Membership, Passage, Project
+from projects.web.refusals import refusals
 
 _ASSIGNMENT = Columns(Assignment, "a", ("uuid", "state", "layout", "due_at", "extended_at", "hit_id"))
 _HIT = Columns(Hit, "h", ("batch_id", "passage_id"))
@@ -159,13 +160,11 @@ def work_return(request: ProjectRequest, project: Project, assignment_uuid: uuid
     form = ReturnForm(request.POST)
     reason = form.cleaned_data["reason"] if form.is_valid() else ""
     try:
-        submitting.return_hit(annotator=request.membership, assignment_uuid=assignment_uuid, reason=reason)
+        with refusals(request):
+            submitting.return_hit(annotator=request.membership, assignment_uuid=assignment_uuid, reason=reason)
+            messages.success(request, _("Returned. You will not be given that HIT again."))
     except Assignment.DoesNotExist as error:
         raise Http404("No such HIT.") from error
-    except Refused as refusal:
-        messages.error(request, refusal.message)
-    else:
-        messages.success(request, _("Returned. You will not be given that HIT again."))
     return _see_other(reverse("annotate:project-desk", args=[project.slug]))
 
 
@@ -185,13 +184,11 @@ def _act_on_page(
     request: ProjectRequest, project: Project, assignment_uuid: uuid.UUID, act: Any, done: str
 ) -> HttpResponse:
     try:
-        act(annotator=request.membership, assignment_uuid=assignment_uuid)
+        with refusals(request):
+            act(annotator=request.membership, assignment_uuid=assignment_uuid)
+            messages.success(request, done)
     except Assignment.DoesNotExist as error:
         raise Http404("No such HIT.") from error
-    except Refused as refusal:
-        messages.error(request, refusal.message)
-    else:
-        messages.success(request, done)
     return _see_other(reverse("annotate:work-show", args=[project.slug, assignment_uuid]))
 
 

@@ -16,9 +16,9 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from projects.access import ProjectRequest, Right, requires
 from projects.api import tokens
 from projects.api.tokens import DEFAULT_DAYS, MOST_DAYS
-from projects.errors import Refused
 from projects.models import ApiToken, Membership, Project
 from projects.web.links import absolute_url
+from projects.web.refusals import refusals
 
 TOKENS_ON_A_PAGE = 50
 
@@ -38,10 +38,8 @@ def token_list(request: ProjectRequest, project: Project) -> HttpResponse:
 def token_new(request: ProjectRequest, project: Project) -> HttpResponse:
     form = TokenForm(request.membership, request.POST if request.method == "POST" else None)
     if request.method == "POST" and form.is_valid():
-        try:
+        with refusals(request, form):
             return _show(request, *tokens.make_token(membership=request.membership, **form.asked()))
-        except Refused as refusal:
-            form.add_error(None, refusal.message)
     return render(request, "projects/api/token_new.html", {"form": form})
 
 
@@ -50,10 +48,8 @@ def token_new(request: ProjectRequest, project: Project) -> HttpResponse:
 @require_POST
 def token_rotate(request: ProjectRequest, project: Project, token_id: int) -> HttpResponse:
     token = get_object_or_404(_visible(request).filter(membership=request.membership), pk=token_id)
-    try:
+    with refusals(request):
         return _show(request, *tokens.rotate(token=token), old=token)
-    except Refused as refusal:
-        messages.error(request, refusal.message)
     return redirect("projects:token-list", project.slug)
 
 

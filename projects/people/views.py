@@ -12,12 +12,12 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from projects.access import ProjectRequest, Right, requires
 from projects.accounts import passwords
-from projects.errors import Refused
 from projects.models import Membership, Project
 from projects.people import invitations as people_invitations
 from projects.people import members as people_members
 from projects.people.forms import AnnotatesForm, InvitationForm, PeopleFilterForm, RoleForm
 from projects.web.links import absolute_url
+from projects.web.refusals import refusals
 
 PEOPLE_ON_A_PAGE = 50
 NEWEST_ANNOTATORS = 20
@@ -50,11 +50,8 @@ def member_role(request: ProjectRequest, project: Project, pseudonym: str) -> Ht
     if not form.is_valid():
         messages.error(request, "You cannot give this role.")
         return redirect("projects:member-show", project.slug, pseudonym)
-    try:
+    with refusals(request):
         people_members.change_role(target=member, role=form.cleaned_data["role"], actor=request.membership)
-    except Refused as refusal:
-        messages.error(request, refusal.message)
-    else:
         messages.success(request, "The role is changed, from the next page on that they open.")
     return redirect("projects:member-show", project.slug, pseudonym)
 
@@ -66,11 +63,8 @@ def member_annotates(request: ProjectRequest, project: Project, pseudonym: str) 
     form = AnnotatesForm(request.POST)
     form.is_valid()
     annotates = form.cleaned_data["is_annotator"]
-    try:
+    with refusals(request):
         people_members.set_annotates(target=member, annotates=annotates, actor=request.membership)
-    except Refused as refusal:
-        messages.error(request, refusal.message)
-    else:
         messages.success(request, "They rate HITs as well." if annotates else "They no longer rate HITs.")
     return redirect("projects:member-show", project.slug, pseudonym)
 
@@ -80,14 +74,12 @@ def member_annotates(request: ProjectRequest, project: Project, pseudonym: str) 
 @require_POST
 def member_reset_link(request: ProjectRequest, project: Project, pseudonym: str) -> HttpResponse:
     member = _member(project, pseudonym)
-    try:
+    with refusals(request):
         path = passwords.issue_link(target=member, actor=request.membership)
-    except Refused as refusal:
-        messages.error(request, refusal.message)
-        return redirect("projects:member-show", project.slug, pseudonym)
-    return render(
-        request, "projects/people/reset_link_show.html", {"member": member, "link": absolute_url(path, request)}
-    )
+        return render(
+            request, "projects/people/reset_link_show.html", {"member": member, "link": absolute_url(path, request)}
+        )
+    return redirect("projects:member-show", project.slug, pseudonym)
 
 
 @requires(Right.MANAGE)
@@ -107,11 +99,8 @@ def invitation_list(request: ProjectRequest, project: Project) -> HttpResponse:
 def invitation_new(request: ProjectRequest, project: Project) -> HttpResponse:
     form = InvitationForm(request.membership, request.POST if request.method == "POST" else None)
     if request.method == "POST" and form.is_valid():
-        try:
+        with refusals(request, form):
             invitation, token = people_invitations.create_invitation(actor=request.membership, **form.cleaned_data)
-        except Refused as refusal:
-            form.add_error(None, refusal.message)
-        else:
             link = absolute_url(reverse("projects:join", args=[token]), request)
             return render(request, "projects/people/invitation_show.html", {"invitation": invitation, "link": link})
     return render(request, "projects/people/invitation_new.html", {"form": form})

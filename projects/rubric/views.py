@@ -9,10 +9,10 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from measures.rubric import PRESETS
 from projects.access import ProjectRequest, Right, requires
-from projects.errors import Refused
 from projects.models import Project, Rubric
 from projects.rubric import rubrics, versions
 from projects.rubric.forms import MOST_CRITERIA, BaseCriterionFormSet, CriterionForm, CriterionFormSet, RubricForm
+from projects.web.refusals import refusals
 
 
 @requires(Right.READ)
@@ -42,7 +42,7 @@ def rubric_new(request: ProjectRequest, project: Project) -> HttpResponse:
         return _rubric_form(request, form, _with_one_more(request.POST))
     if form.is_valid() and criteria.is_valid():
         kept = criteria.kept()
-        try:
+        with refusals(request, form):
             rubric = versions.revise_rubric(
                 project=project,
                 actor=request.membership,
@@ -50,9 +50,6 @@ def rubric_new(request: ProjectRequest, project: Project) -> HttpResponse:
                 criteria=[one.spec() for one in kept],
                 not_for_quality=[one.cleaned_data["key"] for one in kept if not one.cleaned_data["used_for_quality"]],
             )
-        except Refused as refusal:
-            form.add_error(None, refusal.message)
-        else:
             messages.success(
                 request,
                 f"Version {rubric.version} is the current rubric: new batches use it.",
@@ -64,13 +61,10 @@ def rubric_new(request: ProjectRequest, project: Project) -> HttpResponse:
 @requires(Right.MANAGE)
 @require_POST
 def rubric_preset(request: ProjectRequest, project: Project) -> HttpResponse:
-    try:
+    with refusals(request):
         rubric = versions.revise_to_preset(
             project=project, actor=request.membership, preset=request.POST.get("preset", "")
         )
-    except Refused as refusal:
-        messages.error(request, refusal.message)
-    else:
         messages.success(
             request,
             f"{rubric.name} is the current rubric, as version {rubric.version}.",

@@ -7,13 +7,13 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_safe
 
 from projects.access import ProjectRequest, Right, SignedInRequest, creates_projects, requires
-from projects.errors import Refused
 from projects.models import Project
 from projects.rubric.rubrics import current_rubric
 from projects.settings import lifecycle
 from projects.settings.forms import SHOWN, DeleteForm, NewProjectForm, SettingsForm
 from projects.texts import versions
 from projects.texts.versions import current_consent, current_instructions
+from projects.web.refusals import refusals
 
 _SHOWN = {
     "shows_question_type": "question type",
@@ -28,11 +28,8 @@ _SHOWN = {
 def project_new(request: SignedInRequest) -> HttpResponse:
     form = NewProjectForm(request.POST if request.method == "POST" else None)
     if request.method == "POST" and form.is_valid():
-        try:
+        with refusals(request, form, field="slug"):
             project = lifecycle.create_project(owner=request.user, **form.cleaned_data)
-        except Refused as refusal:
-            form.add_error("slug", refusal.message)
-        else:
             messages.success(request, "The project is made. Import data next.")
             return redirect(project)
     return render(request, "projects/settings/project_new.html", {"form": form})
@@ -70,11 +67,8 @@ def project_settings_edit(request: ProjectRequest, project: Project) -> HttpResp
 def project_delete(request: ProjectRequest, project: Project) -> HttpResponse:
     form = DeleteForm(request.POST if request.method == "POST" else None)
     if request.method == "POST" and form.is_valid():
-        try:
+        with refusals(request, form, field="typed"):
             lifecycle.delete_project(project=project, actor=request.membership, typed=form.cleaned_data["typed"])
-        except Refused as refusal:
-            form.add_error("typed", refusal.message)
-        else:
             messages.success(request, f"{project.name} is deleted. Whoever runs the site can bring it back.")
             return redirect("annotate:desk")
     return render(request, "projects/settings/project_delete.html", {"form": form})

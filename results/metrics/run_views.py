@@ -11,10 +11,10 @@ from django.views.decorators.http import require_POST, require_safe
 from annotate.frames.rating_patterns import CriterionInUse, criteria_in_use
 from projects.access import ProjectRequest, Right, requires
 from projects.charts.responses import answer_chart
-from projects.errors import Refused
 from projects.jobs.pages import cancel_job, job_context, job_fragment
 from projects.models import Project
 from projects.web.lists import page_of, read_sort, read_text
+from projects.web.refusals import refusals
 from results.metrics import computing
 from results.metrics.candidates import SORTS, Filters, fetch_golds, list_scores
 from results.metrics.charts import make_bins, make_charts
@@ -72,25 +72,21 @@ def metric_cancel(request: ProjectRequest, project: Project, pk: int) -> HttpRes
 def metric_again(request: ProjectRequest, project: Project, pk: int) -> HttpResponse:
     """Compute the metric anew with the same settings; its scores take the place of these."""
     run = _fetch(project, pk)
-    try:
+    with refusals(request):
         again = computing.request_again(run=run, actor=request.membership)
-    except Refused as refusal:
-        messages.error(request, refusal.message)
-        return redirect("results:metric-show", project.slug, pk)
-    return redirect("results:metric-show", project.slug, again.pk)
+        return redirect("results:metric-show", project.slug, again.pk)
+    return redirect("results:metric-show", project.slug, pk)
 
 
 @requires(Right.READ)
 @require_POST
 def metric_delete(request: ProjectRequest, project: Project, pk: int) -> HttpResponse:
     run = _fetch(project, pk)
-    try:
+    with refusals(request):
         delete_run(run=run, actor=request.membership)
-    except Refused as refusal:
-        messages.error(request, refusal.message)
-        return redirect("results:metric-show", project.slug, pk)
-    messages.success(request, "The scores are deleted.")
-    return redirect("results:metric-list", project.slug)
+        messages.success(request, "The scores are deleted.")
+        return redirect("results:metric-list", project.slug)
+    return redirect("results:metric-show", project.slug, pk)
 
 
 @requires(Right.READ)

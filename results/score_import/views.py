@@ -9,9 +9,9 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from projects.access import ProjectRequest, Right, requires
-from projects.errors import Refused
 from projects.jobs.pages import cancel_job, job_context, job_fragment
 from projects.models import Project
+from projects.web.refusals import refusals
 from projects.web.uploads import takes_files
 from results.metrics.answers import count_candidates
 from results.models import ScoreFile
@@ -40,16 +40,13 @@ def score_file_new(request: ProjectRequest, project: Project) -> HttpResponse:
     if request.method == "POST":
         form = ScoreFileForm(project, request.POST, request.FILES)
         if form.is_valid():
-            try:
+            with refusals(request, form, field="file"):
                 job = importing.receive(
                     project=project,
                     actor=request.membership,
                     upload=form.cleaned_data["file"],
                     options=form.options(),
                 )
-            except Refused as refusal:
-                form.add_error("file", refusal.message)
-            else:
                 return _to(job)
     context = {"form": form, "n_candidates": count_candidates(project)}
     status = HTTPStatus.UNPROCESSABLE_ENTITY if form.errors else HTTPStatus.OK
@@ -79,11 +76,8 @@ def score_file_take(request: ProjectRequest, project: Project, number: int) -> H
         return _to(job)  # a second click
     form = TakeForm(job, request.POST)
     if form.is_valid():
-        try:
+        with refusals(request, form):
             importing.request_import(job=job, actor=request.membership, names=form.names())
-        except Refused as refusal:
-            form.add_error(None, refusal.message)
-        else:
             return _to(job)
     return _render(request, job, form, status=HTTPStatus.UNPROCESSABLE_ENTITY)
 

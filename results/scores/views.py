@@ -17,6 +17,7 @@ from projects.database.snapshots import snapshot
 from projects.errors import Refused
 from projects.models import Project
 from projects.web.lists import page_of, read_sort, read_text
+from projects.web.refusals import refusals
 from results.reports.reports import ReportState, find_report
 from results.reports.views import fetch_figures, report_context
 from results.scores import charts
@@ -83,11 +84,8 @@ def gold_rule(request: ProjectRequest, project: Project) -> HttpResponse:
     if not form.is_valid():
         messages.error(request, "Choose one of the rules.")
         return redirect("results:scores", project.slug)
-    try:
+    with refusals(request):
         adjudication.choose_gold(project=project, actor=request.membership, **form.cleaned_data)
-    except Refused as refusal:
-        messages.error(request, refusal.message)
-    else:
         messages.success(request, "This is the project's rule now.")
     return redirect("results:scores", project.slug)
 

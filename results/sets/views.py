@@ -3,7 +3,6 @@
 from http import HTTPStatus
 from typing import Any
 
-from django.contrib import messages
 from django.core.paginator import Paginator
 from django.http import HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
@@ -15,6 +14,7 @@ from projects.database.snapshots import snapshot
 from projects.errors import Refused
 from projects.jobs.pages import cancel_job, job_context, job_fragment
 from projects.models import Project
+from projects.web.refusals import refusals
 from results.models import JudgmentSet
 from results.sets import downloads, freezing, readme, retiring
 from results.sets.forms import SetForm
@@ -99,10 +99,8 @@ def set_cancel(request: ProjectRequest, project: Project, number: int) -> HttpRe
 @require_POST
 def set_again(request: ProjectRequest, project: Project, number: int) -> HttpResponse:
     made = _fetch(project, number)
-    try:
+    with refusals(request):
         freezing.start_again(made=made)
-    except Refused as refusal:
-        messages.error(request, refusal.message)
     return redirect(made)
 
 
@@ -110,10 +108,8 @@ def set_again(request: ProjectRequest, project: Project, number: int) -> HttpRes
 @require_POST
 def set_retire(request: ProjectRequest, project: Project, number: int) -> HttpResponse:
     made = _fetch(project, number)
-    try:
+    with refusals(request):
         retiring.retire(made=made, actor=request.membership, why=request.POST.get("why", ""))
-    except Refused as refusal:
-        messages.error(request, refusal.message)
     return redirect(made)
 
 
@@ -122,12 +118,10 @@ def set_retire(request: ProjectRequest, project: Project, number: int) -> HttpRe
 def set_succeed(request: ProjectRequest, project: Project, number: int) -> HttpResponse:
     """Freeze the judgments of now with the settings of a retired set."""
     made = _fetch(project, number)
-    try:
+    with refusals(request):
         successor = retiring.request_successor(made=made, actor=request.membership)
-    except Refused as refusal:
-        messages.error(request, refusal.message)
-        return redirect(made)
-    return redirect(successor)
+        return redirect(successor)
+    return redirect(made)
 
 
 @requires(Right.READ)

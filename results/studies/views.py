@@ -13,9 +13,9 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from projects.access import ProjectRequest, Right, requires
 from projects.charts.responses import answer_chart
-from projects.errors import Refused
 from projects.jobs.pages import cancel_job, job_context, job_fragment
 from projects.models import Project
+from projects.web.refusals import refusals
 from results.models import Study
 from results.studies import causes, presentation, running, writing
 from results.studies.forms import StudyForm
@@ -41,7 +41,7 @@ def study_new(request: ProjectRequest, project: Project) -> HttpResponse:
     if not form.is_bound:
         return render(request, "results/studies/new.html", context)
     if form.is_valid():
-        try:
+        with refusals(request, form):
             study = running.request_study(
                 project=project,
                 actor=request.membership,
@@ -50,9 +50,6 @@ def study_new(request: ProjectRequest, project: Project) -> HttpResponse:
                 seed=form.asked_seed(),
                 name=form.cleaned_data["name"],
             )
-        except Refused as refused:
-            form.add_error(refused.field if refused.field in form.fields else None, refused.message)
-        else:
             return redirect(study)
     return render(request, "results/studies/new.html", context, status=HTTPStatus.UNPROCESSABLE_ENTITY)
 
@@ -98,25 +95,21 @@ def study_cancel(request: ProjectRequest, project: Project, number: int) -> Http
 @require_POST
 def study_again(request: ProjectRequest, project: Project, number: int) -> HttpResponse:
     study = _fetch(project, number)
-    try:
+    with refusals(request):
         made = running.run_again(study=study, actor=request.membership)
-    except Refused as refusal:
-        messages.error(request, refusal.message)
-        return redirect(study)
-    return redirect(made)
+        return redirect(made)
+    return redirect(study)
 
 
 @requires(Right.READ)
 @require_POST
 def study_delete(request: ProjectRequest, project: Project, number: int) -> HttpResponse:
     study = _fetch(project, number)
-    try:
+    with refusals(request):
         running.delete_study(study=study, actor=request.membership)
-    except Refused as refusal:
-        messages.error(request, refusal.message)
-        return redirect(study)
-    messages.success(request, f"Study {number} is deleted.")
-    return redirect("results:study-list", project.slug)
+        messages.success(request, f"Study {number} is deleted.")
+        return redirect("results:study-list", project.slug)
+    return redirect(study)
 
 
 @requires(Right.READ)
@@ -128,14 +121,11 @@ def study_cause(request: ProjectRequest, project: Project, number: int) -> HttpR
     candidate = sent.get("candidate", "")
     if not (candidate.isascii() and candidate.isdigit() and len(candidate) < 19 and section.isprintable()):
         raise Http404("No such answer.")
-    try:
+    with refusals(request):
         causes.set_cause(
             study=study, actor=request.membership, candidate=int(candidate),
             compared=sent.get("compared", ""), cause=sent.get("cause", ""),
         )  # fmt: skip
-    except Refused as refusal:
-        messages.error(request, refusal.message)
-    else:
         messages.success(request, "The cause is saved.")
     place = urlencode({"show": f"{section},{section.replace('errors', 'causes')}"})
     return redirect(f"{study.get_absolute_url()}?{place}#{section}-{candidate}")

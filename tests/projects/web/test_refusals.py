@@ -1,0 +1,69 @@
+"""What a page says where an act refuses."""
+
+import pytest
+from django import forms
+from django.contrib import messages
+from django.contrib.messages.storage.cookie import CookieStorage
+from django.http import HttpRequest
+from django.test import RequestFactory
+
+from projects.errors import Refused
+from projects.web.refusals import refusals
+
+
+class CapForm(forms.Form):
+    most = forms.IntegerField()
+
+
+@pytest.fixture
+def request_(rf: RequestFactory) -> HttpRequest:
+    request = rf.post("/")
+    request._messages = CookieStorage(request)  # type: ignore[attr-defined]
+    return request
+
+
+def said(request: HttpRequest) -> list[tuple[str, str]]:
+    return [(message.level_tag, str(message)) for message in messages.get_messages(request)]
+
+
+def refuse(**over: object) -> None:
+    raise Refused("Not now.", **over)  # type: ignore[arg-type]
+
+
+def test_a_refusal_is_told_in_a_message_and_ends_the_block(request_: HttpRequest) -> None:
+    with refusals(request_):
+        refuse(details=["One HIT is open."])
+        messages.success(request_, "Done.")
+    assert said(request_) == [("error", "Not now.")]
+
+
+def test_details_are_told_where_the_page_asks_for_them(request_: HttpRequest) -> None:
+    with refusals(request_, with_details=True):
+        refuse(details=["One HIT is open.", "Another is late."])
+    assert said(request_) == [("error", "Not now. One HIT is open. Another is late.")]
+
+
+@pytest.mark.parametrize(
+    ("named", "default", "told_at"),
+    [("", "", "__all__"), ("most", "", "most"), ("other", "", "__all__"), ("", "most", "most")],
+)
+def test_a_form_is_told_at_the_field_it_has_or_as_a_whole(
+    request_: HttpRequest, named: str, default: str, told_at: str
+) -> None:
+    form = CapForm({"most": "3"})
+    assert form.is_valid()
+    with refusals(request_, form, field=default):
+        refuse(field=named)
+    assert form.errors == {told_at: ["Not now."]}
+    assert said(request_) == []
+
+
+def test_a_block_that_succeeds_says_what_it_says_itself(request_: HttpRequest) -> None:
+    with refusals(request_):
+        messages.success(request_, "Done.")
+    assert said(request_) == [("success", "Done.")]
+
+
+def test_no_other_error_is_swallowed(request_: HttpRequest) -> None:
+    with pytest.raises(ValueError, match="broken"), refusals(request_):
+        raise ValueError("broken")
