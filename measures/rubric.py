@@ -148,9 +148,9 @@ def check_value(scale: Scale, value: object, *, gettext: Callable[[str], str] = 
         return gettext("{value} is not a finite number.").format(value=repr(value))
     said = {"value": format_number(number), "low": format_number(scale.low), "high": format_number(scale.high)}
     if scale.kind is ScaleKind.ORDINAL and number != int(number):
-        return gettext("{value} is not a whole number: answers are whole numbers from {low} to {high}.").format(**said)
+        return gettext("{value} is not a whole number. Use a whole number from {low} to {high}.").format(**said)
     if not scale.low <= number <= scale.high:
-        return gettext("{value} is not on the scale: answers go from {low} to {high}.").format(**said)
+        return gettext("{value} is outside the scale. Use a number from {low} to {high}.").format(**said)
     return None
 
 

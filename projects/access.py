@@ -33,7 +33,7 @@ _MEMBERSHIP = f"""
 SELECT {_MEMBER.sql}, {_PROJECT.sql} FROM projects_membership m JOIN projects_project p ON p.id = m.project_id
 WHERE m.user_id = %(user)s::bigint AND p.slug = %(slug)s::text AND p.deleted_at IS NULL
 """
-CLOSED = gettext_lazy("This project was closed. Your work so far is kept. Thank you for it.")
+CLOSED = gettext_lazy("This project is closed. Your work is kept. Thank you!")
 
 
 class Right(Enum):
@@ -115,7 +115,7 @@ def creates_projects(view: View) -> View:
     @wraps(view)
     def wrapped(request: SignedInRequest, **kwargs: Any) -> HttpResponseBase:
         if not request.user.can_create_projects:
-            raise PermissionDenied("Your account may not make projects. Ask whoever runs this site.")
+            raise PermissionDenied("Your account can't create projects. Ask the site administrator.")
         return view(request, **kwargs)
 
     return _declare(wrapped, Policy("creates projects"))
@@ -214,11 +214,11 @@ def may_see_names(viewer: Membership) -> bool:
 def why_refused(membership: Membership, right: Right) -> str:
     """The sentence for somebody who lacks the right; empty when they have it."""
     if membership.standing == Membership.Standing.REMOVED:
-        return _("Your membership in this project has ended. Your work so far is kept. Thank you for it.")
+        return _("Your membership in this project has ended. Your work is kept. Thank you!")
     if right is Right.MEMBER:
         return ""
     if membership.standing == Membership.Standing.SUSPENDED:
-        return _("Your work in this project is on hold. A manager of the project can tell you why.")
+        return _("Your work in this project is on hold. A project manager can tell you why.")
     allowed = {
         Right.WORK: membership.is_annotator,
         Right.READ: membership.can_read,
@@ -229,10 +229,10 @@ def why_refused(membership: Membership, right: Right) -> str:
 
 
 _LACKING = {
-    Right.WORK: gettext_lazy("Only the project's annotators rate HITs."),
-    Right.READ: "Only the project's researchers and managers see this page.",
-    Right.MANAGE: "Only the project's managers may do this.",
-    Right.OWN: "Only the project's owner may do this.",
+    Right.WORK: gettext_lazy("Only the project's annotators can rate HITs."),
+    Right.READ: "Only the project's researchers and managers can see this page.",
+    Right.MANAGE: "Only the project's managers can do this.",
+    Right.OWN: "Only the project's owner can do this.",
 }
 
 
@@ -255,7 +255,7 @@ class SignInMiddleware:
             return None
         if not request.user.is_authenticated:
             if policy.answers_json:
-                return JsonResponse({"message": _("You are not signed in.")}, status=401)
+                return JsonResponse({"message": _("You're not signed in.")}, status=401)
             if policy.has_farewell and request.POST:
                 return keep_form_until_sign_in(request)
             return redirect_to_login(request.get_full_path())
@@ -300,4 +300,4 @@ def lock_actor(actor: Membership) -> None:
 def adopt_locked(actor: Membership, fresh: Membership) -> None:
     actor.role, actor.standing = fresh.role, fresh.standing
     if not (actor.is_active and actor.can_manage):
-        raise Refused("Only the project's managers may do this.")
+        raise Refused("Only the project's managers can do this.")

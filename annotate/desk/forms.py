@@ -10,16 +10,16 @@ class WithdrawForm(forms.Form):
     """What becomes of the work, chosen, and that it is meant, ticked: nothing is filled in beforehand."""
 
     work = forms.ChoiceField(
-        label=_("What is to become of your work?"),
+        label=_("What should happen to your work?"),
         choices=[
-            (KEEP, _("Stop, and keep what I gave under my pseudonym")),
-            (TAKE_OUT, _("Stop, and take my judgments out")),
+            (KEEP, _("Stop, and keep my ratings")),
+            (TAKE_OUT, _("Stop, and remove my ratings")),
         ],
         widget=forms.RadioSelect,
-        error_messages={"required": _("Choose one of the two.")},
+        error_messages={"required": _("Choose what should happen to your work.")},
     )
     is_meant = forms.BooleanField(
-        label=_("Yes, I withdraw my consent"), error_messages={"required": _("Tick this to say that you mean it.")}
+        label=_("Yes, I withdraw my consent"), error_messages={"required": _("Tick the box to confirm.")}
     )
 
     @property

@@ -37,7 +37,8 @@ def consent(request: ProjectRequest, project: Project) -> HttpResponse:
         return _show_consent(request, project)
     if request.POST.get("act") != "agree":
         messages.info(
-            request, _("You have not agreed. You are given no work that asks for it; you may agree at any time.")
+            request,
+            _("You didn't agree, so you can't start work that needs your consent. You can still agree at any time."),
         )
         return _to_desk(request, project)
     try:
@@ -163,10 +164,10 @@ def _said(annotator: Membership, done: onboarding_consent.Withdrawal, takes_out:
     if not done.n_hits:
         return onboarding_consent.explain_withdrawal(annotator)
     if not takes_out:
-        return _("You have withdrawn your consent. What you gave stays under your pseudonym. Thank you for it.")
+        return _("You've left this study. Your ratings stay in the results under your random name. Thank you!")
     return ngettext(
-        "You have withdrawn your consent. %(n)d HIT of yours is taken out and counts nowhere any more.",
-        "You have withdrawn your consent. %(n)d HITs of yours are taken out and count nowhere any more.",
+        "You've left this study. The ratings of %(n)d HIT are removed and no longer count.",
+        "You've left this study. The ratings of %(n)d HITs are removed and no longer count.",
         done.n_hits,
     ) % {"n": done.n_hits}
 

@@ -108,5 +108,5 @@ def earnings(request: ProjectRequest, project: Project) -> HttpResponse:
 def notice_read(request: ProjectRequest, project: Project, pk: int) -> HttpResponse:
     notice = get_object_or_404(Notice, pk=pk, annotator=request.membership)
     if notices.confirm(notice=notice, annotator=request.membership):
-        messages.success(request, _("Thank you. The message is off your desk."))
+        messages.success(request, _("Thank you. The message is marked as read."))
     return redirect("annotate:desk")

@@ -51,7 +51,7 @@ class ConsentState:
         """Why there is no work for somebody who has withdrawn; empty for anybody else."""
         if not self.has_withdrawn:
             return ""
-        return _("You have withdrawn your consent, so there is no work for you here. You may agree again at any time.")
+        return _("You've left this study, so there's no work for you here. You can agree again at any time.")
 
 
 def consent_states(annotators: Iterable[Membership]) -> dict[int, ConsentState]:
@@ -75,7 +75,7 @@ def require_consent(annotator: Membership) -> None:
     """Raise ConsentFirst for somebody who has not agreed to the project's text as it stands now."""
     standing = consent_state(annotator)
     if standing.is_missing:
-        raise ConsentFirst(standing.why_not or _("Read first what taking part means, and agree to it."))
+        raise ConsentFirst(standing.why_not or _("Please read the consent and agree first."))
 
 
 def explain_withdrawal(annotator: Membership) -> str:
@@ -94,9 +94,9 @@ def agree(*, annotator: Membership, version: int) -> bool:
         raise Refused(refusal)
     newest = current_consent(annotator.project)
     if newest is None:
-        raise Refused(_("This project asks for no consent."))
+        raise Refused(_("This project doesn't ask for consent."))
     if newest.version != version:
-        raise OldVersion(_("The text has been changed in the meantime. This is how it stands now."))
+        raise OldVersion(_("The text changed while you were reading. This is the new version."))
     _row, is_new = ConsentAcceptance.objects.get_or_create(membership=annotator, consent=newest, withdrawn_at=None)
     if is_new:
         log.record(annotator.project, annotator, "agree to consent", newest)
@@ -132,7 +132,7 @@ def withdraw(*, annotator: Membership, takes_out: bool) -> Withdrawal:
     lock_annotator(annotator)
     agreed = ConsentAcceptance.objects.filter(membership=annotator, withdrawn_at=None)
     if not agreed.exists():
-        raise Refused(_("You have withdrawn your consent already, or never gave it."))
+        raise Refused(_("You've already withdrawn your consent, or you never agreed."))
     chosen = _given(annotator) if takes_out else Assignment.objects.none()
     # what is open now may have expired before it is locked
     unsent = Assignment.objects.filter(annotator=annotator, state__in=(State.OPEN, State.EXPIRED))

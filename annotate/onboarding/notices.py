@@ -22,9 +22,9 @@ def send(*, annotators: Iterable[int], text: str, kind: Notice.Kind, actor: Memb
     """Put a message on desks. Runs in the transaction of the caller, who writes the line of the log."""
     text = text.strip()
     if not text:
-        raise Refused(_("Write what they are to read."))
+        raise Refused(_("Write a message."))
     if len(text) > LONGEST:
-        raise Refused(_("A message has {n} characters at most.").format(n=format_number(LONGEST)))
+        raise Refused(_("A message can have at most {n} characters.").format(n=format_number(LONGEST)))
     Notice.objects.bulk_create(Notice(annotator_id=pk, kind=kind, text=text, sent_by=actor) for pk in annotators)
 
 
@@ -35,9 +35,9 @@ def send_rejections(*, n_by_annotator: Mapping[int, int], reason: str, actor: Me
         same.setdefault((languages.find_chosen(annotator), n_by_annotator[annotator.pk]), []).append(annotator.pk)
     for (language, n), annotators in sorted(same.items()):
         with translation.override(language):
-            what = ngettext("A HIT that you submitted was rejected.", "{n} HITs that you submitted were rejected.", n)
-            why = _("The reason: {reason}").format(reason=reason)
-            answer = _("You can answer once, under “What you have done”.")
+            what = ngettext("A HIT you submitted was rejected.", "{n} HITs you submitted were rejected.", n)
+            why = _("Reason: {reason}").format(reason=reason)
+            answer = _("You can reply once, on the History page.")
             text = f"{what.format(n=n)} {why}\n\n{answer}"
         send(annotators=annotators, text=text, kind=Notice.Kind.DECISION, actor=actor)
 

@@ -16,7 +16,7 @@ from projects.models import Membership, Project
 from projects.web.lists import page_of, read_word
 
 STATES = {
-    "owed": (pgettext_lazy("pay", "waits for approval"), Q(approved_at=None)),
+    "owed": (pgettext_lazy("pay", "awaiting approval"), Q(approved_at=None)),
     "approved": (pgettext_lazy("pay", "approved"), Q(approved_at__isnull=False, payment=None)),
     "paid": (pgettext_lazy("pay", "paid"), Q(payment__isnull=False)),
 }

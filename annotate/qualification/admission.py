@@ -89,25 +89,23 @@ class Admission:
         if not self.is_asked or self.is_qualified:
             return ""
         if self.revoked is not None:
-            return gettext("A manager of the project has ended your qualification. Ask them what to do next.")
+            return gettext("A project manager ended your qualification. Ask them what to do next.")
         if self.open_attempt is not None:
-            return gettext("You have begun the qualification test. Finish it: the work opens to you when you pass.")
+            return gettext("You've started the qualification test. Finish and pass it to start work.")
         if not self.n_left:
-            return gettext(
-                "You have used every attempt at the qualification test. A manager of the project can let you in."
-            )
+            return gettext("You've used all your attempts at the qualification test. Please contact a project manager.")
         left = ngettext("You have {n} attempt left.", "You have {n} attempts left.", self.n_left).format(n=self.n_left)
-        not_yet = gettext("You have not passed the qualification test yet.")
+        not_yet = gettext("You haven't passed the qualification test yet.")
         if self.again_at is not None:
-            again = gettext("You may try again from {moment} UTC.").format(moment=format_near_moment(self.again_at))
+            again = gettext("You can try again from {moment} UTC.").format(moment=format_near_moment(self.again_at))
             return f"{not_yet} {again} {left}"
         if self.n_used:
             return f"{not_yet} {left}"
         if self.is_of_old_rubric:
-            return gettext("The rubric has changed since you qualified, so the test is asked again.")
+            return gettext("The rating scale has changed since you qualified. Please take the test again.")
         if self.has_run_out:
-            return gettext("Your qualification has run out. Take the test again to go on.")
-        return gettext("Work in this project is for those who have passed its qualification test.")
+            return gettext("Your qualification has expired. Take the test again to continue.")
+        return gettext("Pass the qualification test to start.")
 
 
 def find_admissions(annotators: Iterable[Membership]) -> dict[int, Admission]:

@@ -46,8 +46,8 @@ def render_sheet(
         "is_practice": attempt.purpose == QualificationItem.Purpose.PRACTICE,
         "preview": False,
         "due_at_ms": milliseconds(attempt.due_at),
-        "due_over": _("The time is over. Hand in what you have."),
-        "due_after": _("After that you can still hand in what you have."),
+        "due_over": _("Time is up. Submit what you have."),
+        "due_after": _("After that, you can still submit for a short time."),
         "server_now_ms": milliseconds(timezone.now()),
         "errors": errors or {},
         "urls": {

@@ -155,14 +155,14 @@ def attempt_draft(request: ProjectRequest, project: Project, attempt_uuid: uuid.
 
 def _save_draft(request: SignedInRequest, annotator: Membership, attempt_uuid: uuid.UUID, page: int) -> JsonResponse:
     if int(request.META.get("CONTENT_LENGTH") or 0) > draft_merge.MAX_BYTES:
-        return JsonResponse({"message": _("This draft is too large to keep.")}, status=413)
+        return JsonResponse({"message": _("This draft is too large to save.")}, status=413)
     try:
         sent = orjson.loads(request.body)
         if not isinstance(sent, dict):
-            raise Refused(_("A draft is one JSON object."))
+            raise Refused(_("A draft must be one JSON object."))
         merged, saved_at = attempts.save_draft(annotator=annotator, attempt_uuid=attempt_uuid, page=page, sent=sent)
     except (orjson.JSONDecodeError, RawPostDataException):
-        return JsonResponse({"message": _("That is no JSON.")}, status=400)
+        return JsonResponse({"message": _("That isn't valid JSON.")}, status=400)
     except Attempt.DoesNotExist as error:
         raise Http404("No such attempt.") from error
     except TakesNoAnswers as refusal:
@@ -200,7 +200,9 @@ def fill_in_again(request: ProjectRequest, project: Project, attempt_uuid: uuid.
     attempt = _attempt(request.membership, attempt_uuid)
     sheets = list_pages(attempt)
     number = min(_page_of(request), len(sheets))
-    messages.warning(request, _("Your sign-in had changed since this page was opened. Please send it once more."))
+    messages.warning(
+        request, _("Your sign-in changed after you opened this page. Nothing is lost. Please submit again.")
+    )
     sent = read_rating(request.POST)
     return render_sheet(request, project, attempt, sheets, sheets[number - 1], sent=sent, status=HTTPStatus.FORBIDDEN)
 

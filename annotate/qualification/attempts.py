@@ -47,9 +47,9 @@ State = Attempt.State
 Purpose = QualificationItem.Purpose
 
 _ENDED = {
-    State.PASSED: gettext_lazy("This attempt is handed in already."),
-    State.FAILED: gettext_lazy("This attempt is handed in already."),
-    State.EXPIRED: gettext_lazy("This attempt is over."),
+    State.PASSED: gettext_lazy("You already submitted this attempt."),
+    State.FAILED: gettext_lazy("You already submitted this attempt."),
+    State.EXPIRED: gettext_lazy("This attempt has ended."),
 }
 
 
@@ -70,7 +70,7 @@ def begin(*, annotator: Membership, purpose: str = Purpose.TEST) -> Attempt:
         raise Refused(refusal)
     test = QualificationTest.objects.filter(project=annotator.project_id).first()
     if test is None or (test.state != QualificationTest.State.OPEN and purpose != Purpose.PRACTICE):
-        raise Refused(_("There is no qualification test to take in this project now."))
+        raise Refused(_("This project has no open qualification test right now."))
     now = timezone.now()
     open_one = Attempt.objects.filter(annotator=annotator, state=State.OPEN).first()
     if open_one is not None and (is_time_up(open_one, now) or open_one.rubric_id != test.rubric_id):
@@ -78,7 +78,7 @@ def begin(*, annotator: Membership, purpose: str = Purpose.TEST) -> Attempt:
         open_one = None
     if open_one is not None and open_one.purpose != purpose:
         if open_one.purpose == Purpose.TEST:
-            raise Refused(_("You have an attempt at the test open. Finish that first."))
+            raise Refused(_("You have an open attempt at the test. Finish it first."))
         _expire(open_one, now)
         open_one = None
     if open_one is not None:
@@ -159,7 +159,7 @@ def submit_attempt(*, annotator: Membership, attempt_uuid: uuid.UUID) -> Attempt
 
 def sheet_numbered(sheets: Sequence[AttemptPage], number: int) -> AttemptPage:
     if not 1 <= number <= len(sheets):
-        raise NoSuchPage(_("This attempt has no such page."))
+        raise NoSuchPage(_("This attempt doesn't have that page."))
     return sheets[number - 1]
 
 
@@ -175,14 +175,16 @@ def _begin_anew(test: QualificationTest, annotator: Membership, purpose: str, no
     if purpose == Purpose.TEST:
         admission = find_admission(annotator)
         if admission is None or admission.is_qualified:
-            raise Refused(_("You are qualified for this project already."))
+            raise Refused(_("You're already qualified for this project."))
         if not admission.can_begin:
             raise Refused(admission.why_not)
     live = test.items.filter(purpose=purpose, retired_at=None).order_by("position", "pk")
     pool = list_practice_items(test) if purpose == Purpose.PRACTICE else list(live)
     if not pool:
         raise Refused(
-            _("There is nothing to practise on.") if purpose == Purpose.PRACTICE else _("The test has no items.")
+            _("There's nothing to practise with.")
+            if purpose == Purpose.PRACTICE
+            else _("The test has no answers to rate.")
         )
     rubrics.freeze(test.rubric)
     last = Attempt.objects.filter(test=test, annotator=annotator, purpose=purpose).order_by("-n").first()

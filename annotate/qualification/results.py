@@ -152,7 +152,7 @@ def format_range(ends: Sequence[float], tolerance: float = 0.0) -> str:
     if low != high:
         said = gettext("{low} to {high}").format(low=said, high=format_number(high))
     if tolerance:
-        said = gettext("{range}, give or take {tolerance}").format(range=said, tolerance=format_number(tolerance))
+        said = gettext("{range}, ±{tolerance}").format(range=said, tolerance=format_number(tolerance))
     return said
 
 

@@ -18,7 +18,7 @@ class Incomplete(Refused):
 
     def __init__(self, errors: dict[int, str]) -> None:
         n = len(errors)
-        said = ngettext("One item still needs an answer.", "{n} items still need an answer.", n)
+        said = ngettext("One answer still needs a rating.", "{n} answers still need a rating.", n)
         super().__init__(said.format(n=n))
         self.errors = errors
 
@@ -50,7 +50,7 @@ def check_answers(sent: SentAnswers, layout: list[int], criteria: tuple[Criterio
         n_missing = sum(values.get(criterion.key) is None for criterion in criteria)
         if n_missing:
             is_part = n_missing < len(criteria)
-            errors[place] = _("Not every criterion is rated yet.") if is_part else _("Not rated yet.")
+            errors[place] = _("Some criteria aren't rated yet.") if is_part else _("Not rated yet.")
             continue
         for criterion in criteria:
             value = values[criterion.key]

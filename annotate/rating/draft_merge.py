@@ -55,7 +55,7 @@ def merge_draft(
     passed = stored.get(PASSED, 0)
     for place, answers in _entries(sent, "answers", n_items, passed):
         if not isinstance(answers, dict):
-            raise Refused(gettext("A draft's answers are given by criterion."))
+            raise Refused(gettext("A draft's ratings must be listed by criterion."))
         kept = dict(merged["answers"].get(place, {}))
         for key, entry in answers.items():
             if key not in criteria:
@@ -70,7 +70,7 @@ def merge_draft(
         for place, entry in _entries(sent, part, n_items, passed):
             value, stamp = _stamped(entry, latest)
             if value is not None and not is_valid(value):
-                raise Refused(gettext("That is nothing for “{part}” in a draft.").format(part=part))
+                raise Refused(gettext("That value isn't allowed for “{part}” in a draft.").format(part=part))
             _keep(merged[part], place, value, stamp)
     seconds, _ = clean_seconds(sent["seconds"]) if "seconds" in sent else (None, False)
     before = stored.get("seconds")
@@ -92,19 +92,19 @@ def _copied(stored: dict[str, Any]) -> dict[str, Any]:
 def _entries(sent: dict[str, Any], part: str, n_items: int, passed: int) -> list[tuple[str, Any]]:
     entries = sent.get(part, {})
     if not isinstance(entries, dict):
-        raise Refused(gettext("“{part}” in a draft is given by place.").format(part=part))
+        raise Refused(gettext("“{part}” in a draft must be listed by position.").format(part=part))
     for place in entries:
         if not (place.isascii() and place.isdigit() and len(place) < 4 and int(place) < n_items):
-            raise Refused(gettext("That place is not in this HIT."))
+            raise Refused(gettext("That answer isn't in this HIT."))
     return [(str(int(place)), entry) for place, entry in entries.items() if int(place) >= passed]
 
 
 def _stamped(entry: Any, latest: float) -> tuple[Any, float]:
     if not isinstance(entry, list) or len(entry) != 2:
-        raise Refused(gettext("Every entry of a draft is a value and a stamp."))
+        raise Refused(gettext("Every entry of a draft must be a value and a timestamp."))
     value, stamp = entry
     if isinstance(stamp, bool) or not isinstance(stamp, int | float) or not math.isfinite(stamp):
-        raise Refused(gettext("A stamp is a number of milliseconds."))
+        raise Refused(gettext("A timestamp must be a number of milliseconds."))
     return value, min(float(stamp), latest)
 
 

@@ -205,7 +205,7 @@ def form_parts(
 
 
 def _say_missing(n: int) -> str:
-    return ngettext("One item still needs an answer.", "{n} items still need an answer.", n).format(n=n)
+    return ngettext("One answer still needs a rating.", "{n} answers still need a rating.", n).format(n=n)
 
 
 def _missing_of(groups: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:

@@ -23,9 +23,9 @@ from projects.models import Membership
 from projects.rubric.rubrics import frozen_criteria
 
 _CLOSED = {
-    Assignment.State.SUBMITTED: gettext_lazy("This HIT is already submitted."),
-    Assignment.State.APPROVED: gettext_lazy("This HIT is already submitted."),
-    Assignment.State.REJECTED: gettext_lazy("This HIT is already submitted."),
+    Assignment.State.SUBMITTED: gettext_lazy("You already submitted this HIT."),
+    Assignment.State.APPROVED: gettext_lazy("You already submitted this HIT."),
+    Assignment.State.REJECTED: gettext_lazy("You already submitted this HIT."),
     Assignment.State.RETURNED: gettext_lazy("You returned this HIT."),
 }
 

@@ -120,7 +120,7 @@ def _pair(
         for criterion, mine, theirs in zip(criteria, stored.values, sent.values, strict=True)
     ]
     lines += [
-        (_("Cannot be judged"), stored.cannot, sent.cannot),
+        (_("Can't be judged"), stored.cannot, sent.cannot),
         (_("Problem"), _("flagged") * stored.is_flagged, _("flagged") * sent.is_flagged),
         (_("Comment"), stored.comment, sent.comment),
     ]

@@ -31,16 +31,14 @@ class Opening:
     def why_nothing(self) -> str:
         """Why there is no HIT at this moment, in words that tell nothing of others' work."""
         if self.is_open_to_them:
-            return _(
-                "There is nothing left for you to rate at the moment. Thank you! New work may come; look in again."
-            )
+            return _("You've rated everything for now. Thank you! Check back later for more.")
         if self.is_gated:
-            return _("Work in this project is for those who have passed its qualification test.")
+            return _("Pass the qualification test to start.")
         if self.is_open:
-            return _("The work that is open now is for other annotators.")
+            return _("The work available now is assigned to other annotators. Check back later for more.")
         if self.is_paused:
-            return _("The work is paused. What you have open you can finish; look in again later for more.")
-        return _("No work is open in this project at the moment.")
+            return _("Work is paused. You can finish your open HIT. Check back later for more.")
+        return _("No work is available right now. Check back later.")
 
 
 def find_openings(annotators: Iterable[Membership]) -> dict[int, Opening]:

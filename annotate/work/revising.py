@@ -101,7 +101,7 @@ def revise(*, annotator: Membership, assignment_uuid: uuid.UUID, sent: SentAnswe
     submitted_at, now = _times(assignment)
     criteria = frozen_criteria(assignment.rubric_id)
     if submitted_at is None:
-        raise TakesNoAnswers(_("This HIT was never submitted."), assignment.state)
+        raise TakesNoAnswers(_("You haven't submitted this HIT."), assignment.state)
     record = fetch_versions(
         assignment.id, layout=assignment.layout, rubric_id=assignment.rubric_id, submitted_at=submitted_at, lock=True
     )
@@ -114,7 +114,7 @@ def revise(*, annotator: Membership, assignment_uuid: uuid.UUID, sent: SentAnswe
     _refuse_unless_open(annotator, _window(assignment.state, assignment.mark, (submitted_at, now), batch, minutes))
     if of != versions[-1]:
         raise SubmittedBefore(
-            _("This HIT was changed on another page since you opened this one. What is stored stays.")
+            _("You edited this HIT in another tab after opening this one. The saved ratings stay as they are.")
         )
     answers = check_answers(said, assignment.layout, criteria)
     at = max(now, record.times[-1] + timedelta(microseconds=1))
@@ -138,7 +138,7 @@ def save_draft(
     newest = _newest(annotator, assignment_uuid)
     if newest is None or version_key(newest) != of:
         raise TakesNoAnswers(
-            _("This HIT was changed on another page. You can still send what you see here."), assignment.state
+            _("You edited this HIT in another tab. You can still save what you see here."), assignment.state
         )
     now = timezone.now()
     criteria = {criterion.key: criterion for criterion in frozen_criteria(assignment.rubric_id)}
@@ -176,7 +176,7 @@ def prefill_form(assignment: Assignment, newest: SentAnswers) -> SentAnswers:
 
 def _record(assignment: Assignment) -> Record:
     if assignment.submitted_at is None:
-        raise Refused(_("This HIT was never submitted."))
+        raise Refused(_("You haven't submitted this HIT."))
     rubric = assignment.hit.batch.rubric_id
     return fetch_versions(
         assignment.pk, layout=assignment.layout, rubric_id=rubric, submitted_at=assignment.submitted_at
@@ -202,16 +202,16 @@ def _window(
 ) -> Window:
     submitted_at, now = times
     if submitted_at is None or state != Assignment.State.SUBMITTED or mark == Assignment.Mark.EXCLUDED:
-        return Window(why_closed=_("This HIT takes no changes any more."))
+        return Window(why_closed=_("You can no longer edit this HIT."))
     if not minutes:
-        return Window(why_closed=_("In this project a HIT stays as it was submitted."))
+        return Window(why_closed=_("In this project, you can't edit a submitted HIT."))
     if batch.presentation == Batch.Presentation.ONE:
-        return Window(why_closed=_("The items of this HIT were answered one at a time, so the first answers stay."))
+        return Window(why_closed=_("You rated the answers of this HIT one at a time, so you can't edit them."))
     until = submitted_at + timedelta(minutes=minutes)
     if now >= until:
-        return Window(until, _("The time to change this HIT is over."))
+        return Window(until, _("The time to edit this HIT is over."))
     if batch.state == Batch.State.ARCHIVED or shows_repeats(batch, has_items=has_repeats):
-        return Window(why_closed=_("The HITs of this batch stay as they were submitted."))
+        return Window(why_closed=_("You can't edit submitted HITs of this batch."))
     return Window(until)
 
 

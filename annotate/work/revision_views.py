@@ -90,7 +90,7 @@ def history_reply(request: ProjectRequest, project: Project, assignment_uuid: uu
     try:
         with refusals(request):
             submitting.reply(annotator=request.membership, assignment_uuid=assignment_uuid, text=text)
-            messages.success(request, _("Your answer is kept. The project's managers read it."))
+            messages.success(request, _("Reply sent. The project managers will read it."))
     except Assignment.DoesNotExist as error:
         raise Http404("No such HIT.") from error
     return redirect("annotate:history", project.slug)
@@ -112,9 +112,9 @@ def _revise(request: ProjectRequest, assignment: Assignment, shown: str) -> Http
     except answers.TakesNoAnswers as refusal:
         return render_closed(request, assignment, sent, refusal.message, is_kept=False)
     if revised.was_stored:
-        messages.info(request, _("Nothing is different from what was stored."))
+        messages.info(request, _("Nothing changed."))
     else:
-        messages.success(request, _("Your changes are stored. What you had submitted is kept beside them."))
+        messages.success(request, _("Changes saved. We keep your earlier ratings too."))
     return redirect(shown)
 
 
@@ -132,8 +132,10 @@ def _show_again(request: ProjectRequest, project: Project, assignment_uuid: uuid
     """A form whose token is stale comes back filled in, with a fresh token."""
     assignment = _own(request.membership, assignment_uuid)
     if assignment.submitted_at is None:
-        raise PermissionDenied(_("This HIT was never submitted."))
-    messages.warning(request, _("Your sign-in had changed since this page was opened. Please send it once more."))
+        raise PermissionDenied(_("You haven't submitted this HIT."))
+    messages.warning(
+        request, _("Your sign-in changed after you opened this page. Nothing is lost. Please submit again.")
+    )
     sent = read_rating(request.POST)
     of = request.POST.get("of", "")
     return _render_revision(request, assignment, sent=sent, of=of, status=HTTPStatus.FORBIDDEN)
@@ -158,11 +160,11 @@ def _render_revision(
         "assignment": Revision(f"{assignment.uuid}-{key}", until),
         "submitted_at": assignment.submitted_at,
         "of": key,
-        "own_words": {"saved": _("Kept until you send it"), "just_now": ""},
+        "own_words": {"saved": _("Not applied until you save"), "just_now": ""},
         "is_expired": False,
         "due_at_ms": milliseconds(until),
-        "due_over": _("The time to change this HIT is over."),
-        "due_after": _("After that your answers stay as they are stored."),
+        "due_over": _("The time to edit this HIT is over."),
+        "due_after": _("After that, you can no longer edit this HIT."),
         "urls": {
             **site_urls(slug),
             "submit": reverse("annotate:revision", args=[slug, assignment.uuid]),

@@ -132,7 +132,7 @@ def _has_one(annotator: Membership, offer: Offer, wait: bool) -> bool:
 
 
 def _what_first(offer: Offer) -> str:
-    return _("Agree to take part first.") if offer.lacks_consent else _("Read the instructions first.")
+    return _("Agree to the consent first.") if offer.lacks_consent else _("Read the instructions first.")
 
 
 def _serve(annotator: Membership, offer: Offer, wait: bool) -> uuid.UUID | None:

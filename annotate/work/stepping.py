@@ -38,16 +38,16 @@ def answer_item(
         return Submitted(was_stored=True, mark=assignment.mark)
     require_open(annotator, assignment)
     if assignment.presentation != Batch.Presentation.ONE:
-        raise Refused(_("The items of this HIT are rated on one page."))
+        raise Refused(_("The answers of this HIT are rated on one page."))
     draft = Draft.objects.filter(pk=assignment.id).first() or Draft(pk=assignment.id)
     passed = draft.answers.get(PASSED, 0)
     here = _only(sent, place)
     if place < passed:
         if _only(read_draft(draft.answers), place) != replace(here, seconds=None, has_odd_times=False):
-            raise AlreadyAnswered(_("Your first answer to item {number} stays as it was.").format(number=place + 1))
+            raise AlreadyAnswered(_("Your first rating of answer {number} stays as it was.").format(number=place + 1))
         return None
     if place != passed or place >= len(assignment.layout):
-        raise Refused(_("That item is not open yet. This is the next one."))
+        raise Refused(_("You can't rate that answer yet. This is the next one."))
     _check(here, place, assignment.layout, assignment.rubric_id)
     draft.answers = _fixed(draft.answers, here, place, len(assignment.layout))
     draft.updated_at = timezone.now()

@@ -50,11 +50,11 @@ def submit(
     sha256 = content_sha256(sent)
     if assignment.state in SUBMITTED_STATES:
         if assignment.answers_sha256 != sha256 and not _was_said_before(assignment, sent):
-            raise SubmittedBefore(_("This HIT was submitted before, with other answers. The first ones are kept."))
+            raise SubmittedBefore(_("You already submitted this HIT with different ratings. The first ones are kept."))
         return Submitted(was_stored=True, mark=assignment.mark)
     require_open(annotator, assignment)
     if assignment.presentation == Batch.Presentation.ONE and not is_stepped:
-        raise SteppedOnly(_("The items of this HIT are rated one at a time."))
+        raise SteppedOnly(_("The answers of this HIT are rated one at a time."))
     answers = check_answers(sent, assignment.layout, criteria)
     seconds = sent.seconds if sent.seconds and len(sent.seconds) == len(assignment.layout) else None
     mark = places.finish(
@@ -72,15 +72,15 @@ def submit(
 def require_open(annotator: Membership, assignment: LockedAssignment) -> None:
     """Raise Gone for an assignment that takes no answers any more, or from somebody who may not work; both locked."""
     if assignment.state == Assignment.State.RETURNED:
-        raise TakesNoAnswers(_("You returned this HIT, so it takes no answers any more."), assignment.state)
+        raise TakesNoAnswers(_("You returned this HIT, so you can no longer submit it."), assignment.state)
     refusal = why_refused(annotator, Right.WORK)
     if refusal:
         raise TakesNoAnswers(refusal, "suspended")
     is_over = assignment.state == Assignment.State.WITHDRAWN
     said = explain_withdrawal(annotator) if is_over or assignment.state == Assignment.State.EXPIRED else ""
     if is_over or said:
-        said = said or _("This HIT was taken back by the project.")
-        kept = _("Your draft is kept.")
+        said = said or _("The project withdrew this HIT.")
+        kept = _("Your ratings are saved as a draft.")
         raise TakesNoAnswers(f"{said} {kept}", assignment.state)
 
 
@@ -124,7 +124,7 @@ def return_hit(*, annotator: Membership, assignment_uuid: uuid.UUID, reason: str
     if assignment.state == Assignment.State.RETURNED:
         return
     if assignment.state != Assignment.State.OPEN:
-        raise TakesNoAnswers(_("This HIT is not open any more, so it cannot be returned."), assignment.state)
+        raise TakesNoAnswers(_("This HIT is no longer open, so you can't return it."), assignment.state)
     places.return_assignment(assignment, reason=reason)
 
 
@@ -142,15 +142,15 @@ def reopen(*, annotator: Membership, assignment_uuid: uuid.UUID) -> None:
     if assignment.state == Assignment.State.OPEN:
         return
     if assignment.state != Assignment.State.EXPIRED:
-        raise TakesNoAnswers(_("This HIT cannot be taken up again."), assignment.state)
+        raise TakesNoAnswers(_("You can't resume this HIT."), assignment.state)
     if said := explain_withdrawal(annotator):
         raise Refused(said)
     if Assignment.objects.open().filter(annotator=annotator.pk).exists():
-        raise Refused(_("You have another HIT open. Finish or return that one first."))
+        raise Refused(_("You have another open HIT. Submit or return it first."))
     if assignment.batch_state != Batch.State.OPEN:
-        raise Refused(_("This batch is not open at the moment."))
+        raise Refused(_("This batch isn't open right now."))
     if not places.reopen(assignment, minutes=assignment.time_limit_minutes, not_blind=not annotator.is_blind):
-        raise Refused(_("Others have rated this HIT in the meantime. You can still send the answers you have."))
+        raise Refused(_("Others have rated this HIT in the meantime. You can still submit your ratings."))
 
 
 @transaction.atomic
@@ -159,9 +159,9 @@ def extend(*, annotator: Membership, assignment_uuid: uuid.UUID) -> None:
     lock_annotator(annotator)
     assignment = lock_assignment(annotator, assignment_uuid)
     if assignment.state != Assignment.State.OPEN:
-        raise TakesNoAnswers(_("This HIT is not open any more."), assignment.state)
+        raise TakesNoAnswers(_("This HIT is no longer open."), assignment.state)
     if assignment.extended_at is not None:
-        raise Refused(_("This HIT has had its extra time already."))
+        raise Refused(_("You've already restarted the timer of this HIT."))
     places.extend(assignment, minutes=assignment.time_limit_minutes)
 
 
@@ -174,12 +174,12 @@ def reply(*, annotator: Membership, assignment_uuid: uuid.UUID, text: str) -> No
     text = text.strip()
     assignment = Assignment.objects.get(uuid=assignment_uuid, annotator=annotator)
     if not text or len(text) > LONGEST_REPLY:
-        raise Refused(_("Write an answer of at most {n} characters.").format(n=format_number(LONGEST_REPLY)))
+        raise Refused(_("Write a reply of at most {n} characters.").format(n=format_number(LONGEST_REPLY)))
     mine = Assignment.objects.filter(pk=assignment.pk, state=Assignment.State.REJECTED, replied_at=None)
     if not mine.update(reply=text, replied_at=Now()):
         raise Refused(
-            _("You have answered already; a rejection can be answered once.")
+            _("You've already replied. You can reply to a rejection only once.")
             if assignment.replied_at
-            else _("This HIT is not rejected, so there is nothing to answer.")
+            else _("This HIT isn't rejected, so there's nothing to reply to.")
         )
     log.record(annotator.project, annotator, "answer rejection", assignment)

@@ -96,10 +96,11 @@ def _submit(request: ProjectRequest, project: Project, assignment_uuid: uuid.UUI
     if submitted is None:
         return _see_other(reverse("annotate:work-show", args=[project.slug, assignment_uuid]))
     if submitted.was_stored:
-        messages.info(request, _("Those answers were already saved."))
+        messages.info(request, _("Those ratings were already saved."))
     elif submitted.mark == Assignment.Mark.SURPLUS:
         messages.info(
-            request, _("Saved. Others had finished this HIT in the meantime; your work is kept all the same.")
+            request,
+            _("Submitted. Others finished this HIT first: your ratings are kept but don't count in the results."),
         )
     return next_hit(request, project, after=_changeable(request.membership, assignment_uuid))
 
@@ -162,7 +163,7 @@ def work_return(request: ProjectRequest, project: Project, assignment_uuid: uuid
     try:
         with refusals(request):
             submitting.return_hit(annotator=request.membership, assignment_uuid=assignment_uuid, reason=reason)
-            messages.success(request, _("Returned. You will not be given that HIT again."))
+            messages.success(request, _("HIT returned. You won't be offered it again."))
     except Assignment.DoesNotExist as error:
         raise Http404("No such HIT.") from error
     return _see_other(reverse("annotate:project-desk", args=[project.slug]))
@@ -171,13 +172,13 @@ def work_return(request: ProjectRequest, project: Project, assignment_uuid: uuid
 @requires(Right.WORK)
 @require_POST
 def work_reopen(request: ProjectRequest, project: Project, assignment_uuid: uuid.UUID) -> HttpResponse:
-    return _act_on_page(request, project, assignment_uuid, submitting.reopen, _("You have the HIT again."))
+    return _act_on_page(request, project, assignment_uuid, submitting.reopen, _("You can continue with this HIT."))
 
 
 @requires(Right.WORK)
 @require_POST
 def work_extend(request: ProjectRequest, project: Project, assignment_uuid: uuid.UUID) -> HttpResponse:
-    return _act_on_page(request, project, assignment_uuid, submitting.extend, _("You have the whole time again."))
+    return _act_on_page(request, project, assignment_uuid, submitting.extend, _("Timer restarted."))
 
 
 def _act_on_page(
@@ -224,7 +225,9 @@ def _is_of_this_site(request: HttpRequest, reason: str) -> bool:
 
 def _fill_in_again(request: ProjectRequest, project: Project, assignment_uuid: uuid.UUID) -> HttpResponse:
     assignment = _assignment(request.membership, assignment_uuid)
-    messages.warning(request, _("Your sign-in had changed since this page was opened. Please submit once more."))
+    messages.warning(
+        request, _("Your sign-in changed after you opened this page. Nothing is lost. Please submit again.")
+    )
     sent = read_rating(request.POST)
     return render_assignment(request, project, assignment, sent=sent, status=HTTPStatus.FORBIDDEN)
 

@@ -16,7 +16,7 @@ from projects.models import User
 class SignInForm(AuthenticationForm):
     error_messages = {
         **AuthenticationForm.error_messages,
-        "invalid_login": _("This username and password do not go together. Both are case-sensitive."),
+        "invalid_login": _("Wrong username or password. Both are case-sensitive."),
     }
 
 
@@ -31,7 +31,7 @@ class NewPasswordForm(forms.Form):
         widget=forms.PasswordInput(attrs={"autocomplete": "new-password"}),
     )
     new_password2 = forms.CharField(
-        label=_("The same again"),
+        label=_("Confirm password"),
         strip=False,
         max_length=1000,
         widget=forms.PasswordInput(attrs={"autocomplete": "new-password"}),
@@ -45,7 +45,7 @@ class NewPasswordForm(forms.Form):
         cleaned = super().clean() or {}
         first, second = cleaned.get("new_password1"), cleaned.get("new_password2")
         if first and second and first != second:
-            self.add_error("new_password2", gettext("The two passwords are not the same."))
+            self.add_error("new_password2", gettext("The two passwords don't match."))
         elif first:
             try:
                 password_validation.validate_password(first, self.user)
@@ -56,7 +56,7 @@ class NewPasswordForm(forms.Form):
 
 class ChangePasswordForm(NewPasswordForm):
     old_password = forms.CharField(
-        label=_("Present password"),
+        label=_("Current password"),
         strip=False,
         max_length=1000,
         widget=forms.PasswordInput(attrs={"autocomplete": "current-password"}),
@@ -67,7 +67,7 @@ class ChangePasswordForm(NewPasswordForm):
     def clean_old_password(self) -> str:
         old: str = self.cleaned_data["old_password"]
         if not self.user.check_password(old):
-            raise ValidationError(gettext("This is not your present password."))
+            raise ValidationError(gettext("This isn't your current password."))
         return old
 
 
@@ -76,7 +76,7 @@ class SignUpForm(NewPasswordForm):
         label=_("Username"),
         max_length=150,
         validators=[UnicodeUsernameValidator()],
-        help_text=_("Letters, digits and @ . + - _. The project's managers see it; results show a random pseudonym."),
+        help_text=_("Letters, digits and @ . + - _. Project managers see it. Results show a random name instead."),
         widget=forms.TextInput(attrs={"autocomplete": "username", "autocapitalize": "none"}),
     )
 
@@ -89,7 +89,7 @@ class SignUpForm(NewPasswordForm):
     def clean_username(self) -> str:
         username: str = self.cleaned_data["username"]
         if User.objects.filter(username__iexact=username).exists():
-            raise ValidationError(gettext("This username is taken."))
+            raise ValidationError(gettext("This username is taken. Choose another one."))
         self.user.username = username
         return username
 
@@ -98,5 +98,5 @@ class AccountForm(forms.Form):
     first_name = forms.CharField(label=_("First name"), max_length=150, required=False)
     last_name = forms.CharField(label=_("Last name"), max_length=150, required=False)
     email = forms.EmailField(
-        label=_("Email"), required=False, help_text=_("Only the managers of your projects see your name and address.")
+        label=_("Email"), required=False, help_text=_("Only managers of your projects see your name and email.")
     )

@@ -13,7 +13,7 @@ from projects.access import lock_actor
 from projects.errors import Refused
 from projects.models import Membership, User
 
-OVER = gettext_lazy("This link has been used, or it is older than an hour. Ask for a new one.")
+OVER = gettext_lazy("This link was already used, or it's older than an hour. Ask for a new one.")
 
 
 @transaction.atomic
@@ -49,7 +49,7 @@ def why_not_issue(*, target: Membership, actor: Membership) -> str:
     if user == actor.user:
         return "Change your own password on your account page."
     if user.is_superuser or user.is_staff or user.can_create_projects:
-        return "This account has rights on the whole site. Whoever runs the site can issue the link."
+        return "This account has rights on the whole site. Only the site administrator can create the link."
     mine = {
         membership.project_id: membership
         for membership in Membership.objects.active().filter(user=actor.user, project__deleted_at=None)
@@ -57,14 +57,15 @@ def why_not_issue(*, target: Membership, actor: Membership) -> str:
     }
     for theirs in user.memberships.all():
         if theirs.role == Membership.Role.OWNER:
-            return "This account owns a project. Whoever runs the site can issue the link."
+            return "This account owns a project. Only the site administrator can create the link."
         manager = mine.get(theirs.project_id)
         if manager is None:
             return (
-                "This person is or was in a project that you do not manage. Whoever runs the site can issue the link."
+                "This person is or was in a project that you don't manage. Only the site "
+                "administrator can create the link."
             )
         if theirs.role == Membership.Role.MANAGER and not manager.is_owner:
-            return "Only an owner of the project can issue the link for a manager."
+            return "Only a project owner can create the link for a manager."
     return ""
 
 

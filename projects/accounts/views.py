@@ -51,7 +51,7 @@ def locked_out(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
 @require_POST
 def sign_out(request: HttpRequest) -> HttpResponse:
     logout(request)
-    messages.success(request, _("You are signed out."))
+    messages.success(request, _("You're signed out."))
     return redirect(settings.LOGOUT_REDIRECT_URL)
 
 
@@ -64,7 +64,7 @@ def account(request: SignedInRequest) -> HttpResponse:
     form = AccountForm(request.POST if request.method == "POST" else None, initial=own)
     if request.method == "POST" and form.is_valid():
         User.objects.filter(pk=user.pk).update(**form.cleaned_data)
-        messages.success(request, _("Your account is saved."))
+        messages.success(request, _("Changes saved."))
         return redirect("projects:account")
     memberships = user.memberships.filter(project__deleted_at=None).select_related("project")
     return render(request, "projects/accounts/show.html", {"form": form, "memberships": memberships})
@@ -81,7 +81,7 @@ def accessibility(request: HttpRequest) -> HttpResponse:
 def language_choose(request: HttpRequest) -> HttpResponse:
     language = request.POST.get("language", "")
     if not languages.is_known(language):
-        raise BadRequest(_("There is no such language here."))
+        raise BadRequest(_("That language isn't available here."))
     if request.user.is_authenticated:
         User.objects.filter(pk=request.user.pk).update(language=language)
     response = redirect(safe_next(request, resolve_url(settings.LOGIN_REDIRECT_URL)))
@@ -98,7 +98,7 @@ def password_change(request: SignedInRequest) -> HttpResponse:
     if request.method == "POST" and form.is_valid():
         passwords.change(user=request.user, password=form.cleaned_data["new_password1"])
         update_session_auth_hash(request, request.user)
-        messages.success(request, _("Your password is changed. Wherever else you were signed in, you no longer are."))
+        messages.success(request, _("Password changed. You're signed out on all your other devices."))
         return redirect("projects:account")
     return render(request, "projects/accounts/password_change.html", {"form": form})
 
@@ -124,6 +124,6 @@ def password_reset(request: HttpRequest, uidb64: str, token: str) -> HttpRespons
             passwords.reset(uidb64=uidb64, token=token, password=form.cleaned_data["new_password1"])
         except Refused:
             return render(request, "projects/accounts/password_reset_over.html", status=410)
-        messages.success(request, _("Your new password is set. Sign in with it."))
+        messages.success(request, _("New password saved. Sign in with it."))
         return redirect("projects:sign-in")
     return render(request, "projects/accounts/password_reset.html", {"form": form, "who": user})

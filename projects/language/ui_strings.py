@@ -9,13 +9,13 @@ Words = dict[str, str | dict[str, str]]
 
 def site_strings() -> Words:
     return {
-        "go_on": _("Go on"),
+        "go_on": _("Continue"),
         "cancel": _("Cancel"),
         "theme": pgettext("appearance", "as device"),
         "theme_light": pgettext("appearance", "light"),
         "theme_dark": pgettext("appearance", "dark"),
-        "sign_out_title": _("Some answers are only on this device"),
-        "sign_out_text": _("They could not be sent just now. If you sign out, they are removed from this device."),
-        "sign_out_yes": _("Sign out all the same"),
+        "sign_out_title": _("Some ratings are only on this device"),
+        "sign_out_text": _("They couldn't be saved yet. If you sign out, they're deleted from this device."),
+        "sign_out_yes": _("Sign out anyway"),
         "sign_out_no": _("Stay signed in"),
     }

@@ -21,16 +21,14 @@ TOKEN_BYTES = 32
 DEFAULT_DAYS = 14
 MOST_DAYS = 365
 
-OVER = gettext_lazy(
-    "This invitation has ended: it was used up, revoked, or is too old. Ask whoever sent it for a new one."
-)
+OVER = gettext_lazy("This invitation was already used, revoked or expired. Ask the person who sent it for a new one.")
 
 
 class AlreadyMember(Refused):
     """The person is, or was, a member; the link changes nothing."""
 
     def __init__(self, membership: Membership) -> None:
-        super().__init__(_("You have a place in this project already, so the link changes nothing."))
+        super().__init__(_("You're already in this project, so the link changes nothing."))
         self.membership = membership
 
 
@@ -50,7 +48,7 @@ def create_invitation(
     """
     lock_actor(actor)
     if role == Membership.Role.OWNER or role not in grantable_roles(actor):
-        raise Refused("You cannot invite people to this role.")
+        raise Refused("You can't invite people to this role.")
     if not 1 <= days <= MOST_DAYS:
         raise Refused(f"An invitation lasts from 1 to {MOST_DAYS} days.")
     token = secrets.token_urlsafe(TOKEN_BYTES)
@@ -98,7 +96,7 @@ def sign_up(*, token: str, username: str, password: str) -> Membership:
         with transaction.atomic():
             return join(token=token, user=User.objects.create(username=username, password=hashed))
     except IntegrityError as taken:
-        raise Refused(_("This username is taken.")) from taken
+        raise Refused(_("This username is taken. Choose another one.")) from taken
 
 
 @transaction.atomic

@@ -136,8 +136,8 @@ def have_read(project: Project) -> None:
 def rate(page: Page, project: Project, name: str) -> None:
     """The rating page with two answers given; a second visit goes on with the first one's HIT."""
     page.goto(f"{project.get_absolute_url()}desk/")
-    if page.get_by_role("link", name="Go on rating").count():
-        page.get_by_role("link", name="Go on rating").click()
+    if page.get_by_role("link", name="Continue rating").count():
+        page.get_by_role("link", name="Continue rating").click()
     else:
         start(page, project)
         wait_for_keys(page)

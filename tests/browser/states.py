@@ -208,7 +208,7 @@ def test_dark_and_on_a_phone(signed_in: SignedIn, annotator: Membership) -> None
 def open_again(signed_in: SignedIn, annotator: Membership, **look: Any) -> Page:
     page = signed_in(annotator.user, **look)
     page.goto(f"/p/{annotator.project.slug}/desk/")
-    page.get_by_role("link", name="Go on rating").click()
+    page.get_by_role("link", name="Continue rating").click()
     wait_for_keys(page)
     return page
 

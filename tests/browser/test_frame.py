@@ -57,7 +57,7 @@ def test_the_first_tab_stop_leads_past_the_header(signed_in: SignedIn) -> None:
     page = signed_in(make_user("skip"))
     page.goto("/desk/")
     page.keyboard.press("Tab")
-    expect(page.get_by_role("link", name="Skip to the content")).to_be_focused()
+    expect(page.get_by_role("link", name="Skip to content")).to_be_focused()
     page.keyboard.press("Enter")
     expect(page.locator("#main")).to_be_focused()
 

@@ -37,22 +37,22 @@ def test_from_the_link_to_the_first_hit_and_out_again(
     page.goto(f"/join/{token}/")
     page.get_by_label("Username").fill("nadia")
     page.get_by_label("Password", exact=True).fill(PASSWORD)
-    page.get_by_label("The same again").fill(PASSWORD)
+    page.get_by_label("Confirm password").fill(PASSWORD)
     page.get_by_role("button", name="Sign up and join").click()
 
-    expect(page.get_by_role("heading", name="Before you take part")).to_be_visible()
+    expect(page.get_by_role("heading", name="Before you start")).to_be_visible()
     page.get_by_role("button", name="I agree").click()
-    expect(page.get_by_role("heading", name="Read this before you rate")).to_be_visible()
-    page.get_by_role("button", name="I have read this").click()
+    expect(page.get_by_role("heading", name="Read this before you start")).to_be_visible()
+    page.get_by_role("button", name="I've read this").click()
     expect(page.get_by_role("heading", name="Your desk")).to_be_visible()
 
-    page.get_by_role("button", name="Practise on 2 answers").click()
+    page.get_by_role("button", name="Practise with 2 answers").click()
     page.wait_for_url(re.compile("/qualification/attempts/"))
     for place in range(2):
         page.locator(f'input[name="a{place}-correctness"][value="4"]').check(force=True)
-    page.get_by_role("button", name="See the answers").last.click()
+    page.get_by_role("button", name="See the results").last.click()
     expect(page.get_by_role("heading", name="Practice")).to_be_visible()
-    page.get_by_role("link", name="Go to your desk").click()
+    page.get_by_role("link", name="Back to your desk").click()
     page.get_by_role("button", name="Start rating").click()
     page.wait_for_url(re.compile("/work/"))
     for place in range(2):
@@ -62,10 +62,10 @@ def test_from_the_link_to_the_first_hit_and_out_again(
 
     page.goto("/p/bridges/desk/")
     page.get_by_role("link", name="Your consent").click()
-    page.get_by_role("link", name="Withdraw my consent…").click()
-    page.get_by_label("Stop, and take my judgments out").check()
+    page.get_by_role("link", name="Leave this study…").click()
+    page.get_by_label("Stop, and remove my ratings").check()
     page.get_by_label("Yes, I withdraw my consent").check()
-    page.get_by_role("button", name="Withdraw my consent").click()
+    page.get_by_role("button", name="Leave this study").click()
     expect(page.locator(".desk-why")).to_contain_text("You have withdrawn your consent")
 
     assert set(Judgment.objects.values_list("not_counted_reason", flat=True)) == {"consent withdrawn"}

@@ -45,11 +45,11 @@ def test_from_the_history_to_a_change_and_back(signed_in: SignedIn, done: Assign
     page.locator("table a").first.click()
     expect(page.locator(".said").first).to_contain_text("4")
     assert serious(page) == []
-    page.get_by_role("link", name="Change it").click()
+    page.get_by_role("link", name="Edit it").click()
     wait_for_keys(page)
     assert serious(page) == []
     rate(page, 1, "2")
-    expect(page.locator("[data-saved]")).to_have_text("Kept until you send it")
+    expect(page.locator("[data-saved]")).to_have_text("Not applied until you save")
     assert values_of(done) == [4, 4, 4], "nothing is stored before it is sent"
     page.locator(".rate-end [data-submit]").click()
     expect(page.get_by_text("Your changes are stored.")).to_be_visible()
@@ -90,11 +90,11 @@ def test_of_two_tabs_the_second_is_shown_both_and_its_unsent_change_goes_nowhere
     rate(other, 0, "2")
     expect(other.locator("[data-saved]")).to_contain_text("changed on another page")
     other.keyboard.press("Control+Enter")
-    expect(other.get_by_text("One of 3 items differs.")).to_be_visible()
+    expect(other.get_by_text("One of 3 answers differs.")).to_be_visible()
     assert values_of(done) == [1, 4, 4]
     assert not Draft.objects.exists()
     assert JudgmentRevision.objects.count() == 2
-    other.get_by_role("link", name="Change what is stored").click()
+    other.get_by_role("link", name="Edit saved ratings").click()
     wait_for_keys(other)
     expect(other.locator("#item0 input[value='1']")).to_be_checked()
 

@@ -106,14 +106,14 @@ def sign_up(page: Page, link: str) -> None:
     expect(page.get_by_role("heading", name="Join Bridges")).to_be_visible()
     page.get_by_label("Username").fill("nadia")
     page.get_by_label("Password", exact=True).fill(PASSWORD)
-    page.get_by_label("The same again").fill(PASSWORD)
+    page.get_by_label("Confirm password").fill(PASSWORD)
     page.get_by_role("button", name="Sign up and join").click()
 
 
 def read_instructions_and_start(page: Page) -> None:
     page.get_by_role("link", name="Instructions").first.click()
     expect(page.get_by_role("heading", name="How to rate")).to_be_visible()
-    page.get_by_role("button", name="I have read this").focus()
+    page.get_by_role("button", name="I've read this").focus()
     page.keyboard.press("Enter")
     wait_for_keys(page)
 
@@ -132,7 +132,7 @@ def rate_by_keyboard_through_a_lost_network(page: Page) -> None:
     page.context.set_offline(False)
     expect(saved).to_have_text("Saved")
     page.goto("/desk/")
-    page.get_by_role("link", name="Go on rating").click()
+    page.get_by_role("link", name="Continue rating").click()
     expect(page).to_have_url(address)
     wait_for_keys(page)
     expect(counted).to_have_text("3")

@@ -77,7 +77,7 @@ def test_offline_says_how_many_answers_are_only_here(page: Page) -> None:
     assert page.locator("[data-said]").text_content() != ""
     page.context.set_offline(False)
     said_of_saving(page).to_have_text("Saved just now")
-    expect(page.locator("[data-said]")).to_have_text("Everything is saved again.")
+    expect(page.locator("[data-said]")).to_have_text("All changes saved")
     assert {place: entry["correctness"][0] for place, entry in Draft.objects.get().answers["answers"].items()} == {
         "0": 5,
         "1": 4,
@@ -192,7 +192,7 @@ def test_the_rubric_and_the_instructions_are_one_key_away_also_offline(
     page = signed_in(annotator.user, viewport=viewport)
     with page.expect_response(re.compile(r"/instructions/\?hit="), timeout=60_000):
         opened(page, annotator)
-    dialog = page.get_by_role("dialog", name="Rubric and instructions")
+    dialog = page.get_by_role("dialog", name="Instructions")
     page.wait_for_timeout(500)
     page.context.set_offline(True)
     page.keyboard.press("r")
@@ -219,8 +219,8 @@ def test_each_criterion_that_is_missing_is_listed_and_led_to(signed_in: SignedIn
     missing = page.locator("[data-missing]")
     expect(missing).to_be_focused()
     assert missing.get_by_role("link").all_inner_texts() == ["Item 1", "Overall", "Item 2"]
-    expect(missing).to_contain_text("Answers go from 0 to 100.")
-    expect(page.locator("#item0 .errorlist")).to_have_text("Not every criterion is rated yet.")
+    expect(missing).to_contain_text("Use a number from 0 to 100.")
+    expect(page.locator("#item0 .errorlist")).to_have_text("Some criteria aren't rated yet.")
     expect(page.locator("#item1 .errorlist")).to_have_text("Not rated yet.")
     assert [each["id"] for each in Axe().run(page).response["violations"]] == []
     missing.get_by_role("link", name="Overall").click()
@@ -238,7 +238,7 @@ def test_without_javascript_the_list_comes_from_the_server(signed_in: SignedIn, 
     start(page, annotator.project)
     page.locator("input[name='a0-fluency'][value='7']").check(force=True)
     page.locator("[name=a0-overall]").fill("101")
-    page.get_by_role("button", name="Submit 2 judgments").click()
+    page.get_by_role("button", name="Submit 2 ratings").click()
     missing = page.get_by_role("alert")
     assert missing.get_by_role("link").all_inner_texts() == ["Item 1", "Overall", "Item 2"]
     expect(missing).to_contain_text("101 is not on the scale")
@@ -265,7 +265,7 @@ def test_an_untouched_slider_shows_no_thumb(signed_in: SignedIn, annotator: Memb
     assert drawn_at(10) != drawn_at(90)
     slider.press("Backspace")
     expect(page.locator("[name=a0-overall]")).to_have_value("")
-    expect(slider).to_have_attribute("aria-valuetext", "no answer yet")
+    expect(slider).to_have_attribute("aria-valuetext", "no rating yet")
     page.locator("[name=a0-overall]").focus()
     slider.focus()
     assert slider.evaluate("(range) => range.classList.contains('is-unset')")
@@ -277,7 +277,7 @@ def test_one_at_a_time_the_last_act_is_taken_back_and_nothing_missing_goes_on(
     open_batch(annotator.project, n_hits=1, n_items=3, presentation=Batch.Presentation.ONE)
     page = opened(signed_in(annotator.user), annotator)
     page.keyboard.press("Control+Enter")
-    expect(page.locator("[data-missing]")).to_contain_text("One item still needs an answer.")
+    expect(page.locator("[data-missing]")).to_contain_text("One answer still needs a rating.")
     expect(page.locator("[data-missing]").get_by_role("link")).to_have_text("Item 1")
     page.keyboard.press("4")
     page.keyboard.press("z")
@@ -289,12 +289,12 @@ def test_one_at_a_time_the_last_act_is_taken_back_and_nothing_missing_goes_on(
         wait_for_keys(page)
         expect(page.get_by_role("button", name="Undo")).to_be_hidden()
     page.keyboard.press("x")
-    page.keyboard.type("The passage does not say")
+    page.keyboard.type("The passage doesn't say")
     page.keyboard.press("Enter")
     page.keyboard.press("Control+Enter")
     page.wait_for_url("**/desk/")
     assert sorted(Judgment.objects.values_list("value", flat=True), key=str) == [4, 5, None]
-    assert Remark.objects.get().cannot_judge_reason == "The passage does not say"
+    assert Remark.objects.get().cannot_judge_reason == "The passage doesn't say"
 
 
 def test_what_cannot_be_judged_fills_every_criterion(signed_in: SignedIn, annotator: Membership) -> None:

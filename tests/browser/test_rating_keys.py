@@ -99,7 +99,7 @@ def test_the_same_digit_clears_and_stays(page: Page) -> None:
     page.keyboard.press("3")
     assert checked(page, 0) is None
     current(page).to_have_attribute("data-place", "0")
-    expect(page.locator("[data-said]")).to_have_text("Answer 1: cleared.")
+    expect(page.locator("[data-said]")).to_have_text("Answer 1: rating cleared.")
     expect(page.locator("[data-saved]")).to_have_text("Saved")
     wait_until(lambda: drafted() == {"0": {"correctness": None}})
 

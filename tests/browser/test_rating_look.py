@@ -85,7 +85,7 @@ def test_a_slider_has_no_answer_until_it_is_moved(signed_in: SignedIn, annotator
     start(page, annotator.project)
     wait_for_keys(page)
     slider = page.locator("input[type=range]").first
-    expect(slider).to_have_attribute("aria-valuetext", "no answer yet")
+    expect(slider).to_have_attribute("aria-valuetext", "no rating yet")
     page.keyboard.press("7")
     page.keyboard.press("5")
     expect(page.locator("[name=a0-overall]")).to_have_value("5")
@@ -99,7 +99,7 @@ def test_a_slider_has_no_answer_until_it_is_moved(signed_in: SignedIn, annotator
         "overall": 55.5,
     }
     page.locator("[name=a0-overall]").fill("")
-    expect(slider).to_have_attribute("aria-valuetext", "no answer yet")
+    expect(slider).to_have_attribute("aria-valuetext", "no rating yet")
     expect(page.locator("[data-count]")).to_have_text("0")
     page.locator("[name=a0-overall]").fill("101")
     expect(page.locator("[data-count]")).to_have_text("0")
@@ -111,7 +111,7 @@ def test_a_slider_has_no_answer_until_it_is_moved(signed_in: SignedIn, annotator
     page.keyboard.press("ArrowRight")
     expect(page.locator("[name=a1-overall]")).to_have_value("51")
     page.locator("input[name='a1-fluency'][value='2']").check(force=True)
-    page.get_by_role("button", name="Submit 2 judgments").click()
+    page.get_by_role("button", name="Submit 2 ratings").click()
     page.wait_for_url("**/desk/")
     assert sorted(Judgment.objects.values_list("criterion__key", "value")) == [
         ("fluency", 2),
@@ -190,7 +190,7 @@ def test_a_preview_looks_the_same_and_stores_nothing(signed_in: SignedIn, manage
         page.keyboard.press(key)
     page.wait_for_timeout(800)
     expect(page.locator("[data-count]")).to_have_text("3")
-    expect(page.locator("[data-saved]")).to_have_text("Preview: nothing is stored")
+    expect(page.locator("[data-saved]")).to_have_text("Preview: nothing is saved")
     assert page.locator("[data-submit]").count() == 0
     assert posts == []
     assert page.evaluate("localStorage.length") == 0

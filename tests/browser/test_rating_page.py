@@ -110,11 +110,11 @@ def test_the_keys_are_shown_and_closed_again(page: Page) -> None:
 
 def test_a_submit_with_gaps_lists_them_and_each_line_leads_there(page: Page) -> None:
     page.keyboard.press("4")
-    page.get_by_role("button", name="Submit 3 judgments").click()
+    page.get_by_role("button", name="Submit 3 ratings").click()
     missing = page.locator("[data-missing]")
     expect(missing).to_be_focused()
-    expect(missing).to_contain_text("2 items still need an answer.")
-    expect(page.locator("[data-said]")).to_have_text("2 items still need an answer.")
+    expect(missing).to_contain_text("2 answers still need a rating.")
+    expect(page.locator("[data-said]")).to_have_text("2 answers still need a rating.")
     assert missing.get_by_role("link").all_inner_texts() == ["Item 2", "Item 3"]
     missing.get_by_role("link", name="Item 3").click()
     expect(page.locator("#item2")).to_be_focused()
@@ -163,7 +163,7 @@ def test_answers_given_offline_are_kept_and_sent_when_the_network_is_back(page: 
     saved(page).to_have_text(NOT_SAVED)
     counted(page).to_have_text("3")
     page.keyboard.press("Control+Enter")
-    expect(page.locator("[data-said]")).to_have_text("Not sent yet. Your answers are kept.")
+    expect(page.locator("[data-said]")).to_have_text("Not submitted yet. Your ratings are kept on this device.")
     page.context.set_offline(False)
     saved(page).to_have_text(SAVED)
     assert drafted() == {"0": 5, "1": 4, "2": 3}
@@ -287,7 +287,7 @@ def test_a_tab_whose_person_has_changed_keeps_nothing(
     assert other_annotator.user is not None
     sign_in(page, session_of(other_annotator.user))
     page.keyboard.press("5")
-    expect(page.get_by_role("heading", name="There is no such page")).to_be_visible()
+    expect(page.get_by_role("heading", name="Page not found")).to_be_visible()
     assert page.evaluate(KEPT) == 0
     assert not Draft.objects.exists()
 
@@ -295,7 +295,7 @@ def test_a_tab_whose_person_has_changed_keeps_nothing(
 def test_a_lost_session_keeps_the_answers_until_one_signs_in_again(page: Page, annotator: Membership) -> None:
     Session.objects.all().delete()
     page.keyboard.press("5")
-    saved(page).to_contain_text("You are signed out. Your answers are kept here.")
+    saved(page).to_contain_text("You're signed out. Your ratings are kept on this device.")
     expect(page.get_by_role("link", name="Sign in in a new tab")).to_have_attribute("target", "_blank")
     page.keyboard.press("4")
     assert annotator.user is not None
@@ -336,10 +336,10 @@ def test_time_with_the_page_hidden_is_not_counted(page: Page) -> None:
 
 
 def test_a_hit_is_returned_with_a_reason(page: Page) -> None:
-    page.get_by_text("Return this HIT without finishing it").click()
+    page.get_by_text("Return HIT").click()
     page.get_by_label("Why?").fill("Too sad")
-    page.get_by_role("button", name="Return this HIT").click()
-    page.get_by_role("button", name="Return it").click()
+    page.get_by_role("button", name="Return HIT").click()
+    page.get_by_role("button", name="Return HIT").click()
     page.wait_for_url("**/desk/")
     returned = Assignment.objects.get(state=Assignment.State.RETURNED)
     assert returned.return_reason == "Too sad"
@@ -351,12 +351,12 @@ def test_it_works_without_javascript(signed_in: SignedIn, annotator: Membership)
     start(page, annotator.project)
     choose(page, 0, 5)
     choose(page, 1, 4)
-    page.get_by_role("button", name="Submit 3 judgments").click()
-    expect(page.get_by_role("alert")).to_contain_text("One item still needs an answer.")
+    page.get_by_role("button", name="Submit 3 ratings").click()
+    expect(page.get_by_role("alert")).to_contain_text("One answer still needs a rating.")
     expect(page.locator("#e2")).to_have_text("Not rated yet.")
     expect(page.locator("input[name='a1-correctness'][value='4']")).to_be_checked()
     choose(page, 2, 1)
-    page.get_by_role("button", name="Submit 3 judgments").click()
+    page.get_by_role("button", name="Submit 3 ratings").click()
     page.wait_for_url("**/desk/")
     assert stored_values() == [5, 4, 1]
 

@@ -53,7 +53,7 @@ def test_a_second_submit_of_the_same_answers_is_already_saved(signed_in: SignedI
     expect(other.locator("[data-count]")).to_have_text("3")
     submit(page)
     submit(other)
-    expect(other.get_by_text("Those answers were already saved.")).to_be_visible()
+    expect(other.get_by_text("Those ratings were already saved.")).to_be_visible()
     assert other.url == page.url
     assert values_of(Assignment.objects.submitted().get()) == [5, 4, 3]
 
@@ -70,13 +70,13 @@ def test_a_second_submit_of_other_answers_shows_both(
     rate_all(page, "543")
     submit(page)
     rate_all(other, "542")
-    expect(other.locator("[data-saved]")).to_have_text("This HIT is already submitted.")
+    expect(other.locator("[data-saved]")).to_have_text("You already submitted this HIT.")
     other.keyboard.press("c")
     other.keyboard.insert_text("A second thought " + "of some length " * 20 + "y" * 200)
     with other.expect_response(lambda response: response.request.method == "POST") as answer:
         other.keyboard.press("Control+Enter")
     assert answer.value.status == 409
-    expect(other.get_by_role("heading", name="This HIT is already done")).to_be_visible()
+    expect(other.get_by_role("heading", name="You already submitted this HIT")).to_be_visible()
     changed = other.locator(".differs")
     assert changed.all_inner_texts()[0].split() == ["Correctness", "3", "2"]
     assert "A second thought" in changed.nth(1).inner_text()
@@ -133,6 +133,6 @@ def test_an_open_page_tells_somebody_who_was_removed_at_their_next_answer(
     page.keyboard.press("3")
     bar.to_contain_text("has ended")
     page.keyboard.press("Control+Enter")
-    expect(page.get_by_role("heading", name="These answers were not submitted")).to_be_visible()
-    page.get_by_role("link", name="Go to your desk").click()
-    expect(page.get_by_role("heading", name="Projects that you were in")).to_be_visible()
+    expect(page.get_by_role("heading", name="Your ratings weren't submitted")).to_be_visible()
+    page.get_by_role("link", name="Back to your desk").click()
+    expect(page.get_by_role("heading", name="Past projects")).to_be_visible()

@@ -192,8 +192,8 @@ def test_more_time_is_asked_for_at_the_time_once(signed_in: SignedIn, annotator:
     start(page, annotator.project)
     page.locator(".rate-due summary").click()
     expect(page.locator(".rate-due-more")).to_contain_text("After that you can still submit.")
-    page.get_by_role("button", name="Give me the whole time again").click()
-    expect(page.locator(".message")).to_contain_text("You have the whole time again.")
+    page.get_by_role("button", name="Restart the timer").click()
+    expect(page.locator(".message")).to_contain_text("Timer restarted.")
     page.locator(".rate-due summary").click()
-    expect(page.locator(".rate-due-more")).to_contain_text("You have had the extra time.")
+    expect(page.locator(".rate-due-more")).to_contain_text("You've already restarted the timer.")
     assert Assignment.objects.get().extended_at is not None

@@ -214,7 +214,7 @@ def remark(page: Page, press: Callable[[Locator], Any]) -> Remarks:
         press(item_at(page, place).locator("summary", has_text="Comment"))
         page.locator(f"[name=comment{place}]").fill(comment)
     for place, reason in REASONS.items():
-        press(item_at(page, place).locator("summary", has_text="Cannot be judged"))
+        press(item_at(page, place).locator("summary", has_text="Can't be judged"))
         page.locator(f"[name=cannot{place}]").fill(reason)
     for place in FLAGS:
         press(item_at(page, place).get_by_text("Flag a problem"))
@@ -251,7 +251,7 @@ def remarks_of(page: Page) -> Remarks:
 
 def submit(page: Page) -> None:
     expect(page.locator("[data-count]")).to_have_text(str(N_ITEMS))
-    page.get_by_role("button", name=f"Submit {N_ITEMS} judgments").click()
+    page.get_by_role("button", name=f"Submit {N_ITEMS} ratings").click()
     page.wait_for_url("**/desk/")
 
 

@@ -106,7 +106,7 @@ def test_the_width_is_dragged_or_set_by_keys_and_is_there_at_once_the_next_time(
     wide: Page, annotator: Membership
 ) -> None:
     show(annotator.project, wide)
-    edge, usual = wide.get_by_role("separator", name="Width of the passage"), width_of(wide)
+    edge, usual = wide.get_by_role("separator", name="Passage width"), width_of(wide)
     expect(edge).to_have_attribute("aria-valuenow", "44")
     edge.focus()
     wide.keyboard.press("ArrowRight")
@@ -290,7 +290,7 @@ def test_a_menu_goes_to_each_of_several_documents(wide: Page, annotator: Members
 
 def test_questions_without_a_passage_have_the_room_to_themselves(wide: Page, annotator: Membership) -> None:
     show(annotator.project, wide, text="", n_items=1)
-    expect(wide.get_by_text("There is no passage for these questions.")).to_be_visible()
+    expect(wide.get_by_text("These questions have no passage.")).to_be_visible()
     expect(wide.get_by_role("separator")).to_have_count(0)
     side = wide.locator(".rate-side").bounding_box()
     assert side is not None
@@ -321,7 +321,7 @@ def test_marked_words_are_lit_wherever_they_stand_and_come_back_by_key(wide: Pag
             wide.keyboard.press("m")
             assert (wide.evaluate(TOP) > before) == (len(expected) > 1)
         wide.keyboard.press("3")
-    expect(heads[2]).to_contain_text("These words are not in the passage as it is here.")
+    expect(heads[2]).to_contain_text("These words don't appear in this passage.")
     expect(heads[2].get_by_role("button", name="Show in the passage")).to_have_count(0)
     heads[1].get_by_role("button", name="Show in the passage").click()
     assert lit(wide, "span") == [spans[1]]

@@ -100,7 +100,7 @@ def test_from_the_invitation_to_the_history(
     page.goto(f"/join/{token}/")
     sign_up(hands)
     hands.use(page.get_by_role("button", name="I agree"))
-    hands.use(page.get_by_role("button", name="I have read this"))
+    hands.use(page.get_by_role("button", name="I've read this"))
     hands.use(page.get_by_role("button", name="Start rating"))
     wait_for_keys(page)
     for place in range(N_ITEMS):
@@ -111,13 +111,13 @@ def test_from_the_invitation_to_the_history(
     assert Assignment.objects.get().state == Assignment.State.SUBMITTED
     assert values() == [2, 3, 4]
 
-    hands.use(page.get_by_role("link", name="Change the HIT you submitted last"))
+    hands.use(page.get_by_role("link", name="Edit your last HIT"))
     wait_for_keys(page)
     with page.expect_navigation():
         change_first(hands)
     assert values() == [3, 4, 5]
     page.goto(f"/p/{project.slug}/desk/")
-    hands.use(page.get_by_role("link", name="What you have done"))
+    hands.use(page.get_by_role("link", name="History"))
     expect(page.get_by_text("submitted", exact=True).first).to_be_visible()
 
 
@@ -125,7 +125,7 @@ def sign_up(hands: Hands) -> None:
     page = hands.page
     hands.write(page.get_by_label("Username"), "nadia")
     hands.write(page.get_by_label("Password", exact=True), PASSWORD)
-    hands.write(page.get_by_label("The same again"), PASSWORD)
+    hands.write(page.get_by_label("Confirm password"), PASSWORD)
     hands.use(page.get_by_role("button", name="Sign up and join"))
 
 

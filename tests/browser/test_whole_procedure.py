@@ -111,7 +111,7 @@ def make_the_test(walk: Walk) -> None:
     desk.get_by_label("The score, each answer and its explanation").check()
     desk.get_by_label("Pay for the test (US cents)").fill(str(TEST_CENTS))
     desk.get_by_role("button", name="Save").click()
-    expect(stat(desk, "To pass")).to_have_text("8")
+    expect(stat(desk, "Pass mark")).to_have_text("8")
     desk.get_by_role("button", name="Open test").click()
     expect(desk.get_by_role("button", name="Close test")).to_be_visible()
 
@@ -135,15 +135,15 @@ def fail_once_then_pass(walk: Walk) -> None:
     page = walk.page
     page.goto("/desk/")
     page.get_by_role("link", name="Take the test").click()
-    page.get_by_role("button", name="Begin the test").click()
+    page.get_by_role("button", name="Start the test").click()
     answer_the_test(page, people.wrong_in_test)
-    expect(page.get_by_role("heading", name="Not passed this time")).to_be_visible()
+    expect(page.get_by_role("heading", name="You didn't pass this time")).to_be_visible()
     expect(page.get_by_text("0 of 10 correct; 8 needed.")).to_be_visible()
     expect(page.get_by_text(corpus.qualification_answers()[0].explanation)).to_be_visible()
     page.get_by_role("link", name="Back to the test").click()
-    page.get_by_role("button", name="Begin the test").click()
+    page.get_by_role("button", name="Start the test").click()
     answer_the_test(page, people.right_in_test)
-    expect(page.get_by_role("heading", name="You have passed")).to_be_visible()
+    expect(page.get_by_role("heading", name="You passed")).to_be_visible()
     found = Attempt.objects.filter(annotator=walk.annotator).order_by("n")
     assert list(found.values_list("state", "n_right")) == [("failed", 0), ("passed", 10)]
     walk.crew = people.hire_crew(walk.project)
@@ -196,9 +196,9 @@ def rate_one_and_return_the_next(walk: Walk) -> None:
     page.keyboard.press("Control+Enter")
     expect(page).not_to_have_url(address)
     assert Assignment.objects.submitted().filter(annotator=walk.annotator).count() == before + 1
-    page.get_by_text("Return this HIT without finishing it").click()
-    page.get_by_role("button", name="Return this HIT").click()
-    page.get_by_role("button", name="Return it").click()
+    page.get_by_text("Return HIT").click()
+    page.get_by_role("button", name="Return HIT").click()
+    page.get_by_role("button", name="Return HIT").click()
     page.wait_for_url("**/desk/")
 
 
@@ -391,7 +391,7 @@ def pay(walk: Walk) -> None:
     go_to(desk, "Admin", "Payments")
     expect(desk.get_by_text("No approved pay is due.")).to_be_visible()
     walk.page.goto("/desk/")
-    walk.page.get_by_role("link", name="What you earned").click()
+    walk.page.get_by_role("link", name="Earnings").click()
     expect(stat(walk.page, "Paid")).to_have_text(f"${(2 * walk.project.cents_per_hit + TEST_CENTS) / 100:.2f}")
 
 

@@ -278,7 +278,7 @@ def test_a_preview_stores_nothing_and_tells_no_source(batch: Batch, manager: Mem
         connection,
     ) as queries:
         page = body(client_of(manager), url("hit-preview", 1, 1))
-    assert "Preview: nothing is stored" in page
+    assert "Preview: nothing is saved" in page
     assert "model-a" not in page
     assert not Assignment.objects.exists()
     assert not Draft.objects.exists()

@@ -88,7 +88,7 @@ def test_each_project_says_what_is_open_and_what_was_done(client_of: SignIn) -> 
         for state in ("open", "expired"):
             uuid = mine.get(state=state).uuid
             assert reverse("annotate:work-show", args=[member.project.slug, uuid]) in page
-    assert page.count("Go on rating") == page.count("Your draft is still there") == page.count("It pays $0.50.") == 2
+    assert page.count("Continue rating") == page.count("Your draft is still there") == page.count("It pays $0.50.") == 2
 
 
 def test_the_newest_of_several_expired_hits_is_offered(
@@ -114,26 +114,28 @@ def test_work_for_named_annotators_is_offered_to_them_only(
 ) -> None:
     make_corpus(project)
     make_batch(project, judgments=None, annotators=(annotator,))
-    assert "Work is open here." in text_of(client_of(annotator))
+    assert "Work is available." in text_of(client_of(annotator))
     refused = text_of(client_of(other_annotator))
-    assert "The work that is open now is for other annotators." in refused
+    assert "The work available now is assigned to other annotators. Check back later for more." in refused
     assert "Start rating" not in refused
-    assert serving.claim(other_annotator) == serving.NoWork("The work that is open now is for other annotators.")
+    assert serving.claim(other_annotator) == serving.NoWork(
+        "The work available now is assigned to other annotators. Check back later for more."
+    )
 
 
 def test_why_there_is_nothing_is_said(project: Project, annotator: Membership, client_of: SignIn) -> None:
     client = client_of(annotator)
-    assert "No work is open in this project at the moment." in text_of(client)
+    assert "No work is available right now. Check back later." in text_of(client)
     make_corpus(project)
     batch = make_batch(project)
-    assert "Work is open here." in text_of(client)
+    assert "Work is available." in text_of(client)
     lifecycle.pause(batch=batch, actor=None)
     assert "The work is paused." in text_of(client)
     Membership.objects.update(standing=Membership.Standing.SUSPENDED)
     assert "on hold" in text_of(client)
     Membership.objects.update(standing=Membership.Standing.REMOVED)
     assert "Your membership in this project has ended. Your work so far is kept." in text_of(client)
-    assert "You are not in a project yet" not in text_of(client)
+    assert "You're not in a project yet" not in text_of(client)
 
 
 def test_whoever_was_removed_sees_what_they_did_and_what_is_not_yet_paid(
@@ -143,15 +145,15 @@ def test_whoever_was_removed_sees_what_they_did_and_what_is_not_yet_paid(
     submitting.submit(annotator=annotator, assignment_uuid=claim(annotator), sent=answered())
     Membership.objects.filter(pk=annotator.pk).update(standing=Membership.Standing.REMOVED)
     shown = text_of(client_of(annotator))
-    assert "Projects that you were in" in shown
+    assert "Past projects" in shown
     assert shown.count("$0.50") == 2
     approve_overdue(project, after_days=0)
     paying.make_payment(project=project, actor=manager)
     shown = text_of(client_of(annotator))
     assert (shown.count("$0.50"), shown.count("$0.00")) == (1, 1)
-    assert "Projects that you were in" not in text_of(client_of(manager))
+    assert "Past projects" not in text_of(client_of(manager))
     Project.objects.update(deleted_at=Now())
-    assert "You are not in a project yet" in text_of(client_of(annotator))
+    assert "You're not in a project yet" in text_of(client_of(annotator))
 
 
 def test_an_imported_batch_is_no_work(project: Project, annotator: Membership, client_of: SignIn) -> None:
@@ -165,7 +167,7 @@ def test_whoever_rates_no_more_still_sees_what_they_did(project: Project, client
     submitting.submit(annotator=member, assignment_uuid=claim(member), sent=answered())
     Membership.objects.filter(pk=member.pk).update(is_annotator=False)
     page = read(text_of(client_of(member), "/p/bridges/history/"))
-    assert (page.number("Submitted"), page.said["Earned"]) == (1, "$0.50 HITs, tests, bonuses and adjustments together")
+    assert (page.number("Submitted"), page.said["Earned"]) == (1, "$0.50 HITs, tests, bonuses and adjustments")
 
 
 def test_the_pay_of_today_what_waits_and_why_and_an_hour_of_work(
@@ -177,22 +179,20 @@ def test_the_pay_of_today_what_waits_and_why_and_an_hour_of_work(
         submit(member)
     client = client_of(annotator)
     said = read(text_of(client)).said
-    assert said["Today, by UTC"] == "$0.50"
-    assert said["Waits for approval"] == "$0.50 A manager has to look at it first."
-    assert said["An hour of work"] == "not known: under 10 minutes are measured"
+    assert said["Earned today (UTC)"] == "$0.50"
+    assert said["Awaiting approval"] == "$0.50 A manager reviews it first."
+    assert said["An hour of work"] == "shown after 10 minutes of work"
     Project.objects.update(approve_after_days=2)
     submitted_at = Assignment.objects.get(annotator=annotator).submitted_at
     assert submitted_at is not None
-    assert (
-        f"{submitted_at + timedelta(days=2):%-d %b %Y, %H:%M} UTC" in read(text_of(client)).said["Waits for approval"]
-    )
+    assert f"{submitted_at + timedelta(days=2):%-d %b %Y, %H:%M} UTC" in read(text_of(client)).said["Awaiting approval"]
     Assignment.objects.filter(annotator=annotator).update(active_seconds=900)
     LedgerEntry.objects.update(made_at=timezone.now() - timedelta(days=1))
     approve_overdue(project, after_days=0)
     said = read(text_of(client)).said
-    assert said["Today, by UTC"] == "$0.00"
-    assert said["An hour of work"] == "$2.00 by active time"
-    assert "Waits for approval" not in said
+    assert said["Earned today (UTC)"] == "$0.00"
+    assert said["An hour of work"] == "$2.00 of active time"
+    assert "Awaiting approval" not in said
 
 
 @pytest.mark.parametrize(
@@ -220,11 +220,11 @@ def test_how_long_a_hit_takes_goes_by_ones_own_pace(
         submit(member)
     Assignment.objects.filter(annotator=other_annotator).update(active_seconds=3000)
     client = client_of(annotator)
-    assert "How long one takes you is not known yet." in text_of(client)
+    assert "Your usual time is shown after your first HITs." in text_of(client)
     Assignment.objects.filter(annotator=annotator).update(active_seconds=240)
-    assert "At your own pace so far one takes about 4 minutes." in text_of(client)
+    assert "You usually take about 4 minutes." in text_of(client)
     Assignment.objects.filter(annotator=annotator).update(has_odd_times=True)
-    assert "How long one takes you is not known yet." in text_of(client)
+    assert "Your usual time is shown after your first HITs." in text_of(client)
 
 
 def test_the_hit_submitted_last_can_be_changed_from_the_desk(
@@ -233,7 +233,7 @@ def test_the_hit_submitted_last_can_be_changed_from_the_desk(
     open_batch(project, n_hits=3)
     submit(annotator)
     client = client_of(annotator)
-    words = "Change the HIT you submitted last"
+    words = "Edit your last HIT"
     assert words not in text_of(client)
     Project.objects.update(revision_minutes=20)
     last = Assignment.objects.get(annotator=annotator)

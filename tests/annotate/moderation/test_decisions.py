@@ -115,7 +115,7 @@ def test_a_rejection_is_told_reopens_the_place_and_leaves_the_pay(
     assert cents(work) == [(40, True)]
     (notice,) = notices.fetch_unread([annotator])[annotator.pk]
     assert notice.kind == "decision"
-    assert notice.text.startswith("A HIT that you submitted was rejected. The reason: You rated all alike.")
+    assert notice.text.startswith("A HIT you submitted was rejected. The reason: You rated all alike.")
     assert newest() == (
         "reject work",
         {"assignments": 1, "places_opened": 1},
@@ -132,7 +132,7 @@ def test_many_rejected_of_one_annotator_are_one_message(
     rate(make_membership(project, kind="simulated"))
     assert reject(project, manager, EVERYTHING).n_assignments == 4
     (notice,) = notices.fetch_unread([annotator])[annotator.pk]
-    assert notice.text.startswith("3 HITs that you submitted were rejected.")
+    assert notice.text.startswith("3 HITs you submitted were rejected.")
     assert LogEntry.objects.count() == 1
     assert_sound()
 

@@ -164,10 +164,10 @@ def test_one_assignment_is_rejected_answered_and_accepted_after_all(
     ours.post(f"{page}decide/", {"act": "reject", "reason": "All <alike>."})
     history = body(theirs.get("/p/bridges/history/"))
     assert "All &lt;alike&gt;." in history
-    assert "Answer, once" in history
+    assert "Reply (once only)" in history
     answer = theirs.post(f"/p/bridges/history/{work.uuid}/reply/", {"text": "They are alike."}, follow=True)
     assert "Your answer is kept" in body(answer)
-    assert "Answer, once" not in body(answer)
+    assert "Reply (once only)" not in body(answer)
     again = theirs.post(f"/p/bridges/history/{work.uuid}/reply/", {"text": "And more."}, follow=True)
     assert "answered already" in body(again)
     assert "They are alike." in body(ours.get(page))

@@ -218,7 +218,7 @@ def test_a_newcomer_is_led_from_page_to_page(project: Project, annotator: Member
     assert (onward.status_code, onward["Location"]) == (303, read_url)
     page = client.get(onward["Location"]).content.decode()
     assert "Rate with <strong>care</strong>." in page
-    assert "I have read this" in page
+    assert "I've read this" in page
     hit = client.post("/p/bridges/instructions/2/read/", {"next": "work"})
     assert hit["Location"] == f"/p/bridges/work/{Assignment.objects.get().uuid}/"
 

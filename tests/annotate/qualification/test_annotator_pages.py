@@ -57,16 +57,23 @@ def test_the_desk_says_why_and_where_to_go(project: Project, annotator: Membersh
 
 
 def test_a_project_without_a_test_says_so(project: Project, client: Client) -> None:
-    assert "There is no test to take" in text_of(client, START)
+    assert "No test to take" in text_of(client, START)
     make_test(project, is_open=False)
-    assert "There is no test to take" in text_of(client, START)
+    assert "No test to take" in text_of(client, START)
     assert "ualification" not in text_of(client, "/desk/")
 
 
 def test_the_start_says_what_to_expect(project: Project, client: Client) -> None:
     make_test(project, n_items=10, n_practice=3, time_limit_minutes=20, max_attempts=3, wait_hours=2, cents=150)
     page = text_of(client, START)
-    for words in ("8 of 10 right", "20 minutes", "2 hours between two", "you see the score", "$1.50 once", "Practise"):
+    for words in (
+        "8 of 10 correct",
+        "20 minutes",
+        "2 hours between two",
+        "you see the score",
+        "$1.50 once",
+        "Practise",
+    ):
         assert words in page
 
 
@@ -103,8 +110,8 @@ def test_a_whole_attempt_without_javascript(project: Project, client: Client) ->
     response = client.post(address, form(2, sizes[1]))
     assert response.status_code == 303
     page = text_of(client, response.headers["Location"])
-    assert "You have passed" in page
-    assert "5 of 5 right" in page
+    assert "You passed" in page
+    assert "5 of 5 correct" in page
     again = client.post(address, form(2, sizes[1]))
     assert again.headers["Location"] == response.headers["Location"]
     attempt.refresh_from_db()
@@ -167,7 +174,7 @@ def test_after_the_time_the_attempt_says_so(project: Project, client: Client) ->
     Attempt.objects.update(due_at=timezone.now() - timedelta(minutes=5))
     assert client.get(address).status_code == 302
     page = text_of(client, f"{address}result/")
-    assert "The time ran out" in page
+    assert "Time ran out" in page
     assert "1 attempt left" in page
     response = client.post(address, form(2, 2))
     assert response.headers["Location"] == f"{address}result/"
@@ -175,11 +182,11 @@ def test_after_the_time_the_attempt_says_so(project: Project, client: Client) ->
     assert attempt.state == "expired"
     assert sorted(attempt.draft) == ["1", "2"]
     late = client.post(f"{address}pages/1/", "{}", content_type="application/json")
-    assert (late.status_code, late.json()["message"]) == (409, "This attempt is over.")
+    assert (late.status_code, late.json()["message"]) == (409, "This attempt has ended.")
 
 
 @pytest.mark.parametrize(
-    ("is_late", "heading", "state"), [(False, "The test has changed", "ended"), (True, "The time ran out", "expired")]
+    ("is_late", "heading", "state"), [(False, "The test has changed", "ended"), (True, "Time ran out", "expired")]
 )
 def test_a_new_rubric_in_the_middle_of_an_attempt_says_so(
     project: Project, client: Client, is_late: bool, heading: str, state: str
@@ -241,8 +248,8 @@ def test_feedback_tells_what_the_test_says(
     attempt = take(annotator, n_right=3)
     page = text_of(client, f"{START}attempts/{attempt.uuid}/result/")
     start = text_of(client, START)
-    assert "Not passed this time" in page
-    assert ("3 of 4 right" in page) is score
+    assert "You didn't pass this time" in page
+    assert ("3 of 4 correct" in page) is score
     assert ("3 of 4" in start.partition("Your attempts")[2]) is score
     assert (SECRET in page) is items
     assert ("Expected" in page and "give or take" not in page and "<b>4</b>" in page) is items
@@ -258,9 +265,9 @@ def test_practice_shows_every_answer_afterwards(project: Project, annotator: Mem
     answer(annotator, attempt, n_right=1)
     attempts.submit_attempt(annotator=annotator, attempt_uuid=attempt.uuid)
     page = text_of(client, f"{address}result/")
-    assert "1 of 2 right. Practice counts for nothing." in page
+    assert "1 of 2 correct. Practice doesn't count." in page
     assert page.count(SECRET) == 2
-    assert "Begin the test" in page
+    assert "Start the test" in page
 
 
 def test_who_was_revoked_reads_the_reason(
@@ -271,7 +278,7 @@ def test_who_was_revoked_reads_the_reason(
     page = text_of(client, START)
     assert "ended your qualification" in page
     assert "Answers were shared" in page
-    assert "Begin the test" not in page
+    assert "Start the test" not in page
     refused = client.post(f"{START}attempts/", {"purpose": "test"}, follow=True)
     assert "ended your qualification" in refused.content.decode()
 

@@ -102,7 +102,7 @@ def test_the_preview_is_the_item_as_annotators_see_it(project: Project, annotato
     attempts.begin(annotator=annotator)
     item = first_item(QualificationTest.objects.get())
     whole = text_of(client, f"{TEST}items/{item.pk}/preview/")
-    assert "Preview: nothing is stored" in whole
+    assert "Preview: nothing is saved" in whole
     assert inside(whole) == inside(page)
 
 

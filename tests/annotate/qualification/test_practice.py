@@ -28,12 +28,12 @@ def test_it_is_offered_on_every_way_to_work(
         design.close_test(test=test, actor=None)
     client = client_of(annotator)
     for page in PAGES:
-        assert "Practise on 2 answers" in client.get(f"/p/bridges/{page}").content.decode(), page
+        assert "Practise with 2 answers" in client.get(f"/p/bridges/{page}").content.decode(), page
     begun = client.post("/p/bridges/qualification/attempts/", {"purpose": "practice"})
     assert "Practice" in client.get(begun["Location"], follow=True).content.decode()
     test.rubric.refresh_from_db()
     assert test.rubric.frozen_at is not None
-    assert "Go on practising" in client.get("/p/bridges/desk/").content.decode()
+    assert "Continue practice" in client.get("/p/bridges/desk/").content.decode()
 
 
 def test_there_is_none_without_items(project: Project, annotator: Membership, client_of: SignIn) -> None:
@@ -79,7 +79,7 @@ def test_what_cannot_be_graded_is_not_practised_on(project: Project, annotator: 
     assert item is not None
     both = replace(spec_of(item), expected={"correctness": (4, 4), "fluency": (4, 4)})
     edit_item(item=item, actor=None, spec=both)
-    assert "Practise on 1 answer" in client_of(annotator).get("/p/bridges/desk/").content.decode()
+    assert "Practise with 1 answer" in client_of(annotator).get("/p/bridges/desk/").content.decode()
     assert len(attempts.begin(annotator=annotator, purpose="practice").layout) == 1
 
 

@@ -46,13 +46,13 @@ def test_both_versions_stand_side_by_side_with_all_that_was_said(assignment: Ass
         [("Correctness", "4", "4")],
         [
             ("Correctness", "2", "–"),
-            ("Cannot be judged", "–", "no &lt;b&gt;sense&lt;/b&gt;"),
+            ("Can't be judged", "–", "no &lt;b&gt;sense&lt;/b&gt;"),
             ("Problem", "flagged", "–"),
             ("Comment", "half right", "–"),
         ],
-        [("Correctness", "–", "5"), ("Cannot be judged", "cut off", "–"), ("Comment", "–", "after all")],
+        [("Correctness", "–", "5"), ("Can't be judged", "cut off", "–"), ("Comment", "–", "after all")],
     ]
-    assert "2 of 3 items differ." in page.content.decode()
+    assert "2 of 3 answers differ." in page.content.decode()
     assert sorted(Judgment.objects.values_list("value", flat=True), key=str) == [2, 4, None]
     assert Remark.objects.count() == 2
 
@@ -64,7 +64,7 @@ def test_a_comment_alone_is_a_difference(assignment: Assignment, client_of: Sign
     page = client.post(url, FIRST | {"comment1": "wholly right"})
     assert page.status_code == 409
     text = page.content.decode()
-    assert "One of 3 items differs." in text
+    assert "One of 3 answers differs." in text
     assert text.count('<tr class="differs">') == 1
     assert ("Comment", "half right", "wholly right") in shown(text)[1]
 

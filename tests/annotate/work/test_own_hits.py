@@ -83,7 +83,7 @@ def test_a_hit_is_read_with_what_was_said_and_what_became_of_it(client: Client, 
         assert text in page
     for text in ("A &lt;b&gt;bold&lt;/b&gt; comment.", "flagged", "No sense", "<b>4</b>", "$0.50", "submitted"):
         assert text in page
-    assert "A manager has to look at it first." in page or "approved by itself" in page
+    assert "A manager reviews it first." in page or "approved by itself" in page
     assert "<input" not in page.split('class="items"')[1], "it is there to be read"
 
 
@@ -91,7 +91,7 @@ def test_why_it_waits_or_was_rejected_is_said(
     client: Client, project: Project, manager: Membership, done: UUID
 ) -> None:
     Project.objects.update(approve_after_days=None)
-    assert "A manager has to look at it first." in read(client, done)
+    assert "A manager reviews it first." in read(client, done)
     Project.objects.update(approve_after_days=3)
     submitted_at = fetch(done).submitted_at
     assert submitted_at is not None
@@ -100,7 +100,7 @@ def test_why_it_waits_or_was_rejected_is_said(
     page = read(client, done)
     assert "Too quick." in page
     assert f'action="{own(done, "reply/")}"' in page
-    assert "Change it" not in page
+    assert "Edit it" not in page
 
 
 def test_an_open_hit_leads_to_its_page_and_a_returned_one_has_no_answers(
@@ -134,7 +134,7 @@ def test_where_answers_may_be_asked_for_again_they_are_not_shown_before_the_batc
     assert "<b>4</b>" not in page
     assert "bold" not in page
     assert "repeat" not in page.lower()
-    assert "Change it" not in page
+    assert "Edit it" not in page
     Batch.objects.update(state=Batch.State.CLOSED)
     assert "<b>4</b>" in read(client, done)
 
@@ -168,7 +168,7 @@ def test_the_second_of_two_pages_sees_both_and_may_change_what_is_stored(client:
     assert response.status_code == 409
     page = response.content.decode()
     assert "on another page" in page
-    assert "One of 3 items differs." in page
+    assert "One of 3 answers differs." in page
     assert f'href="{own(done, "revision/")}"' in page
     assert values(done) == [5, 5, 5]
 
@@ -181,7 +181,7 @@ def test_after_the_end_nothing_typed_is_lost(client: Client, done: UUID) -> None
     assert "Typed too late." in response.content.decode()
     page = client.get(own(done, "revision/"), follow=True)
     assert page.redirect_chain == [(own(done), 302)]
-    assert "The time to change this HIT is over." in page.content.decode()
+    assert "The time to edit this HIT is over." in page.content.decode()
 
 
 def test_whoever_is_suspended_meanwhile_sees_what_they_sent(client: Client, annotator: Membership, done: UUID) -> None:
@@ -190,7 +190,7 @@ def test_whoever_is_suspended_meanwhile_sees_what_they_sent(client: Client, anno
     response = client.post(own(done, "revision/"), form(1, 1, 1, of=of, comment0="Typed all the same."))
     assert response.status_code == 403
     assert "Typed all the same." in response.content.decode()
-    assert "Change it" not in read(client, done)
+    assert "Edit it" not in read(client, done)
     assert not JudgmentRevision.objects.exists()
 
 

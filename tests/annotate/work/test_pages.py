@@ -166,7 +166,7 @@ def test_the_session_tells_who_is_signed_in_and_gives_a_token(annotator: Members
 
 
 def test_a_whole_cycle_takes_at_most_twenty_queries(project: Project, annotator: Membership, client_of: SignIn) -> None:
-    """Submit ten judgments, claim the next HIT, show it: whatever the size of the batch."""
+    "Submit ten ratings, claim the next HIT, show it: whatever the size of the batch."
     client = client_of(annotator)
     counts = []
     for n_hits in (3, 60):

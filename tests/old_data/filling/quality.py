@@ -52,7 +52,7 @@ def _decide_on_work(bay: Bay) -> None:
     decisions.approve(**bay.by_manager, chosen=WorkFilter(uuids=(str(bay.work["gwen"][0].uuid),)))
     decisions.reject(**bay.by_manager, chosen=WorkFilter(uuids=(str(fast.uuid),)), reason="Too fast.", is_unpaid=True)
     submitting.reply(annotator=bay["emil"], assignment_uuid=fast.uuid, text="I read quickly.")
-    decisions.reject(**bay.by_manager, chosen=WorkFilter(uuids=(str(same.uuid),)), reason="The same again.")
+    decisions.reject(**bay.by_manager, chosen=WorkFilter(uuids=(str(same.uuid),)), reason="Confirm password.")
     decisions.accept(**bay.by_manager, assignment=same, why="It was fine.")
     ordinary = Item.objects.filter(pk__in=partly_good.layout, control=Item.Control.NONE).latest("pk")
     place = partly_good.layout.index(ordinary.pk)
