@@ -137,9 +137,9 @@ def check_value(scale: Scale, value: object, *, gettext: Callable[[str], str] = 
     >>> check_value(FIVE_POINTS, 4) is None
     True
     >>> check_value(FIVE_POINTS, 7)
-    '7 is not on the scale: answers go from 1 to 5.'
+    '7 is outside the scale. Use a number from 1 to 5.'
     >>> check_value(FIVE_POINTS, 2.5)
-    '2.5 is not a whole number: answers are whole numbers from 1 to 5.'
+    '2.5 is not a whole number. Use a whole number from 1 to 5.'
     """
     if not _is_number(value):
         return gettext("{value} is not a number.").format(value=repr(value))

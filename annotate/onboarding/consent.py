@@ -172,15 +172,15 @@ def _standing(newest: Consent | None, rows: list[ConsentAcceptance]) -> ConsentS
 
 def _tell_managers(annotator: Membership, n_out: int | None) -> None:
     """On the desk of each manager, in the site's own language: they look at it, and restart what has to be."""
-    text = f"{annotator.pseudonym} has withdrawn the consent and stops working here."
+    text = f"{annotator.pseudonym} withdrew their consent and no longer works in this project."
     if n_out is None:
-        text += " What they gave may still be used."
+        text += " Their judgments may still be used."
     elif not n_out:
-        text += " They had handed in nothing that could be taken out."
+        text += " They had submitted nothing to remove."
     else:
         text += (
-            f" They took {n_out:,} submitted HIT{'' if n_out == 1 else 's'} out: none of it counts any more, "
-            "and the places are open again, save in archived batches."
+            f" They removed {n_out:,} submitted HIT{'' if n_out == 1 else 's'}: these judgments no longer count, "
+            "and other annotators will redo them, except in archived batches."
         )
     managers = annotator.project.memberships.active().people().filter(role__in=("manager", "owner"))
     ids = managers.exclude(pk=annotator.pk).values_list("pk", flat=True)
