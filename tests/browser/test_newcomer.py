@@ -66,7 +66,7 @@ def test_from_the_link_to_the_first_hit_and_out_again(
     page.get_by_label("Stop, and remove my ratings").check()
     page.get_by_label("Yes, I withdraw my consent").check()
     page.get_by_role("button", name="Leave this study").click()
-    expect(page.locator(".desk-why")).to_contain_text("You have withdrawn your consent")
+    expect(page.locator(".desk-why")).to_contain_text("You've left this study")
 
     assert set(Judgment.objects.values_list("not_counted_reason", flat=True)) == {"consent withdrawn"}
     assert ConsentAcceptance.objects.get().is_taken_out

@@ -52,7 +52,7 @@ def test_from_the_history_to_a_change_and_back(signed_in: SignedIn, done: Assign
     expect(page.locator("[data-saved]")).to_have_text("Not applied until you save")
     assert values_of(done) == [4, 4, 4], "nothing is stored before it is sent"
     page.locator(".rate-end [data-submit]").click()
-    expect(page.get_by_text("Your changes are stored.")).to_be_visible()
+    expect(page.get_by_text("Changes saved.")).to_be_visible()
     expect(page.locator(".said").nth(1)).to_contain_text("2")
     assert values_of(done) == [4, 2, 4]
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
@@ -73,7 +73,7 @@ def test_unsent_changes_survive_a_crash_and_a_dead_network(signed_in: SignedIn, 
     expect(again.locator("#item1 input[value='2']")).to_be_checked()
     wait_until(lambda: "1" in Draft.objects.get().answers["answers"])
     again.keyboard.press("Control+Enter")
-    expect(again.get_by_text("Your changes are stored.")).to_be_visible()
+    expect(again.get_by_text("Changes saved.")).to_be_visible()
     assert values_of(done) == [1, 2, 4]
     assert again.evaluate("Object.keys(localStorage).filter(key => key.includes('work')).length") == 0
 
@@ -86,9 +86,9 @@ def test_of_two_tabs_the_second_is_shown_both_and_its_unsent_change_goes_nowhere
     rate(page, 0, "1")
     expect(page.locator("[data-saving]")).to_have_attribute("data-state", "saved")
     page.keyboard.press("Control+Enter")
-    expect(page.get_by_text("Your changes are stored.")).to_be_visible()
+    expect(page.get_by_text("Changes saved.")).to_be_visible()
     rate(other, 0, "2")
-    expect(other.locator("[data-saved]")).to_contain_text("changed on another page")
+    expect(other.locator("[data-saved]")).to_contain_text("in another tab")
     other.keyboard.press("Control+Enter")
     expect(other.get_by_text("One of 3 answers differs.")).to_be_visible()
     assert values_of(done) == [1, 4, 4]
@@ -104,5 +104,5 @@ def test_a_change_works_without_javascript(signed_in: SignedIn, done: Assignment
     page.goto(f"/p/{done.annotator.project.slug}/history/{done.uuid}/revision/")
     page.locator("#item2 input[value='5']").check(force=True)
     page.locator(".rate-end [data-submit]").click()
-    expect(page.get_by_text("Your changes are stored.")).to_be_visible()
+    expect(page.get_by_text("Changes saved.")).to_be_visible()
     assert values_of(done) == [4, 4, 5]

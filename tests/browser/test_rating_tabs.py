@@ -126,7 +126,7 @@ def test_an_open_page_tells_somebody_who_was_removed_at_their_next_answer(
     bar.to_have_text("Saved")
     members.remove(target=annotator, actor=manager, why="Poor.", exclusion=Exclusion())
     page.keyboard.press("2")
-    bar.to_contain_text("Your membership in this project has ended. Your work so far is kept.")
+    bar.to_contain_text("Your membership in this project has ended. Your work is kept.")
     expect(page.locator("[data-said]")).to_contain_text("has ended")
     assert len(Draft.objects.get().answers["answers"]) == 2
     page.evaluate("document.dispatchEvent(new Event('visibilitychange'))")

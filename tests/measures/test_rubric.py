@@ -32,8 +32,8 @@ def test_points_of_an_ordinal_scale_are_answers(value: float) -> None:
     ("value", "words"),
     [
         (0, "0 is outside the scale. Use a number from 1 to 5."),
-        (6, "6 is not on the scale"),
-        (-1, "-1 is not on the scale"),
+        (6, "6 is outside the scale"),
+        (-1, "-1 is outside the scale"),
         (2.5, "2.5 is not a whole number"),
         (math.nan, "not a finite number"),
         (math.inf, "not a finite number"),

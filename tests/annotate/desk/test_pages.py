@@ -88,7 +88,7 @@ def test_each_project_says_what_is_open_and_what_was_done(client_of: SignIn) -> 
         for state in ("open", "expired"):
             uuid = mine.get(state=state).uuid
             assert reverse("annotate:work-show", args=[member.project.slug, uuid]) in page
-    assert page.count("Continue rating") == page.count("Your draft is still there") == page.count("It pays $0.50.") == 2
+    assert page.count("Continue rating") == page.count("Your ratings are saved") == page.count("It pays $0.50.") == 2
 
 
 def test_the_newest_of_several_expired_hits_is_offered(
@@ -130,11 +130,11 @@ def test_why_there_is_nothing_is_said(project: Project, annotator: Membership, c
     batch = make_batch(project)
     assert "Work is available." in text_of(client)
     lifecycle.pause(batch=batch, actor=None)
-    assert "The work is paused." in text_of(client)
+    assert "Work is paused." in text_of(client)
     Membership.objects.update(standing=Membership.Standing.SUSPENDED)
     assert "on hold" in text_of(client)
     Membership.objects.update(standing=Membership.Standing.REMOVED)
-    assert "Your membership in this project has ended. Your work so far is kept." in text_of(client)
+    assert "Your membership in this project has ended. Your work is kept." in text_of(client)
     assert "You're not in a project yet" not in text_of(client)
 
 
@@ -158,7 +158,7 @@ def test_whoever_was_removed_sees_what_they_did_and_what_is_not_yet_paid(
 
 def test_an_imported_batch_is_no_work(project: Project, annotator: Membership, client_of: SignIn) -> None:
     open_batch(project, state=Batch.State.CLOSED, kind=Batch.Kind.IMPORTED)
-    assert "No work is open" in text_of(client_of(annotator))
+    assert "No work is available" in text_of(client_of(annotator))
 
 
 def test_whoever_rates_no_more_still_sees_what_they_did(project: Project, client_of: SignIn) -> None:
@@ -200,7 +200,7 @@ def test_the_pay_of_today_what_waits_and_why_and_an_hour_of_work(
     [
         ([{"cents_per_hit": 40}], "The next HIT pays $0.40."),
         ([{"cents_per_hit": 40}, {"cents_per_hit": 60}], "The next HIT pays $0.40 to $0.60."),
-        ([{"cents_per_item": 5, "hit_size": 10}], "The next HIT pays up to $0.50, by the number of its answers."),
+        ([{"cents_per_item": 5, "hit_size": 10}], "The next HIT pays up to $0.50, depending on its number of answers."),
     ],
 )
 def test_what_the_next_hit_pays_is_said_before_the_start(

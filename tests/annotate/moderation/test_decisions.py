@@ -115,7 +115,7 @@ def test_a_rejection_is_told_reopens_the_place_and_leaves_the_pay(
     assert cents(work) == [(40, True)]
     (notice,) = notices.fetch_unread([annotator])[annotator.pk]
     assert notice.kind == "decision"
-    assert notice.text.startswith("A HIT you submitted was rejected. The reason: You rated all alike.")
+    assert notice.text.startswith("A HIT you submitted was rejected. Reason: You rated all alike.")
     assert newest() == (
         "reject work",
         {"assignments": 1, "places_opened": 1},
@@ -210,7 +210,7 @@ def test_a_rejection_is_answered_once_by_the_one_it_met(
     submitting.reply(annotator=annotator, assignment_uuid=rejected.uuid, text=" They are alike. ")
     assert fresh(rejected).reply == "They are alike."
     assert fresh(rejected).replied_at is not None
-    with pytest.raises(Refused, match="answered already"):
+    with pytest.raises(Refused, match="already replied"):
         submitting.reply(annotator=annotator, assignment_uuid=rejected.uuid, text="And another thing.")
     assert newest() == ("answer rejection", None, "")
     assert list(WorkFilter(is_answered=True).of(project)) == [rejected]

@@ -38,7 +38,7 @@ def test_a_warning_goes_from_the_page_to_the_desk_and_off_it(
         assert "Please &lt;b&gt;read&lt;/b&gt; the passages." in page
     notice = Notice.objects.get()
     assert client_of(manager).post(f"/p/bridges/messages/{notice.pk}/").status_code == 404
-    assert "off your desk" in theirs.post(f"/p/bridges/messages/{notice.pk}/", follow=True).content.decode()
+    assert "marked as read" in theirs.post(f"/p/bridges/messages/{notice.pk}/", follow=True).content.decode()
     assert "read the passages" not in theirs.get("/desk/").content.decode()
 
 
@@ -138,8 +138,8 @@ def test_an_open_page_tells_a_removed_annotator_kindly_and_keeps_the_answers(
     answer = theirs.post(f"/p/bridges/work/{work.uuid}/", {"a0-correctness": "4"})
     page = answer.content.decode()
     assert answer.status_code == 403
-    assert "Your work so far is kept. Thank you for it." in page
-    assert "kept as a draft" in page
+    assert "Your work is kept. Thank you!" in page
+    assert "as a draft" in page
     assert theirs.get("/p/bridges/desk/").status_code == 403
     assert theirs.post("/p/bridges/work/").status_code == 403
 
@@ -148,7 +148,7 @@ def test_only_owners_act_on_managers_and_nobody_on_themselves(
     project: Project, manager: Membership, owner: Membership, client_of: SignIn
 ) -> None:
     page = client_of(manager).get(path("remove", owner)).content.decode()
-    assert "Only an owner" in page
+    assert "Only a project owner" in page
     assert client_of(manager).post(path("remove", owner), {"scope": "none", "why": "x"}).status_code == 422
     own = client_of(manager).get(path("suspend", manager)).content.decode()
     assert "your own standing" in own

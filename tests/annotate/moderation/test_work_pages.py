@@ -166,10 +166,10 @@ def test_one_assignment_is_rejected_answered_and_accepted_after_all(
     assert "All &lt;alike&gt;." in history
     assert "Reply (once only)" in history
     answer = theirs.post(f"/p/bridges/history/{work.uuid}/reply/", {"text": "They are alike."}, follow=True)
-    assert "Your answer is kept" in body(answer)
+    assert "Reply sent" in body(answer)
     assert "Reply (once only)" not in body(answer)
     again = theirs.post(f"/p/bridges/history/{work.uuid}/reply/", {"text": "And more."}, follow=True)
-    assert "answered already" in body(again)
+    assert "already replied" in body(again)
     assert "They are alike." in body(ours.get(page))
     assert read(body(ours.get(LIST, {"answered": "1"}))).n_listed == 1
     done = ours.post(f"{page}decide/", {"act": "accept", "why": "Well explained."}, follow=True)

@@ -135,7 +135,7 @@ def test_what_had_expired_cannot_be_sent_late(batch: Batch, annotator: Membershi
     slow = claim(annotator)
     expire(slow)
     consent.withdraw(annotator=annotator, takes_out=False)
-    with pytest.raises(answers.TakesNoAnswers, match="withdrawn your consent"):
+    with pytest.raises(answers.TakesNoAnswers, match="left this study"):
         submitting.submit(annotator=annotator, assignment_uuid=slow.uuid, sent=answered())
     with pytest.raises(answers.TakesNoAnswers):
         submitting.reopen(annotator=annotator, assignment_uuid=slow.uuid)
@@ -219,7 +219,7 @@ def test_verify_finds_work_without_consent(batch: Batch, annotator: Membership) 
 
 def test_their_history_says_what_they_took_out(batch: Batch, annotator: Membership, client_of: SignIn) -> None:
     (work,) = rate(annotator)
-    said = "You have taken it out"
+    said = "You removed these ratings"
     pages = ("/p/bridges/history/", f"/p/bridges/history/{work.uuid}/")
     assert not any(said in client_of(annotator).get(page).content.decode() for page in pages)
     consent.withdraw(annotator=annotator, takes_out=True)
@@ -260,14 +260,14 @@ def test_the_page_says_what_happens_and_asks_to_mean_it(batch: Batch, annotator:
     claim(annotator)
     client = client_of(annotator)
     page = client.get(URL).content.decode()
-    for said in ("2 HITs", "goes to somebody else", "What you have earned stays yours", "cannot be put back"):
+    for said in ("2 HITs", "goes to someone else", "What you have earned stays yours", "cannot be put back"):
         assert said in page
     for sent in ({}, {"work": "out"}, {"is_meant": "on"}, {"work": "both", "is_meant": "on"}):
         assert client.post(URL, sent).status_code == 422
     assert Assignment.objects.open().exists()
     answer = client.post(URL, OUT, follow=True)
     assert "2 HITs of yours are taken out" in answer.content.decode()
-    assert "You have withdrawn your consent, so there is no work" in answer.content.decode()
+    assert "You've left this study, so there's no work" in answer.content.decode()
     again = client.post(URL, OUT, follow=True)
     assert "already" in again.content.decode()
 
@@ -288,7 +288,7 @@ def test_withdrawn_in_another_tab_while_rating_keeps_the_answers(
     answer = client.post(f"/p/bridges/work/{work.uuid}/", {"a0-correctness": "4", "comment1": "half right"})
     text = answer.content.decode()
     assert answer.status_code == 409
-    assert "You have withdrawn your consent" in text
+    assert "You've left this study" in text
     assert "half right" in text
     assert Draft.objects.get(assignment=work).answers["answers"]["0"]["correctness"][0] == 4
     assert not Judgment.objects.exists()
@@ -305,7 +305,7 @@ def test_whoever_withdrew_is_told_so_and_gets_no_form_to_change_a_hit(
     client.post(URL, KEEP)
     answer = client.get(path, follow=True)
     assert answer.redirect_chain == [(f"/p/bridges/history/{work.uuid}/", 302)]
-    assert "You have withdrawn your consent" in answer.content.decode()
+    assert "You've left this study" in answer.content.decode()
 
 
 def test_an_attempt_at_the_test_cannot_be_begun_or_handed_in(
@@ -417,7 +417,7 @@ def test_work_that_had_expired_stays_shut_to_whoever_has_withdrawn(batch: Batch,
     open_one = claim(annotator)
     expire(open_one)
     ConsentAcceptance.objects.filter(membership=annotator).update(withdrawn_at=Now())
-    with pytest.raises(answers.TakesNoAnswers, match="withdrawn your consent"):
+    with pytest.raises(answers.TakesNoAnswers, match="left this study"):
         submitting.submit(annotator=annotator, assignment_uuid=open_one.uuid, sent=answered())
-    with pytest.raises(Refused, match="withdrawn your consent"):
+    with pytest.raises(Refused, match="left this study"):
         submitting.reopen(annotator=annotator, assignment_uuid=open_one.uuid)

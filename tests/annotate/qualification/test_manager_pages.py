@@ -260,7 +260,7 @@ def test_the_attempts_and_what_was_answered(project: Project, annotator: Members
     assert "3 of 4" in page
     assert "3 of 4" not in text_of(client, f"{TEST}attempts/?state=open")
     page = text_of(client, f"{TEST}attempts/{attempt.uuid}/")
-    assert page.count("not right") == 1
+    assert page.count("incorrect") == 1
     open_one = Attempt.objects.get(state="open")
     assert "still open" in text_of(client, f"{TEST}attempts/{open_one.uuid}/")
 

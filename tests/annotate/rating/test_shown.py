@@ -138,5 +138,5 @@ def test_marked_words_that_are_not_in_the_passage_are_said_to_be_missing(
     add_hit(batch, make_candidates(make_question(make_passage(make_dataset(project), text=text), span=span)), 0)
     url = reverse("annotate:work-show", args=["bridges", claim(annotator).uuid])
     page = client_of(annotator).get(url).content.decode()
-    assert ("These words are not in the passage" in page) != is_there
+    assert ("appear in this passage" in page) != is_there
     assert ("data-to-span" in page) == is_there

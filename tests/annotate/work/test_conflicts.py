@@ -90,5 +90,5 @@ def test_a_hit_that_was_returned_shows_what_was_sent(assignment: Assignment, cli
     assert page.status_code == 409
     assert "You returned this HIT" in text
     assert "half right" in text
-    assert "was not kept" in text
+    assert "saved. It's shown below" in text
     assert not Draft.objects.exists()

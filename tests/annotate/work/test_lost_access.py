@@ -68,7 +68,7 @@ def test_the_answers_are_kept_and_shown_with_the_reason(
     text = page.content.decode()
     assert page.status_code == 403
     assert REASONS[how] in text
-    assert "kept as a draft" in text
+    assert "as a draft" in text
     assert "<b>4</b>" in text
     assert "half right" in text
     assert "unreadable" in text
@@ -162,7 +162,7 @@ def test_a_repeat_of_what_is_stored_hears_that_it_was_saved(
     again = client.post(url, form)
     other = client.post(url, {f"a{place}-correctness": "1" for place in range(3)})
     assert "already saved" in again.content.decode()
-    assert "was not kept" in other.content.decode()
+    assert "saved. It's shown below" in other.content.decode()
     assert set(Judgment.objects.values_list("value", flat=True)) == {4}
     assert not Draft.objects.exists()
 
@@ -201,7 +201,7 @@ def test_a_stale_token_and_a_lost_right_together_lose_nothing(assignment: Assign
     text = page.content.decode()
     assert page.status_code == 403
     assert REASONS[how] in text
-    assert "kept as a draft" in text
+    assert "as a draft" in text
     assert "<b>4</b>" in text
     assert "half right" in text
     assert values_of(Draft.objects.get()) == KEPT
@@ -217,7 +217,7 @@ def test_a_form_from_elsewhere_is_shown_and_changes_nothing(
     text = page.content.decode()
     assert page.status_code == 403
     assert "half right" in text
-    assert "was not kept" in text
+    assert "saved. It's shown below" in text
     assert not Draft.objects.exists()
 
 

@@ -37,7 +37,7 @@ def test_each_page_shows_the_next_item_alone(client_of: SignIn, annotator: Membe
         assert shown(client, url) == shown(client, url) == [str(place)]
         page = client.get(url).content.decode()
         assert f"Rate answer {place + 1} of 3" in page
-        assert ("You cannot come back" in page) == (place < 2)
+        assert ("You can't go back" in page) == (place < 2)
         response = client.post(url, {"place": place, f"a{place}-correctness": "4"})
         assert response.status_code == 303
         assert (response["Location"] == url) == (place < 2)
@@ -50,7 +50,7 @@ def test_a_second_tab_cannot_change_what_the_first_has_answered(
     client = client_of(annotator)
     client.post(url, {"place": 0, "a0-correctness": "2"})
     response = client.post(url, {"place": 0, "a0-correctness": "5"}, follow=True)
-    assert "Your first answer to item 1 stays" in response.content.decode()
+    assert "Your first rating of answer 1 stays" in response.content.decode()
     again = client.post(url, {"place": 0, "a0-correctness": "2"}, follow=True)
     assert "stays" not in again.content.decode()
     assert shown(client, url) == ["1"]

@@ -67,7 +67,7 @@ def test_the_last_submit_leads_to_the_desk(assignment: Assignment, url: str, cli
     client = client_of(assignment.annotator)
     second = client.post(url, form())["Location"]
     assert client.post(second, form())["Location"] == "/p/bridges/desk/"
-    assert "nothing left" in client.get("/p/bridges/desk/").content.decode()
+    assert "rated everything" in client.get("/p/bridges/desk/").content.decode()
 
 
 def test_the_second_of_two_clicks_hears_that_it_was_saved(assignment: Assignment, url: str, client_of: SignIn) -> None:

@@ -175,11 +175,11 @@ def test_the_window_is_the_projects_and_the_servers(annotator: Membership, done:
     Assignment.objects.update(submitted_at=submitted_at - timedelta(minutes=29))
     revise(annotator, done, changed(1, 1, 1))
     Assignment.objects.update(submitted_at=submitted_at - timedelta(minutes=31))
-    with pytest.raises(answers.TakesNoAnswers, match="time to change this HIT is over"):
+    with pytest.raises(answers.TakesNoAnswers, match="time to edit this HIT is over"):
         revise(annotator, done, changed(2, 2, 2))
     assert revise(annotator, done, changed(1, 1, 1)).was_stored, "a retry after the end is not told that it is too late"
     Project.objects.update(revision_minutes=0)
-    with pytest.raises(answers.TakesNoAnswers, match="stays as it was submitted"):
+    with pytest.raises(answers.TakesNoAnswers, match="edit a submitted HIT"):
         revise(annotator, done, changed(2, 2, 2))
 
 
@@ -193,7 +193,7 @@ def test_decided_work_stays(
     project: Project, annotator: Membership, manager: Membership, done: UUID, what: str
 ) -> None:
     decide(project, manager, what)
-    with pytest.raises(answers.TakesNoAnswers, match="no changes any more"):
+    with pytest.raises(answers.TakesNoAnswers, match="no longer edit this HIT"):
         revise(annotator, done, changed(1, 1, 1))
     assert values(done) == [4, 4, 4]
 
@@ -235,7 +235,7 @@ def test_a_closed_batch_still_takes_changes_and_whoever_may_not_work_makes_none(
 def test_the_second_of_two_pages_is_told(annotator: Membership, done: UUID) -> None:
     opened = newest(done)
     revise(annotator, done, changed(1, 1, 1), of=opened)
-    with pytest.raises(answers.SubmittedBefore, match="on another page"):
+    with pytest.raises(answers.SubmittedBefore, match="in another tab"):
         revise(annotator, done, changed(2, 2, 2), of=opened)
     assert values(done) == [1, 1, 1]
 
@@ -267,7 +267,7 @@ def test_unsent_changes_are_a_draft_of_one_version(annotator: Membership, done: 
     assert values(done) == [4, 4, 4], "nothing is stored before it is sent"
     revise(annotator, done, changed(1, 1, 1))
     assert not Draft.objects.exists()
-    with pytest.raises(answers.TakesNoAnswers, match="on another page"):
+    with pytest.raises(answers.TakesNoAnswers, match="in another tab"):
         revising.save_draft(annotator=annotator, assignment_uuid=done, sent=change, of=key)
 
 

@@ -66,7 +66,7 @@ def test_an_annotator_gets_every_hit_once_and_then_hears_that_nothing_is_left(
     open_batch(project, n_hits=4, judgments=3)
     hits = work_through(annotator)
     assert len(hits) == len(set(hits)) == 4
-    assert "nothing left" in refused(annotator)
+    assert "rated everything" in refused(annotator)
     assert_equation()
 
 

@@ -158,7 +158,7 @@ def test_nobody_has_two_hits_open(project: Project, assignment: Assignment) -> N
     expire(assignment)
     open_batch(project, n_hits=1, priority=1)
     serving.claim(assignment.annotator)
-    with pytest.raises(Refused, match="another HIT open"):
+    with pytest.raises(Refused, match="another open HIT"):
         submitting.reopen(annotator=assignment.annotator, assignment_uuid=assignment.uuid)
 
 

@@ -77,7 +77,7 @@ class Person:
         answer = self.client.post(tab.path, form_of(values))
         if tab.path in self.submitted:
             assert answer.status_code == HTTPStatus.CONFLICT
-            assert "already done" in answer.content.decode()
+            assert "already submitted this HIT" in answer.content.decode()
             return
         assert answer.status_code == HTTPStatus.SEE_OTHER
         self.submitted[tab.path] = values
