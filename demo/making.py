@@ -37,9 +37,8 @@ from projects.texts.examples import Example
 SLUG = "demo"
 NAME = "Demo: fifteen short texts"
 DESCRIPTION = (
-    "A corpus written for Concord, to look around with. Its simulated annotators are programs that rate through the "
-    "same steps as people; they are marked as simulated wherever they appear, and none of their judgments is evidence "
-    "of anything."
+    "A sample corpus, written for Concord. Its simulated annotators are programs that take the same steps as people. "
+    "They are marked as simulated everywhere, and their ratings are no evidence of anything."
 )
 INSTRUCTIONS = Path(__file__).parent / "instructions.md"
 EXAMPLES = Path(__file__).parent / "examples.json"
@@ -91,7 +90,7 @@ def make_demo(*, seed: int, on_progress: OnProgress | None = None) -> Made:
     if project is None:
         return _make(seed, on_progress)
     if project.deleted_at is not None:
-        raise Refused("The demo project was deleted. Bring it back with: manage.py restore_project demo")
+        raise Refused("The demo project was deleted. Restore it with: manage.py restore_project demo")
     return Made(
         project, False, [SignIn(user.username, role, None) for user, role in _sign_ins(project)], _counts(project)
     )

@@ -232,19 +232,19 @@ SLIDER = Scale(kind=ScaleKind.CONTINUOUS, low=0, high=100)
 CORRECTNESS = RubricPreset(
     key="mocha",
     name="Correctness (MOCHA)",
-    summary="How close the candidate is in meaning to the reference, with passage and question in view.",
+    summary="How close the answer is in meaning to the reference, given the passage and the question.",
     criteria=(
         CriterionSpec(
             key="correctness",
             name="Correctness",
-            statement="How close is the candidate in meaning to the reference answer?",
+            statement="How close is the answer in meaning to the reference?",
             scale=FIVE_POINTS,
             anchors={
-                5: "Same meaning: says what the reference says; extra words are allowed",
+                5: "Same meaning: says what the reference says; extra words are fine",
                 4: "Nearly the same: a small detail differs or is missing",
-                3: "Partly right: something that matters differs or is missing",
-                2: "Mostly wrong: only a little of the right answer is in it",
-                1: "Wrong: contradicts the reference, or is not about the question",
+                3: "Partly right: something important differs or is missing",
+                2: "Mostly wrong: only a little of the right answer is there",
+                1: "Wrong: contradicts the reference, or has nothing to do with the question",
             },
             level=Level.ORDINAL,
         ),
@@ -254,19 +254,19 @@ CORRECTNESS = RubricPreset(
 ANSWER_QUALITY = RubricPreset(
     key="yang",
     name="Answer quality (Yang)",
-    summary="How well the candidate answers the question: meets the need, covers the key points, wastes no words.",
+    summary="How well the answer meets the need, covers the key points and stays concise.",
     criteria=(
         CriterionSpec(
             key="quality",
             name="Answer quality",
-            statement="How well does the candidate answer the question?",
+            statement="How well does this answer the question?",
             scale=FIVE_POINTS,
             anchors={
-                5: "Perfect: answers the question fully, with hardly a needless word",
-                4: "Sufficient: something minor is missing or said twice",
-                3: "Not quite enough: such as a bare opinion with nothing to support it",
-                2: "Poor: something vital is missing or wrong",
-                1: "Irrelevant: does not answer this question",
+                5: "Perfect: answers the question fully and concisely",
+                4: "Sufficient: something minor is missing or repeated",
+                3: "Not quite enough: for example, an opinion without any support",
+                2: "Poor: something essential is missing or wrong",
+                1: "Irrelevant: doesn't answer this question",
             },
             level=Level.ORDINAL,
         ),
@@ -289,10 +289,10 @@ QASCORE = RubricPreset(
             level=Level.INTERVAL,
         )
         for key, statement in (
-            ("understandability", "I understand at once what the question asks."),
+            ("understandability", "I understand right away what the question asks."),
             ("relevancy", "The question is about what the passage says."),
-            ("answerability", "The passage alone holds all that is needed to answer the question."),
-            ("appropriateness", "The question word is the right one for what is asked."),
+            ("answerability", "The passage alone contains everything needed to answer the question."),
+            ("appropriateness", "The question word fits what is asked."),
         )
     ),
 )

@@ -63,7 +63,7 @@ class CriterionForm(forms.Form):
         required=False,
         max_length=10_000,
         help_text=(
-            "One point a line, such as “5: Same meaning: extra words are allowed”. "
+            "One point a line, such as “5: Same meaning: extra words are fine”. "
             "The button shows what stands between the colons."
         ),
         widget=forms.Textarea(attrs={"rows": 5}),

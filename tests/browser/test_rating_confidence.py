@@ -134,7 +134,7 @@ def test_a_point_says_what_it_means_where_it_is_and_moves_nothing(page: Page) ->
     point = page.locator("#item0 .point").nth(4)
     wait_for_the_rest(page)
     point.hover()
-    expect(hint).to_have_text("5 says what the reference says; extra words are allowed")
+    expect(hint).to_have_text("5 says what the reference says; extra words are fine")
     assert page.evaluate(tall) == before
     hint.hover()
     page.wait_for_timeout(400)

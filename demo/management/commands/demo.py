@@ -7,16 +7,16 @@ from django.core.management.base import CommandParser
 from demo.making import Made, make_demo, renew_passwords
 from projects.commands import ReportingCommand
 
-OTHER_PASSWORDS = "Their passwords were printed when they were made. For new ones: manage.py demo --new-passwords"
+OTHER_PASSWORDS = "The passwords were shown when the demo was created. For new ones: manage.py demo --new-passwords"
 
 
 class Command(ReportingCommand):
-    help = "Make a project with data, people and simulated annotators, to look around in; twice makes it once."
+    help = "Create a demo project with data, people and simulated annotators. Running it again changes nothing."
 
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
         parser.add_argument("--new-passwords", action="store_true", help="give the demo's people new passwords")
-        parser.add_argument("--seed", type=int, default=7, help="what the simulated annotators' chance starts from")
+        parser.add_argument("--seed", type=int, default=7, help="seed for the simulated annotators")
 
     def handle(self, *args: Any, seed: int, new_passwords: bool, **options: Any) -> None:
         made = make_demo(seed=seed, on_progress=self.progress)
@@ -29,7 +29,7 @@ class Command(ReportingCommand):
 
 def _as_text(made: Made) -> str:
     counts = made.counts
-    is_made = "is made" if made.is_new else "is there already"
+    is_made = "was created" if made.is_new else "already exists"
     held = (
         f"{counts['passages']} passages, {counts['candidates']} candidates, {counts['batches']} batches, "
         f"{counts['judgments']:,} judgments by {counts['simulated_annotators']} simulated annotators"
@@ -38,7 +38,7 @@ def _as_text(made: Made) -> str:
     width = max((len(each.username) for each in made.sign_ins), default=0)
     lines += [f"  {each.username:<{width}}  {each.password or ''}".rstrip() for each in made.sign_ins]
     if any(each.password for each in made.sign_ins):
-        lines += ["", "The passwords are shown this once and stored nowhere in clear."]
+        lines += ["", "These passwords are shown only once."]
     else:
         lines += ["", OTHER_PASSWORDS]
     return "\n".join(lines)
