@@ -75,7 +75,7 @@ class SignUpForm(NewPasswordForm):
     username = UsernameField(
         label=_("Username"),
         max_length=150,
-        validators=[UnicodeUsernameValidator()],
+        validators=[UnicodeUsernameValidator(message=_("No spaces, please. Use letters, digits and . + - _ @"))],
         help_text=_("Letters, digits and @ . + - _. Project managers see it. Results show a random name instead."),
         widget=forms.TextInput(attrs={"autocomplete": "username", "autocapitalize": "none"}),
     )

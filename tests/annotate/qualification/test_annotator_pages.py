@@ -151,7 +151,7 @@ def test_missing_answers_are_shown_on_their_page(project: Project, client: Clien
     assert page.count(">Not rated yet.<") == 1
     wrong = client.post(address, form(1, 2, value=9))
     assert wrong.status_code == 422
-    assert "9 is not on the scale" in wrong.content.decode()
+    assert "9 is outside the scale" in wrong.content.decode()
 
 
 def test_somebody_elses_attempt_is_not_there(

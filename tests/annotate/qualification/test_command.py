@@ -32,7 +32,7 @@ def test_what_is_wrong_is_said_and_changes_nothing(project: Project, tmp_path: P
         ask("qualification", "open", "--project", project.slug)
     path = tmp_path / "items.csv"
     path.write_text("question,answer,expected\nQ?,A,4\nQ?,B,7\n")
-    with pytest.raises(CommandError, match="line 3, column “expected”: 7 is not on the scale"):
+    with pytest.raises(CommandError, match="line 3, column “expected”: 7 is outside the scale"):
         ask("qualification", "import", str(path), "--project", project.slug)
     assert not QualificationTest.objects.filter(items__isnull=False).exists()
     with pytest.raises(CommandError, match="There is no file"):

@@ -69,7 +69,7 @@ def test_a_test_is_made_typed_in_and_opened(project: Project, client: Client) ->
 @pytest.mark.parametrize(
     ("over", "words"),
     [
-        ({"expected_correctness": "9"}, "9 is not on the scale"),
+        ({"expected_correctness": "9"}, "9 is outside the scale"),
         ({"expected_correctness": "high"}, "Write one number"),
         ({"expected_correctness": "5-4"}, "Put the smaller number first"),
         ({"question": ""}, "This field is required"),
@@ -172,7 +172,7 @@ def test_items_come_from_a_file_or_not_at_all(project: Project, client: Client) 
     assert "<code>expected</code>" in page
     bad = SimpleUploadedFile("items.csv", b"question,answer,expected\nWho?,Ann,4\nWho?,Bob,9\n")
     page = post(client, f"{TEST}items/file/", 422, file=bad)
-    assert "items.csv: line 3, column “expected”: 9 is not on the scale" in page
+    assert "items.csv: line 3, column “expected”: 9 is outside the scale" in page
     assert not QualificationItem.objects.exists()
     good = SimpleUploadedFile("items.csv", b"question,answer,expected\nWho?,Ann,4\nWho?,Bob,1\n")
     post(client, f"{TEST}items/file/", file=good)

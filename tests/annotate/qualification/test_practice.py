@@ -47,7 +47,7 @@ def test_there_is_none_without_items(project: Project, annotator: Membership, cl
 
 def test_a_draft_is_for_practice_alone(project: Project, annotator: Membership) -> None:
     make_test(project, n_practice=1, is_open=False)
-    with pytest.raises(Refused, match="require a qualification test"):
+    with pytest.raises(Refused, match="no open qualification test"):
         attempts.begin(annotator=annotator)
     assert attempts.begin(annotator=annotator, purpose="practice").purpose == Attempt.objects.get().purpose
 
