@@ -241,7 +241,7 @@ def test_without_javascript_the_list_comes_from_the_server(signed_in: SignedIn, 
     page.get_by_role("button", name="Submit 2 ratings").click()
     missing = page.get_by_role("alert")
     assert missing.get_by_role("link").all_inner_texts() == ["Item 1", "Overall", "Item 2"]
-    expect(missing).to_contain_text("101 is not on the scale")
+    expect(missing).to_contain_text("101 is outside the scale")
     missing.get_by_role("link", name="Overall").click()
     assert page.url.endswith("#a0-overall")
     expect(page.locator("[id='a0-overall']")).to_be_in_viewport()
