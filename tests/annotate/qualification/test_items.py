@@ -50,7 +50,7 @@ def test_items_of_a_json_file(project: Project, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("rows", "line", "column", "words"),
     [
-        ("A,Who?,R,,C,9,,,\n", 2, "expected", "not on the scale"),
+        ("A,Who?,R,,C,9,,,\n", 2, "expected", "outside the scale"),
         ("A,Who?,R,,C,,,,\n", 2, "expected", "a number is wanted"),
         ("A,Who?,R,,C,high,,,\n", 2, "expected", "a number is wanted"),
         ("A,Who?,R,,C,2.5,,,\n", 2, "expected", "not a whole number"),
@@ -59,7 +59,7 @@ def test_items_of_a_json_file(project: Project, tmp_path: Path) -> None:
         ("A,Who?,R,,C,4,much,,\n", 2, "tolerance", "a number is wanted"),
         ("A,,R,,C,4,,,\n", 2, "question", "is empty"),
         ("A,Who?,R,,C,4,,,game\n", 2, "purpose", "use test or practice"),
-        ('A,Who?,R,,C,4,,,\n"B\nb",Who?,R,,C,8,,,\n', 3, "expected", "not on the scale"),
+        ('A,Who?,R,,C,4,,,\n"B\nb",Who?,R,,C,8,,,\n', 3, "expected", "outside the scale"),
         ("A,Who?,R,,C,4,,,\nA,Who?,R,,D,4,,,\nA,Who?,S,,C,2,,,\n", 4, "candidate", "repeats the answer of line 2"),
     ],
 )
@@ -166,7 +166,7 @@ def test_candidates_of_another_project_are_not_there(project: Project) -> None:
         ({"question": " "}, "question is empty"),
         ({"tolerance": -1.0}, "must not be below 0"),
         ({"expected": {}}, "gives no rating for “Correctness”"),
-        ({"expected": {"correctness": (0, 4)}}, "not on the scale"),
+        ({"expected": {"correctness": (0, 4)}}, "outside the scale"),
         ({"references": [{"text": "r"}] * 21}, "more than 20"),
         ({"expected": {"correctness": (1, 5)}}, "Item 2: expected makes every rating correct"),
         ({"tolerance": 3.0}, "Item 2: tolerance makes every rating correct"),
