@@ -28,7 +28,7 @@ from projects import log
 from projects.accounts import users
 from projects.errors import Refused
 from projects.importing import Options
-from projects.models import Membership, Project, User
+from projects.models import Act, Membership, Project, User
 from projects.people import invitations
 from projects.settings import lifecycle
 from projects.texts import versions
@@ -105,7 +105,7 @@ def renew_passwords(project: Project) -> list[SignIn]:
         user.set_password(password)
         user.save(update_fields=["password"])
         renewed.append(SignIn(user.username, role, password))
-    log.record(project, None, "renew demo passwords", project)
+    log.record(project, None, Act.RENEW_DEMO_PASSWORDS, project)
     return renewed
 
 

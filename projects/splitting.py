@@ -12,7 +12,7 @@ from django.db.models import Count
 
 from projects import log
 from projects.errors import Refused
-from projects.models import Dataset, Membership, Passage, Project
+from projects.models import Act, Dataset, Membership, Passage, Project
 
 BATCH = 5_000
 MOST_SWAPS = 200
@@ -103,7 +103,7 @@ def write_split(*, project: Project, plan: SplitPlan, actor: Membership | None) 
                        FROM unnest(%s::bigint[], %s::text[]) AS s (id, split) WHERE p.id = s.id""",
                     [some, [plan.assigned[pk] for pk in some]],
                 )
-        log.record(project, actor, "split passages", after=plan.as_dict())
+        log.record(project, actor, Act.SPLIT_PASSAGES, after=plan.as_dict())
     return len(ids)
 
 

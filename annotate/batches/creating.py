@@ -20,7 +20,7 @@ from annotate.places import NewHit
 from projects import log
 from projects.database.numbering import next_number
 from projects.errors import Refused
-from projects.models import Membership, Project
+from projects.models import Act, Membership, Project
 from projects.rubric.rubrics import current_rubric
 from projects.texts.versions import current_consent, current_instructions
 
@@ -117,7 +117,7 @@ def create_batch(
     )
     BatchAnnotator.objects.bulk_create(BatchAnnotator(batch=batch, annotator=person) for person in terms.annotators)
     _write_hits(batch, rows)
-    log.record(project, actor, "make batch", batch, after=describe(batch))
+    log.record(project, actor, Act.MAKE_BATCH, batch, after=describe(batch))
     return batch
 
 

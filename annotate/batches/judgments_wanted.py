@@ -15,7 +15,7 @@ from annotate.models import Batch, Hit
 from projects import log
 from projects.errors import Refused
 from projects.language.amounts import format_number
-from projects.models import Membership
+from projects.models import Act, Membership
 
 MAX_NUMBERS = 100_000
 
@@ -127,7 +127,7 @@ def change_caps(
     for name, value in caps.items():
         setattr(batch, name, value)
     batch.save(update_fields=list(caps))
-    log.record(batch.project, actor, "change caps", batch, before=before, after=caps)
+    log.record(batch.project, actor, Act.CHANGE_CAPS, batch, before=before, after=caps)
 
 
 def estimate_cost(batch: Batch, n_assignments: int, n_items: int, pace: Pace) -> Cost:
@@ -162,7 +162,7 @@ def change_wanted(
     log.record(
         batch.project,
         actor,
-        "want judgments",
+        Act.WANT_JUDGMENTS,
         batch,
         before={"judgments": locked.judgments},
         after={"judgments": judgments, "added": added, "removed": removed, "hits": hit_numbers and list(hit_numbers)},

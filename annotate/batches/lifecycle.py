@@ -12,7 +12,7 @@ from annotate.batches.creating import describe
 from annotate.models import Assignment, Batch, BatchAnnotator
 from projects import log
 from projects.errors import Refused
-from projects.models import Consent, Instructions, Membership
+from projects.models import Act, Consent, Instructions, Membership
 from projects.rubric import rubrics
 from projects.texts.versions import current_consent, current_instructions
 
@@ -99,7 +99,7 @@ def delete_draft(*, batch: Batch, actor: Membership | None) -> None:
         raise Refused("Only a draft can be deleted. Close or archive this batch instead.")
     if full := locked.full_batches.first():
         raise Refused(f"“{full}” uses this trial. Delete that batch first.")
-    log.record(batch.project, actor, "delete batch", batch, before=describe(locked))
+    log.record(batch.project, actor, Act.DELETE_BATCH, batch, before=describe(locked))
     clear_pool(batch)
     places.delete_hits(batch)
     BatchAnnotator.objects.filter(batch=batch).delete()
@@ -125,7 +125,7 @@ def adopt_newest_texts(*, batch: Batch, actor: Membership | None) -> None:
     log.record(
         batch.project,
         actor,
-        "pin versions",
+        Act.PIN_VERSIONS,
         batch,
         before=_versions(batch.rubric.version, batch.instructions, batch.consent),
         after=_versions(rubric.version, instructions, consent),
@@ -151,7 +151,13 @@ def _move(batch: Batch, move: Move, actor: Membership | None, *, why: str = "") 
         raise Refused(f"This batch is {batch.get_state_display()}, so it can’t be {_PAST[move.act]}.")
     batch.state = move.after
     log.record(
-        batch.project, actor, f"{move.act} batch", batch, before={"state": before}, after={"state": move.after}, why=why
+        batch.project,
+        actor,
+        Act(f"{move.act} batch"),
+        batch,
+        before={"state": before},
+        after={"state": move.after},
+        why=why,
     )
 
 

@@ -19,7 +19,7 @@ from measures.outcome import Undefined
 from measures.tokens import token_f1
 from projects import log
 from projects.errors import Refused
-from projects.models import Criterion, Membership, Reference
+from projects.models import Act, Criterion, Membership, Reference
 
 GOOD_F1 = 0.5
 """A candidate is good enough to be degraded from this token F1 with a reference."""
@@ -90,7 +90,7 @@ def make_pool(*, batch: Batch, actor: Membership | None) -> Made:
     Item.objects.bulk_create(sources)
     Item.objects.bulk_create(degraded)
     made = Made(len(known), len(scored), len(sources), len(degraded), n_failed)
-    log.record(batch.project, actor, "make controls", batch, after={"n": made.n, "seed": plan.seed})
+    log.record(batch.project, actor, Act.MAKE_CONTROLS, batch, after={"n": made.n, "seed": plan.seed})
     return made
 
 

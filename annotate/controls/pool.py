@@ -13,7 +13,7 @@ from annotate.models import Batch, Hit, Item
 from projects import log
 from projects.errors import Refused
 from projects.language.amounts import format_number
-from projects.models import Membership
+from projects.models import Act, Membership
 
 Control = Item.Control
 MOST_TEXT = 20_000
@@ -40,7 +40,7 @@ def set_plan(*, batch: Batch, actor: Membership | None, plan: ControlPlan) -> bo
         clear_pool(batch)
         creating.cut_anew(batch)
     log.record(
-        batch.project, actor, "plan controls", batch, before=before.as_json(), after={**plan.as_json(), "cut": is_cut}
+        batch.project, actor, Act.PLAN_CONTROLS, batch, before=before.as_json(), after={**plan.as_json(), "cut": is_cut}
     )
     return is_cut
 
@@ -62,7 +62,7 @@ def accept(*, batch: Batch, actor: Membership | None, item_ids: Sequence[int] | 
     found = sorted(set(waiting.values_list("pk", flat=True)))
     Item.objects.filter(pk__in=found).update(accepted_by=actor, accepted_at=timezone.now())
     if found:
-        log.record(batch.project, actor, "accept controls", batch, after={"n": len(found), "items": found[:100]})
+        log.record(batch.project, actor, Act.ACCEPT_CONTROLS, batch, after={"n": len(found), "items": found[:100]})
     return len(found)
 
 
@@ -74,7 +74,7 @@ def retire(*, batch: Batch, actor: Membership | None, item_ids: Sequence[int], w
     Item.objects.filter(pk__in=found).update(retired_at=timezone.now())
     if found:
         log.record(
-            batch.project, actor, "retire controls", batch, after={"n": len(found), "items": found[:100]}, why=why
+            batch.project, actor, Act.RETIRE_CONTROLS, batch, after={"n": len(found), "items": found[:100]}, why=why
         )
     return len(found)
 
@@ -91,7 +91,7 @@ def reword(*, batch: Batch, actor: Membership | None, item_id: int, text: str) -
         raise Refused(f"Enter 1 to {format_number(MOST_TEXT)} characters.")
     item.shown_text, item.recipe = text, Item.Recipe.EDITED_REFERENCE
     item.save(update_fields=["shown_text", "recipe"])
-    log.record(batch.project, actor, "edit control", batch, after={"item": item.pk})
+    log.record(batch.project, actor, Act.EDIT_CONTROL, batch, after={"item": item.pk})
     return item
 
 

@@ -14,7 +14,7 @@ from annotate.models import Adjudication, Item, Judgment, QualificationItem
 from annotate.places import Withdrawn
 from projects import log
 from projects.errors import Refused
-from projects.models import Candidate, Membership, MinimalPair, Project, Question
+from projects.models import Act, Candidate, Membership, MinimalPair, Project, Question
 
 SOURCE = "minimal pair"
 PHENOMENA = ("coreference", "hyponymy", "negation", "semantic role", "syntax", "word sense", "other")
@@ -72,7 +72,7 @@ def write_pair(*, project: Project, actor: Membership, question: Question, writt
         question=question, candidate_1=first, candidate_2=second, phenomenon=written.phenomenon.strip(),
         score_1=written.score_1, score_2=written.score_2,
     )  # fmt: skip
-    log.record(project, actor, "write minimal pair", pair, after=asdict(written))
+    log.record(project, actor, Act.WRITE_MINIMAL_PAIR, pair, after=asdict(written))
     return pair
 
 
@@ -96,7 +96,7 @@ def change_pair(*, project: Project, actor: Membership, pair: MinimalPair, writt
     pair.phenomenon = written.phenomenon.strip()
     pair.score_1, pair.score_2 = written.score_1, written.score_2
     pair.save()
-    log.record(project, actor, "change minimal pair", pair, before=asdict(before), after=asdict(written))
+    log.record(project, actor, Act.CHANGE_MINIMAL_PAIR, pair, before=asdict(before), after=asdict(written))
     return pair
 
 
@@ -107,7 +107,7 @@ def delete_pair(*, project: Project, actor: Membership, pair: MinimalPair) -> No
     pair = _fresh(project, pair)
     if is_used(pair):
         raise Refused("These candidates are already in a HIT. Withdraw the pair instead.")
-    log.record(project, actor, "delete minimal pair", pair, before=asdict(fetch_written(pair)))
+    log.record(project, actor, Act.DELETE_MINIMAL_PAIR, pair, before=asdict(fetch_written(pair)))
     _delete_rows(pair)
 
 

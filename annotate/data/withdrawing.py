@@ -11,7 +11,7 @@ from annotate.models import Judgment
 from annotate.places import Withdrawn
 from projects import access, log
 from projects.errors import Refused
-from projects.models import Candidate, Membership, Passage, Project
+from projects.models import Act, Candidate, Membership, Passage, Project
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ def _withdraw(
             raise Refused("This is already withdrawn.")
         done = places.withdraw_candidates(candidate_ids, passage_ids=passage_ids)
         after = {"items": done.n_items, "hits_emptied": done.n_hits_emptied, "judgments": done.n_judgments}
-        log.record(project, actor, f"withdraw {row._meta.model_name}", row, after=after, why=why.strip())
+        log.record(project, actor, Act(f"withdraw {row._meta.model_name}"), row, after=after, why=why.strip())
     with transaction.atomic():
         return done + places.withdraw_candidates(candidate_ids, passage_ids=passage_ids)
 

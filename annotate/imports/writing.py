@@ -16,7 +16,7 @@ from projects.database.numbering import next_number
 from projects.errors import Refused
 from projects.importing import Checked, Kind, Options, Report, check
 from projects.importing.checking import save
-from projects.models import Membership, Project
+from projects.models import Act, Membership, Project
 
 __all__ = ["check_alone", "check_file", "compare", "import_now", "refuse_if_imported", "write"]
 
@@ -115,7 +115,7 @@ def write(
         progress = Progress(checked.spool, on_progress)
         batch = _write(project, checked, report, actor, progress)
         job = _record(project, checked, report, actor, job, batch)
-        log.record(project, actor, f"import {checked.kind.value}", job, after=_for_log(report))
+        log.record(project, actor, Act(f"import {checked.kind.value}"), job, after=_for_log(report))
         progress.at(1.0)
         if finish is not None:
             finish()

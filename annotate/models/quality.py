@@ -49,6 +49,8 @@ class AnnotatorFigures(models.Model):
     annotator = models.OneToOneField(Membership, on_delete=models.PROTECT, primary_key=True, related_name="figures")
     figures = models.JSONField(default=dict)
     n_submitted = models.PositiveIntegerField(default=0)
+    n_changes = models.IntegerField(default=-1)
+    """How many acts that reach these figures there were when they were computed; -1 is before any were counted."""
     computed_at = models.DateTimeField()
 
     class Meta:

@@ -19,7 +19,7 @@ from annotate.places import Restored
 from annotate.places.reopening import hit_reopens
 from projects import access, log
 from projects.errors import Refused
-from projects.models import Membership, Project
+from projects.models import Act, Membership, Project
 
 State = Assignment.State
 PORTION = 500
@@ -58,7 +58,7 @@ def approve(*, project: Project, actor: Membership | None, chosen: WorkFilter, w
     if ids:
         paying.approve_entries(assignment_ids=ids, actor=actor)
         after = {"assignments": len(ids), **chosen.as_json()}
-        log.record(project, actor, "approve work", _object(project, ids), after=after, why=why)
+        log.record(project, actor, Act.APPROVE_WORK, _object(project, ids), after=after, why=why)
     return len(ids)
 
 
@@ -100,7 +100,7 @@ def reject(
     notices.send_rejections(n_by_annotator=whose, reason=reason, actor=actor)
     after = {"assignments": len(ids), "places_opened": decision.n_places, **chosen.as_json()}
     after |= {"unpaid": True} if is_unpaid else {}
-    log.record(project, actor, "reject work", _object(project, ids), after=after, why=reason)
+    log.record(project, actor, Act.REJECT_WORK, _object(project, ids), after=after, why=reason)
     if reopen_batches:
         for batch in decision.closed_batches:
             lifecycle.reopen(batch=batch, actor=actor, why=reason)
@@ -122,7 +122,7 @@ def accept(*, project: Project, actor: Membership | None, assignment: Assignment
         raise Refused("This work isn’t rejected.")
     paying.approve_entries(assignment_ids=ids, actor=actor)
     after = {"counted": found.n_counted, "surplus": found.n_surplus}
-    log.record(project, actor, "accept work after all", assignment, after=after, why=why.strip())
+    log.record(project, actor, Act.ACCEPT_WORK_AFTER_ALL, assignment, after=after, why=why.strip())
     return found
 
 

@@ -14,7 +14,7 @@ from annotate.places import Restored, leaving, reopening
 from annotate.places.reopening import hit_reopens
 from projects import access, log
 from projects.errors import Refused
-from projects.models import Membership
+from projects.models import Act, Membership
 from projects.people import members
 
 Standing = Membership.Standing
@@ -103,7 +103,7 @@ def warn(*, target: Membership, actor: Membership | None, text: str) -> None:
     if Notice.objects.filter(annotator=target, text=text.strip(), read_at=None).exists():
         raise Refused("This message is already on their desk. They haven’t confirmed it yet.")
     notices.send(annotators=[target.pk], text=text, kind=Notice.Kind.WARNING, actor=actor)
-    log.record(target.project, actor, "warn", target, why=text.strip())
+    log.record(target.project, actor, Act.WARN, target, why=text.strip())
 
 
 @transaction.atomic
@@ -116,7 +116,7 @@ def suspend(*, target: Membership, actor: Membership | None, why: str, text: str
     if text.strip() and target.kind == Membership.Kind.PERSON:
         notices.send(annotators=[target.pk], text=text, kind=Notice.Kind.WARNING, actor=actor)
     after = {"standing": Standing.SUSPENDED}
-    log.record(target.project, actor, "suspend", target, before={"standing": before}, after=after, why=why)
+    log.record(target.project, actor, Act.SUSPEND, target, before={"standing": before}, after=after, why=why)
     return target
 
 
@@ -168,7 +168,7 @@ def remove(
     log.record(
         target.project,
         actor,
-        "remove",
+        Act.REMOVE,
         target,
         before={"standing": before},
         after={
@@ -206,7 +206,7 @@ def restore(*, target: Membership, actor: Membership | None, why: str, with_work
         raise Refused(f"{target.pseudonym} is active, and none of their work is excluded.")
     restored = places.restore(excluded)
     after = {"standing": Standing.ACTIVE, "counted": restored.n_counted, "surplus": restored.n_surplus}
-    log.record(target.project, actor, "restore", target, before={"standing": before}, after=after, why=why)
+    log.record(target.project, actor, Act.RESTORE, target, before={"standing": before}, after=after, why=why)
     return restored
 
 

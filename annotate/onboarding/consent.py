@@ -15,7 +15,7 @@ from annotate.places.locking import lock_annotator
 from projects import log
 from projects.access import Right, why_refused
 from projects.errors import Refused
-from projects.models import Consent, ConsentAcceptance, Membership
+from projects.models import Act, Consent, ConsentAcceptance, Membership
 from projects.texts.versions import current_consent
 
 State = Assignment.State
@@ -99,7 +99,7 @@ def agree(*, annotator: Membership, version: int) -> bool:
         raise OldVersion(_("The text changed while you were reading. This is the new version."))
     _row, is_new = ConsentAcceptance.objects.get_or_create(membership=annotator, consent=newest, withdrawn_at=None)
     if is_new:
-        log.record(annotator.project, annotator, "agree to consent", newest)
+        log.record(annotator.project, annotator, Act.AGREE_TO_CONSENT, newest)
     return is_new
 
 
@@ -148,7 +148,7 @@ def withdraw(*, annotator: Membership, takes_out: bool) -> Withdrawal:
     agreed.update(withdrawn_at=_CLOCK, is_taken_out=takes_out)
     n_out = len(again) + len(kept)
     after = {"is_taken_out": takes_out, "taken_out": n_out, "withdrawn": n_withdrawn, "version": newest.version}
-    log.record(annotator.project, annotator, "withdraw consent", annotator, after=after)
+    log.record(annotator.project, annotator, Act.WITHDRAW_CONSENT, annotator, after=after)
     _tell_managers(annotator, n_out if takes_out else None)
     return plan
 

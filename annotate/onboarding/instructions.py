@@ -8,7 +8,7 @@ from django.db.models import QuerySet
 
 from annotate.models import Assignment, Attempt, Batch
 from projects import log
-from projects.models import Instructions, InstructionsReading, Membership, Rubric
+from projects.models import Act, Instructions, InstructionsReading, Membership, Rubric
 from projects.rubric import rubrics
 from projects.rubric.rubrics import CriterionOnPage
 from projects.texts.examples import Example
@@ -67,7 +67,7 @@ def confirm(*, annotator: Membership, instructions: Instructions) -> bool:
     """Store that the annotator has read a version; doing it again changes nothing and returns False."""
     _reading, is_new = InstructionsReading.objects.get_or_create(membership=annotator, instructions=instructions)
     if is_new:
-        log.record(annotator.project, annotator, "read instructions", instructions)
+        log.record(annotator.project, annotator, Act.READ_INSTRUCTIONS, instructions)
     return is_new
 
 

@@ -13,7 +13,7 @@ from projects import log
 from projects.errors import Refused
 from projects.language import languages
 from projects.language.amounts import format_number
-from projects.models import Membership
+from projects.models import Act, Membership
 
 LONGEST = 2000
 
@@ -47,7 +47,7 @@ def confirm(*, notice: Notice, annotator: Membership) -> bool:
     """Mark a message as read by the one it was sent to; False where it was already."""
     changed = Notice.objects.filter(pk=notice.pk, annotator=annotator, read_at=None).update(read_at=Now())
     if changed:
-        log.record(annotator.project, annotator, "read message", notice)
+        log.record(annotator.project, annotator, Act.READ_MESSAGE, notice)
     return bool(changed)
 
 

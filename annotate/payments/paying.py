@@ -19,7 +19,7 @@ from projects.database.locks import AdvisoryLock, lock_in_project
 from projects.database.numbering import next_number
 from projects.errors import Refused
 from projects.language.amounts import format_money
-from projects.models import Membership, Project
+from projects.models import Act, Membership, Project
 
 Kind = LedgerEntry.Kind
 
@@ -70,7 +70,7 @@ def add_entry(
         made_by=actor,
         approved_at=Now(),
     )
-    act = "give bonus" if kind == Kind.BONUS else "adjust pay"
+    act = Act.GIVE_BONUS if kind == Kind.BONUS else Act.ADJUST_PAY
     log.record(actor.project, actor, act, annotator, after={"cents": cents}, why=why)
     return AddedEntry(entry, is_new=True)
 
@@ -81,7 +81,7 @@ def approve_waiting(*, project: Project, actor: Membership) -> tuple[int, int]:
     access.lock_actor(actor)
     n, cents = _approve("project_id = %s AND assignment_id IS NULL", [project.pk])
     if n:
-        log.record(project, actor, "approve pay", project, after={"entries": n, "cents": cents})
+        log.record(project, actor, Act.APPROVE_PAY, project, after={"entries": n, "cents": cents})
     return n, cents
 
 
@@ -191,7 +191,7 @@ def make_payment(
     )
     LedgerEntry.objects.filter(pk__in=ids).update(payment=payment)
     after = {"cents": cents, "annotators": payment.n_annotators, "entries": len(ids)}
-    log.record(project, actor, "make payment", payment, after=after, why=note)
+    log.record(project, actor, Act.MAKE_PAYMENT, payment, after=after, why=note)
     payment.refresh_from_db()
     return payment
 

@@ -10,10 +10,9 @@ from annotate.models import Payment
 from annotate.payments.ledger import format_dollars
 from projects import access, log
 from projects.database.csv import guarded_text
-from projects.models import Membership
+from projects.models import Act, Membership
 
 CURRENCY = "USD"
-DOWNLOAD = "download payment"
 HEAD = ("payment", "annotator", "kind", "username", "name", "email", "hits", "cents", "amount", "currency")
 
 _LINES = """
@@ -52,7 +51,7 @@ def write_file(*, payment: Payment, actor: Membership) -> str:
     log.record(
         payment.project,
         actor,
-        DOWNLOAD,
+        Act.DOWNLOAD_PAYMENT,
         payment,
         after={"annotators": len(lines), "cents": payment.cents, "names": True},
     )

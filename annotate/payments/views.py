@@ -21,7 +21,7 @@ from projects.access import ProjectRequest, Right, requires
 from projects.database.snapshots import snapshot
 from projects.errors import Refused
 from projects.language.amounts import format_money, plural
-from projects.models import LogEntry, Membership, Project
+from projects.models import Act, LogEntry, Membership, Project
 from projects.web.lists import page_of, read_sort, read_text, read_word
 from projects.web.refusals import refusals
 
@@ -88,7 +88,7 @@ def payment_show(request: ProjectRequest, project: Project, number: int) -> Http
     payment = _payment(project, number)
     lines = payment_files.list_lines(payment)
     downloads = LogEntry.objects.filter(
-        project=project, act=payment_files.DOWNLOAD, object_type="payment", object_id=str(payment.pk)
+        project=project, act=Act.DOWNLOAD_PAYMENT, object_type="payment", object_id=str(payment.pk)
     ).select_related("actor")
     context = {"payment": payment, "page": page_of(request, lines), "downloads": downloads[:20]}
     return render(request, "annotate/payments/show.html", context)

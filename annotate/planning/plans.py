@@ -20,7 +20,7 @@ from annotate.planning.presentation import Presentation, read_presentation
 from projects import log
 from projects.database.numbering import next_number
 from projects.errors import Refused
-from projects.models import Membership, Project
+from projects.models import Act, Membership, Project
 from projects.rubric.rubrics import current_rubric
 
 Use = Batch.UseOfTrial
@@ -95,7 +95,7 @@ def create_plan(*, project: Project, actor: Membership | None, name: str, rules:
     plan = OverlapPlan.objects.create(
         project=project, number=number, name=name.strip(), rules=write_rules(rules), created_by=actor
     )
-    log.record(project, actor, "make plan", plan, after=_describe(plan))
+    log.record(project, actor, Act.MAKE_PLAN, plan, after=_describe(plan))
     return plan
 
 
@@ -107,7 +107,7 @@ def change_plan(*, plan: OverlapPlan, actor: Membership | None, name: str, rules
     before = _describe(locked)
     plan.name, plan.rules = name.strip(), write_rules(rules)
     plan.save(update_fields=["name", "rules"])
-    log.record(plan.project, actor, "change plan", plan, before=before, after=_describe(plan))
+    log.record(plan.project, actor, Act.CHANGE_PLAN, plan, before=before, after=_describe(plan))
 
 
 def find_trial_use(plan: OverlapPlan | None, project: Project, asked: str = "") -> TrialUse:
@@ -195,7 +195,7 @@ def start_plan(
     log.record(
         project,
         actor,
-        "start plan",
+        Act.START_PLAN,
         plan,
         after={"batches": [batch.number for batch in batches], "places_added": n_places, "trial": figures.use.use},
         why=why,
@@ -239,7 +239,7 @@ def _raise(priced: PricedTopUp, plan: OverlapPlan, actor: Membership | None) -> 
     log.record(
         batch.project,
         actor,
-        "want judgments",
+        Act.WANT_JUDGMENTS,
         batch,
         before={"judgments": before},
         after={"judgments": batch.judgments, "added": added, "removed": 0, "plan": plan.number},

@@ -13,7 +13,7 @@ from annotate.places.locking import lock_annotator
 from projects import log
 from projects.errors import Refused
 from projects.language.amounts import format_near_moment
-from projects.models import Membership
+from projects.models import Act, Membership
 
 Purpose = QualificationItem.Purpose
 GRACE = timedelta(seconds=90)
@@ -213,5 +213,5 @@ def _say(annotator: Membership, actor: Membership, kind: Grant.Kind, why: str) -
             "until": now + timedelta(days=test.valid_days) if is_granted and test.valid_days else None,
         },
     )
-    act = "grant qualification" if is_granted else "revoke qualification"
+    act = Act.GRANT_QUALIFICATION if is_granted else Act.REVOKE_QUALIFICATION
     log.record(annotator.project, actor, act, annotator, after={"kind": str(kind)}, why=why)

@@ -39,7 +39,7 @@ from measures.grading import Expected, Grade, grade, reaches
 from projects import log
 from projects.access import Right, why_refused
 from projects.errors import Refused
-from projects.models import Membership
+from projects.models import Act, Membership
 from projects.rubric import rubrics
 from projects.rubric.rubrics import frozen_criteria
 
@@ -245,7 +245,7 @@ def _finish(
     if attempt.purpose == Purpose.TEST:
         _qualify(attempt, has_passed=has_passed, now=now)
         _pay(attempt)
-        act = "pass qualification test" if has_passed else "fail qualification test"
+        act = Act.PASS_QUALIFICATION_TEST if has_passed else Act.FAIL_QUALIFICATION_TEST
         after = {"attempt": attempt.n, "n_right": graded.n_right, "n_items": graded.n_items}
         log.record(test.project, attempt.annotator, act, attempt, after=after)
 

@@ -12,7 +12,7 @@ from annotate.models import Attempt, Qualification, QualificationItem, Qualifica
 from annotate.qualification.items import find_faults, lock_test, quality_criteria, spec_of
 from projects import log
 from projects.errors import Refused
-from projects.models import Instructions, Membership, Project
+from projects.models import Act, Instructions, Membership, Project
 from projects.rubric import rubrics
 
 State = QualificationTest.State
@@ -39,7 +39,7 @@ def make_test(*, project: Project, actor: Membership | None) -> QualificationTes
         defaults={"rubric": rubric, "instructions": _instructions(project), "seed": secrets.randbelow(2**31)},
     )
     if is_new:
-        log.record(project, actor, "make qualification test", test, after={"rubric": rubric.version})
+        log.record(project, actor, Act.MAKE_QUALIFICATION_TEST, test, after={"rubric": rubric.version})
     return test
 
 
@@ -59,7 +59,7 @@ def change_settings(*, test: QualificationTest, actor: Membership | None, values
         _check_pool(test)
     test.save(update_fields=list(before))
     after = {name: values[name] for name in before}
-    log.record(test.project, actor, "change qualification test", test, before=before, after=after)
+    log.record(test.project, actor, Act.CHANGE_QUALIFICATION_TEST, test, before=before, after=after)
     return True
 
 
@@ -113,7 +113,7 @@ def move_to_rubric(*, test: QualificationTest, actor: Membership | None, on_new_
     if test.on_new_rubric == OnNewRubric.KEEP:
         _carry_over(test, None if had_kept else old_id)
     after = {"rubric": newest.version, "on_new_rubric": test.on_new_rubric}
-    log.record(test.project, actor, "move qualification test", test, before={"rubric": before}, after=after)
+    log.record(test.project, actor, Act.MOVE_QUALIFICATION_TEST, test, before={"rubric": before}, after=after)
 
 
 def why_not_open(test: QualificationTest) -> list[str]:
@@ -151,7 +151,7 @@ def _set_state(test: QualificationTest, state: State, actor: Membership | None) 
     if state == State.OPEN:
         test.opened_at = timezone.now()
     test.save(update_fields=["state", "opened_at"])
-    act = "open qualification test" if state == State.OPEN else "close qualification test"
+    act = Act.OPEN_QUALIFICATION_TEST if state == State.OPEN else Act.CLOSE_QUALIFICATION_TEST
     log.record(test.project, actor, act, test, before={"state": before}, after={"state": str(state)})
 
 

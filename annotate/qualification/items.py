@@ -12,7 +12,7 @@ from annotate.models import Attempt, QualificationItem, QualificationTest
 from measures.rubric import check_value, format_number
 from projects import log
 from projects.errors import Refused
-from projects.models import Criterion, Membership, Rubric
+from projects.models import Act, Criterion, Membership, Rubric
 from projects.rubric.rubrics import CriterionOnPage, on_page
 
 Purpose = QualificationItem.Purpose
@@ -134,7 +134,7 @@ def add_items(
         QualificationItem(test=test, position=position, **_columns(spec))
         for position, spec in enumerate(specs, start=first)
     )
-    log.record(test.project, actor, "add qualification items", test, after={"n_items": len(items), "how": how})
+    log.record(test.project, actor, Act.ADD_QUALIFICATION_ITEMS, test, after={"n_items": len(items), "how": how})
     return items
 
 
@@ -177,7 +177,7 @@ def edit_item(*, item: QualificationItem, actor: Membership | None, spec: ItemSp
         for name, value in _columns(spec).items():
             setattr(item, name, value)
         item.save()
-    log.record(test.project, actor, "edit qualification item", item, before=before, after=_told(item))
+    log.record(test.project, actor, Act.EDIT_QUALIFICATION_ITEM, item, before=before, after=_told(item))
     return item
 
 
@@ -187,7 +187,7 @@ def retire_item(*, item: QualificationItem, actor: Membership | None) -> None:
     test = lock_test(item.test)
     _check_pool(test, without=item)
     if QualificationItem.objects.filter(pk=item.pk, retired_at=None).update(retired_at=timezone.now()):
-        log.record(test.project, actor, "retire qualification item", item, before=_told(item))
+        log.record(test.project, actor, Act.RETIRE_QUALIFICATION_ITEM, item, before=_told(item))
 
 
 def was_shown(item: QualificationItem) -> bool:

@@ -8,7 +8,7 @@ from django.utils import timezone
 from annotate.models import Finding
 from projects import log
 from projects.errors import Refused
-from projects.models import Membership, Project
+from projects.models import Act, Membership, Project
 
 State = Finding.State
 
@@ -33,7 +33,7 @@ def resolve_finding(
         log.record(
             project,
             actor,
-            "dismiss a finding" if state == State.DISMISSED else "act on a finding",
+            Act.DISMISS_FINDING if state == State.DISMISSED else Act.ACT_ON_FINDING,
             finding.annotator,
             before={"kind": finding.kind, "state": State.OPEN},
             after={"kind": finding.kind, "state": state},

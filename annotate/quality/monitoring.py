@@ -15,7 +15,7 @@ from measures.quality.figures import Figures, pack, unpack
 from measures.quality.findings import Found, Thresholds, crowd_of, find
 from projects import log
 from projects.database.locks import AdvisoryLock, lock_in_project
-from projects.models import Membership, Project
+from projects.models import Act, Membership, Project
 
 GROWTH = 1.5
 """A finding that a person has settled comes back only when its evidence has grown by half."""
@@ -34,74 +34,72 @@ class Refreshed:
     n_passed: int = 0
 
 
-TELLING_ACTS = [
-    *("reject work", "accept work after all", "remove", "restore", "set judgment aside", "count judgment again"),
-    *("withdraw candidate", "withdraw passage", "withdraw consent", "change quality rules"),
-]
-"""Acts in the log that change which judgments count, or what is looked for: everybody is compared anew."""
-
-_DECIDED = """
-SELECT project_id, max(at) + interval '10 seconds' AS at FROM projects_logentry WHERE act = ANY(%(acts)s) {only}
-GROUP BY project_id
+# Every act that reaches everybody, and every revision of work on a HIT that the annotator submitted too.
+_CHANGES = """
+changes AS MATERIALIZED (
+    SELECT m.id AS annotator_id, coalesce(all_of_them.n, 0) + coalesce(shared.n, 0) AS n
+    FROM projects_membership m
+    LEFT JOIN (SELECT project_id, count(*) AS n FROM projects_figurechange WHERE reach = 'annotators' GROUP BY 1)
+        all_of_them ON all_of_them.project_id = m.project_id
+    LEFT JOIN (SELECT mine.annotator_id, count(DISTINCT c.id) AS n
+               FROM projects_figurechange c
+               JOIN annotate_assignment theirs ON theirs.id = c.assignment_id
+               JOIN annotate_assignment mine ON mine.hit_id = theirs.hit_id AND mine.submitted_at IS NOT NULL
+               WHERE c.reach = 'work' {only} GROUP BY 1)
+        shared ON shared.annotator_id = m.id
+    {where})
 """
-"""When that was last done in each project; ten seconds for acts that took their time."""
 
-_REVISED = """
-SELECT actor_id, object_id::bigint AS assignment_id, at + interval '10 seconds' AS at FROM projects_logentry
-WHERE act = 'revise work' {only}
-"""
-"""What annotators changed after they had submitted it, and when; the same ten seconds."""
-
+# Asked once a minute over all projects: anybody whose own work, or what reaches it, is newer than the figures.
 _WAITING = f"""
-WITH decided AS MATERIALIZED ({_DECIDED.format(only="")}),
-revised AS MATERIALIZED (SELECT actor_id, max(at) AS at FROM ({_REVISED.format(only="")}) each GROUP BY actor_id)
+WITH {_CHANGES.format(only="", where="")}
 SELECT DISTINCT m.project_id
 FROM projects_membership m
 JOIN projects_project p ON p.id = m.project_id AND p.deleted_at IS NULL
+JOIN changes ON changes.annotator_id = m.id
 LEFT JOIN annotate_annotatorfigures f ON f.annotator_id = m.id
-LEFT JOIN decided ON decided.project_id = m.project_id
-LEFT JOIN revised ON revised.actor_id = m.id
 JOIN LATERAL (
     SELECT count(*) AS n FROM annotate_assignment a
     WHERE a.annotator_id = m.id AND a.state IN ('submitted', 'approved', 'rejected', 'returned')) worked ON worked.n > 0
 WHERE m.kind <> 'unknown' AND m.standing <> 'removed'
-  AND (worked.n IS DISTINCT FROM f.n_submitted OR f.computed_at < decided.at OR f.computed_at < revised.at
+  AND (worked.n IS DISTINCT FROM f.n_submitted OR changes.n IS DISTINCT FROM f.n_changes
        OR EXISTS (SELECT 1 FROM annotate_review r JOIN annotate_assignment a ON a.id = r.assignment_id
                   WHERE a.annotator_id = m.id AND r.done_at > f.computed_at))
 ORDER BY 1
 """
 
+# Whose own work, or whose HITs' other work, is newer than the figures, or whom an act reaches. Submits and reviews bear
+# the time of their statement, not of their commit: the minute is for those that took long.
 _STALE = f"""
-WITH decided AS MATERIALIZED ({_DECIDED.format(only="AND project_id = %(project)s")}),
-revised AS MATERIALIZED ({_REVISED.format(only="AND project_id = %(project)s")})
+WITH {_CHANGES.format(only="AND c.project_id = %(project)s", where="WHERE m.project_id = %(project)s")}
 SELECT m.id
 FROM projects_membership m
+JOIN changes ON changes.annotator_id = m.id
 LEFT JOIN annotate_annotatorfigures f ON f.annotator_id = m.id
-LEFT JOIN decided ON decided.project_id = m.project_id
 JOIN LATERAL (
     SELECT count(*) AS n FROM annotate_assignment a
     WHERE a.annotator_id = m.id AND a.state IN ('submitted', 'approved', 'rejected', 'returned')) worked ON worked.n > 0
 WHERE m.project_id = %(project)s AND m.kind <> 'unknown' AND m.standing <> 'removed'
-  AND (worked.n IS DISTINCT FROM f.n_submitted OR f.computed_at < decided.at
+  AND (worked.n IS DISTINCT FROM f.n_submitted OR changes.n IS DISTINCT FROM f.n_changes
        OR EXISTS (SELECT 1 FROM annotate_review r JOIN annotate_assignment a ON a.id = r.assignment_id
                   WHERE a.annotator_id = m.id AND r.done_at > f.computed_at - interval '1 minute')
        OR EXISTS (SELECT 1 FROM annotate_assignment mine
                   JOIN annotate_assignment theirs ON theirs.hit_id = mine.hit_id
                   WHERE mine.annotator_id = m.id AND mine.submitted_at IS NOT NULL
-                    AND theirs.submitted_at > f.computed_at - interval '1 minute')
-       OR EXISTS (SELECT 1 FROM revised JOIN annotate_assignment theirs ON theirs.id = revised.assignment_id
-                  JOIN annotate_assignment mine ON mine.hit_id = theirs.hit_id AND mine.annotator_id = m.id
-                  WHERE revised.at > f.computed_at AND mine.submitted_at IS NOT NULL))
+                    AND theirs.submitted_at > f.computed_at - interval '1 minute'))
 ORDER BY m.id
 """
-"""Whose own work, whose HITs' other work, or any decision on work is newer than the figures, revisions included; a
-minute for submits that took their time."""
+
+_COUNT_CHANGES = f"""
+WITH {_CHANGES.format(only="AND c.project_id = %(project)s", where="WHERE m.project_id = %(project)s")}
+SELECT annotator_id, n FROM changes
+"""
 
 
 def find_stale_projects() -> list[Project]:
-    """The projects where somebody handed in or gave back work, or work was decided on, since figures were computed."""
+    """The projects where figures of somebody are older than their work, or than an act that reaches them."""
     with connection.cursor() as cursor:
-        cursor.execute(_WAITING, {"acts": TELLING_ACTS})
+        cursor.execute(_WAITING)
         return list(Project.objects.filter(pk__in=[row[0] for row in cursor.fetchall()]).order_by("pk"))
 
 
@@ -116,13 +114,16 @@ def refresh_figures(*, project: Project, annotators: Collection[Membership] | No
     with connection.cursor() as cursor:
         cursor.execute("SELECT now()")
         now = cursor.fetchone()[0]
+        # Counted before anything is read: what is committed from here on makes these figures stale.
+        cursor.execute(_COUNT_CHANGES, {"project": project.pk})
+        n_changes = dict(cursor.fetchall())
     yardstick = find_quality_scale(project)
     chosen = _stale(project) if annotators is None else [each for each in annotators if each.project_id == project.pk]
     if yardstick is None or not chosen:
         return Refreshed()
     thresholds = read_thresholds(project)
     figures = _compute(chosen, yardstick, thresholds)
-    _store(figures, _n_worked(chosen), now)
+    _store(figures, _n_worked(chosen), n_changes, now)
     return _see_to_findings(project, chosen, yardstick, thresholds, now)
 
 
@@ -145,7 +146,7 @@ def _compute(annotators: Collection[Membership], yardstick: QualityScale, thresh
 
 def _stale(project: Project) -> list[Membership]:
     with connection.cursor() as cursor:
-        cursor.execute(_STALE, {"project": project.pk, "acts": TELLING_ACTS})
+        cursor.execute(_STALE, {"project": project.pk})
         return list(Membership.objects.filter(pk__in=[row[0] for row in cursor.fetchall()]).order_by("pk"))
 
 
@@ -160,15 +161,21 @@ def _n_worked(annotators: Iterable[Membership]) -> dict[int, int]:
         return dict(cursor.fetchall())
 
 
-def _store(figures: dict[int, Figures], n_worked: dict[int, int], now: datetime) -> None:
+def _store(figures: dict[int, Figures], n_worked: dict[int, int], n_changes: dict[int, int], now: datetime) -> None:
     AnnotatorFigures.objects.bulk_create(
         [
-            AnnotatorFigures(annotator_id=pk, figures=pack(each), n_submitted=n_worked.get(pk, 0), computed_at=now)
+            AnnotatorFigures(
+                annotator_id=pk,
+                figures=pack(each),
+                n_submitted=n_worked.get(pk, 0),
+                n_changes=n_changes.get(pk, 0),
+                computed_at=now,
+            )
             for pk, each in figures.items()
         ],
         update_conflicts=True,
         unique_fields=["annotator"],
-        update_fields=["figures", "n_submitted", "computed_at"],
+        update_fields=["figures", "n_submitted", "n_changes", "computed_at"],
     )
 
 
@@ -221,7 +228,7 @@ def _is_news(found: Found, settled: Finding | None) -> bool:
 def _open(project: Project, annotator: Membership, found: Found, now: datetime) -> int:
     finding = Finding(annotator=annotator, kind=found.kind, evidence=_evidence(found), found_at=now, updated_at=now)
     made = Finding.objects.bulk_create([finding], ignore_conflicts=True)
-    log.record(project, None, "find", annotator, after={"kind": found.kind, "n": found.n}, why=found.says)
+    log.record(project, None, Act.FIND, annotator, after={"kind": found.kind, "n": found.n}, why=found.says)
     return len(made)
 
 

@@ -16,7 +16,7 @@ from measures.gold_rules import GoldRule
 from measures.rubric import Scale, ScaleKind, check_value
 from projects import access, log
 from projects.errors import Refused
-from projects.models import Candidate, Membership, Project
+from projects.models import Act, Candidate, Membership, Project
 
 STATES = {
     "waiting": "not adjudicated",
@@ -130,7 +130,7 @@ def adjudicate(
     log.record(
         project,
         actor,
-        "adjudicate",
+        Act.ADJUDICATE,
         candidate,
         before={"criterion": criterion.key, "value": before.value} if before else None,
         after={"criterion": criterion.key, "value": value},
@@ -151,7 +151,7 @@ def withdraw_adjudication(
         return False
     before = {"criterion": criterion.key, "value": found.value}
     found.delete()
-    log.record(project, actor, "take back adjudication", candidate, before=before)
+    log.record(project, actor, Act.TAKE_BACK_ADJUDICATION, candidate, before=before)
     return True
 
 
@@ -168,7 +168,7 @@ def set_rule(*, project: Project, actor: Membership, wins: bool) -> None:
     if rules.adjudication_wins != wins:
         QualityRules.objects.filter(pk=project.pk).update(adjudication_wins=wins)
         after = {"adjudication_wins": wins}
-        log.record(project, actor, "change gold rule", project, before={"adjudication_wins": not wins}, after=after)
+        log.record(project, actor, Act.CHANGE_GOLD_RULE, project, before={"adjudication_wins": not wins}, after=after)
 
 
 @transaction.atomic
@@ -182,7 +182,7 @@ def choose_gold(*, project: Project, actor: Membership, rule: str, with_controls
     after = {"gold_rule": str(rule), "controls_enter_norms": with_controls}
     if before != after:
         QualityRules.objects.filter(pk=project.pk).update(**after)
-        log.record(project, actor, "change gold rule", project, before=before, after=after)
+        log.record(project, actor, Act.CHANGE_GOLD_RULE, project, before=before, after=after)
 
 
 @dataclass(frozen=True)

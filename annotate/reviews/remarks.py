@@ -5,7 +5,7 @@ from django.db.models.functions import Now
 
 from annotate.models import Remark
 from projects import log
-from projects.models import Membership, Project
+from projects.models import Act, Membership, Project
 
 
 @transaction.atomic
@@ -13,7 +13,7 @@ def resolve(*, project: Project, actor: Membership | None, remark: Remark) -> bo
     """Mark a remark as dealt with; returns False where it was already."""
     changed = Remark.objects.filter(pk=remark.pk, resolved_at=None).update(resolved_at=Now())
     if changed:
-        log.record(project, actor, "resolve remark", remark)
+        log.record(project, actor, Act.RESOLVE_REMARK, remark)
     return bool(changed)
 
 
@@ -22,5 +22,5 @@ def reopen_remark(*, project: Project, actor: Membership | None, remark: Remark)
     """Put a remark back on the list; returns False where it was there."""
     changed = Remark.objects.filter(pk=remark.pk, resolved_at__isnull=False).update(resolved_at=None)
     if changed:
-        log.record(project, actor, "take up remark again", remark)
+        log.record(project, actor, Act.TAKE_UP_REMARK_AGAIN, remark)
     return bool(changed)

@@ -18,7 +18,7 @@ from annotate.rating import answers as rating_answers
 from annotate.rating.sent import SentAnswers
 from projects import log
 from projects.errors import Refused
-from projects.models import Membership, Project
+from projects.models import Act, Membership, Project
 from projects.rubric.rubrics import frozen_criteria
 
 State = Review.State
@@ -109,7 +109,7 @@ def _store(project: Project, assignment_ids: Collection[int]) -> int:
         )
         n_drawn = int(cursor.rowcount)
     if n_drawn:
-        log.record(project, None, "draw spot checks", project, after={"drawn": n_drawn})
+        log.record(project, None, Act.DRAW_SPOT_CHECKS, project, after={"drawn": n_drawn})
     return n_drawn
 
 
@@ -125,7 +125,7 @@ def set_rules(
     rules.spot_check_share, rules.spot_check_floor, rules.thresholds = share, least, dict(thresholds)
     rules.save(update_fields=["spot_check_share", "spot_check_floor", "thresholds"])
     if _said(rules) != before:
-        log.record(project, actor, "change quality rules", project, before=before, after=_said(rules))
+        log.record(project, actor, Act.CHANGE_QUALITY_RULES, project, before=before, after=_said(rules))
     return rules
 
 
@@ -145,7 +145,7 @@ def store_review_ratings(*, review: Review, reviewer: Membership, sent: SentAnsw
         answers.setdefault(str(answer.item_id), {})[key_of[answer.criterion_id]] = answer.value
     found.state, found.reviewer, found.answers, found.rated_at = State.RATED, reviewer, answers, timezone.now()
     found.save(update_fields=["state", "reviewer", "answers", "rated_at"])
-    log.record(reviewer.project, reviewer, "rate for a review", found.assignment.annotator, after={"review": found.pk})
+    log.record(reviewer.project, reviewer, Act.RATE_FOR_REVIEW, found.assignment.annotator, after={"review": found.pk})
     return found
 
 
@@ -174,7 +174,7 @@ def store_verdicts(*, review: Review, reviewer: Membership, verdicts: Mapping[in
     found.save(update_fields=["state", "done_at"])
     n_poor = sum(verdicts[place].is_poor for place in range(len(layout)))
     after = {"review": found.pk, "poor": n_poor, "of": len(layout)}
-    log.record(reviewer.project, reviewer, "finish a review", found.assignment.annotator, after=after)
+    log.record(reviewer.project, reviewer, Act.FINISH_REVIEW, found.assignment.annotator, after=after)
     return found
 
 

@@ -35,7 +35,7 @@ from annotate.rating.versions import ItemRemark, Record, fetch_versions, normali
 from projects import log
 from projects.access import Right, why_refused
 from projects.errors import Refused
-from projects.models import Membership
+from projects.models import Act, Membership
 from projects.rubric.rubrics import frozen_criteria
 
 OF = "of"
@@ -122,7 +122,7 @@ def revise(*, annotator: Membership, assignment_uuid: uuid.UUID, sent: SentAnswe
     Assignment.objects.filter(pk=assignment.id).update(answers_sha256=content_sha256(said))
     _drop(assignment)
     of_it = Assignment.objects.get(pk=assignment.id)
-    log.record(annotator.project, annotator, "revise work", of_it, after={"changes": n_changed})
+    log.record(annotator.project, annotator, Act.REVISE_WORK, of_it, after={"changes": n_changed})
     return Revised(n_changed)
 
 

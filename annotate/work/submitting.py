@@ -19,7 +19,7 @@ from projects import log
 from projects.access import Right, why_refused
 from projects.errors import Refused
 from projects.language.amounts import format_number
-from projects.models import Membership
+from projects.models import Act, Membership
 from projects.rubric.rubrics import frozen_criteria
 
 SUBMITTED_STATES = (Assignment.State.SUBMITTED, Assignment.State.APPROVED, Assignment.State.REJECTED)
@@ -182,4 +182,4 @@ def reply(*, annotator: Membership, assignment_uuid: uuid.UUID, text: str) -> No
             if assignment.replied_at
             else _("This HIT isn't rejected, so there's nothing to reply to.")
         )
-    log.record(annotator.project, annotator, "answer rejection", assignment)
+    log.record(annotator.project, annotator, Act.ANSWER_REJECTION, assignment)

@@ -11,7 +11,7 @@ from django.utils.translation import gettext_lazy
 from projects import log
 from projects.access import lock_actor
 from projects.errors import Refused
-from projects.models import Membership, User
+from projects.models import Act, Membership, User
 
 OVER = gettext_lazy("This link was already used, or it's older than an hour. Ask for a new one.")
 
@@ -24,7 +24,7 @@ def issue_link(*, target: Membership, actor: Membership) -> str:
     if reason:
         raise Refused(reason)
     assert target.user is not None
-    log.record(target.project, actor, "issue reset link", target)
+    log.record(target.project, actor, Act.ISSUE_RESET_LINK, target)
     return link_path(target.user)
 
 
@@ -32,7 +32,7 @@ def issue_link(*, target: Membership, actor: Membership) -> str:
 def issue_link_as_operator(*, user: User) -> str:
     """The path of a reset link for anybody, logged in each of their projects."""
     for membership in user.memberships.select_related("project"):
-        log.record(membership.project, None, "issue reset link", membership)
+        log.record(membership.project, None, Act.ISSUE_RESET_LINK, membership)
     return link_path(user)
 
 

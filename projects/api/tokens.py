@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from projects import log
 from projects.errors import Refused, TooManyRequests
-from projects.models import ApiToken, Membership
+from projects.models import Act, ApiToken, Membership
 
 MARK = "concord_"
 """How every token begins, so that people and scanners of code know one when they see it."""
@@ -41,7 +41,7 @@ def make_token(
     if member.tokens.usable(timezone.now()).count() >= MOST_USABLE:
         raise Refused(f"You have {MOST_USABLE} tokens in use here. Revoke one first.")
     token, secret = _write(membership, name=name, can_write=can_write, life=timedelta(days=days))
-    log.record(membership.project, membership, "make token", token, after=_described(token))
+    log.record(membership.project, membership, Act.MAKE_TOKEN, token, after=_described(token))
     return token, secret
 
 
@@ -59,7 +59,7 @@ def rotate(*, token: ApiToken) -> tuple[ApiToken, str]:
     life = old.expires_at - old.created_at
     fresh, secret = _write(old.membership, name=old.name, can_write=old.can_write, life=life)
     ApiToken.objects.filter(pk=old.pk).update(expires_at=min(old.expires_at, now + OVERLAP))
-    log.record(old.membership.project, old.membership, "rotate token", old, after=_described(fresh))
+    log.record(old.membership.project, old.membership, Act.ROTATE_TOKEN, old, after=_described(fresh))
     return fresh, secret
 
 
@@ -67,7 +67,7 @@ def rotate(*, token: ApiToken) -> tuple[ApiToken, str]:
 def revoke(*, token: ApiToken, actor: Membership) -> None:
     """End a token from the next request on; doing it again does nothing."""
     if ApiToken.objects.filter(pk=token.pk, revoked_at=None).update(revoked_at=timezone.now()):
-        log.record(actor.project, actor, "revoke token", token)
+        log.record(actor.project, actor, Act.REVOKE_TOKEN, token)
 
 
 def find_token(secret: str) -> ApiToken | None:

@@ -1,23 +1,28 @@
-"""Writing the log; an act calls this inside its own transaction."""
+"""Writing the audit log; an act calls this inside its own transaction."""
 
 from typing import Any
 
 from django.db.models import Model
 
-from projects.models import LogEntry, Membership, Project
+from projects.log import freshness
+from projects.models import Act, FigureChange, LogEntry, Membership, Project
 
 
 def record(
     project: Project,
     actor: Membership | None,
-    act: str,
+    act: Act,
     obj: Model | None = None,
     *,
     before: Any = None,
     after: Any = None,
     why: str = "",
 ) -> LogEntry:
-    """Add one line. `actor` None is the system; `before` and `after` hold no personal data."""
+    """Add one line, and mark the figures that the act makes stale.
+
+    `actor` None is the system; `before` and `after` hold no personal data.
+    """
+    _mark_stale(project, act, obj)
     return LogEntry.objects.create(
         project=project,
         actor=actor,
@@ -28,3 +33,14 @@ def record(
         after=after,
         why=why,
     )
+
+
+def _mark_stale(project: Project, act: Act, obj: Model | None) -> None:
+    if act in freshness.NOTHING:
+        return
+    reach, assignment_id = FigureChange.Reach.RESULTS, None
+    if act in freshness.ANNOTATORS:
+        reach = FigureChange.Reach.ANNOTATORS
+    elif act == Act.REVISE_WORK and obj is not None:
+        reach, assignment_id = FigureChange.Reach.WORK, obj.pk
+    FigureChange.objects.create(project=project, reach=reach, assignment_id=assignment_id)

@@ -1,8 +1,9 @@
 """What is to be judged, by whom, by which rubric."""
 
 from projects.models.corpus import Candidate, Dataset, MinimalPair, Passage, Question, Reference
+from projects.models.freshness import FigureChange
 from projects.models.guesses import Guesses
-from projects.models.log import LogEntry
+from projects.models.log import Act, LogEntry
 from projects.models.numbering import NumberCounter
 from projects.models.people import Invitation, Membership, Project, User
 from projects.models.pulse import Pulse
@@ -17,12 +18,14 @@ from projects.models.rubric import (
 from projects.models.tokens import ApiToken
 
 __all__ = [
+    "Act",
     "ApiToken",
     "Candidate",
     "Consent",
     "ConsentAcceptance",
     "Criterion",
     "Dataset",
+    "FigureChange",
     "Guesses",
     "Instructions",
     "InstructionsReading",

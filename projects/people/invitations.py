@@ -14,7 +14,7 @@ from django.utils.translation import gettext_lazy
 from projects import log
 from projects.access import lock_actor
 from projects.errors import Refused
-from projects.models import Invitation, Membership, User
+from projects.models import Act, Invitation, Membership, User
 from projects.people.members import grantable_roles
 
 TOKEN_BYTES = 32
@@ -68,7 +68,7 @@ def create_invitation(
         "max_uses": max_uses,
         "expires_at": invitation.expires_at.isoformat(),
     }
-    log.record(actor.project, actor, "invite", invitation, after=after)
+    log.record(actor.project, actor, Act.INVITE, invitation, after=after)
     return invitation, token
 
 
@@ -76,7 +76,7 @@ def create_invitation(
 def revoke(*, invitation: Invitation, actor: Membership) -> None:
     """End an invitation; doing it again does nothing."""
     if Invitation.objects.filter(pk=invitation.pk, revoked_at=None).update(revoked_at=timezone.now()):
-        log.record(invitation.project, actor, "revoke invitation", invitation)
+        log.record(invitation.project, actor, Act.REVOKE_INVITATION, invitation)
 
 
 def find_invitation(token: str) -> Invitation | None:
@@ -123,7 +123,7 @@ def join(*, token: str, user: User) -> Membership:
         project=project, user=user, role=invitation.role, is_annotator=invitation.is_annotator
     )
     after = {"role": membership.role, "is_annotator": membership.is_annotator, "invitation": invitation.pk}
-    log.record(project, membership, "join", membership, after=after)
+    log.record(project, membership, Act.JOIN, membership, after=after)
     return membership
 
 

@@ -9,7 +9,7 @@ from projects import log
 from projects.access import adopt_locked
 from projects.database.locks import AdvisoryLock, lock_in_project
 from projects.errors import Refused
-from projects.models import Invitation, Membership
+from projects.models import Act, Invitation, Membership
 
 Role = Membership.Role
 Standing = Membership.Standing
@@ -52,7 +52,7 @@ def change_role(*, target: Membership, role: str, actor: Membership) -> Membersh
     target.is_annotator = target.is_annotator or role == Role.ANNOTATOR
     target.save(update_fields=["role", "is_annotator"])
     after = {"role": target.role, "is_annotator": target.is_annotator}
-    log.record(target.project, actor, "change role", target, before=before, after=after)
+    log.record(target.project, actor, Act.CHANGE_ROLE, target, before=before, after=after)
     _revoke_invitations_above(target, actor)
     return target
 
@@ -69,7 +69,7 @@ def set_annotates(*, target: Membership, annotates: bool, actor: Membership) -> 
     target.save(update_fields=["is_annotator"])
     after = {"is_annotator": annotates}
     before = {"is_annotator": not annotates}
-    log.record(target.project, actor, "change whether annotates", target, before=before, after=after)
+    log.record(target.project, actor, Act.CHANGE_WHETHER_ANNOTATES, target, before=before, after=after)
     return target
 
 
@@ -97,7 +97,9 @@ def change_standing(*, target: Membership, standing: str, actor: Membership | No
     target, before = set_standing(target=target, standing=standing, actor=actor)
     if before != standing:
         after = {"standing": standing}
-        log.record(target.project, actor, "change standing", target, before={"standing": before}, after=after, why=why)
+        log.record(
+            target.project, actor, Act.CHANGE_STANDING, target, before={"standing": before}, after=after, why=why
+        )
     return target
 
 
@@ -152,4 +154,4 @@ def _revoke_invitations_above(member: Membership, actor: Membership | None) -> N
     beyond = Invitation.objects.filter(created_by=member).usable(now).exclude(role__in=allowed)
     for invitation in beyond:
         Invitation.objects.filter(pk=invitation.pk, revoked_at=None).update(revoked_at=now)
-        log.record(member.project, actor, "revoke invitation", invitation, why="Its maker's rights have changed.")
+        log.record(member.project, actor, Act.REVOKE_INVITATION, invitation, why="Its maker's rights have changed.")

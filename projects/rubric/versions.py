@@ -7,7 +7,7 @@ from django.db import transaction
 from measures.rubric import PRESETS, CriterionSpec
 from projects import log
 from projects.errors import Refused
-from projects.models import Membership, Project, Rubric
+from projects.models import Act, Membership, Project, Rubric
 from projects.rubric import rubrics
 
 
@@ -43,4 +43,4 @@ def revise_rubric(
 
 def _record(rubric: Rubric, actor: Membership) -> None:
     after = {"version": rubric.version, "name": rubric.name, "criteria": [c.key for c in rubric.criteria.all()]}
-    log.record(rubric.project, actor, "change rubric", rubric, after=after)
+    log.record(rubric.project, actor, Act.CHANGE_RUBRIC, rubric, after=after)

@@ -11,7 +11,7 @@ from django.utils import timezone
 from measures.rubric import DEFAULT_PRESET
 from projects import log
 from projects.errors import Refused
-from projects.models import Instructions, Membership, Project, User
+from projects.models import Act, Instructions, Membership, Project, User
 from projects.rubric import rubrics
 
 SLUG = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
@@ -64,7 +64,7 @@ def create_project(*, slug: str, name: str, owner: User, description: str = "") 
                 text=INSTRUCTIONS.read_text(encoding="utf-8"),
                 examples=orjson.loads(EXAMPLES.read_bytes()),
             )
-            log.record(project, membership, "create project", project, after={"slug": slug, "name": name})
+            log.record(project, membership, Act.CREATE_PROJECT, project, after={"slug": slug, "name": name})
     except IntegrityError as error:  # made by somebody else at the same moment
         raise Refused(taken) from error
     return project
@@ -81,7 +81,9 @@ def change_settings(*, project: Project, actor: Membership, values: dict[str, An
     for name in changed:
         setattr(stored, name, values[name])
     stored.save(update_fields=changed)
-    log.record(stored, actor, "change settings", stored, before=before, after={name: values[name] for name in changed})
+    log.record(
+        stored, actor, Act.CHANGE_SETTINGS, stored, before=before, after={name: values[name] for name in changed}
+    )
     return stored
 
 
@@ -91,7 +93,7 @@ def delete_project(*, project: Project, actor: Membership, typed: str) -> None:
     if typed != project.slug:
         raise Refused(f"To delete this project, type its address: {project.slug}")
     if Project.objects.live().filter(pk=project.pk).update(deleted_at=timezone.now()):
-        log.record(project, actor, "delete project", project)
+        log.record(project, actor, Act.DELETE_PROJECT, project)
 
 
 @transaction.atomic
@@ -104,5 +106,5 @@ def restore_project(*, slug: str, actor: Membership | None = None) -> Project:
         raise Refused(f"The project “{slug}” is not deleted.")
     project.deleted_at = None
     project.save(update_fields=["deleted_at"])
-    log.record(project, actor, "restore project", project)
+    log.record(project, actor, Act.RESTORE_PROJECT, project)
     return project

@@ -9,7 +9,7 @@ from django.db.models import Count, Q
 
 from projects import log
 from projects.errors import Refused
-from projects.models import Consent, ConsentAcceptance, Instructions, Membership, Project
+from projects.models import Act, Consent, ConsentAcceptance, Instructions, Membership, Project
 from projects.rubric import rubrics
 from projects.texts.examples import MOST_EXAMPLES, Example, find_faults
 
@@ -34,7 +34,7 @@ def revise_instructions(
     _refuse_unless_new(current, based_on, is_same=current is not None and (current.text, stored) == (text, written))
     made = Instructions.objects.create(project=project, version=based_on + 1, text=text, examples=written)
     after = {"version": made.version, "examples": len(written)}
-    log.record(project, actor, "change instructions", made, after=after)
+    log.record(project, actor, Act.CHANGE_INSTRUCTIONS, made, after=after)
     return made
 
 
@@ -45,7 +45,7 @@ def revise_consent(*, project: Project, actor: Membership, text: str, based_on: 
     current = current_consent(project)
     _refuse_unless_new(current, based_on, is_same=current is not None and current.text == text)
     made = Consent.objects.create(project=project, version=based_on + 1, text=text)
-    log.record(project, actor, "change consent", made, after={"version": made.version})
+    log.record(project, actor, Act.CHANGE_CONSENT, made, after={"version": made.version})
     return made
 
 

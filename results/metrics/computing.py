@@ -13,7 +13,7 @@ from projects.errors import Refused
 from projects.jobs import queue, running
 from projects.jobs.queue import Job
 from projects.jobs.running import OnProgress
-from projects.models import Membership, Project
+from projects.models import Act, Membership, Project
 from results.metrics.answers import count_candidates, read_answers
 from results.metrics.metric_key import find_owner, make_metric_key
 from results.metrics.registry import find, list_versions
@@ -44,7 +44,7 @@ def request_run(
                           "report": {"about": about(metric)}}
             )  # fmt: skip
             if is_new:
-                log.record(project, actor, "run metric", run, after={"metric": name, "settings": asked})
+                log.record(project, actor, Act.RUN_METRIC, run, after={"metric": name, "settings": asked})
                 if is_rung_for:
                     queue.enqueue_on_commit(run)
     except IntegrityError:

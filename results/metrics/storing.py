@@ -14,7 +14,7 @@ from measures.metrics import Scores
 from measures.patterns import Floats
 from projects import log
 from projects.errors import Refused
-from projects.models import Membership
+from projects.models import Act, Membership
 from results.metrics.summarising import Combine, summarise
 from results.models import MetricRun, MetricScore
 
@@ -109,7 +109,7 @@ def delete_run(*, run: MetricRun, actor: Membership) -> None:
             raise Refused("It is at work. Cancel it first.")
         delete_runs(rows)
         after = {"metric": run.metric, "origin": run.origin, "settings": run.settings, "n_scored": run.n_scored}
-        log.record(run.project, actor, "delete metric run", run, before=after)
+        log.record(run.project, actor, Act.DELETE_METRIC_RUN, run, before=after)
 
 
 def may_delete(run: MetricRun, actor: Membership) -> bool:

@@ -119,7 +119,7 @@ def _subject(kind: str, settings: Mapping[str, Any]) -> str:
 
 
 def _content(project: Project) -> str:
-    """Names the state of the judgments: acts are logged, and what annotators send in is counted."""
+    """Return a name for the state of the judgments: acts that reach results are counted, and submitted work is."""
     with connection.cursor() as cursor:
         cursor.execute(_CONTENT, {"project": project.pk})
         row = cursor.fetchone()
@@ -133,8 +133,8 @@ def _has_many(project: Project, criterion: str) -> bool:
 
 
 _CONTENT = """
-SELECT l.n, l.last, a.n, a.last, a.at
-FROM (SELECT count(*) AS n, max(id) AS last FROM projects_logentry WHERE project_id = %(project)s) l,
+SELECT c.n, a.n, a.last, a.at
+FROM (SELECT count(*) AS n FROM projects_figurechange WHERE project_id = %(project)s) c,
      (SELECT count(*) AS n, max(a.id) AS last, max(a.submitted_at) AS at
       FROM annotate_batch b JOIN annotate_hit h ON h.batch_id = b.id JOIN annotate_assignment a ON a.hit_id = h.id
       WHERE b.project_id = %(project)s AND a.submitted_at IS NOT NULL) a

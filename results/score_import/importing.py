@@ -19,7 +19,7 @@ from projects.importing import FileRefused, Options, fingerprint
 from projects.jobs import queue, running
 from projects.jobs.running import OnProgress, RefusedWithChanges
 from projects.language.amounts import format_number
-from projects.models import Membership, Project
+from projects.models import Act, Membership, Project
 from projects.web import uploads
 from results.metrics.metric_key import find_owner, make_metric_key
 from results.metrics.storing import Column, store_scores
@@ -115,7 +115,7 @@ def store_runs(job: ScoreFile, found: Read, names: dict[str, str]) -> list[Metri
         raise Refused(f"The file has no scores of “{min(gone)}” any more.")
     runs = [_store_run(job, found, found.columns[column], name) for column, name in names.items()]
     after = {"file": job.file_name, "metrics": [run.metric for run in runs]}
-    log.record(job.project, job.requested_by, "take scores", job, after=after)
+    log.record(job.project, job.requested_by, Act.TAKE_SCORES, job, after=after)
     return runs
 
 

@@ -24,7 +24,7 @@ from projects.database.numbering import next_number
 from projects.errors import Refused
 from projects.jobs import queue, running
 from projects.jobs.running import OnProgress
-from projects.models import Membership, Project
+from projects.models import Act, Membership, Project
 from results.models import JudgmentSet
 from results.sets import archive, building, canonical, studies
 from results.sets.changes import Earlier
@@ -70,7 +70,7 @@ def request_set(
             settings=settings.as_dict(),
             requested_by=actor,
         )
-        log.record(project, actor, "ask for judgment set", made, after={"name": name, "settings": made.settings})
+        log.record(project, actor, Act.ASK_FOR_JUDGMENT_SET, made, after={"name": name, "settings": made.settings})
         if is_rung_for:
             queue.enqueue_on_commit(made)
     return made
@@ -133,7 +133,7 @@ def make(made: JudgmentSet, on_progress: OnProgress) -> dict[str, Any]:
 def store(made: JudgmentSet, changes: dict[str, Any]) -> None:
     """What belongs to the set in the transaction that marks it as frozen."""
     after = {"number": made.number, "name": made.name, "sha256": changes["sha256"]}
-    log.record(made.project, made.requested_by, "freeze judgment set", made, after=after)
+    log.record(made.project, made.requested_by, Act.FREEZE_JUDGMENT_SET, made, after=after)
 
 
 def find_path(made: JudgmentSet) -> Path:

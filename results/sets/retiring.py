@@ -5,7 +5,7 @@ from django.db.models.functions import Now
 
 from projects import log
 from projects.errors import Refused
-from projects.models import Membership, Project
+from projects.models import Act, Membership, Project
 from results.models import JudgmentSet
 from results.sets import freezing
 from results.sets.settings import Settings
@@ -29,7 +29,7 @@ def retire(*, made: JudgmentSet, actor: Membership | None, why: str) -> None:
     if locked.retired_at is not None:
         raise Refused("This set is retired already.")
     JudgmentSet.objects.filter(pk=made.pk).update(retired_at=Now(), retired_by=actor, retired_why=why)
-    log.record(made.project, actor, "retire judgment set", made, why=why)
+    log.record(made.project, actor, Act.RETIRE_JUDGMENT_SET, made, why=why)
     made.refresh_from_db()
 
 

@@ -7,7 +7,7 @@ from django.db import transaction
 
 from projects import log
 from projects.errors import Refused
-from projects.models import Candidate, Membership, Project, Question
+from projects.models import Act, Candidate, Membership, Project, Question
 from results.models import ErrorCause, Study
 
 BETWEEN = "|"
@@ -43,7 +43,12 @@ def set_cause(*, study: Study, actor: Membership, candidate: int, compared: str,
             rows.delete()
         said = {"candidate": candidate, "compared": compared}
         log.record(
-            study.project, actor, "name cause of error", study, before={"cause": before}, after={"cause": cause, **said}
+            study.project,
+            actor,
+            Act.NAME_CAUSE_OF_ERROR,
+            study,
+            before={"cause": before},
+            after={"cause": cause, **said},
         )
 
 

@@ -13,7 +13,7 @@ from projects.database.numbering import next_number
 from projects.errors import Refused
 from projects.jobs import queue, running
 from projects.jobs.running import OnProgress
-from projects.models import Membership, Project
+from projects.models import Act, Membership, Project
 from results.models import Study
 from results.scope.gold_settings import MOST_RESAMPLES
 from results.studies.frame import Frame
@@ -61,7 +61,7 @@ def request_study(
             requested_by=actor,
         )
         after = {"number": study.number, "kind": kind, "name": name, "settings": study.settings, "seed": seed}
-        log.record(project, actor, "ask for study", study, after=after)
+        log.record(project, actor, Act.ASK_FOR_STUDY, study, after=after)
         if is_rung_for:
             queue.enqueue_on_commit(study)
     return study
@@ -106,7 +106,7 @@ def delete_study(*, study: Study, actor: Membership) -> None:
         if any(row.is_live for row in rows):
             raise Refused("This study is under way. Cancel it first.")
         before = {"number": study.number, "kind": study.kind, "name": study.name, "settings": study.settings}
-        log.record(study.project, actor, "delete study", study, before=before)
+        log.record(study.project, actor, Act.DELETE_STUDY, study, before=before)
         rows.delete()
 
 

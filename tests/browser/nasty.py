@@ -17,7 +17,7 @@ from annotate.rating.sent import SentAnswers
 from annotate.work import serving, submitting
 from projects import log
 from projects.importing import Kind
-from projects.models import Criterion, Instructions, Membership, Passage, Project, User
+from projects.models import Act, Criterion, Instructions, Membership, Passage, Project, User
 from projects.people import invitations
 from tests import factories
 from tests.annotate.open_batches import open_batch
@@ -97,7 +97,7 @@ def make_world() -> World:
     project.imports.filter(number=done).update(state="done", step="write", report=report, **finished)
     project.imports.filter(number=failed).update(state="failed", report=None, **finished)
     _, token = invitations.create_invitation(actor=owner, role=Role.RESEARCHER, note="x")
-    log.record(project, owner, "change thing", batch, before={ALL: ALL}, after=[ALL], why=ALL)
+    log.record(project, owner, Act.CHANGE_CAPS, batch, before={ALL: ALL}, after=[ALL], why=ALL)
     for amount in (5, 7):
         earn(rater, amount, is_approved=True, note="x")
     paying.make_payment(project=project, actor=owner, note="x")

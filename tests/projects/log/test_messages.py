@@ -13,7 +13,7 @@ from django.urls import reverse
 from annotate.batches import lifecycle
 from projects import log
 from projects.log.messages import Named, describe_act
-from projects.models import LogEntry, Membership, Passage, Project
+from projects.models import Act, LogEntry, Membership, Passage, Project
 from tests.annotate.open_batches import open_batch
 from tests.annotate.submitted_work import rate
 from tests.page_reader import read
@@ -163,8 +163,8 @@ def test_a_line_leads_to_what_it_is_about(
     (work,) = rate(annotator)
     passage = Passage.objects.filter(dataset__project=project).latest("pk")
     Passage.objects.filter(pk=passage.pk).update(external_id="\u202e" + "<b>p" * 49)
-    log.record(project, manager, "approve work", work)
-    log.record(project, manager, "withdraw passage", passage)
+    log.record(project, manager, Act.APPROVE_WORK, work)
+    log.record(project, manager, Act.WITHDRAW_PASSAGE, passage)
     page = client_of(manager).get(reverse("projects:log-list", args=[project.slug])).content.decode()
     assert reverse("annotate:assignment-show", args=[project.slug, work.uuid]) in page
     assert reverse("annotate:passage-show", args=[project.slug, passage.pk]) in page
@@ -185,7 +185,7 @@ def test_a_line_leads_to_what_it_is_about(
     ],
 )
 def test_the_database_refuses_to_change_a_line(project: Project, manager: Membership, change: str) -> None:
-    written = log.record(project, manager, "warn", manager, why="the first reason")
+    written = log.record(project, manager, Act.WARN, manager, why="the first reason")
     with pytest.raises(InternalError, match="append-only"), transaction.atomic(), connection.cursor() as cursor:
         cursor.execute(f"SET CONSTRAINTS ALL IMMEDIATE; {change}")
     kept = LogEntry.objects.get(pk=written.pk)

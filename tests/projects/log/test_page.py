@@ -12,7 +12,7 @@ from django.urls import reverse
 from annotate.models import Batch
 from projects import log
 from projects.log.messages import Named, describe_act
-from projects.models import LogEntry, Membership, Project
+from projects.models import Act, LogEntry, Membership, Project
 from tests.annotate.open_batches import open_batch
 from tests.page_reader import Screen, read
 from tests.people import SignIn
@@ -33,7 +33,7 @@ pytestmark = pytest.mark.django_db
 def test_what_only_looks_like_a_moment_is_shown_as_it_is(
     manager: Membership, client_of: Callable[[Membership], Client], stored: str, shown: str
 ) -> None:
-    log.record(manager.project, manager, "change settings", manager.project, after={"name": stored})
+    log.record(manager.project, manager, Act.CHANGE_SETTINGS, manager.project, after={"name": stored})
     page = client_of(manager).get(reverse("projects:log-list", args=[manager.project.slug]))
     assert page.status_code == 200
     assert shown in page.content.decode()
@@ -76,7 +76,7 @@ def test_a_line_says_who_did_what_to_what_before_and_after_and_why(
     log.record(
         manager.project,
         manager,
-        "close batch",
+        Act.CLOSE_BATCH,
         batch,
         before={"state": "open", "only": True},
         after={"state": "closed", "n_places": 3},

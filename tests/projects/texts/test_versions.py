@@ -5,7 +5,7 @@ from django.urls import reverse
 
 from measures.rubric import CORRECTNESS
 from projects.errors import Refused
-from projects.models import LogEntry, Membership, Project
+from projects.models import Act, LogEntry, Membership, Project
 from projects.rubric import rubrics
 from projects.texts import versions
 from tests.concurrency import all_at_once
@@ -211,9 +211,9 @@ def test_the_log_pages_and_filters_by_url(manager: Membership, owner: Membership
     from projects import log
 
     for n in range(55):
-        log.record(manager.project, manager, "change thing", manager, after={"n": n, "items": [n, n + 1]})
-    log.record(manager.project, None, "sweep", why="<script>alert(1)</script>")
-    log.record(manager.project, owner, "change thing", owner, before=3)
+        log.record(manager.project, manager, Act.CHANGE_CAPS, manager, after={"n": n, "items": [n, n + 1]})
+    log.record(manager.project, None, Act.FIND, why="<script>alert(1)</script>")
+    log.record(manager.project, owner, Act.CHANGE_CAPS, owner, before=3)
     client, url = client_of(manager), reverse("projects:log-list", args=[manager.project.slug])
 
     def body(**query: str) -> str:
@@ -222,7 +222,7 @@ def test_the_log_pages_and_filters_by_url(manager: Membership, owner: Membership
     assert "n:</span> <bdi>54</bdi>" in body()
     assert "n:</span> <bdi>0</bdi>" not in body()
     assert "n:</span> <bdi>0</bdi>" in body(page="2")
-    assert "<script>alert" not in body(act="sweep")
+    assert "<script>alert" not in body(act=Act.FIND.value)
     assert "n:</span> <bdi>" not in body(actor="system")
     assert "n:</span> <bdi>" not in body(actor=owner.pseudonym)
     assert "No entries" in body(act="nothing")
@@ -240,7 +240,7 @@ def test_the_log_shows_values_in_words(manager: Membership, client_of: SignIn) -
         "expires_at": "2026-11-22T03:31:09.352936+00:00",
         "why": None,
     }
-    log.record(manager.project, manager, "make thing", manager, after=after)
+    log.record(manager.project, manager, Act.MAKE_PLAN, manager, after=after)
     page = condense(client_of(manager).get(reverse("projects:log-list", args=[manager.project.slug])).content.decode())
     for said in (
         "selection seed:</span> <bdi>7</bdi>",

@@ -9,7 +9,7 @@ from annotate.frames.rating_patterns import Scope, criteria_in_use
 from projects import log
 from projects.jobs.queue import Job
 from projects.jobs.running import OnProgress, run
-from projects.models import Membership, Project
+from projects.models import Act, Membership, Project
 from results.models import Report
 from results.reports import reports
 from tests.results.judged_batches import canonical
@@ -54,7 +54,7 @@ def test_few_judgments_are_computed_at_once_and_kept_until_something_happens(
     assert (first.figures, first.is_current, first.can_be_asked) == ({"n": 1}, True, False)
     assert reports.find_report(project, "counted", HALF).figures == {"n": 1}
     assert reports.find_report(project, "counted", {"of": "all"}).figures == {"n": 2}, "another question"
-    log.record(project, manager, "split passages", after={})
+    log.record(project, manager, Act.SPLIT_PASSAGES, after={})
     assert reports.find_report(project, "counted", HALF).figures == {"n": 3}
     assert not Report.objects.exists(), "looking stores nothing"
 
@@ -76,7 +76,7 @@ def test_many_judgments_wait_for_a_job_that_is_made_once(
 def test_figures_of_an_older_state_are_called_so(large: Project, researcher: Membership, counted: list[Any]) -> None:
     report = ask(large, researcher)
     run(Report, report.pk, reports.make, only_reads=True)
-    log.record(large, researcher, "split passages", after={})
+    log.record(large, researcher, Act.SPLIT_PASSAGES, after={})
     old = reports.find_report(large, "counted", HALF)
     assert (old.figures, old.report, old.is_current, old.can_be_asked) == ({"n": 1}, report, False, True)
     newer = ask(large, researcher)
@@ -87,7 +87,7 @@ def test_a_report_that_failed_is_shown_beside_the_older_figures(
     large: Project, researcher: Membership, counted: list[Any]
 ) -> None:
     run(Report, ask(large, researcher).pk, reports.make, only_reads=True)
-    log.record(large, researcher, "split passages", after={})
+    log.record(large, researcher, Act.SPLIT_PASSAGES, after={})
 
     def fail(report: Report, on_progress: OnProgress) -> dict[str, Any]:
         raise RuntimeError

@@ -1,0 +1,26 @@
+"""Which acts make figures stale, and how far that reaches."""
+
+from projects.models import Act, FigureChange
+
+Reach = FigureChange.Reach
+
+ANNOTATORS = frozenset(
+    (
+        *(Act.REJECT_WORK, Act.ACCEPT_WORK_AFTER_ALL, Act.REMOVE, Act.RESTORE),
+        *(Act.SET_JUDGMENT_ASIDE, Act.COUNT_JUDGMENT_AGAIN),
+        *(Act.WITHDRAW_CANDIDATE, Act.WITHDRAW_PASSAGE, Act.WITHDRAW_CONSENT, Act.CHANGE_QUALITY_RULES),
+    )
+)
+"""Acts that change which judgments count, or what is looked for: every annotator is compared with the others again."""
+
+NOTHING = frozenset(
+    (
+        *(Act.INVITE, Act.JOIN, Act.REVOKE_INVITATION, Act.ISSUE_RESET_LINK, Act.RENEW_DEMO_PASSWORDS),
+        *(Act.MAKE_TOKEN, Act.REVOKE_TOKEN, Act.ROTATE_TOKEN, Act.READ_INSTRUCTIONS, Act.READ_MESSAGE, Act.WARN),
+        *(Act.APPROVE_PAY, Act.ADJUST_PAY, Act.GIVE_BONUS, Act.MAKE_PAYMENT, Act.DOWNLOAD_PAYMENT),
+        *(Act.ASK_FOR_STUDY, Act.DELETE_STUDY, Act.NAME_CAUSE_OF_ERROR, Act.RUN_METRIC, Act.DELETE_METRIC_RUN),
+        *(Act.TAKE_SCORES, Act.ASK_FOR_JUDGMENT_SET, Act.FREEZE_JUDGMENT_SET, Act.RETIRE_JUDGMENT_SET),
+        *(Act.FIND, Act.DISMISS_FINDING, Act.ACT_ON_FINDING),
+    )
+)
+"""Acts that no figure rests on. What is not named here makes results stale: too often rather than never."""
