@@ -29,13 +29,13 @@ def test_a_manager_plans_makes_and_accepts(client_of: SignIn, manager: Membershi
     client = client_of(manager)
     assert "shows no controls" in client.get(url_of(batch)).content.decode()
     done = client.post(url_of(batch, "control-plan"), NUMBERS, follow=True)
-    assert "cut anew" in done.content.decode()
+    assert "regrouped" in done.content.decode()
     batch.refresh_from_db()
     assert batch.control_plan["known_per_hit"] == 2
     assert batch.control_plan["seed"] == 7
     made = client.post(url_of(batch, "control-act"), {"act": "make"}, follow=True).content.decode()
     n = Item.objects.filter(pool_of=batch).count()
-    assert f"{n} controls are made" in made
+    assert f"{n} controls generated" in made
     page = client.get(url_of(batch)).content.decode()
     assert "Accept the" in page
     shown = Item.objects.filter(pool_of=batch).order_by("question__passage_id", "question_id", "control", "id")[:2]
