@@ -1,4 +1,4 @@
-"""What the two import commands share."""
+"""Arguments and steps that the two import commands share."""
 
 import tempfile
 from collections.abc import Mapping
@@ -19,11 +19,11 @@ DELIMITERS = {"comma": ",", "semicolon": ";", "tab": "\t", "bar": "|", "": ""} |
 
 
 def add_reading_arguments(parser: CommandParser, fields: Mapping[str, str]) -> None:
-    """The arguments of both commands; `fields` are what a column may hold."""
+    """Add the arguments of both commands; `fields` are what a column may hold."""
     parser.add_argument("file", type=Path, metavar="FILE")
     parser.add_argument("--format", default="", choices=FORMATS, help="default: by file name")
     parser.add_argument("--encoding", default="", choices=list(ENCODINGS), help="default: UTF-8, or from BOM")
-    parser.add_argument("--delimiter", default="", type=_delimiter, help="comma, semicolon, tab or pipe")
+    parser.add_argument("--delimiter", default="", type=_delimiter, help="comma, semicolon, tab or bar (pipe)")
     parser.add_argument(
         "--map",
         action="append",
@@ -39,7 +39,7 @@ def add_reading_arguments(parser: CommandParser, fields: Mapping[str, str]) -> N
 def import_file(
     command: ProjectCommand, project: Project, options: dict[str, Any], wanted: Options, kind: Kind
 ) -> None:
-    """Check, write unless it is a dry run, and answer with the counts."""
+    """Validate the file, import it unless it is a dry run, and answer with the counts."""
     path: Path = options["file"]
     if not path.is_file():
         raise Refused(f"There is no file {path}.")

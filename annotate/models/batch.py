@@ -39,18 +39,18 @@ class Batch(models.Model):
         ARCHIVED = "archived", "archived"
 
     class Order(models.TextChoices):
-        BREADTH = "breadth", "every HIT once before any twice"
-        DEPTH = "depth", "finish a HIT before the next"
-        PASSAGE = "passage", "stay with a passage, then breadth first"
+        BREADTH = "breadth", "one pass over all HITs first"
+        DEPTH = "depth", "complete one HIT before the next"
+        PASSAGE = "passage", "stay with a passage, else one pass over all HITs"
 
     class Presentation(models.TextChoices):
-        PAGE = "page", "all items on a page"
-        ONE = "one", "one item at a time, no looking back"
+        PAGE = "page", "all items on one page"
+        ONE = "one", "one item at a time, without going back"
 
     class UseOfTrial(models.TextChoices):
-        LEAVE_OUT = "leave_out", "leave the trial's candidates out"
-        COUNT = "count", "count the trial's judgments"
-        ANEW = "anew", "collect the trial's candidates anew"
+        LEAVE_OUT = "leave_out", "exclude the trial’s candidates"
+        COUNT = "count", "count the trial’s judgments"
+        ANEW = "anew", "collect the trial’s candidates again"
 
     project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="batches", db_index=False)
     number = models.PositiveIntegerField()
@@ -184,15 +184,15 @@ class Item(models.Model):
         KNOWN_ANSWER = "known_answer", "known answer"
         REPEAT = "repeat", "repeat"
         DEGRADED = "degraded", "degraded"
-        SOURCE = "source", "source"
+        SOURCE = "source", "undegraded original"
 
     class Recipe(models.TextChoices):
         """How the text of a control came about."""
 
-        REFERENCE = "reference", "a reference itself"
+        REFERENCE = "reference", "a reference"
         EDITED_REFERENCE = "edited", "an edited reference"
         OTHER_REFERENCE = "other", "the reference of another question"
-        KNOWN_CANDIDATE = "candidate", "a candidate whose score is known"
+        KNOWN_CANDIDATE = "candidate", "a rated candidate"
         DEGRADED = "degraded", "a degraded answer"
 
     hit = models.ForeignKey(Hit, on_delete=models.PROTECT, null=True, blank=True, related_name="items", db_index=False)

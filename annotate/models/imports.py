@@ -56,7 +56,7 @@ class Import(Job):
         if self.step == self.Step.WRITE:
             return "imported"
         is_checked = self.step == self.Step.CHECK
-        return "to be imported" if is_checked else "to be checked"
+        return "validated, not imported yet" if is_checked else "not validated yet"
 
     @property
     def shown_state(self) -> str:

@@ -21,13 +21,13 @@ class QualificationTest(models.Model):
         CLOSED = "closed", "closed"
 
     class Feedback(models.TextChoices):
-        NONE = "none", "only whether it was passed"
-        SCORE = "score", "the score"
-        FULL = "full", "the score, each answer and its explanation"
+        NONE = "none", "pass or fail only"
+        SCORE = "score", "score"
+        FULL = "full", "score, answers and explanations"
 
     class OnNewRubric(models.TextChoices):
-        ASK = "ask", "everybody takes the test again"
-        KEEP = "keep", "who has passed stays qualified"
+        ASK = "ask", "everyone retakes the test"
+        KEEP = "keep", "people who passed stay qualified"
 
     project = models.OneToOneField(Project, on_delete=models.PROTECT, related_name="qualification_test")
     state = models.CharField(max_length=10, choices=State.choices, default=State.DRAFT)

@@ -11,7 +11,7 @@ from annotate.models.assignment import Assignment
 from annotate.models.batch import Item
 from projects.models import Candidate, Criterion, Membership, Project
 
-GOLD_RULES = (("mean", "mean"), ("median", "median"), ("z", "mean of z scores"))
+GOLD_RULES = (("mean", "mean"), ("median", "median"), ("z", "mean of z-scores"))
 """The rules of `measures.gold_rules`, by name."""
 
 
@@ -101,7 +101,7 @@ class Review(models.Model):
     """A submitted assignment drawn for a spot check: the reviewer rates it blind, then sees the answers."""
 
     class State(models.TextChoices):
-        WAITING = "waiting", "waiting"
+        WAITING = "waiting", "to do"
         RATED = "rated", "rated blind"
         DONE = "done", "done"
 

@@ -112,7 +112,7 @@ def test_a_file_is_sent_checked_asked_after_and_written(
     tasks.run_import(project.imports.get().pk)
     checked = script.read("imports/1/")
     assert (checked["state_in_words"], checked["is_live"], checked["report"]["candidates"]) == (
-        "to be imported",
+        "validated, not imported yet",
         False,
         2,
     )

@@ -1,4 +1,4 @@
-"""Approve submitted work, and the pay that goes with it."""
+"""Approve submitted work and its pay."""
 
 from datetime import timedelta
 from typing import Any
@@ -15,17 +15,19 @@ MOST_DAYS = 36_500
 
 
 class Command(ProjectCommand):
-    help = "Approve the submitted assignments of a project, all of them or the older ones."
+    help = "Approve a project's submitted assignments, or only those older than a number of days."
 
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
-        parser.add_argument("--older-than", type=int, metavar="DAYS", help="only what was submitted longer ago")
-        parser.add_argument("--dry-run", action="store_true", help="say how many, and do nothing")
+        parser.add_argument(
+            "--older-than", type=int, metavar="DAYS", help="only assignments submitted at least this long ago"
+        )
+        parser.add_argument("--dry-run", action="store_true", help="show the number without approving")
 
     def handle(self, *args: Any, **options: Any) -> None:
         project, days = self.project(options), options["older_than"] or 0
         if not 0 <= days <= MOST_DAYS:
-            raise Refused("A number of days from 0 on is asked for.")
+            raise Refused("Give a number of days from 0 to 36,500.")
         if options["dry_run"]:
             until = timezone.now() - timedelta(days=days)
             plan = decisions.plan_approval(WorkFilter(until=until).of(project))

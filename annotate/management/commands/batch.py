@@ -1,4 +1,4 @@
-"""Look at a batch, or open, pause, close, reopen, archive or delete it, or want more or fewer judgments."""
+"""Show a batch, change its status, or change its number of judgments."""
 
 from typing import Any
 
@@ -23,23 +23,27 @@ ACTS = {
 
 
 class Command(ProjectCommand):
-    help = "Show a batch, change its state, or want another number of judgments of it."
+    help = "Show a batch, change its status, or change its number of judgments."
 
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
-        parser.add_argument("number", type=int, help="the batch's number")
+        parser.add_argument("number", type=int, help="number of the batch")
         parser.add_argument("act", nargs="?", choices=("show", "open", *ACTS, "reopen", "judgments"), default="show")
         parser.add_argument(
-            "--why", default="", help="the reason, for the log; needed to reopen, or to open before the trial is closed"
+            "--why",
+            default="",
+            help="reason for the audit log; required to reopen, or to open before the trial is closed",
         )
-        parser.add_argument("--judgments", type=int, metavar="K", help="want so many judgments of each candidate")
-        parser.add_argument("--hits", type=reader(parse_numbers), metavar="1-5,9", help="only of these HITs")
-        parser.add_argument("--reopen", action="store_true", help="open a closed batch again for the judgments wanted")
-        parser.add_argument("--dry-run", action="store_true", help="say what --judgments would do, and do nothing")
+        parser.add_argument("--judgments", type=int, metavar="K", help="new number of judgments per candidate")
+        parser.add_argument("--hits", type=reader(parse_numbers), metavar="1-5,9", help="only for these HITs")
+        parser.add_argument("--reopen", action="store_true", help="also reopen a closed batch")
+        parser.add_argument(
+            "--dry-run", action="store_true", help="show what --judgments would change, without changing it"
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
         if options["act"] == "judgments" and options["judgments"] is None:
-            self.create_parser("manage.py", "batch").error("the act judgments needs --judgments K")
+            self.create_parser("manage.py", "batch").error("the action judgments requires --judgments K")
         batch = _fetch(self.project(options), options["number"])
         answer: dict[str, Any] = {"batch": batch.number, "name": batch.name}
         with transaction.atomic():
@@ -55,7 +59,7 @@ class Command(ProjectCommand):
 
 @snapshot()
 def describe_progress(batch: Batch) -> dict[str, Any]:
-    """Where a batch stands, as the command prints it."""
+    """Return the status and counts of a batch, as the command prints them."""
     batch.refresh_from_db(fields=["state", "judgments"])
     progress = fetch_progress([batch])[batch.pk]
     answer: dict[str, Any] = {

@@ -1,4 +1,4 @@
-"""Plan, make, accept or look at the controls of a batch."""
+"""Plan, generate, accept or show the controls of a batch."""
 
 from dataclasses import replace
 from typing import Any
@@ -28,13 +28,13 @@ NUMBERS = {
 
 
 class Command(ProjectCommand):
-    help = "Plan, make, accept or show the control items of a batch; accept takes all that wait."
+    help = "Plan, generate, accept or show the controls of a batch. “accept” accepts all that await acceptance."
 
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
-        parser.add_argument("--batch", type=int, required=True, metavar="N", help="the batch's number")
+        parser.add_argument("--batch", type=int, required=True, metavar="N", help="number of the batch")
         parser.add_argument("act", nargs="?", choices=("show", "plan", "make", "accept"), default="show")
-        numbers = parser.add_argument_group("what plan sets; a number that is not given stays as it is")
+        numbers = parser.add_argument_group("numbers for “plan”; those not given don't change")
         for name, kind in NUMBERS.items():
             numbers.add_argument(f"--{name.replace('_', '-')}", type=kind, metavar="N")
 

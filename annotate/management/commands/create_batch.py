@@ -1,4 +1,4 @@
-"""Make a batch: choose candidates, say the plan, cut HITs, open it if asked."""
+"""Create a batch from selected candidates, and open it if asked."""
 
 import argparse
 from typing import Any
@@ -15,50 +15,60 @@ from projects.commands import ProjectCommand
 from projects.errors import Refused
 from projects.models import Project
 
-_USES = "leave_out its candidates, count its judgments, or collect them anew"
+_USES = "leave_out (exclude its candidates), count (count its judgments) or anew (collect again)"
 
 
 class Command(ProjectCommand):
-    help = "Make a batch of HITs from a project's candidates; --dry-run says the plan and stores nothing."
+    help = "Create a batch of HITs from a project's candidates. --dry-run previews it without storing anything."
 
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
-        parser.add_argument("--judgments", type=int, metavar="K", help="how many people rate each candidate")
+        parser.add_argument("--judgments", type=int, metavar="K", help="number of people who rate each candidate")
         parser.add_argument("--name", default="")
         parser.add_argument("--kind", choices=("full", "trial"), default="full")
         parser.add_argument(
-            "--trial", choices=Batch.UseOfTrial.values, metavar="USE", help=f"of the newest trial: {_USES}"
+            "--trial", choices=Batch.UseOfTrial.values, metavar="USE", help=f"use of the latest trial: {_USES}"
         )
-        parser.add_argument("--unqualified", action="store_true", help="serve annotators without the qualification too")
-        choice = parser.add_argument_group("which candidates")
+        parser.add_argument(
+            "--unqualified", action="store_true", help="also allow annotators without the qualification"
+        )
+        choice = parser.add_argument_group("candidates")
         for noun in ("dataset", "split", "source"):
             choice.add_argument(f"--{noun}", nargs="+", action="extend", default=[], metavar="NAME")
         choice.add_argument(
             "--sample",
             type=_sample,
             metavar="N",
-            help=f"whole passages, to about so many candidates; {trials.N_CANDIDATES} for a trial, unless it is “all”",
+            help=f"sample whole passages up to about N candidates; {trials.N_CANDIDATES} for a trial unless “all”",
         )
-        choice.add_argument("--seed", type=int, default=0, help="draws the sample and orders the HITs (0)")
-        choice.add_argument("--with-pairs", action="store_true", help="take the candidates of minimal pairs too")
-        choice.add_argument("--only-pairs", action="store_true", help="take the candidates of minimal pairs alone")
-        work = parser.add_argument_group("how it is worked on")
+        choice.add_argument(
+            "--seed", type=int, default=0, help="seed for the sample and the order of HITs (default: 0)"
+        )
+        choice.add_argument("--with-pairs", action="store_true", help="include candidates of minimal pairs")
+        choice.add_argument("--only-pairs", action="store_true", help="use only candidates of minimal pairs")
+        work = parser.add_argument_group("HITs and annotators")
         work.add_argument(
-            "--annotators", action="extend", type=_names, metavar="A,B", help="only these, and each rates everything"
+            "--annotators",
+            action="extend",
+            type=_names,
+            metavar="A,B",
+            help="only these annotators, each of whom rates everything",
         )
         work.add_argument("--hit-size", type=int, metavar="N")
         work.add_argument("--order", choices=Batch.Order.values, default=Batch.Order.BREADTH)
         work.add_argument("--priority", type=int, default=0)
         work.add_argument("--cents-per-hit", type=int, metavar="CENTS")
         work.add_argument("--cents-per-item", type=int, metavar="CENTS")
-        work.add_argument("--fee-share", type=float, metavar="SHARE", help="the platform's fee, 0.2 for a fifth")
+        work.add_argument("--fee-share", type=float, metavar="SHARE", help="platform fee as a share, for example 0.2")
         work.add_argument("--time-limit", type=int, metavar="MINUTES")
-        work.add_argument("--max-hits", type=int, metavar="N", help="per annotator")
-        work.add_argument("--max-hits-per-day", type=int, metavar="N", help="per annotator")
-        work.add_argument("--max-share", type=float, metavar="SHARE", help="of the batch's HITs, per annotator")
-        parser.add_argument("--open", action="store_true", help="open the batch at once")
-        parser.add_argument("--why", default="", help="the reason for opening although the trial is not closed")
-        parser.add_argument("--dry-run", action="store_true", help="say the plan and store nothing")
+        work.add_argument("--max-hits", type=int, metavar="N", help="maximum per annotator")
+        work.add_argument("--max-hits-per-day", type=int, metavar="N", help="maximum per annotator")
+        work.add_argument(
+            "--max-share", type=float, metavar="SHARE", help="maximum share of the batch's HITs per annotator"
+        )
+        parser.add_argument("--open", action="store_true", help="open the batch immediately")
+        parser.add_argument("--why", default="", help="reason for opening before the trial is closed")
+        parser.add_argument("--dry-run", action="store_true", help="preview without storing anything")
 
     def handle(self, *args: Any, **options: Any) -> None:
         project = self.project(options)
@@ -68,7 +78,7 @@ class Command(ProjectCommand):
             if options["sample"] is None:
                 options["sample"] = trials.N_CANDIDATES
         if options["judgments"] is None and not options["annotators"]:
-            self.refuse_usage("one of --judgments and --annotators is required")
+            self.refuse_usage("--judgments or --annotators is required")
         selection = Selection(
             datasets=tuple(options["dataset"]),
             splits=tuple(options["split"]),

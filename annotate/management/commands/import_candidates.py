@@ -11,34 +11,35 @@ from projects.importing.fields import FIELDS
 
 
 class Command(ProjectCommand):
-    help = "Import passages, questions, references and candidates, and with --with-scores their judgments."
+    help = "Import passages, questions, references and candidates; with --with-scores also their judgments."
 
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
         add_reading_arguments(parser, FIELDS)
-        parser.add_argument("--split", default="", metavar="NAME", help="split of passages that the file gives none")
+        parser.add_argument("--split", default="", metavar="NAME", help="split for passages without one")
         parser.add_argument("--dataset-kind", default="", choices=["generative", "span", "question_generation"])
-        parser.add_argument("--with-scores", action="store_true", help="import MOCHA's scores as judgments too")
+        parser.add_argument("--with-scores", action="store_true", help="also import scores as judgments")
         parser.add_argument(
             "--drop-equal",
             default="",
             choices=["exact", "normalised"],
-            help="leave out candidates equal to a reference",
+            help="exclude candidates equal to a reference",
         )
         parser.add_argument(
             "--drop-numbers",
             action="append",
             default=[],
             metavar="DATASET",
-            help="leave out a candidate of this dataset where it and a reference are numbers; * is every dataset",
+            help="in this dataset, exclude candidates that are numbers where a reference is one too; * for all "
+            "datasets",
         )
         parser.add_argument(
             "--second-reference-below",
             type=float,
             metavar="SHARE",
-            help="further references that overlap less with the first become candidates",
+            help="turn further references with a token F1 below this into candidates",
         )
-        parser.add_argument("--multiple-choice", action="store_true", help="take the right choice as the reference")
+        parser.add_argument("--multiple-choice", action="store_true", help="convert multiple choice to generative")
 
     def handle(self, *args: Any, **options: Any) -> None:
         project = self.project(options)

@@ -1,4 +1,4 @@
-"""Import judgments of candidates that are in the project."""
+"""Import judgments of existing candidates."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ from projects.importing.fields import JUDGMENT_FIELDS
 
 
 class Command(ProjectCommand):
-    help = "Import judgments from a long file (candidate, annotator, criterion, value) or a wide one."
+    help = "Import judgments from a file in long format (candidate, annotator, criterion, value) or wide format."
 
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
@@ -22,7 +22,7 @@ class Command(ProjectCommand):
             default=[],
             type=reader(CriterionColumn.parse),
             metavar="COLUMN=KEY:LOW-HIGH",
-            help="a column of judgments and its scale; KEY:LOW-HIGH for a criterion that the rows name",
+            help="a column of judgments and its scale; KEY:LOW-HIGH if the rows give the criterion",
         )
 
     def handle(self, *args: Any, **options: Any) -> None:

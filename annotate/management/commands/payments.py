@@ -1,4 +1,4 @@
-"""What annotators of a project have earned; with --pay a payment of all that is approved, and its file."""
+"""Show what annotators have earned; with --pay, record a payment and write its file."""
 
 import os
 import tempfile
@@ -18,20 +18,20 @@ from projects.models import Membership, Project
 
 
 class Command(ProjectCommand):
-    help = "Show what is owed, approved and paid to each annotator; --pay makes a payment and writes its file."
+    help = "Show what is owed, approved and paid to each annotator. --pay records a payment and writes its file."
 
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
-        parser.add_argument("--pay", action="store_true", help="mark all that is approved as paid")
-        parser.add_argument("--by", default="", metavar="USERNAME", help="the manager who pays; needed by --pay")
-        parser.add_argument("--output", metavar="FILE", help="the payment's file, with names; needed by --pay")
-        parser.add_argument("--note", default="", help="how it is paid out; name no person")
+        parser.add_argument("--pay", action="store_true", help="mark everything approved as paid")
+        parser.add_argument("--by", default="", metavar="USERNAME", help="the manager who pays; required with --pay")
+        parser.add_argument("--output", metavar="FILE", help="file to write, with names; required with --pay")
+        parser.add_argument("--note", default="", help="how it is paid; don't name anyone")
 
     def handle(self, *args: Any, **options: Any) -> None:
         if options["pay"] and not (options["by"] and options["output"]):
-            raise CommandError("--pay needs --by USERNAME and --output FILE.", returncode=2)
+            raise CommandError("--pay requires --by USERNAME and --output FILE.", returncode=2)
         if not options["pay"] and (options["by"] or options["output"] or options["note"]):
-            raise CommandError("--by, --output and --note go with --pay.", returncode=2)
+            raise CommandError("--by, --output and --note require --pay.", returncode=2)
         project = self.project(options)
         if options["pay"]:
             self.answer(_pay(project, options))
@@ -65,8 +65,8 @@ def _as_json(sums: Sums) -> dict[str, Any]:
 
 
 def _table(found: list[Balance], in_all: Sums) -> str:
-    rows = [("annotator", "HITs", "owed", "approved", "paid", "an hour")]
-    for name, sums in [*((balance.pseudonym, balance.sums) for balance in found), ("all", in_all)]:
+    rows = [("annotator", "HITs", "owed", "approved", "paid", "hourly rate")]
+    for name, sums in [*((balance.pseudonym, balance.sums) for balance in found), ("total", in_all)]:
         rate = sums.hourly.cents_per_hour
         hour = "too little time" if rate is None else format_dollars(rate)
         rows.append(
@@ -90,17 +90,17 @@ def _table(found: list[Balance], in_all: Sums) -> str:
 
 
 def _pay(project: Project, options: dict[str, Any]) -> dict[str, Any]:
-    """Where the file cannot be written, nothing is paid."""
+    """Record the payment and write its file in one transaction: without a file, nothing is recorded."""
     actor = Membership.objects.filter(project=project, user__username=options["by"]).first()
     if actor is None:
-        raise Refused(f"“{options['by']}” is no member of this project.")
+        raise Refused(f"“{options['by']}” is not a member of this project.")
     path = Path(options["output"])
     if path.is_dir():
-        raise Refused(f"{path} is a folder. Name the file. Nothing was paid.")
+        raise Refused(f"{path} is a folder. Give a file name. Nothing was recorded.")
     try:
         handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}-")
     except OSError as error:
-        raise Refused(f"{path} cannot be written: {error.strerror}. Nothing was paid.") from error
+        raise Refused(f"{path} can't be written: {error.strerror}. Nothing was recorded.") from error
     try:
         with os.fdopen(handle, "w", encoding="utf-8", newline="") as file, transaction.atomic():
             payment = paying.make_payment(project=project, actor=actor, note=options["note"])

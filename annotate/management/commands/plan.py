@@ -1,4 +1,4 @@
-"""The overlap plan of a project: say what it comes to, and start it."""
+"""Show a project's overlap plan, and start it."""
 
 from typing import Any
 
@@ -15,25 +15,25 @@ from projects.models import Project
 
 class Command(ProjectCommand):
     help = (
-        "Say what the newest overlap plan comes to, or MOCHA's where there is none; --start makes its batches and "
-        "top-ups, and makes only what is missing when it is started again."
+        "Show what the latest overlap plan still needs (MOCHA's if there is none). --start creates the missing "
+        "batches and assignments; started again, it creates only what is missing by then."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
-        parser.add_argument("--number", type=int, metavar="NUMBER", help="another plan than the newest")
-        parser.add_argument("--name", default="Overlap plan", help="of a new plan")
+        parser.add_argument("--number", type=int, metavar="NUMBER", help="number of the plan (default: the latest)")
+        parser.add_argument("--name", default="Overlap plan", help="name of a new plan")
         parser.add_argument(
             "--rule",
             nargs=3,
             action="append",
             metavar=("KIND", "SPLIT", "K"),
-            help="judgments for a kind of dataset in a split, * for any; the first that fits counts",
+            help="judgments for a type of dataset in a split, * for any; the first rule that matches applies",
         )
-        parser.add_argument("--trial", choices=Batch.UseOfTrial.values, default="", help="what becomes of the trial")
-        parser.add_argument("--start", action="store_true", help="make the batches and top-ups")
-        parser.add_argument("--open", action="store_true", help="open the batches at once")
-        parser.add_argument("--why", default="", help="the reason for opening although the trial is not closed")
+        parser.add_argument("--trial", choices=Batch.UseOfTrial.values, default="", help="use of trial judgments")
+        parser.add_argument("--start", action="store_true", help="create the missing batches and assignments")
+        parser.add_argument("--open", action="store_true", help="open the batches immediately")
+        parser.add_argument("--why", default="", help="reason for opening before the trial is closed")
 
     def handle(self, *args: Any, **options: Any) -> None:
         project = self.project(options)
@@ -66,7 +66,7 @@ class Command(ProjectCommand):
 
 
 def describe(figures: Figures) -> dict[str, Any]:
-    """What a plan comes to, as the command prints it."""
+    """Return what a plan needs and costs, as the command prints it."""
     reckoning = figures.reckoning
     return {
         "parts": [
@@ -127,6 +127,6 @@ def _read(asked: list[list[str]] | None) -> tuple[Rule, ...]:
     rules = []
     for kind, split, judgments in asked or ():
         if not (judgments.isascii() and judgments.isdigit()):
-            raise Refused(f"“{judgments}” is no number of judgments.")
+            raise Refused(f"“{judgments}” is not a number of judgments.")
         rules.append({"kind": kind, "split": split, "judgments": int(judgments)})
     return read_rules(rules)

@@ -1,4 +1,4 @@
-"""Look at a project's qualification test, add items to it from a file, open or close it."""
+"""Show a project's qualification test, add items from a file, open or close it."""
 
 from pathlib import Path
 from typing import Any
@@ -19,16 +19,18 @@ Purpose = QualificationItem.Purpose
 
 
 class Command(ProjectCommand):
-    help = "Show a project's qualification test, add items from a file, open it or close it."
+    help = "Show a project's qualification test, add items from a file, open or close it."
 
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
         parser.add_argument("act", nargs="?", choices=("show", "import", "open", "close"), default="show")
-        parser.add_argument("file", nargs="?", type=Path, help="the file of items, for import")
+        parser.add_argument("file", nargs="?", type=Path, help="file of items, for import")
 
     def handle(self, *args: Any, act: str, file: Path | None, **options: Any) -> None:
         if (act == "import") != (file is not None):
-            self.create_parser("manage.py", "qualification").error("import takes a file, and the other acts take none")
+            self.create_parser("manage.py", "qualification").error(
+                "import requires a file; the other actions take none"
+            )
         project = self.project(options)
         answer: dict[str, Any] = {}
         if act == "import" and file is not None:
@@ -45,7 +47,7 @@ class Command(ProjectCommand):
 
 @snapshot()
 def describe(project: Project) -> dict[str, Any]:
-    """Where the test stands, as the command prints it."""
+    """Return the test's status, counts and item statistics, as the command prints them."""
     test = _fetch(project)
     items = list(test.items.filter(retired_at=None))
     figures = figures_of(test, items)
@@ -84,5 +86,5 @@ def describe(project: Project) -> dict[str, Any]:
 def _fetch(project: Project) -> QualificationTest:
     test = design.find_test(project)
     if test is None:
-        raise Refused("This project has no qualification test yet. Import items to make one.")
+        raise Refused("This project has no qualification test yet. Import items to create one.")
     return test

@@ -10,7 +10,7 @@ from projects.splitting import parse_shares, plan_split, write_split
 
 
 class Command(ProjectCommand):
-    help = "Give every passage without a split one, whole passages by shares of each dataset's candidates."
+    help = "Assign whole passages without a split to splits, by shares of each dataset's candidates."
 
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
@@ -18,8 +18,8 @@ class Command(ProjectCommand):
             "--shares", type=reader(parse_shares), default="train=75,dev=10,test=15", metavar="NAME=SHARE,…"
         )
         parser.add_argument("--seed", type=int, default=0)
-        parser.add_argument("--dataset", action="append", metavar="NAME", help="by default every dataset")
-        parser.add_argument("--dry-run", action="store_true", help="say what would be written")
+        parser.add_argument("--dataset", action="append", metavar="NAME", help="only this dataset (default: all)")
+        parser.add_argument("--dry-run", action="store_true", help="preview without storing anything")
 
     def handle(self, *args: Any, **options: Any) -> None:
         project = self.project(options)

@@ -21,59 +21,61 @@ NONE = (Scope.NONE.value, "")
 
 
 class Command(ProjectCommand):
-    help = "Warn, suspend, remove or restore an annotator; removing says which of their work is left out."
+    help = "Warn, suspend, remove or restore an annotator. A removal can exclude their work from the results."
 
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
-        parser.add_argument("pseudonym", help="the annotator's pseudonym in the project")
+        parser.add_argument("pseudonym", help="pseudonym of the annotator in this project")
         parser.add_argument("act", choices=ACTS)
-        parser.add_argument("--why", required=True, help="the reason, for the log; of a warning its text")
+        parser.add_argument("--why", required=True, help="reason for the audit log; for a warning, its text")
         parser.add_argument(
             "--exclude",
             type=reader(read_scope),
             metavar="none|all|since:DATE|batch:N",
-            help="which submitted work a removal leaves out of the results",
+            help="submitted work to exclude from the results, with remove",
         )
-        parser.add_argument("--reopen", action="store_true", help="open the places of what is left out again")
-        parser.add_argument("--reopen-batches", action="store_true", help="open closed batches again whose places are")
-        parser.add_argument("--without-work", action="store_true", help="restore the access alone")
-        parser.add_argument("--dry-run", action="store_true", help="say what it would do, and do nothing")
+        parser.add_argument("--reopen", action="store_true", help="let other annotators redo the excluded work")
+        parser.add_argument("--reopen-batches", action="store_true", help="also reopen closed batches of this work")
+        parser.add_argument(
+            "--without-work", action="store_true", help="restore access only, without the excluded work"
+        )
+        parser.add_argument("--dry-run", action="store_true", help="show what would change, without changing it")
 
     def handle(self, *args: Any, **options: Any) -> None:
         _check_use(options)
         project = self.project(options)
         member = project.memberships.select_related("project").filter(pseudonym=options["pseudonym"]).first()
         if member is None:
-            raise Refused(f"Nobody in this project goes by “{options['pseudonym']}”.")
+            raise Refused(f"No member of this project has the pseudonym “{options['pseudonym']}”.")
         answer: dict[str, Any] = {"annotator": member.pseudonym, "act": options["act"]}
         self.answer({**answer, **_do(member, _exclusion(project, options), options)})
 
 
 def _check_use(options: dict[str, Any]) -> None:
-    """What would be passed over in silence is wrong use."""
+    """Refuse options that the chosen act would silently ignore."""
     for option, act in GOES_WITH.items():
         if options[option] and options["act"] != act:
-            raise CommandError(
-                f"--{option.replace('_', '-')} goes with {act}, not with {options['act']}.", returncode=2
-            )
+            raise CommandError(f"--{option.replace('_', '-')} requires {act}, not {options['act']}.", returncode=2)
     if options["reopen"] and (options["exclude"] or NONE) == NONE:
-        raise CommandError("--reopen needs --exclude: with nothing left out no place comes free.", returncode=2)
+        raise CommandError(
+            "--reopen requires --exclude: if nothing is excluded, there is nothing to redo.", returncode=2
+        )
     if options["reopen_batches"] and not options["reopen"]:
-        raise CommandError("--reopen-batches goes with --reopen.", returncode=2)
+        raise CommandError("--reopen-batches requires --reopen.", returncode=2)
 
 
 def read_scope(text: str) -> tuple[str, str]:
     """none, all, since:2026-03-01 or batch:2. Raises Refused for anything else."""
     name, _, value = text.partition(":")
     if name not in Scope.values or bool(value) != (name in (Scope.SINCE, Scope.BATCH)):
-        raise Refused(f"“{text}” is none of none, all, since:DATE and batch:N.")
+        raise Refused(f"“{text}” is not one of none, all, since:DATE and batch:N.")
     if name == Scope.BATCH and not (value.isascii() and value.isdigit() and len(value) < 10):
-        raise Refused(f"“{value}” is no number of a batch.")
+        raise Refused(f"“{value}” is not a batch number.")
     if name == Scope.SINCE:
         try:
             datetime.fromisoformat(value)
         except ValueError as error:
-            raise Refused(f"“{value}” is no day; write 2026-03-01.") from error
+            raise Refused(f"“{value}” is not a date such as 2026-03-01.") from error
     return name, value
 
 

@@ -1,4 +1,4 @@
-"""Hold every rule against the stored rows; exit 1 names each that is broken, with the rows."""
+"""Check every rule against the stored rows; exit 1 lists each broken rule with its rows."""
 
 from dataclasses import asdict
 from typing import Any
@@ -10,11 +10,11 @@ from projects.commands import ReportingCommand
 
 
 class Command(ReportingCommand):
-    help = "Recompute every invariant of places and judgments. Exit 1 on a breach, each listed with its rows."
+    help = "Recompute every invariant of assignments and judgments. Exits with 1 and lists the rows if one is broken."
 
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
-        parser.add_argument("--no-count", action="store_true", help="do not keep today's number of judgments")
+        parser.add_argument("--no-count", action="store_true", help="don't store today's number of judgments")
 
     def handle(self, *args: Any, **options: Any) -> None:
         breaches = verifying.verify()

@@ -307,5 +307,5 @@ def test_the_command_refuses_with_the_reason_and_one(project: Project) -> None:
     with pytest.raises(CommandError, match="nothing to judge") as refusal:
         run("--judgments", "2")
     assert refusal.value.returncode == 1
-    with pytest.raises(CommandError, match="one of --judgments"):
+    with pytest.raises(CommandError, match="--judgments or --annotators"):
         run()

@@ -83,9 +83,9 @@ def test_a_wrong_scope_is_wrong_use(batch: Batch, annotator: Membership, wrong: 
         (("suspend", "--reopen"), "--reopen goes with remove"),
         (("restore", "--reopen-batches"), "--reopen-batches goes with remove"),
         (("remove", "--without-work"), "--without-work goes with restore"),
-        (("remove", "--reopen"), "--reopen needs --exclude"),
-        (("remove", "--exclude", "none", "--reopen"), "--reopen needs --exclude"),
-        (("remove", "--exclude", "all", "--reopen-batches"), "--reopen-batches goes with --reopen"),
+        (("remove", "--reopen"), "--reopen requires --exclude"),
+        (("remove", "--exclude", "none", "--reopen"), "--reopen requires --exclude"),
+        (("remove", "--exclude", "all", "--reopen-batches"), "--reopen-batches requires --reopen"),
         (("dismiss",), "invalid choice"),
     ],
 )
