@@ -141,7 +141,7 @@ def set_aside(
     n = places.set_aside(assignment_id=assignment.pk, item_id=item.pk, is_counted=is_counted)
     if not n:
         raise Refused("This judgment wasn’t set aside." if is_counted else "This judgment isn’t counted anyway.")
-    act = "count judgment again" if is_counted else "set judgment aside"
+    act = Act.COUNT_JUDGMENT_AGAIN if is_counted else Act.SET_JUDGMENT_ASIDE
     log.record(project, actor, act, assignment, after={"item": item.pk, "place": place + 1}, why=why.strip())
     return n
 

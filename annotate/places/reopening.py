@@ -1,4 +1,15 @@
-"""Which places open again: every event and rule in one file."""
+"""When a place opens again.
+
+An assignment gives its place back when it
+
+- is returned, withdrawn while open, or expires (`ending.py`: `return_assignment`, `withdraw`, `sweep`);
+- is rejected by a manager (`deciding.py`: `reject`);
+- is left out with its annotator's removal or withdrawn consent, if its place is to be filled again (`deciding.py`:
+  `exclude`, `exclude_for_good`; `leaving.py` says which of somebody's work that can be).
+
+The place then opens only if the batch and the HIT still take work; the two rules are below. A restored or accepted
+assignment takes its place back while it is free, and is surplus when it is not (`deciding.py`: `restore`, `accept`).
+"""
 
 from django.db.models import Exists, OuterRef, Q
 
