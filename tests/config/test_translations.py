@@ -18,6 +18,7 @@ from django.utils import translation
 from django.utils.translation import gettext, ngettext
 
 from config import catalogues, translating
+from projects.language import languages
 
 LANGUAGES = ("de", "ar")
 THE_SAME: set[str] = set()
@@ -162,6 +163,11 @@ def test_what_is_compiled_is_what_is_said() -> None:
 
 def name_of(path: Path) -> str:
     return path.relative_to(settings.BASE_DIR).as_posix()
+
+
+def test_sentences_that_scripts_choose_by_number_are_read() -> None:
+    """The function that hands them over is known to the reader by its name."""
+    assert languages.plural_forms.__name__ in translating.KEYWORDS
 
 
 def test_every_folder_of_annotators_holds_a_file() -> None:
