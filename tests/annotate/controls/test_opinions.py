@@ -16,6 +16,7 @@ from tests.annotate.controls.controlled_batches import hand_in, items_of, make_c
 from tests.annotate.controls.test_one_at_a_time import hand_in_by_steps
 from tests.annotate.open_batches import open_batch
 from tests.factories import make_candidates, make_dataset, make_passage, make_question
+from tests.page_reader import condense
 from tests.people import SignIn
 
 pytestmark = pytest.mark.django_db
@@ -137,7 +138,7 @@ def test_the_page_says_the_same_of_every_item(shown: Project, annotator: Members
     client = client_of(annotator)
     bare, opinions = set(), set()
     while (assignment := take(annotator)) is not None:
-        page = client.get(reverse("annotate:work-show", args=[shown.slug, assignment.uuid])).content.decode()
+        page = condense(client.get(reverse("annotate:work-show", args=[shown.slug, assignment.uuid])).content.decode())
         items = re.findall(r'<fieldset class="item.*?</fieldset>', page, re.DOTALL)
         assert len(items) == len(assignment.layout)
         for markup in items:

@@ -20,7 +20,7 @@ JUDGMENTS = ["import_judgments", "x.csv"]
         (["split_passages", "--shares", "train"], "“train” is no share"),
         (["split_passages", "--shares", "train=1"], "at least two splits"),
         (["split_passages", "--shares", "train=1,dev=-1"], "must be above zero"),
-        (["batch", "1", "--hits", "one"], "“one” is no number"),
+        (["batch", "1", "--hits", "one"], "“one” is not a number"),
         (["batch", "1", "--hits", "9-1"], "“9-1” is not a range"),
     ],
 )

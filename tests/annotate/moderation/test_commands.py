@@ -79,10 +79,10 @@ def test_a_wrong_scope_is_wrong_use(batch: Batch, annotator: Membership, wrong: 
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("warn", "--exclude", "all"), "--exclude goes with remove, not with warn"),
-        (("suspend", "--reopen"), "--reopen goes with remove"),
-        (("restore", "--reopen-batches"), "--reopen-batches goes with remove"),
-        (("remove", "--without-work"), "--without-work goes with restore"),
+        (("warn", "--exclude", "all"), "--exclude requires remove, not warn"),
+        (("suspend", "--reopen"), "--reopen requires remove"),
+        (("restore", "--reopen-batches"), "--reopen-batches requires remove"),
+        (("remove", "--without-work"), "--without-work requires restore"),
         (("remove", "--reopen"), "--reopen requires --exclude"),
         (("remove", "--exclude", "none", "--reopen"), "--reopen requires --exclude"),
         (("remove", "--exclude", "all", "--reopen-batches"), "--reopen-batches requires --reopen"),

@@ -260,5 +260,5 @@ def test_the_command_says_the_plan_and_starts_it(project: Project) -> None:
     assert raised["places_added"] == 3
     with pytest.raises(Exception, match="no plan 7"):
         run("--number", "7")
-    with pytest.raises(Exception, match="no number"):
+    with pytest.raises(Exception, match="not a number"):
         run("--rule", "*", "*", "many")
