@@ -5,7 +5,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("annotate", "0006_gold_rule"),
+        ("annotate", "0007_figures_count_changes"),
     ]
 
     operations = [
