@@ -63,11 +63,11 @@ def test_stage_by_stage_with_pace(
     Assignment.objects.filter(hit__batch=trial).update(submitted_at=timezone.now() - timedelta(hours=30))
     first, second = stages_of(client_of(manager), priceless)
     assert (first["Stage"], first["Assignments submitted"], first["HITs completed"], first["Pace"]) == (
-        *("Trial", "100 %2 of 2", "2 of 2"),
+        *("Trial", "100 % 2 of 2", "2 of 2"),
         "complete",
     )
     assert (second["Stage"], second["Assignments submitted"], second["HITs completed"]) == (
-        *("Full collection", "50 %2 of 4", "2 of 4"),
+        *("Full collection", "50 % 2 of 4", "2 of 4"),
     )
     assert second["Pace"] == "2 in the last 4.0 hours 4.0 hours left at this pace"
     assert set(first) == {"Stage", "Assignments submitted", "HITs completed", "Pace"}
