@@ -1,13 +1,13 @@
 """Places: the one writer of assignment states, holds, counted flags and HIT counters.
 
-A HIT has as many places as judgments are wanted of its candidates. What must hold at every moment:
+A HIT has as many places as judgments are required of its candidates. These equations must hold at every moment:
 
     places_wanted = places_open + count(assignments that hold a place)
     places_done   = count(assignments that hold a place and are submitted or approved)
 
-Locks are taken in the order membership, assignment, hit, judgment, ascending by id within each, with
-FOR NO KEY UPDATE: rows that merely refer to a HIT must not hide it from SKIP LOCKED. Every function here
-expects to run inside the caller's transaction.
+Locks are taken in the order membership, assignment, HIT, judgment, in ascending order of id within each, and always as
+FOR NO KEY UPDATE: inserting a row that refers to a HIT takes a key lock on it, which a plain FOR UPDATE would conflict
+with, so that SKIP LOCKED would pass over HITs that are in fact free. Every function expects the caller's transaction.
 """
 
 import psycopg2.extras
@@ -47,6 +47,7 @@ from annotate.places.making import (
 from annotate.places.retiring import Withdrawn, set_aside, withdraw_candidates
 from annotate.places.taking import add_controls, extend, reopen, take, take_reserved, write_layout
 
+# psycopg2 can pass uuid.UUID values only after this call, once for each process.
 psycopg2.extras.register_uuid()  # type: ignore[no-untyped-call]
 
 __all__ = [

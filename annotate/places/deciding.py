@@ -1,7 +1,7 @@
-"""Settling submitted work: approved, rejected, accepted after all, excluded, restored.
+"""Decisions on submitted work: approve, reject, accept after all, exclude, restore.
 
-Each function locks what it changes in the order assignment, hit, judgment, ascending by id; the caller has locked
-the memberships before.
+Each function locks what it changes in the order assignment, HIT, judgment, in ascending order of id; the caller has
+locked the memberships before.
 """
 
 from collections.abc import Sequence
@@ -18,14 +18,14 @@ from annotate.places.locking import lock_assignments, lock_hits
 
 @dataclass(frozen=True)
 class Restored:
-    """How many assignments count again, and how many are surplus because others have taken their places."""
+    """Numbers of assignments that count again, and that are surplus because others have taken their places."""
 
     n_counted: int
     n_surplus: int
 
 
 def approve(assignment_ids: Sequence[int], *, by: int | None) -> list[int]:
-    """Approve those that are submitted; the ids of the ones that were."""
+    """Approve the submitted ones among these assignments and return their ids."""
     with connection.cursor() as cursor:
         lock_assignments(cursor, assignment_ids)
         cursor.execute(
@@ -37,12 +37,13 @@ def approve(assignment_ids: Sequence[int], *, by: int | None) -> list[int]:
 
 
 def reject(assignment_ids: Sequence[int], *, by: int | None, reason: str, is_unpaid: bool) -> list[int]:
-    """Reject submitted or approved assignments; their places are open again. The ids of those rejected.
+    """Reject the submitted or approved ones among these assignments and return their ids; their places open again.
 
-    The place of a HIT made for one annotator is withdrawn instead: nobody else may take it.
+    The place of a HIT reserved for one annotator is removed instead, because no one else may take it.
     """
     with connection.cursor() as cursor:
         lock_assignments(cursor, assignment_ids)
+        # `before` is needed because RETURNING gives the new row: a surplus assignment held no place to give back.
         cursor.execute(
             """UPDATE annotate_assignment a SET state = 'rejected', holds_place = false, decided_at = now(),
                       decided_by_id = %s, decision_reason = %s, is_unpaid = %s
@@ -59,9 +60,10 @@ def reject(assignment_ids: Sequence[int], *, by: int | None, reason: str, is_unp
 
 
 def exclude(assignment_ids: Sequence[int], *, reason: str, reopens: bool) -> list[int]:
-    """Leave submitted assignments out of every result; the ids of those that counted until now.
+    """Exclude submitted assignments from all results; return the ids of those that counted until now.
 
-    With `reopens` their places are open again, to be collected anew; without, they keep them and are a shortfall.
+    With `reopens`, their places open for others. Without, they keep their places, and the batch page lists them as a
+    shortfall.
     """
     with connection.cursor() as cursor:
         lock_assignments(cursor, assignment_ids)
@@ -80,9 +82,10 @@ def exclude(assignment_ids: Sequence[int], *, reason: str, reopens: bool) -> lis
 
 
 def exclude_for_good(assignment_ids: Sequence[int], *, reopens: bool) -> list[int]:
-    """Leave submitted work out for good, whatever had become of it: its annotator withdraws the consent to its use.
+    """Exclude submitted work for good, whatever was decided on it, because its annotator withdraws consent.
 
-    The ids of those left out. With `reopens` the places that they held are open again.
+    Return the ids of the excluded assignments. With `reopens`, the places that they held open again. The reason
+    overwrites any other, so that nothing (restoring, accepting) ever counts these judgments again.
     """
     with connection.cursor() as cursor:
         lock_assignments(cursor, assignment_ids)
@@ -106,8 +109,9 @@ def exclude_for_good(assignment_ids: Sequence[int], *, reopens: bool) -> list[in
 
 
 _THEIRS = "a.holds_place OR h.purpose <> 'work'"
-"""Whether a place is still the annotator's: they hold it, or the HIT was made for them alone."""
+"""Whether a place is still the annotator's: they hold it, or the HIT is reserved for them."""
 
+# Excluded work that may count again: never any that its annotator removed by withdrawing consent.
 _RESTORABLE = f"""
 SELECT a.id, a.hit_id, {_THEIRS} AS is_theirs, a.holds_place
 FROM annotate_assignment a JOIN annotate_hit h ON h.id = a.hit_id
@@ -115,6 +119,7 @@ WHERE a.id = ANY(%s) AND a.state IN ('submitted', 'approved') AND a.mark = 'excl
     SELECT 1 FROM annotate_judgment j WHERE j.assignment_id = a.id AND j.not_counted_reason = '{TAKEN_OUT}')
 """
 
+# Rejected work that counted before. What was surplus or excluded stays so when it is accepted after all.
 _ACCEPTABLE = f"""
 SELECT a.id, a.hit_id, {_THEIRS} AS is_theirs, a.holds_place
 FROM annotate_assignment a JOIN annotate_hit h ON h.id = a.hit_id
@@ -123,17 +128,17 @@ WHERE a.id = ANY(%s) AND a.state = 'rejected' AND a.mark IN ('counted', 'late')
 
 
 def count_restorable(assignment_ids: Sequence[int]) -> Restored:
-    """What restoring would come to if it were done now."""
+    """Return what restoring would change if it were done now, without locking or changing anything."""
     return _count(_RESTORABLE, assignment_ids)
 
 
 def count_acceptable(assignment_ids: Sequence[int]) -> Restored:
-    """What accepting rejected work after all would come to if it were done now."""
+    """Return what accepting rejected work would change if it were done now, without locking or changing anything."""
     return _count(_ACCEPTABLE, assignment_ids)
 
 
 def restore(assignment_ids: Sequence[int]) -> Restored:
-    """Count excluded assignments again where their place is still theirs or still free; the others are surplus."""
+    """Count excluded assignments again if their place is still theirs or still open; mark the others as surplus."""
     with connection.cursor() as cursor:
         lock_assignments(cursor, assignment_ids)
         counted, surplus = _retake(cursor, _RESTORABLE, assignment_ids)
@@ -148,9 +153,9 @@ def restore(assignment_ids: Sequence[int]) -> Restored:
 
 
 def accept(assignment_ids: Sequence[int], *, by: int | None) -> list[int]:
-    """Approve rejected assignments after all; the ids of those that were rejected.
+    """Approve rejected assignments after all and return the ids of those that were rejected.
 
-    They count where their place is still free and are surplus where not. What was surplus or excluded stays so.
+    They count if their place is still open and are surplus otherwise. Surplus or excluded work stays so.
     """
     with connection.cursor() as cursor:
         lock_assignments(cursor, assignment_ids)
@@ -169,6 +174,7 @@ def accept(assignment_ids: Sequence[int], *, by: int | None) -> list[int]:
 
 
 def _count(query: str, assignment_ids: Sequence[int]) -> Restored:
+    """Return what `_retake` would do: of several assignments on one HIT, as many count as it has open places."""
     with connection.cursor() as cursor:
         cursor.execute(
             f"""SELECT coalesce(sum(n_theirs), 0), coalesce(sum(least(n_lost, h.places_open)), 0),
@@ -184,7 +190,7 @@ def _count(query: str, assignment_ids: Sequence[int]) -> Restored:
 
 
 def _retake(cursor: Any, query: str, assignment_ids: Sequence[int]) -> tuple[list[int], list[int]]:
-    """Give locked assignments their places again, the oldest first: those that got one, and those that did not."""
+    """Give locked assignments their places again, the oldest first; return the ids that got one, and the others."""
     cursor.execute(query + " ORDER BY a.id", [list(assignment_ids)])
     rows = cursor.fetchall()
     free = lock_hits(cursor, [hit for _, hit, _, held in rows if not held])
@@ -202,7 +208,7 @@ def _retake(cursor: Any, query: str, assignment_ids: Sequence[int]) -> tuple[lis
 
 
 def _give_up(cursor: Any, hit_ids: Sequence[int]) -> None:
-    """One done place less for each mention of a HIT: open again, or gone where nobody else is to take it up."""
+    """Turn one done place into an open one for each mention of a HIT, or remove it if no one else may take it."""
     lock_hits(cursor, hit_ids)
     cursor.execute(
         f"""UPDATE annotate_hit h SET places_done = h.places_done - given.n,
@@ -218,7 +224,10 @@ def _give_up(cursor: Any, hit_ids: Sequence[int]) -> None:
 
 
 def _take_again(cursor: Any, hit_ids: Sequence[int]) -> None:
-    """One done place more for each mention of a HIT, out of its free ones; one for a single annotator gets it back."""
+    """Turn one open place into a done one for each mention of a HIT.
+
+    A HIT reserved for one annotator lost its place when it was given back, so it gets a new one.
+    """
     cursor.execute(
         """UPDATE annotate_hit h SET places_done = h.places_done + taken.n,
                   places_open = h.places_open - CASE WHEN h.purpose = 'work' THEN taken.n ELSE 0 END,
@@ -246,7 +255,7 @@ def _discount_for(cursor: Any, assignment_ids: Sequence[int], before: str, after
 
 
 def _count_again(cursor: Any, assignment_ids: Sequence[int], reason: str) -> None:
-    """Those that were left out for this reason; a candidate withdrawn since stays out."""
+    """Count the judgments again that were excluded for this reason, except of candidates withdrawn since."""
     cursor.execute(
         """UPDATE annotate_judgment j SET is_counted = i.retired_at IS NULL,
                   not_counted_reason = CASE WHEN i.retired_at IS NULL THEN '' ELSE 'withdrawn' END

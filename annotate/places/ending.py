@@ -1,4 +1,4 @@
-"""Ending an assignment: submitted with its judgments, returned, taken back, or swept when its time is over."""
+"""Ending an assignment: submitted with its judgments, returned, withdrawn, or expired when its time is over."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -13,18 +13,32 @@ from annotate.places.locking import LockedAssignment
 from projects.database.prepared import prepared
 
 GRACE = timedelta(seconds=30)
-"""How long after its time limit an assignment keeps its place, for an answer that is on its way."""
+"""How long an assignment keeps its place after its time limit.
+
+Half a minute covers a slow network and a clock that is a little off, and is too short to be worth waiting for.
+"""
 
 
 @dataclass(frozen=True)
 class Answer:
-    """One value for one item on one criterion; None only for an item that cannot be judged."""
+    """One value for one item on one criterion; the value is None only if the item cannot be judged."""
 
     item_id: int
     criterion_id: int
     value: float | None
 
 
+# Submitting is one statement: it costs one round trip, and nothing of it can be seen half done.
+#
+# `place` moves the HIT's counters. An open assignment holds a place, which becomes a done one. A late one has expired
+# and given its place back, so it must take an open one, and only while the batch is not archived; `place` may then
+# return no row, and `verdict` says so to everything below. queue_key grows for late ones alone, because taking
+# counted the others.
+#
+# `written` stores controls without a candidate, so that no query over a candidate's judgments can meet one. `earned`
+# writes the pay of surplus work too: the annotator did it. Its key is unique, so that nothing is ever paid twice.
+#
+# The time is clock_timestamp(), not now(): the transaction may have waited for a lock before the work was submitted.
 _FINISH = """
 WITH place AS (
     UPDATE annotate_hit SET places_done = places_done + 1, places_open = places_open - %(late)s::int,
@@ -67,11 +81,11 @@ def finish(
     has_odd_times: bool,
     not_blind: bool,
 ) -> Assignment.Mark:
-    """Write a submitted assignment with its judgments, in one statement; membership and assignment are locked.
+    """Store a submitted assignment with its judgments and return its mark; membership and assignment are locked.
 
-    An open assignment holds its place and counts. One that has expired counts if a place is still free and the
-    batch is not archived (late); else it is surplus: kept, but its judgments are not counted, as those of
-    withdrawn items never are. What the batch pays for it is owed from now on.
+    An open assignment holds its place and counts. An expired one counts as late if a place is still open and the batch
+    is not archived; otherwise it is surplus: kept, but not counted. Judgments of withdrawn items never count. The
+    batch's pay is owed from now on.
     """
     with connection.cursor() as cursor:
         prepared(_FINISH).execute(
@@ -96,24 +110,26 @@ def finish(
             },
         )
         mark, n_written = cursor.fetchone()
+    # The join with annotate_item drops answers whose item does not exist. The caller has checked them, so that a
+    # difference is a bug; the exception rolls everything back.
     if n_written != len(answers):
         raise AssertionError(f"{n_written} judgments written of {len(answers)}")
     return Assignment.Mark(mark)
 
 
 def return_assignment(assignment: LockedAssignment, *, reason: str) -> None:
-    """End an open assignment as returned and free its place; membership and assignment are locked."""
+    """End an open assignment as returned and open its place; membership and assignment are locked."""
     _end(assignment, Assignment.State.RETURNED)
     Assignment.objects.filter(pk=assignment.id).update(return_reason=reason)
 
 
 def withdraw(assignment: LockedAssignment) -> None:
-    """End an open assignment from our side and free its place."""
+    """End an open assignment on the project's behalf and open its place; membership and assignment are locked."""
     _end(assignment, Assignment.State.WITHDRAWN)
 
 
 def withdraw_expired(assignment_ids: Iterable[int]) -> None:
-    """End assignments whose time is over for good, so that they cannot be sent late; they hold no place."""
+    """End expired assignments for good, so that they cannot be submitted late; they hold no place."""
     with connection.cursor() as cursor:
         cursor.execute(
             "UPDATE annotate_assignment SET state = 'withdrawn' WHERE id = ANY(%s) AND state = 'expired'",
@@ -130,6 +146,8 @@ def _end(assignment: LockedAssignment, state: Assignment.State) -> None:
         free(cursor, [assignment.hit_id])
 
 
+# Assignments to be ended, with whether their annotator has left. SKIP LOCKED passes over one that is being submitted at
+# this moment: it may be in time. `now` is a parameter for tests and simulations only.
 _SWEPT = """
 SELECT a.id, a.hit_id, m.standing = 'removed' OR NOT m.is_annotator
 FROM annotate_assignment a JOIN projects_membership m ON m.id = a.annotator_id
@@ -142,10 +160,10 @@ ORDER BY a.id LIMIT %(limit)s FOR NO KEY UPDATE OF a SKIP LOCKED
 
 
 def sweep(*, now: datetime | None = None, project_id: int | None = None, limit: int = 500) -> int:
-    """End open assignments past their time limit and the grace (expired), or of people who have left (withdrawn).
+    """End open assignments past time limit and grace (expired) or of people who have left (withdrawn).
 
-    One being submitted now is passed over. Without `now` it goes by the database's clock.
-    Returns how many places came free. The answers stay in the draft.
+    Return how many were ended. Answers given so far stay in the draft. At most `limit` at once, so that no sweep holds
+    many locks for long; the worker sweeps again soon.
     """
     with connection.cursor() as cursor:
         cursor.execute(_SWEPT, {"now": now, "grace": GRACE.total_seconds(), "project": project_id, "limit": limit})
@@ -167,13 +185,16 @@ IS_TAKEN_UP = """(
     AND (h.reserved_for_id IS NULL OR EXISTS (
         SELECT 1 FROM projects_membership m
         WHERE m.id = h.reserved_for_id AND m.standing <> 'removed' AND m.is_annotator)))"""
-"""Whether a free place of the HIT h can be taken: it has something to rate, and whom it was made for is still here."""
+"""Whether an open place of the HIT h can be taken: it has items to rate, and the person it is reserved for is active.
+
+A HIT for everyone needs an ordinary item; a HIT of controls alone is for one person and needs any item.
+"""
 
 
 def free(cursor: Any, hit_ids: Iterable[int]) -> None:
-    """One place back for each mention of a HIT; rows are locked in ascending order first.
+    """Open one place for each mention of a HIT; rows are locked in ascending order of id.
 
-    Where nobody can take it up any more the place is gone instead.
+    If no one can take the HIT any more, the place is removed instead.
     """
     ids = sorted(hit_ids)
     cursor.execute("SELECT id FROM annotate_hit WHERE id = ANY(%s) ORDER BY id FOR NO KEY UPDATE", [sorted(set(ids))])

@@ -1,4 +1,4 @@
-"""Leaving: what somebody who goes had in hand goes to others; of what they gave, some may be left out."""
+"""Leaving: an annotator's open HIT goes to others, and some of their submitted work may be excluded."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from projects.models import Membership
 
 @dataclass(frozen=True)
 class LockedWork:
-    """The work of somebody whose membership the caller has locked, held until the transaction ends."""
+    """The work of an annotator, locked until the transaction ends; the caller has locked the membership."""
 
     annotator: Membership
     batches: dict[int, Batch]
@@ -22,7 +22,7 @@ class LockedWork:
 
 
 def lock_work(annotator: Membership, chosen: QuerySet[Assignment], *further: int) -> LockedWork:
-    """Lock the batches of the chosen work, then that work, what is open, further assignments and all their HITs."""
+    """Lock the batches of the chosen work, then that work, the open assignment, `further` ones and all their HITs."""
     batches = _lock_batches(chosen.values_list("hit__batch", flat=True))
     open_one = Assignment.objects.open().filter(annotator=annotator).first()
     held = [*chosen.values_list("pk", flat=True), *further]
@@ -31,8 +31,9 @@ def lock_work(annotator: Membership, chosen: QuerySet[Assignment], *further: int
 
 
 def release_open_work(held: LockedWork) -> int:
-    """Give the open HIT to others, and take back what was made for this annotator alone; how many that were."""
+    """Withdraw the open assignment and the HITs reserved for the annotator; return how many HITs that were."""
     open_one = held.open_one
+    # The assignment may have been submitted between the first read and the lock, so its state is read again.
     is_open = open_one is not None and (
         (locked := lock_assignment(held.annotator, open_one.uuid)).state == Assignment.State.OPEN
     )
@@ -42,13 +43,13 @@ def release_open_work(held: LockedWork) -> int:
 
 
 def split_by_reopening(held: LockedWork, chosen: QuerySet[Assignment]) -> tuple[list[int], list[int]]:
-    """The chosen assignments whose places can open again, and those whose cannot."""
+    """Return the ids of the chosen assignments whose places can open again, and of those whose places cannot."""
     pairs = list(chosen.values_list("pk", "hit__batch"))
     again = [pk for pk, batch in pairs if batch_reopens(held.batches[batch])]
     return again, [pk for pk, batch in pairs if not batch_reopens(held.batches[batch])]
 
 
 def _lock_batches(pks: Iterable[int]) -> dict[int, Batch]:
-    """Their states stay as they are until the transaction ends; batches come before assignments."""
+    """Lock the batches, before any assignment, so that none is archived or reopened until the transaction ends."""
     locked = Batch.objects.select_for_update(no_key=True, of=("self",)).select_related("project")
     return {batch.pk: batch for batch in locked.filter(pk__in=set(pks)).order_by("pk")}

@@ -13,9 +13,11 @@ from projects.database.prepared import prepared
 from projects.models import Membership
 
 _ANNOTATOR = """
+# The membership is the first lock of every act: two requests of the same annotator therefore run one after the other.
 SELECT standing, is_annotator, role FROM projects_membership WHERE id = %(me)s::bigint FOR NO KEY UPDATE
 """
 _ASSIGNMENT = """
+# Only the assignment is locked (OF a); the batch's columns are read without a lock, since they rarely change.
 SELECT a.id, a.uuid, a.hit_id, a.annotator_id, a.state, a.mark, a.layout, a.answers_sha256, a.opened_at, a.extended_at,
        b.rubric_id, b.state, b.time_limit_minutes, b.presentation
 FROM annotate_assignment a
@@ -27,7 +29,7 @@ WHERE a.uuid = %(uuid)s::uuid AND a.annotator_id = %(me)s::bigint FOR NO KEY UPD
 
 @dataclass(frozen=True)
 class LockedAssignment:
-    """An assignment that nobody else can change until the transaction ends, and what its batch says of it."""
+    """An assignment that no one else can change until the transaction ends, with the settings of its batch."""
 
     id: int
     uuid: uuid.UUID
@@ -46,7 +48,7 @@ class LockedAssignment:
 
 
 def lock_annotator(annotator: Membership) -> None:
-    """Lock the membership and bring its standing and role up to date in place."""
+    """Lock the membership and refresh its standing and role in place. Raises DoesNotExist if it was deleted."""
     with connection.cursor() as cursor:
         prepared(_ANNOTATOR).execute(cursor, {"me": annotator.pk})
         row = cursor.fetchone()
@@ -56,7 +58,7 @@ def lock_annotator(annotator: Membership) -> None:
 
 
 def lock_assignment(annotator: Membership, assignment_uuid: uuid.UUID) -> LockedAssignment:
-    """The annotator's own assignment, locked; anybody else's does not exist."""
+    """Lock and return the annotator's own assignment. Raises DoesNotExist for a missing one or someone else's."""
     with connection.cursor() as cursor:
         prepared(_ASSIGNMENT).execute(cursor, {"uuid": assignment_uuid, "me": annotator.pk})
         row = cursor.fetchone()
@@ -66,10 +68,10 @@ def lock_assignment(annotator: Membership, assignment_uuid: uuid.UUID) -> Locked
 
 
 def lock_with_hits(assignment_ids: Iterable[int], *, reserved_for: int | None = None) -> None:
-    """Lock assignments, then their HITs and those with a free place for one annotator.
+    """Lock assignments, then their HITs and the HITs reserved for one annotator.
 
-    An act that takes several of the steps here calls this first: what they lock afterwards is locked already, so
-    that no two acts wait for each other.
+    Acts that combine several functions of this package call it first. Everything those functions lock later is then
+    locked already, in the right order, so that no two acts can deadlock.
     """
     ids = sorted(assignment_ids)
     with connection.cursor() as cursor:
@@ -89,7 +91,7 @@ def lock_assignments(cursor: Any, assignment_ids: Iterable[int]) -> None:
 
 
 def lock_hits(cursor: Any, hit_ids: Iterable[int]) -> dict[int, int]:
-    """Lock HITs in order; their free places."""
+    """Lock HITs in ascending order and return the number of open places of each."""
     cursor.execute(
         "SELECT id, places_open FROM annotate_hit WHERE id = ANY(%s) ORDER BY id FOR NO KEY UPDATE",
         [sorted(set(hit_ids))],

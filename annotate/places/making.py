@@ -1,4 +1,4 @@
-"""Making places: HITs written with their items, HITs for one annotator, and the number of judgments wanted."""
+"""Creating places: HITs with their items, HITs for one annotator, and a new number of required judgments."""
 
 import io
 from collections.abc import Iterable, Sequence
@@ -12,16 +12,19 @@ from annotate.places.ending import IS_TAKEN_UP
 
 
 def set_wanted(batch: Batch, *, judgments: int, hit_ids: Sequence[int] | None = None) -> tuple[int, int]:
-    """Want so many judgments of the batch's HITs (or of some of them); returns places added and taken away.
+    """Set the number of judgments of the batch's HITs, or of some; return how many places were added and removed.
 
-    Lowering never takes a place that somebody holds: such a HIT keeps as many places as are held. A HIT whose
-    candidates are all withdrawn gets no more.
+    Lowering never removes a place that someone holds: such a HIT keeps as many places as are held. A HIT whose
+    candidates have all been withdrawn gets no new places.
     """
     where = f"h.batch_id = %(batch)s AND h.purpose = 'work' AND (h.places_open > 0 OR {IS_TAKEN_UP})"
     where += " AND h.id = ANY(%(hits)s)" if hit_ids is not None else ""
     with connection.cursor() as cursor:
         parameters: dict[str, Any] = {"batch": batch.pk, "new": judgments, "hits": list(hit_ids or [])}
+        # Lock first, in order of id: the UPDATE below would lock the rows in whatever order it reads them.
         cursor.execute(f"SELECT id FROM annotate_hit h WHERE {where} ORDER BY id FOR NO KEY UPDATE", parameters)
+        # wanted - open is the number of places held, below which the new number never falls. The old numbers come from
+        # a CTE because RETURNING sees only the new row.
         cursor.execute(
             f"""WITH old AS (SELECT id, places_wanted, places_open FROM annotate_hit h WHERE {where}),
                 changed AS (
@@ -41,21 +44,24 @@ def set_wanted(batch: Batch, *, judgments: int, hit_ids: Sequence[int] | None = 
 
 @dataclass(frozen=True)
 class NewHit:
-    """A HIT to be written, with its items in their canonical order: (candidate, question)."""
+    """A HIT to be created, with its items in their canonical order as pairs (candidate, question)."""
 
     number: int
     passage_id: int
     queue_key: int
     items: Sequence[tuple[int, int]]
     wanted: int | None = None
-    """Judgments of this HIT, where it is not the batch's number."""
+    """Judgments required of this HIT, if they differ from the batch's number."""
 
 
 def create_hits(batch: Batch, hits: Sequence[NewHit]) -> list[int]:
-    """Write a new batch's HITs, each with as many free places as judgments are wanted, and their items; their ids."""
+    """Write the HITs and items of a new batch and return the HITs' ids; each HIT has all its places open."""
     with connection.cursor() as cursor:
         cursor.execute(
-            "SELECT nextval(pg_get_serial_sequence('annotate_hit', 'id')) FROM generate_series(1, %s)", [len(hits)]
+            # Ids are drawn in advance, because COPY returns none and the items need them. COPY rather than bulk_create:
+            # a batch of a large corpus has hundreds of thousands of items.
+            "SELECT nextval(pg_get_serial_sequence('annotate_hit', 'id')) FROM generate_series(1, %s)",
+            [len(hits)],
         )
         ids = [row[0] for row in cursor.fetchall()]
         wanted = [batch.judgments if hit.wanted is None else hit.wanted for hit in hits]
@@ -76,7 +82,7 @@ def create_hits(batch: Batch, hits: Sequence[NewHit]) -> list[int]:
 
 @dataclass(frozen=True)
 class ReservedItem:
-    """An item of a HIT made for one annotator: a control, with what it was made from and what is expected."""
+    """An item of a HIT for one annotator: a control, with its original and the expected ratings."""
 
     question_id: int
     control: Item.Control
@@ -90,7 +96,7 @@ class ReservedItem:
 def create_reserved(
     *, batch: Batch, passage_id: int, annotator_id: int, purpose: Hit.Purpose, items: Sequence[ReservedItem]
 ) -> int:
-    """Write a gold or personal HIT with one place, for this annotator alone; its id."""
+    """Create a gold or personal HIT with one place, reserved for this annotator, and return its id."""
     hit = Hit.objects.create(
         batch=batch,
         passage_id=passage_id,
@@ -118,7 +124,7 @@ def create_reserved(
 
 
 def withdraw_reserved(annotator_ids: Sequence[int]) -> int:
-    """Take back the free places of HITs made for people who have left; how many."""
+    """Remove the open places of HITs reserved for people who have left; return how many HITs that were."""
     with connection.cursor() as cursor:
         cursor.execute(
             """SELECT id FROM annotate_hit WHERE reserved_for_id = ANY(%s) AND places_open > 0
@@ -134,7 +140,7 @@ def withdraw_reserved(annotator_ids: Sequence[int]) -> int:
 
 
 def delete_hits(batch: Batch) -> None:
-    """Take back the HITs of a batch that nobody was ever served; an assignment's key refuses any other."""
+    """Delete the HITs of a batch that was never served; the foreign key of assignments refuses any other batch."""
     with connection.cursor() as cursor:
         cursor.execute(
             "DELETE FROM annotate_item i USING annotate_hit h WHERE h.id = i.hit_id AND h.batch_id = %s", [batch.pk]

@@ -1,14 +1,15 @@
-"""When a place opens again.
+"""Which places open again after work is returned, rejected or excluded.
 
 An assignment gives its place back when it
 
 - is returned, withdrawn while open, or expires (`ending.py`: `return_assignment`, `withdraw`, `sweep`);
 - is rejected by a manager (`deciding.py`: `reject`);
-- is left out with its annotator's removal or withdrawn consent, if its place is to be filled again (`deciding.py`:
-  `exclude`, `exclude_for_good`; `leaving.py` says which of somebody's work that can be).
+- is excluded because its annotator was removed or withdrew consent, and the manager or annotator wants it redone
+  (`deciding.py`: `exclude`, `exclude_for_good`; `leaving.py` separates the work that can be redone).
 
-The place then opens only if the batch and the HIT still take work; the two rules are below. A restored or accepted
-assignment takes its place back while it is free, and is surplus when it is not (`deciding.py`: `restore`, `accept`).
+The place then opens only if its batch and its HIT still accept work; the two rules are below. A restored or accepted
+assignment takes its place back if no one else has taken it, and is surplus otherwise (`deciding.py`: `restore`,
+`accept`).
 """
 
 from django.db.models import Exists, OuterRef, Q
@@ -17,11 +18,11 @@ from annotate.models import Batch, Hit, Item
 
 
 def batch_reopens(batch: Batch) -> bool:
-    """An archived batch is settled, and what was imported is rated nowhere."""
+    """Return whether the batch takes work again: archived batches are final, imported ones were never rated here."""
     return batch.kind != Batch.Kind.IMPORTED and batch.state != Batch.State.ARCHIVED
 
 
 def hit_reopens() -> Q:
-    """Assignments whose place others may take once it is free: not on a HIT for one person, nor on an empty one."""
+    """Return the filter for assignments whose place others may take: no personal HIT, and none without items left."""
     live = Item.objects.filter(hit=OuterRef("hit"), retired_at=None, control=Item.Control.NONE)
     return Q(Exists(live), hit__purpose=Hit.Purpose.WORK)

@@ -1,6 +1,6 @@
-"""Retiring: single judgments set aside, and candidates or passages taken out of all that is still to be rated.
+"""Retiring: setting single judgments aside, and withdrawing candidates or passages from everything still to be rated.
 
-As in `settling`, the caller has locked the memberships that it needs.
+As in `deciding`, the caller has locked the memberships it needs.
 """
 
 from collections.abc import Sequence
@@ -13,7 +13,10 @@ from annotate.places.locking import lock_assignments, lock_hits
 
 
 def set_aside(*, assignment_id: int, item_id: int, is_counted: bool) -> int:
-    """Leave one item's judgments of a counted assignment out, or count them again. No place is opened by it."""
+    """Set one item's judgments of a counted assignment aside, or count them again; return how many changed.
+
+    No place opens: the assignment still holds its place, with the other judgments of the HIT.
+    """
     with connection.cursor() as cursor:
         lock_assignments(cursor, [assignment_id])
         cursor.execute(
@@ -24,6 +27,7 @@ def set_aside(*, assignment_id: int, item_id: int, is_counted: bool) -> int:
                WHERE j.assignment_id = %(assignment)s AND j.item_id = %(item)s AND a.id = j.assignment_id
                  AND i.id = j.item_id AND a.state IN ('submitted', 'approved') AND a.mark IN ('counted', 'late')
                  AND CASE WHEN %(count)s THEN j.not_counted_reason = 'set aside' ELSE j.is_counted END""",
+            # The last condition makes the act idempotent, and keeps judgments that do not count for another reason.
             {"count": is_counted, "assignment": assignment_id, "item": item_id},
         )
         return int(cursor.rowcount)
@@ -31,7 +35,7 @@ def set_aside(*, assignment_id: int, item_id: int, is_counted: bool) -> int:
 
 @dataclass(frozen=True)
 class Withdrawn:
-    """What withdrawing came to: items gone from HITs, HITs left empty, judgments no longer counted."""
+    """The effect of a withdrawal: items removed from HITs, HITs left empty, judgments no longer counted."""
 
     n_items: int
     n_hits_emptied: int
@@ -50,7 +54,7 @@ SELECT i.id, i.hit_id, i.pool_of_id, q.passage_id FROM annotate_item i JOIN proj
 WHERE i.candidate_id = ANY(%(candidates)s) OR q.passage_id = ANY(%(passages)s)
    OR i.made_from_id IN (SELECT id FROM annotate_item WHERE candidate_id = ANY(%(candidates)s))
 """
-"""Items that show a candidate, or a control made from it, or anything of a passage; pool controls too."""
+"""Items that show one of the candidates, a control made from one, or anything of the passages; pool controls too."""
 
 _SHOWED = """
 SELECT a.id FROM annotate_assignment a WHERE a.hit_id = ANY(%(hits)s)
@@ -59,15 +63,19 @@ SELECT a.id FROM unnest(%(pools)s::bigint[], %(of)s::bigint[]) AS pool (batch_id
 JOIN annotate_hit h ON h.batch_id = pool.batch_id AND h.passage_id = pool.passage_id
 JOIN annotate_assignment a ON a.hit_id = h.id AND a.layout && %(items)s::bigint[]
 """
-"""Assignments that may have shown such an item: those of its HIT, or those that a pool's control was drawn into."""
+"""Assignments that may have shown such an item: those of its HIT, or those that a control of the pool was drawn into.
+
+A control of a pool belongs to no HIT, so only the layouts tell who saw it. The join on batch and passage narrows the
+search to HITs into which it can have been drawn; there is no index on layouts.
+"""
 
 
 def withdraw_candidates(candidate_ids: Sequence[int], *, passage_ids: Sequence[int] = ()) -> Withdrawn:
-    """Take candidates out of every layout made from now on; what was judged of them is kept and not counted.
+    """Remove candidates from every future layout; their judgments are kept and no longer counted.
 
-    Controls made from them go too, and all that was made on a passage. A HIT without items left gives up its free
-    places. Doing it twice changes nothing more, save for a submit that was on its way the first time: whoever
-    withdraws calls this again in a transaction of its own.
+    Controls made from them go too, and everything on the given passages. A HIT without items left loses its open
+    places. Calling it again changes nothing, except for judgments whose submission was in progress the first time:
+    callers therefore call it a second time, in a transaction of its own.
     """
     with connection.cursor() as cursor:
         cursor.execute(_ITEMS_OF, {"candidates": list(candidate_ids), "passages": list(passage_ids)})

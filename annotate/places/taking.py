@@ -1,4 +1,4 @@
-"""Taking a place: the next HIT of a batch, one reserved for the annotator, or one of theirs that had expired."""
+"""Taking a place: on the next HIT of a batch, on one reserved for the annotator, or again after it had expired."""
 
 import uuid
 from collections.abc import Callable, Sequence
@@ -12,10 +12,20 @@ from annotate.places.locking import LockedAssignment
 from projects.database.prepared import prepared
 
 NEW_UUID: ContextVar[Callable[[], uuid.UUID]] = ContextVar("NEW_UUID", default=uuid.uuid4)
-"""Where the uuids of assignments come from, which seed layouts and controls; a simulation gives them from its seed."""
+"""The source of assignments' uuids, which seed layouts and controls; a simulation replaces it by one with a seed."""
 SHOWN_ORDER = "md5({seed} || 'q' || i.question_id), md5({seed} || 'i' || i.id)"
-"""Seeded by the assignment's uuid; a question's items stay together, and controls lie as any item does."""
+"""The shown order: a permutation seeded by the assignment's uuid that keeps a question's items together.
 
+Sorting by a hash shuffles within the database and gives the same order whenever it is computed again. Controls get
+their position in the same way as any item, so that the position reveals nothing.
+"""
+
+# The next HIT with an open place that this annotator has not had, with no candidate that they were served in another
+# HIT, of whatever batch. This is the hottest query of the site. A partial index on (batch, queue_key) of HITs
+# with open places gives them in the order of serving, and the search stops at the first that passes both tests.
+#
+# Each OFFSET 0 keeps the planner from turning its subquery into a join: the tests are to run for the few HITs at the
+# head of the queue, by index, and not for all HITs of the batch. A test holds the plan.
 _FREE_HIT = """
     SELECT h.id FROM annotate_hit h
     WHERE h.batch_id = %(batch)s::bigint AND h.reserved_for_id IS NULL AND h.places_open > 0
@@ -33,6 +43,8 @@ _FREE_HIT = """
     ORDER BY h.queue_key LIMIT 1 {lock}
 """
 
+# Takes the place and lays the items out in one statement; returns no row if there was no free HIT. queue_key grows by a
+# round with each place taken, which puts a HIT of a breadth-first batch behind all that were served less often.
 _TAKE = """
 WITH free AS ({free}),
 taken AS (
@@ -52,12 +64,12 @@ RETURNING uuid
 def take(
     *, batch_id: int, annotator_id: int, minutes: int, not_blind: bool, passage_id: int | None = None, wait: bool
 ) -> uuid.UUID | None:
-    """Take a place on the batch's next HIT for an annotator whose membership the caller has locked.
+    """Take a place on the batch's next HIT and return the new assignment's uuid, or None if there is no HIT.
 
-    The shown order is a permutation seeded by the assignment's uuid that keeps a question's items together.
-    With `wait` False, HITs that somebody is taking at this moment are passed over. With `wait` True each is
-    waited for in turn, one lock at a time: a query that waited its way along the queue would keep the lock of
-    every HIT it found full, and so deadlock with whoever locks HITs in the order of their ids.
+    The caller has locked the annotator's membership. With `wait` False, HITs that someone else is taking at this moment
+    are passed over. With `wait` True each is waited for in turn, one lock at a time: a single query that waited its way
+    along the queue would keep the lock of every HIT it found full, and could deadlock with acts that lock HITs in
+    order of id.
     """
     new = NEW_UUID.get()()
     parameters = {
@@ -82,6 +94,8 @@ def take(
             row = cursor.fetchone()
             if row is None:
                 return None
+            # A savepoint of its own, rolled back if the HIT was full by the time its lock was ours: that releases the
+            # lock before the next HIT is tried.
             with transaction.atomic():
                 if taken := _take_from(cursor, one, {**parameters, "hit": row[0]}):
                     return taken
@@ -95,7 +109,10 @@ def _take_from(cursor: Any, free: str, parameters: dict[str, Any]) -> uuid.UUID 
 
 
 def take_reserved(*, hit_id: int, annotator_id: int, minutes: int, not_blind: bool) -> uuid.UUID | None:
-    """Take the one place of a HIT made for this annotator, whose membership the caller has locked."""
+    """Take the one place of a HIT reserved for this annotator; return the assignment's uuid, or None if it is taken.
+
+    The caller has locked the annotator's membership.
+    """
     new = NEW_UUID.get()()
     free = """SELECT h.id FROM annotate_hit h
         WHERE h.id = %(hit)s::bigint AND h.reserved_for_id = %(me)s::bigint AND h.places_open > 0
@@ -106,7 +123,7 @@ def take_reserved(*, hit_id: int, annotator_id: int, minutes: int, not_blind: bo
 
 
 def add_controls(assignment_uuid: uuid.UUID, control_ids: Sequence[int]) -> None:
-    """Lay an open assignment out once more, with controls among its HIT's items; the caller has just taken it."""
+    """Lay an open assignment out again, with controls among its HIT's items; the caller has just taken it."""
     order = SHOWN_ORDER.format(seed="a.uuid::text")
     with connection.cursor() as cursor:
         cursor.execute(
@@ -128,7 +145,7 @@ def write_layout(assignment_uuid: uuid.UUID, item_ids: Sequence[int]) -> None:
 
 
 def reopen(assignment: LockedAssignment, *, minutes: int, not_blind: bool) -> bool:
-    """Give an expired assignment a place again, if its HIT still has one; the caller has locked both."""
+    """Give an expired assignment a place again; return False if its HIT has none. The caller has locked both."""
     with connection.cursor() as cursor:
         cursor.execute(
             """UPDATE annotate_hit SET places_open = places_open - 1, queue_key = queue_key + %s
@@ -146,7 +163,7 @@ def reopen(assignment: LockedAssignment, *, minutes: int, not_blind: bool) -> bo
 
 
 def extend(assignment: LockedAssignment, *, minutes: int) -> None:
-    """Give an open assignment its time limit once more."""
+    """Restart the time limit of an open assignment; the caller has locked it."""
     with connection.cursor() as cursor:
         cursor.execute(
             """UPDATE annotate_assignment SET extended_at = now(), due_at = now() + %s * interval '1 minute'

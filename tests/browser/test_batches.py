@@ -95,7 +95,7 @@ def test_a_manager_makes_opens_and_closes_a_batch(
     page.get_by_label("Judgments per candidate").fill("1")
     page.get_by_role("button", name="Preview change").click()
     page.get_by_role("button", name="Take 1 place away").click()
-    expect(page.get_by_text("0 places added, 1 taken away.")).to_be_visible()
+    expect(page.get_by_text("0 assignments added, 1 removed.")).to_be_visible()
     page.get_by_role("button", name="Close", exact=True).click()
     page.get_by_role("button", name="Close batch").click()
     expect(page.get_by_text("Batch closed.")).to_be_visible()

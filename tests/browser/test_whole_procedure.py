@@ -228,7 +228,7 @@ def start_the_plan(walk: Walk) -> None:
     expect(desk.get_by_label("Known answers per HIT")).to_have_value("1")
     n_hits = int(stat(desk, "HITs").inner_text())
     desk.get_by_role("button", name="Start plan").click()
-    expect(desk.get_by_text("3 batches made.")).to_be_visible()
+    expect(desk.get_by_text("3 batches created.")).to_be_visible()
     assert sum(Batch.objects.filter(kind=Batch.Kind.FULL).values_list("n_hits", flat=True)) == n_hits
     expect(desk.get_by_text("Nothing is missing")).to_be_visible()
 

@@ -77,7 +77,7 @@ def test_what_is_withdrawn_is_in_no_new_batch(project: Project, candidate: Candi
 
 
 def test_it_needs_a_reason_and_is_done_once(project: Project, candidate: Candidate, manager: Membership) -> None:
-    with pytest.raises(Refused, match="Say what"):
+    with pytest.raises(Refused, match="Give a reason"):
         withdrawing.withdraw_candidate(project=project, actor=manager, candidate=candidate, why="  ")
     withdrawing.withdraw_candidate(project=project, actor=manager, candidate=candidate, why="Cut off.")
     with pytest.raises(Refused, match="already"):

@@ -79,7 +79,7 @@ def test_a_warning_that_nobody_would_read_is_not_sent(annotator: Membership, man
     assert notices.confirm(notice=Notice.objects.get(), annotator=annotator)
     members.warn(target=annotator, actor=manager, text="Please read.")
     remove(annotator, manager)
-    with pytest.raises(Refused, match="is removed"):
+    with pytest.raises(Refused, match="has been removed"):
         members.warn(target=annotator, actor=manager, text="One more thing.")
     assert Notice.objects.count() == 2
 

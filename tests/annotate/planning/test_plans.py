@@ -116,7 +116,7 @@ def test_the_batches_show_the_controls_that_were_reckoned_with(
     without, wanted = read(client.get(page).content.decode()), read(client.get(page, asked).content.decode())
     assert (without.number("HITs"), wanted.number("HITs")) == (2, 4)
     none_fits = client.get(page, {**asked, "known_per_hit": "4"}).content.decode()
-    assert "leave no room for work in a HIT of 5" in none_fits
+    assert "leave no room for other items in a HIT of 5" in none_fits
     assert "Start plan" not in none_fits
     assert client.get(page, {**asked, "hit_size": "x"}).status_code == 200
     client.post(reverse("annotate:plan-start", args=[project.slug, plan.number]), asked)
@@ -221,7 +221,7 @@ def test_managers_make_look_at_and_start_a_plan(project: Project, manager: Membe
     assert not Batch.objects.exists()
     assert client.get(show + "start/").status_code == 405
     said = client.post(show + "start/", {}, follow=True).content.decode()
-    assert "2 batches made." in said
+    assert "2 batches created." in said
     assert "Nothing is missing" in said
     edited = client.post(show + "edit/", {"name": "Ours", "judgments0": "4", "judgments1": "2"}, follow=True)
     assert edited.context["figures"].reckoning.n_assignments == 1
