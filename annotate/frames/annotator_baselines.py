@@ -1,4 +1,4 @@
-"""Norms: each annotator's mean and deviation, over all that they scored on one scale."""
+"""Baselines: each annotator's mean and standard deviation over everything they scored on one scale."""
 
 from collections.abc import Iterable
 
@@ -11,10 +11,10 @@ from measures.standardising import annotator_norms
 
 
 def fetch_baselines(scope: Scope, criteria: Iterable[CriterionInUse], *, with_controls: bool) -> pd.DataFrame:
-    """The norms of `measures.standardising` for the criterion of a scope, indexed by pseudonym.
+    """Return the norms of `measures.standardising` for the criterion of a scope, indexed by pseudonym.
 
-    Of the criteria given, all that have the scale of the scope's own enter together, in its batch or stage, wherever
-    the candidates belong. Controls enter where asked; nameless scores do not.
+    All given criteria with the same scale as the scope's own enter together, within its batch or stage, whatever
+    dataset, split or source the candidates have. Controls enter if requested; scores without an annotator do not.
     """
     on_scale = [each for each in criteria if each.scales == scope.criterion.scales]
     judgments, parameters = select_counted(scope, criteria=on_scale)
@@ -26,6 +26,8 @@ def fetch_baselines(scope: Scope, criteria: Iterable[CriterionInUse], *, with_co
     return annotator_norms(pd.DataFrame({ANNOTATOR: annotators, VALUE: np.repeat(np.array(values, float), counts)}))
 
 
+# Counts of each annotator's scores rather than the scores: at most a few dozen rows per annotator, whatever the size of
+# the project, and a mean and deviation need no more.
 _SCORED = """
 WITH judgments AS ({judgments})
 SELECT m.pseudonym, j.value, count(*)
@@ -36,6 +38,8 @@ JOIN projects_passage p ON p.id = q.passage_id AND p.withdrawn_at IS NULL
 JOIN projects_membership m ON m.id = j.annotator_id AND m.kind <> 'unknown'
 GROUP BY m.pseudonym, j.value
 {controls}"""
+# Judgments of controls have no candidate, so the statement above cannot meet them; they are added from the same
+# batches.
 _CONTROLS = """UNION ALL
 SELECT m.pseudonym, CASE WHEN cr.is_reversed THEN cr.low + cr.high - j.value ELSE j.value END, count(*)
 FROM annotate_judgment j JOIN projects_criterion cr ON cr.id = j.criterion_id

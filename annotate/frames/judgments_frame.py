@@ -1,4 +1,4 @@
-"""Tables into the long frame: a row per judgment that counts, for what needs to know who gave it, where or when."""
+"""The long frame: one row per counted judgment, for computations that need its annotator, batch or day."""
 
 import io
 from collections.abc import Sequence
@@ -20,12 +20,11 @@ _NUMBERS = {columns.UNIT: pa.int64(), columns.GROUP: pa.int64(), columns.BATCH: 
 
 
 def fetch_judgments(scope: Scope, *, only: Sequence[int] | None = None) -> pd.DataFrame:
-    """The judgments of a scope with `measures.columns`, in order of candidate and annotator, by one statement.
+    """Return the judgments of a scope as a frame with `measures.columns`, in the order of candidates.
 
-    `only` are the ids of the candidates, where not all are wanted.
-
-    `unit` and `group` are the ids of candidate and passage, `annotator` a pseudonym, missing for nameless scores, `day`
-    the day of judging in UTC, missing for what was collected elsewhere. Judgments that could not be judged are no rows.
+    `only` restricts the candidates to these ids. `unit` and `group` are the ids of candidate and passage; `annotator`
+    is a pseudonym, missing for scores without an annotator; `day` is the day of judging in UTC, missing for imported
+    judgments. Items that couldn't be judged have no row.
     """
     judgments, parameters = select_counted(scope, more=_MORE, only=only)
     select = _SELECT.format(judgments=judgments, places=facet_condition(scope))
@@ -34,6 +33,8 @@ def fetch_judgments(scope: Scope, *, only: Sequence[int] | None = None) -> pd.Da
         connection.ensure_connection()
         with connection.connection.cursor() as cursor:
             cursor.execute(FAST)
+            # COPY takes no parameters, so the values are put into the text by the driver. CSV from COPY into Arrow is
+            # many times faster than rows from a cursor, and a project may have millions of judgments.
             statement = cursor.mogrify(select, parameters).decode()
             cursor.copy_expert(f"COPY ({statement}) TO STDOUT WITH (FORMAT csv, HEADER)", file)
     file.seek(0)
@@ -54,6 +55,7 @@ def _read(file: io.BytesIO) -> pd.DataFrame:
     return frame
 
 
+# Days are days of judging here. What imported judgments have is the time that their file gives, or none.
 _MORE = """j.id AS judgment_id, b.number AS batch, b.kind AS stage,
            CASE WHEN b.kind <> 'imported' THEN coalesce(j.judged_at, a.submitted_at) END AS judged_at"""
 

@@ -12,7 +12,7 @@ Kind, State = Batch.Kind, Batch.State
 
 
 class Stage(StrEnum):
-    """The judgments that a figure or a file takes in."""
+    """Which judgments a result or an export includes."""
 
     FULL = "full"
     TRIAL = "trial"
@@ -27,9 +27,10 @@ _OUT_OF = {Stage.FULL: IS_KEPT_APART, Stage.TRIAL: "b.kind <> 'trial'", Stage.AL
 
 
 def left_out(project: Project, stage: Stage) -> tuple[int, ...]:
-    """The ids of the project's batches whose judgments are none of the stage.
+    """Return the ids of the project's batches whose judgments do not belong to the stage.
 
-    The full collection is what is imported, what full batches collect, and the trials that one of these counts.
+    The full collection is what was imported, what full batches collect, and the trials that one of these counts.
+    Batches are excluded rather than included, so that most statements need no condition at all.
     """
     with connection.cursor() as cursor:
         cursor.execute(
@@ -40,16 +41,16 @@ def left_out(project: Project, stage: Stage) -> tuple[int, ...]:
 
 
 def default_stage(project: Project) -> Stage:
-    """The full collection; the trial as long as nothing else was begun."""
+    """Return the full collection, or the trial as long as nothing else has begun."""
     return choose_stage(fetch_kinds(project))
 
 
 def fetch_kinds(project: Project) -> set[tuple[str, str]]:
-    """The kind and state of each batch of the project."""
+    """Return the pairs of kind and state that occur among the project's batches."""
     return set(Batch.objects.filter(project=project).values_list("kind", "state"))
 
 
 def choose_stage(kinds: Collection[tuple[str, str]]) -> Stage:
-    """The default stage of a project with batches of these kinds and states."""
+    """Return the default stage of a project with batches of these kinds and states."""
     begun = {kind for kind, state in kinds if state != State.DRAFT}
     return Stage.TRIAL if begun == {Kind.TRIAL} else Stage.FULL

@@ -1,7 +1,7 @@
-"""Drafts: answers not yet sent, merged so that late, doubled and offline retries need no version.
+"""Drafts: answers not yet submitted, merged so that late, duplicate and offline saves need no version numbers.
 
-Every answer carries a stamp, the page's own server time in milliseconds. For each answer the greater
-stamp wins; clearing an answer is an answer too. A stamp from the future is capped at the server's now.
+Every answer carries a stamp, the page's estimate of the server time in milliseconds. For each answer the greater
+stamp wins; clearing an answer is an answer too. A stamp from the future is capped at the server's current time.
 """
 
 import uuid
@@ -32,9 +32,9 @@ _CLOSED = {
 
 @transaction.atomic
 def save(*, annotator: Membership, assignment_uuid: uuid.UUID, sent: dict[str, Any]) -> tuple[dict[str, Any], datetime]:
-    """Merge what was sent into the draft; returns the whole draft and when it was saved.
+    """Merge what was sent into the draft; return the whole draft and the time at which it was saved.
 
-    Raises Refused for what is no draft, Gone once the assignment is submitted or returned.
+    Raises Refused for an invalid draft, TakesNoAnswers after the assignment is submitted or returned.
     """
     assignment = lock_assignment(annotator, assignment_uuid)
     if assignment.state in _CLOSED:
@@ -50,10 +50,10 @@ def save(*, annotator: Membership, assignment_uuid: uuid.UUID, sent: dict[str, A
 
 @transaction.atomic
 def save_form(*, annotator: Membership, assignment_uuid: uuid.UUID, sent: SentAnswers) -> None:
-    """Keep a form that cannot be submitted as the draft, stamped with the server's now.
+    """Save a form that could not be submitted as the draft, stamped with the server's current time.
 
-    What the form leaves empty stays as it was. A value that the rubric does not know cannot be kept.
-    Raises Gone once the assignment is submitted or returned.
+    What the form leaves empty stays as it was. Values that are not on the rubric's scales are dropped.
+    Raises TakesNoAnswers after the assignment is submitted or returned.
     """
     assignment = lock_assignment(annotator, assignment_uuid)
     scales = {criterion.key: criterion.scale for criterion in frozen_criteria(assignment.rubric_id)}

@@ -1,4 +1,4 @@
-"""The pages that show what an annotator sent and the server did not store: nothing typed is lost."""
+"""Pages that show what an annotator sent and the server did not store, so that nothing typed is lost."""
 
 import uuid
 from dataclasses import asdict, dataclass
@@ -23,7 +23,7 @@ from projects.rubric.rubrics import CriterionOnPage, frozen_criteria
 
 @dataclass(frozen=True)
 class UnstoredAnswer:
-    """What one form says of one item; the values are written out, in the order of the criteria."""
+    """The part of a form about one item; values are texts, in the order of the criteria."""
 
     values: list[str]
     cannot: str
@@ -34,14 +34,14 @@ class UnstoredAnswer:
 def keep_draft_on_access_lost(
     request: SignedInRequest, membership: Membership, reason: str, *, assignment_uuid: uuid.UUID
 ) -> HttpResponse | None:
-    """A form that comes too late, from a holder whose right has gone: kept as the draft, and shown."""
+    """Save the form of an annotator who has lost access as the draft, and show it; None if it is not their HIT."""
     return _say_farewell(request, membership, reason, assignment_uuid, may_keep=True)
 
 
 def show_answers_on_access_lost(
     request: SignedInRequest, membership: Membership, reason: str, *, assignment_uuid: uuid.UUID
 ) -> HttpResponse | None:
-    """The same for a form that may come from another site: shown, but it changes nothing here."""
+    """Show such a form without saving it: it may come from another site."""
     return _say_farewell(request, membership, reason, assignment_uuid, may_keep=False)
 
 
@@ -77,7 +77,7 @@ def render_closed(
     was_stored: bool = False,
     status: int = HTTPStatus.CONFLICT,
 ) -> HttpResponse:
-    """What was sent, and why it was not submitted."""
+    """Render the page with what was sent and the reason why it was not submitted."""
     criteria = frozen_criteria(assignment.hit.batch.rubric_id)
     rows = [
         {**_named(place, item), **asdict(_said(place, sent, criteria))}
@@ -90,7 +90,7 @@ def render_closed(
 def render_conflict(
     request: HttpRequest, assignment: Assignment, sent: SentAnswers, message: str, *, again_url: str = ""
 ) -> HttpResponse:
-    """What is stored beside what was sent; the stored answers stay, and `again_url` leads to where they can change."""
+    """Render stored and sent answers side by side; the stored ones stay, and `again_url` leads to editing them."""
     stored = revising.newest_answers(Assignment.objects.select_related("hit__batch").get(pk=assignment.pk))
     criteria = frozen_criteria(assignment.hit.batch.rubric_id)
     rows = [
@@ -114,7 +114,7 @@ def _named(place: int, item: ShownItem) -> dict[str, Any]:
 def _pair(
     row: dict[str, Any], criteria: tuple[CriterionOnPage, ...], stored: UnstoredAnswer, sent: UnstoredAnswer
 ) -> dict[str, Any]:
-    """One item with both versions, line by line: name, both texts, and whether they differ."""
+    """Return an item with both versions, line by line: name, both texts, and whether they differ."""
     lines = [
         (criterion.name, mine, theirs)
         for criterion, mine, theirs in zip(criteria, stored.values, sent.values, strict=True)
@@ -133,7 +133,7 @@ def _pair(
 
 
 def _said(place: int, sent: SentAnswers, criteria: tuple[CriterionOnPage, ...]) -> UnstoredAnswer:
-    """As it would be stored: an item that cannot be judged has no values."""
+    """Return the answer to one item as it would be stored: without values if it can't be judged."""
     cannot = sent.cannot.get(place, "")
     values = {} if cannot else sent.values.get(place, {})
     return UnstoredAnswer(

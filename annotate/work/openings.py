@@ -1,4 +1,4 @@
-"""Openings: whether a project has work for an annotator, and if not the sentence that says so."""
+"""Openings: whether a project has work for an annotator, and if not, the sentence that explains it."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -13,9 +13,10 @@ from projects.models import Membership
 
 @dataclass(frozen=True)
 class Opening:
-    """What the states of a project's batches mean to one annotator; gated: open to them once they are qualified.
+    """What the states of a project's batches mean for one annotator; gated: open to them once they are qualified.
 
-    The cents are what a whole HIT of `n_items` pays in the batches open to them; by answer, where it may have fewer.
+    The cents are the pay for a full HIT of `n_items` in the batches open to them; if a batch pays by answer, a smaller
+    HIT pays less.
     """
 
     is_open: bool = False
@@ -29,7 +30,7 @@ class Opening:
 
     @property
     def why_nothing(self) -> str:
-        """Why there is no HIT at this moment, in words that tell nothing of others' work."""
+        """Explain why there is no HIT at this moment, without revealing anything about others' work."""
         if self.is_open_to_them:
             return _("You've rated everything for now. Thank you! Check back later for more.")
         if self.is_gated:
@@ -42,7 +43,7 @@ class Opening:
 
 
 def find_openings(annotators: Iterable[Membership]) -> dict[int, Opening]:
-    """The opening of each annotator by the id of the membership: one query for all of them."""
+    """Return the opening of each annotator by membership id, with one query for all."""
     ids = [annotator.pk for annotator in annotators]
     with connection.cursor() as cursor:
         cursor.execute(_OPENINGS, [ids])
@@ -55,7 +56,7 @@ def find_opening(annotator: Membership) -> Opening:
 
 
 def explain_no_work(annotator: Membership) -> str:
-    """Why there is no HIT for this annotator now, and for whom the test is closed what to do about it."""
+    """Explain why there is no HIT for this annotator now, and what to do if they are not qualified."""
     opening = find_opening(annotator)
     if opening.is_open_to_them or not opening.is_gated:
         return opening.why_nothing
@@ -65,6 +66,8 @@ def explain_no_work(annotator: Membership) -> str:
 
 _THEIRS = "is_open AND is_asked AND is_admitted"
 
+# One row per annotator and batch, folded to one row per annotator. Pay is the range over the batches that are open to
+# the annotator, because which of them the next HIT comes from is not known before it is taken.
 _OPENINGS = f"""
 SELECT id, bool_or(is_open), bool_or(is_open AND is_asked AND is_admitted), bool_or(is_paused),
        bool_or(is_open AND is_asked AND NOT is_admitted),

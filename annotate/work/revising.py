@@ -1,13 +1,13 @@
-"""Revising: a submitted HIT changed by its annotator while the project's window is open; every version is kept.
+"""Revising: annotators edit a submitted HIT while the project's window is open; every version is kept.
 
-What is changed gets a revision: number 0 is what was submitted, each later number what was said then. A judgment of a
-candidate says the newest; one of a control says the first for ever, so that nobody answers a control twice. Marks,
-places, pay and the measured time stay as they were at the submit.
+Each change gets a revision: number 0 is the submitted answer, each later number a later one. A judgment of a candidate
+has the newest value; a judgment of a control keeps the first, so that no one answers a control twice. Marks, places,
+pay and the measured time stay as they were at submission.
 
-Unsent changes are a draft too, so that a crash or an hour offline loses none of them. It is kept apart from work that
-was never submitted by its address and by the version that it changes: the draft of an open page is refused after the
-submit as ever (409), and a draft of a version that is no longer the newest is refused the same way. Nothing of it is
-stored as a revision before the annotator sends it, and a revision deletes it.
+Unsent changes are a draft too, so that a crash or an hour offline loses none of them. The draft is separated from that
+of an unsubmitted HIT by its address and by the version that it changes: a late draft of the rating page is refused
+after the submission (409), and so is a draft of a version that is no longer the newest. It becomes a revision only when
+the annotator sends it, and is then deleted.
 """
 
 import uuid
@@ -39,12 +39,12 @@ from projects.models import Act, Membership
 from projects.rubric.rubrics import frozen_criteria
 
 OF = "of"
-"""Names, in a draft, the version that it changes."""
+"""The key of a draft under which it names the version that it changes."""
 
 
 @dataclass(frozen=True)
 class Window:
-    """Whether a submitted HIT may be changed, until when, or the sentence that says why not."""
+    """Whether a submitted HIT may be edited and until when, or the sentence that explains why not."""
 
     until: datetime | None = None
     why_closed: str = ""
@@ -56,16 +56,16 @@ class Window:
 
 @dataclass(frozen=True)
 class Revised:
-    """How a revision ended: how many judgments and remarks it changed, and whether it was stored before."""
+    """The outcome of a revision: the number of changed judgments and remarks, and whether it was stored before."""
 
     n_changed: int
     was_stored: bool = False
 
 
 def find_window(assignment: Assignment, *, has_repeats: bool | None = None) -> Window:
-    """Whether an assignment may be changed now; its HIT, batch and annotator with the project are fetched.
+    """Return whether an assignment may be edited now; its HIT, batch and annotator with the project are fetched.
 
-    Whether its batch has items that are repeats is asked where it is not given.
+    Whether its batch has repeats is queried unless it is given.
     """
     batch, minutes = assignment.hit.batch, assignment.annotator.project.revision_minutes
     times = (assignment.submitted_at, timezone.now())
@@ -73,17 +73,20 @@ def find_window(assignment: Assignment, *, has_repeats: bool | None = None) -> W
 
 
 def is_open_to(annotator: Membership, assignment: Assignment) -> bool:
-    """Whether somebody may change an assignment of theirs now."""
+    """Return whether an annotator may edit their assignment now."""
     return not explain_closed_window(annotator, assignment)
 
 
 def explain_closed_window(annotator: Membership, assignment: Assignment) -> str:
-    """The sentence that says why somebody may not change an assignment of theirs now; empty where they may."""
+    """Return the sentence that explains why an annotator may not edit their assignment now, or an empty text."""
     return find_window(assignment).why_closed or why_refused(annotator, Right.WORK) or explain_withdrawal(annotator)
 
 
 def version_key(said: SentAnswers) -> str:
-    """Names a version by its content, for the form that changes it."""
+    """Return a name for a version, made from its content, for the form that edits it.
+
+    Sixteen hexadecimal digits tell the few versions of one HIT apart with certainty enough.
+    """
     return content_sha256(said)[:16]
 
 
@@ -91,8 +94,8 @@ def version_key(said: SentAnswers) -> str:
 def revise(*, annotator: Membership, assignment_uuid: uuid.UUID, sent: SentAnswers, of: str) -> Revised:
     """Store a new version of a submitted HIT; `of` names the version that the form was filled with.
 
-    The same content as the newest version changes nothing. Raises Conflict where another page has changed the HIT
-    since, Gone once it may not be changed any more, Incomplete, or Assignment.DoesNotExist. Locks the membership,
+    The same content as the newest version changes nothing. Raises SubmittedBefore if another page has edited the HIT
+    since, TakesNoAnswers if it may no longer be edited, Incomplete, or Assignment.DoesNotExist. Locks the membership,
     the batch, the assignment, then its judgments.
     """
     lock_annotator(annotator)
@@ -108,6 +111,7 @@ def revise(*, annotator: Membership, assignment_uuid: uuid.UUID, sent: SentAnswe
     versions = [version_key(said) for said in record.all_said()]
     said = _known(sent, len(assignment.layout), {criterion.key for criterion in criteria})
     key = version_key(said)
+    # A retry of a revision that was stored before, perhaps with others stored since: it must change nothing.
     if key == versions[-1] or (of, key) in pairwise(versions):
         _drop(assignment)
         return Revised(0, was_stored=True)
@@ -117,6 +121,7 @@ def revise(*, annotator: Membership, assignment_uuid: uuid.UUID, sent: SentAnswe
             _("You edited this HIT in another tab after opening this one. The saved ratings stay as they are.")
         )
     answers = check_answers(said, assignment.layout, criteria)
+    # Versions are ordered by time, and a stored rule wants each later than the one before, even if the clock stepped.
     at = max(now, record.times[-1] + timedelta(microseconds=1))
     n_changed = _write_judgments(record, answers, at) + _write_remarks(assignment, record, said, at)
     Assignment.objects.filter(pk=assignment.id).update(answers_sha256=content_sha256(said))
@@ -130,9 +135,10 @@ def revise(*, annotator: Membership, assignment_uuid: uuid.UUID, sent: SentAnswe
 def save_draft(
     *, annotator: Membership, assignment_uuid: uuid.UUID, sent: dict[str, Any], of: str
 ) -> tuple[dict[str, Any], datetime]:
-    """Merge unsent changes into the draft of a revision; the whole draft and when it was saved.
+    """Merge unsent changes into the draft of a revision; return the whole draft and when it was saved.
 
-    Raises Gone where the HIT may not be changed any more, or was changed on another page; Refused for no draft.
+    Raises TakesNoAnswers if the HIT may no longer be edited or was edited on another page; Refused for an invalid
+    draft.
     """
     assignment = lock_assignment(annotator, assignment_uuid)
     newest = _newest(annotator, assignment_uuid)
@@ -152,19 +158,19 @@ def save_draft(
 
 @transaction.atomic
 def drop_draft(*, annotator: Membership, assignment_uuid: uuid.UUID) -> None:
-    """Forget unsent changes; what was submitted stays. Raises Assignment.DoesNotExist."""
+    """Delete unsent changes; the submitted answers stay. Raises Assignment.DoesNotExist."""
     assignment = lock_assignment(annotator, assignment_uuid)
     if assignment.state == Assignment.State.SUBMITTED:
         _drop(assignment)
 
 
 def newest_answers(assignment: Assignment) -> SentAnswers:
-    """The newest version of a submitted assignment, as its annotator knows it."""
+    """Return the newest version of a submitted assignment, as its annotator knows it."""
     return _record(assignment).said()
 
 
 def prefill_form(assignment: Assignment, newest: SentAnswers) -> SentAnswers:
-    """What the page that changes a HIT starts with: the newest version, with unsent changes to it put over."""
+    """Return what the editing page starts with: the newest version, overlaid with unsent changes to it."""
     draft = Draft.objects.filter(pk=assignment.pk).first()
     unsent = draft.answers if draft is not None and draft.answers.get(OF) == version_key(newest) else {}
     criteria = {criterion.key: criterion for criterion in frozen_criteria(assignment.hit.batch.rubric_id)}
@@ -184,7 +190,7 @@ def _record(assignment: Assignment) -> Record:
 
 
 def _newest(annotator: Membership, assignment_uuid: uuid.UUID) -> SentAnswers | None:
-    """The newest version where the HIT may still be changed, else Gone."""
+    """Return the newest version of a HIT. Raises TakesNoAnswers if it may no longer be edited."""
     assignment = Assignment.objects.select_related("hit__batch", "annotator__project").get(
         uuid=assignment_uuid, annotator=annotator
     )
@@ -222,6 +228,7 @@ def _refuse_unless_open(annotator: Membership, window: Window) -> None:
         raise TakesNoAnswers(refusal, "suspended")
 
 
+# A shared lock: several annotators revise HITs of one batch at the same time, but archiving it waits for them.
 _BATCH = """
 SELECT b.id, p.revision_minutes
 FROM annotate_assignment a JOIN annotate_hit h ON h.id = a.hit_id JOIN annotate_batch b ON b.id = h.batch_id
@@ -231,7 +238,7 @@ WHERE a.uuid = %s AND a.annotator_id = %s FOR SHARE OF b
 
 
 def _hold_batch(annotator: Membership, assignment_uuid: uuid.UUID) -> tuple[Batch, int]:
-    """The batch, which nobody archives until this is done, and how many minutes the project gives."""
+    """Lock and return the batch, so that it is not archived meanwhile, and the project's minutes for revisions."""
     with connection.cursor() as cursor:
         cursor.execute(_BATCH, [assignment_uuid, annotator.pk])
         row = cursor.fetchone()
@@ -241,7 +248,7 @@ def _hold_batch(annotator: Membership, assignment_uuid: uuid.UUID) -> tuple[Batc
 
 
 def _times(assignment: LockedAssignment) -> tuple[datetime | None, datetime]:
-    """When the locked assignment was submitted, and what time it is after the locks."""
+    """Return when the locked assignment was submitted, and the current time: now() would be before the locks."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT submitted_at, clock_timestamp() FROM annotate_assignment WHERE id = %s", [assignment.id])
         submitted_at, now = cursor.fetchone()
@@ -249,7 +256,7 @@ def _times(assignment: LockedAssignment) -> tuple[datetime | None, datetime]:
 
 
 def _known(sent: SentAnswers, n_items: int, keys: Iterable[str]) -> SentAnswers:
-    """What of a form can be stored: its own places and criteria, and no value of what cannot be judged."""
+    """Return what can be stored of a form: the HIT's own items and criteria, no values for what can't be judged."""
     known = set(keys)
     values = {
         place: {key: value for key, value in entries.items() if key in known}
@@ -267,7 +274,7 @@ def _known(sent: SentAnswers, n_items: int, keys: Iterable[str]) -> SentAnswers:
 
 
 def _write_judgments(record: Record, answers: list[Answer], at: datetime) -> int:
-    """Add the versions that differ; a judgment of a candidate says the newest, one of a control the first."""
+    """Add the versions that differ; return their number. Judgments of controls keep their first value."""
     said = {(answer.item_id, answer.criterion_id): answer.value for answer in answers}
     revisions: list[JudgmentRevision] = []
     newest: dict[int, float | None] = {}
@@ -293,7 +300,7 @@ def _has_revisions(kept: list[Any]) -> bool:
 
 
 def _write_remarks(assignment: LockedAssignment, record: Record, said: SentAnswers, at: datetime) -> int:
-    """The same of what was written. Of a control the reason why it cannot be judged stays the first, as its value."""
+    """Do the same for comments and flags. A control's reason why it can't be judged stays the first, like its value."""
     of_controls = {judgment.item_id for judgment in record.judgments if judgment.candidate_id is None}
     n_changed = 0
     for place, item_id in enumerate(assignment.layout):
@@ -314,7 +321,7 @@ def _write_remarks(assignment: LockedAssignment, record: Record, said: SentAnswe
 
 
 def _put_remark(assignment_id: int, item_id: int, told: ItemRemark) -> None:
-    """The remark that managers read; they look at it anew, and it is gone where nothing is written any more."""
+    """Store the remark that managers read, unresolved again; delete it if nothing is written any more."""
     if not any(told):
         Remark.objects.filter(assignment=assignment_id, item=item_id).delete()
         return

@@ -21,6 +21,9 @@ from projects.access import Right, why_refused
 from projects.database.prepared import prepared
 from projects.models import Membership
 
+# Asked on every claim, so that one round trip brings all the answers: which batches are open to this annotator, their
+# caps, and what still has to be confirmed first. An open HIT of the annotator empties the result: it is to be given
+# back instead of a new one. An empty control plan becomes NULL, because most batches have none.
 _OPEN_TO = f"""
 SELECT b.id, b.time_limit_minutes, b.order, b.max_hits_per_annotator, b.max_hits_per_day, b.max_share * b.n_hits,
        b.presentation, b.hit_size, nullif(b.control_plan, '{{}}'::jsonb)::text,
@@ -41,6 +44,7 @@ ORDER BY b.priority DESC, b.number
 """SQL: the batches open to an annotator. Whoever agreed to a newer text of the consent need not agree to an older one
 (their ids rise with the versions); a batch that was made before there was a text asks for any."""
 
+# HITs that use up the caps, in all and today (UTC). Returned, expired and withdrawn ones do not.
 _WORKED = """
 SELECT count(*),
        count(*) FILTER (WHERE a.opened_at >= date_trunc('day', now() AT TIME ZONE 'UTC') AT TIME ZONE 'UTC')
@@ -50,7 +54,7 @@ WHERE a.annotator_id = %s AND h.batch_id = %s AND a.state NOT IN ('returned', 'e
 
 
 class Offer(NamedTuple):
-    """A batch that is open to an annotator, with its caps; the largest share is given in HITs."""
+    """A batch that is open to an annotator, with its caps; the maximum share is converted to HITs."""
 
     batch_id: int
     minutes: int
@@ -71,14 +75,14 @@ class Offer(NamedTuple):
 
 @dataclass(frozen=True)
 class NoWork:
-    """No HIT for this annotator now, and the sentence that says why."""
+    """No HIT for this annotator now, with the sentence that explains why."""
 
     reason: str
 
 
 @dataclass(frozen=True)
 class ConfirmFirst(NoWork):
-    """None yet: there is one, in a batch that asks first to agree to the consent, or to read the instructions."""
+    """There is a HIT, but its batch requires consent or the reading of its instructions first."""
 
     batch_id: int
     lacks_consent: bool
@@ -86,11 +90,11 @@ class ConfirmFirst(NoWork):
 
 
 def claim(annotator: Membership) -> uuid.UUID | NoWork:
-    """The annotator's open assignment, or a place on the next HIT; ToConfirm where something comes before it.
+    """Return the open assignment, or take a place on the next HIT; ConfirmFirst if something must be confirmed before.
 
-    Locks the membership, then the HIT. Asking again, or at the same time from another tab, gives the same
-    assignment. Where nothing is free, what has expired is swept and the queue is asked once more, waiting for
-    HITs that others are taking at this moment.
+    Locks the membership, then the HIT. Asking again, or at the same time from another tab, returns the same assignment.
+    If no HIT is free, expired assignments are swept and the queue is asked once more, this time waiting for HITs that
+    others are taking at this moment: without the second attempt, the last HITs could be missed.
     """
     found = _attempt(annotator, wait=False)
     if not isinstance(found, NoWork):
@@ -124,7 +128,7 @@ def _attempt(annotator: Membership, *, wait: bool) -> uuid.UUID | NoWork:
 
 
 def _has_one(annotator: Membership, offer: Offer, wait: bool) -> bool:
-    """Whether there is a HIT to take, found by taking it and putting it back: nobody is to confirm for nothing."""
+    """Return whether there is a HIT to take, by taking it and rolling back: no one should confirm for nothing."""
     with transaction.atomic():
         taken = _serve(annotator, offer, wait)
         transaction.set_rollback(True)
@@ -155,7 +159,7 @@ def _take(annotator: Membership, offer: Offer, wait: bool) -> uuid.UUID | None:
 
 
 def _take_controlled(annotator: Membership, offer: Offer, wait: bool) -> uuid.UUID | None:
-    """A place in a batch with controls: on a HIT that is due for this annotator, else on the next with controls in."""
+    """Take a place in a batch with controls: a reserved HIT that is due, else the next HIT with controls added."""
     plan = ControlPlan.read(orjson.loads(offer.control_plan or "{}"))
     dealt = controls_shown(annotator.pk, offer.batch_id)
     to_whom = {"annotator_id": annotator.pk, "batch_id": offer.batch_id, "hit_size": offer.hit_size}
@@ -179,12 +183,13 @@ def _is_within_caps(annotator_id: int, offer: Offer) -> bool:
     return (
         (offer.most is None or n_worked < offer.most)
         and (offer.most_a_day is None or n_today < offer.most_a_day)
+        # 0.29 * 100 is 28.999… as a float, and has to allow 29 HITs. Everyone may rate at least one.
         and (offer.most_by_share is None or n_worked < max(1, floor(offer.most_by_share + 1e-9)))
     )
 
 
 def _passages_first(annotator_id: int, offer: Offer) -> list[int | None]:
-    """Passages to look at before the whole queue: the one just worked on, where the batch says to stay with it."""
+    """Return the passages to try in turn, None for the whole queue: the last one first if the batch stays with it."""
     if offer.order != Batch.Order.PASSAGE:
         return [None]
     last = (

@@ -1,4 +1,4 @@
-"""Stepping: items shown one at a time; an answer is final once the next item is asked for, and nobody looks back."""
+"""Stepping: items are shown one at a time, and an answer is final once the next item is requested."""
 
 import uuid
 from dataclasses import replace
@@ -20,17 +20,17 @@ from projects.rubric.rubrics import frozen_criteria
 
 
 class AlreadyAnswered(Refused):
-    """The item was answered before, otherwise; the first answer stays."""
+    """The item was already answered differently; the first answer stays."""
 
 
 @transaction.atomic
 def answer_item(
     *, annotator: Membership, assignment_uuid: uuid.UUID, place: int, sent: SentAnswers
 ) -> Submitted | None:
-    """Fix the answer to one item, and submit the HIT with the last one; None while items are left.
+    """Store the final answer to one item, and submit the HIT after the last; return None while items are left.
 
-    The same answer again changes nothing. Raises AlreadyAnswered for another one, Refused for an item that is not yet
-    shown, Incomplete, Gone, or Assignment.DoesNotExist. Locks the membership, then the assignment.
+    The same answer again changes nothing. Raises AlreadyAnswered for a different one, Refused for an item that is not
+    shown yet, Incomplete, TakesNoAnswers, or Assignment.DoesNotExist. Locks the membership, then the assignment.
     """
     lock_annotator(annotator)
     assignment = lock_assignment(annotator, assignment_uuid)
@@ -59,7 +59,7 @@ def answer_item(
 
 
 def _only(sent: SentAnswers, place: int) -> SentAnswers:
-    """What a form says of one item."""
+    """Return the part of a form that concerns one item."""
 
     def here(entries: dict[int, Any]) -> dict[int, Any]:
         return {place: entries[place]} if place in entries else {}
@@ -86,7 +86,10 @@ def _check(here: SentAnswers, place: int, layout: list[int], rubric_id: int) -> 
 
 
 def _fixed(stored: dict[str, Any], here: SentAnswers, place: int, n_items: int) -> dict[str, Any]:
-    """The draft with this item's answer as the form gives it, whatever was kept of it before."""
+    """Return the draft with this item's answer replaced by the form's, and the item marked as passed.
+
+    It replaces rather than merges, so that an autosave that is still under way cannot change a final answer.
+    """
     stamp = timezone.now().timestamp() * 1000
     new = stamp_answers(here, stamp)
     draft: dict[str, Any] = {**stored, PASSED: place + 1}

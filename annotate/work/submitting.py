@@ -1,4 +1,4 @@
-"""Judging: drafts kept, a HIT submitted once, returned, reopened."""
+"""Submitting a HIT once; returning, resuming and extending it; replying to a rejection."""
 
 import uuid
 from dataclasses import dataclass
@@ -27,7 +27,7 @@ SUBMITTED_STATES = (Assignment.State.SUBMITTED, Assignment.State.APPROVED, Assig
 
 @dataclass(frozen=True)
 class Submitted:
-    """How a submit ended: whether it was a repeat of one already stored, and how it counts."""
+    """The outcome of a submission: whether it repeats one already stored, and how it counts."""
 
     was_stored: bool
     mark: str
@@ -37,12 +37,12 @@ class Submitted:
 def submit(
     *, annotator: Membership, assignment_uuid: uuid.UUID, sent: SentAnswers, is_stepped: bool = False
 ) -> Submitted:
-    """Store a HIT's answers, once.
+    """Store a HIT's answers once and return how they count.
 
-    The same content again changes nothing and says so, also where the annotator has revised it since; other content
-    raises Conflict. An expired assignment
-    counts if its place is still free and is surplus if not. Raises Incomplete, Conflict, Gone, OneAtATime, or
-    Assignment.DoesNotExist. Locks the membership, the assignment, then the HIT.
+    The same content again changes nothing and is reported as stored, even if the annotator has revised it since;
+    different content raises SubmittedBefore. An expired assignment counts if its place is still open and is surplus
+    otherwise. Raises Incomplete, SubmittedBefore, TakesNoAnswers, SteppedOnly, or Assignment.DoesNotExist. Locks the
+    membership, the assignment, then the HIT.
     """
     lock_annotator(annotator)
     assignment = lock_assignment(annotator, assignment_uuid)
@@ -70,7 +70,7 @@ def submit(
 
 
 def require_open(annotator: Membership, assignment: LockedAssignment) -> None:
-    """Raise Gone for an assignment that takes no answers any more, or from somebody who may not work; both locked."""
+    """Raise TakesNoAnswers if the assignment is over or the annotator may not work; the caller has locked both."""
     if assignment.state == Assignment.State.RETURNED:
         raise TakesNoAnswers(_("You returned this HIT, so you can no longer submit it."), assignment.state)
     refusal = why_refused(annotator, Right.WORK)
@@ -85,7 +85,7 @@ def require_open(annotator: Membership, assignment: LockedAssignment) -> None:
 
 
 def _was_said_before(assignment: LockedAssignment, sent: SentAnswers) -> bool:
-    """Whether this is an earlier version of the HIT: a submit that is retried does not undo a later revision."""
+    """Return whether this is an earlier version of the HIT: a retried submission must not undo a later revision."""
     submitted_at = Assignment.objects.values_list("submitted_at", flat=True).get(pk=assignment.id)
     if submitted_at is None:
         return False
@@ -96,7 +96,10 @@ def _was_said_before(assignment: LockedAssignment, sent: SentAnswers) -> bool:
 
 
 def _is_longer_than_open(seconds: list[float] | None, assignment: LockedAssignment) -> bool:
-    """A page cannot have been worked on for longer than the assignment has existed (a minute is forgiven)."""
+    """Return whether the page claims more active time than the assignment has existed.
+
+    One minute is tolerated for the clocks of browser and server. Longer times are marked as implausible, not refused.
+    """
     return sum(seconds or []) > (timezone.now() - assignment.opened_at).total_seconds() + 60
 
 
@@ -118,7 +121,10 @@ def _write_remarks(assignment: LockedAssignment, sent: SentAnswers) -> None:
 
 @transaction.atomic
 def return_hit(*, annotator: Membership, assignment_uuid: uuid.UUID, reason: str) -> None:
-    """Return an open HIT; it is not offered to this annotator again. Doing it twice changes nothing."""
+    """Return an open HIT, which is not offered to this annotator again. Returning it twice changes nothing.
+
+    Raises TakesNoAnswers if it is no longer open.
+    """
     lock_annotator(annotator)
     assignment = lock_assignment(annotator, assignment_uuid)
     if assignment.state == Assignment.State.RETURNED:
@@ -130,9 +136,10 @@ def return_hit(*, annotator: Membership, assignment_uuid: uuid.UUID, reason: str
 
 @transaction.atomic
 def reopen(*, annotator: Membership, assignment_uuid: uuid.UUID) -> None:
-    """Take up an expired HIT again while it has a free place; the draft is still there.
+    """Resume an expired HIT while it has an open place; its draft is still there.
 
-    Raises Refused if the place is taken, the batch is not open, or the annotator has another HIT open.
+    Raises Refused if the place is taken, the batch is not open, or the annotator has another HIT open; TakesNoAnswers
+    if the HIT is over for another reason.
     """
     lock_annotator(annotator)
     refusal = why_refused(annotator, Right.WORK)
@@ -155,7 +162,7 @@ def reopen(*, annotator: Membership, assignment_uuid: uuid.UUID) -> None:
 
 @transaction.atomic
 def extend(*, annotator: Membership, assignment_uuid: uuid.UUID) -> None:
-    """Give an open HIT its time limit once more; a second time is refused."""
+    """Restart the timer of an open HIT, once: Refused the second time, TakesNoAnswers if the HIT is not open."""
     lock_annotator(annotator)
     assignment = lock_assignment(annotator, assignment_uuid)
     if assignment.state != Assignment.State.OPEN:
@@ -166,11 +173,12 @@ def extend(*, annotator: Membership, assignment_uuid: uuid.UUID) -> None:
 
 
 LONGEST_REPLY = 2000
+"""Characters; about a page, which is enough to explain ten ratings."""
 
 
 @transaction.atomic
 def reply(*, annotator: Membership, assignment_uuid: uuid.UUID, text: str) -> None:
-    """Keep the annotator's one answer to a rejection; managers see it. Raises Refused, or Assignment.DoesNotExist."""
+    """Store the annotator's one reply to a rejection, for managers. Raises Refused, or Assignment.DoesNotExist."""
     text = text.strip()
     assignment = Assignment.objects.get(uuid=assignment_uuid, annotator=annotator)
     if not text or len(text) > LONGEST_REPLY:
