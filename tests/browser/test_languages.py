@@ -29,7 +29,7 @@ SAID = """() => {
   const labels = "aria-label title placeholder data-confirm data-confirm-text data-confirm-label";
   for (const name of labels.split(" ")) {
     for (const element of document.querySelectorAll(`[${name}]`)) {
-      if (!element.closest("bdi, [dir=auto]")) said.add(element.getAttribute(name));
+      if (!element.closest("bdi, [dir=auto], [lang]:not(html)")) said.add(element.getAttribute(name));
     }
   }
   const names = /\\b(Concord|UTC|axe|WCAG|AA|JavaScript|HTML)\\b|\\S*[@/:_<>]\\S*/g;
