@@ -88,7 +88,7 @@ def test_each_project_says_what_is_open_and_what_was_done(client_of: SignIn) -> 
         for state in ("open", "expired"):
             uuid = mine.get(state=state).uuid
             assert reverse("annotate:work-show", args=[member.project.slug, uuid]) in page
-    assert page.count("Continue rating") == page.count("Your ratings are saved") == page.count("It pays $0.50.") == 2
+    assert page.count("Continue rating") == page.count("Time ran out on an earlier HIT") == page.count("It pays $0.50.") == 2
 
 
 def test_the_newest_of_several_expired_hits_is_offered(
@@ -181,7 +181,7 @@ def test_the_pay_of_today_what_waits_and_why_and_an_hour_of_work(
     said = read(text_of(client)).said
     assert said["Earned today (UTC)"] == "$0.50"
     assert said["Awaiting approval"] == "$0.50 A manager reviews it first."
-    assert said["An hour of work"] == "shown after 10 minutes of work"
+    assert said["Your hourly rate"] == "shown after 10 minutes of work"
     Project.objects.update(approve_after_days=2)
     submitted_at = Assignment.objects.get(annotator=annotator).submitted_at
     assert submitted_at is not None
@@ -191,7 +191,7 @@ def test_the_pay_of_today_what_waits_and_why_and_an_hour_of_work(
     approve_overdue(project, after_days=0)
     said = read(text_of(client)).said
     assert said["Earned today (UTC)"] == "$0.00"
-    assert said["An hour of work"] == "$2.00 of active time"
+    assert said["Your hourly rate"] == "$2.00 of active time"
     assert "Awaiting approval" not in said
 
 

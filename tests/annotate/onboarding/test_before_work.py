@@ -230,7 +230,7 @@ def test_declining_leads_to_the_desk_with_the_reason(
     client = client_of(annotator)
     answer = client.post("/p/bridges/consent/", {"act": "decline", "version": "1", "next": "work"}, follow=True)
     assert answer.redirect_chain == [("/p/bridges/desk/", 302)]
-    assert "You didn't agree" in answer.content.decode()
+    assert "t agree, so you can" in answer.content.decode()
     assert not ConsentAcceptance.objects.exists()
     assert start(client) == "/p/bridges/consent/?next=work"
 

@@ -260,14 +260,14 @@ def test_the_page_says_what_happens_and_asks_to_mean_it(batch: Batch, annotator:
     claim(annotator)
     client = client_of(annotator)
     page = client.get(URL).content.decode()
-    for said in ("2 HITs", "goes to someone else", "What you have earned stays yours", "cannot be put back"):
+    for said in ("2 HITs", "goes to someone else", "You keep what you've earned", "you can't undo this"):
         assert said in page
     for sent in ({}, {"work": "out"}, {"is_meant": "on"}, {"work": "both", "is_meant": "on"}):
         assert client.post(URL, sent).status_code == 422
     assert Assignment.objects.open().exists()
     answer = client.post(URL, OUT, follow=True)
-    assert "2 HITs of yours are taken out" in answer.content.decode()
-    assert "You've left this study, so there's no work" in answer.content.decode()
+    assert "The ratings of 2 HITs are removed" in answer.content.decode()
+    assert "left this study, so" in answer.content.decode()
     again = client.post(URL, OUT, follow=True)
     assert "already" in again.content.decode()
 
@@ -288,7 +288,7 @@ def test_withdrawn_in_another_tab_while_rating_keeps_the_answers(
     answer = client.post(f"/p/bridges/work/{work.uuid}/", {"a0-correctness": "4", "comment1": "half right"})
     text = answer.content.decode()
     assert answer.status_code == 409
-    assert "You've left this study" in text
+    assert "left this study" in text
     assert "half right" in text
     assert Draft.objects.get(assignment=work).answers["answers"]["0"]["correctness"][0] == 4
     assert not Judgment.objects.exists()
@@ -301,11 +301,11 @@ def test_whoever_withdrew_is_told_so_and_gets_no_form_to_change_a_hit(
     Project.objects.update(revision_minutes=30)
     (work,) = rate(annotator)
     client, path = client_of(annotator), f"/p/bridges/history/{work.uuid}/revision/"
-    assert b"Change a submitted HIT" in client.get(path).content
+    assert b"Edit a submitted HIT" in client.get(path).content
     client.post(URL, KEEP)
     answer = client.get(path, follow=True)
     assert answer.redirect_chain == [(f"/p/bridges/history/{work.uuid}/", 302)]
-    assert "You've left this study" in answer.content.decode()
+    assert "left this study" in answer.content.decode()
 
 
 def test_an_attempt_at_the_test_cannot_be_begun_or_handed_in(

@@ -45,11 +45,11 @@ def test_the_list_shows_balances_stages_and_what_is_due(
     submitted(other_annotator, batch, 3, seconds=5)
     paying.approve_entries(assignment_ids=[work.pk])
     page = see(client, url(project, "payment-list"))
-    assert {name: page.said[name].split()[0] for name in ("Owed", "Approved", "Paid", "An hour of work")} == {
+    assert {name: page.said[name].split()[0] for name in ("Owed", "Approved", "Paid", "Hourly rate")} == {
         "Owed": "$0.80",
         "Approved": "$0.40",
         "Paid": "$0.00",
-        "An hour of work": "$2.99",
+        "Hourly rate": "$2.99",
     }
     rows = {row["Annotator"]: row for row in page.rows("Annotators")}
     assert rows[annotator.pseudonym]["Total"] == "$0.80"

@@ -14,7 +14,7 @@ from tests.annotate.open_batches import assert_equation, fetch, open_batch
 from tests.people import SignIn
 
 pytestmark = pytest.mark.django_db
-REASONS = {"suspended": "on hold", "removed": "has ended", "closed": "was closed", "demoted": "annotators rate HITs"}
+REASONS = {"suspended": "on hold", "removed": "has ended", "closed": "is closed", "demoted": "annotators can rate HITs"}
 FORM = {"a0-correctness": "4", "a1-correctness": "2", "comment1": "half right", "flag2": "on", "cannot2": "unreadable"}
 
 

@@ -256,7 +256,7 @@ def test_the_manager_sees_every_version_with_its_time(
     assert page.count("2 versions") == 2
     revised_at = JudgmentRevision.objects.filter(n=1).earliest("pk").revised_at
     assert f"{revised_at:%-d %b %Y, %H:%M}" in page
-    assert "can't be judged: <bdi>No sense</bdi>" in page
+    assert "cannot be judged: <bdi>No sense</bdi>" in page
     assert "changed answers in" in page
 
 
