@@ -88,7 +88,12 @@ def test_each_project_says_what_is_open_and_what_was_done(client_of: SignIn) -> 
         for state in ("open", "expired"):
             uuid = mine.get(state=state).uuid
             assert reverse("annotate:work-show", args=[member.project.slug, uuid]) in page
-    assert page.count("Continue rating") == page.count("Time ran out on an earlier HIT") == page.count("It pays $0.50.") == 2
+    assert (
+        page.count("Continue rating")
+        == page.count("Time ran out on an earlier HIT")
+        == page.count("It pays $0.50.")
+        == 2
+    )
 
 
 def test_the_newest_of_several_expired_hits_is_offered(

@@ -233,7 +233,7 @@ def test_what_is_taken_out_is_not_rejected(batch: Batch, annotator: Membership, 
     consent.agree(annotator=annotator, version=1)
     (later,) = rate(annotator)
     reject: dict[str, Any] = {"project": batch.project, "actor": manager, "reason": "Too fast", "is_unpaid": True}
-    with pytest.raises(Refused, match="taken out"):
+    with pytest.raises(Refused, match="has removed"):
         decisions.reject(**reject, chosen=WorkFilter(uuids=(str(out[0].uuid),)))
     done = decisions.reject(**reject, chosen=WorkFilter(annotator=annotator.pseudonym))
     later.refresh_from_db()

@@ -206,8 +206,10 @@ def test_annotators_see_their_own_and_nobody_elses(
     page = see(client_of(annotator), address)
     assert page.said["Awaiting approval"].startswith("$0.40")
     assert page.said["Approved"].startswith("$0.75")
-    assert [row["Amount"] for row in page.rows("Ledger")] == ["$0.75", "$0.40"]
-    assert [row["Amount"] for row in see(client_of(annotator), f"{address}?state=approved").rows("Ledger")] == ["$0.75"]
+    assert [row["Amount"] for row in page.rows("Earnings")] == ["$0.75", "$0.40"]
+    assert [row["Amount"] for row in see(client_of(annotator), f"{address}?state=approved").rows("Earnings")] == [
+        "$0.75"
+    ]
     content = client_of(annotator).get(address).content.decode()
     assert manager.pseudonym not in content
     assert other_annotator.pseudonym not in content

@@ -11,6 +11,7 @@ from measures.rubric import CriterionSpec, Level, Scale, ScaleKind
 from projects.models import Membership, Project
 from projects.rubric.rubrics import create_rubric
 from tests.annotate.open_batches import fetch, open_batch
+from tests.page_reader import condense
 from tests.people import SignIn
 
 pytestmark = pytest.mark.django_db
@@ -32,7 +33,7 @@ def claimed(annotator: Membership) -> Assignment:
 
 def shown(text: str) -> list[list[tuple[str, str, str]]]:
     """By item: name of the line, stored, sent."""
-    return [LINE.findall(part) for part in text.split("<article")[1:]]
+    return [LINE.findall(part) for part in condense(text).split("<article")[1:]]
 
 
 def test_both_versions_stand_side_by_side_with_all_that_was_said(assignment: Assignment, client_of: SignIn) -> None:
@@ -46,11 +47,11 @@ def test_both_versions_stand_side_by_side_with_all_that_was_said(assignment: Ass
         [("Correctness", "4", "4")],
         [
             ("Correctness", "2", "–"),
-            ("Can't be judged", "–", "no &lt;b&gt;sense&lt;/b&gt;"),
+            ("Can&#x27;t be judged", "–", "no &lt;b&gt;sense&lt;/b&gt;"),
             ("Problem", "flagged", "–"),
             ("Comment", "half right", "–"),
         ],
-        [("Correctness", "–", "5"), ("Can't be judged", "cut off", "–"), ("Comment", "–", "after all")],
+        [("Correctness", "–", "5"), ("Can&#x27;t be judged", "cut off", "–"), ("Comment", "–", "after all")],
     ]
     assert "2 of 3 answers differ." in page.content.decode()
     assert sorted(Judgment.objects.values_list("value", flat=True), key=str) == [2, 4, None]
