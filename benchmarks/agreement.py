@@ -69,7 +69,8 @@ def _spread_over_sliders(project: Any, base: int) -> None:
 
 
 def _print(n: int, scale: str, project: Any, resamples: int) -> None:
-    from annotate.frames.rating_patterns import Scope, criteria_in_use, fetch_ratings
+    from annotate.frames.criteria_in_use import Scope, criteria_in_use
+    from annotate.frames.rating_patterns import fetch_ratings
     from measures.bootstrap import alpha_interval
     from measures.rubric import Level
     from results.agreement.alpha import agreement_figures

@@ -29,7 +29,7 @@ def main() -> None:
 
 
 def _measure(n: int, base: int) -> None:
-    from annotate.frames.rating_patterns import Scope, criteria_in_use
+    from annotate.frames.criteria_in_use import Scope, criteria_in_use
     from benchmarks.filling import fill_project
     from measures.gold_rules import GoldRule
     from results.agreement.precision import plan_figures

@@ -5,7 +5,8 @@ from collections.abc import Iterable
 import numpy as np
 import pandas as pd
 
-from annotate.frames.rating_patterns import CriterionInUse, Scope, execute_analytic, select_counted
+from annotate.frames.criteria_in_use import CriterionInUse, Scope
+from annotate.frames.rating_patterns import execute_analytic, select_counted
 from measures.columns import ANNOTATOR, VALUE
 from measures.standardising import annotator_norms
 

@@ -9,7 +9,8 @@ import pyarrow as pa
 import pyarrow.csv
 from django.db import connection, transaction
 
-from annotate.frames.rating_patterns import FAST, Scope, facet_condition, select_counted
+from annotate.frames.criteria_in_use import Scope
+from annotate.frames.rating_patterns import FAST, facet_condition, select_counted
 from measures import columns
 
 _WORDS = (

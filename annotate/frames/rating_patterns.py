@@ -8,64 +8,20 @@ same annotator twice on a candidate, the newer judgment.
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any, NamedTuple
 
 from django.db import connection, transaction
 from django.db.backends.utils import CursorWrapper
-from django.db.models import Exists, OuterRef
 
-from annotate.frames.stages import Stage, left_out
-from annotate.models import Batch, Judgment
+from annotate.frames.criteria_in_use import CriterionInUse, Scope
 from measures.patterns import Patterns
-from projects.models import Criterion, Membership, Project
-from projects.rubric.rubrics import current_rubric
+from projects.models import Membership
 
 BREAKDOWNS = ("dataset", "split", "source", "question_type", "stage", "batch")
+
+
 BY_COLLECTION = {"stage": "b.kind", "batch": "b.number::text"}
 """What says of a judgment where it was collected: one candidate may have ratings of several."""
-
-
-@dataclass(frozen=True)
-class CriterionInUse:
-    """A criterion key over all versions of the rubric that batches use; the newest version names it."""
-
-    key: str
-    name: str
-    statement: str
-    level: str
-    kind: str
-    low: int
-    high: int
-    ids: tuple[int, ...]
-    scales: tuple[str, ...]
-
-    @property
-    def has_one_scale(self) -> bool:
-        return len(self.scales) == 1
-
-
-@dataclass(frozen=True, kw_only=True)
-class Scope:
-    """Which judgments of a project; None means all of them, and an empty text those without a name.
-
-    A batch is a scope by itself, whatever the stage says.
-    """
-
-    project: Project
-    criterion: CriterionInUse
-    stage: Stage = Stage.FULL
-    batch: Batch | None = None
-    dataset: str | None = None
-    split: str | None = None
-    source: str | None = None
-    question_type: str | None = None
-    is_blind_only: bool = False
-
-    @cached_property
-    def left_out(self) -> tuple[int, ...]:
-        """The ids of the batches that are none of the stage."""
-        return () if self.batch else left_out(self.project, self.stage)
 
 
 class RatedUnits(NamedTuple):
@@ -125,22 +81,6 @@ class Ratings:
             )
             for each in names
         }
-
-
-def criteria_in_use(project: Project, batch: Batch | None = None) -> list[CriterionInUse]:
-    """The criteria that the project's batches (or one batch) ask, each key once, the newest rubric's first."""
-    criteria = Criterion.objects.filter(rubric__project=project)
-    criteria = criteria.filter(rubric__batches=batch) if batch else criteria.filter(rubric__batches__isnull=False)
-    by_key: dict[str, list[Criterion]] = {}
-    for criterion in criteria.order_by("rubric__is_imported", "-rubric__version", "position").distinct():
-        by_key.setdefault(criterion.key, []).append(criterion)
-    return [_in_use(versions) for versions in by_key.values()]
-
-
-def criteria_to_come(project: Project) -> list[CriterionInUse]:
-    """The criteria of the project's current rubric, which its next batch asks."""
-    rubric = current_rubric(project)
-    return [_in_use([criterion]) for criterion in rubric.criteria.order_by("position")] if rubric else []
 
 
 def fetch_ratings(scope: Scope, *, by_passage: bool = False, by: str = "") -> Ratings:
@@ -233,13 +173,20 @@ IS_NOT_WITHDRAWN = """NOT EXISTS (
         JOIN projects_candidate c ON c.question_id = q.id WHERE p.withdrawn_at IS NOT NULL) w
     WHERE w.id = j.candidate_id)"""
 """SQL: of the judgments j of candidates; it reads the few that are withdrawn and joins none of the others."""
+
+
 FAST = "SELECT set_config('work_mem', '64MB', true), set_config('jit', 'off', true)"
 """For this transaction: group in memory rather than sort on disk, and do not compile what runs once."""
 
+
 _PLACES = {"dataset": "d.name", "split": "p.split", "source": "c.source", "question_type": "q.type"}
 
+
 _ASSIGNMENT = "JOIN annotate_assignment a ON a.id = j.assignment_id JOIN annotate_hit h ON h.id = a.hit_id"
+
+
 _BATCH = " JOIN annotate_batch b ON b.id = h.batch_id"
+
 
 _JUDGMENTS = """
     SELECT {once} j.candidate_id, j.annotator_id,
@@ -250,11 +197,13 @@ _JUDGMENTS = """
     {newest}
 """
 
+
 _IN_ORDER = """
     JOIN (
         SELECT p.id, row_number() OVER (ORDER BY d.name COLLATE "C", p.external_id COLLATE "C") AS place
         FROM projects_passage p JOIN projects_dataset d ON d.id = p.dataset_id WHERE d.project_id = %(project)s
     ) o ON o.id = p.id"""
+
 
 _RATINGS = """
 WITH judgments AS ({judgments}),
@@ -286,29 +235,6 @@ counted AS (
 SELECT dataset, split, source, question_type, collection, ratings, n_units, passages, annotator_id, m.kind, has_pairs
 FROM counted JOIN named USING (place) LEFT JOIN projects_membership m ON m.id = annotator_id
 """
-
-
-def _in_use(versions: list[Criterion]) -> CriterionInUse:
-    if len({_scale(criterion) for criterion in versions}) > 1:
-        judged = Judgment.objects.filter(criterion=OuterRef("pk"), is_counted=True, candidate__isnull=False)
-        with_judgments = Criterion.objects.filter(Exists(judged), pk__in=[criterion.pk for criterion in versions])
-        versions = [criterion for criterion in versions if criterion in set(with_judgments)] or versions[:1]
-    newest = versions[0]
-    return CriterionInUse(
-        key=newest.key,
-        name=newest.name,
-        statement=newest.statement,
-        level=newest.level,
-        kind=newest.kind,
-        low=newest.low,
-        high=newest.high,
-        ids=tuple(criterion.pk for criterion in versions),
-        scales=tuple(dict.fromkeys(_scale(criterion) for criterion in versions)),
-    )
-
-
-def _scale(criterion: Criterion) -> str:
-    return f"{criterion.get_kind_display()} {criterion.low} to {criterion.high}"
 
 
 def _patterns(units: Iterable[RatedUnits], annotators: Iterable[RatedBy]) -> Patterns:

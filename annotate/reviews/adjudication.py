@@ -10,7 +10,7 @@ from typing import Any
 from django.db import connection, transaction
 from django.db.models.functions import Now
 
-from annotate.frames.rating_patterns import CriterionInUse
+from annotate.frames.criteria_in_use import CriterionInUse
 from annotate.models import Adjudication, QualityRules
 from measures.gold_rules import GoldRule
 from measures.rubric import Scale, ScaleKind, check_value

@@ -17,7 +17,8 @@ from annotate.batches.selection import Selection
 from annotate.batches.terms import Terms
 from annotate.controls.making import make_pool
 from annotate.controls.pool import accept
-from annotate.frames.rating_patterns import Scope, criteria_in_use, fetch_ratings
+from annotate.frames.criteria_in_use import Scope, criteria_in_use
+from annotate.frames.rating_patterns import fetch_ratings
 from annotate.imports import writing
 from annotate.models import Assignment, Batch, Finding, Hit, Item
 from annotate.moderation import members

@@ -7,15 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from annotate.frames.criteria_in_use import CriterionInUse, Scope, criteria_in_use
 from annotate.frames.judgments_frame import fetch_judgments
-from annotate.frames.rating_patterns import (
-    BY_COLLECTION,
-    CriterionInUse,
-    Ratings,
-    Scope,
-    criteria_in_use,
-    fetch_ratings,
-)
+from annotate.frames.rating_patterns import BY_COLLECTION, Ratings, fetch_ratings
 from measures.agreement import Agreement, UndefinedAgreement, krippendorff_alpha, package_alpha
 from measures.bootstrap import Interval, alpha_intervals
 from measures.ceiling import human_ceiling

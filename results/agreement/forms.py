@@ -4,7 +4,7 @@ from typing import Any
 
 from django import forms
 
-from annotate.frames.rating_patterns import Scope
+from annotate.frames.criteria_in_use import Scope
 from projects.models import Criterion
 from results.scope.forms import JudgmentsForm
 from results.scope.gold_settings import PARTS

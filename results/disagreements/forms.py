@@ -4,7 +4,7 @@ from typing import Any
 
 from django import forms
 
-from annotate.frames.rating_patterns import Scope
+from annotate.frames.criteria_in_use import Scope
 from results.scope.forms import JudgmentsForm
 from results.scope.scopes import scope_settings
 

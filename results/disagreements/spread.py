@@ -6,7 +6,8 @@ from typing import Any
 
 from django.db.models import Count, Q
 
-from annotate.frames.rating_patterns import IS_NOT_WITHDRAWN, Scope, execute_analytic, select_counted
+from annotate.frames.criteria_in_use import Scope
+from annotate.frames.rating_patterns import IS_NOT_WITHDRAWN, execute_analytic, select_counted
 from annotate.models import Batch, Remark
 from projects.models import Candidate, Passage
 from results.disagreements.items import Rating, fetch_ratings, find_candidates

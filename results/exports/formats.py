@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from annotate.frames.rating_patterns import criteria_in_use
+from annotate.frames.criteria_in_use import criteria_in_use
 from annotate.frames.stages import Stage
 from projects.errors import Refused
 from results.exports.aggregated import select_aggregated

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from django.db.models import F, Q, QuerySet
 
-from annotate.frames.rating_patterns import CriterionInUse, Scope
+from annotate.frames.criteria_in_use import CriterionInUse, Scope
 from annotate.frames.stages import default_stage
 from annotate.reviews.adjudication import read_gold_rule
 from measures.gold_rules import GoldRule

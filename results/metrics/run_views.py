@@ -8,7 +8,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
-from annotate.frames.rating_patterns import CriterionInUse, criteria_in_use
+from annotate.frames.criteria_in_use import CriterionInUse, criteria_in_use
 from projects.access import ProjectRequest, Right, requires
 from projects.charts.responses import answer_chart
 from projects.jobs.pages import cancel_job, job_context, job_fragment

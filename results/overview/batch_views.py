@@ -4,7 +4,7 @@ from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_safe
 
-from annotate.frames.rating_patterns import Scope, criteria_in_use
+from annotate.frames.criteria_in_use import Scope, criteria_in_use
 from annotate.models import Batch
 from measures.rubric import Level
 from projects.access import ProjectRequest, Right, requires

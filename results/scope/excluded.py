@@ -6,7 +6,7 @@ from typing import Any
 
 from django.db import connection
 
-from annotate.frames.rating_patterns import Scope
+from annotate.frames.criteria_in_use import Scope
 from annotate.frames.stages import Stage, left_out
 from projects.models import Project
 from results.scope.scopes import read_scope

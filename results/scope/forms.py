@@ -6,7 +6,7 @@ from typing import Any
 from django import forms
 from django.db.models import Count
 
-from annotate.frames.rating_patterns import Scope, criteria_in_use
+from annotate.frames.criteria_in_use import Scope, criteria_in_use
 from annotate.frames.stages import Stage, choose_stage, fetch_kinds
 from annotate.models import Batch
 from projects.models import Candidate, Passage, Project

@@ -5,7 +5,7 @@ from typing import Any
 
 import pandas as pd
 
-from annotate.frames.rating_patterns import CriterionInUse, Scope, criteria_in_use, criteria_to_come
+from annotate.frames.criteria_in_use import CriterionInUse, Scope, criteria_in_use, criteria_to_come
 from annotate.frames.stages import Stage
 from annotate.models import Batch
 from measures.columns import ANNOTATOR

@@ -4,7 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from annotate.frames.rating_patterns import IS_NOT_WITHDRAWN, Scope, execute_analytic, select_counted
+from annotate.frames.criteria_in_use import Scope
+from annotate.frames.rating_patterns import IS_NOT_WITHDRAWN, execute_analytic, select_counted
 from measures.gold_rules import GoldRule
 from projects.models import Candidate
 

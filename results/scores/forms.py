@@ -4,7 +4,7 @@ from typing import Any
 
 from django import forms
 
-from annotate.frames.rating_patterns import Scope
+from annotate.frames.criteria_in_use import Scope
 from annotate.models.quality import GOLD_RULES
 from annotate.reviews.adjudication import Gold
 from results.scope.forms import JudgmentsForm

@@ -9,8 +9,8 @@ import numpy as np
 import pandas as pd
 
 from annotate.frames.annotator_baselines import fetch_baselines
+from annotate.frames.criteria_in_use import CriterionInUse, Scope
 from annotate.frames.judgments_frame import fetch_judgments
-from annotate.frames.rating_patterns import CriterionInUse, Scope
 from annotate.models import Adjudication
 from measures.columns import ANNOTATOR, DATASET, SOURCE, SPLIT, UNIT
 from measures.correlation import kendall, spearman

@@ -7,7 +7,7 @@ from django.http import Http404, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from annotate.frames.rating_patterns import Scope
+from annotate.frames.criteria_in_use import Scope
 from annotate.reviews import adjudication
 from annotate.reviews.adjudication import Gold
 from measures.gold_rules import GoldRule

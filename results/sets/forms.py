@@ -5,7 +5,7 @@ from typing import Any
 from django import forms
 
 from annotate.batches.trials import list_trials
-from annotate.frames.rating_patterns import criteria_in_use
+from annotate.frames.criteria_in_use import criteria_in_use
 from annotate.frames.stages import Stage
 from annotate.models import Batch
 from measures.gold_rules import GoldRule

@@ -6,7 +6,7 @@ from typing import Any
 
 from django.db import connection
 
-from annotate.frames.rating_patterns import criteria_in_use
+from annotate.frames.criteria_in_use import criteria_in_use
 from annotate.frames.stages import left_out
 from annotate.models import Batch
 from annotate.models.assignment import TAKEN_OUT

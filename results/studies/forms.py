@@ -7,7 +7,7 @@ from django import forms
 from django.http import QueryDict
 
 from annotate.batches.trials import list_trials
-from annotate.frames.rating_patterns import criteria_in_use, criteria_to_come
+from annotate.frames.criteria_in_use import criteria_in_use, criteria_to_come
 from annotate.frames.stages import Stage
 from annotate.models import Batch
 from annotate.models.quality import GOLD_RULES

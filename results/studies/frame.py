@@ -10,8 +10,8 @@ import pyarrow as pa
 import pyarrow.csv
 
 from annotate.frames.annotator_baselines import fetch_baselines
+from annotate.frames.criteria_in_use import CriterionInUse, Scope
 from annotate.frames.judgments_frame import fetch_judgments
-from annotate.frames.rating_patterns import CriterionInUse, Scope
 from measures import columns
 from measures.ceiling import Ceiling, human_ceiling
 from measures.gold_scores import N, gold_by, gold_scores, settle

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from annotate.frames.criteria_in_use import Scope
 from annotate.frames.judgments_frame import fetch_judgments
-from annotate.frames.rating_patterns import Scope
 from measures import columns
 from measures.gold_scores import N
 from measures.patterns import Floats

@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 
 from annotate.frames.annotator_baselines import fetch_baselines
+from annotate.frames.criteria_in_use import CriterionInUse, Scope
 from annotate.frames.judgments_frame import fetch_judgments
-from annotate.frames.rating_patterns import CriterionInUse, Scope
 from annotate.frames.stages import Stage
 from measures.columns import ANNOTATOR, GROUP, SOURCE, UNIT, VALUE
 from measures.standardising import standardise

@@ -8,7 +8,7 @@ from django.db import connection
 
 from annotate.batches import lifecycle
 from annotate.data import withdrawing
-from annotate.frames.rating_patterns import criteria_in_use
+from annotate.frames.criteria_in_use import criteria_in_use
 from annotate.models import Adjudication, Assignment, Batch, Notice
 from annotate.moderation import decisions, members
 from annotate.moderation.members import Exclusion, Scope

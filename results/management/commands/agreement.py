@@ -6,8 +6,8 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from annotate.batches.trials import list_trials
+from annotate.frames.criteria_in_use import Scope
 from annotate.frames.judgments_frame import fetch_judgments
-from annotate.frames.rating_patterns import Scope
 from annotate.frames.stages import Stage, default_stage
 from measures.outcome import Undefined
 from measures.pairs import pair_agreements

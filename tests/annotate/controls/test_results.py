@@ -6,7 +6,8 @@ import pytest
 
 from annotate.batches.control_plan import ControlPlan
 from annotate.batches.progress import fetch_progress, measure_speed, stuck_places
-from annotate.frames.rating_patterns import Scope, criteria_in_use, fetch_ratings
+from annotate.frames.criteria_in_use import Scope, criteria_in_use
+from annotate.frames.rating_patterns import fetch_ratings
 from annotate.frames.stages import Stage
 from annotate.integrity.verifying import verify
 from annotate.models import Batch, Hit, Item, Judgment

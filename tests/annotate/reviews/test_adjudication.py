@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from annotate.frames.rating_patterns import CriterionInUse, Scope, criteria_in_use
+from annotate.frames.criteria_in_use import CriterionInUse, Scope, criteria_in_use
 from annotate.models import Adjudication, Batch, Item, QualityRules
 from annotate.rating.sent import SentAnswers
 from annotate.reviews import adjudication

@@ -4,7 +4,7 @@ import uuid
 from dataclasses import replace
 
 from annotate.data import withdrawing
-from annotate.frames.rating_patterns import criteria_in_use
+from annotate.frames.criteria_in_use import criteria_in_use
 from annotate.models import Finding, Item, Judgment, Notice, Remark, Review
 from annotate.moderation import decisions, members
 from annotate.moderation.work_filter import WorkFilter

@@ -10,7 +10,8 @@ from django.core.cache import cache
 from django.core.management import CommandError, call_command
 from django.utils import timezone
 
-from annotate.frames.rating_patterns import Scope, criteria_in_use, fetch_ratings
+from annotate.frames.criteria_in_use import Scope, criteria_in_use
+from annotate.frames.rating_patterns import fetch_ratings
 from annotate.frames.stages import Stage
 from measures.agreement import Agreement, krippendorff_alpha
 from measures.rubric import Level, Scale, ScaleKind

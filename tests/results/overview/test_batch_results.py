@@ -3,7 +3,7 @@
 import pytest
 from django.urls import reverse
 
-from annotate.frames.rating_patterns import Scope, criteria_in_use
+from annotate.frames.criteria_in_use import Scope, criteria_in_use
 from annotate.models import Batch, Judgment, Remark
 from projects.models import Candidate, Membership, Project
 from results.disagreements.spread import QUARTERS, measure_spread

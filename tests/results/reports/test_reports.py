@@ -4,8 +4,8 @@ from typing import Any
 import pytest
 from django.core.cache import cache
 
+from annotate.frames.criteria_in_use import Scope, criteria_in_use
 from annotate.frames.judgments_frame import fetch_judgments
-from annotate.frames.rating_patterns import Scope, criteria_in_use
 from projects import log
 from projects.jobs.queue import Job
 from projects.jobs.running import OnProgress, run

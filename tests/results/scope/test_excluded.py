@@ -3,7 +3,8 @@
 import pytest
 
 from annotate.data import withdrawing
-from annotate.frames.rating_patterns import Scope, criteria_in_use, fetch_ratings
+from annotate.frames.criteria_in_use import Scope, criteria_in_use
+from annotate.frames.rating_patterns import fetch_ratings
 from annotate.models import Judgment
 from annotate.moderation import decisions, members
 from annotate.moderation.members import Exclusion

@@ -11,8 +11,8 @@ from django.core.cache import cache
 from django.test import Client
 
 from annotate.frames.annotator_baselines import fetch_baselines
+from annotate.frames.criteria_in_use import Scope, criteria_in_use
 from annotate.frames.judgments_frame import fetch_judgments
-from annotate.frames.rating_patterns import Scope, criteria_in_use
 from annotate.models import Assignment, Judgment, Remark
 from annotate.models.assignment import TAKEN_OUT
 from annotate.reviews import adjudication

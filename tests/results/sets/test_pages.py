@@ -10,7 +10,7 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from annotate.frames.rating_patterns import Scope, criteria_in_use
+from annotate.frames.criteria_in_use import Scope, criteria_in_use
 from annotate.frames.stages import Stage, default_stage
 from annotate.models import Judgment
 from measures.gold_rules import GoldRule

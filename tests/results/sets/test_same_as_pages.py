@@ -6,8 +6,8 @@ import pandas as pd
 import pytest
 
 from annotate.frames.annotator_baselines import fetch_baselines
+from annotate.frames.criteria_in_use import Scope, criteria_in_use
 from annotate.frames.judgments_frame import fetch_judgments
-from annotate.frames.rating_patterns import Scope, criteria_in_use
 from annotate.reviews.adjudication import choose_gold
 from measures.gold_rules import GoldRule
 from measures.gold_scores import gold_by

@@ -240,8 +240,8 @@ def test_charts_hold_the_figures_of_the_pages(
 
 
 def test_alpha_that_the_plan_starts_from_is_that_of_the_judgments(project: Project) -> None:
+    from annotate.frames.criteria_in_use import Scope, criteria_in_use
     from annotate.frames.judgments_frame import fetch_judgments
-    from annotate.frames.rating_patterns import Scope, criteria_in_use
 
     canonical(project)
     settings = {"criterion": "correctness", "stage": "full", "batch": None, "blind": False, "level": "interval"}

@@ -1,0 +1,92 @@
+"""Which judgments are asked for, and the criteria that they were given on."""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from django.db.models import Exists, OuterRef
+
+from annotate.frames.stages import Stage, left_out
+from annotate.models import Batch, Judgment
+from projects.models import Criterion, Project
+from projects.rubric.rubrics import current_rubric
+
+
+@dataclass(frozen=True)
+class CriterionInUse:
+    """A criterion key over all versions of the rubric that batches use; the newest version names it."""
+
+    key: str
+    name: str
+    statement: str
+    level: str
+    kind: str
+    low: int
+    high: int
+    ids: tuple[int, ...]
+    scales: tuple[str, ...]
+
+    @property
+    def has_one_scale(self) -> bool:
+        return len(self.scales) == 1
+
+
+@dataclass(frozen=True, kw_only=True)
+class Scope:
+    """Which judgments of a project; None means all of them, and an empty text those without a name.
+
+    A batch is a scope by itself, whatever the stage says.
+    """
+
+    project: Project
+    criterion: CriterionInUse
+    stage: Stage = Stage.FULL
+    batch: Batch | None = None
+    dataset: str | None = None
+    split: str | None = None
+    source: str | None = None
+    question_type: str | None = None
+    is_blind_only: bool = False
+
+    @cached_property
+    def left_out(self) -> tuple[int, ...]:
+        """The ids of the batches that are none of the stage."""
+        return () if self.batch else left_out(self.project, self.stage)
+
+
+def criteria_in_use(project: Project, batch: Batch | None = None) -> list[CriterionInUse]:
+    """The criteria that the project's batches (or one batch) ask, each key once, the newest rubric's first."""
+    criteria = Criterion.objects.filter(rubric__project=project)
+    criteria = criteria.filter(rubric__batches=batch) if batch else criteria.filter(rubric__batches__isnull=False)
+    by_key: dict[str, list[Criterion]] = {}
+    for criterion in criteria.order_by("rubric__is_imported", "-rubric__version", "position").distinct():
+        by_key.setdefault(criterion.key, []).append(criterion)
+    return [_in_use(versions) for versions in by_key.values()]
+
+
+def criteria_to_come(project: Project) -> list[CriterionInUse]:
+    """The criteria of the project's current rubric, which its next batch asks."""
+    rubric = current_rubric(project)
+    return [_in_use([criterion]) for criterion in rubric.criteria.order_by("position")] if rubric else []
+
+
+def _in_use(versions: list[Criterion]) -> CriterionInUse:
+    if len({_scale(criterion) for criterion in versions}) > 1:
+        judged = Judgment.objects.filter(criterion=OuterRef("pk"), is_counted=True, candidate__isnull=False)
+        with_judgments = Criterion.objects.filter(Exists(judged), pk__in=[criterion.pk for criterion in versions])
+        versions = [criterion for criterion in versions if criterion in set(with_judgments)] or versions[:1]
+    newest = versions[0]
+    return CriterionInUse(
+        key=newest.key,
+        name=newest.name,
+        statement=newest.statement,
+        level=newest.level,
+        kind=newest.kind,
+        low=newest.low,
+        high=newest.high,
+        ids=tuple(criterion.pk for criterion in versions),
+        scales=tuple(dict.fromkeys(_scale(criterion) for criterion in versions)),
+    )
+
+
+def _scale(criterion: Criterion) -> str:
+    return f"{criterion.get_kind_display()} {criterion.low} to {criterion.high}"
