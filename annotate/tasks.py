@@ -7,7 +7,7 @@ from django.db import transaction
 
 from annotate import places
 from annotate.imports import uploading
-from annotate.integrity import verifying
+from annotate.integrity import daily_counts, verifying
 from annotate.models import Import
 from annotate.moderation import decisions
 from annotate.quality import monitoring
@@ -46,7 +46,7 @@ def approve_due() -> None:
 def verify() -> None:
     for breach in verifying.verify():
         logger.error("%s: %s Broken by %d: %s %s", breach.rule, breach.sentence, breach.n, breach.of, breach.ids)
-    verifying.count_day()
+    daily_counts.count_day()
 
 
 @shared_task(name=Import.task, ignore_result=True)

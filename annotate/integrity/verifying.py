@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from django.db import connection, transaction
+from django.db import connection
 
 from annotate.integrity.rules import CONSENT, CONTROLS, LEDGER, REVISIONS, Rule
 from projects.database.snapshots import snapshot
@@ -291,17 +291,3 @@ def verify() -> list[Breach]:
 
 
 _COUNT = "SELECT count(*), (array_agg(broken.id ORDER BY broken.id))[1:{shown}] FROM ({query}) AS broken (id)"
-
-
-@transaction.atomic
-def count_day() -> None:
-    """Keep today's number of judgments of each project; the greatest of the day stays."""
-    with connection.cursor() as cursor:
-        cursor.execute(
-            """INSERT INTO annotate_dailycount (project_id, day_on, n_judgments)
-               SELECT p.id, (now() AT TIME ZONE 'UTC')::date, count(j.id)
-               FROM projects_project p LEFT JOIN projects_membership m ON m.project_id = p.id
-               LEFT JOIN annotate_judgment j ON j.annotator_id = m.id GROUP BY p.id
-               ON CONFLICT (project_id, day_on) DO UPDATE
-               SET n_judgments = greatest(annotate_dailycount.n_judgments, excluded.n_judgments)"""
-        )

@@ -5,7 +5,7 @@ from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
 
-from annotate.integrity import verifying
+from annotate.integrity import daily_counts, verifying
 from projects.commands import ReportingCommand
 
 
@@ -19,7 +19,7 @@ class Command(ReportingCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         breaches = verifying.verify()
         if not options["no_count"]:
-            verifying.count_day()
+            daily_counts.count_day()
         n_rules = len(verifying.RULES)
         self.answer(
             {

@@ -15,7 +15,7 @@ from annotate import tasks
 from annotate.batches import lifecycle
 from annotate.batches.creating import create_batch
 from annotate.batches.terms import Terms
-from annotate.integrity import verifying
+from annotate.integrity import daily_counts, verifying
 from annotate.models import Assignment, Batch, DailyCount, Hit, Item, Judgment
 from annotate.rating.sent import SentAnswers
 from annotate.work import serving, submitting
@@ -289,7 +289,7 @@ def test_a_judgment_whose_candidate_is_gone(batch: Batch) -> None:
 
 
 def test_fewer_judgments_than_yesterday(batch: Batch, project: Project) -> None:
-    verifying.count_day()
+    daily_counts.count_day()
     today = DailyCount.objects.get(project=project)
     assert (today.n_judgments, today.day_on) == (6, timezone.now().date())
     assert broken() == {}

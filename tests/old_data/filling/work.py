@@ -13,7 +13,7 @@ from annotate.batches.control_plan import ControlPlan
 from annotate.batches.selection import Selection
 from annotate.batches.terms import Terms
 from annotate.controls import making, pool
-from annotate.integrity import verifying
+from annotate.integrity import daily_counts
 from annotate.models import Assignment, Batch
 from annotate.planning import plans
 from annotate.planning.overlap import Rule
@@ -164,4 +164,4 @@ def leave_open(bay: Bay) -> None:
     drafts.save(annotator=bay["anna"], assignment_uuid=found.uuid, sent=sent)
     texts.revise_consent(**bay.by_manager, text=f"{CONSENT}\n\nThe data are published.", based_on=2)
     projects.change_settings(project=bay.project, actor=bay["owner"], values={"revision_minutes": 0})
-    verifying.count_day()
+    daily_counts.count_day()

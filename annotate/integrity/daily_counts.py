@@ -1,0 +1,17 @@
+"""Judgments counted once a day, so that a number lower than yesterday's is noticed."""
+
+from django.db import connection, transaction
+
+
+@transaction.atomic
+def count_day() -> None:
+    """Keep today's number of judgments of each project; the greatest of the day stays."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """INSERT INTO annotate_dailycount (project_id, day_on, n_judgments)
+               SELECT p.id, (now() AT TIME ZONE 'UTC')::date, count(j.id)
+               FROM projects_project p LEFT JOIN projects_membership m ON m.project_id = p.id
+               LEFT JOIN annotate_judgment j ON j.annotator_id = m.id GROUP BY p.id
+               ON CONFLICT (project_id, day_on) DO UPDATE
+               SET n_judgments = greatest(annotate_dailycount.n_judgments, excluded.n_judgments)"""
+        )
