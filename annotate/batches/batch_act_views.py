@@ -1,0 +1,119 @@
+"""Pages that change a batch: state, limits, judgments wanted."""
+
+from http import HTTPStatus
+from typing import Any
+
+from django.contrib import messages
+from django.db import transaction
+from django.http import HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_http_methods, require_POST
+
+from annotate.batches import judgments_wanted, lifecycle
+from annotate.batches.progress import fetch_progress
+from annotate.batches.terms_forms import CapsForm, StateForm, WantedForm
+from annotate.batches.views import fetch_batch
+from annotate.models import Batch
+from projects.access import ProjectRequest, Right, requires
+from projects.language.amounts import format_number
+from projects.models import Project
+from projects.web.refusals import refusals
+
+
+@requires(Right.MANAGE)
+@require_POST
+def batch_state(request: ProjectRequest, project: Project, number: int) -> HttpResponse:
+    batch = fetch_batch(project, number)
+    form = StateForm(request.POST)
+    if not form.is_valid():
+        messages.error(request, "Unknown action. Try again from the batch page.")
+        return redirect("annotate:batch-show", project.slug, number)
+    with refusals(request):
+        done = _act(batch, request, form.cleaned_data["act"], form.cleaned_data["why"])
+        messages.success(request, done)
+        if form.cleaned_data["act"] == "delete":
+            return redirect("annotate:batch-list", project.slug)
+    return redirect("annotate:batch-show", project.slug, number)
+
+
+def _act(batch: Batch, request: ProjectRequest, act: str, why: str) -> str:
+    actor = request.membership
+    if act == "reopen":
+        lifecycle.reopen(batch=batch, actor=actor, why=why)
+        return "Batch reopened."
+    if act == "open":
+        lifecycle.open_batch(batch=batch, actor=actor, why=why)
+        return "Batch opened. Annotators can now take its HITs."
+    acts = {
+        "pause": (lifecycle.pause, "Batch paused. HITs in progress can still be finished."),
+        "close": (lifecycle.close, "Batch closed. HITs in progress can still be finished."),
+        "archive": (lifecycle.archive, "Batch archived. Its judgments still count in all results."),
+        "delete": (lifecycle.delete_draft, "Draft deleted."),
+        "pin": (lifecycle.adopt_newest_texts, "The batch now uses the latest rubric, instructions and consent form."),
+    }
+    run, said = acts[act]
+    run(batch=batch, actor=actor)
+    return said
+
+
+@requires(Right.MANAGE)
+@require_http_methods(["GET", "HEAD", "POST"])
+def batch_wanted(request: ProjectRequest, project: Project, number: int) -> HttpResponse:
+    """Raise or lower the judgments wanted: first what it would do, then do it."""
+    batch = fetch_batch(project, number)
+    if request.method == "POST":
+        form = WantedForm(request.POST)
+        if form.is_valid() and (done := _want(request, batch, form)):
+            messages.success(request, done)
+            return redirect("annotate:batch-show", project.slug, number)
+        return _render_wanted(request, batch, form)
+    if "judgments" in request.GET:
+        return _render_wanted(request, batch, WantedForm(request.GET))
+    chosen = ", ".join(request.GET.getlist("hit"))
+    return _render_wanted(request, batch, WantedForm(initial={"judgments": batch.judgments, "hits": chosen}))
+
+
+@requires(Right.MANAGE)
+@require_http_methods(["GET", "HEAD", "POST"])
+def batch_caps(request: ProjectRequest, project: Project, number: int) -> HttpResponse:
+    batch = fetch_batch(project, number)
+    form = CapsForm(request.POST or None, initial=CapsForm.caps_of(batch))
+    if request.method == "POST" and form.is_valid():
+        with refusals(request, form):
+            judgments_wanted.change_caps(batch=batch, actor=request.membership, **form.caps())
+            messages.success(request, "Caps saved.")
+            return redirect("annotate:batch-show", project.slug, number)
+    status = HTTPStatus.UNPROCESSABLE_ENTITY if form.is_bound and form.errors else 200
+    return render(request, "annotate/batches/caps.html", {"batch": batch, "form": form}, status=status)
+
+
+def _want(request: ProjectRequest, batch: Batch, form: WantedForm) -> str:
+    cleaned = form.cleaned_data
+    with refusals(request, form):
+        with transaction.atomic():  # rolls back before the refusal is told
+            added, removed = judgments_wanted.change_wanted(
+                batch=batch,
+                actor=request.membership,
+                judgments=cleaned["judgments"],
+                hit_numbers=cleaned["hits"],
+                why=cleaned["why"],
+            )
+            if cleaned["reopen"]:
+                lifecycle.reopen(batch=batch, actor=request.membership, why=cleaned["why"])
+        numbers = {"added": format_number(added), "removed": format_number(removed)}
+        if cleaned["reopen"]:
+            return "{added} assignments added, {removed} removed. Batch reopened.".format(**numbers)
+        return "{added} assignments added, {removed} removed.".format(**numbers)
+    return ""
+
+
+def _render_wanted(request: ProjectRequest, batch: Batch, form: WantedForm) -> HttpResponse:
+    context: dict[str, Any] = {"batch": batch, "form": form, "progress": fetch_progress([batch])[batch.pk]}
+    if form.is_bound and form.is_valid():
+        cleaned = form.cleaned_data
+        with refusals(request, form):
+            context["change"] = judgments_wanted.plan_wanted(
+                batch=batch, judgments=cleaned["judgments"], hit_numbers=cleaned["hits"]
+            )
+    status = HTTPStatus.UNPROCESSABLE_ENTITY if form.is_bound and form.errors else 200
+    return render(request, "annotate/batches/wanted.html", context, status=status)
