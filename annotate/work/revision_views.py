@@ -24,6 +24,7 @@ from annotate.rating.draft_requests import save_draft
 from annotate.rating.page import milliseconds, read_assignment, render_assignment, site_urls
 from annotate.rating.sent import SentAnswers, read_rating
 from annotate.work import revising, submitting
+from annotate.work import revision_draft as work_revision_draft
 from annotate.work.forms import ReplyForm
 from annotate.work.not_stored import render_closed, render_conflict, show_answers_on_access_lost
 from measures.rubric import format_number
@@ -99,7 +100,7 @@ def history_reply(request: ProjectRequest, project: Project, assignment_uuid: uu
 def _revise(request: ProjectRequest, assignment: Assignment, shown: str) -> HttpResponse:
     me: dict[str, Any] = {"annotator": request.membership, "assignment_uuid": assignment.uuid}
     if request.POST.get("act") == "drop":
-        revising.drop_draft(**me)
+        work_revision_draft.drop_draft(**me)
         return redirect(shown)
     sent = read_rating(request.POST)
     try:
@@ -124,7 +125,7 @@ def _revise(request: ProjectRequest, assignment: Assignment, shown: str) -> Http
 def revision_draft(request: ProjectRequest, project: Project, assignment_uuid: uuid.UUID) -> JsonResponse:
     of = request.GET.get("of", "")
     return save_draft(
-        request, revising.save_draft, annotator=request.membership, assignment_uuid=assignment_uuid, of=of
+        request, work_revision_draft.save_draft, annotator=request.membership, assignment_uuid=assignment_uuid, of=of
     )
 
 
@@ -176,7 +177,7 @@ def _render_revision(
         request,
         request.project,
         assignment,
-        sent=sent if sent is not None else revising.prefill_form(assignment, newest),
+        sent=sent if sent is not None else work_revision_draft.prefill_form(assignment, newest),
         errors=errors,
         status=HTTPStatus.UNPROCESSABLE_ENTITY if errors else status,
         template="annotate/work/hit_revise.html",

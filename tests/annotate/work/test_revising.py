@@ -18,7 +18,7 @@ from annotate.quality.evidence import fetch_efforts, fetch_scores, fetch_texts, 
 from annotate.quality.figures import Comparison, compute_figures
 from annotate.rating import answers
 from annotate.rating.sent import SentAnswers
-from annotate.work import drafts, revising, submitting
+from annotate.work import drafts, revising, revision_draft, submitting
 from measures.quality.findings import Thresholds
 from projects.errors import Refused
 from projects.models import LogEntry, Membership, Project
@@ -260,15 +260,15 @@ def test_others_and_unsent_hits_are_not_found(
 def test_unsent_changes_are_a_draft_of_one_version(annotator: Membership, done: UUID) -> None:
     key = revising.version_key(newest(done))
     change = {"answers": {"1": {"correctness": [2, 1]}, "0": {"correctness": [None, 1]}}}
-    revising.save_draft(annotator=annotator, assignment_uuid=done, sent=change, of=key)
+    revision_draft.save_draft(annotator=annotator, assignment_uuid=done, sent=change, of=key)
     assignment = Assignment.objects.select_related("hit__batch").get(uuid=done)
-    filled = revising.prefill_form(assignment, newest(done))
+    filled = revision_draft.prefill_form(assignment, newest(done))
     assert filled.values == {1: {"correctness": 2}, 2: {"correctness": 4}}
     assert values(done) == [4, 4, 4], "nothing is stored before it is sent"
     revise(annotator, done, changed(1, 1, 1))
     assert not Draft.objects.exists()
     with pytest.raises(answers.TakesNoAnswers, match="in another tab"):
-        revising.save_draft(annotator=annotator, assignment_uuid=done, sent=change, of=key)
+        revision_draft.save_draft(annotator=annotator, assignment_uuid=done, sent=change, of=key)
 
 
 def test_the_draft_of_the_open_page_is_refused_after_the_submit(annotator: Membership, done: UUID) -> None:
@@ -276,7 +276,9 @@ def test_the_draft_of_the_open_page_is_refused_after_the_submit(annotator: Membe
         drafts.save(annotator=annotator, assignment_uuid=done, sent={"answers": {"0": {"correctness": [1, 1]}}})
     Assignment.objects.update(submitted_at=timezone.now() - timedelta(hours=1))
     with pytest.raises(answers.TakesNoAnswers, match="is over"):
-        revising.save_draft(annotator=annotator, assignment_uuid=done, sent={}, of=revising.version_key(newest(done)))
+        revision_draft.save_draft(
+            annotator=annotator, assignment_uuid=done, sent={}, of=revising.version_key(newest(done))
+        )
     with pytest.raises(Refused):
         revising.newest_answers(Assignment.objects.select_related("hit__batch").get(uuid=claim(annotator)))
 

@@ -1,0 +1,62 @@
+"""Drafts of a revision: kept while a submitted HIT is being changed."""
+
+import uuid
+from datetime import datetime
+from typing import Any
+
+from django.db import transaction
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from annotate.models import Assignment, Draft
+from annotate.places.locking import lock_assignment
+from annotate.rating.answers import TakesNoAnswers
+from annotate.rating.draft_merge import merge_draft, read_draft, stamp_answers
+from annotate.rating.sent import SentAnswers
+from annotate.work.revising import OF, _drop, _newest, version_key
+from projects.models import Membership
+from projects.rubric.rubrics import frozen_criteria
+
+
+@transaction.atomic
+def save_draft(
+    *, annotator: Membership, assignment_uuid: uuid.UUID, sent: dict[str, Any], of: str
+) -> tuple[dict[str, Any], datetime]:
+    """Merge unsent changes into the draft of a revision; return the whole draft and when it was saved.
+
+    Raises TakesNoAnswers if the HIT may no longer be edited or was edited on another page; Refused for an invalid
+    draft.
+    """
+    assignment = lock_assignment(annotator, assignment_uuid)
+    newest = _newest(annotator, assignment_uuid)
+    if newest is None or version_key(newest) != of:
+        raise TakesNoAnswers(
+            _("You edited this HIT in another tab. You can still save what you see here."), assignment.state
+        )
+    now = timezone.now()
+    criteria = {criterion.key: criterion for criterion in frozen_criteria(assignment.rubric_id)}
+    draft = Draft.objects.filter(pk=assignment.id).first() or Draft(pk=assignment.id)
+    stored = draft.answers if draft.answers.get(OF) == of else {}
+    merged = merge_draft(stored, sent, n_items=len(assignment.layout), criteria=criteria, now=now)
+    draft.answers, draft.updated_at = {**merged, OF: of}, now
+    draft.save()
+    return merged, now
+
+
+@transaction.atomic
+def drop_draft(*, annotator: Membership, assignment_uuid: uuid.UUID) -> None:
+    """Delete unsent changes; the submitted answers stay. Raises Assignment.DoesNotExist."""
+    assignment = lock_assignment(annotator, assignment_uuid)
+    if assignment.state == Assignment.State.SUBMITTED:
+        _drop(assignment)
+
+
+def prefill_form(assignment: Assignment, newest: SentAnswers) -> SentAnswers:
+    """Return what the editing page starts with: the newest version, overlaid with unsent changes to it."""
+    draft = Draft.objects.filter(pk=assignment.pk).first()
+    unsent = draft.answers if draft is not None and draft.answers.get(OF) == version_key(newest) else {}
+    criteria = {criterion.key: criterion for criterion in frozen_criteria(assignment.hit.batch.rubric_id)}
+    n_items = len(assignment.layout)
+    return read_draft(
+        merge_draft(stamp_answers(newest, 0), unsent, n_items=n_items, criteria=criteria, now=timezone.now())
+    )
