@@ -44,7 +44,7 @@ def add_entry(
 ) -> AddedEntry:
     """Add a bonus, or an adjustment up or down; it is approved at once.
 
-    The same key again is the same form sent twice: it changes nothing. Raises WouldOwe where the unpaid balance
+    The same key again is the same form sent twice: it changes nothing. Raises NegativeBalance where the unpaid balance
     would become negative without `allow_debt`, else Refused. Locks both memberships.
     """
     _lock_members(actor, annotator)

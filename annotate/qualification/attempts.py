@@ -93,7 +93,7 @@ def save_draft(
 ) -> tuple[dict[str, Any], datetime]:
     """Merge what was sent into one page of the draft; returns that page and when it was saved.
 
-    Raises Refused for what is no draft, Gone once the attempt has ended, Attempt.DoesNotExist.
+    Raises Refused for what is no draft, TakesNoAnswers once the attempt has ended, Attempt.DoesNotExist.
     """
     attempt = _lock(annotator, attempt_uuid)
     _check_open(attempt)
@@ -111,7 +111,7 @@ def save_draft(
 def save_page(*, annotator: Membership, attempt_uuid: uuid.UUID, page: int, sent: SentAnswers) -> dict[int, str]:
     """Keep a page's form as its draft; returns, by place on the page, what is no answer on its scale.
 
-    Raises Gone once the attempt has ended, Attempt.DoesNotExist.
+    Raises TakesNoAnswers once the attempt has ended, Attempt.DoesNotExist.
     """
     attempt = _lock(annotator, attempt_uuid)
     _check_open(attempt)
@@ -128,8 +128,8 @@ def submit_attempt(*, annotator: Membership, attempt_uuid: uuid.UUID) -> Attempt
     """Grade the draft, once; handing in again changes nothing. The state says how it ended.
 
     In time every item needs an answer: raises Incomplete, by place in the attempt. Just after the time limit what is
-    there is graded; later, or where its items cannot be graded, it has expired and keeps its draft. Raises Gone for
-    somebody who may not work, Attempt.DoesNotExist. Locks the membership, then the attempt.
+    there is graded; later, or where its items cannot be graded, it has expired and keeps its draft. Raises
+    TakesNoAnswers for somebody who may not work, Attempt.DoesNotExist. Locks the membership, then the attempt.
     """
     lock_annotator(annotator)
     attempt = _lock(annotator, attempt_uuid)

@@ -112,7 +112,7 @@ def revise(*, annotator: Membership, assignment_uuid: uuid.UUID, sent: SentAnswe
     key = version_key(said)
     # A retry of a revision that was stored before, perhaps with others stored since: it must change nothing.
     if key == versions[-1] or (of, key) in pairwise(versions):
-        _drop(assignment)
+        delete_draft(assignment)
         return Revised(0, was_stored=True)
     _refuse_unless_open(annotator, _window(assignment.state, assignment.mark, (submitted_at, now), batch, minutes))
     if of != versions[-1]:
@@ -124,7 +124,7 @@ def revise(*, annotator: Membership, assignment_uuid: uuid.UUID, sent: SentAnswe
     at = max(now, record.times[-1] + timedelta(microseconds=1))
     n_changed = _write_judgments(record, answers, at) + _write_remarks(assignment, record, said, at)
     Assignment.objects.filter(pk=assignment.id).update(answers_sha256=content_sha256(said))
-    _drop(assignment)
+    delete_draft(assignment)
     of_it = Assignment.objects.get(pk=assignment.id)
     log.record(annotator.project, annotator, Act.REVISE_WORK, of_it, after={"changes": n_changed})
     return Revised(n_changed)
@@ -144,7 +144,7 @@ def _record(assignment: Assignment) -> Record:
     )
 
 
-def _newest(annotator: Membership, assignment_uuid: uuid.UUID) -> SentAnswers | None:
+def newest_version(annotator: Membership, assignment_uuid: uuid.UUID) -> SentAnswers | None:
     """Return the newest version of a HIT. Raises TakesNoAnswers if it may no longer be edited."""
     assignment = Assignment.objects.select_related("hit__batch", "annotator__project").get(
         uuid=assignment_uuid, annotator=annotator
@@ -285,5 +285,5 @@ def _put_remark(assignment_id: int, item_id: int, told: ItemRemark) -> None:
     )
 
 
-def _drop(assignment: LockedAssignment) -> None:
+def delete_draft(assignment: LockedAssignment) -> None:
     Draft.objects.filter(pk=assignment.id).delete()

@@ -13,7 +13,7 @@ from annotate.places.locking import lock_assignment
 from annotate.rating.answers import TakesNoAnswers
 from annotate.rating.draft_merge import merge_draft, read_draft, stamp_answers
 from annotate.rating.sent import SentAnswers
-from annotate.work.revising import OF, _drop, _newest, version_key
+from annotate.work.revising import OF, delete_draft, newest_version, version_key
 from projects.models import Membership
 from projects.rubric.rubrics import frozen_criteria
 
@@ -28,7 +28,7 @@ def save_draft(
     draft.
     """
     assignment = lock_assignment(annotator, assignment_uuid)
-    newest = _newest(annotator, assignment_uuid)
+    newest = newest_version(annotator, assignment_uuid)
     if newest is None or version_key(newest) != of:
         raise TakesNoAnswers(
             _("You edited this HIT in another tab. You can still save what you see here."), assignment.state
@@ -48,7 +48,7 @@ def drop_draft(*, annotator: Membership, assignment_uuid: uuid.UUID) -> None:
     """Delete unsent changes; the submitted answers stay. Raises Assignment.DoesNotExist."""
     assignment = lock_assignment(annotator, assignment_uuid)
     if assignment.state == Assignment.State.SUBMITTED:
-        _drop(assignment)
+        delete_draft(assignment)
 
 
 def prefill_form(assignment: Assignment, newest: SentAnswers) -> SentAnswers:
