@@ -50,13 +50,8 @@ READ_BY_ANNOTATORS = (
 """The folders of code, and of templates below templates/, whose text annotators read; of some folders a part.
 
 All other text is for managers and researchers: it is written in English, and none of it goes through gettext.
-The templates at the top of templates/ are annotators' too, except for a few parts.
+The templates that stand in no folder are annotators' too.
 """
-MANAGERS_PARTS = (
-    *("_chart_figure.html", "_file_refusal.html", "_job.html", "_progress_line.html"),
-    *("_navigation_count.html", "_navigation_groups.html"),
-)
-"""Parts at the top of templates/ that only pages of managers and researchers include."""
 EPOCH = datetime(2026, 1, 1, tzinfo=UTC)
 """A catalogue carries no time of its own, so the same sentences give the same bytes."""
 
@@ -134,9 +129,8 @@ def list_untranslated(catalog: Catalog) -> list[str]:
 def is_for_annotators(path: str) -> bool:
     """Return whether annotators read what is in the file, by its path from the root of the repository."""
     name = path.removeprefix("templates/")
-    if name != path and "/" not in name:
-        return name not in MANAGERS_PARTS
-    return any(fnmatch(name, room) for room in READ_BY_ANNOTATORS)
+    is_in_no_folder = name != path and "/" not in name
+    return is_in_no_folder or any(fnmatch(name, room) for room in READ_BY_ANNOTATORS)
 
 
 def is_translated(message: Message, n_forms: int) -> bool:

@@ -20,7 +20,7 @@ REFRESH_SECONDS = 3
 def job_context(
     job: Job, *, title: str, urls: str, args: Sequence[object], counts: str = "", can_cancel: bool = True
 ) -> dict[str, Any]:
-    """Return what `_job.html` shows of a job, with the reason why a waiting one waits.
+    """Return what `projects/jobs/_job.html` shows of a job, with the reason why a waiting one waits.
 
     `urls` is the part that the names of its two routes share: `results:study` for `results:study-job` and
     `results:study-cancel`. `counts` names what the job counts ("judgments"); by default its own message does.
@@ -38,7 +38,7 @@ def job_context(
 
 def job_fragment(request: HttpRequest, context: dict[str, Any]) -> HttpResponse:
     """Render the progress alone, for a page that asks every second; a finished job reloads the page that shows it."""
-    response = render(request, "_job.html", context)
+    response = render(request, "projects/jobs/_job.html", context)
     if not context["job"].is_live:
         response["HX-Refresh"] = "true"
     return response

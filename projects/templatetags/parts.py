@@ -13,7 +13,7 @@ def stat(label: str, value: object, note: object = "") -> dict[str, object]:
     return {"label": label, "value": value, "note": note}
 
 
-@register.inclusion_tag("_progress_line.html")
+@register.inclusion_tag("projects/jobs/_progress_line.html")
 def progress_line(progress: object, label: str, unit: str = "", *, is_slim: bool = False) -> dict[str, object]:
     """Draw how far the assignments are, as a share, in numbers and as a bar; a slim one stands in a table."""
     return {"progress": progress, "label": label, "unit": unit, "is_slim": is_slim}
