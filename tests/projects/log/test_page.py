@@ -139,8 +139,8 @@ def test_a_page_of_the_log_asks_few_queries(
     ("act", "of", "said"),
     [
         ("open batch", Named("batch", "batch 3"), "opened"),
-        ("change standing", Named("membership", "a-x"), "changed standing of"),
-        ("split passages", None, "split passages"),
+        ("change standing", Named("membership", "a-x"), "changed the status of"),
+        ("split passages", None, "assigned splits to passages"),
         ("give bonus", Named("membership", "a-x"), "gave a bonus to"),
         ("invite", Named("invitation", "invitation 4"), "made"),
         ("an act of older days", None, "an act of older days"),
