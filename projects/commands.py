@@ -36,7 +36,7 @@ class Once(argparse.Action):
         self, parser: argparse.ArgumentParser, namespace: argparse.Namespace, values: Any, option: str | None = None
     ) -> None:
         if getattr(namespace, self.dest) is not None:
-            raise argparse.ArgumentError(self, "only one can be named")
+            raise argparse.ArgumentError(self, "only one can be given")
         setattr(namespace, self.dest, values)
 
 
@@ -88,7 +88,7 @@ class ProjectCommand(ReportingCommand):
     def project(self, options: dict[str, Any]) -> Project:
         project = Project.objects.live().filter(slug=options["project"]).first()
         if project is None:
-            raise Refused(f"There is no project “{options['project']}”.")
+            raise Refused(f"Project “{options['project']}” does not exist.")
         return project
 
 

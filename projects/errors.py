@@ -21,5 +21,8 @@ class TooManyRequests(Refused):
     """The token has asked too often in this minute."""
 
     def __init__(self, wait_seconds: float) -> None:
-        super().__init__(f"A token may ask {settings.API_REQUESTS_PER_MINUTE:,} times a minute. Wait a moment.")
+        super().__init__(
+            f"Limit of {settings.API_REQUESTS_PER_MINUTE:,} requests per minute and token exceeded. "
+            "Wait a moment and retry."
+        )
         self.wait_seconds = wait_seconds

@@ -94,7 +94,9 @@ def write_split(*, project: Project, plan: SplitPlan, actor: Membership | None) 
         taken = Passage.objects.filter(pk__in=ids).exclude(split="").order_by("external_id")
         names = [f"{passage.external_id}: {passage.split}" for passage in taken[:100]]
         if names:
-            raise Refused("Some passages were given a split meanwhile. Look at the plan again.", details=names)
+            raise Refused(
+                "Some passages have been assigned a split in the meantime. Refresh the preview.", details=names
+            )
         with connection.cursor() as cursor:
             for start in range(0, len(ids), BATCH):
                 some = ids[start : start + BATCH]
@@ -130,9 +132,9 @@ def parse_shares(text: str) -> dict[str, float]:
         try:
             share = float(number)
         except ValueError:
-            raise Refused(f"“{part.strip()}” is no share such as train=75.") from None
+            raise Refused(f"“{part.strip()}” is not valid; use the form train=75.") from None
         if name in shares:
-            raise Refused(f"The split “{name}” is there twice.")
+            raise Refused(f"The split “{name}” is listed twice.")
         shares[name] = share
     _check_shares(shares)
     return shares
@@ -192,12 +194,12 @@ class _Division:
 
 def _check_shares(shares: Mapping[str, float]) -> None:
     if len(shares) < 2:
-        raise Refused("Splitting needs at least two splits with their shares.")
+        raise Refused("Enter at least two splits with their shares.")
     for name, share in shares.items():
         if not name.strip() or len(name) > 40:
-            raise Refused("The name of a split has 1 to 40 characters.")
+            raise Refused("A split name must have 1 to 40 characters.")
         if not 0 < share < float("inf"):
-            raise Refused(f"The share of “{name}” must be above zero.")
+            raise Refused(f"The share of “{name}” must be greater than zero.")
 
 
 def _filled(kept: Mapping[int, str], sizes: Mapping[int, int]) -> Counter[str]:

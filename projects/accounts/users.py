@@ -19,7 +19,7 @@ def ensure_user(username: str) -> tuple[User, bool]:
             "“{username}” cannot be a username: {messages}".format(username=username, messages=" ".join(error.messages))
         ) from error
     if User.objects.filter(username__iexact=username).exists():
-        raise Refused(f"There is a user whose name differs from “{username}” in capitals only.")
+        raise Refused(f"A username that differs from “{username}” only in capitalisation already exists.")
     user = User(username=username)
     user.set_unusable_password()
     user.save()

@@ -33,16 +33,18 @@ class TokenAuthentication(BaseAuthentication):
             return None
         scheme, _, secret = header.partition(" ")
         if scheme.lower() != "bearer":
-            raise exceptions.AuthenticationFailed("Send a token of this project: “Authorization: Bearer concord_…”.")
+            raise exceptions.AuthenticationFailed(
+                "Send an API token of this project in the header “Authorization: Bearer concord_…”."
+            )
         token = tokens.find_token(secret.strip())
         if token is None:
             _count_guess(request)
-            raise exceptions.AuthenticationFailed("There is no such token.")
+            raise exceptions.AuthenticationFailed("Unknown token.")
         user = token.membership.user
         if reason := tokens.why_ended(token):
             raise exceptions.AuthenticationFailed(reason)
         if user is None or not user.is_active:
-            raise exceptions.AuthenticationFailed("The account of this token is closed.")
+            raise exceptions.AuthenticationFailed("The account of this token is inactive.")
         tokens.count_use(token)
         return user, token
 
@@ -108,11 +110,11 @@ class Endpoint(APIView):
 
     def check_permissions(self, request: Request) -> None:
         if not request.user.is_authenticated:
-            raise exceptions.NotAuthenticated("Send a token: “Authorization: Bearer concord_…”.")
+            raise exceptions.NotAuthenticated("Send an API token in the header “Authorization: Bearer concord_…”.")
         self.enter(request)
         reads = request.method in SAFE_METHODS or self.policy.right_for(str(request.method)) is Right.READ
         if isinstance(request.auth, ApiToken) and not request.auth.can_write and not reads:
-            raise PermissionDenied("This token may only read.")
+            raise PermissionDenied("This token is read-only.")
 
     def enter(self, request: Request) -> None:
         """Come through the door, where there is one."""
@@ -140,7 +142,8 @@ def _refuse_in_address(request: Request) -> None:
     for name, value in request.query_params.items():
         if name.lower() in IN_ADDRESS or tokens.MARK in value:
             raise exceptions.ParseError(
-                "A token in an address ends up in logs. Revoke it, and send another as “Authorization: Bearer …”."
+                "Tokens in URLs are logged and therefore exposed. Revoke this token and send a new one "
+                "in the header “Authorization: Bearer …”."
             )
 
 

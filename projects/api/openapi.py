@@ -20,30 +20,30 @@ from projects.web.problems import MEDIA_TYPE
 
 MEDIA_TYPE_OF_OPENAPI = "application/vnd.oai.openapi+json"
 PROBLEMS = {
-    "400": "Not as described here; `errors` names the fields.",
-    "401": "No token, or one that is unknown, expired or revoked.",
-    "403": "Too little right, or a token that may only read.",
-    "404": "Nothing is there, or it is not yours to see.",
-    "405": "The address does not take this method.",
-    "409": "As described, but against a rule or against how things stand; nothing was changed.",
-    "429": "Too many requests; `Retry-After` says for how many seconds.",
+    "400": "Invalid request. `errors` lists the invalid fields.",
+    "401": "The token is missing, unknown, expired or revoked.",
+    "403": "Insufficient rights, or a read-only token.",
+    "404": "The object does not exist or you may not see it.",
+    "405": "Method not allowed for this URL.",
+    "409": "The request conflicts with a rule or with the current state. Nothing was changed.",
+    "429": "Too many requests. Wait for the number of seconds in `Retry-After`.",
 }
 PROBLEMS_OF_WRITING = {
-    "413": "What was sent is too large.",
-    "415": "Sent in a form that the address does not take.",
+    "413": "The request body is too large.",
+    "415": "Unsupported media type.",
 }
 PROBLEM = {
     "type": "object",
-    "description": "Why a request was refused (RFC 9457).",
+    "description": "Problem details of a rejected request (RFC 9457).",
     "required": ["type", "title", "status", "detail"],
     "properties": {
         "type": {"type": "string"},
         "title": {"type": "string"},
         "status": {"type": "integer"},
-        "detail": {"type": "string", "description": "What is wrong, in a sentence."},
+        "detail": {"type": "string", "description": "Explanation of the problem."},
         "errors": {
             "type": "array",
-            "description": "Each field that is wrong.",
+            "description": "The invalid fields.",
             "items": {
                 "type": "object",
                 "required": ["field", "detail"],

@@ -123,7 +123,7 @@ class _Reader:
             kind = {"date-time": "time", "uri": "address", "binary": "file", "uuid": "uuid"}.get(
                 schema.get("format", ""), schema.get("type", "anything")
             )
-            kind = {"string": "text", "integer": "whole number", "boolean": "true or false"}.get(kind, kind)
+            kind = {"string": "text", "integer": "integer", "boolean": "boolean"}.get(kind, kind)
         return f"{kind}, or null" if is_nullable or schema.get("nullable") else kind
 
     def _curl(self, path: str, method: str, sends_as: str, body: dict[str, Any]) -> str:

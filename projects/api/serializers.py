@@ -47,10 +47,7 @@ class StrictSerializer(serializers.Serializer[Any]):
             if unknown:
                 known = ", ".join(self.fields) or "none"
                 raise ValidationError(
-                    {
-                        shorten_name(name, LONGEST_NAME): f"There is no such field here; there is {known}."
-                        for name in unknown
-                    }
+                    {shorten_name(name, LONGEST_NAME): f"Unknown field. Known fields: {known}." for name in unknown}
                 )
         return super().to_internal_value(data)
 
@@ -60,18 +57,20 @@ class Query(StrictSerializer):
 
 
 class PageQuery(Query):
-    page = serializers.IntegerField(default=1, min_value=1, max_value=MOST_PAGES, help_text="Counted from 1.")
+    page = serializers.IntegerField(
+        default=1, min_value=1, max_value=MOST_PAGES, help_text="Page number, starting at 1."
+    )
     page_size = serializers.IntegerField(
-        default=PAGE_SIZE, min_value=1, max_value=MOST_ROWS, help_text="How many rows a page holds."
+        default=PAGE_SIZE, min_value=1, max_value=MOST_ROWS, help_text="Number of rows per page."
     )
 
 
 class KeysetQuery(Query):
     after = serializers.IntegerField(
-        default=0, min_value=0, max_value=2**63 - 1, help_text="The id of the last row that you have."
+        default=0, min_value=0, max_value=2**63 - 1, help_text="ID of the last row received."
     )
     page_size = serializers.IntegerField(
-        default=PAGE_SIZE, min_value=1, max_value=MOST_ROWS, help_text="How many rows a page holds."
+        default=PAGE_SIZE, min_value=1, max_value=MOST_ROWS, help_text="Number of rows per page."
     )
 
 
@@ -82,13 +81,13 @@ class BoundedJSONParser(JSONParser):
         try:
             return super().parse(stream, media_type, parser_context)
         except RecursionError as deep:
-            raise ParseError("This JSON is nested too deeply.") from deep
+            raise ParseError("The JSON is nested too deeply.") from deep
 
 
 def read_page(serializer: type[StrictSerializer]) -> type[StrictSerializer]:
     """The shape of a page of rows, counted."""
     fields = {
-        "count": serializers.IntegerField(help_text="Rows on all pages."),
+        "count": serializers.IntegerField(help_text="Total number of rows."),
         "next": serializers.URLField(allow_null=True),
         "previous": serializers.URLField(allow_null=True),
         "results": serializer(many=True),

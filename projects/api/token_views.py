@@ -58,7 +58,7 @@ def token_rotate(request: ProjectRequest, project: Project, token_id: int) -> Ht
 def token_revoke(request: ProjectRequest, project: Project, token_id: int) -> HttpResponse:
     token = get_object_or_404(_visible(request), pk=token_id)
     tokens.revoke(token=token, actor=request.membership)
-    messages.success(request, "The token is revoked. It opens nothing from now on.")
+    messages.success(request, "Token revoked. It no longer works.")
     return redirect("projects:token-list", project.slug)
 
 
@@ -75,8 +75,8 @@ def _show(request: ProjectRequest, token: ApiToken, secret: str, old: ApiToken |
 
 
 MAY = [
-    ("read", "Read: data, batches, judgments and results"),
-    ("write", "Read and write: import, make and open batches, freeze judgment sets"),
+    ("read", "Read only: data, batches, judgments and results"),
+    ("write", "Read and write: also import, create and open batches, freeze judgment sets"),
 ]
 
 
@@ -84,10 +84,10 @@ class TokenForm(forms.Form):
     name = forms.CharField(
         label="Name",
         max_length=60,
-        help_text="What it is for, such as “weekly figures”. You and managers see it.",
+        help_text="For example “weekly report”. Visible to you and to managers.",
     )
-    may = forms.ChoiceField(label="It may", choices=MAY, initial="read", widget=forms.RadioSelect)
-    days = forms.IntegerField(label="Days until it ends", initial=DEFAULT_DAYS, min_value=1, max_value=MOST_DAYS)
+    may = forms.ChoiceField(label="Access", choices=MAY, initial="read", widget=forms.RadioSelect)
+    days = forms.IntegerField(label="Valid for (days)", initial=DEFAULT_DAYS, min_value=1, max_value=MOST_DAYS)
 
     def __init__(self, member: Membership, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)

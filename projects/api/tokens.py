@@ -33,13 +33,13 @@ def make_token(
     """
     member = Membership.objects.select_for_update(no_key=True).get(pk=membership.pk)
     if not (member.is_active and member.can_read):
-        raise Refused("Only the project's researchers and managers use its API.")
+        raise Refused("Only researchers and managers of this project can use the API.")
     if can_write and not member.can_manage:
-        raise Refused("Only the project's managers may change things, so only their tokens can.")
+        raise Refused("Only managers can create tokens with write access.")
     if not 1 <= days <= MOST_DAYS:
-        raise Refused(f"A token lasts from 1 to {MOST_DAYS} days.")
+        raise Refused(f"Enter a validity of 1 to {MOST_DAYS} days.")
     if member.tokens.usable(timezone.now()).count() >= MOST_USABLE:
-        raise Refused(f"You have {MOST_USABLE} tokens in use here. Revoke one first.")
+        raise Refused(f"You already have {MOST_USABLE} active tokens in this project. Revoke one first.")
     token, secret = _write(membership, name=name, can_write=can_write, life=timedelta(days=days))
     log.record(membership.project, membership, Act.MAKE_TOKEN, token, after=_described(token))
     return token, secret
@@ -55,7 +55,7 @@ def rotate(*, token: ApiToken) -> tuple[ApiToken, str]:
     rows = ApiToken.objects.usable(now).select_for_update()
     old = rows.select_related("membership__project").filter(pk=token.pk).first()
     if old is None:
-        raise Refused("This token has ended. Make a new one.")
+        raise Refused("This token has expired. Create a new one.")
     life = old.expires_at - old.created_at
     fresh, secret = _write(old.membership, name=old.name, can_write=old.can_write, life=life)
     ApiToken.objects.filter(pk=old.pk).update(expires_at=min(old.expires_at, now + OVERLAP))

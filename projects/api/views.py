@@ -14,17 +14,17 @@ from projects.rubric.rubrics import current_rubric
 
 
 class ProjectSerializer(StrictSerializer):
-    slug = serializers.SlugField(help_text="What the project is called in addresses.")
+    slug = serializers.SlugField(help_text="Short name of the project in URLs.")
     name = serializers.CharField()
     description = serializers.CharField()
-    language = serializers.CharField(help_text="In which annotators read its pages.")
+    language = serializers.CharField(help_text="Language of the annotators' pages.")
     created_at = serializers.DateTimeField()
 
 
 class MineSerializer(StrictSerializer):
     project = ProjectSerializer()
-    role = serializers.ChoiceField(choices=Membership.Role.choices, help_text="Your role in it.")
-    pseudonym = serializers.CharField(help_text="The name that it knows your judgments by.")
+    role = serializers.ChoiceField(choices=Membership.Role.choices, help_text="Your role in the project.")
+    pseudonym = serializers.CharField(help_text="Your pseudonym in the project.")
 
 
 class CriterionSerializer(StrictSerializer):
@@ -34,8 +34,10 @@ class CriterionSerializer(StrictSerializer):
     kind = serializers.ChoiceField(choices=Criterion.Kind.choices)
     low = serializers.IntegerField()
     high = serializers.IntegerField()
-    is_reversed = serializers.BooleanField(help_text="Whether a low value is the good one.")
-    level = serializers.ChoiceField(choices=Criterion.Level.choices, help_text="The level of measurement to report.")
+    is_reversed = serializers.BooleanField(help_text="True if lower values are better.")
+    level = serializers.ChoiceField(
+        choices=Criterion.Level.choices, help_text="Level of measurement used for agreement."
+    )
 
 
 class RubricSerializer(StrictSerializer):
@@ -45,9 +47,9 @@ class RubricSerializer(StrictSerializer):
 
 
 class ProjectDetailSerializer(ProjectSerializer):
-    role = serializers.ChoiceField(choices=Membership.Role.choices, help_text="Your role in it.")
-    pseudonym = serializers.CharField(help_text="The name that it knows your judgments by.")
-    rubric = RubricSerializer(allow_null=True, help_text="What new batches are rated by; null where none is chosen.")
+    role = serializers.ChoiceField(choices=Membership.Role.choices, help_text="Your role in the project.")
+    pseudonym = serializers.CharField(help_text="Your pseudonym in the project.")
+    rubric = RubricSerializer(allow_null=True, help_text="Current rubric, used by new batches; null if there is none.")
 
 
 class ProjectList(Endpoint):

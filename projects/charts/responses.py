@@ -12,7 +12,7 @@ def answer_chart(project: Project, charts: Iterable[Chart], name: str, form: str
     """The file of the chart of this name. Raises Http404 where there is none."""
     chart = next((each for each in charts if each.name == name), None)
     if chart is None or form not in FORMS:
-        raise Http404("No such chart.")
+        raise Http404("This chart does not exist.")
     return HttpResponse(
         write(chart, form),
         content_type=FORMS[form],

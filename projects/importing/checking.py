@@ -236,7 +236,7 @@ def _take_all(
     for line, record in reader.records():
         n += 1
         if n > most:
-            raise Broken(f"more than {most:,} rows; split the file", line=line)
+            raise Broken(f"more than {most:,} rows; split the file into smaller ones", line=line)
         add(line, record)
         if on_progress is not None and n % STEP == 0:
             on_progress(min(reader.position(), reader.size), reader.size)

@@ -10,55 +10,55 @@ from projects.language.names import shorten_name
 
 FIELDS = {
     "dataset": "Dataset",
-    "dataset_kind": "Kind of dataset (generative, span, question_generation)",
+    "dataset_kind": "Dataset type (generative, span, question_generation)",
     "split": "Split",
-    "passage_id": "Passage id",
+    "passage_id": "Passage ID",
     "passage": "Passage",
-    "title": "Title of the passage",
-    "documents": "Passage as a list of titled documents",
-    "question_id": "Question id",
+    "title": "Passage title",
+    "documents": "Passage as list of documents",
+    "question_id": "Question ID",
     "question": "Question",
-    "question_type": "Type of question",
-    "entities": "List of right entities",
-    "span": "Marked span",
+    "question_type": "Question type",
+    "entities": "Correct entities (list)",
+    "span": "Answer span",
     "reference": "Reference",
-    "references": "List of references",
-    "reference_opinion": "Opinion of the reference",
-    "candidate_id": "Candidate id",
+    "references": "References (list)",
+    "reference_opinion": "Reference opinion (yes/no)",
+    "candidate_id": "Candidate ID",
     "candidate": "Candidate",
-    "source": "Source of the candidate",
-    "opinion": "Opinion of the candidate",
+    "source": "Candidate source (system)",
+    "opinion": "Candidate opinion (yes/no)",
     "rank": "Rank",
     "confidence": "Confidence",
-    "candidate_1": "First candidate of a minimal pair",
-    "candidate_2": "Second candidate of a minimal pair",
-    "score_1": "Score of the first candidate",
-    "score_2": "Score of the second candidate",
-    "scores_1": "List of scores of the first candidate",
-    "raters_1": "Annotators of these scores",
-    "scores_2": "List of scores of the second candidate",
-    "raters_2": "Annotators of these scores",
-    "phenomenon": "Phenomenon of the minimal pair",
+    "candidate_1": "Candidate 1 (minimal pair)",
+    "candidate_2": "Candidate 2 (minimal pair)",
+    "score_1": "Score of candidate 1",
+    "score_2": "Score of candidate 2",
+    "scores_1": "Scores of candidate 1 (list)",
+    "raters_1": "Annotators of the scores (list)",
+    "scores_2": "Scores of candidate 2 (list)",
+    "raters_2": "Annotators of the scores (list)",
+    "phenomenon": "Phenomenon (minimal pair)",
     "choices": "Choices (multiple choice)",
-    "choice": "Number, letter or text of the right choice",
+    "choice": "Correct choice (number, letter or text)",
     "score": "Mean score",
-    "scores": "List of scores",
-    "raters": "Annotators of the scores",
-    "metadata": "Keep as metadata",
-    "ignore": "Leave out",
+    "scores": "Scores (list)",
+    "raters": "Annotators of the scores (list)",
+    "metadata": "Metadata",
+    "ignore": "Ignore",
 }
 """Fields of a candidates file and how a page calls them."""
 
 JUDGMENT_FIELDS = {
     "dataset": "Dataset",
-    "candidate_id": "Candidate id",
+    "candidate_id": "Candidate ID",
     "annotator": "Annotator",
     "criterion": "Criterion",
-    "value": "Value",
-    "scores": "List of scores on correctness",
-    "raters": "Annotators of the scores",
-    "time": "Time of the judgment",
-    "ignore": "Leave out",
+    "value": "Rating",
+    "scores": "Correctness scores (list)",
+    "raters": "Annotators of the scores (list)",
+    "time": "Judgment time",
+    "ignore": "Ignore",
 }
 """Fields of a judgments file; a column with judgments is named by `Options.criteria`."""
 
@@ -175,7 +175,8 @@ class Plan:
             return
         if meaning in self.of:
             raise Broken(
-                f"two columns are mapped to {meaning}: {shorten_name(self.of[meaning])} and {shorten_name(column)}"
+                f"two columns are mapped to {meaning}: {shorten_name(self.of[meaning])} and "
+                f"{shorten_name(column)}; choose another field for one of them"
             )
         self.of[meaning] = column
 
@@ -184,7 +185,10 @@ class Plan:
         slot = self._further.setdefault(int(number[0]) if number else 1, ["", ""])
         place = 1 if meaning.endswith("opinion") else 0
         if slot[place] and slot[place] != column:
-            raise Broken(f"two columns are mapped to {meaning}: {shorten_name(slot[place])} and {shorten_name(column)}")
+            raise Broken(
+                f"two columns are mapped to {meaning}: {shorten_name(slot[place])} and "
+                f"{shorten_name(column)}; choose another field for one of them"
+            )
         slot[place] = column
         self.of[meaning] = column
         self.references = [(text, opinion) for _, (text, opinion) in sorted(self._further.items()) if text]
@@ -203,10 +207,10 @@ def plan_columns(
     plan = Plan(fields, synonyms, chosen=dict(mapping), _names=names)
     for column, meaning in mapping.items():
         if not is_field(meaning, fields):
-            raise Broken(f"“{shorten_name(meaning)}” is no field; the fields are {', '.join(fields)}")
+            raise Broken(f"unknown field “{shorten_name(meaning)}”; known fields: {', '.join(fields)}")
         if column not in columns:
             raise Broken(
-                f"the mapping names a column that the file does not have: {shorten_name(column)}", column=column
+                f"the mapping contains a column that is not in the file: {shorten_name(column)}", column=column
             )
     for column in sorted(columns, key=lambda each: (each not in mapping, names.get(normal_name(each), ("", 0))[1])):
         plan.meet(column)
@@ -223,10 +227,10 @@ def parse_meaning(text: str, fields: Mapping[str, str] = FIELDS) -> tuple[str, s
     """Read ``COLUMN=FIELD``. Raises Refused for a field that there is not."""
     column, equals, meaning = text.rpartition("=")
     if not equals or not column:
-        raise Refused(f"“{text}” is not COLUMN=FIELD, such as answer=candidate.", field="map")
+        raise Refused(f"Invalid mapping “{text}”. Use COLUMN=FIELD, for example answer=candidate.", field="map")
     if not is_field(meaning, fields):
         raise Refused(
-            "“{meaning}” is no field; the fields are {fields}.".format(meaning=meaning, fields=", ".join(fields)),
+            "Unknown field “{meaning}”. Known fields: {fields}.".format(meaning=meaning, fields=", ".join(fields)),
             field="map",
         )
     return column, meaning

@@ -12,7 +12,7 @@ from projects.importing.spool import Spool
 from projects.importing.values import ID_LENGTH, Values
 from projects.language.names import shorten_name
 
-NO_ANNOTATOR = "The file names no annotators; figures about single people will be undefined."
+NO_ANNOTATOR = "The file has no annotator column; statistics per annotator will be undefined."
 
 
 class JudgmentRows:
@@ -86,8 +86,8 @@ class JudgmentRows:
         if self._n_slots:
             self.notes.warn(NO_ANNOTATOR)
         if not report.judgments and not self.notes.total:
-            what = "no judgment in its rows" if report.rows else "no rows"
-            self.notes.problem(None, "", f"the file has a header and {what}")
+            what = "no judgments in its rows" if report.rows else "no rows"
+            self.notes.problem(None, "", f"the file has a header but {what}")
 
     def _wide_columns(self, known: Mapping[str, CriterionColumn]) -> list[CriterionColumn]:
         named = [each for each in self.options.criteria if each.column]
@@ -95,12 +95,12 @@ class JudgmentRows:
         for each in named:
             if each.column not in present:
                 raise Broken(
-                    f"no column “{shorten_name(each.column)}” for the criterion {each.key}", column=each.column
+                    f"column “{shorten_name(each.column)}” for the criterion {each.key} not found", column=each.column
                 )
         if named:
             keys = [each.key for each in named]
             if len(set(keys)) != len(keys):
-                raise Broken("two columns are named for one criterion")
+                raise Broken("two columns are given for the same criterion")
             return named
         if "criterion" in self.columns:
             return []
@@ -117,14 +117,14 @@ class JudgmentRows:
 
     def _check_columns(self) -> None:
         if "candidate_id" not in self.columns:
-            raise Broken("no column for the candidate's id; say which column it is", column="candidate_id")
+            raise Broken("no candidate ID column found; choose the column", column="candidate_id")
         if self._wide or self._has_scores:
             return
         missing = [name for name in ("criterion", "value") if name not in self.columns]
         if missing:
             reason = (
-                f"no column for “{missing[0]}”, and none named for a criterion; "
-                "name columns of judgments as column=key:low-high"
+                f"no column for “{missing[0]}” and no criterion columns given; give judgment columns as "
+                "column=key:low-high"
             )
             raise Broken(reason, column=missing[0])
 
@@ -135,7 +135,7 @@ class JudgmentRows:
         before = self.notes.total
         name = self.values.identity(record.get(column), column, line)
         if not name and self.notes.total == before:
-            self.notes.problem(line, column, "is empty; name every annotator, or leave the column out")
+            self.notes.problem(line, column, "is empty; fill in every annotator or remove the column")
         return name
 
     def _named(self, record: dict[str, Any], line: int) -> CriterionColumn | None:
@@ -145,7 +145,7 @@ class JudgmentRows:
         criterion = self._scales.get(key)
         if criterion is None and self.notes.total == before:
             name = shorten_name(key, 40)
-            reason = f"no criterion “{name}” is known; give its scale as {name or 'key'}:low-high"
+            reason = f"unknown criterion “{name}”; give its scale as {name or 'key'}:low-high"
             self.notes.problem(line, column, reason)
         return criterion
 

@@ -43,14 +43,16 @@ class CriterionColumn:
         column, _equals, rest = text.rpartition("=")
         match = _CRITERION.fullmatch(rest)
         if match is None:
-            said = "“%(text)s” is not column=key:low-high, such as correctness_1to5=correctness:1-5."
+            said = (
+                "Invalid criterion “%(text)s”. Use column=key:low-high, for example correctness_1to5=correctness:1-5."
+            )
             raise Refused(said % {"text": text}, field="criterion")
         if not is_key(match["key"]):
-            said = "In “%(text)s” the key cannot be “%(key)s”. %(rule)s"
+            said = "Invalid key “%(key)s” in “%(text)s”. %(rule)s"
             raise Refused(said % {"text": text, "key": match["key"], "rule": KEY_RULE}, field="criterion")
         low, high = int(match["low"]), int(match["high"])
         if low >= high:
-            said = "In “%(text)s” the low end must lie below the high end."
+            said = "In “%(text)s” the lowest value must be smaller than the highest."
             raise Refused(said % {"text": text}, field="criterion")
         kind = ScaleKind.ORDINAL if high - low < MOST_POINTS else ScaleKind.CONTINUOUS
         return cls(key=match["key"], low=low, high=high, column=column, kind=kind)

@@ -87,7 +87,7 @@ class PassageRows:
             known = SeenPassage(self.n_passages, external_id or text_id(text, documents), mark, line, split)
             self._write_passage(dataset, known, has_id, is_given, title, text, documents)
         elif is_given and known.digest != mark:
-            reason = f"the passage “{shorten_name(external_id, 60)}” has another text on line {known.line}"
+            reason = f"the passage “{shorten_name(external_id, 60)}” has a different text on line {known.line}"
             self.notes.problem(line, columns.get("passage", columns.get("documents", "")), reason)
         elif split and split != known.split:
             self._another_split(line, known, split)
@@ -108,7 +108,7 @@ class PassageRows:
         if not kind:
             return "span" if name.lower() in SPAN_DATASETS else "generative"
         if kind not in KINDS:
-            self.notes.problem(line, column, f"the kind of a dataset is one of {', '.join(KINDS)}")
+            self.notes.problem(line, column, f"the dataset type must be one of {', '.join(KINDS)}")
             return "generative"
         return str(kind)
 
@@ -153,7 +153,7 @@ class PassageRows:
     def _another_split(self, line: int, passage: SeenPassage, split: str) -> None:
         if passage.split:
             name, here, there = shorten_name(passage.external_id, 60), shorten_name(split), shorten_name(passage.split)
-            reason = f"the passage “{name}” is in “{here}” here and in “{there}” on line {passage.line}"
+            reason = f"the passage “{name}” belongs to split “{here}” here but to “{there}” on line {passage.line}"
             self.notes.problem(line, self.columns.get("split", ""), reason)
         else:
             passage.split = split

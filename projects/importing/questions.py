@@ -26,9 +26,9 @@ TYPES = {
     "other": "other",
     "": "",
 }
-UNITED = "A question comes with other references than before; they are united."
-OTHER_TYPE = "A type of question is none of yes-no, entity, description; it becomes “other”."
-FIRST_COUNTS = "A question comes with another type, entity list or span than before; the first counts."
+UNITED = "A question appears again with different references; they are merged."
+OTHER_TYPE = "An unknown question type (not yes-no, entity or description) is imported as “other”."
+FIRST_COUNTS = "A question appears again with a different type, entity list or span; the first is used."
 
 
 class QuestionRows(PassageRows):
@@ -144,7 +144,7 @@ class QuestionRows(PassageRows):
             texts = (name, text, about[0], about[1], about[2] or "{}")
             self.spool.add("questions", f"{key}\t{passage.key}\t{line}\t{flag}", texts)
         elif seen.digest(key) != mark:
-            what = "another text" if seen.passage(key) == passage.key else "another passage"
+            what = "a different text" if seen.passage(key) == passage.key else "a different passage"
             reason = f"the question “{shorten_name(external_id, 60)}” has {what} on line {seen.line(key)}"
             self.notes.problem(line, self.columns["question"], reason)
             return None
@@ -184,12 +184,12 @@ class QuestionRows(PassageRows):
         """Multiple choice becomes generative: the right choice is the reference."""
         column, choice_column = self.columns.get("choices", ""), self.columns.get("choice", "")
         if not column or not choice_column:
-            raise Broken("multiple choice needs a column with the choices and one with the right choice")
+            raise Broken("multiple choice requires a column with the choices and a column with the correct choice")
         choices = self.values.texts(record.get(column), column, line, "|")
         chosen = filters.right_choice(choices, record.get(choice_column))
         if chosen is None:
             self.notes.problem(
-                line, choice_column, "names none of the choices (a letter, a number from 0, or the text)"
+                line, choice_column, "matches none of the choices (use a letter, a number starting at 0, or the text)"
             )
         else:
             found.setdefault(chosen, "")

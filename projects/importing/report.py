@@ -60,7 +60,7 @@ class FileRefused(Refused):
         self.total = len(problems) if total is None else total
         self.offers = dict(offers or {})
         first = f"{shorten_name(name)}: {problems[0]}"
-        more = f" ({self.total:,} problems in all.)" if self.total > 1 else ""
+        more = f" ({self.total:,} problems in total.)" if self.total > 1 else ""
         details = [str(problem) for problem in problems[1:]]
         if self.total > len(problems):
             details.append(f"… and {self.total - len(problems):,} more.")

@@ -17,10 +17,11 @@ from projects.importing.values import ID_LENGTH
 from projects.language.names import shorten_name
 
 PAIR_NOT_HIGHER = (
-    "A minimal pair does not score its first candidate higher; it is kept, and left out of the accuracy of metrics."
+    "In a minimal pair the first candidate does not have the higher score; the pair is imported but "
+    "excluded from metric accuracy."
 )
 PAIR_OF_ONE_TEXT = "Both candidates of a minimal pair have the same text."
-SCORES_LEFT = "Scores are in the file and are not imported; ask for them (--with-scores)."
+SCORES_LEFT = "The file contains scores that are not imported; select them to import (--with-scores)."
 SHORT_TEXT = 20
 
 
@@ -71,9 +72,7 @@ class CandidateRows(QuestionRows):
                 setattr(report, name, getattr(report, name) + n)
         report.annotators = len(self.annotators) + self.n_slots
         if not report.candidates and not self.notes.total:
-            reason = (
-                "the file has a header and no rows" if not report.rows else "no candidate is left after the filters"
-            )
+            reason = "the file has a header but no rows" if not report.rows else "no candidates match the filters"
             self.notes.problem(None, "", reason)
 
     def _check_columns(self) -> None:
@@ -86,10 +85,10 @@ class CandidateRows(QuestionRows):
         if missing:
             found = ", ".join(shorten_name(name, 30) for name in list(self.plan.meanings)[:12])
             names = " and ".join(f"“{name}”" for name in missing)
-            reason = f"no column for {names} (found: {found}); say which column it is"
+            reason = f"no column for {names} (found: {found}); choose the column"
             raise Broken(reason, column=missing[0])
         if not self.plan.references and "references" not in columns and not self.options.multiple_choice:
-            self.notes.warn("The file has no column for references.")
+            self.notes.warn("The file has no reference column.")
 
     def candidate_text(self, record: dict[str, Any], line: int) -> str | None:
         column = self.columns.get("candidate", "")
@@ -145,7 +144,7 @@ class CandidateRows(QuestionRows):
         if "candidate_id" in columns:
             external_id = values.identity(get(columns["candidate_id"]), columns["candidate_id"], line)
             if not external_id and self.notes.total == before:
-                self.notes.problem(line, columns["candidate_id"], "is empty; every candidate has an id or none has")
+                self.notes.problem(line, columns["candidate_id"], "is empty; give an ID to every candidate or to none")
             external_id = external_id and external_id + suffix
         metadata = self._metadata(line, record)
         if self.notes.total != before:
@@ -190,12 +189,12 @@ class CandidateRows(QuestionRows):
             first = firsts.setdefault((row["external_id"], self._ids.hash(key)), key)
             if first == key:
                 continue
-            line, there = self._ids.line(key), f"is on line {self._ids.line(first)} too"
+            line, there = self._ids.line(key), f"also occurs on line {self._ids.line(first)}"
             if row["has_id"] == "t":
                 name = shorten_name(row["external_id"], 60)
-                self.notes.problem(line, self.columns.get("candidate_id", ""), f"the id “{name}” {there}")
+                self.notes.problem(line, self.columns.get("candidate_id", ""), f"the ID “{name}” {there}")
             else:
-                self.notes.problem(line, "", f"the same candidate of the same source {there}; give them ids")
+                self.notes.problem(line, "", f"the same candidate from the same source {there}; add IDs")
 
     def _metadata(self, line: int, record: dict[str, Any]) -> str:
         kept = self.plan.kept
@@ -212,13 +211,15 @@ class CandidateRows(QuestionRows):
             text = orjson.dumps(found).decode()
         except (TypeError, ValueError, RecursionError):
             self.notes.problem(
-                line, "", "a further column holds a value that cannot be stored, such as half a surrogate pair"
+                line, "", "an additional column contains a value that cannot be stored, such as an unpaired surrogate"
             )
             return "{}"
         if "\\u0000" in text and _has_nul(found):
-            self.notes.problem(line, "", "a further column holds a NUL character, which cannot be stored")
+            self.notes.problem(line, "", "an additional column contains a NUL character, which cannot be stored")
         if len(text) > self.limits.cell_bytes:
-            self.notes.problem(line, "", f"the further columns are larger than {self.limits.cell_bytes // 1024:,} kB")
+            self.notes.problem(
+                line, "", f"the additional columns are larger than {self.limits.cell_bytes // 1024:,} kB"
+            )
         return text
 
     def _add_pair(
@@ -264,7 +265,7 @@ class CandidateRows(QuestionRows):
             if name in given:
                 found.append(self.values.number(record[name], name, line))
             else:
-                self.notes.problem(line, name or meaning, "is missing; a minimal pair has both scores or none")
+                self.notes.problem(line, name or meaning, "is missing; a minimal pair needs both scores or none")
         return [score for score in found if score is not None]
 
     def add_reference_candidate(

@@ -46,7 +46,7 @@ MARKUP = (b"<!doctype", b"<html", b"<?xml", b"<svg", b"<head", b"<body", b"<scri
 def detect_format(path: Path, name: str, chosen: str) -> str:
     """Name the format, or raise Broken where content and name disagree."""
     if chosen and chosen not in FORMATS:
-        raise Broken(f"“{shorten_name(chosen)}” is no format that can be read; choose one of {', '.join(FORMATS)}")
+        raise Broken(f"unknown format “{shorten_name(chosen)}”; choose one of {', '.join(FORMATS)}")
     with path.open("rb") as file:
         head = file.read(HEAD_BYTES)
     if not head:
@@ -56,7 +56,7 @@ def detect_format(path: Path, name: str, chosen: str) -> str:
     if not wanted:
         known = ", ".join(sorted(SUFFIXES))
         raise Broken(
-            f"the name ends in “{shorten_name(suffix)}”, which is none of {known}; rename it or say its format"
+            f"unknown file extension “{shorten_name(suffix)}” (known: {known}); rename the file or choose its format"
         )
     _check_binary(head, wanted)
     if wanted == "json" and first_character(head) == "{":
@@ -78,7 +78,7 @@ def first_character(head: bytes) -> str:
 def _check_binary(head: bytes, wanted: str) -> None:
     if wanted == "parquet":
         if not head.startswith((b"PAR1", b"PARE")):
-            raise Broken("this is no Parquet file: it does not start with PAR1")
+            raise Broken("not a Parquet file: it does not start with PAR1")
         if head.startswith(b"PARE"):
             raise Broken("the Parquet file is encrypted")
         return
@@ -86,9 +86,9 @@ def _check_binary(head: bytes, wanted: str) -> None:
         return
     for start, kind in BINARY.items():
         if head.startswith(start) and (len(start) > 2 or b"\0" in head):
-            raise Broken(f"by its content this is {kind}, not {wanted.upper()}")
+            raise Broken(f"the file is {kind}, not {wanted.upper()}")
     if wanted == "xlsx":
-        raise Broken("by its content this is no Excel file (.xlsx)")
+        raise Broken("the file is not an Excel file (.xlsx)")
     bare = head.removeprefix(b"\xef\xbb\xbf").lstrip()[:20].lower()
     if bare.startswith(MARKUP):
-        raise Broken(f"by its content this is HTML or XML, not {wanted.upper()}")
+        raise Broken(f"the file is HTML or XML, not {wanted.upper()}")

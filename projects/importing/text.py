@@ -29,22 +29,23 @@ OFFERED = ("windows-1252", "iso-8859-1", "iso-8859-15", "windows-1250", "windows
 def detect_encoding(head: bytes, chosen: str, notes: Notes) -> str:
     """Choose the codec by byte order mark or by what was asked for; raise Broken where neither helps."""
     if chosen and chosen not in ENCODINGS:
-        raise Broken(f"“{chosen}” is no encoding that can be chosen; choose one of {', '.join(ENCODINGS)}")
+        raise Broken(f"unknown encoding “{chosen}”; choose one of {', '.join(ENCODINGS)}")
     if head.startswith((codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)):
         raise Broken("the file is UTF-32; save it as UTF-8")
     if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         if chosen not in ("", "utf-16"):
             raise Broken(
-                f"the file starts with the mark of UTF-16, so it is not {chosen}", offers={"encoding": ("utf-16",)}
+                f"the file starts with a UTF-16 byte order mark, so it is not {chosen}",
+                offers={"encoding": ("utf-16",)},
             )
-        notes.warn("The file is UTF-16; it is read as such.")
+        notes.warn("The file is read as UTF-16.")
         return "utf-16"
     if head.startswith(codecs.BOM_UTF8) and chosen in ("", "utf-8"):
         return "utf-8-sig"
     if chosen == "utf-16":
         return "utf-16-le" if head[1:2] == b"\0" else "utf-16-be"
     if b"\0" in head and len(head) > 3 and (head[1:4:2] == b"\0\0" or head[0:3:2] == b"\0\0"):
-        raise Broken("the file looks like UTF-16 without its mark", line=1, offers={"encoding": ("utf-16",)})
+        raise Broken("the file looks like UTF-16 without a byte order mark", line=1, offers={"encoding": ("utf-16",)})
     return chosen or "utf-8"
 
 
@@ -86,7 +87,7 @@ def bad_byte(path: Path, encoding: str) -> Broken:
                 name = encoding.removesuffix("-sig").upper()
                 offers: dict[str, tuple[str, ...]] = {"encoding": OFFERED} if encoding.startswith("utf-8") else {}
                 return Broken(
-                    f"not {name}: {byte}; save the file as UTF-8 or choose its encoding", line=line, offers=offers
+                    f"invalid {name}: {byte}; save the file as UTF-8 or choose its encoding", line=line, offers=offers
                 )
             if not chunk:
                 return Broken(f"the file cannot be read as {encoding}")

@@ -21,8 +21,8 @@ INVISIBLE = re.compile(
     "[\u00ad\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb\U000e0000-\U000e007f]"
 )
 CONTROLS = re.compile("[\x01-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f]")
-LOOKS_EMPTY = "A text holds nothing but spaces."
-HAS_INVISIBLE = "A text holds invisible control characters."
+LOOKS_EMPTY = "A text contains only spaces."
+HAS_INVISIBLE = "A text contains invisible control characters."
 
 
 class Values:
@@ -39,10 +39,10 @@ class Values:
         if value is None or value == "":
             return ""
         if type(value) is not str:
-            self._problem(line, column, f"is {describe_type(value)}, and a text is wanted")
+            self._problem(line, column, f"must be text, not {describe_type(value)}")
             return ""
         if "\0" in value:
-            self._problem(line, column, "holds a NUL character, which cannot be stored")
+            self._problem(line, column, "contains a NUL character, which cannot be stored")
             return ""
         if most and len(value) > most:
             self._problem(line, column, f"is longer than {most} characters")
@@ -60,7 +60,7 @@ class Values:
         try:
             value.encode("utf-8")
         except UnicodeEncodeError:
-            self._problem(line, column, "holds half of a surrogate pair, which is no character")
+            self._problem(line, column, "contains an unpaired surrogate, which is not a valid character")
             return ""
         if INVISIBLE.search(value):
             self.notes.warn(HAS_INVISIBLE, line)
@@ -74,7 +74,7 @@ class Values:
             return str(value)
         text = self.text(value, column, line, ID_LENGTH)
         if text and text.isspace():
-            self._problem(line, column, "is an id of nothing but spaces")
+            self._problem(line, column, "is an ID that contains only spaces")
             return ""
         return text
 
@@ -84,7 +84,7 @@ class Values:
         if type(value) is str and PLAIN_NUMBER.fullmatch(value):
             return float(value) + 0.0
         what = f"“{shorten_name(value, 30)}”" if type(value) is str else describe_type(value)
-        self._problem(line, column, f"is {what}, and a number is wanted (digits, with a point)")
+        self._problem(line, column, f"must be a number (digits, with a decimal point), not {what}")
         return None
 
     def whole(self, value: Any, column: str, line: int) -> int | None:
@@ -93,7 +93,7 @@ class Values:
         if type(value) is str and PLAIN_WHOLE.fullmatch(value):
             return int(value)
         what = f"“{shorten_name(value, 30)}”" if type(value) is str else describe_type(value)
-        self._problem(line, column, f"is {what}, and a whole number is wanted")
+        self._problem(line, column, f"must be a whole number, not {what}")
         return None
 
     def entries(self, value: Any, column: str, line: int, separators: str = "") -> list[Any]:
@@ -135,7 +135,7 @@ class Values:
             elif type(entry) is list and len(entry) == 2:
                 title, text = entry
             else:
-                self._problem(line, column, "is no list of documents with title and text")
+                self._problem(line, column, "must be a list of documents with title and text")
                 return []
             made.append({"title": self.text(title, column, line), "text": self.text(text, column, line)})
         return made
@@ -150,10 +150,10 @@ class Values:
         if not names:
             names = [""] * len(entries)
         elif len(names) != len(entries):
-            self._problem(line, names_column, f"names {len(names)} annotators for {len(entries)} scores")
+            self._problem(line, names_column, f"has {len(names)} annotators for {len(entries)} scores")
             return []
         elif not all(names) or len(set(names)) != len(names):
-            self._problem(line, names_column, "names an annotator twice, or leaves one empty")
+            self._problem(line, names_column, "contains a duplicate or empty annotator")
             return []
         scored = zip(range(1, len(entries) + 1), entries, names, strict=True)
         return [(position, entry, name) for position, entry, name in scored if entry is not None and entry != ""]
@@ -169,16 +169,14 @@ class Values:
                 moment = moment.replace(tzinfo=datetime.UTC)
             return moment.astimezone(datetime.UTC).isoformat()
         except (ValueError, OverflowError):
-            self._problem(
-                line, column, f"is “{shorten_name(text, 40)}”, and a time such as 2026-03-01T12:00:00Z is wanted"
-            )
+            self._problem(line, column, f"must be a time such as 2026-03-01T12:00:00Z, not “{shorten_name(text, 40)}”")
             return ""
 
     def _from_json(self, value: str, column: str, line: int) -> list[Any]:
         try:
             entries: list[Any] = DECODER.decode(value)
         except (json.JSONDecodeError, RecursionError, ValueError):
-            self._problem(line, column, "starts like a JSON list and is none")
+            self._problem(line, column, "starts like a JSON list but is not valid")
             return []
         return entries
 

@@ -53,7 +53,7 @@ def cancel_job(
     except Refused as refusal:
         messages.error(request, refusal.message)
         return False
-    messages.success(request, done if has_stopped else "Stopping. Nothing will be stored.")
+    messages.success(request, done if has_stopped else "Cancelling. Nothing will be stored.")
     return True
 
 

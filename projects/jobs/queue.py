@@ -108,7 +108,7 @@ def queue(job: Job, *, only_if: dict[str, Any] | None = None, **changes: Any) ->
         cancel_requested_at=None,
     )
     if not n_queued:
-        raise Refused("That has changed in the meantime. Look at its page.")
+        raise Refused("The state has changed in the meantime. Reload the page.")
     job.refresh_from_db()
     enqueue_on_commit(job)
 
@@ -124,7 +124,7 @@ def cancel(job: Job) -> bool:
         return True
     if rows.filter(state=Job.State.RUNNING).update(cancel_requested_at=Now()):
         return False
-    raise Refused("It has already ended.")
+    raise Refused("It has already finished.")
 
 
 def enqueue_on_commit(job: Job) -> None:
@@ -154,18 +154,21 @@ def job_models() -> Iterator[type[Job]]:
 def explain_wait(job: Job) -> str:
     """What keeps a job in the queue, named as the process that somebody has to start; empty while that is normal."""
     if job.will_run_again:
-        return "The worker stopped in the middle. It starts once more by itself."
+        return "The worker stopped unexpectedly. The job will restart automatically."
     if job.state != Job.State.QUEUED or timezone.now() - job.queued_at < SAY_WHY_AFTER:
         return ""
     if not _broker_answers():
-        return "The broker (Redis or Valkey) does not answer. This starts by itself once it is back."
+        return (
+            "The broker (Redis or Valkey) is not responding. The job will start automatically when it is "
+            "available again."
+        )
     if Pulse.is_missing(Pulse.WORKER):
         return "No worker is running. Start it with: celery -A config.celery worker"
     if any(model._default_manager.filter(state=Job.State.RUNNING).exists() for model in job_models()):
-        return "The workers are busy with other jobs. This one comes next."
+        return "The workers are busy with other jobs. This one is next."
     if Pulse.is_missing(Pulse.BEAT):
         return "No scheduler is running. Start it with: celery -A config.celery beat"
-    return "A worker takes it in a moment."
+    return "Waiting for a worker."
 
 
 def _queue_interrupted(model: type[Job]) -> None:
@@ -177,7 +180,7 @@ def _queue_interrupted(model: type[Job]) -> None:
                 n_queued = rows.update(state=Job.State.QUEUED, queued_at=Now(), done=0, finished_at=None)
         except IntegrityError:
             # Somebody has started the same work anew, and only one of two may live.
-            rows.update(state=Job.State.FAILED, error="It was interrupted, and the same has been started since.")
+            rows.update(state=Job.State.FAILED, error="Interrupted; the same job has been started again since.")
             continue
         if n_queued:
             _ring(model.task, pk)
@@ -195,7 +198,7 @@ def _ring(task: str, pk: int) -> bool:
         with _broker() as broker:
             current_app.send_task(task, args=[pk], connection=broker, retry=False, ignore_result=True)
     except BROKER_ERRORS:
-        logger.warning("The broker does not answer: %s %s stays queued.", task, pk)
+        logger.warning("The broker is not responding: %s %s stays queued.", task, pk)
         return False
     return True
 

@@ -79,7 +79,7 @@ def run(
         except Exception as error:  # noqa: BLE001 - every end is stored in the row
             heart.stop()
             if heart.is_lost or isinstance(error, AttemptSuperseded):
-                logger.warning("%s %s: attempt %s came back too late and is rolled back.", model.__name__, pk, attempt)
+                logger.warning("%s %s: attempt %s finished too late and was rolled back.", model.__name__, pk, attempt)
                 return None
             state, changes = _why_ended(model, pk, heart, error)
             return state if _end(model, pk, attempt, state, **changes) else None
@@ -112,7 +112,9 @@ def _why_ended(model: type[J], pk: int, heart: "Heartbeat[J]", error: Exception)
         return Job.State.FAILED, {"error": "\n".join([error.message, *error.details])}
     reference = secrets.token_hex(4)
     logger.error("%s %s failed, reference %s", model.__name__, pk, reference, exc_info=error)
-    sentence = f"Something went wrong that we had not foreseen. Nothing was stored. Reference: {reference}"
+    sentence = (
+        f"An unexpected error occurred. Nothing was stored. Give the site administrator this reference: {reference}"
+    )
     return Job.State.FAILED, {"error": sentence}
 
 

@@ -64,7 +64,7 @@ class Question(models.Model):
     """A question about a passage."""
 
     class Type(models.TextChoices):
-        UNSET = "", "not said"
+        UNSET = "", "not specified"
         YES_NO = "yes-no", "yes-no"
         ENTITY = "entity", "entity"
         DESCRIPTION = "description", "description"

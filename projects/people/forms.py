@@ -11,29 +11,27 @@ from projects.people.members import grantable_roles
 Role = Membership.Role
 
 WHAT_ROLES_DO = {
-    Role.ANNOTATOR: "Annotator: rates, and sees their own work only",
-    Role.RESEARCHER: "Researcher: reads data and results, under pseudonyms",
-    Role.MANAGER: "Manager: imports, opens batches, invites people and looks after them",
-    Role.OWNER: "Owner: all of it, and decides on managers and settings",
+    Role.ANNOTATOR: "Annotator: rates HITs and sees only their own work",
+    Role.RESEARCHER: "Researcher: sees data and results under pseudonyms",
+    Role.MANAGER: "Manager: imports data, runs batches and manages annotators",
+    Role.OWNER: "Owner: all rights, including managers and settings",
 }
 
 
 class InvitationForm(forms.Form):
     role = forms.ChoiceField(label="Role", widget=forms.RadioSelect, initial=Role.ANNOTATOR)
     is_annotator = forms.BooleanField(
-        label="Rates HITs as well",
+        label="Also annotates",
         required=False,
-        help_text="Annotators always do. Of people who see sources and results, judgments are marked as not blind.",
+        help_text="Annotators always do. Judgments of members who can see sources and results are marked as not blind.",
     )
-    max_uses = forms.IntegerField(
-        label="How many people may join by this link", initial=1, min_value=1, max_value=10_000
-    )
-    days = forms.IntegerField(label="Days until it ends", initial=DEFAULT_DAYS, min_value=1, max_value=MOST_DAYS)
+    max_uses = forms.IntegerField(label="Maximum number of people", initial=1, min_value=1, max_value=10_000)
+    days = forms.IntegerField(label="Valid for (days)", initial=DEFAULT_DAYS, min_value=1, max_value=MOST_DAYS)
     note = forms.CharField(
         label="Note",
         required=False,
         max_length=120,
-        help_text="For managers, to tell invitations apart, such as “pilot group”.",
+        help_text="For example “pilot group”. Only managers see it.",
     )
 
     def __init__(self, actor: Membership, *args: Any, **kwargs: Any) -> None:
@@ -67,9 +65,7 @@ class PeopleFilterForm(forms.Form):
     }
 
     q = forms.CharField(required=False, max_length=100, label="Search")
-    role = forms.ChoiceField(label="Role", required=False, choices=[("", "any role"), *Role.choices])
-    kind = forms.ChoiceField(label="Kind", required=False, choices=[("", "any kind"), *Membership.Kind.choices])
-    standing = forms.ChoiceField(
-        label="Standing", required=False, choices=[("", "any standing"), *Membership.Standing.choices]
-    )
+    role = forms.ChoiceField(label="Role", required=False, choices=[("", "any"), *Role.choices])
+    kind = forms.ChoiceField(label="Type", required=False, choices=[("", "any"), *Membership.Kind.choices])
+    standing = forms.ChoiceField(label="Status", required=False, choices=[("", "any"), *Membership.Standing.choices])
     sort = forms.ChoiceField(required=False, choices=[(name, name) for name in SORTS])

@@ -50,7 +50,7 @@ def create_invitation(
     if role == Membership.Role.OWNER or role not in grantable_roles(actor):
         raise Refused("You can't invite people to this role.")
     if not 1 <= days <= MOST_DAYS:
-        raise Refused(f"An invitation lasts from 1 to {MOST_DAYS} days.")
+        raise Refused(f"Enter a validity of 1 to {MOST_DAYS} days.")
     token = secrets.token_urlsafe(TOKEN_BYTES)
     invitation = Invitation.objects.create(
         project=actor.project,

@@ -26,9 +26,9 @@ def grantable_roles(actor: Membership) -> tuple[Membership.Role, ...]:
 def why_not_change(*, target: Membership, actor: Membership | None) -> str:
     """The sentence that says why this actor may not change this member; empty when they may."""
     if target.kind != Membership.Kind.PERSON:
-        return f"Nobody signs in with this place: it belongs to the kind “{target.get_kind_display()}”."
+        return f"No account uses this seat: its type is “{target.get_kind_display()}”."
     if actor is not None and not actor.is_owner and target.role not in BELOW_MANAGER:
-        return "Only an owner of the project can change a manager or an owner."
+        return "Only the project owner can change managers and owners."
     return ""
 
 
@@ -40,12 +40,12 @@ def change_role(*, target: Membership, role: str, actor: Membership) -> Membersh
     """
     target = _lock(target, actor)
     if role not in grantable_roles(actor):
-        raise Refused("You cannot give a role above your own.")
+        raise Refused("You can't assign a role above your own.")
     if target.role == role:
         return target
     if target.is_owner:
         _refuse_for_last_owner(
-            target, "A project needs an owner: make somebody else one before this owner has another role."
+            target, "A project needs an owner. Make someone else an owner before you change this role."
         )
     before = {"role": target.role, "is_annotator": target.is_annotator}
     target.role = role
@@ -62,7 +62,7 @@ def set_annotates(*, target: Membership, annotates: bool, actor: Membership) -> 
     """Say whether somebody above an annotator rates HITs as well. Raises Refused for an annotator."""
     target = _lock(target, actor)
     if target.role == Role.ANNOTATOR:
-        raise Refused("An annotator always annotates. To stop them, suspend them or give them another role.")
+        raise Refused("An annotator always annotates. To stop this, suspend the member or change the role.")
     if target.is_annotator == annotates:
         return target
     target.is_annotator = annotates
@@ -80,11 +80,11 @@ def why_not_change_standing(*, target: Membership, actor: Membership | None) -> 
     command line, which may do all.
     """
     if target.kind == Membership.Kind.UNKNOWN:
-        return "Nobody knows who gave these scores, so there is nobody to act on."
+        return "The annotators of these imported scores are unknown, so this is not possible."
     if actor is not None and target.pk == actor.pk:
-        return "You cannot change your own standing."
+        return "You can't change your own status."
     if actor is not None and not actor.is_owner and target.role not in BELOW_MANAGER:
-        return "Only an owner of the project can change a manager or an owner."
+        return "Only the project owner can change managers and owners."
     return ""
 
 
@@ -112,7 +112,7 @@ def set_standing(*, target: Membership, standing: str, actor: Membership | None)
         return target, before
     if target.is_owner:
         _refuse_for_last_owner(
-            target, "A project needs an owner: make somebody else one before this owner is suspended or removed."
+            target, "A project needs an owner. Make someone else an owner before you suspend or remove this one."
         )
     target.standing = standing
     target.save(update_fields=["standing"])
@@ -154,4 +154,10 @@ def _revoke_invitations_above(member: Membership, actor: Membership | None) -> N
     beyond = Invitation.objects.filter(created_by=member).usable(now).exclude(role__in=allowed)
     for invitation in beyond:
         Invitation.objects.filter(pk=invitation.pk, revoked_at=None).update(revoked_at=now)
-        log.record(member.project, actor, Act.REVOKE_INVITATION, invitation, why="Its maker's rights have changed.")
+        log.record(
+            member.project,
+            actor,
+            Act.REVOKE_INVITATION,
+            invitation,
+            why="The rights of the member who created it have changed.",
+        )

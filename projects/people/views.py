@@ -48,11 +48,11 @@ def member_role(request: ProjectRequest, project: Project, pseudonym: str) -> Ht
     member = _member(project, pseudonym)
     form = RoleForm(request.membership, request.POST)
     if not form.is_valid():
-        messages.error(request, "You cannot give this role.")
+        messages.error(request, "You can't assign this role.")
         return redirect("projects:member-show", project.slug, pseudonym)
     with refusals(request):
         people_members.change_role(target=member, role=form.cleaned_data["role"], actor=request.membership)
-        messages.success(request, "The role is changed, from the next page on that they open.")
+        messages.success(request, "Role changed. It takes effect on the next page the member opens.")
     return redirect("projects:member-show", project.slug, pseudonym)
 
 
@@ -65,7 +65,7 @@ def member_annotates(request: ProjectRequest, project: Project, pseudonym: str) 
     annotates = form.cleaned_data["is_annotator"]
     with refusals(request):
         people_members.set_annotates(target=member, annotates=annotates, actor=request.membership)
-        messages.success(request, "They rate HITs as well." if annotates else "They no longer rate HITs.")
+        messages.success(request, "The member can now annotate." if annotates else "The member no longer annotates.")
     return redirect("projects:member-show", project.slug, pseudonym)
 
 
@@ -111,7 +111,7 @@ def invitation_new(request: ProjectRequest, project: Project) -> HttpResponse:
 def invitation_revoke(request: ProjectRequest, project: Project, invitation_id: int) -> HttpResponse:
     invitation = get_object_or_404(project.invitations, pk=invitation_id)
     people_invitations.revoke(invitation=invitation, actor=request.membership)
-    messages.success(request, "The invitation is revoked. Whoever has joined by it stays.")
+    messages.success(request, "Invitation revoked. People who have already joined stay members.")
     return redirect("projects:invitation-list", project.slug)
 
 

@@ -19,7 +19,7 @@ ANCHOR = re.compile(r"\s*(-?[0-9]{1,7})\s*[:=–]\s*(.+?)\s*")
 
 
 class RubricForm(forms.Form):
-    name = forms.CharField(label="Name", max_length=120, help_text="Such as “Fluency and correctness”.")
+    name = forms.CharField(label="Name", max_length=120, help_text="For example “Fluency and correctness”.")
 
 
 class CriterionForm(forms.Form):
@@ -28,11 +28,11 @@ class CriterionForm(forms.Form):
         label="Key",
         max_length=MOST_KEY_CHARACTERS,
         required=False,
-        help_text="The name of its column in exports. Left empty, it is made from the name.",
+        help_text="Column name in exports. If empty, it is derived from the name.",
         widget=forms.TextInput(attrs={"autocapitalize": "none", "spellcheck": "false"}),
     )
     statement = forms.CharField(
-        label="What the annotator is asked",
+        label="Question to the annotator",
         max_length=1_000,
         required=False,
         widget=forms.Textarea(attrs={"rows": 2}),
@@ -40,26 +40,26 @@ class CriterionForm(forms.Form):
     kind = forms.ChoiceField(
         label="Scale",
         choices=[
-            (Criterion.Kind.ORDINAL, "Points, from low to high"),
+            (Criterion.Kind.ORDINAL, "Points"),
             (Criterion.Kind.CONTINUOUS, "Slider, 0 to 100"),
         ],
     )
     low = forms.IntegerField(
-        label="Lowest point",
+        label="Lowest value",
         required=False,
         initial=1,
         min_value=-FARTHEST_POINT,
         max_value=FARTHEST_POINT,
     )
     high = forms.IntegerField(
-        label="Highest point",
+        label="Highest value",
         required=False,
         initial=5,
         min_value=-FARTHEST_POINT,
         max_value=FARTHEST_POINT,
     )
     anchors = forms.CharField(
-        label="What the points mean",
+        label="Labels of the points",
         required=False,
         max_length=10_000,
         help_text=(
@@ -72,10 +72,10 @@ class CriterionForm(forms.Form):
         label="Level of measurement",
         choices=Criterion.Level.choices,
         initial=Criterion.Level.ORDINAL,
-        help_text="Which agreement is shown first; the others stay a click away.",
+        help_text="Used for agreement by default; other levels can be selected.",
     )
-    is_reversed = forms.BooleanField(label="Reversed: the low end is the good one", required=False)
-    used_for_quality = forms.BooleanField(label="Annotators are checked by it", required=False, initial=True)
+    is_reversed = forms.BooleanField(label="Reversed (lower is better)", required=False)
+    used_for_quality = forms.BooleanField(label="Use for annotator quality", required=False, initial=True)
 
     def clean_key(self) -> str:
         key: str = self.cleaned_data["key"]
@@ -88,7 +88,7 @@ class CriterionForm(forms.Form):
         if "name" in cleaned and "key" in cleaned and not cleaned["key"]:
             cleaned["key"] = re.sub(r"[-_]+", "_", slugify(cleaned["name"]))[:MOST_KEY_CHARACTERS].strip("_")
             if not cleaned["key"]:
-                self.add_error("key", "Write a key: none can be made from this name.")
+                self.add_error("key", "Enter a key: it cannot be derived from this name.")
         if "kind" in cleaned:
             self._clean_scale(cleaned)
         return cleaned
@@ -97,17 +97,23 @@ class CriterionForm(forms.Form):
         if cleaned["kind"] == Criterion.Kind.CONTINUOUS:
             low, high = SLIDER_LOW, SLIDER_HIGH
             if cleaned.get("level") == Level.NOMINAL:
-                self.add_error("level", "On a slider nearly every two answers differ: nominal agreement says nothing.")
+                self.add_error(
+                    "level",
+                    (
+                        "Nominal agreement is not meaningful on a slider, because almost all ratings differ. "
+                        "Choose another level."
+                    ),
+                )
         else:
             if cleaned.get("low") is None or cleaned.get("high") is None:
                 if not self.errors.keys() & {"low", "high"}:
-                    self.add_error("low", "Give the lowest and the highest point.")
+                    self.add_error("low", "Enter the lowest and the highest value.")
                 return
             low, high = cleaned["low"], cleaned["high"]
             if not 2 <= high - low + 1 <= MOST_POINTS:
                 self.add_error(
                     "high",
-                    f"The scale needs from 2 to {MOST_POINTS} points, counted from the lowest one.",
+                    f"The scale needs 2 to {MOST_POINTS} points.",
                 )
                 return
         try:
@@ -124,13 +130,13 @@ class CriterionForm(forms.Form):
                 continue
             match = ANCHOR.fullmatch(line)
             if match is None:
-                self.add_error("anchors", f"Line {n}: write the point, a colon, and what it means.")
+                self.add_error("anchors", f"Line {n}: enter the value, a colon and its label.")
                 continue
             value = int(match[1])
             if not scale.low <= value <= scale.high:
                 self.add_error("anchors", f"Line {n}: {value} is not on the scale.")
             elif value in found:
-                self.add_error("anchors", f"Line {n}: {value} has a meaning already.")
+                self.add_error("anchors", f"Line {n}: {value} already has a label.")
             else:
                 found[value] = match[2]
         return found
@@ -176,7 +182,7 @@ class BaseCriterionFormSet(Criteria):
             raise ValidationError("A rubric needs at least one criterion.")
         twice = sorted({key for key in keys if keys.count(key) > 1})
         if twice:
-            raise ValidationError("Two criteria have the key {twice}.".format(twice=", ".join(twice)))
+            raise ValidationError("Two criteria have the same key {twice}.".format(twice=", ".join(twice)))
 
 
 CriterionFormSet = cast(

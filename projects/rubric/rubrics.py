@@ -20,7 +20,7 @@ MOST_BUTTONS = 11
 """A scale of more points is shown as a slider with a number: nobody aims at one of a hundred buttons."""
 
 KEY_RULE = format_lazy(
-    "A key has up to {most} small letters and digits, and single underscores or hyphens between.",
+    "Use at most {most} lowercase letters and digits, separated by single underscores or hyphens.",
     most=MOST_KEY_CHARACTERS,
 )
 _KEY = re.compile(r"[a-z0-9]+([_-][a-z0-9]+)*")

@@ -15,10 +15,10 @@ from projects.rubric import rubrics
 def revise_to_preset(*, project: Project, actor: Membership, preset: str) -> Rubric:
     """Make a preset the next version. Raises Refused if it is the current one already."""
     if preset not in PRESETS:
-        raise Refused("There is no such preset.")
+        raise Refused("This preset does not exist.")
     current = rubrics.current_rubric(project)
     if current is not None and current.preset == preset:
-        raise Refused(f"{PRESETS[preset].name} is the current rubric already.")
+        raise Refused(f"{PRESETS[preset].name} is already the current rubric.")
     rubric = rubrics.create_from_preset(project, preset)
     _record(rubric, actor)
     return rubric

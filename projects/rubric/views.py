@@ -52,7 +52,7 @@ def rubric_new(request: ProjectRequest, project: Project) -> HttpResponse:
             )
             messages.success(
                 request,
-                f"Version {rubric.version} is the current rubric: new batches use it.",
+                f"Version {rubric.version} saved. New batches will use it.",
             )
             return redirect("projects:rubric-show", project.slug)
     return _rubric_form(request, form, criteria)
@@ -67,7 +67,7 @@ def rubric_preset(request: ProjectRequest, project: Project) -> HttpResponse:
         )
         messages.success(
             request,
-            f"{rubric.name} is the current rubric, as version {rubric.version}.",
+            f"{rubric.name} saved as version {rubric.version}. New batches will use it.",
         )
     return redirect("projects:rubric-show", project.slug)
 

@@ -32,7 +32,7 @@ class NewProjectForm(forms.Form):
     slug = forms.CharField(
         label="Address",
         max_length=60,
-        help_text=format_lazy("{} {}", SLUG_RULE, "It cannot be changed later."),
+        help_text=format_lazy("{} {}", SLUG_RULE, "Can't be changed later."),
         widget=forms.TextInput(attrs={"autocapitalize": "none", "spellcheck": "false"}),
     )
     description = forms.CharField(
@@ -52,47 +52,47 @@ class SettingsForm(forms.Form):
         label="Description",
         required=False,
         max_length=5_000,
-        help_text="What the study is about. Annotators read it on their desk.",
+        help_text="What the project is about. Shown to annotators.",
         widget=forms.Textarea(attrs={"rows": 3}),
     )
-    hit_size = forms.IntegerField(label="HIT size", help_text="Candidates on a page, at most.")
+    hit_size = forms.IntegerField(label="HIT size", help_text="Maximum number of candidates per HIT.")
     time_limit_minutes = forms.IntegerField(
-        label="Time limit, in minutes", help_text="After it the HIT is free for others. Late work is kept."
+        label="Time limit (minutes)", help_text="After this time the HIT is offered to others. Late work is kept."
     )
-    cents_per_hit = forms.IntegerField(label="US cents for a HIT")
-    cents_per_item = forms.IntegerField(label="US cents for an item", help_text="On top of what is paid for the HIT.")
+    cents_per_hit = forms.IntegerField(label="Pay per HIT (US cents)")
+    cents_per_item = forms.IntegerField(label="Pay per item (US cents)", help_text="Added to the pay per HIT.")
     fee_percent = forms.DecimalField(
-        label="Platform fee, in per cent",
+        label="Platform fee (%)",
         max_digits=6,
         decimal_places=3,
         min_value=Decimal(0),
         max_value=Decimal(100),
-        help_text="What a crowd platform takes on top of the pay; 0 without one.",
+        help_text="Fee of a crowd platform on top of the pay; 0 if none.",
     )
     approve_after_days = forms.IntegerField(
-        label="Days until HITs are approved by themselves",
+        label="Automatic approval after (days)",
         required=False,
-        help_text="Leave it empty if a manager is to approve each.",
+        help_text="Leave empty if managers approve each HIT.",
     )
     hourly_floor_cents = forms.IntegerField(
-        label="Least pay for an hour, in US cents",
+        label="Minimum hourly rate (US cents)",
         required=False,
-        help_text="Where the measured time gives less, managers are warned. Leave it empty for no warning.",
+        help_text="Managers are warned if the measured hourly rate is lower. Leave empty for no warning.",
     )
     revision_minutes = forms.IntegerField(
-        label="Minutes in which a submitted HIT can be changed",
-        help_text="Both versions are kept, the newest counts. 0: what is submitted stays as it is.",
+        label="Revision period after submission (minutes)",
+        help_text="Both versions are kept; the newest counts. 0: no revision.",
     )
     language = forms.ChoiceField(
         label="Language of the annotators' pages",
         choices=settings.LANGUAGES,
-        help_text="Annotators can choose another one for themselves.",
+        help_text="Annotators can choose another language.",
     )
-    shows_question_type = forms.BooleanField(label="The type of the question", required=False)
-    shows_entities = forms.BooleanField(label="The entities that a right answer names", required=False)
-    shows_reference_opinion = forms.BooleanField(label="The opinion of each reference (yes, no, …)", required=False)
+    shows_question_type = forms.BooleanField(label="Question type", required=False)
+    shows_entities = forms.BooleanField(label="Entities in the correct answer", required=False)
+    shows_reference_opinion = forms.BooleanField(label="Opinion of each reference (yes, no, …)", required=False)
     shows_candidate_opinion = forms.BooleanField(
-        label="The opinion that each candidate was predicted to have", required=False
+        label="Predicted opinion of each candidate (yes, no, …)", required=False
     )
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -117,7 +117,7 @@ class SettingsForm(forms.Form):
 
 class DeleteForm(forms.Form):
     typed = forms.CharField(
-        label="Type the project's address",
+        label="Enter the project address to confirm",
         widget=forms.TextInput(attrs={"autocomplete": "off", "autocapitalize": "none"}),
     )
 

@@ -15,7 +15,7 @@ from projects.models import Act, Instructions, Membership, Project, User
 from projects.rubric import rubrics
 
 SLUG = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
-SLUG_RULE = "An address has 2 to 60 small letters, digits and single hyphens between them, such as narrative-qa."
+SLUG_RULE = "Use 2 to 60 lowercase letters, digits and single hyphens, for example narrative-qa."
 SETTINGS = (
     "name",
     "description",
@@ -50,7 +50,7 @@ def create_project(*, slug: str, name: str, owner: User, description: str = "") 
     """
     if reason := why_not_slug(slug):
         raise Refused(reason)
-    taken = f"The address “{slug}” is taken."
+    taken = f"The address “{slug}” is already in use."
     if Project.objects.filter(slug=slug).exists():
         raise Refused(taken)
     try:
@@ -91,7 +91,7 @@ def change_settings(*, project: Project, actor: Membership, values: dict[str, An
 def delete_project(*, project: Project, actor: Membership, typed: str) -> None:
     """Hide a project from everybody; nothing is destroyed. Raises Refused unless its address was typed."""
     if typed != project.slug:
-        raise Refused(f"To delete this project, type its address: {project.slug}")
+        raise Refused(f"To delete this project, enter its address: {project.slug}")
     if Project.objects.live().filter(pk=project.pk).update(deleted_at=timezone.now()):
         log.record(project, actor, Act.DELETE_PROJECT, project)
 
@@ -101,7 +101,7 @@ def restore_project(*, slug: str, actor: Membership | None = None) -> Project:
     """Bring back a deleted project with all that was in it. Raises Refused if there is none."""
     project = Project.objects.select_for_update(no_key=True).filter(slug=slug).first()
     if project is None:
-        raise Refused(f"There is no project “{slug}”.")
+        raise Refused(f"Project “{slug}” does not exist.")
     if project.deleted_at is None:
         raise Refused(f"The project “{slug}” is not deleted.")
     project.deleted_at = None

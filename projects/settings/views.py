@@ -30,7 +30,7 @@ def project_new(request: SignedInRequest) -> HttpResponse:
     if request.method == "POST" and form.is_valid():
         with refusals(request, form, field="slug"):
             project = lifecycle.create_project(owner=request.user, **form.cleaned_data)
-            messages.success(request, "The project is made. Import data next.")
+            messages.success(request, "Project created. Next, import data.")
             return redirect(project)
     return render(request, "projects/settings/project_new.html", {"form": form})
 
@@ -57,7 +57,7 @@ def project_settings_edit(request: ProjectRequest, project: Project) -> HttpResp
     form = SettingsForm(sent, initial=SettingsForm.initial_of(project))
     if request.method == "POST" and form.is_valid():
         lifecycle.change_settings(project=project, actor=request.membership, values=form.values())
-        messages.success(request, "The settings are saved. Batches that were made before keep theirs.")
+        messages.success(request, "Settings saved. Existing batches keep their settings.")
         return redirect("projects:project-settings", project.slug)
     return render(request, "projects/settings/edit.html", {"form": form})
 
@@ -69,6 +69,6 @@ def project_delete(request: ProjectRequest, project: Project) -> HttpResponse:
     if request.method == "POST" and form.is_valid():
         with refusals(request, form, field="typed"):
             lifecycle.delete_project(project=project, actor=request.membership, typed=form.cleaned_data["typed"])
-            messages.success(request, f"{project.name} is deleted. Whoever runs the site can bring it back.")
+            messages.success(request, f"{project.name} deleted. The site administrator can restore it.")
             return redirect("annotate:desk")
     return render(request, "projects/settings/project_delete.html", {"form": form})

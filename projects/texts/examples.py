@@ -55,16 +55,16 @@ def find_faults(example: Example, criteria: Sequence[CriterionOnPage]) -> dict[s
     for name, most in LONGEST.items():
         text = getattr(example, name)
         if name in NEEDED and not text.strip():
-            faults[name] = "Write something here, or remove the example."
+            faults[name] = "Fill in this field or remove the example."
         elif len(text) > most:
             faults[name] = f"At most {format_number(most)} characters."
     for criterion in criteria:
         value = example.ratings.get(criterion.key)
-        wrong = "Give the right rating." if value is None else check_value(criterion.scale, value)
+        wrong = "Enter the correct rating." if value is None else check_value(criterion.scale, value)
         if wrong:
             faults[criterion.key] = wrong
     if unknown := sorted(example.ratings.keys() - {criterion.key for criterion in criteria}):
-        faults[unknown[0]] = "The rubric has no such criterion."
+        faults[unknown[0]] = "The rubric does not have this criterion."
     return faults
 
 

@@ -21,7 +21,7 @@ class TextForm(forms.Form):
         widget=forms.Textarea(attrs={"rows": 24, "dir": "auto", "spellcheck": "true"}),
     )
     based_on = forms.IntegerField(widget=forms.HiddenInput, min_value=0, max_value=2**31 - 1)
-    empty = "Write something."
+    empty = "Enter a text."
 
     def clean_text(self) -> str:
         text: str = self.cleaned_data["text"].replace("\r\n", "\n")
@@ -31,19 +31,19 @@ class TextForm(forms.Form):
 
 
 class InstructionsForm(TextForm):
-    empty = "Write something that tells annotators how to rate."
+    empty = "Enter instructions for annotators."
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.fields["text"].label = "Instructions, in Markdown"
+        self.fields["text"].label = "Instructions (Markdown)"
 
 
 class ConsentForm(TextForm):
-    empty = "Write what annotators agree to."
+    empty = "Enter the consent text."
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.fields["text"].label = "Consent, in Markdown"
+        self.fields["text"].label = "Consent (Markdown)"
 
 
 def _text(name: str, label: str, rows: int, help_text: str = "") -> forms.CharField:
@@ -61,14 +61,14 @@ class ExampleForm(forms.Form):
 
     passage = _text(
         "passage",
-        "From the passage",
+        "Passage excerpt",
         3,
-        "As much as it takes to see why. It may be left empty.",
+        "Optional. Only the part needed to understand the rating.",
     )
     question = _text("question", "Question", 2)
     reference = _text("reference", "Reference", 2)
     candidate = _text("candidate", "Candidate", 2)
-    why = _text("why", "Why it is rated so", 3)
+    why = _text("why", "Explanation", 3)
 
     def __init__(self, *args: Any, criteria: Sequence[CriterionOnPage] = (), **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -76,9 +76,9 @@ class ExampleForm(forms.Form):
         for place, criterion in enumerate(criteria):
             step = "any" if criterion.kind == "continuous" else "1"
             self.fields[f"rating{place}"] = forms.FloatField(
-                label=f"Right rating, {criterion.low} to {criterion.high}"
+                label=f"Correct rating ({criterion.low} to {criterion.high})"
                 if len(criteria) == 1
-                else f"{criterion.name}, {criterion.low} to {criterion.high}",
+                else f"{criterion.name} ({criterion.low} to {criterion.high})",
                 widget=forms.NumberInput(attrs={"min": criterion.low, "max": criterion.high, "step": step}),
             )
         self.order_fields(["passage", "question", "reference", "candidate", *self._rating_names(), "why"])

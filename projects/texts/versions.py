@@ -60,17 +60,17 @@ def current_instructions(project: Project) -> Instructions | None:
 def _refuse_unless_new(current: Instructions | Consent | None, based_on: int, *, is_same: bool) -> None:
     newest = current.version if current is not None else 0
     if is_same:
-        raise Refused("The text is the same as before, so there is no new version.")
+        raise Refused("The text has not changed, so no new version was saved.")
     if newest != based_on:
         raise Refused(
-            f"Version {newest} was saved while you were writing. Your text is still here; compare the two, and "
-            f"save again to make yours version {newest + 1}."
+            f"Version {newest} was saved while you were editing. Your text is still here. Compare the two, "
+            f"then save again to store yours as version {newest + 1}."
         )
 
 
 def _check_examples(project: Project, examples: Sequence[Example]) -> None:
     if len(examples) > MOST_EXAMPLES:
-        raise Refused(f"The instructions hold at most {MOST_EXAMPLES} worked examples.")
+        raise Refused(f"Instructions can have at most {MOST_EXAMPLES} worked examples.")
     rubric = rubrics.current_rubric(project)
     criteria = rubrics.read_criteria(rubric) if rubric is not None else ()
     for number, example in enumerate(examples, start=1):

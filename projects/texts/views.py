@@ -40,7 +40,7 @@ def instructions_edit(request: ProjectRequest, project: Project) -> HttpResponse
         else:
             save = partial(versions.revise_instructions, project=project, actor=request.membership, examples=kept)
             if made := _save(form, current, save):
-                said = "Version %(version)s is saved. Batches made from now on show it."
+                said = "Version %(version)s saved. New batches will show it."
                 messages.success(request, said % {"version": made.version})
                 return redirect("projects:instructions-edit", project.slug)
     return render(request, "projects/texts/instructions_edit.html", {**context, "form": form, "examples": examples})
@@ -70,7 +70,7 @@ def consent_edit(request: ProjectRequest, project: Project) -> HttpResponse:
         if "preview" in request.POST:
             context["preview"] = markdown.render(form.cleaned_data["text"])
         elif made := _save(form, current, partial(versions.revise_consent, project=project, actor=request.membership)):
-            said = "Version %(version)s is saved. Batches made from now on ask for it."
+            said = "Version %(version)s saved. New batches will ask for it."
             messages.success(request, said % {"version": made.version})
             return redirect("projects:consent-edit", project.slug)
     return render(request, "projects/texts/consent_edit.html", {**context, "form": form})

@@ -8,4 +8,4 @@ WHY: dict[str, Any] = {"max_length": 500, "widget": forms.Textarea(attrs={"rows"
 
 
 class WhyForm(forms.Form):
-    why = forms.CharField(label="Reason", help_text="Kept in the log. Name no person there.", **WHY)
+    why = forms.CharField(label="Reason", help_text="Stored in the audit log. Don't include names.", **WHY)

@@ -15,7 +15,7 @@ from projects.language.names import shorten_name
 
 FOLDER = "/api/"
 MEDIA_TYPE = "application/problem+json"
-NOT_THERE = "There is nothing at this address for you."
+NOT_THERE = "Not found, or you don't have access."
 LONGEST_NAME = 80
 
 Wrong = tuple[str, str]

@@ -42,14 +42,15 @@ class UploadLimitMiddleware:
     def __call__(self, request: HttpRequest) -> HttpResponse:
         if request.headers.get("Content-Encoding", "identity").strip().lower() not in ("", "identity"):
             return page_or_problem(
-                request, "415.html", HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "A packed body is not taken. Send it as it is."
+                request,
+                "415.html",
+                HTTPStatus.UNSUPPORTED_MEDIA_TYPE,
+                "Compressed request bodies are not supported. Send the file uncompressed.",
             )
         announced = request.META.get("CONTENT_LENGTH") or "0"
         n_bytes = int(announced) if announced.isdecimal() else 0
         if n_bytes > settings.DATA_UPLOAD_MAX_MEMORY_SIZE and n_bytes > _limit_for(request):
-            return page_or_problem(
-                request, "413.html", HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "What was sent is too large."
-            )
+            return page_or_problem(request, "413.html", HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "The upload is too large.")
         wire = request.META.get("gunicorn.socket")
         if wire is None or not n_bytes:
             return self.get_response(request)
@@ -61,9 +62,7 @@ class UploadLimitMiddleware:
 
     def process_exception(self, request: HttpRequest, exception: Exception) -> HttpResponse | None:
         if isinstance(exception, UnreadablePostError):
-            return page_or_problem(
-                request, "400.html", HTTPStatus.REQUEST_TIMEOUT, "The request stopped in the middle."
-            )
+            return page_or_problem(request, "400.html", HTTPStatus.REQUEST_TIMEOUT, "The upload was interrupted.")
         return None
 
 

@@ -52,28 +52,28 @@ class Reader:
 def checked_header(header: list[str], limits: Limits, notes: Notes, line: int | None = 1) -> list[str]:
     """Column names, trimmed; raises Broken where they cannot tell columns apart."""
     if len(header) > limits.columns:
-        raise Broken(f"{len(header):,} columns; at most {limits.columns} can be read", line=line)
+        raise Broken(f"{len(header):,} columns; the maximum is {limits.columns}", line=line)
     columns = [name.strip() for name in header]
     seen: dict[str, str] = {}
     for place, name in enumerate(columns, start=1):
         if not name:
             raise Broken(f"column {place} has no name", line=line)
         if "\0" in name:
-            raise Broken(f"the name of column {place} holds a NUL character", line=line)
+            raise Broken(f"the name of column {place} contains a NUL character", line=line)
         if len(name) > 200:
             raise Broken(
                 f"the name of column {place} is longer than 200 characters", line=line, column=shorten_name(name)
             )
         if name != header[place - 1]:
-            notes.warn(f"Spaces around the column name “{shorten_name(name)}” are left out.")
+            notes.warn(f"Spaces around the column name “{shorten_name(name)}” are removed.")
         key = " ".join(name.casefold().split())
         if key in seen:
-            same = (
-                "twice"
-                if seen[key] == name
-                else f"too, which differs from “{shorten_name(seen[key])}” only by case or space"
+            twice = f"duplicate column “{shorten_name(name)}”"
+            same = seen[key] == name
+            differs = (
+                f"the columns “{shorten_name(seen[key])}” and “{shorten_name(name)}” differ only in case or spaces"
             )
-            raise Broken(f"the column “{shorten_name(name)}” is there {same}", line=line)
+            raise Broken(twice if same else differs, line=line)
         seen[key] = name
     return columns
 
@@ -81,13 +81,13 @@ def checked_header(header: list[str], limits: Limits, notes: Notes, line: int | 
 def check_key(name: str) -> None:
     """A key of an object is a column name too: it must be there, and be text that can be stored."""
     if not name.strip():
-        raise Broken("a key has no name")
+        raise Broken("a key is empty")
     if "\0" in name:
-        raise Broken(f"the key “{shorten_name(name)}” holds a NUL character")
+        raise Broken(f"the key “{shorten_name(name)}” contains a NUL character")
     try:
         name.encode("utf-8")
     except UnicodeEncodeError as error:
-        raise Broken(f"the key “{shorten_name(name)}” holds half of a surrogate pair") from error
+        raise Broken(f"the key “{shorten_name(name)}” contains an unpaired surrogate") from error
 
 
 def check_shape(values: list[str], n_columns: int) -> str | None:

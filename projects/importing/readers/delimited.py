@@ -24,7 +24,7 @@ class DelimitedReader(Reader):
         self.encoding = detect_encoding(self.head(), self.options.encoding, self.notes)
         self.delimiter = self.options.delimiter or ("\t" if self.format == "tsv" else ",")
         if self.delimiter not in DELIMITERS:
-            raise Broken(f"“{self.delimiter}” is no delimiter; choose comma, semicolon, tab or bar")
+            raise Broken(f"unknown delimiter “{self.delimiter}”; choose comma, semicolon, tab or pipe")
         self._stream = open_text(self.path, self.encoding)
         self._pending: list[str] = []
         self._rows = csv.reader(self._lines(), delimiter=self.delimiter, strict=True)
@@ -32,7 +32,7 @@ class DelimitedReader(Reader):
         while not header:
             row = self._next_row()
             if row is None:
-                raise Broken("the file holds nothing but blank lines")
+                raise Broken("the file contains only blank lines")
             header = row
         self.columns = checked_header(header, self.limits, self.notes, self._rows.line_num)
         self._first_line = self._rows.line_num + 1
@@ -50,7 +50,7 @@ class DelimitedReader(Reader):
                     elif row:
                         notes.problem(start, "", check_shape(row, n_columns) or "")
                     else:
-                        notes.warn("Blank lines are left out.", start)
+                        notes.warn("Blank lines are skipped.", start)
                     start = rows.line_num + 1
             except csv.Error as error:
                 raise self._explain(error, start) from error
@@ -67,7 +67,7 @@ class DelimitedReader(Reader):
         if len(self.columns) == 1:
             for delimiter, name in DELIMITERS.items():
                 if delimiter != self.delimiter and delimiter in self.columns[0]:
-                    return f"; its cells seem to be separated by a {name}: choose that", {"delimiter": (delimiter,)}
+                    return f"; the delimiter seems to be a {name}: choose it", {"delimiter": (delimiter,)}
         return "", {}
 
     def _lines(self) -> Iterator[str]:
@@ -89,13 +89,14 @@ class DelimitedReader(Reader):
         said = str(error)
         if "field larger" in said:
             return Broken(
-                f"a cell is larger than {self.limits.cell_bytes // 1024:,} kB, or its quote is never closed", line=start
+                f"a cell is larger than {self.limits.cell_bytes // 1024:,} kB or its quotation mark is never closed",
+                line=start,
             )
         opened = start + self._line_of_open_quote()
         if "unexpected end" in said:
-            return Broken("a quote is opened here and never closed", line=opened)
+            return Broken("the quotation mark opened here is never closed", line=opened)
         if "expected after" in said:
-            return Broken("a quote is opened here and closed in the middle of a cell", line=opened)
+            return Broken("the quotation mark opened here is closed in the middle of a cell", line=opened)
         return Broken(f"the row cannot be read: {said}", line=start)
 
     def _line_of_open_quote(self) -> int:

@@ -29,13 +29,13 @@ def _pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         seen: set[str] = set()
         for key, _ in pairs:
             if key in seen:
-                raise NotTaken(f"the key “{shorten_name(key)}” is there twice in one object")
+                raise NotTaken(f"duplicate key “{shorten_name(key)}” in an object")
             seen.add(key)
     return made
 
 
 def _constant(name: str) -> Any:
-    raise NotTaken(f"{name} is no JSON number")
+    raise NotTaken(f"{name} is not a valid JSON number")
 
 
 def _whole(digits: str) -> int:
@@ -95,7 +95,7 @@ class Window:
 
     def expect(self, character: str) -> None:
         if self.next_character() != character:
-            raise Broken(f"“{character}” is missing here", line=self.line)
+            raise Broken(f"expected “{character}” here", line=self.line)
         self.skip()
 
     def comma_or(self, closing: str) -> bool:
@@ -103,21 +103,21 @@ class Window:
         found = self.next_character()
         if found not in (",", closing) or not found:
             what = (
-                f"“{shorten_name(found)}” stands where “,” or “{closing}” must"
+                f"expected “,” or “{closing}” but found “{shorten_name(found)}”"
                 if found
-                else "the file ends in the middle"
+                else "the file ends unexpectedly"
             )
             raise Broken(what, line=self.line)
         self.skip()
         if found == ",":
             if self.next_character() in ("]", "}"):
-                raise Broken("there is a comma after the last entry", line=self.line)
+                raise Broken("trailing comma after the last entry", line=self.line)
             return False
         return True
 
     def key(self) -> str:
         if self.next_character() != '"':
-            raise Broken("a name in double quotes is missing here", line=self.line)
+            raise Broken("expected a key in double quotes here", line=self.line)
         name = self.value()
         self.expect(":")
         return str(name)
@@ -147,7 +147,10 @@ class Window:
     def end(self) -> None:
         if self.next_character():
             raise Broken(
-                "there is more after the end of the JSON value; for one object a line, name the file .jsonl",
+                (
+                    "unexpected text after the end of the JSON value; if the file has one object per line, "
+                    "name it .jsonl"
+                ),
                 line=self.line,
             )
 
@@ -171,13 +174,13 @@ class Window:
 def explain(error: json.JSONDecodeError) -> str:
     near = error.doc[error.pos : error.pos + 1]
     if near == "'":
-        return "single quotes are no JSON quotes; use double ones"
+        return "JSON requires double quotes, not single quotes"
     if near in ("/", "#"):
         return "comments are not allowed in JSON"
     if near in ("}", "]") and error.doc[: error.pos].rstrip(SPACE).endswith(","):
-        return "there is a comma after the last entry"
-    return f"not JSON: {error.msg[:1].lower()}{error.msg[1:]}"
+        return "trailing comma after the last entry"
+    return f"invalid JSON: {error.msg[:1].lower()}{error.msg[1:]}"
 
 
 def explain_value(error: Exception) -> str:
-    return "the value is nested too deep" if isinstance(error, RecursionError) else str(error)
+    return "the value is nested too deeply" if isinstance(error, RecursionError) else str(error)

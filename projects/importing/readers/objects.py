@@ -72,7 +72,7 @@ class ObjectReader(Reader):
 
     def _check_columns(self, names: list[str]) -> None:
         if len(names) > self.limits.columns:
-            raise Broken(f"{len(names):,} different keys; at most {self.limits.columns} can be read")
+            raise Broken(f"{len(names):,} different keys; the maximum is {self.limits.columns}")
         for name in names:
             check_key(name)
 
@@ -88,13 +88,13 @@ class JsonlReader(ObjectReader):
                 value = decode(line)
             except json.JSONDecodeError as error:
                 if not line.strip(SPACE):
-                    self.notes.warn("Blank lines are left out.", number)
+                    self.notes.warn("Blank lines are skipped.", number)
                     continue
                 raise Broken(_explain_line(error, line), line=number) from error
             except (NotTaken, RecursionError) as error:
                 raise Broken(explain_value(error), line=number) from error
             if type(value) is not dict:
-                raise Broken(f"the line holds {describe_type(value)}; every line must hold one object", line=number)
+                raise Broken(f"the line contains {describe_type(value)}; every line must be one object", line=number)
             yield number, flat(value)
         if number == 0:
             raise Broken("the file is empty")
@@ -117,7 +117,7 @@ class JsonReader(ObjectReader):
                 line = text.line
                 value = text.value()
                 if type(value) is not dict:
-                    raise Broken(f"the list holds {describe_type(value)}; every entry must be an object", line=line)
+                    raise Broken(f"the list contains {describe_type(value)}; every entry must be an object", line=line)
                 yield line, flat(value)
                 if text.comma_or("]"):
                     break
@@ -132,11 +132,11 @@ class MochaReader(ObjectReader):
         datasets: set[str] = set()
         text.expect("{")
         if text.next_character() == "}":
-            raise Broken("the file holds no dataset", line=text.line)
+            raise Broken("the file contains no dataset", line=text.line)
         while True:
             dataset = text.key()
             if dataset in datasets:
-                raise Broken(f"the key “{shorten_name(dataset)}” is there twice in one object", line=text.line)
+                raise Broken(f"duplicate key “{shorten_name(dataset)}” in an object", line=text.line)
             datasets.add(dataset)
             if text.next_character() != "{":
                 raise Broken(_not_mocha(dataset), line=text.line)
@@ -161,7 +161,11 @@ class MochaReader(ObjectReader):
             for name in ("dataset", "id"):
                 if name in value:
                     raise Broken(
-                        f"MOCHA names the {name} outside the object; this one has a key “{name}” inside", line=line
+                        (
+                            f"in the MOCHA format the {name} is given outside the object, but this object "
+                            f"contains a key “{name}”"
+                        ),
+                        line=line,
                     )
             yield line, {"dataset": dataset, "id": key, **flat(value)}
             if text.comma_or("}"):
@@ -170,16 +174,17 @@ class MochaReader(ObjectReader):
 
 def _explain_line(error: json.JSONDecodeError, line: str) -> str:
     if line.strip(SPACE) in ("{", "["):
-        return "the object is spread over several lines; JSONL wants one a line (a list in one piece is a .json file)"
+        return "the object spans several lines; JSONL requires one object per line (save a single list as .json)"
     if error.msg == "Extra data":
         if line.rstrip(SPACE).endswith(","):
-            return "there is a comma after the object; JSONL has none"
+            return "unexpected comma after the object; JSONL uses none"
         return "there is more than one object on the line"
     return explain(error)
 
 
 def _not_mocha(dataset: str) -> str:
     return (
-        f"under “{shorten_name(dataset)}” there is no object of objects; a .json file is a list of objects, "
-        "or MOCHA's {dataset: {id: {…}}}"
+        f"“{shorten_name(dataset)}” does not contain an object of objects; a .json file must be "
+        "a list of objects, or MOCHA's "
+        "{dataset: {id: {…}}}"
     )

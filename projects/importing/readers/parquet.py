@@ -12,7 +12,7 @@ from projects.importing.report import Broken
 from projects.language.names import shorten_name
 
 STEP = 64
-OTHER = "text, numbers, true/false, and lists and structs of these can be read"
+OTHER = "supported are text, numbers, booleans, and lists and structs of these"
 
 
 class ParquetReader(Reader):
@@ -29,9 +29,7 @@ class ParquetReader(Reader):
         self.columns = checked_header(list(schema.names), self.limits, self.notes, None)
         for name, kind in zip(self.columns, schema.types, strict=True):
             if self.options.mapping.get(name) not in ("", "ignore") and not _is_taken(kind):
-                raise Broken(
-                    f"the column has the type {shorten_name(str(kind))}, which cannot be read; {OTHER}", column=name
-                )
+                raise Broken(f"unsupported column type {shorten_name(str(kind))}; {OTHER}", column=name)
         self._row = 0
 
     def records(self) -> Iterator[Record]:
@@ -43,7 +41,7 @@ class ParquetReader(Reader):
             decoded += sum(array.nbytes for array in arrays)
             if decoded > self.limits.decoded_bytes:
                 limit = self.limits.decoded_bytes // 2**20
-                raise Broken(f"unpacked, the file is larger than {limit:,} MB; split it", line=self._row + 1)
+                raise Broken(f"the decompressed file is larger than {limit:,} MB; split it", line=self._row + 1)
             lists = [
                 [None] * batch.num_rows if name in skipped else self._values(name, array)
                 for name, array in zip(columns, arrays, strict=True)
@@ -62,7 +60,7 @@ class ParquetReader(Reader):
         try:
             yield from self._file.iter_batches(batch_size=STEP, use_threads=False)
         except (pa.ArrowException, OSError, ValueError, TypeError) as error:
-            raise Broken(f"the Parquet file cannot be read on: {_say(error)}", line=self._row + 1) from error
+            raise Broken(f"the Parquet file cannot be read further: {_say(error)}", line=self._row + 1) from error
 
     def _values(self, name: str, array: pa.Array) -> list[Any]:
         try:
@@ -72,7 +70,7 @@ class ParquetReader(Reader):
         if not (pa.types.is_string(array.type) or pa.types.is_large_string(array.type)):
             for place, value in enumerate(values, start=1):
                 if not _is_finite(value):
-                    raise Broken("NaN and infinity cannot be stored", line=self._row + place, column=name)
+                    raise Broken("NaN and infinity are not supported", line=self._row + place, column=name)
         return values
 
 

@@ -48,7 +48,7 @@ class XlsxReader(Reader):
             if not row:
                 continue
             for line in range(last + 1, self._row):
-                self.notes.warn("Blank lines are left out.", line)
+                self.notes.warn("Blank lines are skipped.", line)
             last = self._row
             if len(row) > n_columns:
                 self.notes.problem(self._row, "", check_shape(row, n_columns) or "")
@@ -71,7 +71,9 @@ class XlsxReader(Reader):
                 self._row += 1
                 if self._row > self.limits.rows + 1:
                     # A row may call itself the trillionth; all before it would be made up as empty ones.
-                    raise Broken(f"more than {self.limits.rows:,} rows; split the file", line=self._row)
+                    raise Broken(
+                        f"more than {self.limits.rows:,} rows; split the file into smaller ones", line=self._row
+                    )
                 values = list(row)
                 while values and values[-1] is None:
                     values.pop()
@@ -79,7 +81,9 @@ class XlsxReader(Reader):
         except Broken:
             raise
         except Exception as error:
-            raise Broken(f"the Excel file cannot be read on: {shorten_name(str(error))}", line=self._row + 1) from error
+            raise Broken(
+                f"the Excel file cannot be read further: {shorten_name(str(error))}", line=self._row + 1
+            ) from error
 
     def _check_archive(self) -> None:
         limits = self.limits
@@ -87,19 +91,19 @@ class XlsxReader(Reader):
             with zipfile.ZipFile(self.path) as archive:
                 entries = archive.infolist()
         except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError) as error:
-            raise Broken("the Excel file is damaged: it cannot be unpacked") from error
+            raise Broken("the Excel file is damaged and cannot be unpacked") from error
         names = [entry.filename for entry in entries]
         if "[Content_Types].xml" not in names or not any(name.startswith("xl/") for name in names):
-            raise Broken("by its content this is a ZIP archive, not an Excel file")
+            raise Broken("the file is a ZIP archive, not an Excel file")
         # zipfile never gives out more than an entry says it holds, so the sizes said are a true cap.
         total = sum(entry.file_size for entry in entries)
         shared = sum(entry.file_size for entry in entries if entry.filename.lower().endswith("sharedstrings.xml"))
         if len(entries) > limits.archive_entries or len(set(names)) != len(names):
-            raise Broken("the Excel file holds too many parts, or one twice")
+            raise Broken("the Excel file contains too many parts or a duplicate part")
         if total > limits.archive_bytes or shared > limits.shared_text_bytes:
-            raise Broken(f"unpacked, the Excel file has {total // 2**20:,} MB, which is too much; save it as CSV")
+            raise Broken(f"the decompressed Excel file is too large ({total // 2**20:,} MB); save it as CSV")
         if total > limits.archive_ratio * max(self.size, 10_000):
-            raise Broken("the Excel file unpacks to more than two hundred times its size")
+            raise Broken("the decompressed Excel file is more than 200 times its compressed size; save it as CSV")
 
 
 def _as_text(value: Any) -> str:

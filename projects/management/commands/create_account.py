@@ -9,7 +9,7 @@ from projects.commands import ReportingCommand
 
 
 class Command(ReportingCommand):
-    help = "Make an account without a password (reset_link gives it one), or say whether one may make projects."
+    help = "Create an account without a password (see reset_link), or change whether an account may create projects."
 
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)

@@ -11,13 +11,15 @@ from projects.settings import lifecycle
 
 
 class Command(ReportingCommand):
-    help = "Make a project with the default rubric and instructions. A new owner is made without a password."
+    help = (
+        "Create a project with the default rubric and instructions. A new owner account is created without a password."
+    )
 
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
-        parser.add_argument("slug", metavar="SLUG", help="the project's address")
+        parser.add_argument("slug", metavar="SLUG", help="short name of the project in URLs")
         parser.add_argument("--owner", required=True, metavar="NAME", help="the owner's username")
-        parser.add_argument("--name", default="", help="the project's name; made from the address when left out")
+        parser.add_argument("--name", default="", help="name of the project (default: derived from the short name)")
 
     @transaction.atomic
     def handle(self, *args: Any, **options: Any) -> None:
@@ -26,7 +28,7 @@ class Command(ReportingCommand):
         name = options["name"] or slug.replace("-", " ").capitalize()
         project = lifecycle.create_project(slug=slug, name=name, owner=owner)
         result = {"project": project.slug, "name": project.name, "owner": owner.username, "is_new_user": is_new}
-        text = f"The project “{project.name}” is made; {owner.username} owns it."
+        text = f"Project “{project.name}” created. Owner: {owner.username}"
         if is_new:
-            text += f"\nThe user is new and has no password: manage.py reset_link {owner.username}"
+            text += f"\nThe account is new and has no password yet. Run: manage.py reset_link {owner.username}"
         self.answer(result, text=text)

@@ -12,7 +12,7 @@ from projects.web.links import absolute_url
 
 
 class Command(ReportingCommand):
-    help = "Print a link with which this user chooses a new password. It works once, for an hour."
+    help = "Print a password reset link for a user. It works once and expires after one hour."
 
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
@@ -21,7 +21,7 @@ class Command(ReportingCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         user = User.objects.filter(username=options["username"], is_active=True).first()
         if user is None:
-            raise Refused(f"There is no active user “{options['username']}”.")
+            raise Refused(f"No active user “{options['username']}”.")
         link = absolute_url(passwords.issue_link_as_operator(user=user))
-        note = "" if link.startswith("http") else " (put the address of the site in front, or set SITE_URL)"
+        note = "" if link.startswith("http") else " (prepend the address of the site, or set SITE_URL)"
         self.answer({"username": user.username, "link": link}, text=f"{link}{note}")

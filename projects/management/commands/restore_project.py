@@ -9,7 +9,7 @@ from projects.settings import lifecycle
 
 
 class Command(ReportingCommand):
-    help = "Bring a deleted project back, with all that was in it."
+    help = "Restore a deleted project with all its data."
 
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
@@ -17,4 +17,4 @@ class Command(ReportingCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         project = lifecycle.restore_project(slug=options["slug"])
-        self.answer({"project": project.slug}, text=f"The project “{project.name}” is back.")
+        self.answer({"project": project.slug}, text=f"Project “{project.name}” restored.")

@@ -135,9 +135,9 @@ def test_further_references_of_a_known_question_are_united_with_its_own(take: An
 @pytest.mark.parametrize(
     ("row", "column", "said"),
     [
-        ("p0,Other text,q9,Q,R,n1,New,m,", "passage", "another text"),
-        ("p0,Text 0,q0,Other question,R,n1,New,m,", "question", "another text or another passage"),
-        ("p1,Text 1,q0,Question 0?,R,n1,New,m,", "question", "another text or another passage"),
+        ("p0,Other text,q9,Q,R,n1,New,m,", "passage", "a different text"),
+        ("p0,Text 0,q0,Other question,R,n1,New,m,", "question", "a different text or another passage"),
+        ("p1,Text 1,q0,Question 0?,R,n1,New,m,", "question", "a different text or another passage"),
         ("p0,Text 0,q0,Question 0?,R,c1,New,m,", "candidate", "already in the project"),
         ("p0,Text 0,q0,Question 0?,R,n1,New,m,dev", "split", "in “dev” here and in “train”"),
     ],

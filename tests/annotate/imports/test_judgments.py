@@ -165,7 +165,7 @@ def test_a_file_of_known_candidates_may_add_judgments_only(take: Any) -> None:
     report = take(mocha(a=[5], b=[1]), "a.json", kind=Kind.CANDIDATES, with_scores=True)
     assert (report.candidates, report.judgments, Candidate.objects.count()) == (0, 2, 2)
     changed = mocha(a=[5, 5]).replace('"candidate": "a"', '"candidate": "A"')
-    with pytest.raises(FileRefused, match="another text"):
+    with pytest.raises(FileRefused, match="a different text"):
         take(changed, "a.json", kind=Kind.CANDIDATES, with_scores=True)
 
 

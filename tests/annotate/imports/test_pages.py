@@ -322,7 +322,7 @@ def test_a_step_out_of_turn_is_refused_in_words(pages: Pages) -> None:
     page = pages.client.post(pages.url("import-check", done.number), follow=True).content.decode()
     assert "can no longer be changed" in page
     page = pages.client.post(pages.url("import-cancel", done.number), follow=True).content.decode()
-    assert "already ended" in page
+    assert "already finished" in page
 
 
 def test_a_second_click_changes_nothing(pages: Pages, rung: list[int]) -> None:

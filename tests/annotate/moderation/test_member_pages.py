@@ -151,7 +151,7 @@ def test_only_owners_act_on_managers_and_nobody_on_themselves(
     assert "Only a project owner" in page
     assert client_of(manager).post(path("remove", owner), {"scope": "none", "why": "x"}).status_code == 422
     own = client_of(manager).get(path("suspend", manager)).content.decode()
-    assert "your own standing" in own
+    assert "your own status" in own
     assert client_of(owner).post(path("suspend", manager), {"why": "On leave"}).status_code == 302
 
 

@@ -284,7 +284,7 @@ def test_simulated_and_imported_annotators_can_be_left_out_and_unknown_ones_not(
     assert remove(simulated, manager).n_assignments == 1
     imported = make_membership(project, kind="imported", imported_name="W1")
     assert remove(imported, manager).n_assignments == 0
-    with pytest.raises(Refused, match="Nobody knows"):
+    with pytest.raises(Refused, match="annotators of these imported scores are unknown"):
         remove(make_membership(project, kind="unknown"), manager)
     with pytest.raises(Refused, match="no one would read it"):
         members.warn(target=simulated, actor=manager, text="Hello")

@@ -95,5 +95,5 @@ def end(job: Job, state: str) -> None:
     if state in ("failed", "cancelled"):
         changes["finished_at"] = now
     if state == "failed":
-        changes["error"] = "Something went wrong that we had not foreseen."
+        changes["error"] = "An unexpected error occurred."
     type(job)._default_manager.filter(pk=job.pk).update(**changes)

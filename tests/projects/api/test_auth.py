@@ -70,7 +70,7 @@ def test_a_token_in_an_address_is_refused(researcher: Membership, query: str) ->
     _, secret = tokens.make_token(membership=researcher, name="leaked")
     response = Client().get(f"{ROOT}?{query.format(secret)}")
     assert response.status_code == 400
-    assert "logs" in response.json()["detail"]
+    assert "logged" in response.json()["detail"]
     assert secret not in response.content.decode()
 
 

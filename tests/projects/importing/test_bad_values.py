@@ -33,11 +33,11 @@ def test_numbers_that_cannot_be_stored_are_refused(desk: Desk, number: str, name
 
 def test_a_key_given_twice_is_refused(desk: Desk) -> None:
     twice = lines({}).replace("}", ', "id": "b"}')
-    assert "“id” is there twice" in desk.reason(twice, "a.jsonl")
-    assert "“id” is there twice" in desk.reason(f"[{twice}]", "a.json")
-    assert "“d” is there twice" in desk.reason(mocha()[:-1] + "," + mocha()[1:], "a.json")
+    assert "duplicate key “id”" in desk.reason(twice, "a.jsonl")
+    assert "duplicate key “id”" in desk.reason(f"[{twice}]", "a.json")
+    assert "duplicate key “d”" in desk.reason(mocha()[:-1] + "," + mocha()[1:], "a.json")
     nested = lines({"note": {}}).replace("{}", '{"x": 1, "x": 2}')
-    assert "“x” is there twice" in desk.reason(nested, "a.jsonl")
+    assert "duplicate key “x”" in desk.reason(nested, "a.jsonl")
 
 
 def test_deep_nesting_is_refused(desk: Desk) -> None:
@@ -56,14 +56,14 @@ def test_deep_nesting_is_refused(desk: Desk) -> None:
         ('{"d": {"a": "text"}}', "a.json", 1, "object of objects"),
         ("[1]", "a.json", 1, "every entry must be an object"),
         (f"[{lines({})},\n]", "a.json", 2, "comma after the last entry"),
-        (f"[{lines({})}\n{lines({})}]", "a.json", 2, "stands where"),
-        (f"[{lines({})}", "a.json", 1, "ends in the middle"),
-        (f"[{lines({})}] x", "a.json", 1, "more after the end"),
+        (f"[{lines({})}\n{lines({})}]", "a.json", 2, "but found"),
+        (f"[{lines({})}", "a.json", 1, "ends unexpectedly"),
+        (f"[{lines({})}] x", "a.json", 1, "unexpected text after the end"),
         (f"[\n// hm\n{lines({})}]", "a.json", 2, "comments"),
         ("[{'id': 'a'}]", "a.json", 1, "single quotes"),
-        (lines({}) + "\n[1, 2]", "a.jsonl", 2, "holds a list"),
-        (lines({}) + "\n7", "a.jsonl", 2, "holds a number"),
-        (lines({}) + "\nnull", "a.jsonl", 2, "holds null"),
+        (lines({}) + "\n[1, 2]", "a.jsonl", 2, "contains a list"),
+        (lines({}) + "\n7", "a.jsonl", 2, "contains a number"),
+        (lines({}) + "\nnull", "a.jsonl", 2, "contains null"),
         (lines({}) + lines({"id": "b"}), "a.jsonl", 1, "more than one object"),
         (lines({}) + ",\n" + lines({"id": "b"}), "a.jsonl", 1, "comma after the object"),
         ("# hm\n" + lines({}), "a.jsonl", 1, "comments"),
@@ -159,9 +159,9 @@ def test_minus_zero_is_zero(desk: Desk) -> None:
 def test_an_id_given_twice_is_refused_with_both_lines(desk: Desk) -> None:
     refusal = desk.refuse(csv_of("a,P,Q,R,C", "b,P,Q,R,D", "a,P,Q,R,E"))
     assert refusal.problems[0].line == 4
-    assert "on line 2 too" in str(refusal)
+    assert "also occurs on line 2" in str(refusal)
     on_one_line = json.dumps([BASE, BASE])
-    assert "on line 1 too" in str(desk.refuse(on_one_line, "a.json"))
+    assert "also occurs on line 1" in str(desk.refuse(on_one_line, "a.json"))
 
 
 def test_ids_are_compared_as_exact_text(desk: Desk) -> None:
@@ -173,7 +173,7 @@ def test_ids_are_compared_as_exact_text(desk: Desk) -> None:
 def test_the_same_candidate_twice_without_ids_is_refused_with_both_lines(desk: Desk) -> None:
     header = "passage,question,reference,candidate,source\n"
     assert desk.check(csv_of("P,Q,R,C,m1", "P,Q,R,C,m2", header=header)).report.candidates == 2
-    assert "on line 2 too" in desk.reason(csv_of("P,Q,R,C,m1", "P,Q,R,C,m1", header=header))
+    assert "also occurs on line 2" in desk.reason(csv_of("P,Q,R,C,m1", "P,Q,R,C,m1", header=header))
 
 
 def test_a_passage_or_question_with_two_texts_is_refused(desk: Desk) -> None:
@@ -192,7 +192,7 @@ def test_a_passage_in_two_splits_is_refused_with_the_list(desk: Desk) -> None:
     rows = ("p1,A,Q,C1,train", "p1,A,Q,C2,", "p2,B,Q,C3,dev", "p1,A,Q,C4,test", "p2,B,Q,C5,test")
     refusal = desk.refuse(csv_of(*rows, header=header))
     assert [problem.line for problem in refusal.problems] == [5, 6]
-    assert "“p1” is in “test” here and in “train” on line 2" in refusal.problems[0].reason
+    assert "“p1” belongs to split “test” here but to “train” on line 2" in refusal.problems[0].reason
 
 
 def test_a_split_said_late_counts_for_the_passage(desk: Desk) -> None:
@@ -213,7 +213,7 @@ def test_the_same_question_with_other_references_is_united_and_said(desk: Desk) 
     checked = desk.check(csv_of("a,P,Q,R1,C1", "b,P,Q,R2,C2", "c,P,Q,R1,C3"))
     assert desk.texts(checked, "text", "references") == ["R1", "R2"]
     assert desk.texts(checked, "position", "references") == ["0", "1"]
-    assert "united (1: line 3)" in desk.warnings(checked)
+    assert "merged (1: line 3)" in desk.warnings(checked)
 
 
 def test_references_come_in_numbered_columns_in_lists_and_with_opinions(desk: Desk) -> None:
@@ -247,7 +247,7 @@ def test_types_entities_spans_and_metadata_are_kept(desk: Desk) -> None:
     assert desk.texts(checked, "span", "questions")[0] == "the span"
     assert desk.texts(checked, "rank") == ["2", "\\N"]
     assert orjson.loads(desk.texts(checked, "metadata")[0]) == {"note": {"x": [1]}}
-    assert "none of yes-no" in desk.warnings(checked)
+    assert "not yes-no" in desk.warnings(checked)
 
 
 def test_minimal_pairs_become_two_candidates_and_keep_their_scores(desk: Desk) -> None:
@@ -279,7 +279,7 @@ def test_pairs_without_scores_or_with_unlikely_ones_are_taken_and_half_scored_on
     said = {warned.reason: warned.n for warned in checked.report.warnings}
     assert (said[PAIR_NOT_HIGHER], said[PAIR_OF_ONE_TEXT]) == (2, 1)
     half = json.dumps({"d": {"x": pair | {"score1": 5}}})
-    assert "has both scores or none" in desk.reason(half, "a.json")
+    assert "needs both scores or none" in desk.reason(half, "a.json")
     assert desk.refuse(half, "a.json").problems[0].column == "score_2"
 
 
@@ -343,8 +343,8 @@ def test_a_mapping_moves_columns_and_its_mistakes_are_refused(desk: Desk) -> Non
     checked = desk.check(content, mapping=mapping)
     assert desk.texts(checked, "text") == ["D"]
     assert desk.texts(checked, "has_id") == ["f"]
-    assert "no field" in desk.reason(content, mapping=mapping | {"one": "poem"})
-    assert "does not have" in desk.reason(content, mapping=mapping | {"five": "source"})
+    assert "unknown field" in desk.reason(content, mapping=mapping | {"one": "poem"})
+    assert "is not in the file" in desk.reason(content, mapping=mapping | {"five": "source"})
     assert "two columns" in desk.reason(content, mapping=mapping | {"one": "candidate"})
 
 

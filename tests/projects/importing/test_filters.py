@@ -40,7 +40,7 @@ def test_both_numbers_are_left_out_in_the_datasets_named(desk: Desk) -> None:
 
 
 def test_nothing_left_after_the_filters_is_refused(desk: Desk) -> None:
-    assert "after the filters" in desk.reason(csv_of("a,P,Q,R,R"), drop_equal="exact")
+    assert "match the filters" in desk.reason(csv_of("a,P,Q,R,R"), drop_equal="exact")
 
 
 def test_a_second_reference_with_little_overlap_becomes_a_candidate(desk: Desk) -> None:

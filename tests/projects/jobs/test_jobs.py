@@ -184,7 +184,7 @@ def test_a_waiting_job_is_cancelled_at_once_and_never_runs(project: Project, man
     job = make_job(manager)
     assert queue.cancel(job) is True
     assert running.run(Import, job.pk, writes(1)) is None
-    with pytest.raises(Refused, match="already ended"):
+    with pytest.raises(Refused, match="already finished"):
         queue.cancel(job)
 
 
@@ -298,7 +298,7 @@ def test_an_interrupted_job_gives_way_to_the_same_work_started_since(
     queue.enqueue_waiting()
     job.refresh_from_db()
     assert job.state == State.FAILED
-    assert "started since" in job.error
+    assert "started again since" in job.error
     assert rung == []
 
 
@@ -363,7 +363,7 @@ def test_a_dead_broker_breaks_no_request_and_the_job_is_rung_for_later(
 
     Import.objects.filter(pk=job.pk).update(queued_at=Now() - timedelta(seconds=11))
     job.refresh_from_db()
-    assert "does not answer" in queue.explain_wait(job)
+    assert "is not responding" in queue.explain_wait(job)
     assert queue.enqueue_waiting() == 0
 
     rung: list[int] = []
@@ -390,7 +390,7 @@ def test_the_page_says_which_process_is_missing(manager: Membership) -> None:
     Pulse.beat(Pulse.WORKER)
     assert "No scheduler is running" in queue.explain_wait(job)
     tasks.ring_queued_jobs()
-    assert queue.explain_wait(job) == "A worker takes it in a moment."
+    assert queue.explain_wait(job) == "Waiting for a worker."
     other = make_job(manager, state=State.RUNNING, beat_at=timezone.now())
     assert "busy" in queue.explain_wait(job)
     assert queue.explain_wait(other) == ""

@@ -142,7 +142,7 @@ def test_a_page_of_the_log_asks_few_queries(
         ("change standing", Named("membership", "a-x"), "changed the status of"),
         ("split passages", None, "assigned splits to passages"),
         ("give bonus", Named("membership", "a-x"), "gave a bonus to"),
-        ("invite", Named("invitation", "invitation 4"), "made"),
+        ("invite", Named("invitation", "invitation 4"), "created"),
         ("an act of older days", None, "an act of older days"),
     ],
 )

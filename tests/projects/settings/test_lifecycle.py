@@ -65,7 +65,7 @@ def test_the_page_makes_one_for_those_who_may(client_of: SignIn) -> None:
     project = Project.objects.get()
     assert project.deleted_at is None
     assert project.memberships.get().user == User.objects.get(username="olga")
-    assert "is taken" in client.post(url, data).content.decode()
+    assert "is already in use" in client.post(url, data).content.decode()
 
 
 @pytest.mark.parametrize("slug", ["", "a", "A-b", "a--b", "-a", "a-", "a b", "a_b", "ä-b", "a/b", "..", "a" * 61, "١٢"])
@@ -109,7 +109,7 @@ def test_commands_exit_with_the_code_that_scripts_look_at() -> None:
     assert (done.returncode, json.loads(done.stdout)["project"], done.stderr) == (0, "narrative-qa", "")
     again = run("create_project", "narrative-qa", "--owner", "olga", "--json")
     assert (again.returncode, again.stdout) == (1, "")
-    assert "is taken" in again.stderr
+    assert "is already in use" in again.stderr
     assert run("create_project", "narrative-qa").returncode == 2
 
 

@@ -75,7 +75,7 @@ def test_a_preview_stores_nothing(client: Client) -> None:
 def test_what_somebody_else_saved_meanwhile_is_not_overwritten(client: Client, project: Project) -> None:
     make_consent(project, "Theirs.")
     page = client.post(CONSENT, {"text": "Mine.", "based_on": 0}).content.decode()
-    assert "Version 1 was saved while you were writing" in page
+    assert "Version 1 was saved while you were editing" in page
     assert "Mine." in page
     client.post(CONSENT, {"text": "Mine.", "based_on": 1})
     assert project.consents.latest("version").text == "Mine."
@@ -153,7 +153,7 @@ def test_examples_alone_make_a_new_version(client: Client, project: Project) -> 
     client.post(INSTRUCTIONS, form(row(), text=text))
     assert (newest(project).version, newest(project).text) == (2, text)
     page = client.post(INSTRUCTIONS, form(row(), text=text, based_on=2)).content.decode()
-    assert "same as before" in page
+    assert "has not changed" in page
 
 
 @pytest.mark.parametrize(

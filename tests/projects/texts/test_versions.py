@@ -186,7 +186,7 @@ def test_two_who_write_at_once_do_not_overwrite_each_other(manager: Membership, 
     url, client = reverse("projects:instructions-edit", args=[manager.project.slug]), client_of(manager)
     client.post(url, text_form("The first"))
     page = client.post(url, text_form("The second")).content.decode()
-    assert "Version 2 was saved while you were writing" in page
+    assert "Version 2 was saved while you were editing" in page
     assert "The second" in page
     assert 'value="2"' in page
     assert manager.project.instructions.count() == 2

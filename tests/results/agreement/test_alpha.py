@@ -335,7 +335,7 @@ def test_the_command_refuses_with_the_reason(project: Project) -> None:
         with pytest.raises(CommandError, match=words) as refused:
             call_command("agreement", "--project", "bridges", *arguments)
         assert refused.value.returncode == 1
-    with pytest.raises(CommandError, match="no project"):
+    with pytest.raises(CommandError, match="does not exist"):
         call_command("agreement", "--project", "elsewhere")
 
 

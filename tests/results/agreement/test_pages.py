@@ -164,4 +164,4 @@ def test_a_report_can_be_cancelled_and_leads_back_to_our_own_pages(
         assert client.post(cancel, headers={"referer": page})["Location"] == back
     report.refresh_from_db()
     assert report.state == Job.State.CANCELLED
-    assert "already ended" in client.post(cancel, follow=True).content.decode()
+    assert "already finished" in client.post(cancel, follow=True).content.decode()

@@ -154,7 +154,7 @@ def test_a_file_that_cannot_be_read_or_is_given_up_leaves_nothing(
     broken = receive(corpus, researcher, '{"narrative": {"narrative-right": {"pred_score": 1}, "x": {"pr', "lerc.json")
     page = client_of(researcher).get(address("score-file", corpus, broken.number)).content.decode()
     assert broken.state == "failed"
-    assert "not JSON" in page
+    assert "invalid JSON" in page
     given_up = receive(corpus, researcher, "id,x\nalone,1\n")
     client_of(researcher).post(address("score-file-cancel", corpus, given_up.number))
     given_up.refresh_from_db()

@@ -147,7 +147,7 @@ def test_a_set_that_is_cancelled_leaves_nothing_and_can_be_frozen_again(
     freezing.start_again(made=made)
     assert freezing.run(made.pk) == JudgmentSet.State.DONE
     assert freezing.run(made.pk) is None, "A second message does nothing."
-    with pytest.raises(Refused, match="already ended"):
+    with pytest.raises(Refused, match="already finished"):
         queue.cancel(made)
 
 
