@@ -12,12 +12,12 @@ from annotate.models import Assignment
 from projects.database.prepared import prepared
 from projects.models import Membership
 
-_ANNOTATOR = """
 # The membership is the first lock of every act: two requests of the same annotator therefore run one after the other.
+_ANNOTATOR = """
 SELECT standing, is_annotator, role FROM projects_membership WHERE id = %(me)s::bigint FOR NO KEY UPDATE
 """
-_ASSIGNMENT = """
 # Only the assignment is locked (OF a); the batch's columns are read without a lock, since they rarely change.
+_ASSIGNMENT = """
 SELECT a.id, a.uuid, a.hit_id, a.annotator_id, a.state, a.mark, a.layout, a.answers_sha256, a.opened_at, a.extended_at,
        b.rubric_id, b.state, b.time_limit_minutes, b.presentation
 FROM annotate_assignment a
