@@ -21,7 +21,7 @@ _DIRECT_VALUES = 1024
 
 @dataclass(frozen=True, kw_only=True)
 class Agreement:
-    """Krippendorff's alpha and what it rests on.
+    """Krippendorff's alpha and the data behind it.
 
     Attributes
     ----------

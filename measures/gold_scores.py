@@ -1,4 +1,4 @@
-"""Gold scores: what the judgments of a candidate come to, by one of a few rules.
+"""Gold scores: one score for the judgments of a candidate, by one of a few rules.
 
 A rule is a function from a long frame and the annotators' norms to a score per unit; `RULES` names them all, and a
 further one, such as a model of the annotators' skill, is one more entry.

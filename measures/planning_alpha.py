@@ -48,7 +48,7 @@ class AlphaPlan:
     Attributes
     ----------
     trial : Agreement
-        Alpha of the trial, and what it rests on.
+        Alpha of the trial, and the data behind it.
     most_judgments : int
         The most judgments that an item of the trial has; studies with more rest on the model alone.
     widths : tuple of PlannedWidth

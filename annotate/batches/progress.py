@@ -41,7 +41,7 @@ class Progress:
 
     @property
     def is_all_in_hand(self) -> bool:
-        """No place is open, but some that are taken are still to be handed in."""
+        """No place is open, but some are taken and not submitted yet."""
         return self.n_wanted > 0 and not self.n_open and self.n_held > 0
 
     def __add__(self, other: "Progress") -> "Progress":
@@ -56,7 +56,7 @@ class Progress:
 
 @dataclass(frozen=True)
 class Speed:
-    """Assignments handed in over the last day of work, and the hours that the rest takes at that pace."""
+    """Assignments submitted over the last day of work, and the hours that the rest takes at that pace."""
 
     n_recent: int
     hours: float
@@ -199,7 +199,7 @@ def stuck_places(batch: Batch, *, limit: int = N_HITS_LOOKED_AT) -> StuckPlaces:
     """Find open places of work that no active, qualified annotator may take.
 
     Looks at so many HITs at most, those first that were served most often: they run out of people first.
-    A cap for the day passes by itself, so it makes no place stuck; whoever let a HIT expire may take it up again.
+    A cap for the day passes by itself, so it makes no place stuck; whoever let a HIT expire may resume it.
     """
     with connection.cursor() as cursor:
         cursor.execute(_STUCK, {"batch": batch.pk, "limit": limit, "shown": N_NUMBERS_SHOWN})

@@ -157,7 +157,7 @@ def _check(question: Question, written: Written, *, but: MinimalPair | None = No
 
 
 def _rewrite(pair: MinimalPair, written: Written) -> None:
-    """Other texts under the same ids. The rows are made anew, so that scores of the old texts go with them."""
+    """Other texts under the same ids. The rows are created again, so that scores of the old texts go with them."""
     first, second = pair.candidate_1, pair.candidate_2
     first.text, second.text = written.text_1, written.text_2
     _delete_rows(pair)

@@ -7,7 +7,7 @@ KEEP, TAKE_OUT = "keep", "out"
 
 
 class WithdrawForm(forms.Form):
-    """What becomes of the work, chosen, and that it is meant, ticked: nothing is filled in beforehand."""
+    """The choice what happens to the work, and that it is meant, ticked: nothing is filled in beforehand."""
 
     work = forms.ChoiceField(
         label=_("What should happen to your work?"),

@@ -105,7 +105,7 @@ def write(
 
     Without a job (the command line) the import is recorded as done by itself. `finish` is called as the transaction's
     last step: what it raises, as what `on_progress` raises, undoes everything. The same bytes and options again are
-    Refused, as is what the project has come to hold against the file since its check. Locks the project.
+    Refused, as is what speaks for refusing the file now since its check. Locks the project.
     """
     report = deepcopy(checked.report)
     with transaction.atomic():

@@ -110,7 +110,7 @@ _OF_REMARKS = {"table": "annotate_remarkrevision", "key": "assignment_id, item_i
 REVISIONS = (
     Rule(
         "versions_without_gaps",
-        "The versions of a judgment and of a remark are numbered from 0 without gaps, each later than the one before.",
+        "The versions of a judgment and of a comment are numbered from 0 without gaps, each later than the one before.",
         "assignment",
         """SELECT DISTINCT assignment_id FROM (
                SELECT j.assignment_id, v.n, v.revised_at,
@@ -137,7 +137,7 @@ REVISIONS = (
     ),
     Rule(
         "remark_is_its_version",
-        "A remark is its newest version, save that of a control the reason why it cannot be judged stays the first.",
+        "A comment is its newest version, save that of a control the reason why it cannot be judged stays the first.",
         "assignment",
         f"""SELECT newest.assignment_id FROM {_NEWEST.format(**_OF_REMARKS)} newest
             JOIN {_FIRST.format(**_OF_REMARKS)} first

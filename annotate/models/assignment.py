@@ -1,4 +1,4 @@
-"""Assignments, drafts, judgments, remarks and their revisions.
+"""Assignments, drafts, judgments, comments and their revisions.
 
 Only `annotate/places/` writes an assignment's state and hold, a judgment's count, or a HIT's counters.
 """
@@ -221,4 +221,4 @@ class RemarkRevision(models.Model):
         constraints = [models.UniqueConstraint(fields=["assignment", "item", "n"], name="remark_revision_number")]
 
     def __str__(self) -> str:
-        return f"version {self.n} of the remark on {self.item_id}"
+        return f"version {self.n} of the comment on {self.item_id}"

@@ -19,7 +19,7 @@ NOT_COUNTED: dict[str, str] = {
 
 
 def items_of(assignment: Assignment) -> list[dict[str, Any]]:
-    """The items of a layout with values by criterion, seconds, remarks and what became of the judgments."""
+    """The items of a layout with values by criterion, seconds, comments and the state of the judgments."""
     items = Item.objects.select_related("question", "candidate").in_bulk(assignment.layout)
     said: dict[int, dict[int, Judgment]] = {}
     for judgment in Judgment.objects.filter(assignment=assignment):

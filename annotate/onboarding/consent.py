@@ -105,7 +105,7 @@ def agree(*, annotator: Membership, version: int) -> bool:
 
 @dataclass(frozen=True)
 class Withdrawal:
-    """What withdrawing comes to: HITs submitted and their judgments that count; taken out or kept."""
+    """The effect of withdrawing: HITs submitted and their judgments that count; taken out or kept."""
 
     n_hits: int
     n_judgments: int

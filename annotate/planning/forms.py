@@ -88,7 +88,7 @@ class ShowingForm(PresentationForm):
 
 
 class StartForm(forms.Form):
-    """What becomes of the trial, and whether the batches open at once."""
+    """The use of the trial, and whether the batches open at once."""
 
     use_of_trial = forms.ChoiceField(choices=[("", ""), *Batch.UseOfTrial.choices], required=False)
     opens = forms.BooleanField(required=False)

@@ -142,7 +142,7 @@ class Part:
 
 @dataclass(frozen=True)
 class MissingJudgments:
-    """What a plan comes to now."""
+    """What a plan is still missing."""
 
     lines: list[Line]
     parts: list[Part]

@@ -1,4 +1,4 @@
-"""Planning: an overlap plan made, reckoned and started; it makes the batches and the top-ups that are missing."""
+"""Planning: an overlap plan made, priced and started; it makes the batches and the top-ups that are missing."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -53,7 +53,7 @@ class PricedTopUp:
 
 @dataclass(frozen=True)
 class Figures:
-    """What a plan comes to now, and what that costs."""
+    """What a plan is still missing, and its cost."""
 
     reckoning: MissingJudgments
     parts: list[PricedPart]
@@ -120,7 +120,7 @@ def find_trial_use(plan: OverlapPlan | None, project: Project, asked: str = "") 
 
 
 def price_plan(project: Project, rules: Sequence[Rule], use: TrialUse, showing: Presentation) -> Figures:
-    """Reckon what is missing now, and its cost.
+    """Compute what is missing now, and its cost.
 
     Raises Refused without a rubric, for a trial that cannot count, or for controls that have no room.
     """
@@ -179,7 +179,7 @@ def start_plan(
 ) -> Started:
     """Make what is missing: places on open HITs where they fit exactly, and a draft batch for each number missing.
 
-    Starting again makes only what has come to be missing since. Locks the project and its batches, so that of two who
+    Starting again makes only what is missing by then. Locks the project and its batches, so that of two who
     start at once the second finds nothing missing. Raises Refused as making and opening batches does.
     """
     project = Project.objects.select_for_update(no_key=True).get(pk=plan.project_id)

@@ -1,4 +1,4 @@
-"""Overlap plans: the list, a new one, its rules, what it comes to, and its start."""
+"""Overlap plans: the list, a new one, its rules, its cost, and its start."""
 
 from http import HTTPStatus
 from typing import Any

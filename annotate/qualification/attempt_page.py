@@ -1,4 +1,4 @@
-"""A passage of an attempt on the rating page, and the page for what could not be handed in."""
+"""A passage of an attempt on the rating page, and the page for what could not be submitted."""
 
 from collections.abc import Mapping, Sequence
 from http import HTTPStatus
@@ -121,7 +121,7 @@ def render_closed(
     is_kept: bool,
     status: int = HTTPStatus.CONFLICT,
 ) -> HttpResponse:
-    """What was sent, and why it was not handed in."""
+    """What was sent, and why it was not submitted."""
     sheets = list_pages(attempt)
     sheet = sheets[min(page, len(sheets)) - 1]
     criteria = frozen_criteria(attempt.rubric_id)

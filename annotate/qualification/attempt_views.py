@@ -112,7 +112,7 @@ def attempt_show(request: ProjectRequest, project: Project, attempt_uuid: uuid.U
 
 
 def _take_page(request: ProjectRequest, project: Project, attempt: Attempt) -> HttpResponse:
-    """Keep the page; then the next one, or after the last the whole is handed in."""
+    """Keep the page; then the next one, or after the last the whole is submitted."""
     me, page, sent = request.membership, _page_of(request), read_rating(request.POST)
     sheets = list_pages(attempt)
     try:

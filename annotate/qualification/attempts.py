@@ -1,4 +1,4 @@
-"""Attempts at a test, and at the practice before it: begun, kept as a draft, handed in once and graded here."""
+"""Attempts at a test, and at the practice before it: begun, kept as a draft, submitted once and graded here."""
 
 import uuid
 from collections.abc import Sequence
@@ -125,7 +125,7 @@ def save_page(*, annotator: Membership, attempt_uuid: uuid.UUID, page: int, sent
 
 @transaction.atomic
 def submit_attempt(*, annotator: Membership, attempt_uuid: uuid.UUID) -> Attempt:
-    """Grade the draft, once; handing in again changes nothing. The state says how it ended.
+    """Grade the draft, once; submitting again changes nothing. The state says how it ended.
 
     In time every item needs an answer: raises Incomplete, by place in the attempt. Just after the time limit what is
     there is graded; later, or where its items cannot be graded, it has expired and keeps its draft. Raises

@@ -52,7 +52,7 @@ ORDER BY mine.submitted_at, mine.id
 
 
 def fetch_history(annotator: Membership, yardstick: QualityScale) -> list[SubmittedHit]:
-    """The last HITs with a score, in the order of handing in."""
+    """The last HITs with a score, in the order of submission."""
     with connection.cursor() as cursor:
         cursor.execute(_SATS, {"me": annotator.pk, "criteria": list(yardstick.ids), "limit": LAST_HITS})
         rows = cursor.fetchall()
@@ -65,7 +65,7 @@ def fetch_history(annotator: Membership, yardstick: QualityScale) -> list[Submit
 
 
 def count_work(annotator: Membership) -> dict[str, Any]:
-    """How many assignments are in which state, how many were handed in of late, and when the last one was."""
+    """How many assignments are in which state, how many were submitted lately, and when the last one was."""
     with connection.cursor() as cursor:
         cursor.execute(
             """SELECT state, count(*), max(submitted_at),

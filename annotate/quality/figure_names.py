@@ -46,4 +46,4 @@ FINDINGS: dict[str, str] = {
     "too_fast": "Very fast",
     "returns_many": "Returns many HITs",
 }
-"""The kinds of findings, those that speak against using the work first."""
+"""The kinds of findings, those that indicate poor work first."""

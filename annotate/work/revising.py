@@ -55,7 +55,7 @@ class Window:
 
 @dataclass(frozen=True)
 class Revised:
-    """The outcome of a revision: the number of changed judgments and remarks, and whether it was stored before."""
+    """The outcome of a revision: the number of changed judgments and comments, and whether it was stored before."""
 
     n_changed: int
     was_stored: bool = False
@@ -276,7 +276,7 @@ def _write_remarks(assignment: LockedAssignment, record: Record, said: SentAnswe
 
 
 def _put_remark(assignment_id: int, item_id: int, told: ItemRemark) -> None:
-    """Store the remark that managers read, unresolved again; delete it if nothing is written any more."""
+    """Store the comment that managers read, unresolved again; delete it if nothing is written any more."""
     if not any(told):
         Remark.objects.filter(assignment=assignment_id, item=item_id).delete()
         return

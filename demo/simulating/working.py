@@ -82,7 +82,7 @@ def work_through(
 ) -> Outcome:
     """Let a crew do so many HITs each, in rounds, with the checks refreshed after every round.
 
-    Everybody hands in one HIT of ordinary work a round, in a new random order each time; personal HITs that fall due
+    Everybody submits one HIT of ordinary work a round, in a new random order each time; personal HITs that fall due
     come on top. The HITs of a batch are finished one after another, so that the others' ratings are there when the
     checks want them.
     """
@@ -172,7 +172,7 @@ def _worth(told: Sequence[Told]) -> Worth:
 
 
 def _work_round(scene: Scene, n_done: int, rng: np.random.Generator, on_hit: OnHit) -> None:
-    """Everybody until they have handed in so many HITs of ordinary work."""
+    """Everybody until they have submitted so many HITs of ordinary work."""
     for place in rng.permutation(len(scene.crew)):
         annotator = scene.crew[int(place)]
         while _n_work(annotator) < n_done:
@@ -182,7 +182,7 @@ def _work_round(scene: Scene, n_done: int, rng: np.random.Generator, on_hit: OnH
 
 
 def _n_work(annotator: SimulatedAnnotator) -> int:
-    """HITs of ordinary work that were handed in: neither whole ones of known scores nor personal ones."""
+    """HITs of ordinary work that were submitted: neither whole ones of known scores nor personal ones."""
     work = Assignment.objects.filter(annotator=annotator.membership, hit__purpose=Hit.Purpose.WORK)
     return work.filter(state=Assignment.State.SUBMITTED).count()
 

@@ -22,7 +22,7 @@ class Chrf(Metric):
 
     Precisions and recalls are averaged over the orders that both texts have, and recall counts twice as much as
     precision. For a corpus the counts against the best reference of each answer are summed. An answer whose
-    references have no character is refused. The counts are our own, for speed; what they come to is said by the
+    references have no character is refused. The counts are our own, for speed; the score itself is computed by the
     library, whose signature is kept.
 
     References

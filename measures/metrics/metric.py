@@ -137,9 +137,9 @@ def setting(
 
 @dataclass(frozen=True, kw_only=True)
 class Metric(ABC):
-    """An automatic metric as it is set up; its fields, made by `setting`, are its settings.
+    """A configured automatic metric; its fields, made by `setting`, are its settings.
 
-    A metric says of each answer some statistics that may be added up (`count`), and what a sum of them comes to
+    A metric says of each answer some statistics that may be added up (`count`), and the score of a sum
     (`combine`): the statistics of one answer give its own score, the sum of many that of the corpus. `MeanMetric` is
     the simple kind, whose corpus score is the mean of the answers' scores.
     """

@@ -28,7 +28,7 @@ class Found:
     kind : str
         Such as ``known_answers_low``.
     is_serious : bool
-        Whether it speaks against using the work; the rest are hints to talk about.
+        Whether it indicates poor work; the rest are hints to talk about.
     says : str
         The evidence as a sentence.
     p : float or None

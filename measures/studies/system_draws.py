@@ -44,7 +44,7 @@ class Additive:
     counts : ndarray of float64, shape (n, k)
         The statistics of each answer, such as BLEU's hits and lengths; all finite.
     combine : callable
-        What sums of them come to, shape (..., k) to (...): `measures.metrics.Metric.combine`.
+        Score of sums of them, shape (..., k) to (...): `measures.metrics.Metric.combine`.
     """
 
     counts: Floats

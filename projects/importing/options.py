@@ -105,7 +105,7 @@ class Options:
 
 
 def fingerprint(path: Path, options: Options) -> str:
-    """SHA-256 of the file's bytes and of the options: the same again is the same import."""
+    """SHA-256 of the file's bytes and of the options: the same file and options are the same import."""
     with path.open("rb") as file:
         digest = hashlib.file_digest(file, "sha256")
     digest.update(orjson.dumps(options.as_dict(), option=orjson.OPT_SORT_KEYS))

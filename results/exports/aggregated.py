@@ -1,4 +1,4 @@
-"""The aggregated file: one row per candidate and criterion, with what its judgments come to."""
+"""The aggregated file: one row per candidate and criterion, with its aggregated score."""
 
 from results.exports.choices import Choices
 from results.exports.columns import AS_CSV, candidates, criteria, ids, in_batches, named, texts

@@ -90,7 +90,7 @@ class MetricShow(ProjectEndpoint):
     def get(self, request: Request, slug: str, pk: int) -> Response:
         """Ask after a run of a metric.
 
-        How far the job is; once it is done, what its scores come to.
+        How far the job is; once it is done, the summary of its scores.
         """
         return Response(_described(self.project, pk))
 

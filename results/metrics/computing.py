@@ -84,7 +84,7 @@ def run_now(
 
 
 def make_metric(name: str, settings: Mapping[str, Any]) -> Metric:
-    """The metric as it is set up. Raises Refused as `request_run` does."""
+    """The configured metric. Raises Refused as `request_run` does."""
     try:
         metric = find(name).make(**settings)
     except (ValueError, TypeError) as error:

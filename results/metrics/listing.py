@@ -14,7 +14,7 @@ from results.models import MetricRun
 
 @dataclass(frozen=True)
 class Listed:
-    """A metric as it is set up: the run whose scores stand, if any, and a newer one that has none."""
+    """A configured metric: the run whose scores stand, if any, and a newer one that has none."""
 
     stands: MetricRun | None
     newer: MetricRun | None

@@ -11,7 +11,7 @@ from projects.models import Membership, Project
 
 
 def make_metric_key(origin: str, name: str, settings: Mapping[str, Any]) -> str:
-    """Names a metric as it is set up: runs that share it are of the same metric."""
+    """Names a configured metric: runs that share it are of the same metric."""
     named = orjson.dumps([str(origin), name, dict(settings)], option=orjson.OPT_SORT_KEYS)
     return hashlib.sha256(named).hexdigest()
 

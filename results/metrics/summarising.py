@@ -1,4 +1,4 @@
-"""What the scores of a run come to: over all candidates, by dataset and by source, and how they are spread."""
+"""Summary of the scores of a run: over all candidates, by dataset and by source, and how they are spread."""
 
 from collections.abc import Callable, Iterator
 from typing import Any

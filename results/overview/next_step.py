@@ -142,8 +142,8 @@ def _wait(course: Course) -> NextStep | None:
         "Annotators are at work",
         plural(
             n_left,
-            "%(n_left)s assignment is still to be handed in.",
-            "%(n_left)s assignments are still to be handed in.",
+            "%(n_left)s assignment is not submitted yet.",
+            "%(n_left)s assignments are not submitted yet.",
         )
         % {"n_left": format_number(n_left)},
         reverse("annotate:batch-show", args=[course.project.slug, at_work.number]),

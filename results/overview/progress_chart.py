@@ -1,4 +1,4 @@
-"""Progress by day: how many HITs were handed in, in each stage, and how many in all so far."""
+"""Progress by day: how many HITs were submitted, in each stage, and how many in all so far."""
 
 from dataclasses import dataclass
 
@@ -11,7 +11,7 @@ from projects.models import Project
 
 @dataclass(frozen=True)
 class Day:
-    """The HITs handed in on a day, in UTC, whose work holds its place."""
+    """The HITs submitted on a day, in UTC, whose work holds its place."""
 
     day: str
     n_trial: int
@@ -32,8 +32,8 @@ def progress_by_day(project: Project) -> list[Day]:
 
 def draw_progress(days: list[Day]) -> Chart:
     rows = [{"day": day.day, "n": day.n, "so_far": day.so_far} for day in days]
-    spec = specs.bars("day", "n", title="HITs handed in", axis="day, by UTC")
-    return Chart("progress", "HITs handed in by day", rows, spec, columns=("day", "n", "so_far"))
+    spec = specs.bars("day", "n", title="HITs submitted", axis="day, by UTC")
+    return Chart("progress", "HITs submitted by day", rows, spec, columns=("day", "n", "so_far"))
 
 
 _BY_DAY = """

@@ -33,7 +33,7 @@ class StandingSerializer(Query):
     settings = serializers.JSONField(help_text="What was asked, everything filled in.")
     figures = serializers.JSONField(
         allow_null=True,
-        help_text="Each with what it rests on, how it was made, and why it is undefined where it is. Null until they "
+        help_text="Each with the data behind it, how it was made, and why it is undefined where it is. Null until they "
         "are computed.",
     )
     is_current = serializers.BooleanField(help_text="Whether they are of the judgments as they are now.")

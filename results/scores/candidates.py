@@ -39,7 +39,7 @@ class Filters:
 
 @dataclass(frozen=True)
 class Row:
-    """A candidate with what its judgments come to; None where that is undefined."""
+    """A candidate with its aggregated score; None where that is undefined."""
 
     candidate: Candidate
     n: int

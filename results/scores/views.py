@@ -1,4 +1,4 @@
-"""Gold scores: how they are spread, how rules differ, and every candidate with what its judgments come to."""
+"""Gold scores: how they are spread, how rules differ, and every candidate with its aggregated score."""
 
 from typing import Any
 

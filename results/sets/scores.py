@@ -162,7 +162,7 @@ def _add(found: Judgments, row: Line, numbers: dict[str, int]) -> None:
 
 @dataclass(frozen=True)
 class GoldScores:
-    """What the judgments of each unit come to; NaN where that is undefined."""
+    """Aggregated score of each unit; NaN where that is undefined."""
 
     n: npt.NDArray[np.int64]
     mean: Floats

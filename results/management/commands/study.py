@@ -35,7 +35,7 @@ class Command(ProjectCommand):
             action="extend",
             default=[],
             metavar="NAME",
-            help="by name or title, each as often as it is set up; by default all that the kind can take",
+            help="by name or title, once for each configuration; by default all that the kind can take",
         )
         parser.add_argument("--criterion", default="", metavar="KEY", help="needed where batches ask several")
         which = parser.add_mutually_exclusive_group()

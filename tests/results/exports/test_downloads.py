@@ -180,7 +180,7 @@ def test_the_overview_leads_an_empty_project_on(
     Membership.objects.filter(pk__in=[person.pk for person in people]).update(standing="suspended")
     assert "/p/bridges/people/invitations/new/" in next_step()
     Membership.objects.filter(pk__in=[person.pk for person in people]).update(standing="active")
-    assert "4 assignments are still to be handed in" in next_step()
+    assert "4 assignments are not submitted yet" in next_step()
     batch.state = "paused"
     batch.save()
     assert "paused" in next_step()

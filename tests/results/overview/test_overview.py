@@ -36,7 +36,7 @@ def test_a_project_is_led_from_its_first_file_to_its_agreement(project: Project)
     lifecycle.open_batch(batch=batch, actor=None)
     assert next_step(project).title == "Invite annotators"
     annotator = make_membership(project)
-    assert next_step(project).text == "1 assignment is still to be handed in."
+    assert next_step(project).text == "1 assignment is not submitted yet."
     batch.refresh_from_db()
     lifecycle.pause(batch=batch, actor=None)
     assert next_step(project).title == "The work is paused"
