@@ -16,6 +16,7 @@ from annotate.batches.cutting import cut_passage
 from annotate.batches.selection import Row, Selection, list_candidates, pair_id_sql, select_candidates
 from annotate.batches.terms import Terms, check_terms, with_project_defaults
 from annotate.models import Batch, BatchAnnotator, Item
+from annotate.models.conditions import is_collected
 from annotate.places import NewHit
 from projects import log
 from projects.database.numbering import next_number
@@ -254,11 +255,11 @@ def _n_in_batches(project: Project, candidates: list[int]) -> int:
     """How many of these the project already has in a batch that people work on."""
     with connection.cursor() as cursor:
         cursor.execute(
-            """SELECT count(*) FROM unnest(%s::bigint[]) AS chosen (id)
+            f"""SELECT count(*) FROM unnest(%s::bigint[]) AS chosen (id)
                WHERE chosen.id IN (
                    SELECT i.candidate_id FROM annotate_item i
                    JOIN annotate_hit h ON h.id = i.hit_id JOIN annotate_batch b ON b.id = h.batch_id
-                   WHERE b.project_id = %s AND b.kind <> 'imported')""",
+                   WHERE b.project_id = %s AND {is_collected("b")})""",
             [candidates, project.pk],
         )
         return int(cursor.fetchone()[0])

@@ -12,6 +12,7 @@ from annotate.batches.costs import Cost, Pace, compute_cost, seconds_per_item
 from annotate.batches.lifecycle import State
 from annotate.batches.terms import MAX_JUDGMENTS
 from annotate.models import Batch, Hit
+from annotate.models.conditions import can_be_taken, is_work
 from projects import log
 from projects.errors import Refused
 from projects.language.amounts import format_number
@@ -96,8 +97,8 @@ def _count_change(batch: Batch, new: int, hit_ids: list[int] | None) -> list[int
                             (SELECT count(*) FROM annotate_item i
                              WHERE i.hit_id = h.id AND i.retired_at IS NULL) AS n_items
                      FROM annotate_hit h
-                     WHERE h.batch_id = %(batch)s AND h.purpose = 'work' AND (%(all)s OR h.id = ANY(%(hits)s))
-                       AND (h.places_open > 0 OR {places.IS_TAKEN_UP})) d""",
+                     WHERE h.batch_id = %(batch)s AND {is_work("h")} AND (%(all)s OR h.id = ANY(%(hits)s))
+                       AND (h.places_open > 0 OR {can_be_taken("h")})) d""",
             {"batch": batch.pk, "new": new, "all": hit_ids is None, "hits": hit_ids or []},
         )
         return [int(value) for value in cursor.fetchone()]

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from django.db import connection
 
 from annotate.models import Batch
-from annotate.models.conditions import gate
+from annotate.models.conditions import counts_toward_caps, is_admitted, is_marked_counted, is_work
 
 N_HITS_LOOKED_AT = 2_000
 N_NUMBERS_SHOWN = 12
@@ -97,9 +97,9 @@ def fetch_progress(batches: Iterable[Batch]) -> dict[int, Progress]:
     ids = [batch.pk for batch in batches]
     with connection.cursor() as cursor:
         cursor.execute(
-            """SELECT batch_id, count(*), count(*) FILTER (WHERE places_done = places_wanted),
+            f"""SELECT batch_id, count(*), count(*) FILTER (WHERE places_done = places_wanted),
                       sum(places_wanted), sum(places_open), sum(places_done)
-               FROM annotate_hit WHERE batch_id = ANY(%s) AND purpose = 'work' GROUP BY batch_id""",
+               FROM annotate_hit h WHERE h.batch_id = ANY(%s) AND {is_work("h")} GROUP BY h.batch_id""",
             [ids],
         )
         found = {row[0]: Progress(*map(int, row[1:])) for row in cursor.fetchall()}
@@ -115,10 +115,10 @@ def speed_over(batches: Iterable[Batch], n_left: int) -> Speed:
     """The pace at which these batches together are worked on, as for one; so many assignments are left of them."""
     with connection.cursor() as cursor:
         cursor.execute(
-            """SELECT count(*), extract(epoch FROM now() - min(a.opened_at)) / 3600
+            f"""SELECT count(*), extract(epoch FROM now() - min(a.opened_at)) / 3600
                FROM annotate_hit h JOIN annotate_assignment a ON a.hit_id = h.id
-               WHERE h.batch_id = ANY(%s) AND h.purpose = 'work' AND a.submitted_at > now() - interval '24 hours'
-                 AND a.mark IN ('counted', 'late')""",
+               WHERE h.batch_id = ANY(%s) AND {is_work("h")} AND a.submitted_at > now() - interval '24 hours'
+                 AND {is_marked_counted("a")}""",
             [[batch.pk for batch in batches]],
         )
         n_recent, hours = cursor.fetchone()
@@ -131,7 +131,7 @@ WITH annotator AS MATERIALIZED (
     SELECT m.id,
            NOT b.has_named_annotators OR EXISTS (
                SELECT 1 FROM annotate_batchannotator n WHERE n.batch_id = b.id AND n.annotator_id = m.id) AS is_asked,
-           {gate(batch="b", annotator="m.id")} AS is_qualified,
+           {is_admitted(batch="b", annotator="m.id")} AS is_qualified,
            (b.max_hits_per_annotator IS NULL OR worked.n < b.max_hits_per_annotator)
                AND (b.max_share IS NULL OR worked.n < greatest(1, floor(b.max_share * b.n_hits))) AS is_below_caps
     FROM annotate_batch b
@@ -140,12 +140,12 @@ WITH annotator AS MATERIALIZED (
     CROSS JOIN LATERAL (
         SELECT count(*) AS n FROM annotate_assignment a JOIN annotate_hit h ON h.id = a.hit_id
         WHERE (b.max_hits_per_annotator IS NOT NULL OR b.max_share IS NOT NULL)
-          AND a.annotator_id = m.id AND h.batch_id = b.id AND a.state NOT IN ('returned', 'expired', 'withdrawn')
+          AND a.annotator_id = m.id AND h.batch_id = b.id AND {counts_toward_caps("a")}
     ) worked
     WHERE b.id = %(batch)s),
 looked_at AS MATERIALIZED (
     SELECT h.id, h.number, h.places_open FROM annotate_hit h
-    WHERE h.batch_id = %(batch)s AND h.places_open > 0 AND h.purpose = 'work'
+    WHERE h.batch_id = %(batch)s AND h.places_open > 0 AND {is_work("h")}
     ORDER BY h.queue_key DESC LIMIT %(limit)s),
 served AS MATERIALIZED (
     SELECT DISTINCT h.id AS hit_id, a.annotator_id
@@ -180,8 +180,8 @@ SELECT reason, sum(n), count(*), (array_agg(number ORDER BY number))[1:%(shown)s
        (SELECT count(*) FROM looked_at)
 FROM stuck GROUP BY reason
 UNION ALL
-SELECT NULL, count(*), 0, NULL, (SELECT count(*) FROM looked_at) FROM annotate_hit
-WHERE batch_id = %(batch)s AND places_open > 0 AND purpose = 'work'
+SELECT NULL, count(*), 0, NULL, (SELECT count(*) FROM looked_at) FROM annotate_hit h
+WHERE h.batch_id = %(batch)s AND h.places_open > 0 AND {is_work("h")}
 """
 
 _REASONS = {

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from django.db import connection
 
 from annotate.models import Batch
+from annotate.models.conditions import is_item, is_work
 
 N_SHOWN = 50
 
@@ -40,8 +41,8 @@ def find_shortfall(batch: Batch) -> Shortfall:
         cursor.execute(_MISSING, {"batch": batch.pk, "n": N_SHOWN})
         rows = cursor.fetchall()
         cursor.execute(
-            """SELECT count(*) FROM annotate_item i JOIN annotate_hit h ON h.id = i.hit_id
-               WHERE h.batch_id = %s AND i.control = 'none' AND i.retired_at IS NOT NULL""",
+            f"""SELECT count(*) FROM annotate_item i JOIN annotate_hit h ON h.id = i.hit_id
+               WHERE h.batch_id = %s AND {is_item("i")} AND i.retired_at IS NOT NULL""",
             [batch.pk],
         )
         n_withdrawn = cursor.fetchone()[0]
@@ -50,18 +51,18 @@ def find_shortfall(batch: Batch) -> Shortfall:
     return Shortfall(int(n_assignments), int(n_set_aside), n_withdrawn, missing)
 
 
-_MISSING = """
+_MISSING = f"""
 WITH missing AS (
     SELECT a.uuid, h.number, m.pseudonym, cardinality(a.layout) AS n, a.mark_reason AS reason, true AS is_whole, a.id
     FROM annotate_hit h JOIN annotate_assignment a ON a.hit_id = h.id AND a.mark = 'excluded' AND a.holds_place
     JOIN projects_membership m ON m.id = a.annotator_id
-    WHERE h.batch_id = %(batch)s AND h.purpose = 'work'
+    WHERE h.batch_id = %(batch)s AND {is_work("h")}
     UNION ALL
     SELECT a.uuid, h.number, m.pseudonym, count(DISTINCT j.item_id), '', false, a.id
     FROM annotate_hit h JOIN annotate_assignment a ON a.hit_id = h.id
     JOIN annotate_judgment j ON j.assignment_id = a.id AND j.not_counted_reason = 'set aside'
     JOIN projects_membership m ON m.id = a.annotator_id
-    WHERE h.batch_id = %(batch)s AND h.purpose = 'work' AND a.holds_place AND a.mark <> 'excluded'
+    WHERE h.batch_id = %(batch)s AND {is_work("h")} AND a.holds_place AND a.mark <> 'excluded'
     GROUP BY a.id, h.number, m.pseudonym)
 SELECT uuid, number, pseudonym, n, reason, is_whole,
        count(*) FILTER (WHERE is_whole) OVER (), coalesce(sum(n) FILTER (WHERE NOT is_whole) OVER (), 0)

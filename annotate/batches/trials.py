@@ -6,6 +6,7 @@ from django.db import connection
 from django.db.models import QuerySet
 
 from annotate.models import Assignment, Batch
+from annotate.models.conditions import is_counted, is_item, is_work
 from projects.errors import Refused
 from projects.models import Project, Rubric
 
@@ -40,10 +41,10 @@ def count_trial_judgments(trial: Batch, candidates: Collection[int] | None = Non
     """How many annotators' judgments of the trial count, by candidate; those without any are left out."""
     with connection.cursor() as cursor:
         cursor.execute(
-            """SELECT j.candidate_id, count(DISTINCT j.annotator_id)
+            f"""SELECT j.candidate_id, count(DISTINCT j.annotator_id)
                FROM annotate_hit h JOIN annotate_assignment a ON a.hit_id = h.id
                JOIN annotate_judgment j ON j.assignment_id = a.id
-               WHERE h.batch_id = %s AND j.is_counted AND j.candidate_id IS NOT NULL GROUP BY 1""",
+               WHERE h.batch_id = %s AND {is_counted("j")} GROUP BY 1""",
             [trial.pk],
         )
         found = dict(cursor.fetchall())
@@ -65,8 +66,8 @@ def group_hits_by_reused(batch: Batch, hit_ids: Collection[int] | None = None) -
     had = count_reused(batch)
     with connection.cursor() as cursor:
         cursor.execute(
-            """SELECT h.id, array_agg(i.candidate_id) FROM annotate_hit h JOIN annotate_item i ON i.hit_id = h.id
-               WHERE h.batch_id = %s AND h.purpose = 'work' AND i.control = 'none'
+            f"""SELECT h.id, array_agg(i.candidate_id) FROM annotate_hit h JOIN annotate_item i ON i.hit_id = h.id
+               WHERE h.batch_id = %s AND {is_work("h")} AND {is_item("i")}
                  AND (%s OR h.id = ANY(%s)) GROUP BY h.id ORDER BY h.id""",
             [batch.pk, hit_ids is None, list(hit_ids or ())],
         )

@@ -8,6 +8,7 @@ import orjson
 from django.db import connection
 
 from annotate.models import Batch, Item
+from annotate.models.conditions import is_collected, is_counted, is_judgeable, is_work
 from measures.tokens import token_f1
 from projects.models import Criterion
 
@@ -107,7 +108,7 @@ def _edited(text: str) -> str:
     return f"{words}." if words and words[-1].isalnum() else ""
 
 
-_SCORED = """
+_SCORED = f"""
 WITH scored AS (
     SELECT j.candidate_id, cr.key, avg(j.value) AS score
     FROM annotate_judgment j
@@ -117,20 +118,20 @@ WITH scored AS (
     JOIN annotate_assignment a ON a.id = j.assignment_id
     JOIN annotate_hit h ON h.id = a.hit_id
     JOIN annotate_batch b ON b.id = h.batch_id AND b.project_id = %(project)s
-    WHERE j.is_counted AND j.candidate_id IS NOT NULL AND j.value IS NOT NULL
+    WHERE {is_counted("j")} AND j.value IS NOT NULL
     GROUP BY j.candidate_id, cr.key
-    HAVING count(*) >= 2 OR bool_or(b.kind = 'imported')),
+    HAVING count(*) >= 2 OR bool_or(NOT {is_collected("b")})),
 whole AS (
     SELECT candidate_id, jsonb_object_agg(key, score) AS scores FROM scored
     GROUP BY candidate_id HAVING count(*) = cardinality(%(keys)s::text[]))
 SELECT q.passage_id, c.id, c.question_id, c.text, w.scores
 FROM whole w
-JOIN projects_candidate c ON c.id = w.candidate_id AND c.withdrawn_at IS NULL AND btrim(c.text) <> ''
+JOIN projects_candidate c ON c.id = w.candidate_id AND btrim(c.text) <> ''
 JOIN projects_question q ON q.id = c.question_id
-JOIN projects_passage p ON p.id = q.passage_id AND p.withdrawn_at IS NULL
+JOIN projects_passage p ON p.id = q.passage_id AND {is_judgeable("c", "p")}
 WHERE NOT EXISTS (SELECT 1 FROM projects_minimalpair mp WHERE c.id IN (mp.candidate_1_id, mp.candidate_2_id))
   AND NOT EXISTS (
-    SELECT 1 FROM annotate_item i JOIN annotate_hit h ON h.id = i.hit_id AND h.purpose = 'work'
+    SELECT 1 FROM annotate_item i JOIN annotate_hit h ON h.id = i.hit_id AND {is_work("h")}
     WHERE i.candidate_id = c.id AND (h.batch_id = %(batch)s OR h.places_open > 0))
 ORDER BY md5(%(seed)s || '-' || q.passage_id), q.passage_id, md5(%(seed)s || '-' || c.id), c.id
 """

@@ -11,6 +11,7 @@ from annotate import places
 from annotate.batches.control_plan import ControlPlan
 from annotate.controls.sampling import ShownControls
 from annotate.models import Batch, Hit, Item
+from annotate.models.conditions import is_item, is_submitted, is_work
 from annotate.places import ReservedItem
 from projects.database.prepared import prepared
 
@@ -41,16 +42,16 @@ WHERE p.pool_of_id = %(batch)s AND p.recipe = 'candidate' AND p.accepted_at IS N
 ORDER BY q.passage_id, p.id
 """
 
-_RATED = """
+_RATED = f"""
 WITH mine AS MATERIALIZED (
     SELECT a.hit_id, a.layout, a.state, row_number() OVER (ORDER BY a.submitted_at DESC, a.id DESC) AS ago
     FROM annotate_assignment a WHERE a.annotator_id = %(me)s AND a.submitted_at IS NOT NULL
     ORDER BY a.submitted_at DESC LIMIT %(back)s),
 rated AS MATERIALIZED (
     SELECT h.passage_id, i.id, i.question_id, i.candidate_id, i.control
-    FROM mine JOIN annotate_hit h ON h.id = mine.hit_id AND h.batch_id = %(batch)s AND h.purpose = 'work'
+    FROM mine JOIN annotate_hit h ON h.id = mine.hit_id AND h.batch_id = %(batch)s AND {is_work("h")}
     JOIN annotate_item i ON i.id = ANY(mine.layout)
-    WHERE mine.ago >= %(distance)s AND mine.state IN ('submitted', 'approved') AND i.retired_at IS NULL),
+    WHERE mine.ago >= %(distance)s AND {is_submitted("mine")} AND i.retired_at IS NULL),
 asked_again AS MATERIALIZED (
     SELECT i.made_from_id, i.control FROM annotate_assignment a
     JOIN annotate_hit h ON h.id = a.hit_id AND h.batch_id = %(batch)s
@@ -59,7 +60,7 @@ asked_again AS MATERIALIZED (
 SELECT r.passage_id, 'repeat', r.id, r.question_id, r.candidate_id, NULL::text, NULL::text,
        (SELECT mp.id FROM projects_minimalpair mp WHERE r.candidate_id IN (mp.candidate_1_id, mp.candidate_2_id))
 FROM rated r
-WHERE %(repeats)s AND r.control = 'none' AND NOT EXISTS (
+WHERE %(repeats)s AND {is_item("r")} AND NOT EXISTS (
     SELECT 1 FROM asked_again s WHERE s.made_from_id = r.id AND s.control = 'repeat')
 UNION ALL
 SELECT r.passage_id, 'degraded', r.id, p.question_id, NULL, p.shown_text, p.recipe, NULL
@@ -68,7 +69,7 @@ WHERE %(degraded)s AND p.accepted_at IS NOT NULL AND p.retired_at IS NULL
   AND NOT EXISTS (SELECT 1 FROM asked_again s WHERE s.made_from_id = r.id AND s.control = 'degraded')
   AND NOT EXISTS (
       SELECT 1 FROM annotate_hit h JOIN annotate_item i ON i.hit_id = h.id AND i.question_id = p.question_id
-      WHERE h.passage_id = r.passage_id AND h.batch_id = %(batch)s AND h.purpose = 'work'
+      WHERE h.passage_id = r.passage_id AND h.batch_id = %(batch)s AND {is_work("h")}
         AND h.places_open > 0 AND NOT EXISTS (
             SELECT 1 FROM annotate_assignment a WHERE a.hit_id = h.id AND a.annotator_id = %(me)s))
 ORDER BY 1, 2, 3

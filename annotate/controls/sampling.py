@@ -12,13 +12,14 @@ from django.db import connection
 from annotate import places
 from annotate.batches.control_plan import ControlPlan
 from annotate.models import Batch, Item
+from annotate.models.conditions import counts_toward_caps, is_item, is_submitted, is_work
 from projects.database.prepared import prepared
 
 N_ORDERS_TRIED = 1_000
 Control = Item.Control
 
-_DEALT = """
-SELECT count(*) FILTER (WHERE h.purpose = 'work'), count(*) FILTER (WHERE h.purpose = 'gold'),
+_DEALT = f"""
+SELECT count(*) FILTER (WHERE {is_work("h")}), count(*) FILTER (WHERE h.purpose = 'gold'),
        count(*) FILTER (WHERE h.purpose = 'personal' AND shown.n_repeats > 0),
        coalesce(sum(shown.n_degraded), 0), count(*) FILTER (WHERE h.purpose = 'personal')
 FROM annotate_assignment a JOIN annotate_hit h ON h.id = a.hit_id
@@ -27,10 +28,10 @@ CROSS JOIN LATERAL (
            count(*) FILTER (WHERE i.control = 'repeat') AS n_repeats
     FROM annotate_item i WHERE i.id = ANY(a.layout)) shown
 WHERE a.annotator_id = %(me)s::bigint AND h.batch_id = %(batch)s::bigint
-  AND (h.purpose <> 'work' OR a.state NOT IN ('returned', 'expired', 'withdrawn'))
+  AND (NOT {is_work("h")} OR {counts_toward_caps("a")})
 """
 
-_POOL = """
+_POOL = f"""
 WITH here AS (
     SELECT a.id, a.hit_id, h.passage_id, pr.shows_candidate_opinion AS shows_opinions
     FROM annotate_assignment a JOIN annotate_hit h ON h.id = a.hit_id
@@ -38,7 +39,7 @@ WITH here AS (
     WHERE a.uuid = %(uuid)s::uuid),
 seen AS MATERIALIZED (
     SELECT i.id, i.control, i.made_from_id,
-           CASE WHEN a.state IN ('submitted', 'approved') THEN a.submitted_at END AS rated_at
+           CASE WHEN {is_submitted("a")} THEN a.submitted_at END AS rated_at
     FROM here JOIN annotate_hit h ON h.passage_id = here.passage_id
     JOIN annotate_assignment a ON a.hit_id = h.id AND a.annotator_id = %(me)s::bigint AND a.id <> here.id
     JOIN annotate_item i ON i.id = ANY(a.layout))
@@ -58,7 +59,7 @@ LEFT JOIN annotate_item source ON source.id = p.made_from_id
 WHERE p.retired_at IS NULL AND p.recipe <> 'candidate' AND (p.accepted_at IS NOT NULL OR p.control = 'repeat')
   AND NOT (here.shows_opinions AND p.recipe IN ('reference', 'edited')
       AND EXISTS (
-          SELECT 1 FROM projects_candidate c JOIN annotate_item o ON o.candidate_id = c.id AND o.control = 'none'
+          SELECT 1 FROM projects_candidate c JOIN annotate_item o ON o.candidate_id = c.id AND {is_item("o")}
           JOIN annotate_hit h ON h.id = o.hit_id AND h.batch_id = %(batch)s::bigint
           WHERE c.question_id = p.question_id AND c.opinion <> '')
       AND NOT EXISTS (

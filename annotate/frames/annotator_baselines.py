@@ -7,6 +7,7 @@ import pandas as pd
 
 from annotate.frames.criteria_in_use import CriterionInUse, Scope
 from annotate.frames.rating_patterns import execute_analytic, select_counted
+from annotate.models.conditions import is_judgeable, is_known
 from measures.columns import ANNOTATOR, VALUE
 from measures.standardising import annotator_norms
 
@@ -29,24 +30,24 @@ def fetch_baselines(scope: Scope, criteria: Iterable[CriterionInUse], *, with_co
 
 # Counts of each annotator's scores rather than the scores: at most a few dozen rows per annotator, whatever the size of
 # the project, and a mean and deviation need no more.
-_SCORED = """
-WITH judgments AS ({judgments})
+_SCORED = f"""
+WITH judgments AS ({{judgments}})
 SELECT m.pseudonym, j.value, count(*)
 FROM judgments j
-JOIN projects_candidate c ON c.id = j.candidate_id AND c.withdrawn_at IS NULL
+JOIN projects_candidate c ON c.id = j.candidate_id
 JOIN projects_question q ON q.id = c.question_id
-JOIN projects_passage p ON p.id = q.passage_id AND p.withdrawn_at IS NULL
-JOIN projects_membership m ON m.id = j.annotator_id AND m.kind <> 'unknown'
+JOIN projects_passage p ON p.id = q.passage_id AND {is_judgeable("c", "p")}
+JOIN projects_membership m ON m.id = j.annotator_id AND {is_known("m")}
 GROUP BY m.pseudonym, j.value
-{controls}"""
+{{controls}}"""
 # Judgments of controls have no candidate, so the statement above cannot meet them; they are added from the same
 # batches.
-_CONTROLS = """UNION ALL
+_CONTROLS = f"""UNION ALL
 SELECT m.pseudonym, CASE WHEN cr.is_reversed THEN cr.low + cr.high - j.value ELSE j.value END, count(*)
 FROM annotate_judgment j JOIN projects_criterion cr ON cr.id = j.criterion_id
 JOIN annotate_assignment a ON a.id = j.assignment_id JOIN annotate_hit h ON h.id = a.hit_id
-JOIN projects_membership m ON m.id = j.annotator_id AND m.kind <> 'unknown'
+JOIN projects_membership m ON m.id = j.annotator_id AND {is_known("m")}
 WHERE j.criterion_id = ANY(%(criteria)s) AND j.candidate_id IS NULL AND j.is_counted AND j.value IS NOT NULL
-  AND (%(batch)s::bigint IS NULL OR h.batch_id = %(batch)s) AND h.batch_id <> ALL(%(without)s::bigint[]) {blind}
+  AND (%(batch)s::bigint IS NULL OR h.batch_id = %(batch)s) AND h.batch_id <> ALL(%(without)s::bigint[]) {{blind}}
 GROUP BY 1, 2
 """

@@ -11,6 +11,7 @@ from django.db import connection, transaction
 
 from annotate.frames.criteria_in_use import Scope
 from annotate.frames.rating_patterns import FAST, facet_condition, select_counted
+from annotate.models.conditions import is_collected, is_judgeable, is_known
 from measures import columns
 
 _WORDS = (
@@ -57,13 +58,13 @@ def _read(file: io.BytesIO) -> pd.DataFrame:
 
 
 # Days are days of judging here. What imported judgments have is the time that their file gives, or none.
-_MORE = """j.id AS judgment_id, b.number AS batch, b.kind AS stage,
-           CASE WHEN b.kind <> 'imported' THEN coalesce(j.judged_at, a.submitted_at) END AS judged_at"""
+_MORE = f"""j.id AS judgment_id, b.number AS batch, b.kind AS stage,
+           CASE WHEN {is_collected("b")} THEN coalesce(j.judged_at, a.submitted_at) END AS judged_at"""
 
-_SELECT = """
-WITH judgments AS ({judgments})
+_SELECT = f"""
+WITH judgments AS ({{judgments}})
 SELECT j.candidate_id AS unit, q.passage_id AS "group",
-       CASE WHEN m.kind <> 'unknown' THEN m.pseudonym END AS annotator, j.value,
+       CASE WHEN {is_known("m")} THEN m.pseudonym END AS annotator, j.value,
        d.name AS dataset, p.split, c.source, q.type AS question_type, j.batch, j.stage,
        to_char(j.judged_at AT TIME ZONE 'UTC', 'YYYY-MM-DD') AS day
 FROM judgments j
@@ -72,5 +73,5 @@ JOIN projects_candidate c ON c.id = j.candidate_id
 JOIN projects_question q ON q.id = c.question_id
 JOIN projects_passage p ON p.id = q.passage_id
 JOIN projects_dataset d ON d.id = c.dataset_id
-WHERE c.withdrawn_at IS NULL AND p.withdrawn_at IS NULL {places}
+WHERE {is_judgeable("c", "p")} {{places}}
 ORDER BY j.candidate_id, j.judgment_id"""

@@ -14,6 +14,7 @@ from django.db import connection, transaction
 from django.db.backends.utils import CursorWrapper
 
 from annotate.frames.criteria_in_use import CriterionInUse, Scope
+from annotate.models.conditions import is_counted, is_judgeable
 from measures.patterns import Patterns
 from projects.models import Membership
 
@@ -188,13 +189,13 @@ _ASSIGNMENT = "JOIN annotate_assignment a ON a.id = j.assignment_id JOIN annotat
 _BATCH = " JOIN annotate_batch b ON b.id = h.batch_id"
 
 
-_JUDGMENTS = """
-    SELECT {once} j.candidate_id, j.annotator_id,
-           CASE WHEN cr.is_reversed THEN cr.low + cr.high - j.value ELSE j.value END AS value {collection} {more}
-    FROM annotate_judgment j JOIN projects_criterion cr ON cr.id = j.criterion_id {joins}
-    WHERE j.criterion_id = ANY(%(criteria)s) AND j.is_counted AND j.candidate_id IS NOT NULL
-      AND j.value IS NOT NULL {in_batch} {in_stage} {blind} {only}
-    {newest}
+_JUDGMENTS = f"""
+    SELECT {{once}} j.candidate_id, j.annotator_id,
+           CASE WHEN cr.is_reversed THEN cr.low + cr.high - j.value ELSE j.value END AS value {{collection}} {{more}}
+    FROM annotate_judgment j JOIN projects_criterion cr ON cr.id = j.criterion_id {{joins}}
+    WHERE j.criterion_id = ANY(%(criteria)s) AND {is_counted("j")}
+      AND j.value IS NOT NULL {{in_batch}} {{in_stage}} {{blind}} {{only}}
+    {{newest}}
 """
 
 
@@ -205,27 +206,27 @@ _IN_ORDER = """
     ) o ON o.id = p.id"""
 
 
-_RATINGS = """
-WITH judgments AS ({judgments}),
+_RATINGS = f"""
+WITH judgments AS ({{judgments}}),
 rated AS (
-    SELECT {each}, array_agg(value ORDER BY value) AS ratings, array_agg(annotator_id) AS annotators
-    FROM judgments GROUP BY {each}),
+    SELECT {{each}}, array_agg(value ORDER BY value) AS ratings, array_agg(annotator_id) AS annotators
+    FROM judgments GROUP BY {{each}}),
 placed AS MATERIALIZED (
-    SELECT d.name AS dataset, p.split, c.source, q.type AS question_type, {collection} AS collection,
-           dense_rank() OVER (ORDER BY c.dataset_id, p.split, c.source, q.type, {collection}) AS place,
-           {passage} AS passage, r.ratings, r.annotators
+    SELECT d.name AS dataset, p.split, c.source, q.type AS question_type, {{collection}} AS collection,
+           dense_rank() OVER (ORDER BY c.dataset_id, p.split, c.source, q.type, {{collection}}) AS place,
+           {{passage}} AS passage, r.ratings, r.annotators
     FROM rated r
     JOIN projects_candidate c ON c.id = r.candidate_id
     JOIN projects_question q ON q.id = c.question_id
     JOIN projects_passage p ON p.id = q.passage_id
-    JOIN projects_dataset d ON d.id = c.dataset_id {in_order}
-    WHERE c.withdrawn_at IS NULL AND p.withdrawn_at IS NULL {places}),
+    JOIN projects_dataset d ON d.id = c.dataset_id {{in_order}}
+    WHERE {is_judgeable("c", "p")} {{places}}),
 named AS (
     SELECT place, min(dataset) AS dataset, min(split) AS split, min(source) AS source,
            min(question_type) AS question_type, min(collection) AS collection
     FROM placed GROUP BY place),
 counted AS (
-    SELECT place, ratings, count(*) AS n_units, {passages} AS passages, NULL::bigint AS annotator_id,
+    SELECT place, ratings, count(*) AS n_units, {{passages}} AS passages, NULL::bigint AS annotator_id,
            NULL::boolean AS has_pairs
     FROM placed GROUP BY place, ratings
     UNION ALL

@@ -6,6 +6,7 @@ from enum import StrEnum
 from django.db import connection
 
 from annotate.models import Batch
+from annotate.models.conditions import is_unused_trial
 from projects.models import Project
 
 Kind, State = Batch.Kind, Batch.State
@@ -19,11 +20,7 @@ class Stage(StrEnum):
     ALL = "all"
 
 
-IS_KEPT_APART = """(b.kind = 'trial' AND NOT EXISTS (
-    SELECT 1 FROM annotate_batch f WHERE f.trial_id = b.id AND f.use_of_trial = 'count'))"""
-"""SQL: whether the batch b is a trial that no full batch counts."""
-
-_OUT_OF = {Stage.FULL: IS_KEPT_APART, Stage.TRIAL: "b.kind <> 'trial'", Stage.ALL: "false"}
+_OUT_OF = {Stage.FULL: is_unused_trial("b"), Stage.TRIAL: "b.kind <> 'trial'", Stage.ALL: "false"}
 
 
 def left_out(project: Project, stage: Stage) -> tuple[int, ...]:

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from annotate.models.conditions import is_collected, is_item, is_work, was_submitted
 from annotate.places import TAKEN_OUT
 
 
@@ -54,11 +55,11 @@ LEDGER = (
         "hit_is_owed_once",
         "A submitted assignment of a batch that pays has one entry for its HIT, of that pay; any other none.",
         "assignment",
-        """SELECT a.id FROM annotate_assignment a
+        f"""SELECT a.id FROM annotate_assignment a
            JOIN annotate_hit h ON h.id = a.hit_id JOIN annotate_batch b ON b.id = h.batch_id
            LEFT JOIN (SELECT assignment_id, count(*) AS n, min(cents) AS cents, min(key) AS key
                       FROM annotate_ledgerentry WHERE kind = 'hit' GROUP BY assignment_id) e ON e.assignment_id = a.id
-           WHERE CASE WHEN a.state IN ('submitted', 'approved', 'rejected') AND b.kind <> 'imported'
+           WHERE CASE WHEN {was_submitted("a")} AND {is_collected("b")}
                            AND b.cents_per_hit + b.cents_per_item * cardinality(a.layout) > 0
                       THEN (e.n, e.cents, e.key) IS DISTINCT FROM
                            (1::bigint, b.cents_per_hit + b.cents_per_item * cardinality(a.layout), 'hit:' || a.uuid)
@@ -146,7 +147,7 @@ REVISIONS = (
             LEFT JOIN annotate_remark r ON (r.assignment_id, r.item_id) = (newest.assignment_id, newest.item_id)
             WHERE (coalesce(r.is_flagged, false), coalesce(r.comment, ''), coalesce(r.cannot_judge_reason, ''))
                <> (newest.is_flagged, newest.comment,
-                   CASE WHEN i.control = 'none' THEN newest.cannot_judge_reason ELSE first.cannot_judge_reason END)""",
+                   CASE WHEN {is_item("i")} THEN newest.cannot_judge_reason ELSE first.cannot_judge_reason END)""",
     ),
 )
 CONTROLS = (
@@ -163,15 +164,15 @@ CONTROLS = (
         "reserved_has_one_place",
         "A HIT made for one annotator has one place at most, and nobody else works on it.",
         "HIT",
-        """SELECT h.id FROM annotate_hit h WHERE h.purpose <> 'work' AND (h.places_wanted > 1 OR EXISTS (
+        f"""SELECT h.id FROM annotate_hit h WHERE NOT {is_work("h")} AND (h.places_wanted > 1 OR EXISTS (
                SELECT 1 FROM annotate_assignment a WHERE a.hit_id = h.id AND a.annotator_id <> h.reserved_for_id))""",
     ),
     Rule(
         "not_beside_original",
         "No control stands on a page beside what it was made from.",
         "assignment",
-        """SELECT a.id FROM annotate_assignment a JOIN annotate_hit h ON h.id = a.hit_id
-           JOIN annotate_batch b ON b.id = h.batch_id AND b.presentation = 'page' AND b.kind <> 'imported'
+        f"""SELECT a.id FROM annotate_assignment a JOIN annotate_hit h ON h.id = a.hit_id
+           JOIN annotate_batch b ON b.id = h.batch_id AND b.presentation = 'page' AND {is_collected("b")}
            WHERE EXISTS (
                SELECT 1 FROM annotate_item i WHERE i.id = ANY (a.layout) AND i.made_from_id = ANY (a.layout))""",
     ),

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from django.db import connection
 
 from annotate.integrity.rules import CONSENT, CONTROLS, LEDGER, REVISIONS, Rule
+from annotate.models.conditions import is_collected, is_item, is_marked_counted, is_submitted, is_work, was_submitted
 from projects.database.snapshots import snapshot
 
 N_IDS_SHOWN = 20
@@ -35,9 +36,9 @@ RULES = (
         "places_done",
         "A HIT's done places are those that submitted or approved assignments hold.",
         "HIT",
-        """SELECT h.id FROM annotate_hit h
-           LEFT JOIN (SELECT hit_id, count(*) AS n FROM annotate_assignment
-                      WHERE holds_place AND state IN ('submitted', 'approved') GROUP BY hit_id) done
+        f"""SELECT h.id FROM annotate_hit h
+           LEFT JOIN (SELECT a.hit_id, count(*) AS n FROM annotate_assignment a
+                      WHERE a.holds_place AND {is_submitted("a")} GROUP BY a.hit_id) done
              ON done.hit_id = h.id
            WHERE h.places_done <> coalesce(done.n, 0)""",
     ),
@@ -60,9 +61,9 @@ RULES = (
         "mark_follows_state",
         "A submitted assignment has a mark: counted and late ones hold a place, surplus ones do not.",
         "assignment",
-        """SELECT id FROM annotate_assignment
-           WHERE CASE WHEN state IN ('submitted', 'approved')
-                      THEN mark = '' OR (mark IN ('counted', 'late') AND NOT holds_place)
+        f"""SELECT a.id FROM annotate_assignment a
+           WHERE CASE WHEN {is_submitted("a")}
+                      THEN mark = '' OR ({is_marked_counted("a")} AND NOT holds_place)
                            OR (mark = 'surplus' AND holds_place)
                       WHEN state <> 'rejected' THEN mark <> '' END""",
     ),
@@ -77,16 +78,16 @@ RULES = (
         "free_place_can_be_taken",
         "A HIT with a free place has something to rate that is not withdrawn.",
         "HIT",
-        """SELECT h.id FROM annotate_hit h WHERE h.places_open > 0 AND NOT EXISTS (
+        f"""SELECT h.id FROM annotate_hit h WHERE h.places_open > 0 AND NOT EXISTS (
                SELECT 1 FROM annotate_item i WHERE i.hit_id = h.id AND i.retired_at IS NULL
-               AND (h.purpose <> 'work' OR i.control = 'none'))""",
+               AND (NOT {is_work("h")} OR {is_item("i")}))""",
     ),
     Rule(
         "withdrawn_not_counted",
         "A judgment of a withdrawn candidate is not counted.",
         "judgment",
-        """SELECT j.id FROM annotate_item i JOIN annotate_judgment j ON j.item_id = i.id
-           WHERE i.retired_at IS NOT NULL AND i.control = 'none' AND j.is_counted""",
+        f"""SELECT j.id FROM annotate_item i JOIN annotate_judgment j ON j.item_id = i.id
+           WHERE i.retired_at IS NOT NULL AND {is_item("i")} AND j.is_counted""",
     ),
     Rule(
         "one_open",
@@ -104,8 +105,8 @@ RULES = (
         "counted_follows_mark",
         "Judgments count exactly where their assignment is counted or late, save those left out by themselves.",
         "judgment",
-        """SELECT j.id FROM annotate_judgment j JOIN annotate_assignment a ON a.id = j.assignment_id
-           WHERE CASE WHEN a.state IN ('submitted', 'approved') AND a.mark IN ('counted', 'late')
+        f"""SELECT j.id FROM annotate_judgment j JOIN annotate_assignment a ON a.id = j.assignment_id
+           WHERE CASE WHEN {is_submitted("a")} AND {is_marked_counted("a")}
                       THEN NOT j.is_counted AND j.not_counted_reason NOT IN ('withdrawn', 'set aside')
                       ELSE j.is_counted END""",
     ),
@@ -132,13 +133,13 @@ RULES = (
         "judgments_complete",
         "A submitted assignment has a judgment of every item shown on every criterion of its rubric.",
         "assignment",
-        """SELECT a.id FROM annotate_assignment a
+        f"""SELECT a.id FROM annotate_assignment a
            JOIN annotate_hit h ON h.id = a.hit_id JOIN annotate_batch b ON b.id = h.batch_id
            JOIN (SELECT rubric_id, count(*) AS n FROM projects_criterion GROUP BY rubric_id) c
              ON c.rubric_id = b.rubric_id
            LEFT JOIN (SELECT assignment_id, count(*) AS n FROM annotate_judgment GROUP BY assignment_id) j
              ON j.assignment_id = a.id
-           WHERE a.state IN ('submitted', 'approved', 'rejected') AND b.kind <> 'imported'
+           WHERE {was_submitted("a")} AND {is_collected("b")}
              AND coalesce(j.n, 0) <> cardinality(a.layout) * c.n""",
     ),
     Rule(
@@ -153,18 +154,18 @@ RULES = (
         "judgment_of_layout",
         "A judgment is of an item that its assignment showed.",
         "judgment",
-        """SELECT j.id FROM annotate_judgment j JOIN annotate_assignment a ON a.id = j.assignment_id
+        f"""SELECT j.id FROM annotate_judgment j JOIN annotate_assignment a ON a.id = j.assignment_id
            JOIN annotate_hit h ON h.id = a.hit_id JOIN annotate_batch b ON b.id = h.batch_id
-           WHERE b.kind <> 'imported' AND j.item_id <> ALL (a.layout)""",
+           WHERE {is_collected("b")} AND j.item_id <> ALL (a.layout)""",
     ),
     Rule(
         "judgment_follows_rows",
         "A judgment names the annotator of its assignment and the candidate of its item, none for a control.",
         "judgment",
-        """SELECT j.id FROM annotate_judgment j JOIN annotate_assignment a ON a.id = j.assignment_id
+        f"""SELECT j.id FROM annotate_judgment j JOIN annotate_assignment a ON a.id = j.assignment_id
            JOIN annotate_item i ON i.id = j.item_id
            WHERE j.annotator_id <> a.annotator_id
-              OR j.candidate_id IS DISTINCT FROM CASE WHEN i.control = 'none' THEN i.candidate_id END""",
+              OR j.candidate_id IS DISTINCT FROM CASE WHEN {is_item("i")} THEN i.candidate_id END""",
     ),
     Rule(
         "criterion_of_rubric",
@@ -186,10 +187,10 @@ RULES = (
         "no_value_has_reason",
         "A judgment without a value is of an item that the annotator said cannot be judged.",
         "judgment",
-        """SELECT j.id FROM annotate_judgment j
+        f"""SELECT j.id FROM annotate_judgment j
            JOIN annotate_assignment a ON a.id = j.assignment_id JOIN annotate_hit h ON h.id = a.hit_id
            JOIN annotate_batch b ON b.id = h.batch_id
-           WHERE j.value IS NULL AND b.kind <> 'imported' AND NOT EXISTS (
+           WHERE j.value IS NULL AND {is_collected("b")} AND NOT EXISTS (
                SELECT 1 FROM annotate_remark r
                WHERE r.assignment_id = j.assignment_id AND r.item_id = j.item_id AND r.cannot_judge_reason <> '')""",
     ),
@@ -197,12 +198,12 @@ RULES = (
         "layout_is_hit",
         "What an assignment showed is what its HIT held, each item once, and controls of its batch's pool.",
         "assignment",
-        """SELECT a.id FROM annotate_assignment a JOIN annotate_hit h ON h.id = a.hit_id
+        f"""SELECT a.id FROM annotate_assignment a JOIN annotate_hit h ON h.id = a.hit_id
            JOIN annotate_batch b ON b.id = h.batch_id
            JOIN (SELECT hit_id, array_agg(id) FILTER (WHERE retired_at IS NULL) AS items, array_agg(id) AS ever
                  FROM annotate_item GROUP BY hit_id) held ON held.hit_id = a.hit_id
-           WHERE b.kind <> 'imported' AND (
-               NOT a.layout @> coalesce(held.items, '{}')
+           WHERE {is_collected("b")} AND (
+               NOT a.layout @> coalesce(held.items, '{{}}')
                OR cardinality(a.layout) > (SELECT count(DISTINCT item) FROM unnest(a.layout) AS item)
                OR EXISTS (SELECT 1 FROM unnest(a.layout) AS item WHERE item <> ALL (held.ever) AND NOT EXISTS (
                    SELECT 1 FROM annotate_item i WHERE i.id = item AND i.pool_of_id = h.batch_id)))""",
@@ -211,9 +212,9 @@ RULES = (
         "judged_once",
         "Nobody is served a candidate in two HITs of the app's own work.",
         "assignment",
-        """SELECT max(a.id) FROM annotate_assignment a JOIN annotate_hit h ON h.id = a.hit_id AND h.purpose = 'work'
-           JOIN annotate_batch b ON b.id = h.batch_id AND b.kind <> 'imported'
-           JOIN annotate_item i ON i.hit_id = h.id AND i.control = 'none'
+        f"""SELECT max(a.id) FROM annotate_assignment a JOIN annotate_hit h ON h.id = a.hit_id AND {is_work("h")}
+           JOIN annotate_batch b ON b.id = h.batch_id AND {is_collected("b")}
+           JOIN annotate_item i ON i.hit_id = h.id AND {is_item("i")}
            GROUP BY a.annotator_id, i.candidate_id HAVING count(*) > 1""",
     ),
     Rule(
@@ -230,11 +231,11 @@ RULES = (
         "pair_apart",
         "The two candidates of a minimal pair are never in one HIT.",
         "HIT",
-        """SELECT DISTINCT one.hit_id FROM projects_minimalpair mp
+        f"""SELECT DISTINCT one.hit_id FROM projects_minimalpair mp
            JOIN annotate_item one ON one.candidate_id = mp.candidate_1_id
            JOIN annotate_item two ON two.candidate_id = mp.candidate_2_id AND two.hit_id = one.hit_id
            JOIN annotate_hit h ON h.id = one.hit_id
-           JOIN annotate_batch b ON b.id = h.batch_id AND b.kind <> 'imported'""",
+           JOIN annotate_batch b ON b.id = h.batch_id AND {is_collected("b")}""",
     ),
     Rule(
         "one_project",
@@ -248,8 +249,8 @@ RULES = (
         "frozen_rubric",
         "A batch past its draft has a frozen rubric.",
         "batch",
-        """SELECT b.id FROM annotate_batch b JOIN projects_rubric r ON r.id = b.rubric_id
-           WHERE b.state <> 'draft' AND b.kind <> 'imported' AND r.frozen_at IS NULL""",
+        f"""SELECT b.id FROM annotate_batch b JOIN projects_rubric r ON r.id = b.rubric_id
+           WHERE b.state <> 'draft' AND {is_collected("b")} AND r.frozen_at IS NULL""",
     ),
     Rule(
         "no_orphan",

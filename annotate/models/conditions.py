@@ -1,11 +1,105 @@
-"""Conditions of SQL that say what rows mean, each with one name."""
+"""Conditions of SQL that say what rows mean, each with one name.
+
+Each takes the aliases that its tables have in the statement and returns text for a WHERE, an ON or a FILTER. A column
+that is a condition by itself, such as `holds_place`, keeps its own name.
+"""
 
 
-def gate(*, batch: str, annotator: str) -> str:
-    """SQL: whether an annotator may be served a batch. Both are written as they stand in the query."""
-    return f"""(NOT {batch}.requires_qualification OR NOT EXISTS (
-      SELECT 1 FROM annotate_qualificationtest t WHERE t.project_id = {batch}.project_id AND t.state = 'open'
+def is_counted(judgment: str) -> str:
+    """Whether a judgment enters the results: it counts, and it is of a candidate and not of a control."""
+    j = _alias(judgment)
+    return f"({j}.is_counted AND {j}.candidate_id IS NOT NULL)"
+
+
+def is_submitted(assignment: str) -> str:
+    """Whether an assignment is submitted and was not rejected."""
+    return f"{_alias(assignment)}.state IN ('submitted', 'approved')"
+
+
+def was_submitted(assignment: str) -> str:
+    """Whether an assignment was submitted, whatever was decided on it."""
+    return f"{_alias(assignment)}.state IN ('submitted', 'approved', 'rejected')"
+
+
+def was_finished(assignment: str) -> str:
+    """Whether its annotator ended an assignment: by submitting it, whatever was decided, or by returning it."""
+    return f"{_alias(assignment)}.state IN ('submitted', 'approved', 'rejected', 'returned')"
+
+
+def counts_toward_caps(assignment: str) -> str:
+    """Whether an assignment is one of the HITs that a batch allows its annotator: not returned, expired, withdrawn."""
+    return f"{_alias(assignment)}.state NOT IN ('returned', 'expired', 'withdrawn')"
+
+
+def is_marked_counted(assignment: str) -> str:
+    """Whether the mark that a submit gave lets an assignment count: neither surplus nor excluded."""
+    return f"{_alias(assignment)}.mark IN ('counted', 'late')"
+
+
+def is_work(hit: str) -> str:
+    """Whether a HIT collects judgments, and was not made to check or to train annotators."""
+    return f"{_alias(hit)}.purpose = 'work'"
+
+
+def can_be_taken(hit: str) -> str:
+    """Whether an open place of a HIT can be taken: it has items to rate, and whom it is reserved for is active.
+
+    A HIT for everyone needs an ordinary item; a HIT of controls alone is for one person and needs any item.
+    """
+    h = _alias(hit)
+    return f"""(
+    EXISTS (SELECT 1 FROM annotate_item i WHERE i.hit_id = {h}.id AND i.retired_at IS NULL
+            AND (NOT {is_work(h)} OR {is_item("i")}))
+    AND ({h}.reserved_for_id IS NULL OR EXISTS (
+        SELECT 1 FROM projects_membership m
+        WHERE m.id = {h}.reserved_for_id AND m.standing <> 'removed' AND m.is_annotator)))"""
+
+
+def is_item(item: str) -> str:
+    """Whether an item asks about a candidate, and is no control."""
+    return f"{_alias(item)}.control = 'none'"
+
+
+def is_judgeable(candidate: str, passage: str) -> str:
+    """Whether a candidate may be judged and reported: neither it nor its passage is withdrawn."""
+    return f"({_alias(candidate)}.withdrawn_at IS NULL AND {_alias(passage)}.withdrawn_at IS NULL)"
+
+
+def is_known(member: str) -> str:
+    """Whether it is known who judged: an import may bring judgments whose annotators it does not name."""
+    return f"{_alias(member)}.kind <> 'unknown'"
+
+
+def is_collected(batch: str) -> str:
+    """Whether a batch was worked on here, and did not come in a file."""
+    return f"{_alias(batch)}.kind <> 'imported'"
+
+
+def is_unused_trial(batch: str) -> str:
+    """Whether a batch is a trial whose judgments no full batch counts: they are kept apart."""
+    b = _alias(batch)
+    return f"""({b}.kind = 'trial' AND NOT EXISTS (
+    SELECT 1 FROM annotate_batch f WHERE f.trial_id = {b}.id AND {uses_trial("f")}))"""
+
+
+def uses_trial(batch: str) -> str:
+    """Whether a full batch counts the judgments of its trial as its own."""
+    return f"{_alias(batch)}.use_of_trial = 'count'"
+
+
+def is_admitted(*, batch: str, annotator: str) -> str:
+    """Whether an annotator may be served a batch, by its qualification test; `annotator` is any expression of an id."""
+    b = _alias(batch)
+    return f"""(NOT {b}.requires_qualification OR NOT EXISTS (
+      SELECT 1 FROM annotate_qualificationtest t WHERE t.project_id = {b}.project_id AND t.state = 'open'
         AND NOT EXISTS (
           SELECT 1 FROM annotate_qualification q WHERE q.annotator_id = {annotator} AND q.is_qualified
             AND (q.until IS NULL OR q.until > now())
             AND (t.on_new_rubric = 'keep' OR q.rubric_id = t.rubric_id))))"""
+
+
+def _alias(name: str) -> str:
+    """An alias goes into the statement as it is: nothing but an identifier may."""
+    if not (name.isascii() and name.isidentifier()):
+        raise ValueError(f"“{name}” is no alias of a table.")
+    return name

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from django.db import connection
 
+from annotate.models.conditions import is_collected
 from projects.models import Project
 
 MOST_COUNTED = 1000
@@ -41,7 +42,7 @@ _WAITING = f"""
 SELECT
     (SELECT count(*) FROM (
         SELECT FROM annotate_assignment a {_OF_PROJECT}
-        WHERE a.state = 'submitted' AND b.kind <> 'imported' LIMIT %(most)s) waiting),
+        WHERE a.state = 'submitted' AND {is_collected("b")} LIMIT %(most)s) waiting),
     (SELECT count(*) FROM (
         SELECT FROM annotate_finding f JOIN projects_membership m ON m.id = f.annotator_id
         WHERE m.project_id = %(project)s AND f.state = 'open' LIMIT %(most)s) waiting),

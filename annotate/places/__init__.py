@@ -26,7 +26,6 @@ from annotate.places.deciding import (
 )
 from annotate.places.ending import (
     GRACE,
-    IS_TAKEN_UP,
     Answer,
     finish,
     return_assignment,
@@ -52,7 +51,6 @@ psycopg2.extras.register_uuid()  # type: ignore[no-untyped-call]
 
 __all__ = [
     "GRACE",
-    "IS_TAKEN_UP",
     "TAKEN_OUT",
     "Answer",
     "NewHit",

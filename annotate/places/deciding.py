@@ -12,7 +12,7 @@ from django.db import connection
 
 from annotate.models.assignment import TAKEN_OUT
 from annotate.models.batch import ROUND
-from annotate.places.ending import IS_TAKEN_UP
+from annotate.models.conditions import can_be_taken, is_marked_counted, is_submitted, is_work, was_submitted
 from annotate.places.locking import lock_assignments, lock_hits
 
 
@@ -45,10 +45,10 @@ def reject(assignment_ids: Sequence[int], *, by: int | None, reason: str, is_unp
         lock_assignments(cursor, assignment_ids)
         # `before` is needed because RETURNING gives the new row: a surplus assignment held no place to give back.
         cursor.execute(
-            """UPDATE annotate_assignment a SET state = 'rejected', holds_place = false, decided_at = now(),
+            f"""UPDATE annotate_assignment a SET state = 'rejected', holds_place = false, decided_at = now(),
                       decided_by_id = %s, decision_reason = %s, is_unpaid = %s
                FROM (SELECT id, holds_place FROM annotate_assignment WHERE id = ANY(%s)) before
-               WHERE a.id = before.id AND a.state IN ('submitted', 'approved')
+               WHERE a.id = before.id AND {is_submitted("a")}
                RETURNING a.id, a.hit_id, before.holds_place""",
             [by, reason, is_unpaid, list(assignment_ids)],
         )
@@ -68,8 +68,8 @@ def exclude(assignment_ids: Sequence[int], *, reason: str, reopens: bool) -> lis
     with connection.cursor() as cursor:
         lock_assignments(cursor, assignment_ids)
         cursor.execute(
-            """UPDATE annotate_assignment SET mark = 'excluded', mark_reason = %s, holds_place = NOT %s
-               WHERE id = ANY(%s) AND state IN ('submitted', 'approved') AND mark IN ('counted', 'late')
+            f"""UPDATE annotate_assignment a SET mark = 'excluded', mark_reason = %s, holds_place = NOT %s
+               WHERE a.id = ANY(%s) AND {is_submitted("a")} AND {is_marked_counted("a")}
                RETURNING id, hit_id""",
             [reason, reopens, list(assignment_ids)],
         )
@@ -90,10 +90,10 @@ def exclude_for_good(assignment_ids: Sequence[int], *, reopens: bool) -> list[in
     with connection.cursor() as cursor:
         lock_assignments(cursor, assignment_ids)
         cursor.execute(
-            """UPDATE annotate_assignment a SET mark = 'excluded', mark_reason = %s,
+            f"""UPDATE annotate_assignment a SET mark = 'excluded', mark_reason = %s,
                       holds_place = a.holds_place AND NOT %s
                FROM (SELECT id, holds_place FROM annotate_assignment WHERE id = ANY(%s)) before
-               WHERE a.id = before.id AND a.state IN ('submitted', 'approved', 'rejected')
+               WHERE a.id = before.id AND {was_submitted("a")}
                RETURNING a.id, a.hit_id, before.holds_place""",
             [TAKEN_OUT, reopens, list(assignment_ids)],
         )
@@ -108,14 +108,14 @@ def exclude_for_good(assignment_ids: Sequence[int], *, reopens: bool) -> list[in
     return ids
 
 
-_THEIRS = "a.holds_place OR h.purpose <> 'work'"
+_THEIRS = f"a.holds_place OR NOT {is_work('h')}"
 """Whether a place is still the annotator's: they hold it, or the HIT is reserved for them."""
 
 # Excluded work that may count again: never any that its annotator removed by withdrawing consent.
 _RESTORABLE = f"""
 SELECT a.id, a.hit_id, {_THEIRS} AS is_theirs, a.holds_place
 FROM annotate_assignment a JOIN annotate_hit h ON h.id = a.hit_id
-WHERE a.id = ANY(%s) AND a.state IN ('submitted', 'approved') AND a.mark = 'excluded' AND NOT EXISTS (
+WHERE a.id = ANY(%s) AND {is_submitted("a")} AND a.mark = 'excluded' AND NOT EXISTS (
     SELECT 1 FROM annotate_judgment j WHERE j.assignment_id = a.id AND j.not_counted_reason = '{TAKEN_OUT}')
 """
 
@@ -123,7 +123,7 @@ WHERE a.id = ANY(%s) AND a.state IN ('submitted', 'approved') AND a.mark = 'excl
 _ACCEPTABLE = f"""
 SELECT a.id, a.hit_id, {_THEIRS} AS is_theirs, a.holds_place
 FROM annotate_assignment a JOIN annotate_hit h ON h.id = a.hit_id
-WHERE a.id = ANY(%s) AND a.state = 'rejected' AND a.mark IN ('counted', 'late')
+WHERE a.id = ANY(%s) AND a.state = 'rejected' AND {is_marked_counted("a")}
 """
 
 
@@ -215,7 +215,7 @@ def _give_up(cursor: Any, hit_ids: Sequence[int]) -> None:
                    places_open = h.places_open + CASE WHEN given.opens THEN given.n ELSE 0 END,
                    places_wanted = h.places_wanted - CASE WHEN given.opens THEN 0 ELSE given.n END,
                    queue_key = h.queue_key - given.n * %s
-            FROM (SELECT h.id, count(*) AS n, h.purpose = 'work' AND {IS_TAKEN_UP} AS opens
+            FROM (SELECT h.id, count(*) AS n, {is_work("h")} AND {can_be_taken("h")} AS opens
                   FROM unnest(%s::bigint[]) AS mention (id) JOIN annotate_hit h ON h.id = mention.id
                   GROUP BY h.id) given
             WHERE given.id = h.id""",
@@ -229,9 +229,9 @@ def _take_again(cursor: Any, hit_ids: Sequence[int]) -> None:
     A HIT reserved for one annotator lost its place when it was given back, so it gets a new one.
     """
     cursor.execute(
-        """UPDATE annotate_hit h SET places_done = h.places_done + taken.n,
-                  places_open = h.places_open - CASE WHEN h.purpose = 'work' THEN taken.n ELSE 0 END,
-                  places_wanted = h.places_wanted + CASE WHEN h.purpose = 'work' THEN 0 ELSE taken.n END,
+        f"""UPDATE annotate_hit h SET places_done = h.places_done + taken.n,
+                  places_open = h.places_open - CASE WHEN {is_work("h")} THEN taken.n ELSE 0 END,
+                  places_wanted = h.places_wanted + CASE WHEN {is_work("h")} THEN 0 ELSE taken.n END,
                   queue_key = h.queue_key + taken.n * %s
            FROM (SELECT id, count(*) AS n FROM unnest(%s::bigint[]) AS id GROUP BY id) taken WHERE taken.id = h.id""",
         [ROUND, list(hit_ids)],

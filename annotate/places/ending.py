@@ -9,6 +9,7 @@ from django.db import connection
 
 from annotate.models import Assignment, Batch
 from annotate.models.batch import ROUND
+from annotate.models.conditions import can_be_taken, is_item
 from annotate.places.locking import LockedAssignment
 from projects.database.prepared import prepared
 
@@ -39,7 +40,7 @@ class Answer:
 # writes the pay of surplus work too: the annotator did it. Its key is unique, so that nothing is ever paid twice.
 #
 # The time is clock_timestamp(), not now(): the transaction may have waited for a lock before the work was submitted.
-_FINISH = """
+_FINISH = f"""
 WITH place AS (
     UPDATE annotate_hit SET places_done = places_done + 1, places_open = places_open - %(late)s::int,
            queue_key = queue_key + %(late)s::int * %(round)s::bigint
@@ -49,7 +50,7 @@ gone AS (DELETE FROM annotate_draft WHERE assignment_id = %(id)s),
 written AS (
     INSERT INTO annotate_judgment
         (assignment_id, item_id, annotator_id, candidate_id, criterion_id, value, is_counted, not_counted_reason)
-    SELECT %(id)s::bigint, i.id, %(me)s::bigint, CASE WHEN i.control = 'none' THEN i.candidate_id END,
+    SELECT %(id)s::bigint, i.id, %(me)s::bigint, CASE WHEN {is_item("i")} THEN i.candidate_id END,
            v.criterion_id, v.value, verdict.counts AND i.retired_at IS NULL,
            CASE WHEN NOT verdict.counts THEN 'surplus' WHEN i.retired_at IS NOT NULL THEN 'withdrawn' ELSE '' END
     FROM unnest(%(items)s::bigint[], %(criteria)s::bigint[], %(values)s::float8[]) AS v (item_id, criterion_id, value)
@@ -179,18 +180,6 @@ def sweep(*, now: datetime | None = None, project_id: int | None = None, limit: 
     return len(rows)
 
 
-IS_TAKEN_UP = """(
-    EXISTS (SELECT 1 FROM annotate_item i WHERE i.hit_id = h.id AND i.retired_at IS NULL
-            AND (h.purpose <> 'work' OR i.control = 'none'))
-    AND (h.reserved_for_id IS NULL OR EXISTS (
-        SELECT 1 FROM projects_membership m
-        WHERE m.id = h.reserved_for_id AND m.standing <> 'removed' AND m.is_annotator)))"""
-"""Whether an open place of the HIT h can be taken: it has items to rate, and the person it is reserved for is active.
-
-A HIT for everyone needs an ordinary item; a HIT of controls alone is for one person and needs any item.
-"""
-
-
 def free(cursor: Any, hit_ids: Iterable[int]) -> None:
     """Open one place for each mention of a HIT; rows are locked in ascending order of id.
 
@@ -199,8 +188,9 @@ def free(cursor: Any, hit_ids: Iterable[int]) -> None:
     ids = sorted(hit_ids)
     cursor.execute("SELECT id FROM annotate_hit WHERE id = ANY(%s) ORDER BY id FOR NO KEY UPDATE", [sorted(set(ids))])
     cursor.execute(
-        f"""UPDATE annotate_hit h SET places_open = h.places_open + CASE WHEN {IS_TAKEN_UP} THEN freed.n ELSE 0 END,
-                   places_wanted = h.places_wanted - CASE WHEN {IS_TAKEN_UP} THEN 0 ELSE freed.n END,
+        f"""UPDATE annotate_hit h SET
+                   places_open = h.places_open + CASE WHEN {can_be_taken("h")} THEN freed.n ELSE 0 END,
+                   places_wanted = h.places_wanted - CASE WHEN {can_be_taken("h")} THEN 0 ELSE freed.n END,
                    queue_key = h.queue_key - freed.n * %s
             FROM (SELECT id, count(*) AS n FROM unnest(%s::bigint[]) AS id GROUP BY id) freed
             WHERE freed.id = h.id""",

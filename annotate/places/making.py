@@ -8,7 +8,7 @@ from typing import Any
 from django.db import connection
 
 from annotate.models import Batch, Hit, Item
-from annotate.places.ending import IS_TAKEN_UP
+from annotate.models.conditions import can_be_taken, is_work
 
 
 def set_wanted(batch: Batch, *, judgments: int, hit_ids: Sequence[int] | None = None) -> tuple[int, int]:
@@ -17,7 +17,7 @@ def set_wanted(batch: Batch, *, judgments: int, hit_ids: Sequence[int] | None = 
     Lowering never removes a place that someone holds: such a HIT keeps as many places as are held. A HIT whose
     candidates have all been withdrawn gets no new places.
     """
-    where = f"h.batch_id = %(batch)s AND h.purpose = 'work' AND (h.places_open > 0 OR {IS_TAKEN_UP})"
+    where = f"h.batch_id = %(batch)s AND {is_work('h')} AND (h.places_open > 0 OR {can_be_taken('h')})"
     where += " AND h.id = ANY(%(hits)s)" if hit_ids is not None else ""
     with connection.cursor() as cursor:
         parameters: dict[str, Any] = {"batch": batch.pk, "new": judgments, "hits": list(hit_ids or [])}

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from django.db import connection
 
-from annotate.places.ending import IS_TAKEN_UP
+from annotate.models.conditions import can_be_taken, is_marked_counted, is_submitted
 from annotate.places.locking import lock_assignments, lock_hits
 
 
@@ -20,12 +20,12 @@ def set_aside(*, assignment_id: int, item_id: int, is_counted: bool) -> int:
     with connection.cursor() as cursor:
         lock_assignments(cursor, [assignment_id])
         cursor.execute(
-            """UPDATE annotate_judgment j SET is_counted = %(count)s AND i.retired_at IS NULL,
+            f"""UPDATE annotate_judgment j SET is_counted = %(count)s AND i.retired_at IS NULL,
                       not_counted_reason = CASE WHEN NOT %(count)s THEN 'set aside'
                                                 WHEN i.retired_at IS NULL THEN '' ELSE 'withdrawn' END
                FROM annotate_assignment a, annotate_item i
                WHERE j.assignment_id = %(assignment)s AND j.item_id = %(item)s AND a.id = j.assignment_id
-                 AND i.id = j.item_id AND a.state IN ('submitted', 'approved') AND a.mark IN ('counted', 'late')
+                 AND i.id = j.item_id AND {is_submitted("a")} AND {is_marked_counted("a")}
                  AND CASE WHEN %(count)s THEN j.not_counted_reason = 'set aside' ELSE j.is_counted END""",
             # The last condition makes the act idempotent, and keeps judgments that do not count for another reason.
             {"count": is_counted, "assignment": assignment_id, "item": item_id},
@@ -94,7 +94,7 @@ def withdraw_candidates(candidate_ids: Sequence[int], *, passage_ids: Sequence[i
         n_items = cursor.rowcount
         cursor.execute(
             f"""UPDATE annotate_hit h SET places_wanted = places_wanted - places_open, places_open = 0
-                WHERE h.id = ANY(%s) AND places_open > 0 AND NOT {IS_TAKEN_UP}""",
+                WHERE h.id = ANY(%s) AND places_open > 0 AND NOT {can_be_taken("h")}""",
             [hits],
         )
         n_emptied = cursor.rowcount

@@ -3,8 +3,8 @@
 from django.db import connection
 
 from annotate.batches.selection import Row
-from annotate.frames.stages import IS_KEPT_APART
 from annotate.models import Batch
+from annotate.models.conditions import is_counted, is_item, is_judgeable, is_unused_trial, is_work
 from annotate.planning.overlap import Coverage, OpenHit
 from projects.models import Project, Rubric
 
@@ -20,14 +20,14 @@ had AS (
     SELECT j.candidate_id, count(DISTINCT j.annotator_id) AS n
     FROM annotate_batch b JOIN annotate_hit h ON h.batch_id = b.id
     JOIN annotate_assignment a ON a.hit_id = h.id JOIN annotate_judgment j ON j.assignment_id = a.id
-    WHERE b.project_id = %(project)s AND j.is_counted AND j.candidate_id IS NOT NULL
+    WHERE b.project_id = %(project)s AND {is_counted("j")}
       AND j.criterion_id IN (SELECT id FROM fitting)
-      AND (NOT {IS_KEPT_APART} OR b.id = %(counted_trial)s) GROUP BY 1),
+      AND (NOT {is_unused_trial("b")} OR b.id = %(counted_trial)s) GROUP BY 1),
 coming AS (
     SELECT i.candidate_id, sum(h.places_wanted - h.places_done
         - CASE WHEN b.state IN ('draft', 'open', 'paused') THEN 0 ELSE h.places_open END) AS n
     FROM annotate_batch b JOIN annotate_hit h ON h.batch_id = b.id JOIN annotate_item i ON i.hit_id = h.id
-    WHERE b.project_id = %(project)s AND b.kind = 'full' AND h.purpose = 'work' AND i.control = 'none'
+    WHERE b.project_id = %(project)s AND b.kind = 'full' AND {is_work("h")} AND {is_item("i")}
       AND i.retired_at IS NULL AND b.rubric_id IN (SELECT rubric_id FROM fitting) GROUP BY 1)
 SELECT c.id, c.question_id, q.passage_id, d.name, p.text <> '' OR p.documents IS NOT NULL, d.kind, p.split,
        coalesce(had.n, 0), coalesce(coming.n, 0),
@@ -39,17 +39,17 @@ JOIN projects_passage p ON p.id = q.passage_id
 JOIN projects_dataset d ON d.id = c.dataset_id
 LEFT JOIN had ON had.candidate_id = c.id
 LEFT JOIN coming ON coming.candidate_id = c.id
-WHERE d.project_id = %(project)s AND c.withdrawn_at IS NULL AND p.withdrawn_at IS NULL
+WHERE d.project_id = %(project)s AND {is_judgeable("c", "p")}
   AND NOT EXISTS (SELECT 1 FROM projects_minimalpair mp WHERE c.id IN (mp.candidate_1_id, mp.candidate_2_id)
                   AND mp.question_id = c.question_id)
 ORDER BY q.passage_id, c.question_id, c.id
 """
 
-_LIVE_HITS = """
+_LIVE_HITS = f"""
 SELECT h.id, b.id, h.places_wanted, array_agg(i.candidate_id)
 FROM annotate_batch b JOIN annotate_hit h ON h.batch_id = b.id JOIN annotate_item i ON i.hit_id = h.id
 WHERE b.project_id = %s AND b.kind = 'full' AND b.state IN ('draft', 'open', 'paused') AND NOT b.has_named_annotators
-  AND b.rubric_id = %s AND h.purpose = 'work' AND i.control = 'none' AND i.retired_at IS NULL
+  AND b.rubric_id = %s AND {is_work("h")} AND {is_item("i")} AND i.retired_at IS NULL
 GROUP BY h.id, b.id ORDER BY b.number DESC, h.number
 """
 

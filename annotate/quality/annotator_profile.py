@@ -7,6 +7,7 @@ from typing import Any
 from django.db import connection
 
 from annotate.models import Assignment
+from annotate.models.conditions import was_submitted
 from annotate.quality.evidence import QualityScale
 from projects.language.amounts import format_day
 from projects.models import Membership
@@ -33,7 +34,7 @@ _SHARE = "(CASE WHEN cr.is_reversed THEN cr.high - {0}.value ELSE {0}.value - cr
 _SATS = f"""
 WITH mine AS (
     SELECT a.id, a.hit_id, a.submitted_at, a.active_seconds FROM annotate_assignment a
-    WHERE a.annotator_id = %(me)s AND a.state IN ('submitted', 'approved', 'rejected')
+    WHERE a.annotator_id = %(me)s AND {was_submitted("a")}
     ORDER BY a.submitted_at DESC, a.id DESC LIMIT %(limit)s)
 SELECT b.number, h.number, mine.submitted_at, count(DISTINCT j.item_id), avg({_SHARE.format("j")}), avg(theirs.share),
        mine.active_seconds

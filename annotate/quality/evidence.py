@@ -12,6 +12,7 @@ import numpy as np
 import orjson
 from django.db import connection
 
+from annotate.models.conditions import is_counted, is_item, is_known, was_finished
 from measures.patterns import Floats, Ints
 from measures.rubric import Level, ScaleKind
 from projects.models import Criterion, Membership, Project
@@ -119,9 +120,9 @@ _SCORES = f"""
 SELECT j.annotator_id, j.candidate_id, avg({_SHARE}), max(j.assignment_id), max(j.item_id)
 FROM annotate_judgment j
 JOIN projects_criterion cr ON cr.id = j.criterion_id
-JOIN projects_membership m ON m.id = j.annotator_id AND m.kind <> 'unknown'
+JOIN projects_membership m ON m.id = j.annotator_id AND {is_known("m")}
 JOIN projects_candidate c ON c.id = j.candidate_id AND c.withdrawn_at IS NULL
-WHERE j.criterion_id = ANY(%(criteria)s) AND j.is_counted AND j.candidate_id IS NOT NULL AND j.value IS NOT NULL
+WHERE j.criterion_id = ANY(%(criteria)s) AND {is_counted("j")} AND j.value IS NOT NULL
 GROUP BY j.annotator_id, j.candidate_id
 """
 
@@ -145,7 +146,7 @@ def fetch_scores(yardstick: QualityScale) -> Scores:
     )
 
 
-_SITTINGS = """
+_SITTINGS = f"""
 SELECT a.annotator_id, a.id, a.layout,
        CASE WHEN a.has_odd_times THEN NULL
             WHEN cardinality(a.item_seconds) = cardinality(a.layout) THEN a.item_seconds
@@ -153,7 +154,7 @@ SELECT a.annotator_id, a.id, a.layout,
             THEN array_fill(a.active_seconds / cardinality(a.layout), ARRAY[cardinality(a.layout)]) END,
        a.state = 'returned'
 FROM annotate_assignment a
-WHERE a.annotator_id = ANY(%(annotators)s) AND a.state IN ('submitted', 'approved', 'rejected', 'returned')
+WHERE a.annotator_id = ANY(%(annotators)s) AND {was_finished("a")}
 ORDER BY a.annotator_id, a.submitted_at, a.id
 """
 
@@ -165,7 +166,7 @@ JOIN projects_criterion cr ON cr.id = j.criterion_id
 JOIN annotate_item i ON i.id = j.item_id
 LEFT JOIN annotate_item source ON source.id = i.made_from_id
 WHERE j.annotator_id = ANY(%(annotators)s) AND j.candidate_id IS NULL AND j.is_counted
-  AND j.criterion_id = ANY(%(criteria)s) AND i.control <> 'none'
+  AND j.criterion_id = ANY(%(criteria)s) AND NOT {is_item("i")}
 GROUP BY j.annotator_id, j.assignment_id, i.id, source.candidate_id
 ORDER BY j.annotator_id, j.assignment_id, i.id
 """
@@ -176,7 +177,7 @@ FROM annotate_judgment j
 JOIN projects_criterion cr ON cr.id = j.criterion_id
 LEFT JOIN annotate_judgmentrevision v ON v.judgment_id = j.id AND v.n = 0
 CROSS JOIN LATERAL (SELECT CASE WHEN v.id IS NULL THEN j.value ELSE v.value END AS value) first
-WHERE j.annotator_id = ANY(%(annotators)s) AND j.candidate_id IS NOT NULL AND j.is_counted
+WHERE j.annotator_id = ANY(%(annotators)s) AND {is_counted("j")}
   AND j.criterion_id = ANY(%(criteria)s)
 GROUP BY j.annotator_id, j.candidate_id HAVING count(v.id) > 0
 """

@@ -8,6 +8,7 @@ from typing import Any
 from django.db import connection, transaction
 
 from annotate.models import AnnotatorFigures, Finding, QualityRules
+from annotate.models.conditions import is_known, was_finished
 from annotate.quality.evidence import QualityScale, fetch_efforts, fetch_scores, fetch_texts, find_quality_scale
 from annotate.quality.figures import Comparison, compute_figures
 from measures.quality.degraded import DegradedTest
@@ -60,8 +61,8 @@ JOIN changes ON changes.annotator_id = m.id
 LEFT JOIN annotate_annotatorfigures f ON f.annotator_id = m.id
 JOIN LATERAL (
     SELECT count(*) AS n FROM annotate_assignment a
-    WHERE a.annotator_id = m.id AND a.state IN ('submitted', 'approved', 'rejected', 'returned')) worked ON worked.n > 0
-WHERE m.kind <> 'unknown' AND m.standing <> 'removed'
+    WHERE a.annotator_id = m.id AND {was_finished("a")}) worked ON worked.n > 0
+WHERE {is_known("m")} AND m.standing <> 'removed'
   AND (worked.n IS DISTINCT FROM f.n_submitted OR changes.n IS DISTINCT FROM f.n_changes
        OR EXISTS (SELECT 1 FROM annotate_review r JOIN annotate_assignment a ON a.id = r.assignment_id
                   WHERE a.annotator_id = m.id AND r.done_at > f.computed_at))
@@ -78,8 +79,8 @@ JOIN changes ON changes.annotator_id = m.id
 LEFT JOIN annotate_annotatorfigures f ON f.annotator_id = m.id
 JOIN LATERAL (
     SELECT count(*) AS n FROM annotate_assignment a
-    WHERE a.annotator_id = m.id AND a.state IN ('submitted', 'approved', 'rejected', 'returned')) worked ON worked.n > 0
-WHERE m.project_id = %(project)s AND m.kind <> 'unknown' AND m.standing <> 'removed'
+    WHERE a.annotator_id = m.id AND {was_finished("a")}) worked ON worked.n > 0
+WHERE m.project_id = %(project)s AND {is_known("m")} AND m.standing <> 'removed'
   AND (worked.n IS DISTINCT FROM f.n_submitted OR changes.n IS DISTINCT FROM f.n_changes
        OR EXISTS (SELECT 1 FROM annotate_review r JOIN annotate_assignment a ON a.id = r.assignment_id
                   WHERE a.annotator_id = m.id AND r.done_at > f.computed_at - interval '1 minute')
@@ -153,9 +154,9 @@ def _stale(project: Project) -> list[Membership]:
 def _n_worked(annotators: Iterable[Membership]) -> dict[int, int]:
     with connection.cursor() as cursor:
         cursor.execute(
-            """SELECT annotator_id, count(*) FROM annotate_assignment
-               WHERE annotator_id = ANY(%s) AND state IN ('submitted', 'approved', 'rejected', 'returned')
-               GROUP BY annotator_id""",
+            f"""SELECT a.annotator_id, count(*) FROM annotate_assignment a
+               WHERE a.annotator_id = ANY(%s) AND {was_finished("a")}
+               GROUP BY a.annotator_id""",
             [[each.pk for each in annotators]],
         )
         return dict(cursor.fetchall())

@@ -10,6 +10,7 @@ from django.db import connection
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
+from annotate.models.conditions import is_item
 from projects.database.prepared import prepared
 from projects.models import Passage, Project, Question
 
@@ -26,13 +27,13 @@ _ITEMS = _SHOWN.format(opinion="''", joins="")
 
 _ITEMS_WITH_OPINIONS = _SHOWN.format(
     opinion="coalesce(c.opinion, own.opinion, likely.opinion, '')",
-    joins="""
+    joins=f"""
 LEFT JOIN annotate_item source ON source.id = i.made_from_id
 LEFT JOIN projects_candidate own ON own.id = source.candidate_id
 LEFT JOIN LATERAL (
     WITH beside AS (
         SELECT b.opinion, md5(coalesce(source.id, i.id) || '-' || b.id) AS lot
-        FROM projects_candidate b JOIN annotate_item o ON o.candidate_id = b.id AND o.control = 'none'
+        FROM projects_candidate b JOIN annotate_item o ON o.candidate_id = b.id AND {is_item("o")}
         JOIN annotate_hit h ON h.id = o.hit_id AND h.batch_id = coalesce(source.pool_of_id, i.pool_of_id)
         WHERE b.question_id = i.question_id),
     right_ones AS (

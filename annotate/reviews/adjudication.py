@@ -12,6 +12,7 @@ from django.db.models.functions import Now
 
 from annotate.frames.criteria_in_use import CriterionInUse
 from annotate.models import Adjudication, QualityRules
+from annotate.models.conditions import is_item, is_judgeable, is_known
 from measures.gold_rules import GoldRule
 from measures.rubric import Scale, ScaleKind, check_value
 from projects import access, log
@@ -205,18 +206,18 @@ def uses_adjudication(project: Project) -> bool:
     return QualityRules.objects.filter(project=project, adjudication_wins=True).exists()
 
 
-_DIFFERING = """
+_DIFFERING = f"""
 SELECT candidate_id, count(*) AS n, min(value), max(value), avg(value), stddev_samp(value) AS sd FROM (
     SELECT DISTINCT ON (j.candidate_id, j.annotator_id) j.candidate_id, j.value
     FROM annotate_judgment j
-    JOIN projects_candidate c ON c.id = j.candidate_id AND c.withdrawn_at IS NULL
+    JOIN projects_candidate c ON c.id = j.candidate_id
     JOIN projects_question q ON q.id = c.question_id
-    JOIN projects_passage p ON p.id = q.passage_id AND p.withdrawn_at IS NULL
+    JOIN projects_passage p ON p.id = q.passage_id AND {is_judgeable("c", "p")}
     WHERE j.criterion_id = ANY (%(criteria)s) AND j.is_counted AND j.value IS NOT NULL
       AND (%(batch)s::int IS NULL OR EXISTS (
           SELECT 1 FROM annotate_item i JOIN annotate_hit h ON h.id = i.hit_id
           JOIN annotate_batch b ON b.id = h.batch_id AND b.project_id = %(project)s
-          WHERE i.candidate_id = j.candidate_id AND i.control = 'none' AND b.number = %(batch)s))
+          WHERE i.candidate_id = j.candidate_id AND {is_item("i")} AND b.number = %(batch)s))
       AND (%(state)s = 'all' OR (%(state)s = 'settled') = EXISTS (
           SELECT 1 FROM annotate_adjudication a
           WHERE a.candidate_id = j.candidate_id AND a.criterion_id = ANY (%(criteria)s)))
@@ -224,10 +225,10 @@ SELECT candidate_id, count(*) AS n, min(value), max(value), avg(value), stddev_s
 GROUP BY candidate_id HAVING max(value) > min(value)
 """
 
-_VOICES = """
+_VOICES = f"""
 SELECT candidate_id, pseudonym, value, comment, is_flagged, is_blind FROM (
     SELECT DISTINCT ON (j.candidate_id, j.annotator_id) j.candidate_id, j.value, NOT a.not_blind AS is_blind,
-           CASE WHEN m.kind <> 'unknown' THEN m.pseudonym ELSE '' END AS pseudonym,
+           CASE WHEN {is_known("m")} THEN m.pseudonym ELSE '' END AS pseudonym,
            coalesce(r.comment, '') AS comment, coalesce(r.is_flagged, false) AS is_flagged
     FROM annotate_judgment j JOIN annotate_assignment a ON a.id = j.assignment_id
     JOIN projects_membership m ON m.id = j.annotator_id

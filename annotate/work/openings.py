@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from django.db import connection
 from django.utils.translation import gettext as _
 
-from annotate.models.conditions import gate
+from annotate.models.conditions import is_admitted, is_collected
 from annotate.qualification.admission import find_admission
 from projects.models import Membership
 
@@ -78,8 +78,8 @@ FROM (
            b.state = 'open' AS is_open, b.state = 'paused' AS is_paused,
            NOT b.has_named_annotators OR EXISTS (
                SELECT 1 FROM annotate_batchannotator n WHERE n.batch_id = b.id AND n.annotator_id = m.id) AS is_asked,
-           {gate(batch="b", annotator="m.id")} AS is_admitted
-    FROM projects_membership m JOIN annotate_batch b ON b.project_id = m.project_id AND b.kind <> 'imported'
+           {is_admitted(batch="b", annotator="m.id")} AS is_admitted
+    FROM projects_membership m JOIN annotate_batch b ON b.project_id = m.project_id AND {is_collected("b")}
     WHERE m.id = ANY(%s)) found
 GROUP BY id
 """

@@ -14,7 +14,7 @@ from annotate.batches.control_plan import ControlPlan
 from annotate.controls.reserved_hits import find_reserved
 from annotate.controls.sampling import controls_shown, sample_controls
 from annotate.models import Assignment, Batch
-from annotate.models.conditions import gate
+from annotate.models.conditions import counts_toward_caps, is_admitted
 from annotate.places.locking import lock_annotator
 from annotate.work.openings import explain_no_work
 from projects.access import Right, why_refused
@@ -35,7 +35,7 @@ SELECT b.id, b.time_limit_minutes, b.order, b.max_hits_per_annotator, b.max_hits
            WHERE r.membership_id = %(me)s::bigint AND r.instructions_id = i.id))
 FROM annotate_batch b
 WHERE b.project_id = %(project)s::bigint AND b.state = 'open'
-  AND {gate(batch="b", annotator="%(me)s::bigint")}
+  AND {is_admitted(batch="b", annotator="%(me)s::bigint")}
   AND NOT EXISTS (SELECT 1 FROM annotate_assignment a WHERE a.annotator_id = %(me)s::bigint AND a.state = 'open')
   AND (NOT b.has_named_annotators OR EXISTS (
       SELECT 1 FROM annotate_batchannotator n WHERE n.batch_id = b.id AND n.annotator_id = %(me)s::bigint))
@@ -45,11 +45,11 @@ ORDER BY b.priority DESC, b.number
 (their ids rise with the versions); a batch that was made before there was a text asks for any."""
 
 # HITs that use up the caps, in all and today (UTC). Returned, expired and withdrawn ones do not.
-_WORKED = """
+_WORKED = f"""
 SELECT count(*),
        count(*) FILTER (WHERE a.opened_at >= date_trunc('day', now() AT TIME ZONE 'UTC') AT TIME ZONE 'UTC')
 FROM annotate_assignment a JOIN annotate_hit h ON h.id = a.hit_id
-WHERE a.annotator_id = %s AND h.batch_id = %s AND a.state NOT IN ('returned', 'expired', 'withdrawn')
+WHERE a.annotator_id = %s AND h.batch_id = %s AND {counts_toward_caps("a")}
 """
 
 

@@ -1,5 +1,6 @@
 """The aggregated file: one row per candidate and criterion, with its aggregated score."""
 
+from annotate.models.conditions import is_counted, is_judgeable
 from results.exports.choices import Choices
 from results.exports.columns import AS_CSV, candidates, criteria, ids, in_batches, named, texts
 
@@ -17,7 +18,7 @@ def select_aggregated(choices: Choices) -> str:
     settled score win.
     """
     about = {**ids(AS_CSV), **(texts(AS_CSV) if choices.with_texts else {})}
-    here = candidates(about, where="AND c.withdrawn_at IS NULL AND p.withdrawn_at IS NULL")
+    here = candidates(about, where=f"AND {is_judgeable('c', 'p')}")
     return f"""
 WITH candidates AS MATERIALIZED ({here}),
 criteria AS ({criteria()}),
@@ -71,5 +72,5 @@ def select_judgments(choices: Choices) -> str:
            CASE WHEN cr.is_reversed THEN cr.low + cr.high - j.value ELSE j.value END AS value
     FROM annotate_judgment j JOIN criteria cr ON cr.id = j.criterion_id
     JOIN projects_membership m ON m.id = j.annotator_id {only_batches}
-    WHERE j.is_counted AND j.candidate_id IS NOT NULL
+    WHERE {is_counted("j")}
     ORDER BY j.candidate_id, cr.key, cr.low, cr.high, j.annotator_id, j.id DESC"""

@@ -3,6 +3,7 @@
 A nameless score has no annotator: its place in a list of scores is no person.
 """
 
+from annotate.models.conditions import is_collected, is_judgeable, is_known
 from results.exports.choices import Choices
 from results.exports.columns import (
     AS_CSV,
@@ -67,7 +68,7 @@ def _columns(choices: Choices, writing: Writing) -> str:
 
 
 def _about(choices: Choices, writing: Writing) -> Columns:
-    is_withdrawn = writing.truth("c.withdrawn_at IS NOT NULL OR p.withdrawn_at IS NOT NULL")
+    is_withdrawn = writing.truth(f"NOT {is_judgeable('c', 'p')}")
     return {**ids(writing), "is_withdrawn": is_withdrawn, **(texts(writing) if choices.with_texts else {})}
 
 
@@ -96,7 +97,7 @@ def work_columns(writing: Writing) -> Columns:
         "batch_kind": "b.kind",
         "hit": "h.number",
         "rubric_version": "r.version",
-        "annotator": "CASE WHEN m.kind <> 'unknown' THEN m.pseudonym END",
+        "annotator": f"CASE WHEN {is_known('m')} THEN m.pseudonym END",
         "annotator_kind": "m.kind",
         "assignment": "a.uuid",
         "assignment_state": "a.state",
@@ -112,4 +113,4 @@ def work_columns(writing: Writing) -> Columns:
 
 def collected(sql: str) -> str:
     """What is known of work in the app only: imported judgments were shown nowhere here, and at no time."""
-    return f"CASE WHEN b.kind <> 'imported' THEN {sql} END"
+    return f"CASE WHEN {is_collected('b')} THEN {sql} END"

@@ -4,6 +4,7 @@ What MOCHA has no key for stands under `metadata.concord`, by the names that the
 again to the same thing. The entries are written by the database, one a line; text is exact, for JSON needs no guard.
 """
 
+from annotate.models.conditions import is_item, is_judgeable
 from results.exports.aggregated import ORDER, gold, select_adjudicated, select_judgments
 from results.exports.choices import Choices
 from results.exports.columns import criteria
@@ -62,8 +63,8 @@ def select_mocha(choices: Choices) -> str:
     the candidate itself: a metric would compare the candidate with itself.
     """
     in_batches = (
-        """AND EXISTS (SELECT FROM annotate_item i JOIN annotate_hit h ON h.id = i.hit_id
-                       WHERE i.candidate_id = c.id AND i.control = 'none' AND h.batch_id = ANY (%(batches)s))"""
+        f"""AND EXISTS (SELECT FROM annotate_item i JOIN annotate_hit h ON h.id = i.hit_id
+                       WHERE i.candidate_id = c.id AND {is_item("i")} AND h.batch_id = ANY (%(batches)s))"""
         if choices.batches
         else ""
     )
@@ -96,7 +97,7 @@ entries AS (
     LEFT JOIN projects_minimalpair mp ON mp.candidate_1_id = c.id
     LEFT JOIN projects_candidate c2 ON c2.id = mp.candidate_2_id
     LEFT JOIN scored s2 ON s2.candidate_id = c2.id
-    WHERE d.project_id = %(project)s AND c.withdrawn_at IS NULL AND p.withdrawn_at IS NULL {in_batches}
+    WHERE d.project_id = %(project)s AND {is_judgeable("c", "p")} {in_batches}
       AND NOT EXISTS (SELECT FROM projects_minimalpair second WHERE second.candidate_2_id = c.id)),
 placed AS (
     SELECT *, lag(dataset) OVER (ORDER BY dataset COLLATE "C", id COLLATE "C") AS before FROM entries)

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from django.db import connection
 
+from annotate.models.conditions import is_collected
 from projects.charts import specs
 from projects.charts.drawing import Chart
 from projects.models import Project
@@ -36,12 +37,12 @@ def draw_progress(days: list[Day]) -> Chart:
     return Chart("progress", "HITs submitted by day", rows, spec, columns=("day", "n", "so_far"))
 
 
-_BY_DAY = """
+_BY_DAY = f"""
 SELECT day, n_trial, n_full, (sum(n_trial + n_full) OVER (ORDER BY day))::bigint FROM (
     SELECT to_char(a.submitted_at AT TIME ZONE 'UTC', 'YYYY-MM-DD') AS day,
            count(*) FILTER (WHERE b.kind = 'trial') AS n_trial, count(*) FILTER (WHERE b.kind = 'full') AS n_full
     FROM annotate_batch b JOIN annotate_hit h ON h.batch_id = b.id JOIN annotate_assignment a ON a.hit_id = h.id
-    WHERE b.project_id = %s AND b.kind <> 'imported' AND a.holds_place AND a.submitted_at IS NOT NULL
+    WHERE b.project_id = %s AND {is_collected("b")} AND a.holds_place AND a.submitted_at IS NOT NULL
     GROUP BY 1) days
 ORDER BY day
 """

@@ -8,6 +8,7 @@ from django.db import connection
 
 from annotate.frames.criteria_in_use import Scope
 from annotate.frames.stages import Stage, left_out
+from annotate.models.conditions import is_judgeable
 from projects.models import Project
 from results.scope.scopes import read_scope
 
@@ -61,11 +62,11 @@ def count_inclusion(scope: Scope) -> Inclusion:
     return Inclusion(counts.pop("", 0), tuple(sorted(counts.items())))
 
 
-_REASONS = """
+_REASONS = f"""
 WITH withdrawn AS (
     SELECT c.id FROM projects_candidate c JOIN projects_question q ON q.id = c.question_id
     JOIN projects_passage p ON p.id = q.passage_id
-    WHERE c.withdrawn_at IS NOT NULL OR p.withdrawn_at IS NOT NULL),
+    WHERE NOT {is_judgeable("c", "p")}),
 said AS (
     SELECT j.id, j.candidate_id, j.annotator_id, CASE
         WHEN h.batch_id = ANY (%(without)s) THEN 'another stage'

@@ -6,6 +6,7 @@ from typing import Any
 
 from annotate.frames.criteria_in_use import Scope
 from annotate.frames.rating_patterns import IS_NOT_WITHDRAWN, execute_analytic, select_counted
+from annotate.models.conditions import is_judgeable
 from measures.gold_rules import GoldRule
 from projects.models import Candidate
 
@@ -167,8 +168,8 @@ _FROM = """
 FROM projects_candidate c JOIN projects_question q ON q.id = c.question_id
 JOIN projects_passage p ON p.id = q.passage_id JOIN projects_dataset d ON d.id = c.dataset_id
 """
-_IS_THERE = """
-d.project_id = %(project)s AND c.withdrawn_at IS NULL AND p.withdrawn_at IS NULL
+_IS_THERE = f"""
+d.project_id = %(project)s AND {is_judgeable("c", "p")}
 AND (%(text)s::text IS NULL OR c.external_id ILIKE %(text)s OR c.text ILIKE %(text)s)
 AND (%(in_dataset)s::text IS NULL OR d.name = %(in_dataset)s)
 AND (%(in_split)s::text IS NULL OR p.split = %(in_split)s)

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import IO, Any
 
+from annotate.models.conditions import is_judgeable, is_known
 from results.exports.columns import AS_CSV, AS_JSON, Columns, Writing, ids, listed, named
 from results.exports.long import collected, judgment_columns, work_columns
 from results.exports.streaming import CSV, LINES, Statement, write
@@ -68,7 +69,7 @@ def _with(selection: Selection, writing: Writing) -> str:
 WITH criteria AS ({CRITERIA}),
 candidates AS MATERIALIZED (
     SELECT c.id, {listed(_about(writing))},
-           c.withdrawn_at IS NOT NULL OR p.withdrawn_at IS NOT NULL AS is_gone,
+           NOT {is_judgeable("c", "p")} AS is_gone,
            row_number() OVER (ORDER BY d.name COLLATE "C", c.external_id COLLATE "C") AS place
     FROM projects_candidate c JOIN projects_question q ON q.id = c.question_id
     JOIN projects_passage p ON p.id = q.passage_id JOIN projects_dataset d ON d.id = c.dataset_id
@@ -129,7 +130,7 @@ def _about(writing: Writing) -> Columns:
     return {
         **ids(writing),
         "question_type": "q.type",
-        "is_withdrawn": writing.truth("c.withdrawn_at IS NOT NULL OR p.withdrawn_at IS NOT NULL"),
+        "is_withdrawn": writing.truth(f"NOT {is_judgeable('c', 'p')}"),
     }
 
 
@@ -213,7 +214,7 @@ def _select_annotators(selection: Selection) -> str:
     return f"""
 WITH criteria AS ({ALL_CRITERIA}),
 candidates AS (
-    SELECT c.id, c.withdrawn_at IS NOT NULL OR p.withdrawn_at IS NOT NULL AS is_gone, {IN_CHOICE} AS is_chosen
+    SELECT c.id, NOT {is_judgeable("c", "p")} AS is_gone, {IN_CHOICE} AS is_chosen
     FROM projects_candidate c JOIN projects_question q ON q.id = c.question_id
     JOIN projects_passage p ON p.id = q.passage_id JOIN projects_dataset d ON d.id = c.dataset_id
     WHERE d.project_id = %(project)s),
@@ -242,6 +243,6 @@ SELECT m.pseudonym AS annotator, m.kind AS annotator_kind, s.kind AS scale_kind,
        count(*) FILTER (WHERE NOT s.is_judgment) AS n_controls,
        avg(s.score ORDER BY s.score) AS mean, stddev_samp(s.score ORDER BY s.score) AS sd
 FROM scored s JOIN projects_membership m ON m.id = s.annotator_id
-WHERE m.kind <> 'unknown'
+WHERE {is_known("m")}
 GROUP BY 1, 2, 3, 4, 5 HAVING bool_or(s.is_within)
 ORDER BY m.pseudonym COLLATE "C", s.kind COLLATE "C", s.low, s.high"""

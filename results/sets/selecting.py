@@ -10,6 +10,7 @@ from annotate.frames.criteria_in_use import criteria_in_use
 from annotate.frames.stages import left_out
 from annotate.models import Batch
 from annotate.models.assignment import TAKEN_OUT
+from annotate.models.conditions import is_judgeable
 from measures.rubric import ScaleKind
 from projects.errors import Refused
 from projects.models import Project
@@ -158,7 +159,7 @@ def first_judgment(reason: str, selection: Selection) -> str:
 _COUNTS = f"""
 WITH criteria AS ({CRITERIA}),
 candidates AS (
-    SELECT c.id, c.withdrawn_at IS NOT NULL OR p.withdrawn_at IS NOT NULL AS is_gone, {IN_CHOICE} AS is_chosen
+    SELECT c.id, NOT {is_judgeable("c", "p")} AS is_gone, {IN_CHOICE} AS is_chosen
     FROM projects_candidate c JOIN projects_question q ON q.id = c.question_id
     JOIN projects_passage p ON p.id = q.passage_id JOIN projects_dataset d ON d.id = c.dataset_id
     WHERE d.project_id = %(project)s),
