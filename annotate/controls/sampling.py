@@ -48,7 +48,6 @@ SELECT p.id, p.question_id, p.control, p.made_from_id, p.shown_text, source.hit_
            SELECT 1 FROM seen s WHERE s.id = p.made_from_id AND s.rated_at IS NOT NULL AND %(distance)s::int <= 1 + (
                SELECT count(*) FROM annotate_assignment b
                WHERE b.annotator_id = %(me)s::bigint AND b.submitted_at > s.rated_at)),
-       EXISTS (SELECT 1 FROM seen s WHERE s.id = p.made_from_id),
        EXISTS (
            SELECT 1 FROM seen s WHERE s.id = p.id
               OR p.made_from_id IS NOT NULL AND s.made_from_id = p.made_from_id AND s.control = p.control)
@@ -95,7 +94,6 @@ class PoolControl(NamedTuple):
     text: str
     is_beside: bool
     is_rated: bool
-    is_source_seen: bool
     is_seen: bool
 
 
