@@ -11,6 +11,7 @@ from annotate.imports.forms import CRITERION, CandidatesForm, JudgmentsForm, Map
 from annotate.imports.judgments import known_criteria
 from annotate.models import Import
 from projects.importing import CriterionColumn, FileRefused, Kind, Options, Preview, Problem, preview
+from projects.web import uploads
 
 
 @dataclass
@@ -78,7 +79,7 @@ def _options(look: FilePreview) -> Options | None:
 
 def preview_of(job: Import, options: Options) -> Preview:
     try:
-        return preview(path=uploading.find_file(job), name=job.file_name, options=options, kind=Kind(job.kind))
+        return preview(path=uploads.find_file(job), name=job.file_name, options=options, kind=Kind(job.kind))
     except FileNotFoundError:
         gone = Problem(None, "", "The uploaded file is gone. Upload it again.")
         raise FileRefused(job.file_name, [gone]) from None

@@ -22,7 +22,6 @@ from projects.errors import Refused
 from projects.importing import FileRefused, Kind, Options, Spool, fingerprint, load
 from projects.jobs import queue
 from projects.jobs.running import RefusedWithChanges
-from projects.language.amounts import format_number
 from projects.models import Membership, Project
 from projects.web import uploads
 
@@ -36,32 +35,24 @@ def receive(*, project: Project, actor: Membership, upload: "UploadedFile[Any]",
     The originals of what is written count too: they are kept, and a disk has an end.
     """
     n_bytes = upload.size or 0
-    if n_bytes > settings.MAX_UPLOAD_BYTES:
-        raise Refused(
-            f"The file is larger than {format_number(settings.MAX_UPLOAD_BYTES // KB**2)} MB. Split it and try again."
+    uploads.refuse_too_large(n_bytes)
+    with uploads.kept_upload(upload) as stored_name, transaction.atomic():
+        number = next_number(project, Import)
+        _refuse_without_room(project, n_bytes)
+        return Import.objects.create(
+            project=project,
+            number=number,
+            kind=kind.value,
+            step=Import.Step.UPLOADED,
+            state=Import.State.DONE,
+            requested_by=actor,
+            file_name=uploads.name_to_show(upload.name),
+            stored_name=stored_name,
+            n_bytes=n_bytes,
+            sha256=fingerprint(uploads.folder() / stored_name, Options()),
+            options=Options().as_dict(),
+            finished_at=timezone.now(),
         )
-    stored_name = uploads.store_upload(upload)
-    try:
-        with transaction.atomic():
-            number = next_number(project, Import)
-            _refuse_without_room(project, n_bytes)
-            return Import.objects.create(
-                project=project,
-                number=number,
-                kind=kind.value,
-                step=Import.Step.UPLOADED,
-                state=Import.State.DONE,
-                requested_by=actor,
-                file_name=uploads.name_to_show(upload.name),
-                stored_name=stored_name,
-                n_bytes=n_bytes,
-                sha256=fingerprint(uploads.folder() / stored_name, Options()),
-                options=Options().as_dict(),
-                finished_at=timezone.now(),
-            )
-    except BaseException:
-        (uploads.folder() / stored_name).unlink(missing_ok=True)
-        raise
 
 
 def same_bytes(job: Import) -> Import | None:
@@ -70,7 +61,7 @@ def same_bytes(job: Import) -> Import | None:
         kind=job.kind, step=Import.Step.WRITE, state=Import.State.DONE, n_bytes=job.n_bytes
     ).exclude(pk=job.pk)
     for each in earlier:
-        if each.sha256 == fingerprint(find_file(job), read_options(each)):
+        if each.sha256 == fingerprint(uploads.find_file(job), read_options(each)):
             return each
     return None
 
@@ -154,7 +145,7 @@ def delete_files(pk: int) -> None:
     if job.stored_name and (is_over or (job.step, job.state) == (Import.Step.WRITE, Import.State.DONE)):
         _discard_spools(job, before=job.attempt + 1)
     if job.stored_name and is_over:
-        find_file(job).unlink(missing_ok=True)
+        uploads.find_file(job).unlink(missing_ok=True)
         Import.objects.filter(pk=pk).update(stored_name="")
 
 
@@ -169,16 +160,12 @@ def read_options(job: Import) -> Options:
     return Options.from_dict(job.options)
 
 
-def find_file(job: Import) -> Path:
-    return uploads.folder() / job.stored_name
-
-
 def _refuse_without_room(project: Project, n_bytes: int) -> None:
     kept = project.imports.exclude(stored_name="")
     is_written = Q(step=Import.Step.WRITE, state=Import.State.DONE)
     n_written = kept.filter(is_written).aggregate(n=Sum("n_bytes"))["n"] or 0
     n_waiting = kept.exclude(is_written).aggregate(n=Sum("n_bytes"))["n"] or 0
-    if n_written + n_waiting + n_bytes <= settings.MAX_PROJECT_UPLOAD_BYTES:
+    if uploads.has_room(n_bytes, n_kept=n_written + n_waiting):
         return
     room, written, waiting = (f"{n / KB**2:,.1f} MB" for n in (settings.MAX_PROJECT_UPLOAD_BYTES, n_written, n_waiting))
     raise Refused(
@@ -192,7 +179,7 @@ def _check(job: Import, on_progress: OnProgress) -> dict[str, Any]:
     try:
         checked = writing.check_file(
             project=job.project,
-            path=find_file(job),
+            path=uploads.find_file(job),
             name=job.file_name,
             folder=_spool_of(job, job.attempt),
             options=read_options(job),

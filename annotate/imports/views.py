@@ -20,6 +20,7 @@ from projects.importing import FileRefused, Kind, Options
 from projects.importing.sniffing import SUFFIXES
 from projects.jobs.pages import cancel_job, job_context, job_fragment
 from projects.models import Project
+from projects.web import uploads
 from projects.web.refusals import refusals
 from projects.web.uploads import takes_files
 
@@ -146,7 +147,7 @@ def import_job(request: ProjectRequest, project: Project, number: int) -> HttpRe
 def import_file(request: ProjectRequest, project: Project, number: int) -> FileResponse:
     """The file as it came, never to be opened in the browser."""
     job = _fetch(project, number)
-    path = uploading.find_file(job)
+    path = uploads.find_file(job)
     if not job.stored_name or not path.is_file():
         raise Http404("The file of this import wasn’t kept.")
     response = FileResponse(

@@ -1,10 +1,11 @@
-"""Files that people send: how large they may be, and where they are kept."""
+"""Files that people send: how large they may be, how much room a project has for them, and where they are kept."""
 
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from http import HTTPStatus
 from pathlib import Path, PurePosixPath
-from typing import Any, cast
+from typing import Any, Protocol, cast
 
 from django.conf import settings
 from django.core.files.move import file_move_safe
@@ -12,6 +13,8 @@ from django.core.files.uploadedfile import TemporaryUploadedFile, UploadedFile
 from django.http import HttpRequest, HttpResponse, UnreadablePostError
 from django.urls import Resolver404, resolve
 
+from projects.errors import Refused
+from projects.language.amounts import format_number
 from projects.language.names import shorten_name
 from projects.web.problems import page_or_problem
 
@@ -19,8 +22,16 @@ View = Callable[..., HttpResponse]
 NAME_LENGTH = 200
 SUFFIX_LENGTH = 20
 TEMPORARY_SECONDS = 24 * 3600
+MB = 1024**2
 FORM_BYTES = 1 << 20
 """What the other fields and the frame of a form with a file may take."""
+
+
+class FileRow(Protocol):
+    """A row that keeps a file which somebody sent, by a random name of its own."""
+
+    @property
+    def stored_name(self) -> str: ...
 
 
 def takes_files(view: View) -> View:
@@ -79,6 +90,33 @@ def folder() -> Path:
     path = Path(settings.MEDIA_ROOT) / "imports"
     path.mkdir(mode=0o700, parents=True, exist_ok=True)
     return path
+
+
+def find_file(row: FileRow) -> Path:
+    """Return where the file of a row is kept, or was."""
+    return folder() / row.stored_name
+
+
+def refuse_too_large(n_bytes: int) -> None:
+    if n_bytes > settings.MAX_UPLOAD_BYTES:
+        most = format_number(settings.MAX_UPLOAD_BYTES // MB)
+        raise Refused(f"The file is larger than {most} MB. Split it and try again.")
+
+
+def has_room(n_bytes: int, *, n_kept: int) -> bool:
+    """Whether a project that keeps so much may keep a file of so many bytes beside it."""
+    return n_kept + n_bytes <= settings.MAX_PROJECT_UPLOAD_BYTES
+
+
+@contextmanager
+def kept_upload(upload: "UploadedFile[Any]") -> Iterator[str]:
+    """Store an upload for the row that the block makes, under the name it gets; a block that fails leaves no file."""
+    name = store_upload(upload)
+    try:
+        yield name
+    except BaseException:
+        (folder() / name).unlink(missing_ok=True)
+        raise
 
 
 def store_upload(upload: "UploadedFile[Any]") -> str:

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from django.conf import settings as site
 from django.core.files.uploadedfile import UploadedFile
 from django.db import transaction
 from django.db.models import Sum
@@ -18,7 +17,6 @@ from projects.errors import Refused
 from projects.importing import FileRefused, Options, fingerprint
 from projects.jobs import queue, running
 from projects.jobs.running import OnProgress, RefusedWithChanges
-from projects.language.amounts import format_number
 from projects.models import Act, Membership, Project
 from projects.web import uploads
 from results.metrics.metric_key import find_owner, make_metric_key
@@ -27,8 +25,6 @@ from results.models import MetricRun, ScoreFile
 from results.score_import.reading import NAME_LENGTH, Read, read_scores
 from results.score_import.rows import MetricColumn, count_reasons
 
-MB = 1024**2
-
 State, Step = ScoreFile.State, ScoreFile.Step
 
 
@@ -36,14 +32,9 @@ def receive(*, project: Project, actor: Membership, upload: "UploadedFile[Any]",
     """Keep an uploaded file and have it read. Raises Refused where it is too large or the project has no candidate."""
     n_bytes = upload.size or 0
     _refuse_without_room(project, n_bytes)
-    stored_name = uploads.store_upload(upload)
-    try:
-        with transaction.atomic():
-            job = _create(project, actor, uploads.name_to_show(upload.name), stored_name, options)
-            queue.enqueue_on_commit(job)
-    except BaseException:
-        (uploads.folder() / stored_name).unlink(missing_ok=True)
-        raise
+    with uploads.kept_upload(upload) as stored_name, transaction.atomic():
+        job = _create(project, actor, uploads.name_to_show(upload.name), stored_name, options)
+        queue.enqueue_on_commit(job)
     return job
 
 
@@ -54,7 +45,7 @@ def request_import(*, job: ScoreFile, actor: Membership, names: dict[str, str]) 
     """
     names = {column: " ".join(name.split()) for column, name in names.items()}
     _refuse_names(job, names)
-    if not find_file(job).is_file():
+    if not uploads.find_file(job).is_file():
         raise Refused("The file is gone. Choose it again.")
     at_rest = {"step": Step.CHECK}
     with transaction.atomic():
@@ -90,7 +81,7 @@ def read(job: ScoreFile, on_progress: OnProgress) -> dict[str, Any]:
     try:
         found = read_scores(
             project=job.project,
-            path=find_file(job),
+            path=uploads.find_file(job),
             name=job.file_name,
             options=_options_of(job),
             problems_path=list_problems(job),
@@ -166,10 +157,6 @@ def import_now(
     return job, runs
 
 
-def find_file(job: ScoreFile) -> Path:
-    return uploads.folder() / job.stored_name
-
-
 def list_problems(job: ScoreFile) -> Path:
     """What was wrong with the file, row by row; kept for as long as its scores may be asked about."""
     return uploads.folder() / f"{job.stored_name}.problems.csv"
@@ -180,7 +167,7 @@ def delete_files(pk: int) -> None:
     job = ScoreFile.objects.get(pk=pk)
     is_over = job.state in (State.FAILED, State.CANCELLED)
     if is_over or (job.step, job.state) == (Step.TAKE, State.DONE):
-        find_file(job).unlink(missing_ok=True)
+        uploads.find_file(job).unlink(missing_ok=True)
     if is_over:
         list_problems(job).unlink(missing_ok=True)
 
@@ -188,7 +175,7 @@ def delete_files(pk: int) -> None:
 def delete_orphans() -> None:
     """Remove the files of those whose end no worker saw."""
     for job in ScoreFile.objects.exclude(state__in=(*ScoreFile.LIVE, State.INTERRUPTED)):
-        if find_file(job).exists():
+        if uploads.find_file(job).exists():
             delete_files(job.pk)
 
 
@@ -252,10 +239,8 @@ def _refuse_names(job: ScoreFile, names: dict[str, str]) -> None:
 
 
 def _refuse_without_room(project: Project, n_bytes: int) -> None:
-    if n_bytes > site.MAX_UPLOAD_BYTES:
-        most = {"most": format_number(site.MAX_UPLOAD_BYTES // MB)}
-        raise Refused("The file is larger than {most} MB. Split it and try again.".format(**most))
+    uploads.refuse_too_large(n_bytes)
     waiting = project.score_files.filter(step=Step.CHECK).exclude(state__in=(State.FAILED, State.CANCELLED))
     n_waiting = waiting.aggregate(n=Sum("n_bytes"))["n"] or 0
-    if n_waiting + n_bytes > site.MAX_PROJECT_UPLOAD_BYTES:
+    if not uploads.has_room(n_bytes, n_kept=n_waiting):
         raise Refused("Files of scores that wait take too much room. Take or give up some of them first.")

@@ -598,5 +598,5 @@ def test_what_a_killed_upload_left_is_removed_after_a_day(settings: Settings, tm
 
 def test_a_file_that_is_gone_from_the_disk_is_said_to_be_gone(pages: Pages) -> None:
     job = pages.upload(csv_of(rows(1)))
-    uploading.find_file(job).unlink()
+    uploads.find_file(job).unlink()
     assert "is gone" in pages.show(job)

@@ -13,6 +13,7 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from projects.models import Membership, Project
+from projects.web import uploads
 from results import tasks
 from results.metrics import computing
 from results.models import MetricRun, ScoreFile
@@ -145,7 +146,7 @@ def test_a_file_is_read_its_wrong_rows_shown_and_its_scores_taken_under_a_name(
         "dataset,candidate_id,source,score,reason",
         "cosmos,alone,model-a,,not a number: “=1+1”",
     ]
-    assert not importing.find_file(job).exists()
+    assert not uploads.find_file(job).exists()
 
 
 def test_a_file_that_cannot_be_read_or_is_given_up_leaves_nothing(
@@ -160,7 +161,7 @@ def test_a_file_that_cannot_be_read_or_is_given_up_leaves_nothing(
     given_up.refresh_from_db()
     assert given_up.state == "cancelled"
     for job in (broken, given_up):
-        assert not importing.find_file(job).exists()
+        assert not uploads.find_file(job).exists()
         assert not importing.list_problems(job).exists()
     assert not MetricRun.objects.exists()
 
