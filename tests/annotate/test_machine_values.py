@@ -14,6 +14,7 @@ from projects.models import Membership, User
 from tests import factories
 from tests.annotate.open_batches import open_batch
 from tests.annotate.payments.paid_work import earn
+from tests.page_reader import condense
 from tests.people import SignIn
 
 pytestmark = pytest.mark.django_db
@@ -63,7 +64,7 @@ def machine_values(client: Client, annotator: Membership, path: str, language: s
     User.objects.filter(memberships=annotator).update(language=language)
     answer = client.get(path)
     assert answer.status_code == 200
-    page = answer.content.decode()
+    page = condense(answer.content.decode())
     assert f'<html lang="{language}"' in page
     page = re.sub(r'<input type="hidden" name="csrfmiddlewaretoken"[^>]*>|data-now="[^"]*"', "", page)
     page = re.sub(r'<form [^>]*class="menu-languages".*?</form>|<datalist.*?</datalist>', "", page, flags=re.DOTALL)

@@ -10,6 +10,7 @@ from django.utils import translation
 
 from projects.language import languages, ui_strings
 from projects.models import Membership, Project, User
+from tests.page_reader import condense
 from tests.people import SignIn
 
 pytestmark = pytest.mark.django_db
@@ -19,7 +20,7 @@ def language_of(client: Client, path: str, **headers: str) -> tuple[str, str]:
     """The language of a page by its first tag, and its direction."""
     response = client.get(path, headers=headers)
     assert response.status_code == 200
-    found = re.search(r'<html lang="([a-z-]+)"(?: dir="(rtl)")?', response.content.decode())
+    found = re.search(r'<html lang="([a-z-]+)"(?: dir="(rtl)")?', condense(response.content.decode()))
     assert found is not None
     assert response["Content-Language"] == found[1]
     return found[1], found[2] or "ltr"
