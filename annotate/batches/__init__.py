@@ -1,1 +1,1 @@
-"""Batches: cut, opened, watched, changed and closed."""
+"""Batches: created, opened, watched, changed and closed."""

@@ -1,4 +1,4 @@
-"""Batches: listed with their progress, made, and moved from one state to the next."""
+"""The API of batches: the list with progress, a new batch, and changes of state."""
 
 from collections.abc import Mapping, Sequence
 from http import HTTPStatus
@@ -24,14 +24,14 @@ from projects.models import Membership, Project
 INT32 = 2**31 - 1
 COLLECTED = [(kind.value, kind.label) for kind in (Batch.Kind.FULL, Batch.Kind.TRIAL)]
 CHOSEN = ("datasets", "splits", "sources", "sample", "seed", "with_pairs", "only_pairs")
-"""What of a new batch says which candidates it takes; the rest says how they are worked on."""
+"""The fields of a new batch that select its candidates; all others are terms."""
 
 WITH_REASON = {"open": lifecycle.open_batch, "reopen": lifecycle.reopen}
 ACTS = {"pause": lifecycle.pause, "close": lifecycle.close, "archive": lifecycle.archive}
 
 
 def within(name: str) -> dict[str, Any]:
-    """The bounds of a term, as the act knows them."""
+    """Return the bounds of a term, as the act checks them."""
     low, high = RANGES[name]
     return {"min_value": low, "max_value": high}
 
@@ -126,7 +126,7 @@ class BatchList(ProjectEndpoint):
     def get(self, request: Request, slug: str) -> Response:
         """List batches.
 
-        With their progress, the newest first.
+        The newest first, with their progress.
         """
         names = {name: self.asked[name] for name in ("state", "kind") if name in self.asked}
         rows = _batches(self.project).filter(**names).order_by(self.asked["order"], "-number")
@@ -138,9 +138,10 @@ class BatchList(ProjectEndpoint):
         examples=[OpenApiExample("A first batch", value={"judgments": 3, "seed": 1}, request_only=True)],
     )
     def post(self, request: Request, slug: str) -> Response:
-        """Make a batch.
+        """Create a batch.
 
-        It is a draft, cut into HITs; nothing is served before it is opened. What is left out comes from the project.
+        The batch is a draft, divided into HITs; annotators get none before it is opened. Omitted fields take the
+        project's settings.
         """
         sent = self.sent(NewBatchSerializer)
         selection = Selection(**{name: _fixed(sent[name]) for name in CHOSEN if name in sent})
@@ -154,7 +155,7 @@ class BatchShow(ProjectEndpoint):
     def get(self, request: Request, slug: str, number: int) -> Response:
         """Read a batch.
 
-        With its progress at this moment.
+        With its current progress.
         """
         return Response(_described(self.project, number))
 
@@ -168,7 +169,7 @@ class BatchState(ProjectEndpoint):
     def post(self, request: Request, slug: str, number: int) -> Response:
         """Open, pause, close, reopen or archive a batch.
 
-        What somebody has in hand can still be finished after a pause or the close.
+        HITs in progress can still be finished after the batch is paused or closed.
         """
         batch = get_object_or_404(_batches(self.project), number=number)
         sent = self.sent(MoveSerializer)

@@ -1,4 +1,4 @@
-"""What controls a batch is to show: the numbers, checked in one place, and the chance that is seeded by them."""
+"""The control plan of a batch: its numbers, their checks, and the randomness that its seed determines."""
 
 import hashlib
 import math
@@ -15,14 +15,15 @@ MOST_A_HIT = 50
 
 @dataclass(frozen=True, kw_only=True)
 class ControlPlan:
-    """How many controls of each kind; all zero means none, which is what a batch has unless it says otherwise.
+    """How many controls of each kind a batch shows; all zero, the default, means none.
 
-    `known_per_hit` known answers stand in every HIT, and every `known_hit_every` HITs a whole HIT of candidates comes
-    whose scores are known. `degraded_per_hit` is an average over an annotator's HITs. Every `repeats_every` HITs up to
-    `repeats` candidates of one passage are asked again in a HIT of their own; `repeats_per_hit` stand inside a HIT,
-    where items are shown one at a time. A control comes at least `distance` HITs after what it was made from, or
-    within a HIT shown one at a time at least `item_distance` items from it. What comes every n HITs comes up to
-    `jitter` HITs earlier or later.
+    `known_per_hit` known answers are in every HIT, and every `known_hit_every` HITs there is a whole HIT of rated
+    candidates. `degraded_per_hit` is an average over an annotator's HITs. Every `repeats_every` HITs, up to `repeats`
+    candidates of one passage are repeated in a separate HIT; `repeats_per_hit` are inside a HIT, with one item at a
+    time. A control comes at least `distance` HITs after its original, or, within a HIT shown one item at a time, at
+    least `item_distance` items after it. What comes every n HITs comes up to `jitter` HITs earlier or later.
+
+    The default distances keep a control out of fresh memory: two HITs are about twenty items.
     """
 
     known_per_hit: int = 0
@@ -42,46 +43,56 @@ class ControlPlan:
 
     @property
     def is_in_hits(self) -> bool:
-        """Whether a HIT of ordinary work may show controls."""
+        """Whether an ordinary HIT may show controls."""
         return bool(self.known_per_hit or self.degraded_per_hit or self.repeats_per_hit)
 
     @property
     def room(self) -> int:
-        """Places that cutting leaves free in every HIT, so that with its controls it is no larger than its size."""
+        """Items left free in every HIT, so that it does not exceed the HIT size once it has its controls."""
         return self.known_per_hit + math.ceil(self.degraded_per_hit) + self.repeats_per_hit
 
     def makes_personal_hits(self, presentation: str) -> bool:
-        """Whether HITs for one annotator come on top of those that are cut."""
+        """Return whether annotators get HITs of their own in addition to the batch's HITs."""
         is_page = presentation == Batch.Presentation.PAGE
         return bool(self.known_hit_every or self.repeats or (self.degraded_per_hit and is_page))
 
     @classmethod
     def read(cls, stored: dict[str, Any]) -> "ControlPlan":
-        """The plan that a batch has stored; a number that it does not name is the usual one."""
+        """Return the plan stored with a batch; numbers that it does not have are the defaults."""
         return cls(**{name: value for name, value in stored.items() if name in _NAMES})
 
     def as_json(self) -> dict[str, Any]:
         return {} if self.is_empty else asdict(self)
 
     def due_at(self, n: int, every: int, *, who: int, what: str) -> int:
-        """After how many HITs of work the n-th thing that comes every so many HITs is due, counted from 1."""
+        """Return after how many ordinary HITs the n-th HIT of a kind is due, counted from 1.
+
+        It is every `every` HITs, shifted by a number from -width to width that follows from the seed, so that an
+        annotator cannot predict it. The shift is below `every`, so that none is due before the first HIT.
+        """
         width = min(self.jitter, every - 1)
         return max(1, every * n + math.floor((2 * width + 1) * self.share(what, who, n)) - width)
 
     def n_degraded_by(self, n_hits: int, who: int) -> int:
-        """How many degraded items an annotator is to have seen after so many HITs of work."""
+        """Return how many degraded items an annotator should have seen after `n_hits` ordinary HITs.
+
+        Each HIT rounds the average up or down at random, so that 0.5 gives one in half of the HITs.
+        """
         return sum(math.floor(self.degraded_per_hit + self.share("degraded", who, n)) for n in range(n_hits))
 
     def share(self, *parts: object) -> float:
-        """A number from 0 to 1 that follows from the seed and these parts alone."""
+        """Return a number from 0 (inclusive) to 1 (exclusive) that depends on the seed and these parts alone.
+
+        A hash rather than a generator, so that any draw can be repeated by itself, in whatever order annotators come.
+        """
         digest = hashlib.sha256(repr((self.seed, *parts)).encode()).digest()
         return int.from_bytes(digest[:7], "big") / 2**56
 
 
 def shows_repeats(batch: Batch, *, has_items: bool | None = None) -> bool:
-    """Whether a batch asks again what its annotators have answered, or did: they may not look their answers up.
+    """Return whether a batch has or had repeats: its annotators must not read their earlier answers.
 
-    Whether there are such items, which a plan before may have left, is asked where it is not given.
+    Repeats may remain from an earlier plan; whether there are any is queried unless `has_items` gives it.
     """
     plan = ControlPlan.read(batch.control_plan)
     if plan.repeats or plan.repeats_per_hit or has_items is not None:
@@ -92,12 +103,12 @@ def shows_repeats(batch: Batch, *, has_items: bool | None = None) -> bool:
 
 _NAMES = {field.name for field in fields(ControlPlan)}
 QASCORE = ControlPlan(degraded_per_hit=6, repeats_per_hit=3)
-"""Of twenty items eleven ordinary ones, six degraded and three repeated, as in QAScore."""
+"""As in QAScore: of twenty items, eleven are ordinary, six degraded and three repeated."""
 QASCORE_HIT_SIZE = 20
 
 
 def check_plan(plan: ControlPlan, *, presentation: str, hit_size: int) -> None:
-    """Raise Refused for a plan that cannot be kept in such HITs."""
+    """Raise Refused for impossible numbers, or a plan that does not fit HITs of this size and presentation."""
     if plan.is_empty:
         return
     is_page = presentation == Batch.Presentation.PAGE
@@ -143,19 +154,20 @@ def check_plan(plan: ControlPlan, *, presentation: str, hit_size: int) -> None:
 
 
 def list_pool(batch: Batch) -> QuerySet[Item]:
-    """The pool as managers see it: repeats need no accepting, they are made when one is shown."""
+    """Return the pool as managers see it, without repeats, which are made when shown and need no acceptance."""
     return Item.objects.filter(pool_of=batch).exclude(control=Item.Control.REPEAT)
 
 
 def clear_pool(batch: Batch) -> None:
-    """Delete the pool of a batch that was never opened; of any other the keys refuse it."""
+    """Delete the pool of a batch that was never opened; for any other, foreign keys refuse it."""
     pool = Item.objects.filter(pool_of=batch)
+    # Degraded items refer to their originals in the same pool, so they go first.
     pool.filter(made_from__isnull=False).delete()
     pool.delete()
 
 
 def lacks_controls(batch: Batch) -> bool:
-    """Whether the batch is to show controls that somebody has to accept, and none of them is accepted."""
+    """Return whether the batch has controls planned that need acceptance, and none is accepted yet."""
     plan = ControlPlan.read(batch.control_plan)
     is_asked = bool(plan.known_per_hit or plan.known_hit_every or plan.degraded_per_hit)
     return is_asked and not list_pool(batch).filter(accepted_at__isnull=False, retired_at=None).exists()

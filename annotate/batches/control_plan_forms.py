@@ -1,4 +1,4 @@
-"""Fields of a batch's control plan and presentation."""
+"""Form fields of a batch's control plan and presentation."""
 
 from dataclasses import asdict
 from typing import Any
@@ -20,7 +20,7 @@ def _number(
 
 
 class PlanForm(forms.Form):
-    """The numbers of a control plan; one left empty is the usual one."""
+    """The numbers of a control plan; an empty field takes the default."""
 
     known_per_hit = _number("Known answers per HIT", "References, or references of another question.")
     known_hit_every = _number("HIT of rated candidates every", "Number of HITs; 0 for never.", high=MOST)
@@ -53,11 +53,11 @@ class PlanForm(forms.Form):
 
 
 PLAN_FIELDS = {name: "seed" if name == "control_seed" else name for name in PlanForm.base_fields}
-"""The field of each number of a plan."""
+"""The form field of each number of a plan."""
 
 
 class PresentationForm(PlanForm):
-    """How the items of a new batch are shown, and which controls stand among them."""
+    """The presentation of a new batch's items, and the controls among them."""
 
     presentation = forms.ChoiceField(
         label="Presentation",
@@ -72,13 +72,13 @@ class PresentationForm(PlanForm):
 
     @property
     def shows_controls(self) -> bool:
-        """Whether anything here differs from what most batches have, so that it is to be seen at once."""
+        """Return whether anything differs from the defaults, so that the section is unfolded."""
         usual = self.initial_for(None)
         return any(name in self.errors or str(self[name].value()) != str(value) for name, value in usual.items())
 
     @staticmethod
     def initial_for(rubric: Rubric | None) -> dict[str, Any]:
-        """What suits the rubric: QAScore's shows one item at a time, with its controls."""
+        """Return the initial values that suit the rubric: QAScore's shows one item at a time, with its controls."""
         if rubric is None or rubric.preset != "qascore":
             return {"presentation": Batch.Presentation.PAGE, **PlanForm.initial_of_plan(USUAL)}
         return {

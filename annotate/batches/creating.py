@@ -1,4 +1,4 @@
-"""Batching: candidates chosen, the plan said, the batch made and cut into HITs."""
+"""Creating a batch: select candidates, preview the batch, create it and divide it into HITs."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -28,7 +28,7 @@ from projects.texts.versions import current_consent, current_instructions
 
 @dataclass(frozen=True)
 class Plan:
-    """What a batch would be, before it is made."""
+    """The preview of a batch: its size and cost before it is created."""
 
     n_candidates: int
     n_questions: int
@@ -47,7 +47,7 @@ class Plan:
 
 
 def plan(*, project: Project, selection: Selection, terms: Terms) -> Plan:
-    """Say what a batch would hold, take and cost. Raises Refused where it could not be made."""
+    """Return what a batch would contain and cost. Raises Refused if it could not be created."""
     terms = check_terms(project, terms)
     rows = _choose(project, selection, terms)
     hits = list(cut(rows, with_project_defaults(terms.hit_size) - terms.controls.room))
@@ -90,10 +90,10 @@ def create_batch(
     terms: Terms | None = None,
     rows: Sequence[Row] | None = None,
 ) -> Batch:
-    """Make a draft batch and cut it into HITs, under the current rubric, instructions and consent.
+    """Create a draft batch with its HITs, under the current rubric, instructions and consent.
 
-    An overlap plan has chosen the `rows` itself; then the selection only holds the seed.
-    Raises Refused for terms that cannot be, without a rubric, or where no candidate is chosen. Locks the project.
+    An overlap plan selects the `rows` itself; the selection then only has the seed. Raises Refused for impossible
+    terms, without a rubric, or if no candidate is selected. Locks the project.
     """
     selection, terms = selection or Selection(), terms or Terms()
     Project.objects.select_for_update(no_key=True).get(pk=project.pk)
@@ -123,10 +123,10 @@ def create_batch(
 
 
 def cut(rows: Sequence[Row], hit_size: int) -> Iterator[list[Row]]:
-    """HITs in canonical order: of one passage each, or of one question each where there is no passage to read.
+    """Yield HITs in canonical order: of one passage each, or of one question each if there is no passage to read.
 
-    Candidates that have had another number of judgments are cut apart: every candidate of a HIT wants as many. The two
-    of a minimal pair are never in one HIT.
+    Candidates with different numbers of reused judgments are kept in different HITs, because all candidates of a HIT
+    need the same number. The two candidates of a minimal pair are never in one HIT.
     """
 
     def home(row: Row) -> tuple[int, int, int]:
@@ -143,7 +143,7 @@ def cut(rows: Sequence[Row], hit_size: int) -> Iterator[list[Row]]:
 
 
 def _apart(rows: Iterable[Row]) -> dict[int, int]:
-    """Of each candidate that stands here with the other of its minimal pair, that other one."""
+    """Return the partner of each candidate whose minimal pair is complete among these rows."""
     members: dict[int, list[int]] = {}
     for row in rows:
         if row.pair is not None:
@@ -153,7 +153,7 @@ def _apart(rows: Iterable[Row]) -> dict[int, int]:
 
 
 def describe(batch: Batch) -> dict[str, object]:
-    """What the log keeps of a batch."""
+    """Return what the audit log stores about a batch."""
     described: dict[str, object] = {
         "number": batch.number,
         "state": batch.state,
@@ -174,6 +174,8 @@ def _write_hits(batch: Batch, rows: Sequence[Row]) -> None:
     rows = [replace(row, n_had=had.get(row.candidate, 0)) for row in rows] if had else rows
     hits = list(cut(rows, batch.hit_size - ControlPlan.read(batch.control_plan).room))
     keys = list(range(len(hits)))
+    # HITs are numbered in canonical order but served in a random one, so that a batch that is stopped early has
+    # covered its passages evenly.
     Random(batch.seed).shuffle(keys)  # noqa: S311 - to be repeated, not to be secret
     places.create_hits(
         batch,
@@ -194,7 +196,7 @@ def _write_hits(batch: Batch, rows: Sequence[Row]) -> None:
 
 
 def cut_anew(batch: Batch) -> None:
-    """Cut a batch that nobody was ever served from once more, with the room that its controls need now."""
+    """Divide a batch that was never served into HITs again, with the room that its controls need now."""
     rows = [
         Row(*values)
         for values in Item.objects.filter(hit__batch=batch)
@@ -218,16 +220,16 @@ def cut_anew(batch: Batch) -> None:
 
 
 def analyze() -> None:
-    """Let the planner know the new rows: serving from a table that was never analysed takes minutes.
+    """Update the planner's statistics for the new rows: serving from a table never analysed takes minutes.
 
-    Not inside the transaction, where its locks would make two batches that are made at once wait for each other.
+    It runs after the transaction: inside it, two batches that are created at once would wait for each other's locks.
     """
     with connection.cursor() as cursor:
         cursor.execute("ANALYZE annotate_batch, annotate_hit, annotate_item, annotate_assignment")
 
 
 def _choose(project: Project, selection: Selection, terms: Terms) -> list[Row]:
-    """The candidates that the batch is to collect, with what the trial has given them where that counts."""
+    """Return the candidates that the batch has to collect, with the trial's judgments if these count."""
     use = Batch.UseOfTrial
     rows = select_candidates(project, selection, but=terms.trial if terms.use_of_trial == use.LEAVE_OUT else None)
     if terms.trial is None or terms.use_of_trial != use.COUNT or terms.plan is not None:
@@ -241,7 +243,7 @@ def _choose(project: Project, selection: Selection, terms: Terms) -> list[Row]:
 
 
 def _n_left_out(project: Project, selection: Selection, terms: Terms) -> int:
-    """How many candidates of the choice the batch leaves to the trial."""
+    """Return how many candidates of the selection the batch excludes because of the trial."""
     if terms.trial is None or terms.use_of_trial == Batch.UseOfTrial.ANEW:
         return 0
     in_trial = list_candidates(project, selection).filter(items__hit__batch=terms.trial).distinct().count()
@@ -252,7 +254,7 @@ def _n_left_out(project: Project, selection: Selection, terms: Terms) -> int:
 
 
 def _n_in_batches(project: Project, candidates: list[int]) -> int:
-    """How many of these the project already has in a batch that people work on."""
+    """Return how many of these candidates are already in another batch that people work on."""
     with connection.cursor() as cursor:
         cursor.execute(
             f"""SELECT count(*) FROM unnest(%s::bigint[]) AS chosen (id)

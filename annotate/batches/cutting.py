@@ -1,6 +1,6 @@
-"""Cutting: how the candidates of one passage become HITs, and which passages a sample takes.
+"""Dividing the candidates of one passage into HITs, and drawing a sample of passages.
 
-Nothing here knows the database: ids in, ids out.
+Nothing here knows the database: ids in, ids out. docs/decisions/0002 explains the rules.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -12,19 +12,23 @@ Group = Sequence[int]
 """The candidates of one question, in their canonical order."""
 
 SEARCH_STEPS = 2_000
+"""Steps after which the search for an arrangement of whole questions gives up: a few milliseconds for a passage."""
 SEARCH_QUESTIONS = 200
+"""Questions of a passage up to which that search is tried; it is as deep as there are questions."""
 CLOSING_SIZE = 4_000
+"""The part of a sample, in candidates, that is fitted exactly; the rest before it is taken as it comes."""
 CLOSING_PASSAGES = 2_000
+"""Passages among which that part is fitted; with these two numbers it takes well under a second."""
 
 
 def cut_passage(groups: Sequence[Group], hit_size: int, apart: Mapping[int, int] | None = None) -> list[list[int]]:
-    """Cut the candidates of one passage, given by question, into as few HITs as can hold them.
+    """Divide the candidates of one passage, given by question, into as few HITs as possible.
 
-    The HITs are as even as whole questions allow. A question is divided only where no arrangement that the
-    search finds keeps it whole within those HITs; divided ones level the HITs out (11 become 6 and 5).
+    The HITs are as even as whole questions allow. A question is divided only if the search finds no arrangement that
+    keeps it whole within those HITs; divided questions even the HITs out (11 become 6 and 5).
 
-    `apart` names, of each candidate of a minimal pair, the other one: the two are never in one HIT, so a passage with
-    a pair has two HITs at least. A question with a pair is halved beforehand, for it has to be divided anyway.
+    `apart` maps each candidate of a minimal pair to the other one: the two are never in one HIT, so a passage with a
+    pair has at least two HITs. A question with a pair is halved beforehand, because it must be divided anyway.
     """
     parts = _halved(groups, apart) if apart else groups
     sizes = [len(part) for part in parts]
@@ -32,6 +36,8 @@ def cut_passage(groups: Sequence[Group], hit_size: int, apart: Mapping[int, int]
     if n_hits <= 1:
         return [[candidate for group in groups for candidate in group]] if n_hits else []
     order = sorted(range(len(sizes)), key=lambda index: -sizes[index])
+    # Largest first into the emptiest HIT usually keeps all questions whole and the HITs even. If not, an exhaustive
+    # search is tried; if that fails too, filling the fullest first leaves the fewest questions to be divided.
     bins, left = _arrange(sizes, order, n_hits, hit_size, prefer=min)
     if left and (found := _search(sizes, order, n_hits, hit_size)):
         bins, left = found, []
@@ -49,7 +55,7 @@ def cut_passage(groups: Sequence[Group], hit_size: int, apart: Mapping[int, int]
 def _arrange(
     sizes: Sequence[int], order: Sequence[int], n_hits: int, hit_size: int, *, prefer: Callable[..., int]
 ) -> tuple[list[list[int]], list[int]]:
-    """Whole questions into HITs, each into the emptiest (or fullest) that has room; also those that found none."""
+    """Put whole questions into HITs, each into the emptiest (or fullest) with room; also return those without one."""
     bins: list[list[int]] = [[] for _ in range(n_hits)]
     loads = [0] * n_hits
     left = []
@@ -65,7 +71,7 @@ def _arrange(
 
 
 def _search(sizes: Sequence[int], order: Sequence[int], n_hits: int, hit_size: int) -> list[list[int]] | None:
-    """The same, but going back where a question fits nowhere; None if nothing is found in a few thousand steps."""
+    """Arrange whole questions with backtracking; return None if nothing is found within the limits."""
     if sizes[order[0]] > hit_size or len(order) > SEARCH_QUESTIONS:
         return None
     loads = [0] * n_hits
@@ -81,6 +87,7 @@ def _search(sizes: Sequence[int], order: Sequence[int], n_hits: int, hit_size: i
         for place in sorted(range(n_hits), key=loads.__getitem__):
             if loads[place] + size > hit_size:
                 return False
+            # Two HITs with the same load are interchangeable: trying the second one would repeat the first's search.
             if loads[place] in seen:
                 continue
             steps += 1
@@ -103,7 +110,7 @@ def _search(sizes: Sequence[int], order: Sequence[int], n_hits: int, hit_size: i
 
 
 def _divide(index: int, size: int, shares: list[dict[int, tuple[int, int]]]) -> None:
-    """Give a question's candidates to the HITs so that these come out as level as they can."""
+    """Distribute a question's candidates over the HITs so that these become as even as possible."""
     loads = [sum(end - start for start, end in share.values()) for share in shares]
     given = [0] * len(shares)
     for _ in range(size):
@@ -117,7 +124,10 @@ def _divide(index: int, size: int, shares: list[dict[int, tuple[int, int]]]) -> 
 
 
 def _halved(groups: Sequence[Group], apart: Mapping[int, int]) -> list[Group]:
-    """Questions with a pair in two halves, one of the pair in each; of two pairs in turn, so that good ones mix."""
+    """Halve each question with a pair, with one of the pair in each half.
+
+    Successive pairs alternate, so that the better candidates are not all in the same half.
+    """
     parts: list[Group] = []
     n_pairs = 0
     for group in groups:
@@ -138,10 +148,10 @@ def _halved(groups: Sequence[Group], apart: Mapping[int, int]) -> list[Group]:
 
 
 class _Parting:
-    """Takes minimal pairs apart that fell into one HIT, and touches as few other questions as it can.
+    """Separates minimal pairs that fell into one HIT, touching as few other questions as possible.
 
-    One of the two goes to a HIT with room, or changes places with a candidate there. There always is one: a HIT as
-    full as this one cannot hold nothing but partners of what is left here, as two of those left are a pair themselves.
+    One of the two moves to a HIT with room, or is swapped with a candidate there. A swap always exists: a HIT as full
+    as this one cannot consist only of partners of what is here, because two of those here are a pair themselves.
     """
 
     def __init__(self, groups: Sequence[Group], hits: list[list[int]], hit_size: int, apart: Mapping[int, int]) -> None:
@@ -173,7 +183,7 @@ class _Parting:
         self._move(candidate, place)
 
     def _cost(self, other: int, here: int, candidate: int) -> int:
-        """How little a change of places is wanted: not at all where it parts another pair too."""
+        """Return how undesirable a swap is: 0 if it separates another pair too, 3 if it divides another question."""
         partner = self.apart.get(other, other)
         if partner != other and self.home[partner] == self.home[other]:
             return 0
@@ -182,7 +192,7 @@ class _Parting:
         return 2 if self._has(here, self.question[other]) else 3
 
     def _level(self, low: int, high: int) -> None:
-        """Even two HITs out by candidates of questions that are divided between them anyway."""
+        """Even two HITs out with candidates of questions that are divided between them anyway."""
         for candidate in reversed(self.hits[high][:]):
             if self._load(high) - self._load(low) < 2:
                 return
@@ -207,10 +217,10 @@ def _in_canonical_order(groups: Sequence[Group], hits: Sequence[Sequence[int]]) 
 
 
 def sample_passages(sizes: Mapping[str, Mapping[int, int]], n_candidates: int, seed: int) -> set[int]:
-    """Choose whole passages so that their candidates come nearest to a number, with each dataset's share kept.
+    """Draw whole passages with about this number of candidates, keeping each dataset's share.
 
-    `sizes` gives the candidates of each passage by dataset. The order of its keys decides nothing but what the
-    seed does with it. What one dataset misses by, the next makes up for.
+    `sizes` gives the number of candidates of each passage, by dataset. The same seed and sizes give the same sample.
+    What one dataset misses by, the next makes up for; datasets come by size, so that the largest closes the gap.
     """
     rng = Random(seed)  # noqa: S311 - to be repeated, not to be secret
     total = sum(sum(passages.values()) for passages in sizes.values())
@@ -228,7 +238,11 @@ def sample_passages(sizes: Mapping[str, Mapping[int, int]], n_candidates: int, s
 
 
 def _nearest(passages: list[int], sizes: Mapping[int, int], target: int) -> list[int]:
-    """Passages, the first in the given order preferred, whose sizes sum to the number nearest the target."""
+    """Return passages whose sizes sum to the number nearest the target, preferring those first in the given order.
+
+    A subset sum over big integers: bit s of a number says that the sum s can be reached. Shifting by a passage's size
+    adds that passage to all sums at once, so that thousands of passages take milliseconds.
+    """
     taken = []
     position = 0
     while target > CLOSING_SIZE and position < len(passages):

@@ -1,4 +1,4 @@
-"""Forms of batches; the rules are in `batching` and `steering`."""
+"""Forms of batches; the rules are in `creating`, `terms` and `lifecycle`."""
 
 from decimal import Decimal
 from typing import Any
@@ -24,7 +24,7 @@ NONE_GIVEN = "not given"
 
 
 PAY = ("cents_per_hit", "cents_per_item", "fee_percent")
-"""Fields that a project which pays nothing is not asked."""
+"""Fields that are hidden in projects that pay nothing."""
 
 
 class TrialField(forms.ModelChoiceField[Batch]):
@@ -33,7 +33,7 @@ class TrialField(forms.ModelChoiceField[Batch]):
 
 
 class NewBatchForm(PresentationForm, CapsForm):
-    """What a batch takes and how it is worked on."""
+    """The selection and terms of a new batch."""
 
     name = forms.CharField(
         label="Name",
@@ -155,7 +155,7 @@ class NewBatchForm(PresentationForm, CapsForm):
                 del self.fields[name]
 
     def _offer_stages(self) -> None:
-        """Ask about the trial and the test only where there are any."""
+        """Ask about the trial and the qualification test only if there are any."""
         found = trials.list_trials(self.project)
         if self["kind"].value() == Batch.Kind.TRIAL or not found:
             del self.fields["trial"], self.fields["use_of_trial"]
@@ -168,7 +168,7 @@ class NewBatchForm(PresentationForm, CapsForm):
             del self.fields["requires_qualification"]
 
     def _offer(self, name: str, counts: Any) -> None:
-        """Offer what the project has, with numbers; a single value is no choice."""
+        """Offer the values that the project has, with their numbers; drop the field if there is only one."""
         rows = list(counts)
         if len(rows) < 2:
             del self.fields[name]
@@ -202,7 +202,7 @@ class NewBatchForm(PresentationForm, CapsForm):
 
     @property
     def shows_order_and_caps(self) -> bool:
-        """Whether the fields of order and caps are unfolded: one is wrong, or a cap is set."""
+        """Return whether order and caps are unfolded: one has an error, or a cap is set."""
         caps = [self[name] for name in ("max_hits_per_annotator", "max_hits_per_day", "max_share_percent")]
         fields = (self["order"], self["priority"], *caps)
         return any(field.errors for field in fields) or any(cap.value() for cap in caps)
@@ -224,7 +224,7 @@ class NewBatchForm(PresentationForm, CapsForm):
         )
 
     def _trial(self) -> Batch | None:
-        """The trial that something was said about: the one chosen, or the newest."""
+        """Return the trial that the form refers to: the chosen one, or the latest."""
         if not self.cleaned_data.get("use_of_trial"):
             return None
         return self.cleaned_data.get("trial") or trials.list_trials(self.project).first()

@@ -1,4 +1,4 @@
-"""A HIT as managers and researchers look at it, and as annotators see it."""
+"""A HIT as managers and researchers see it, and its preview as annotators see it."""
 
 from typing import Any
 
@@ -57,7 +57,7 @@ def _hit(project: Project, number: int, hit_number: int) -> Hit:
 
 
 def _values(assignment_ids: list[int]) -> dict[tuple[int, int, int], Any]:
-    """What was said of each item; a dash where it cannot be judged."""
+    """Return the values of each item, with a dash if it can't be judged."""
     rows = Judgment.objects.filter(assignment__in=assignment_ids).values_list(
         "assignment_id", "item_id", "criterion_id", "value"
     )

@@ -1,4 +1,4 @@
-"""Reading a list of numbers such as 1-5, 9."""
+"""Changing the number of judgments of a batch, and the caps on what one annotator may rate."""
 
 import re
 from collections.abc import Sequence
@@ -22,7 +22,7 @@ MAX_NUMBERS = 100_000
 
 
 def parse_numbers(text: str) -> list[int]:
-    """The numbers in rising order, each once. Raises Refused for anything else."""
+    """Return the numbers of a list such as "1-5, 9" in ascending order. Raises Refused for anything else."""
     numbers: set[int] = set()
     for part in filter(None, re.split(r"[,;\s]+", re.sub(r"\s*[-–]\s*", "-", text.strip()))):
         match = re.fullmatch(r"([0-9]{1,9})(?:-([0-9]{1,9}))?", part)
@@ -40,10 +40,10 @@ def parse_numbers(text: str) -> list[int]:
 
 @dataclass(frozen=True)
 class Change:
-    """What wanting another number of judgments would do.
+    """The effect of changing the number of judgments.
 
-    `n_kept` places lie above the new number and stay, because somebody holds them. `cost` is what the places
-    added cost, `saved` what those taken away would have.
+    `n_kept` places exceed the new number and stay, because someone holds them. `cost` is the cost of the added
+    assignments, `saved` what the removed ones would have cost.
     """
 
     judgments: int
@@ -56,7 +56,7 @@ class Change:
 
 
 def plan_wanted(*, batch: Batch, judgments: int, hit_numbers: Sequence[int] | None = None) -> Change:
-    """Say what wanting so many judgments would add or take away, and its money. Raises Refused where it cannot be."""
+    """Return what changing the number of judgments would add, remove and cost. Raises Refused if it is impossible."""
     hit_ids = _check_wanted(batch, judgments, hit_numbers)
     sums = [0] * 6
     for new, ids in _targets(batch, judgments, hit_ids):
@@ -75,7 +75,7 @@ def plan_wanted(*, batch: Batch, judgments: int, hit_numbers: Sequence[int] | No
 
 
 def _targets(batch: Batch, judgments: int, hit_ids: list[int] | None) -> list[tuple[int, list[int] | None]]:
-    """The places that HITs are to want: as many, less what the trial has given already where the batch counts that."""
+    """Return pairs of a number of places and the HITs to get it: the judgments, minus reused ones of the trial."""
     if not trials.count_reused(batch):
         return [(judgments, hit_ids)]
     return [(max(0, judgments - n_had), ids) for n_had, ids in trials.group_hits_by_reused(batch, hit_ids).items()]
@@ -86,7 +86,10 @@ def _lock_in_order(hit_ids: list[int]) -> None:
 
 
 def _count_change(batch: Batch, new: int, hit_ids: list[int] | None) -> list[int]:
-    """HITs, places added, taken away and kept, and the items of the first two, were so many places wanted."""
+    """Count HITs, places added, removed and kept, and the items of added and removed ones, without changing anything.
+
+    The numbers follow the same rule as `places.set_wanted`: no HIT falls below the places that are held.
+    """
     with connection.cursor() as cursor:
         cursor.execute(
             f"""SELECT count(*), coalesce(sum(greatest(d.by, 0)), 0), coalesce(sum(greatest(-d.by, 0)), 0),
@@ -113,10 +116,10 @@ def change_caps(
     max_hits_per_day: int | None,
     max_share: float | None,
 ) -> None:
-    """Set what one annotator may rate of the batch at most; None sets no cap. Raises Refused where none can be."""
+    """Set the caps on what one annotator may rate of the batch; None sets no cap. Raises Refused if none apply."""
     locked = Batch.objects.select_for_update(no_key=True).get(pk=batch.pk)
     if locked.kind == Batch.Kind.IMPORTED or locked.state == State.ARCHIVED:
-        raise Refused("These judgments were imported, so caps don’t apply.")
+        raise Refused("No one works on this batch any more, so caps don’t apply.")
     if locked.has_named_annotators and (max_hits_per_annotator is not None or max_share is not None):
         raise Refused("Each chosen annotator rates everything, so caps don’t apply.")
     caps = {
@@ -132,7 +135,7 @@ def change_caps(
 
 
 def estimate_cost(batch: Batch, n_assignments: int, n_items: int, pace: Pace) -> Cost:
-    """What so much work costs at the batch's rates."""
+    """Return the cost of this much work at the batch's rates."""
     return compute_cost(
         n_assignments=n_assignments,
         n_items=n_items,
@@ -147,13 +150,14 @@ def estimate_cost(batch: Batch, n_assignments: int, n_items: int, pace: Pace) ->
 def change_wanted(
     *, batch: Batch, actor: Membership | None, judgments: int, hit_numbers: Sequence[int] | None = None, why: str = ""
 ) -> tuple[int, int]:
-    """Want so many judgments of the whole batch or of chosen HITs; returns the places added and taken away.
+    """Change the number of judgments of the whole batch or of some HITs; return the places added and removed.
 
-    A place that somebody holds is never taken. Raises Refused where it cannot be. Locks the batch, then the HITs.
+    Places that someone holds are never removed. Raises Refused if it is impossible. Locks the batch, then the HITs.
     """
     locked = Batch.objects.select_for_update(no_key=True).get(pk=batch.pk)
     hit_ids = _check_wanted(locked, judgments, hit_numbers)
     targets = _targets(locked, judgments, hit_ids)
+    # All groups are locked at once, in order of id: locking group by group could deadlock with another act.
     _lock_in_order([hit for _, ids in targets for hit in ids or ()])
     changes = [places.set_wanted(locked, judgments=new, hit_ids=ids) for new, ids in targets]
     added, removed = (sum(each) for each in zip(*changes, strict=True))

@@ -1,4 +1,4 @@
-"""Steering: a batch opened, paused, closed, archived or deleted, and its wanted judgments raised or lowered."""
+"""The life of a batch: opened, paused, closed, reopened, archived, or deleted as a draft."""
 
 from dataclasses import dataclass
 
@@ -21,7 +21,7 @@ State = Batch.State
 
 @dataclass(frozen=True)
 class Move:
-    """A change of state: its name, from where, to where."""
+    """A change of state: its name, the states it starts from, and the state it leads to."""
 
     act: str
     before: tuple[Batch.State, ...]
@@ -36,7 +36,7 @@ ARCHIVE = Move("archive", (State.CLOSED,), State.ARCHIVED)
 
 
 def allowed_moves(batch: Batch) -> list[Move]:
-    """The changes of state that the batch can make now."""
+    """Return the changes of state that are possible now."""
     if batch.kind == Batch.Kind.IMPORTED:
         return [ARCHIVE] if batch.state == State.CLOSED else []
     return [move for move in (OPEN, PAUSE, CLOSE, REOPEN, ARCHIVE) if batch.state in move.before]
@@ -44,9 +44,9 @@ def allowed_moves(batch: Batch) -> list[Move]:
 
 @transaction.atomic
 def open_batch(*, batch: Batch, actor: Membership | None, why: str = "") -> None:
-    """Start or resume serving; leaving the draft freezes the rubric.
+    """Start or resume serving; the first opening freezes the rubric.
 
-    Raises Refused without instructions; and for a full collection whose trial is not closed, unless a reason is given.
+    Raises Refused without instructions, and for a full collection whose trial is not closed unless a reason is given.
     """
     if batch.instructions_id is None:
         raise Refused("There are no instructions for annotators. Write them under Task first.")
@@ -58,19 +58,19 @@ def open_batch(*, batch: Batch, actor: Membership | None, why: str = "") -> None
 
 @transaction.atomic
 def pause(*, batch: Batch, actor: Membership | None) -> None:
-    """Stop serving. What is open can still be finished, returned and saved."""
+    """Stop serving. HITs in progress can still be saved, submitted and returned."""
     _move(batch, PAUSE, actor)
 
 
 @transaction.atomic
 def close(*, batch: Batch, actor: Membership | None) -> None:
-    """End the collection. What is open can still be finished and counts."""
+    """End the collection. HITs in progress can still be submitted and count."""
     _move(batch, CLOSE, actor)
 
 
 @transaction.atomic
 def reopen(*, batch: Batch, actor: Membership | None, why: str) -> None:
-    """Open a closed batch again. Raises Refused without a reason, or for judgments that were imported."""
+    """Reopen a closed batch. Raises Refused without a reason, or for imported judgments."""
     if not why.strip():
         raise Refused("Give a reason for reopening the batch. It is recorded in the audit log.")
     if batch.kind == Batch.Kind.IMPORTED:
@@ -80,7 +80,7 @@ def reopen(*, batch: Batch, actor: Membership | None, why: str) -> None:
 
 @transaction.atomic
 def archive(*, batch: Batch, actor: Membership | None) -> None:
-    """Put a closed batch away; its judgments stay in every figure. Raises Refused while somebody works on it."""
+    """Archive a closed batch; its judgments still count. Raises Refused while a HIT of it is in progress."""
     n_open = Assignment.objects.open().filter(hit__batch=batch).count()
     if n_open:
         raise Refused(
@@ -108,7 +108,7 @@ def delete_draft(*, batch: Batch, actor: Membership | None) -> None:
 
 @transaction.atomic
 def adopt_newest_texts(*, batch: Batch, actor: Membership | None) -> None:
-    """Let a draft use the project's newest rubric, instructions and consent. Raises Refused once it was opened."""
+    """Let a draft use the project's latest rubric, instructions and consent. Raises Refused once it was opened."""
     rubric = rubrics.current_rubric(batch.project)
     instructions, consent = current_instructions(batch.project), current_consent(batch.project)
     if rubric is None:
@@ -133,7 +133,10 @@ def adopt_newest_texts(*, batch: Batch, actor: Membership | None) -> None:
 
 
 def _move(batch: Batch, move: Move, actor: Membership | None, *, why: str = "") -> None:
-    """Compare and swap: of two who press a button at once, the second is told what the first did."""
+    """Change the state with a compare-and-swap: of two people who press a button at once, the second is refused.
+
+    The refusal names the state that the first one has set.
+    """
     stamps: dict[str, object] = {}
     if move.after == State.OPEN:
         stamps["opened_at"] = batch.opened_at or Now()

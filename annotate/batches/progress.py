@@ -1,4 +1,4 @@
-"""Progress: how far batches are, how fast they go, and which places nobody can take."""
+"""Progress: how far batches are, how fast they proceed, and which unfilled assignments no one can take."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -9,12 +9,14 @@ from annotate.models import Batch
 from annotate.models.conditions import counts_toward_caps, is_admitted, is_marked_counted, is_work
 
 N_HITS_LOOKED_AT = 2_000
+"""HITs examined for stuck places, so that the query stays fast on any batch; the page says if there are more."""
 N_NUMBERS_SHOWN = 12
+"""HIT numbers listed for each reason: one line of the page."""
 
 
 @dataclass(frozen=True)
 class Progress:
-    """The places of a batch, from the counters of its work HITs; `n_held` are in somebody's hands now."""
+    """The places of a batch, from the counters of its ordinary HITs; `n_held` are in progress."""
 
     n_hits: int = 0
     n_complete: int = 0
@@ -36,12 +38,12 @@ class Progress:
 
     @property
     def is_complete(self) -> bool:
-        """No place is open, and none is in hand that could come back."""
+        """Whether all places are done: none is open, and none is held that could come back."""
         return self.n_wanted > 0 and self.n_done == self.n_wanted
 
     @property
     def is_all_in_hand(self) -> bool:
-        """No place is open, but some are taken and not submitted yet."""
+        """Whether no place is open but some are held and not yet submitted."""
         return self.n_wanted > 0 and not self.n_open and self.n_held > 0
 
     def __add__(self, other: "Progress") -> "Progress":
@@ -56,7 +58,7 @@ class Progress:
 
 @dataclass(frozen=True)
 class Speed:
-    """Assignments submitted over the last day of work, and the hours that the rest takes at that pace."""
+    """Assignments submitted in the last 24 hours, and the hours that the rest takes at that pace."""
 
     n_recent: int
     hours: float
@@ -69,7 +71,7 @@ class Speed:
 
 @dataclass(frozen=True)
 class Stuck:
-    """Open places that no active, qualified annotator may take, and why; `kind` tells what can be done."""
+    """Open places that no active, qualified annotator may take, with the reason; `kind` decides the advice."""
 
     kind: str
     reason: str
@@ -80,7 +82,7 @@ class Stuck:
 
 @dataclass(frozen=True)
 class StuckPlaces:
-    """All that are stuck among the HITs looked at, of all HITs with open places."""
+    """All stuck places among the examined HITs, and how many HITs have open places in all."""
 
     n_places: int
     by_reason: list[Stuck]
@@ -93,7 +95,7 @@ class StuckPlaces:
 
 
 def fetch_progress(batches: Iterable[Batch]) -> dict[int, Progress]:
-    """The progress of each batch by its id: one query for all of them."""
+    """Return the progress of each batch by its id, with one query for all."""
     ids = [batch.pk for batch in batches]
     with connection.cursor() as cursor:
         cursor.execute(
@@ -107,12 +109,12 @@ def fetch_progress(batches: Iterable[Batch]) -> dict[int, Progress]:
 
 
 def measure_speed(batch: Batch, progress: Progress) -> Speed:
-    """The pace of the last 24 hours, or of the time since the first assignment where that is less."""
+    """Return the pace of the last 24 hours, or since the first assignment if that is less."""
     return speed_over([batch], progress.n_left)
 
 
 def speed_over(batches: Iterable[Batch], n_left: int) -> Speed:
-    """The pace at which these batches together are worked on, as for one; so many assignments are left of them."""
+    """Return the common pace of these batches, of which `n_left` assignments are left."""
     with connection.cursor() as cursor:
         cursor.execute(
             f"""SELECT count(*), extract(epoch FROM now() - min(a.opened_at)) / 3600
@@ -122,10 +124,22 @@ def speed_over(batches: Iterable[Batch], n_left: int) -> Speed:
             [[batch.pk for batch in batches]],
         )
         n_recent, hours = cursor.fetchone()
+    # At least a minute: with one assignment submitted seconds after it was opened, the pace would be absurd.
     hours = min(max(float(hours or 0), 1 / 60), 24.0)
     return Speed(n_recent, hours, n_left / (n_recent / hours) if n_recent and n_left else None)
 
 
+# Which open places no one can take, and why. For each HIT with open places it counts the annotators who could still
+# take it, and compares: a HIT with two open places needs two of them.
+#
+# `annotator` has the active annotators of the project, with what keeps them away: not among the chosen ones (is_asked),
+# not qualified, or at a cap. `looked_at` has the HITs served most often, since these run out of people first. `served`
+# has who was served a candidate of such a HIT, in this or another batch; someone whose assignment of this very HIT has
+# expired may resume it, so they are left out. `stuck` names the weakest reason that explains the gap: if the places
+# would be filled without caps it is the caps, and so on.
+#
+# MATERIALIZED makes each of these run once, in this order. Joined into one plan, they may visit every assignment of the
+# project.
 _STUCK = f"""
 WITH annotator AS MATERIALIZED (
     SELECT m.id,
@@ -196,7 +210,7 @@ _REASONS = {
 
 
 def stuck_places(batch: Batch, *, limit: int = N_HITS_LOOKED_AT) -> StuckPlaces:
-    """Find open places of work that no active, qualified annotator may take.
+    """Find open places that no active, qualified annotator may take.
 
     Looks at so many HITs at most, those first that were served most often: they run out of people first.
     A cap for the day passes by itself, so it makes no place stuck; whoever let a HIT expire may resume it.

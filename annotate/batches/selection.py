@@ -1,4 +1,4 @@
-"""Choosing: which candidates a batch takes, and by whom it is rated where it names them."""
+"""Selecting the candidates of a batch, and the annotators if it has chosen ones."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,10 +14,10 @@ from projects.models import Candidate, Membership, Project
 
 @dataclass(frozen=True, kw_only=True)
 class Selection:
-    """Which candidates a batch takes; an empty part leaves nothing out.
+    """Which candidates a batch takes; an empty part excludes nothing.
 
-    `sample` takes whole passages, drawn by the seed, to about so many candidates. Minimal pairs stay out
-    unless asked for, too or alone; what is withdrawn always does.
+    `sample` draws whole passages, with the seed, up to about this many candidates. Minimal pairs are excluded unless
+    `with_pairs` or `only_pairs` is set; withdrawn candidates always are.
     """
 
     datasets: tuple[str, ...] = ()
@@ -46,7 +46,7 @@ class Selection:
 
 @dataclass(frozen=True)
 class Row:
-    """A chosen candidate and where it hangs."""
+    """A selected candidate with its question, passage and dataset."""
 
     candidate: int
     question: int
@@ -56,14 +56,14 @@ class Row:
     pair: int | None = None
     """The minimal pair that it belongs to; its two candidates are never in one HIT."""
     n_had: int = 0
-    """Judgments that count towards the number wanted and are there already."""
+    """Judgments that exist already and count towards the required number."""
 
 
 def select_candidates(project: Project, selection: Selection, *, but: Batch | None = None) -> list[Row]:
-    """The chosen candidates in canonical order: by passage, question and candidate as they were imported.
+    """Return the selected candidates in canonical order: by passage, question and candidate as imported.
 
-    Those of the batch `but` are left out before a sample is drawn.
-    Raises Refused where none is left, or where a dataset, split or source is named that the project does not have.
+    Candidates of the batch `but` are excluded before a sample is drawn. Raises Refused if none is left, or for a
+    dataset, split or source that the project does not have.
     """
     _check_names(project, selection)
     has_text = ~Q(question__passage__text="") | Q(question__passage__documents__isnull=False)
@@ -84,7 +84,7 @@ def select_candidates(project: Project, selection: Selection, *, but: Batch | No
 
 
 def list_candidates(project: Project, selection: Selection) -> QuerySet[Candidate]:
-    """Every candidate that a selection names, before the sample is drawn."""
+    """Return all candidates of a selection, before a sample is drawn."""
     candidates = Candidate.objects.of(project).judgeable()
     if selection.datasets:
         candidates = candidates.filter(dataset__name__in=selection.datasets)
@@ -101,14 +101,14 @@ def list_candidates(project: Project, selection: Selection) -> QuerySet[Candidat
 
 
 def pair_id_sql(is_wanted: bool = True, *, prefix: str = "") -> Coalesce | Value:
-    """SQL: the minimal pair that a candidate belongs to, NULL for none."""
+    """Return the expression for the minimal pair that a candidate belongs to, NULL for none."""
     if not is_wanted:
         return Value(None, IntegerField(null=True))
     return Coalesce(f"{prefix}pair_as_1__pk", f"{prefix}pair_as_2__pk")
 
 
 def find_annotators(project: Project, names: Sequence[str]) -> tuple[Membership, ...]:
-    """Active annotators by sign-in name or pseudonym, in the order named. Raises Refused for an unknown name."""
+    """Return active annotators by username or pseudonym, in the given order. Raises Refused for an unknown name."""
     active = project.memberships.active().annotators().select_related("user")
     known = {person.pseudonym: person for person in active}
     known |= {person.user.get_username(): person for person in active if person.user}

@@ -1,4 +1,4 @@
-"""Shortfalls: judgments that a batch will not get by itself, because their places stay taken."""
+"""Shortfalls: judgments that a batch will not collect by itself, because their places stay taken."""
 
 from dataclasses import dataclass
 
@@ -12,7 +12,7 @@ N_SHOWN = 50
 
 @dataclass(frozen=True)
 class Missing:
-    """Work on one HIT whose judgments do not count though its place is taken; all of it, or single ones set aside."""
+    """Work on one HIT that does not count although its place is taken: all of it, or single judgments set aside."""
 
     uuid: str
     hit_number: int
@@ -24,7 +24,7 @@ class Missing:
 
 @dataclass(frozen=True)
 class Shortfall:
-    """What a batch lacks: assignments left out that keep their place, and single judgments set aside."""
+    """What a batch lacks: excluded assignments that keep their place, and single judgments set aside."""
 
     n_assignments: int
     n_set_aside: int
@@ -36,7 +36,7 @@ class Shortfall:
 
 
 def find_shortfall(batch: Batch) -> Shortfall:
-    """Count them, and name the first; withdrawn candidates are counted beside, for they are not wanted any more."""
+    """Count what the batch lacks and list the first cases; withdrawn candidates are counted separately."""
     with connection.cursor() as cursor:
         cursor.execute(_MISSING, {"batch": batch.pk, "n": N_SHOWN})
         rows = cursor.fetchall()

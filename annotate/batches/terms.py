@@ -1,4 +1,4 @@
-"""Terms: how a batch is worked on, with the project's settings filled in, and whether that can be."""
+"""Terms: the settings of a batch, completed from the project's settings and checked."""
 
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -25,12 +25,12 @@ RANGES: dict[str, tuple[float, float]] = {
     "max_share": (0.000_1, 1),
     "priority": (-100, 100),
 }
-"""The least and the most of each term that is a number."""
+"""The minimum and maximum of each numeric term, generous enough for any real study and small enough to catch typos."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Terms:
-    """How a batch is worked on. None takes the project's setting; with annotators named, judgments is their number."""
+    """The settings of a batch. None takes the project's setting; with chosen annotators, judgments is their number."""
 
     name: str = ""
     kind: Batch.Kind = Batch.Kind.FULL
@@ -54,7 +54,7 @@ class Terms:
     controls: ControlPlan = field(default_factory=ControlPlan)
 
     def fields(self) -> dict[str, Any]:
-        """What a batch keeps of terms that `check_terms` has filled in, by the name of its field."""
+        """Return the batch fields of terms that `check_terms` has completed."""
         return {name: getattr(self, name) for name in _KEPT} | {"control_plan": self.controls.as_json()}
 
 
@@ -66,7 +66,7 @@ _KEPT = (
 
 
 def check_terms(project: Project, terms: Terms) -> Terms:
-    """The terms with the project's settings filled in. Raises Refused for those that cannot be."""
+    """Return the terms completed from the project's settings. Raises Refused for impossible ones."""
     judgments = terms.judgments
     if terms.annotators:
         judgments = _check_named(project, terms)
@@ -91,7 +91,7 @@ def check_terms(project: Project, terms: Terms) -> Terms:
 
 
 def with_project_defaults(value: int | None) -> int:
-    """A term that `check_terms` has filled in."""
+    """Return a term that `check_terms` has completed, so that it is not None."""
     assert value is not None
     return value
 

@@ -1,4 +1,4 @@
-"""Trials: what a full batch makes of the trial before it, and whether it may open already."""
+"""Trials: how a full batch uses the trial before it, and whether it may open already."""
 
 from collections.abc import Collection, Mapping
 
@@ -17,12 +17,12 @@ Kind, State, Use = Batch.Kind, Batch.State, Batch.UseOfTrial
 
 
 def list_trials(project: Project) -> QuerySet[Batch]:
-    """The project's trials, the newest first."""
+    """Return the project's trials, the latest first."""
     return Batch.objects.filter(project=project, kind=Kind.TRIAL).order_by("-number")
 
 
 def check_use(project: Project, *, kind: str, trial: Batch | None, use: str, rubric: Rubric | None) -> None:
-    """Raise Refused where a batch cannot make this use of the trial."""
+    """Raise Refused if a batch cannot use the trial in this way."""
     if trial is None:
         if use:
             raise Refused("Choose a trial, or set no use of trial judgments.")
@@ -38,7 +38,7 @@ def check_use(project: Project, *, kind: str, trial: Batch | None, use: str, rub
 
 
 def count_trial_judgments(trial: Batch, candidates: Collection[int] | None = None) -> dict[int, int]:
-    """How many annotators' judgments of the trial count, by candidate; those without any are left out."""
+    """Return the number of annotators with counted judgments in the trial, by candidate, if there is any."""
     with connection.cursor() as cursor:
         cursor.execute(
             f"""SELECT j.candidate_id, count(DISTINCT j.annotator_id)
@@ -52,9 +52,9 @@ def count_trial_judgments(trial: Batch, candidates: Collection[int] | None = Non
 
 
 def count_reused(batch: Batch, candidates: Collection[int] | None = None) -> dict[int, int]:
-    """What the trial has given already towards the batch's number of judgments; empty where the batch counts none.
+    """Return the trial's judgments that count towards the batch's number, by candidate; empty if it counts none.
 
-    A batch of an overlap plan says itself how many judgments it collects, so nothing is taken off.
+    A batch of an overlap plan already has the number of judgments it must collect, so nothing is deducted.
     """
     if batch.trial is None or batch.use_of_trial != Use.COUNT or batch.plan_id is not None:
         return {}
@@ -62,7 +62,7 @@ def count_reused(batch: Batch, candidates: Collection[int] | None = None) -> dic
 
 
 def group_hits_by_reused(batch: Batch, hit_ids: Collection[int] | None = None) -> Mapping[int, list[int]]:
-    """HITs of work by the number of judgments that the trial has given all their candidates."""
+    """Return the batch's HITs by the number of judgments that all their candidates have from the trial."""
     had = count_reused(batch)
     with connection.cursor() as cursor:
         cursor.execute(
@@ -78,12 +78,12 @@ def group_hits_by_reused(batch: Batch, hit_ids: Collection[int] | None = None) -
 
 
 def find_unfinished(project: Project) -> Batch | None:
-    """The newest trial that is not closed: the full collection follows it."""
+    """Return the latest trial that is not closed, which the full collection should wait for, or None."""
     return list_trials(project).filter(state__in=(State.DRAFT, State.OPEN, State.PAUSED)).first()
 
 
 def explain_waiting_for_trial(batch: Batch) -> str:
-    """Why this draft of a full collection should not open yet; empty where no trial is in its way."""
+    """Explain why this draft of a full collection should not open yet; an empty text if no trial is unfinished."""
     if batch.kind != Kind.FULL or batch.state != State.DRAFT:
         return ""
     unfinished = find_unfinished(batch.project)
@@ -99,7 +99,7 @@ def explain_waiting_for_trial(batch: Batch) -> str:
 
 
 def find_reusing_batch(trial: Batch) -> Batch | None:
-    """The newest full batch that counts the judgments of this closed trial: more of them come on top of its number."""
+    """Return the latest full batch that counts this closed trial, or None: reopening it would add to that number."""
     if trial.kind != Kind.TRIAL or trial.state != State.CLOSED:
         return None
     return trial.full_batches.filter(use_of_trial=Use.COUNT).order_by("-number").first()

@@ -1,4 +1,4 @@
-"""Batches: the list, a new one, one with its progress and HITs, its state, its wanted judgments."""
+"""Pages of batches: the list, a new one, one with its progress and HITs, its state, caps and number of judgments."""
 
 from http import HTTPStatus
 from typing import Any
@@ -81,7 +81,7 @@ def batch_list(request: ProjectRequest, project: Project) -> HttpResponse:
 @requires(Right.MANAGE)
 @require_http_methods(["GET", "HEAD", "POST"])
 def batch_new(request: ProjectRequest, project: Project) -> HttpResponse:
-    """First the choice, then the plan of it, then the batch; the plan is in the address, so it can be sent around."""
+    """Show the form, then the preview, then create the batch. The preview is a GET, whose address can be shared."""
     if request.method == "POST":
         return _make(request, project)
     if "hit_size" not in request.GET:
@@ -163,7 +163,7 @@ def _has_newer(project: Project, batch: Batch, rubric: Any) -> bool:
 
 
 def _held(batch: Batch) -> QuerySet[Assignment]:
-    """Who works on which HIT at this moment, the first due first."""
+    """Return who is working on which HIT now, the first due first."""
     held = Assignment.objects.open().filter(hit__batch=batch, hit__purpose=Hit.Purpose.WORK)
     return held.select_related("hit", "annotator").order_by("due_at")[:50]
 

@@ -230,7 +230,7 @@ def test_an_open_test_keeps_the_items_that_an_attempt_takes(project: Project) ->
         items.retire_item(item=first_item(test), actor=None)
     with pytest.raises(Refused, match="an attempt has 3 items, and only 2 would be left"):
         items.edit_item(item=first_item(test), actor=None, spec=spec(1, purpose="practice"))
-    with pytest.raises(Refused, match="cannot take 4 items: the open test has 3"):
+    with pytest.raises(Refused, match="can’t have 4 items, because the open test has 3"):
         design.change_settings(test=test, actor=None, values={"n_items": 4})
     design.close_test(test=test, actor=None)
     items.retire_item(item=first_item(test), actor=None)
