@@ -13,7 +13,7 @@ from projects.errors import Refused
 
 
 class CapsForm(forms.Form):
-    """What one annotator may rate of a batch, at most; an empty field sets no cap."""
+    """How much of a batch one annotator may rate; an empty field sets no cap."""
 
     max_hits_per_annotator = forms.IntegerField(
         label="Maximum HITs per annotator", required=False, min_value=1, max_value=2**31 - 1
@@ -40,7 +40,7 @@ class CapsForm(forms.Form):
         }
 
     def caps(self) -> dict[str, Any]:
-        """The caps as the batch stores them: the share from 0 to 1."""
+        """Return the caps as the batch stores them, with the share from 0 to 1."""
         share = self.cleaned_data["max_share_percent"]
         return {
             "max_hits_per_annotator": self.cleaned_data["max_hits_per_annotator"],
@@ -50,7 +50,7 @@ class CapsForm(forms.Form):
 
 
 class WantedForm(forms.Form):
-    """Another number of judgments, of the whole batch or of some HITs."""
+    """A new number of judgments, for the whole batch or for some HITs."""
 
     judgments = forms.IntegerField(label="Judgments per candidate", min_value=1, max_value=MAX_JUDGMENTS)
     hits = forms.CharField(
