@@ -17,13 +17,13 @@ def chart_agreement(figures: Figures) -> list[Chart]:
     """A forest of alphas: of all, and of each part."""
     report = figures["report"]
     level = report["level"]
-    title = f"Alpha, {level}"
+    title = f"Alpha ({level})"
     parts = [{"part": "all", **_interval(report["levels"][0])}]
     parts += [{"part": group["name"] or "none named", **_interval(group["line"])} for group in report["groups"]]
     spec = specs.intervals("part", "alpha", "low", "high", title=title, zero=0)
     chart = Chart(
         "parts",
-        "Alpha per {by}, with intervals over candidates".format(by=spell_out(report["by"])),
+        "Alpha by {by}, with 95 % CI over candidates".format(by=spell_out(report["by"])),
         [row for row in parts if row["alpha"] is not None],
         spec,
         columns=("part", "alpha", "low", "high", "n_units", "n_ratings"),
@@ -47,9 +47,17 @@ def chart_annotators(figures: Figures) -> list[Chart]:
     lowest = min((cell["kappa"] for cell in cells), default=0.0)
     domain = (min(0.0, lowest), 1.0)
     spec = specs.heat_map(
-        "first", "second", "kappa", "said", title="quadratic kappa", domain=domain, order=sorted(shown)
+        "first", "second", "kappa", "said", title="Cohen's kappa (quadratic)", domain=domain, order=sorted(shown)
     )
-    charts.append(Chart("pairs", "Quadratic kappa of each pair", cells, spec, columns=("first", "second", "kappa")))
+    charts.append(
+        Chart(
+            "pairs",
+            "Cohen's kappa (quadratic) of each annotator pair",
+            cells,
+            spec,
+            columns=("first", "second", "kappa"),
+        )
+    )
     rows = [
         {
             "annotator": person["pseudonym"],
@@ -62,14 +70,14 @@ def chart_annotators(figures: Figures) -> list[Chart]:
     ]
     spec = specs.points(
         *("bias", "r", "annotator"),
-        x_title="mean difference to the others, in points",
-        y_title="correlation with the mean of the others",
+        x_title="bias (points of the scale)",
+        y_title="correlation with rest (Pearson's r)",
         size="n",
         size_title="ratings",
         zero=0,
     )
     columns = ("annotator", "n", "bias", "r")
-    charts.append(Chart("annotators", "Each annotator beside the others", rows, spec, columns=columns))
+    charts.append(Chart("annotators", "Annotator vs. rest", rows, spec, columns=columns))
     return charts
 
 
@@ -81,12 +89,12 @@ def chart_time(figures: Figures) -> list[Chart]:
         if alpha is not None:
             row = {"period": period["name"], "alpha": alpha, "low": ends.get("low"), "high": ends.get("high")}
             rows.append({**row, "so_far": period["so_far"], "n_units": period["outcome"]["n_units"]})
-    title = "Alpha, {level}".format(level=figures["level"])
-    spec = specs.line("period", "alpha", "low", "high", title=title, axis="last rating of the item")
+    title = "Alpha ({level})".format(level=figures["level"])
+    spec = specs.line("period", "alpha", "low", "high", title=title, axis="last rating of the candidate")
     return [
         Chart(
             "time",
-            "Alpha of the items finished in each period, with intervals of 95 per cent",
+            "Alpha by period, with 95 % CI",
             rows,
             spec,
             columns=COURSE,
@@ -113,11 +121,11 @@ def chart_plan(figures: Figures) -> list[Chart]:
         for each in widths
     ]
     sizes = sorted({each["n_units"] for each in widths}) or [1]
-    spec = specs.curves("items", "width", "judgments", title="width of the interval", axis="items", at=sizes)
+    spec = specs.curves("items", "width", "judgments", title="width of the 95 % CI", axis="items", at=sizes)
     return [
         Chart(
             "widths",
-            "Width of the 95 per cent interval of alpha",
+            "Width of the 95 % CI of alpha",
             rows,
             spec,
             columns=("items", "judgments", "width", "alpha"),

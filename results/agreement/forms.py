@@ -15,10 +15,10 @@ class AgreementForm(JudgmentsForm):
     level = forms.ChoiceField(
         label="Level",
         required=False,
-        choices=[("", "the criterion's own"), *Criterion.Level.choices],
+        choices=[("", "level of the criterion"), *Criterion.Level.choices],
     )
     by = forms.ChoiceField(
-        label="Per",
+        label="By",
         required=False,
         choices=[(name, name.replace("_", " ")) for name in PARTS],
     )

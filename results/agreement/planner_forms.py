@@ -15,22 +15,22 @@ class PlannerForm(JudgmentsForm):
     level = forms.ChoiceField(
         label="Level",
         required=False,
-        choices=[("", "the criterion's own"), *Criterion.Level.choices],
+        choices=[("", "level of the criterion"), *Criterion.Level.choices],
     )
     resample = forms.ChoiceField(
-        label="Draw",
+        label="Resample",
         required=False,
         choices=[("items", "items"), ("passages", "whole passages")],
     )
     width = forms.FloatField(
-        label="Width of the interval",
+        label="CI width",
         required=False,
         min_value=0.005,
         max_value=1,
         widget=forms.NumberInput(attrs={"step": "any", "placeholder": WIDTH, "inputmode": "decimal"}),
     )
     judgments = forms.CharField(
-        label="Judgments of each item",
+        label="Judgments per candidate",
         required=False,
         max_length=40,
         widget=forms.TextInput(attrs={"placeholder": ", ".join(map(str, JUDGMENTS)), "inputmode": "numeric"}),
@@ -40,11 +40,12 @@ class PlannerForm(JudgmentsForm):
         """Up to five whole numbers from two on."""
         words = self.cleaned_data["judgments"].replace(",", " ").split()
         if not all(word.isascii() and word.isdigit() and len(word) < 4 for word in words):
-            raise forms.ValidationError("Give whole numbers with commas between them, such as 2, 3, 5.")
+            raise forms.ValidationError("Enter whole numbers separated by commas, for example 2, 3, 5.")
         numbers = sorted({int(word) for word in words})
         if any(not 2 <= number <= MOST_JUDGMENTS for number in numbers) or len(numbers) > 5:
             raise forms.ValidationError(
-                f"Give up to five numbers from 2 to {MOST_JUDGMENTS}: agreement needs two judgments of an item."
+                f"Enter up to five numbers from 2 to {MOST_JUDGMENTS}. Agreement requires at least two judgments per "
+                "candidate."
             )
         return tuple(numbers)
 

@@ -58,11 +58,11 @@ def planner(request: ProjectRequest, project: Project) -> HttpResponse:
 def planner_chart(request: ProjectRequest, project: Project, name: str, form: str) -> HttpResponse:
     asked = PlannerForm(project, request.GET or None)
     if not asked.criteria or (asked.is_bound and not asked.is_valid()):
-        raise Http404("No such chart.")
+        raise Http404("This chart does not exist.")
     try:
         figures = find_report(project, "plan", asked.settings(asked.scope())).figures
     except Refused as refusal:
-        raise Http404("No such chart.") from refusal
+        raise Http404("This chart does not exist.") from refusal
     if not figures or "refusal" in figures:
-        raise Http404("There are no such figures.")
+        raise Http404("These figures do not exist.")
     return answer_chart(project, charts.chart_plan(figures), name, form)

@@ -54,11 +54,11 @@ def agreement(request: ProjectRequest, project: Project, kind: str) -> HttpRespo
 def agreement_chart(request: ProjectRequest, project: Project, kind: str, name: str, form: str) -> HttpResponse:
     asked = AgreementForm(project, request.GET or None)
     if not asked.criteria or (asked.is_bound and not asked.is_valid()):
-        raise Http404("No such chart.")
+        raise Http404("This chart does not exist.")
     try:
         figures = find_report(project, kind, asked.settings(kind, asked.scope())).figures
     except Refused as refusal:
-        raise Http404("No such chart.") from refusal
+        raise Http404("This chart does not exist.") from refusal
     if figures is None:
-        raise Http404("These figures are not computed yet.")
+        raise Http404("These figures have not been computed yet.")
     return answer_chart(project, PAGES[kind][1](figures), name, form)

@@ -13,7 +13,7 @@ class ExportForm(ScopeForm):
     comments = forms.BooleanField(
         required=False,
         label="Annotators' comments",
-        help_text="Free text: people may have written personal data.",
+        help_text="Free text that may contain personal data.",
     )
 
     def __init__(self, project: Project, *args: Any, **kwargs: Any) -> None:

@@ -32,7 +32,7 @@ def request_run(
     """
     metric = make_metric(name, settings)
     if not count_candidates(project):
-        raise Refused("There is no candidate to score yet.")
+        raise Refused("No candidates to score yet.")
     asked = metric.settings()
     subject = make_metric_key(Origin.COMPUTED, name, asked)
     under_way = MetricRun.objects.filter(project=project, subject=subject, state__in=Job.LIVE)

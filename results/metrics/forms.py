@@ -46,21 +46,21 @@ class ComputeForm(forms.Form):
     """A box for each metric that is known, and a field for each of its settings."""
 
     tokeniser = forms.ChoiceField(
-        label="How texts become words",
+        label="Tokenisation",
         required=False,
-        choices=[("", "as each metric does by itself"), *explain(MEANINGS, MEANINGS)],
-        help_text="Said once for every metric that counts words. For Chinese, choose characters.",
+        choices=[("", "default of each metric"), *explain(MEANINGS, MEANINGS)],
+        help_text="Applies to all word-based metrics. For Chinese, choose characters.",
         widget=forms.Select(attrs={"translate": "no"}),
     )
     against = forms.ChoiceField(
-        label="Compared with",
+        label="References",
         required=False,
         choices=[
-            ("all", "every reference of the question"),
-            ("others", "the references that are not the answer itself"),
-            ("first", "the first reference that is not the answer itself"),
+            ("all", "all references of the question"),
+            ("others", "references other than the candidate itself"),
+            ("first", "first reference other than the candidate itself"),
         ],
-        help_text="An answer that people wrote may be a reference of its question too.",
+        help_text="A human-written candidate may also be a reference of its question.",
     )
 
     def __init__(self, project: Project, data: Any = None) -> None:
@@ -95,7 +95,7 @@ class ComputeForm(forms.Form):
 
     def clean(self) -> dict[str, Any]:
         if not self.errors and not list(self.chosen()):
-            raise forms.ValidationError("Tick at least one metric.")
+            raise forms.ValidationError("Select at least one metric.")
         return self.cleaned_data
 
     def chosen(self) -> Iterator[tuple[str, dict[str, Any]]]:

@@ -84,7 +84,7 @@ def metric_delete(request: ProjectRequest, project: Project, pk: int) -> HttpRes
     run = _fetch(project, pk)
     with refusals(request):
         delete_run(run=run, actor=request.membership)
-        messages.success(request, "The scores are deleted.")
+        messages.success(request, "Scores deleted.")
         return redirect("results:metric-list", project.slug)
     return redirect("results:metric-show", project.slug, pk)
 

@@ -102,11 +102,11 @@ def delete_run(*, run: MetricRun, actor: Membership) -> None:
     Who asked for it may, and managers.
     """
     if not may_delete(run, actor):
-        raise Refused("Only who asked for these scores, or a manager, deletes them.")
+        raise Refused("Only the member who requested these scores or a manager can delete them.")
     with transaction.atomic():
         rows = MetricRun.objects.filter(pk=run.pk).exclude(state__in=MetricRun.LIVE)
         if not rows.select_for_update().exists():
-            raise Refused("It is at work. Cancel it first.")
+            raise Refused("It is running. Cancel it first.")
         delete_runs(rows)
         after = {"metric": run.metric, "origin": run.origin, "settings": run.settings, "n_scored": run.n_scored}
         log.record(run.project, actor, Act.DELETE_METRIC_RUN, run, before=after)

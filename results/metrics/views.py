@@ -88,7 +88,7 @@ def metric_cancel_all(request: ProjectRequest, project: Project) -> HttpResponse
             queue.cancel(run)
         except Refused:
             continue
-    messages.success(request, "What had not ended is cancelled; nothing of it is stored.")
+    messages.success(request, "Unfinished metrics were cancelled; none of their scores were stored.")
     return redirect("results:metric-list", project.slug)
 
 

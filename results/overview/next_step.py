@@ -60,7 +60,7 @@ def find_next_step(course: Course, *, can_manage: bool) -> NextStep:
     to_do = to_do or _end_trial(course) or _open_draft(course) or _plan_collection(course)
     if to_do is None:
         return _read_agreement(course)
-    return to_do if can_manage else NextStep(to_do.title, "A manager of the project does this.")
+    return to_do if can_manage else NextStep(to_do.title, "A manager of the project has to do this.")
 
 
 def _import(course: Course) -> NextStep | None:
@@ -68,9 +68,9 @@ def _import(course: Course) -> NextStep | None:
         return None
     return NextStep(
         "Import candidates",
-        "There is nothing to judge yet. A file holds passages, questions, references and candidates.",
+        "No data yet. Import a file with passages, questions, references and candidates.",
         reverse("annotate:import-new", args=[course.project.slug]),
-        "Import a file",
+        "Import file",
     )
 
 
@@ -80,9 +80,9 @@ def _end_trial(course: Course) -> NextStep | None:
         return None
     return NextStep(
         f"Close “{trial.name}”",
-        "The trial has all its judgments. Close it and read its results, then the full collection can open.",
+        "The trial is complete. Close it, read its results, then open the full collection.",
         reverse("annotate:batch-show", args=[course.project.slug, trial.number]),
-        "Look at the trial",
+        "Open trial",
     )
 
 
@@ -91,10 +91,10 @@ def _plan_collection(course: Course) -> NextStep | None:
     if trial is None or any(batch.kind == Batch.Kind.FULL for batch in course.batches):
         return None
     return NextStep(
-        "Read the trial’s results",
-        "Where annotators differ, say more in the instructions. Then plan the full collection.",
+        "Read the trial results",
+        "Clarify the instructions where annotators differ. Then plan the full collection.",
         reverse("results:batch-results", args=[course.project.slug, trial.number]),
-        "Read the results",
+        "Read results",
     )
 
 
@@ -103,9 +103,9 @@ def _open_draft(course: Course) -> NextStep | None:
         return None
     return NextStep(
         f"Open “{course.draft.name}”",
-        "The batch is a draft: nobody is served its HITs until it is opened.",
+        "The batch is a draft and not visible to annotators until you open it.",
         reverse("annotate:batch-show", args=[course.project.slug, course.draft.number]),
-        "Look at the batch",
+        "Open batch page",
     )
 
 
@@ -113,10 +113,10 @@ def _make_batch(course: Course) -> NextStep | None:
     if course.batches:
         return None
     return NextStep(
-        "Make a batch",
-        "Choose candidates and how often each is to be judged; you see the HITs and hours before it is made.",
+        "Create a batch",
+        "Select candidates and the number of judgments for each. HITs and hours are estimated before you create it.",
         reverse("annotate:batch-new", args=[course.project.slug]),
-        "Make a batch",
+        "Create a batch",
     )
 
 
@@ -125,7 +125,7 @@ def _invite(course: Course) -> NextStep | None:
         return None
     return NextStep(
         "Invite annotators",
-        "A batch is open and nobody can work on it yet.",
+        "A batch is open, but there are no annotators yet.",
         reverse("projects:invitation-new", args=[course.project.slug]),
         "Invite people",
     )
@@ -136,26 +136,26 @@ def _wait(course: Course) -> NextStep | None:
     if not n_left:
         return None
     if all(batch.state == State.PAUSED for batch in course.live):
-        return NextStep("The work is paused", "Nobody is served a HIT until a batch is opened again.")
+        return NextStep("Work is paused", "Annotators receive no HITs until a batch is reopened.")
     at_work = next(batch for batch in course.live if course.progress[batch.pk].n_left)
     return NextStep(
-        "Annotators are at work",
+        "Annotation in progress",
         plural(
             n_left,
-            "%(n_left)s assignment is not submitted yet.",
-            "%(n_left)s assignments are not submitted yet.",
+            "%(n_left)s assignment remaining.",
+            "%(n_left)s assignments remaining.",
         )
         % {"n_left": format_number(n_left)},
         reverse("annotate:batch-show", args=[course.project.slug, at_work.number]),
-        "Look at the batch",
+        "Open batch page",
     )
 
 
 def _read_agreement(course: Course) -> NextStep:
     is_short = not course.live and course.n_left(course.collecting)
     return NextStep(
-        "Read the agreement",
-        "No batch is open any more." if is_short else "The judgments asked for are in.",
+        "Check agreement",
+        "No batch is open." if is_short else "All requested judgments are complete.",
         reverse("results:agreement", args=[course.project.slug]),
-        "See how far annotators agree",
+        "Show agreement",
     )

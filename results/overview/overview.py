@@ -43,14 +43,14 @@ class Overview:
 
     @property
     def judgments_note(self) -> str:
-        return "of the trial that count" if self.judgments.stage == Stage.TRIAL else "that count"
+        return "counted, from the trial" if self.judgments.stage == Stage.TRIAL else "counted"
 
     @property
     def annotators_note(self) -> str:
-        note = plural(self.n_annotators, "person who may work now", "people who may work now")
+        note = plural(self.n_annotators, "can work now", "can work now")
         if not self.n_simulated:
             return note
-        return f"{note}; and {self.n_simulated} simulated"
+        return f"{note}, plus {self.n_simulated} simulated"
 
 
 def make_overview(project: Project, *, can_manage: bool) -> Overview:

@@ -33,8 +33,8 @@ def progress_by_day(project: Project) -> list[Day]:
 
 def draw_progress(days: list[Day]) -> Chart:
     rows = [{"day": day.day, "n": day.n, "so_far": day.so_far} for day in days]
-    spec = specs.bars("day", "n", title="HITs submitted", axis="day, by UTC")
-    return Chart("progress", "HITs submitted by day", rows, spec, columns=("day", "n", "so_far"))
+    spec = specs.bars("day", "n", title="HITs submitted", axis="day (UTC)")
+    return Chart("progress", "HITs submitted per day", rows, spec, columns=("day", "n", "so_far"))
 
 
 _BY_DAY = f"""

@@ -24,9 +24,9 @@ SomeForm = TypeVar("SomeForm", bound=ScopeForm)
 
 class ScopeQuery(Query):
     criterion = TextField(required=False, help_text="The criterion's key; otherwise the first.")
-    batch = serializers.IntegerField(required=False, min_value=1, max_value=INT32, help_text="One batch only.")
+    batch = serializers.IntegerField(required=False, min_value=1, max_value=INT32, help_text="Restrict to one batch.")
     stage = serializers.ChoiceField(required=False, choices=[stage.value for stage in Stage])
-    blind = TruthField(required=False, help_text="Blind judgments only.")
+    blind = TruthField(required=False, help_text="Only blind judgments.")
 
 
 class StandingSerializer(Query):

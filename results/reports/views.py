@@ -56,4 +56,4 @@ def report_cancel(request: ProjectRequest, project: Project, pk: int) -> HttpRes
 
 
 def _progress(project: Project, report: Report) -> dict[str, Any]:
-    return job_context(report, title="Computing these figures", urls="results:report", args=[project.slug, report.pk])
+    return job_context(report, title="Computing figures", urls="results:report", args=[project.slug, report.pk])

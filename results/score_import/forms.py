@@ -19,18 +19,18 @@ class ScoreFileForm(ReadingForm):
     file = forms.FileField(
         label="File",
         max_length=None,
-        help_text="CSV, TSV, Excel (.xlsx), JSON, JSONL, Parquet or MOCHA's predictions.",
+        help_text="CSV, TSV, Excel (.xlsx), JSON, JSONL, Parquet or MOCHA predictions.",
     )
     dataset = forms.ChoiceField(
         label="Dataset",
         required=False,
-        help_text="Of rows that name none. Needed only where an id is in several datasets.",
+        help_text="For rows without a dataset. Required only if an ID occurs in several datasets.",
     )
     id_column = forms.CharField(
-        label="Column of the candidates' ids",
+        label="Candidate ID column",
         required=False,
         max_length=200,
-        help_text="Where it is called neither candidate_id nor id.",
+        help_text="Required if it is not named candidate_id or id.",
     )
 
     field_order = ("file", "dataset")
@@ -65,7 +65,7 @@ class TakeForm(forms.Form):
                 label=each["column"], required=False, initial=each["is_taken"]
             )
             self.fields[f"name_{place}"] = forms.CharField(
-                label="Name of the metric", required=False, max_length=NAME_LENGTH, initial=each["name"]
+                label="Metric name", required=False, max_length=NAME_LENGTH, initial=each["name"]
             )
 
     def rows(self) -> Iterator[tuple[dict[str, Any], BoundField, BoundField]]:

@@ -46,11 +46,11 @@ def request_import(*, job: ScoreFile, actor: Membership, names: dict[str, str]) 
     names = {column: " ".join(name.split()) for column, name in names.items()}
     _refuse_names(job, names)
     if not uploads.find_file(job).is_file():
-        raise Refused("The file is gone. Choose it again.")
+        raise Refused("The file is no longer available. Upload it again.")
     at_rest = {"step": Step.CHECK}
     with transaction.atomic():
         if job.state not in (State.DONE, State.INTERRUPTED):
-            raise Refused("This file has not been read yet, or was given up. Look at its page.")
+            raise Refused("This file has not been checked yet or was discarded. Open its page.")
         options = {**job.options, "names": names}
         queue.queue(job, only_if=at_rest, step=Step.TAKE, options=options, requested_by=actor)
 
@@ -103,7 +103,7 @@ def store_runs(job: ScoreFile, found: Read, names: dict[str, str]) -> list[Metri
     """Each chosen column as a run that is done, in place of the run of that name before. Locks the project."""
     Project.objects.select_for_update(no_key=True).get(pk=job.project_id)
     if gone := names.keys() - found.columns.keys():
-        raise Refused(f"The file has no scores of “{min(gone)}” any more.")
+        raise Refused(f"The file no longer has scores of “{min(gone)}”.")
     runs = [_store_run(job, found, found.columns[column], name) for column, name in names.items()]
     after = {"file": job.file_name, "metrics": [run.metric for run in runs]}
     log.record(job.project, job.requested_by, Act.TAKE_SCORES, job, after=after)
@@ -224,18 +224,18 @@ def _options_of(job: ScoreFile) -> Options:
 
 def _refuse_names(job: ScoreFile, names: dict[str, str]) -> None:
     if not names:
-        raise Refused("Choose at least one column of scores.")
+        raise Refused("Select at least one score column.")
     known = {each["column"]: each["n"] for each in (job.report or {}).get("columns", [])}
     for column, name in names.items():
         if not known.get(column):
             raise Refused(f"The file has no score in a column “{column}”.")
         if not name:
-            raise Refused(f"Say by which metric the scores of “{column}” are.")
+            raise Refused(f"Enter the metric name for the column “{column}”.")
         if len(name) > NAME_LENGTH:
             raise Refused(f"“{name}” is longer than {NAME_LENGTH} characters.")
     repeated = [name for name, n in Counter(names.values()).items() if n > 1]
     if repeated:
-        raise Refused(f"Two columns cannot both be of “{repeated[0]}”.")
+        raise Refused(f"Two columns have the metric name “{repeated[0]}”. Rename one of them.")
 
 
 def _refuse_without_room(project: Project, n_bytes: int) -> None:
@@ -243,4 +243,4 @@ def _refuse_without_room(project: Project, n_bytes: int) -> None:
     waiting = project.score_files.filter(step=Step.CHECK).exclude(state__in=(State.FAILED, State.CANCELLED))
     n_waiting = waiting.aggregate(n=Sum("n_bytes"))["n"] or 0
     if not uploads.has_room(n_bytes, n_kept=n_waiting):
-        raise Refused("Files of scores that wait take too much room. Take or give up some of them first.")
+        raise Refused("Score files awaiting import take too much space. Import or discard some of them first.")

@@ -19,12 +19,12 @@ from results.score_import import importing
 from results.score_import.forms import ScoreFileForm, TakeForm
 
 COUNTED = {
-    "unknown": ("Unknown", "ids of no candidate"),
-    "ambiguous": ("Ambiguous", "ids in several datasets"),
-    "duplicate": ("Duplicate", "the first score counts"),
+    "unknown": ("Unknown", "IDs that match no candidate"),
+    "ambiguous": ("Ambiguous", "IDs found in several datasets"),
+    "duplicate": ("Duplicate", "the first score is used"),
     "not a number": ("Not a number", "cells of candidates"),
-    "withdrawn": ("Withdrawn", "candidates without scores"),
-    "unreadable": ("Unreadable", "rows without an id, or broken"),
+    "withdrawn": ("Withdrawn", "of candidates that are withdrawn"),
+    "unreadable": ("Unreadable", "rows without an ID or malformed"),
 }
 """Kinds of wrong rows as the page calls them, but for the missing ones, which are no rows."""
 
@@ -98,7 +98,7 @@ def score_file_problems(request: ProjectRequest, project: Project, number: int) 
     job = _fetch(project, number)
     path = importing.list_problems(job)
     if not job.report or not path.is_file():
-        raise Http404("There is no list of what was wrong with this file.")
+        raise Http404("There is no problem list for this file.")
     response = FileResponse(
         path.open("rb"),
         as_attachment=True,

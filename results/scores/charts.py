@@ -26,7 +26,7 @@ def chart_golds(figures: Figures, *, rule: str, by: str) -> list[Chart]:
     axis, share = "gold score", "share of candidates"
     whole = Chart(
         "distribution",
-        "Gold scores",
+        "Distribution of human scores",
         _bars(chosen["bins"], chosen["whole"]),
         specs.bars("score", "n", title="candidates", axis=axis, is_long=is_long),
         columns=("score", "n", "share"),
@@ -36,7 +36,7 @@ def chart_golds(figures: Figures, *, rule: str, by: str) -> list[Chart]:
     rows = [row for part in shown for row in _bars(chosen["bins"], part)]
     spec = specs.small_multiples("score", "share", "part", title=share, axis=axis, n=len(shown), is_long=is_long)
     columns = ("part", "score", "n", "share")
-    return [whole, Chart("parts", "Gold scores of each part", rows, spec, columns=columns)]
+    return [whole, Chart("parts", "Human scores by part", rows, spec, columns=columns)]
 
 
 def _bars(bins: list[str], part: Figures) -> list[dict[str, Any]]:

@@ -20,7 +20,7 @@ PARTS = [
 
 class GoldForm(JudgmentsForm):
     rule = forms.ChoiceField(label="Gold score", required=False, choices=GOLD_RULES)
-    by = forms.ChoiceField(label="Per", required=False, choices=PARTS)
+    by = forms.ChoiceField(label="By", required=False, choices=PARTS)
 
     def settings(self, scope: Scope, gold: Gold) -> dict[str, Any]:
         """What a report is asked: the rule is not in it, for it holds the scores by every rule."""
@@ -32,7 +32,7 @@ class RuleForm(forms.Form):
 
     rule = forms.ChoiceField(label="Gold score", choices=GOLD_RULES)
     with_controls = forms.BooleanField(
-        label="Controls enter the annotators' means and deviations",
-        help_text="For z scores alone. A control is never scored itself.",
+        label="Include control ratings in z-score normalisation",
+        help_text="Only affects z scores. Control items never get a score.",
         required=False,
     )

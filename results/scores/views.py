@@ -66,13 +66,13 @@ def gold_scores(request: ProjectRequest, project: Project) -> HttpResponse:
 def gold_chart(request: ProjectRequest, project: Project, name: str, form: str) -> HttpResponse:
     asked, gold = _asked(request, project)
     if not asked.criteria or (asked.is_bound and not asked.is_valid()):
-        raise Http404("No such chart.")
+        raise Http404("This chart does not exist.")
     try:
         figures = find_report(project, "golds", asked.settings(asked.scope(), gold)).figures
     except Refused as refusal:
-        raise Http404("No such chart.") from refusal
+        raise Http404("This chart does not exist.") from refusal
     if not figures or "refusal" in figures:
-        raise Http404("There are no such figures.")
+        raise Http404("These figures do not exist.")
     rule, by = _chosen(asked, gold)
     return answer_chart(project, charts.chart_golds(figures, rule=rule, by=by), name, form)
 
@@ -82,11 +82,11 @@ def gold_chart(request: ProjectRequest, project: Project, name: str, form: str) 
 def gold_rule(request: ProjectRequest, project: Project) -> HttpResponse:
     form = RuleForm(request.POST)
     if not form.is_valid():
-        messages.error(request, "Choose one of the rules.")
+        messages.error(request, "Select a method.")
         return redirect("results:scores", project.slug)
     with refusals(request):
         adjudication.choose_gold(project=project, actor=request.membership, **form.cleaned_data)
-        messages.success(request, "This is the project's rule now.")
+        messages.success(request, "Gold-score method saved.")
     return redirect("results:scores", project.slug)
 
 

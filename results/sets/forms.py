@@ -19,7 +19,7 @@ from results.sets.studies import find_studies
 GOLDS = [
     (GoldRule.MEAN, "Mean of the judgments"),
     (GoldRule.MEDIAN, "Median of the judgments"),
-    (GoldRule.Z, "Mean of z-scores: each annotator's own mean and deviation taken out"),
+    (GoldRule.Z, "Mean of z scores (normalised per annotator)"),
 ]
 
 
@@ -35,29 +35,29 @@ class SetForm(FacetsForm):
         label="Texts of passages, questions, references and candidates",
         required=False,
         initial=True,
-        help_text="Without them there are no MOCHA files. Look at the licence of your data.",
+        help_text="Required for MOCHA files. Check the licence of your data.",
     )
     comments = forms.BooleanField(
         label="Annotators' comments",
         required=False,
-        help_text="Free text: people may have written personal data.",
+        help_text="Free text that may contain personal data.",
     )
     studies = forms.TypedMultipleChoiceField(
-        label="Studies",
+        label="Metric evaluations",
         required=False,
         widget=forms.CheckboxSelectMultiple,
         coerce=int,
-        help_text="Their settings, figures and tables, and the scores of their metrics. None by itself.",
+        help_text="Includes their settings, figures, tables and metric scores. None by default.",
     )
     gold = forms.ChoiceField(label="Gold score", required=False, choices=GOLDS, widget=forms.RadioSelect)
     controls = forms.BooleanField(
-        label="What annotators said of controls enters their mean and deviation",
+        label="Include control ratings in z-score normalisation",
         required=False,
         initial=True,
-        help_text="For z-scores alone. Controls never enter a score themselves.",
+        help_text="Only affects z scores. Control items never get a score.",
     )
     seed = forms.IntegerField(
-        label="Seed of the intervals", required=False, initial=SEED, min_value=0, max_value=2**31 - 1
+        label="Seed (confidence intervals)", required=False, initial=SEED, min_value=0, max_value=2**31 - 1
     )
     resamples = forms.IntegerField(
         label="Resamples", required=False, initial=RESAMPLES, min_value=100, max_value=MOST_RESAMPLES

@@ -26,7 +26,7 @@ def set_cause(*, study: Study, actor: Membership, candidate: int, compared: str,
     if len(cause) > CAUSE_LENGTH:
         raise Refused(f"The cause is longer than {CAUSE_LENGTH} characters.")
     if candidate not in _listed(study, compared):
-        raise Refused("This answer is not in the list.")
+        raise Refused("This candidate is not in the list.")
     with transaction.atomic():
         rows = ErrorCause.objects.select_for_update(no_key=True).filter(
             project=study.project, candidate_id=candidate, compared=compared

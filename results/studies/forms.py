@@ -30,7 +30,7 @@ class StudyForm(FacetsForm):
         label="Name",
         required=False,
         max_length=NAME_LENGTH,
-        help_text="To find it again. Without one it is called after its kind.",
+        help_text="Optional. Default: the type of evaluation.",
     )
     metrics = forms.MultipleChoiceField(
         label="Metrics",
@@ -48,16 +48,17 @@ class StudyForm(FacetsForm):
     )
     gold = forms.ChoiceField(label="Gold score", choices=GOLD_RULES)
     least = forms.IntegerField(
-        label="Judgments of an answer, at least", required=False, initial=1, min_value=1, max_value=1000
+        label="Minimum judgments per candidate", required=False, initial=1, min_value=1, max_value=1000
     )
     question_types = forms.MultipleChoiceField(
         label="Question types", required=False, widget=forms.CheckboxSelectMultiple
     )
     as_zero = forms.BooleanField(
-        label="A missing score counts as zero",
+        label="Count missing scores as zero",
         required=False,
         help_text=(
-            "Otherwise an answer that some metric has no score for is left out for all, so that all rest on the same."
+            "Otherwise candidates without a score from any selected metric are excluded, so that all "
+            "metrics use the same candidates."
         ),
     )
     resamples = forms.IntegerField(

@@ -100,11 +100,11 @@ def delete_study(*, study: Study, actor: Membership) -> None:
     Raises Refused while it is under way, and to a researcher for a study that somebody else asked for.
     """
     if not may_delete(study, actor):
-        raise Refused("Only a manager, or who asked for a study, may delete it.")
+        raise Refused("Only a manager or the member who requested this evaluation can delete it.")
     with transaction.atomic():
         rows = Study.objects.select_for_update(no_key=True).filter(pk=study.pk)
         if any(row.is_live for row in rows):
-            raise Refused("This study is under way. Cancel it first.")
+            raise Refused("This evaluation is running. Cancel it first.")
         before = {"number": study.number, "kind": study.kind, "name": study.name, "settings": study.settings}
         log.record(study.project, actor, Act.DELETE_STUDY, study, before=before)
         rows.delete()
@@ -154,10 +154,10 @@ def _check(kind: Kind, settings: Settings, seed: int) -> None:
     if not settings.metrics:
         raise Refused("Choose at least one metric.", field="metrics")
     if len(set(settings.metrics)) < kind.least_metrics:
-        raise Refused("This kind of study compares metrics: choose at least two.", field="metrics")
+        raise Refused("This type of evaluation compares metrics. Select at least two.", field="metrics")
     if not 0 <= seed <= LARGEST_SEED:
         raise Refused(f"The seed is a whole number from 0 to {LARGEST_SEED}.", field="seed")
     if not 100 <= settings.n_resamples <= MOST_RESAMPLES:
         raise Refused(f"The number of resamples is from 100 to {MOST_RESAMPLES}.", field="resamples")
     if settings.least_judgments < 1:
-        raise Refused("An answer needs at least one judgment.", field="least")
+        raise Refused("The minimum is one judgment per candidate.", field="least")

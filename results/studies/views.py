@@ -107,7 +107,7 @@ def study_delete(request: ProjectRequest, project: Project, number: int) -> Http
     study = _fetch(project, number)
     with refusals(request):
         running.delete_study(study=study, actor=request.membership)
-        messages.success(request, f"Study {number} is deleted.")
+        messages.success(request, f"Metric evaluation {number} deleted.")
         return redirect("results:study-list", project.slug)
     return redirect(study)
 
@@ -120,13 +120,13 @@ def study_cause(request: ProjectRequest, project: Project, number: int) -> HttpR
     sent, section = request.POST, request.POST.get("section", "")
     candidate = sent.get("candidate", "")
     if not (candidate.isascii() and candidate.isdigit() and len(candidate) < 19 and section.isprintable()):
-        raise Http404("No such answer.")
+        raise Http404("This candidate does not exist.")
     with refusals(request):
         causes.set_cause(
             study=study, actor=request.membership, candidate=int(candidate),
             compared=sent.get("compared", ""), cause=sent.get("cause", ""),
         )  # fmt: skip
-        messages.success(request, "The cause is saved.")
+        messages.success(request, "Cause saved.")
     place = urlencode({"show": f"{section},{section.replace('errors', 'causes')}"})
     return redirect(f"{study.get_absolute_url()}?{place}#{section}-{candidate}")
 
@@ -157,7 +157,7 @@ def study_chart(request: ProjectRequest, project: Project, number: int, name: st
 def study_table(request: ProjectRequest, project: Project, number: int, name: str, form: str) -> HttpResponse:
     table = presentation.find_table(_fetch(project, number), name)
     if table is None or form not in writing.FORMS:
-        raise Http404("No such table.")
+        raise Http404("This table does not exist.")
     return HttpResponse(
         writing.write(table, form),
         content_type=writing.FORMS[form],

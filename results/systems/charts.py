@@ -12,8 +12,8 @@ def chart_systems(figures: Figures, *, key: str) -> list[Chart]:
     """Systems with their intervals, by z and on the scale, and which of two is better."""
     scores = figures["scores"].get(key, [])
     charts = [
-        _forest(scores, "z", "Mean z score of each system, with intervals over its candidates"),
-        _forest(scores, "raw", "Mean score of each system, with intervals over its candidates"),
+        _forest(scores, "z", "Mean z score by system, with 95 % CI over candidates"),
+        _forest(scores, "raw", "Mean score by system, with 95 % CI over candidates"),
     ]
     cells = [
         {"better": pair["first"], "than": pair["second"], "p": pair["p"], "said": _cell(pair["p"])}
@@ -27,7 +27,7 @@ def chart_systems(figures: Figures, *, key: str) -> list[Chart]:
         *charts,
         Chart(
             "pairs",
-            "p of one-sided tests: the system of the row is better than that of the column",
+            "p-values of one-sided tests: row better than column",
             cells if len(scores) <= MOST_IN_MAP else [],
             spec,
             columns=("better", "than", "p"),
@@ -46,7 +46,7 @@ def chart_replication(figures: Figures, *, key: str) -> list[Chart]:
         x_title=axis % {"run": "first batch"},
         y_title=axis % {"run": "second batch"},
     )
-    return [Chart("replication", "Systems in two batches", rows, spec, columns=("source", "first", "second"))]
+    return [Chart("replication", "System scores in two batches", rows, spec, columns=("source", "first", "second"))]
 
 
 def _forest(scores: list[Figures], measure: str, title: str) -> Chart:

@@ -37,14 +37,14 @@ class ReplicationForm(forms.Form):
         queryset=Batch.objects.none(),
         required=False,
         to_field_name="number",
-        empty_label="choose one",
+        empty_label="select",
     )
     second = BatchField(
         label="Second batch",
         queryset=Batch.objects.none(),
         required=False,
         to_field_name="number",
-        empty_label="choose one",
+        empty_label="select",
     )
 
     def __init__(self, project: Project, *args: Any, **kwargs: Any) -> None:
@@ -56,9 +56,9 @@ class ReplicationForm(forms.Form):
         asked: dict[str, Any] = super().clean() or {}
         first, second = asked.get("first"), asked.get("second")
         if bool(first) != bool(second):
-            raise forms.ValidationError("Choose two batches.")
+            raise forms.ValidationError("Select two batches.")
         if first and first == second:
-            raise forms.ValidationError("Choose two different batches: a batch repeats itself.")
+            raise forms.ValidationError("Select two different batches.")
         return asked
 
     def settings(self, systems: Mapping[str, Any]) -> dict[str, Any] | None:

@@ -66,10 +66,10 @@ def replication(request: ProjectRequest, project: Project) -> HttpResponse:
 def systems_chart(request: ProjectRequest, project: Project, name: str, form: str) -> HttpResponse:
     asked, _runs, settings = _asked(request, project)
     if not asked.criteria or (asked.is_bound and not asked.is_valid()):
-        raise Http404("No such chart.")
+        raise Http404("This chart does not exist.")
     figures = find_report(project, "systems", settings).figures
     if figures is None:
-        raise Http404("These figures are not computed yet.")
+        raise Http404("These figures have not been computed yet.")
     return answer_chart(project, charts.chart_systems(figures, key=_key(asked)), name, form)
 
 
@@ -81,7 +81,7 @@ def replication_chart(request: ProjectRequest, project: Project, name: str, form
     between = runs.settings(settings) if asked.criteria and (not asked.is_bound or asked.is_valid()) else None
     figures = find_report(project, "replication", between).figures if between else None
     if figures is None:
-        raise Http404("There are no such figures.")
+        raise Http404("These figures do not exist.")
     return answer_chart(project, charts.chart_replication(figures, key=_key(asked)), name, form)
 
 

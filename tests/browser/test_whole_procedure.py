@@ -170,11 +170,11 @@ def run_the_trial(walk: Walk) -> None:
     people.work_until_done(walk.crew)
     tasks.check()
     go_to(desk, "Overview")
-    desk.get_by_role("link", name="Look at the trial").click()
+    desk.get_by_role("link", name="Open trial").click()
     expect(desk.locator(".page-head")).to_contain_text("complete")
     close(desk)
     go_to(desk, "Overview")
-    desk.get_by_role("link", name="Read the results").click()
+    desk.get_by_role("link", name="Read results").click()
     expect(desk.get_by_role("heading", name="Largest disagreements")).to_be_visible()
     n_items = Item.objects.filter(hit__batch__kind=Batch.Kind.TRIAL).count()
     assert abs(n_items - N_IN_TRIAL) <= 13
@@ -317,7 +317,7 @@ def remove_a_bad_one(walk: Walk) -> None:
 def collect_again(walk: Walk) -> None:
     desk = walk.desk
     go_to(desk, "Overview")
-    expect(desk.get_by_text("Annotators are at work")).to_be_visible()
+    expect(desk.get_by_text("Annotation in progress")).to_be_visible()
     assert people.work_until_done([each for each in walk.crew if each.membership != walk.bad_one]) > 0
     desk.reload()
     for number in (1, 2, 3, 4):

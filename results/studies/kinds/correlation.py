@@ -141,15 +141,18 @@ def _bands(gold: Floats, scores: Floats) -> list[dict[str, Any]]:
 
 def limits(settings: Settings, figures: Figures) -> list[str]:
     return [
-        "Answers on one passage are not independent of each other: look at the interval over passages too.",
-        "A correlation says how a metric orders and spaces answers, not whether its scores mean what people's do.",
+        "Candidates of the same passage are not independent: consider the interval over passages too.",
+        (
+            "A correlation shows how a metric ranks and spaces candidates, not whether its scores have the "
+            "same meaning as human scores."
+        ),
     ]
 
 
 KIND = Kind(
     name=Study.Kind.CORRELATION,
-    title="Correlation per question",
-    about="How closely does each metric follow people, answer by answer, overall and in each part?",
+    title="Segment-level correlation",
+    about="How well does each metric correlate with human judgments of single candidates, overall and in each part?",
     compute=compute,
     sections=sections,
     limits=limits,

@@ -40,10 +40,10 @@ def _whole(about: About) -> Section:
     ]
     rows.append(["Human ceiling", read_ceiling(about.ceiling), None, None, None])
     drawn = [(about.labels[subject], read_value(figures["whole"][subject]["pearson"])) for subject in order]
-    title = "Pearson's correlation of each metric with people"
+    title = "Pearson's r of each metric with human judgments"
     return Section(
         "overall",
-        "All answers together",
+        "Overall",
         Table(
             "overall",
             "Correlation with people",
@@ -51,8 +51,8 @@ def _whole(about: About) -> Section:
             rows,
             about.captioned("Correlation of metrics with people"),
         ),
-        charts=[draw_metrics("overall", title, drawn, about.ceiling, axis="Pearson's correlation")],
-        note="In brackets 95 % intervals: over answers, and in the last column over whole passages.",
+        charts=[draw_metrics("overall", title, drawn, about.ceiling, axis="Pearson's r")],
+        note="95 % CI in brackets: over candidates; in the last column over passages.",
     )
 
 
@@ -167,7 +167,7 @@ def _scatters(about: About) -> Iterator[Section]:
         ]
         yield Section(
             f"scatter-{place}",
-            "Each answer",
+            "Candidates",
             Table(f"scatter-{place}", title, columns, bands, about.captioned(title), n_keys=0),
             charts=[scatter(f"scatter-{place}", title, rows, x_title=label, y_title=about.criterion)],
             note=_say_points(len(rows), points["n"]),

@@ -250,7 +250,7 @@ def fields(project: Project) -> dict[str, forms.Field]:
 KIND = Kind(
     name=Study.Kind.ERRORS,
     title="Largest errors",
-    about="On which answers is a metric furthest from people, or from another metric, and why?",
+    about="On which candidates does a metric differ most from human scores or from another metric, and why?",
     compute=compute,
     sections=sections,
     limits=limits,

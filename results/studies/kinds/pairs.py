@@ -99,7 +99,7 @@ def limits(settings: Settings, figures: Figures) -> list[str]:
 KIND = Kind(
     name=Study.Kind.PAIRS,
     title="Minimal pairs",
-    about="How often does each metric score the better of two nearly equal answers higher?",
+    about="How often does each metric score the better candidate of a minimal pair higher?",
     compute=compute,
     sections=sections,
     limits=limits,

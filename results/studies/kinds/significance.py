@@ -110,7 +110,7 @@ def _matrices(about: About) -> Iterator[Section]:
         full = f"{title}. {words}"
         yield Section(
             name,
-            "Which of two is better",
+            "Pairwise significance",
             Table(name, str(words), columns, rows, about.captioned(full)),
             charts=[map_of_p(f"{name}-map", f"{words}: p", cells, order=[about.labels[each] for each in order])],
             note=title + ".",
@@ -189,8 +189,10 @@ def limits(settings: Settings, figures: Figures) -> list[str]:
 
 KIND = Kind(
     name=Study.Kind.SIGNIFICANCE,
-    title="Metric against metric",
-    about="Does one metric follow people better than another, or may the difference be chance?",
+    title="Metric comparison (significance)",
+    about=(
+        "Does one metric correlate better with human judgments than another, or could the difference be due to chance?"
+    ),
     compute=compute,
     sections=sections,
     limits=limits,

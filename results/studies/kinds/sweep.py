@@ -222,8 +222,8 @@ def fields(project: Project) -> dict[str, forms.Field]:
 
 KIND = Kind(
     name=Study.Kind.SWEEP,
-    title="Weight of the bonus",
-    about="How does an adapted metric's agreement with people change as its bonus weighs more?",
+    title="Bonus-weight sweep",
+    about="How does the correlation of an adapted metric with human judgments change with its bonus weight?",
     compute=compute,
     sections=sections,
     limits=limits,

@@ -190,8 +190,8 @@ def limits(settings: Settings, figures: Figures) -> list[str]:
 
 KIND = Kind(
     name=Study.Kind.SYSTEMS,
-    title="Correlation per system",
-    about="Does a metric tell better systems from worse ones as people do?",
+    title="System-level correlation",
+    about="Does a metric rank systems as human judgments do?",
     compute=compute,
     sections=sections,
     limits=limits,

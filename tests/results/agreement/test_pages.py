@@ -135,7 +135,7 @@ def test_over_many_judgments_the_worker_computes_what_is_asked_for(
     assert client.post(url)["Location"] == url, "twice is once"
     report = Report.objects.get()
     page = client.get(url).content.decode()
-    assert "Computing these figures" in page
+    assert "Computing figures" in page
     assert "Compute figures" not in page
     job = f"/p/bridges/reports/{report.pk}/job/"
     assert "HX-Refresh" not in client.get(job).headers

@@ -166,7 +166,7 @@ def test_the_overview_leads_an_empty_project_on(
 
     assert "/p/bridges/data/imports/new/" in next_step()
     assert "imports/new" not in next_step(researcher)
-    assert "A manager of the project does this." in next_step(researcher)
+    assert "A manager of the project has to do this." in next_step(researcher)
     make_corpus(project, n_candidates=2)
     assert "/p/bridges/batches/new/" in next_step()
     candidates = list(project.datasets.get().candidates.all())
@@ -180,7 +180,7 @@ def test_the_overview_leads_an_empty_project_on(
     Membership.objects.filter(pk__in=[person.pk for person in people]).update(standing="suspended")
     assert "/p/bridges/people/invitations/new/" in next_step()
     Membership.objects.filter(pk__in=[person.pk for person in people]).update(standing="active")
-    assert "4 assignments are not submitted yet" in next_step()
+    assert "4 assignments remaining" in next_step()
     batch.state = "paused"
     batch.save()
     assert "paused" in next_step()

@@ -89,7 +89,7 @@ def test_a_form_without_a_metric_or_with_a_setting_out_of_range_is_shown_again(
 ) -> None:
     client = client_of(researcher)
     for sent, said in (
-        ({}, "Tick at least one metric."),
+        ({}, "Select at least one metric."),
         ({"use:likeness": "on", "likeness:power": 7}, "less than or equal to 3"),
         ({"use:exact_match": "on", "exact_match:tokeniser": "klingon"}, "klingon is not one of"),
     ):

@@ -30,61 +30,61 @@ def next_step(project: Project, *, can_manage: bool = True) -> NextStep:
 def test_a_project_is_led_from_its_first_file_to_its_agreement(project: Project) -> None:
     assert next_step(project).title == "Import candidates"
     make_corpus(project, n_candidates=3)
-    assert next_step(project).title == "Make a batch"
+    assert next_step(project).title == "Create a batch"
     batch = make_batch(project, is_open=False, name="Pilot")
     assert next_step(project).title == "Open “Pilot”"
     lifecycle.open_batch(batch=batch, actor=None)
     assert next_step(project).title == "Invite annotators"
     annotator = make_membership(project)
-    assert next_step(project).text == "1 assignment is not submitted yet."
+    assert next_step(project).text == "1 assignment remaining."
     batch.refresh_from_db()
     lifecycle.pause(batch=batch, actor=None)
-    assert next_step(project).title == "The work is paused"
+    assert next_step(project).title == "Work is paused"
     batch.refresh_from_db()
     lifecycle.open_batch(batch=batch, actor=None)
     submit(annotator)
-    assert next_step(project).text == "The judgments asked for are in."
+    assert next_step(project).text == "All requested judgments are complete."
 
 
 def test_a_closed_batch_that_lacks_judgments_is_not_called_complete(project: Project) -> None:
     make_corpus(project)
     lifecycle.close(batch=make_batch(project), actor=None)
-    assert next_step(project).text == "No batch is open any more."
+    assert next_step(project).text == "No batch is open."
 
 
 def test_a_draft_waits_while_another_batch_is_worked_on(project: Project, annotator: Membership) -> None:
     make_corpus(project)
     make_batch(project, is_open=False)
     at_work = open_batch(project)
-    assert next_step(project).title == "Annotators are at work"
+    assert next_step(project).title == "Annotation in progress"
     assert next_step(project).url.endswith(f"/batches/{at_work.number}/")
 
 
 def test_a_trial_leads_to_the_full_collection(project: Project, annotator: Membership) -> None:
     make_corpus(project, n_candidates=3)
     trial = make_batch(project, kind=Batch.Kind.TRIAL, name="Pilot")
-    assert next_step(project).title == "Annotators are at work"
+    assert next_step(project).title == "Annotation in progress"
     submit(annotator)
     assert next_step(project).title == "Close “Pilot”"
-    assert next_step(project, can_manage=False).text == "A manager of the project does this."
+    assert next_step(project, can_manage=False).text == "A manager of the project has to do this."
     trial.refresh_from_db()
     lifecycle.close(batch=trial, actor=None)
-    assert next_step(project).title == "Read the trial’s results"
+    assert next_step(project).title == "Read the trial results"
     assert next_step(project).url.endswith("/batches/1/results/")
     full = [make_batch(project, is_open=False, name=name) for name in ("One", "Two")]
     assert next_step(project).title == "Open “Two”"
     lifecycle.open_batch(batch=full[1], actor=None)
-    assert next_step(project).title == "Annotators are at work"
+    assert next_step(project).title == "Annotation in progress"
     submit(make_membership(project))
     assert next_step(project).title == "Open “One”"
     lifecycle.open_batch(batch=full[0], actor=None)
     submit(make_membership(project))
-    assert next_step(project).title == "Read the agreement"
+    assert next_step(project).title == "Check agreement"
 
 
 def test_researchers_are_told_what_managers_do_and_are_led_to_no_page_of_theirs(project: Project) -> None:
     step = next_step(project, can_manage=False)
-    assert step == NextStep("Import candidates", "A manager of the project does this.")
+    assert step == NextStep("Import candidates", "A manager of the project has to do this.")
     open_batch(project)
     make_membership(project)
     assert next_step(project, can_manage=False).url

@@ -96,8 +96,8 @@ def test_a_cause_is_given_kept_and_counted(
     ("over", "said"),
     [
         ({"cause": "x" * 61}, "The cause is longer than 60 characters."),
-        ({"candidate": 2**40}, "This answer is not in the list."),
-        ({"compared": "f" * 64}, "This answer is not in the list."),
+        ({"candidate": 2**40}, "This candidate is not in the list."),
+        ({"compared": "f" * 64}, "This candidate is not in the list."),
     ],
 )
 def test_what_is_not_in_the_list_is_refused(

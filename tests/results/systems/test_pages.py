@@ -121,9 +121,9 @@ def test_two_batches_are_correlated_system_by_system(
     assert by_z["Pearson's r"] == f"{stats.pearsonr(*z).statistic:.4f}"
     assert (by_z["Systems"], by_z["Spearman's rho"], by_z["Kendall's tau-b"]) == ("3", "1.0000", "1.0000")
     client = client_of(researcher)
-    assert "Choose two batches." in client.get(REPLICATION, {"first": 1}).content.decode()
+    assert "Select two batches." in client.get(REPLICATION, {"first": 1}).content.decode()
     same = client.get(REPLICATION, {"first": 1, "second": 1})
-    assert (same.status_code, "a batch repeats itself" in same.content.decode()) == (400, True)
+    assert (same.status_code, "Select two different batches" in same.content.decode()) == (400, True)
     assert client.get(REPLICATION, {"first": 1, "second": 99}).status_code == 400
 
 
@@ -200,7 +200,7 @@ def test_the_planner_says_items_and_costs_for_a_width(
         ({"width": "0"}, "greater than or equal to 0.005"),
         ({"width": "wide"}, "Enter a number"),
         ({"judgments": "1, 2"}, "from 2 to 20"),
-        ({"judgments": "two"}, "whole numbers with commas"),
+        ({"judgments": "two"}, "whole numbers separated by commas"),
         ({"judgments": "2 3 4 5 6 7"}, "up to five"),
     ],
 )
