@@ -1,7 +1,7 @@
 """Which section of which guide explains a page: the Help link of every page goes by this table alone.
 
-A section is named as in an address, by its heading in lower case with hyphens: `managers#3-data` is the heading
-“3. Data” of docs/managers.md. Where a heading is gone the link still opens the guide, at its top, and a test says
+A section is named as in an address, by its heading in lower case with hyphens: `managers#overlap-plan` is the heading
+“Overlap plan” of docs/managers.md. Where a heading is gone the link still opens the guide, at its top, and a test says
 what to change here.
 """
 
@@ -16,35 +16,35 @@ from projects.guides.guides import read_guide
 
 SECTIONS = {
     # Overview and data
-    "results:project-overview": "managers#the-whole-procedure-step-by-step",
-    "annotate:data-overview": "managers#3-data",
-    "annotate:data-passages": "managers#3-data",
-    "annotate:data-questions": "managers#3-data",
-    "annotate:data-candidates": "managers#3-data",
+    "results:project-overview": "managers#overview",
+    "annotate:data-overview": "managers#data",
+    "annotate:data-passages": "managers#passages-questions-and-candidates",
+    "annotate:data-questions": "managers#passages-questions-and-candidates",
+    "annotate:data-candidates": "managers#passages-questions-and-candidates",
     "annotate:pair-list": "managers#minimal-pairs",
-    "annotate:import-list": "managers#3-data",
+    "annotate:import-list": "managers#imports",
     "annotate:import-new": "importing#columns-of-a-candidates-file",
     "annotate:import-show": "importing#columns-of-a-candidates-file",
-    "annotate:data-split": "managers#3-data",
+    "annotate:data-split": "managers#split",
     # Task
-    "projects:rubric-show": "managers#1-a-project",
-    "projects:instructions-edit": "managers#what-annotators-read",
-    "projects:consent-edit": "managers#what-annotators-read",
-    "annotate:qualification-test": "managers#a-qualification-test",
+    "projects:rubric-show": "managers#rubric",
+    "projects:instructions-edit": "managers#instructions",
+    "projects:consent-edit": "managers#consent",
+    "annotate:qualification-test": "managers#qualification-test",
     # Collection
-    "annotate:batch-list": "managers#4-a-batch",
+    "annotate:batch-list": "managers#batches",
     "annotate:batch-controls": "managers#controls",
     "annotate:control-plan": "managers#controls",
-    "annotate:plan-list": "managers#an-overlap-plan",
-    "projects:invitation-list": "managers#2-people",
+    "annotate:plan-list": "managers#overlap-plan",
+    "projects:invitation-list": "managers#annotators-and-invitations",
     # Review
-    "annotate:submitted-list": "managers#submitted-work",
-    "annotate:finding-list": "quality#findings",
-    "annotate:quality-list": "quality#what-a-figure-rests-on",
-    "annotate:quality-rules": "quality#findings",
-    "annotate:remark-list": "managers#5-while-it-runs",
+    "annotate:submitted-list": "managers#submissions",
+    "annotate:finding-list": "quality#alerts",
+    "annotate:quality-list": "quality#indicators",
+    "annotate:quality-rules": "quality#alerts",
+    "annotate:remark-list": "managers#comments-and-flags",
     "annotate:review-list": "quality#spot-checks",
-    "annotate:adjudication-list": "managers#7-acting-on-work-and-on-people",
+    "annotate:adjudication-list": "managers#adjudication",
     # Results
     "results:agreement": "researchers#agreement",
     "results:scores": "researchers#scores",
@@ -56,31 +56,31 @@ SECTIONS = {
     "results:set-list": "researchers#judgment-sets",
     "results:export-list": "researchers#taking-the-judgments-away",
     # Admin
-    "projects:people-list": "managers#2-people",
-    "annotate:payment-list": "managers#6-pay",
-    "projects:log-list": "managers#5-while-it-runs",
+    "projects:people-list": "managers#members",
+    "annotate:payment-list": "managers#payments",
+    "projects:log-list": "managers#audit-log",
     "projects:token-list": "researchers#by-a-script",
-    "projects:project-settings": "managers#1-a-project",
-    "projects:project-new": "managers#1-a-project",
+    "projects:project-settings": "managers#settings",
+    "projects:project-new": "managers#projects",
     "api:docs": "researchers#by-a-script",
     # What annotators open
     "annotate:project-desk": "annotators#before-you-start",
     "annotate:consent": "annotators#before-you-start",
-    "annotate:consent-withdraw": "annotators#stopping",
+    "annotate:consent-withdraw": "annotators#leave-a-study",
     "annotate:instructions": "annotators#before-you-start",
     "annotate:instructions-read": "annotators#before-you-start",
-    "annotate:qualification": "annotators#a-test-before-the-work",
-    "annotate:attempt-show": "annotators#a-test-before-the-work",
-    "annotate:attempt-result": "annotators#a-test-before-the-work",
-    "annotate:work-show": "annotators#a-hit",
-    "annotate:history": "annotators#reading-your-hits-again",
-    "annotate:history-show": "annotators#reading-your-hits-again",
-    "annotate:revision": "annotators#changing-what-you-submitted",
-    "annotate:earnings": "annotators#what-you-earn",
+    "annotate:qualification": "annotators#before-you-start",
+    "annotate:attempt-show": "annotators#before-you-start",
+    "annotate:attempt-result": "annotators#before-you-start",
+    "annotate:work-show": "annotators#rate-a-hit",
+    "annotate:history": "annotators#after-you-submit",
+    "annotate:history-show": "annotators#after-you-submit",
+    "annotate:revision": "annotators#after-you-submit",
+    "annotate:earnings": "annotators#earnings",
 }
 """By URL name. A page that belongs to another one (see `below` in config/navigation.py) goes by that one's line."""
 
-DEFAULT = "annotators#getting-in"
+DEFAULT = "annotators#join-a-project"
 """Signing in, joining, one's account: whoever reads no guide for managers comes here."""
 
 

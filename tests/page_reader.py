@@ -1,6 +1,7 @@
 """Pages as a reader takes them in: numbers under their labels, tables under their headings."""
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from html.parser import HTMLParser
 from xml.etree.ElementTree import Element, TreeBuilder
@@ -77,7 +78,16 @@ def _of_class(tree: Element, name: str) -> list[Element]:
 
 
 def _text(element: Element) -> str:
-    return " ".join("".join(element.itertext()).split())
+    """What an element says, without the explanations behind a “?”."""
+    return " ".join("".join(_said(element)).split())
+
+
+def _said(element: Element) -> Iterator[str]:
+    if not (element.get("class") or "").startswith("hint"):
+        yield element.text or ""
+        for part in element:
+            yield from _said(part)
+            yield part.tail or ""
 
 
 class _Reader(HTMLParser):

@@ -1,16 +1,40 @@
 """Parts of pages that stand in many templates: one number with its label, and what a page says where nothing is yet."""
 
+from typing import Any
+
 from django import template
 from django.template.loader import render_to_string
 from django.utils.safestring import SafeString
 
+from projects.web.glossary import GLOSSARY, Entry
+
 register = template.Library()
 
 
-@register.inclusion_tag("_stat.html")
-def stat(label: str, value: object, note: object = "") -> dict[str, object]:
+@register.inclusion_tag("_stat.html", takes_context=True)
+def stat(context: dict[str, Any], label: str, value: object, note: object = "", hint: str = "") -> dict[str, object]:
     """Draw one number inside `.stats`; the note says how it was computed, or why it is undefined."""
-    return {"label": label, "value": value, "note": note}
+    return {"label": label, "value": value, "note": note, "hint": hint, "request": context.get("request")}
+
+
+@register.simple_tag(takes_context=True)
+def hint(context: dict[str, Any], key: str, sentence: str = "") -> SafeString:
+    """Draw a “?” that explains a heading: an entry of the glossary, or a term with the sentence that is given.
+
+    Of the columns of metric evaluations, whose names come from code, some need no explanation and have none.
+    """
+    if not sentence and key.startswith("study-") and key not in GLOSSARY:
+        return SafeString("")
+    entry = Entry(key, sentence) if sentence else GLOSSARY[key]
+    return render_to_string("projects/charts/_hint.html", {"entry": entry, "id": _make_id(context.get("request"))})
+
+
+def _make_id(request: Any) -> str:
+    """An id that no other hint of the page has; a part that is fetched later counts for itself."""
+    if request is None:
+        return "hint"
+    request.n_hints = getattr(request, "n_hints", 0) + 1
+    return f"hint-{'part-' if 'HX-Request' in request.headers else ''}{request.n_hints}"
 
 
 @register.inclusion_tag("projects/jobs/_progress_line.html")

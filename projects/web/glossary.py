@@ -1,0 +1,214 @@
+"""What column headings and figures mean, in one sentence each: behind the “?” beside them, by {% hint "…" %}."""
+
+from typing import NamedTuple
+
+
+class Entry(NamedTuple):
+    term: str
+    sentence: str
+
+
+GLOSSARY = {
+    # Agreement
+    "alpha": Entry(
+        "Krippendorff's alpha",
+        "Agreement between annotators corrected for chance: 1 is perfect, 0 is what chance alone would give.",
+    ),
+    "alpha-level": Entry(
+        "Level of measurement",
+        "What the values of the scale mean: names (nominal), an order (ordinal), equal steps (interval) or "
+        "ratios (ratio).",
+    ),
+    "alpha-distance": Entry(
+        "Distance function",
+        "How strongly two different ratings of one candidate count as disagreement when alpha is computed.",
+    ),
+    "ci-candidates": Entry(
+        "95 % CI (candidates)",
+        "The middle 95 % of the values from resampled candidates, each with all its ratings (percentile bootstrap).",
+    ),
+    "ci-passages": Entry(
+        "95 % CI (passages)",
+        "As the interval over candidates, but whole passages are resampled: report it where passages have "
+        "several candidates.",
+    ),
+    "single-ratings": Entry(
+        "Single ratings",
+        "Candidates rated by one annotator only: there is nothing to compare, so they are not in alpha.",
+    ),
+    "ratings-paired": Entry("Ratings", "Ratings of candidates that have two or more; only these are in alpha."),
+    "exact-agreement": Entry(
+        "Exact agreement",
+        "Share of the shared candidates to which both annotators gave the same rating.",
+    ),
+    "kappa": Entry(
+        "Cohen's kappa (quadratic)",
+        "Agreement of two annotators corrected for chance; a difference of two points counts four times as "
+        "much as one of one.",
+    ),
+    "pearson": Entry("Pearson's r", "Linear correlation from −1 to 1: do both rise and fall in proportion?"),
+    "p-pearson": Entry(
+        "p (Pearson)",
+        "How likely a correlation at least this strong would be if there were none (two-sided t test).",
+    ),
+    "spearman": Entry("Spearman's rho", "Correlation of ranks from −1 to 1: are the candidates put in the same order?"),
+    "kendall": Entry(
+        "Kendall's tau-b",
+        "Rank correlation from −1 to 1: pairs in the same order minus pairs in the opposite order, with ties.",
+    ),
+    "bias": Entry(
+        "Bias",
+        "Mean difference from the mean of everyone else's ratings of the same candidates, in points of the scale.",
+    ),
+    "r-with-rest": Entry(
+        "Correlation with rest",
+        "Pearson's r with the mean of everyone else's ratings of the same candidates.",
+    ),
+    "alpha-without": Entry("Alpha without annotator", "Alpha of the other annotators' ratings alone."),
+    "alpha-change": Entry(
+        "Change in alpha",
+        "Above 0, agreement would be higher without this annotator's ratings; below 0, lower.",
+    ),
+    "alpha-cumulative": Entry(
+        "Alpha, cumulative",
+        "Alpha of all candidates whose last rating was given by the end of this period.",
+    ),
+    # Human scores
+    "gold-score": Entry(
+        "Gold score",
+        "The human score of a candidate by the project's method; metrics are evaluated against it.",
+    ),
+    "mean-z": Entry(
+        "Mean z",
+        "Mean of the z scores: each rating minus its annotator's mean, in that annotator's standard deviations.",
+    ),
+    "sd-ratings": Entry("Std. dev.", "Standard deviation of the candidate's ratings (n − 1 in the denominator)."),
+    "sd-scores": Entry("Std. dev.", "Standard deviation of the candidates' human scores (n − 1 in the denominator)."),
+    "sd-annotator": Entry(
+        "Std. dev.",
+        "Standard deviation of all ratings that this annotator gave (n − 1 in the denominator).",
+    ),
+    "mean-sd": Entry("Mean std. dev.", "Mean over candidates of the standard deviation of their ratings."),
+    "adjudicated": Entry(
+        "Adjudicated",
+        "The score that an adjudicator gave where annotators differed; it is in no figure of agreement.",
+    ),
+    "max-difference": Entry(
+        "Maximum difference",
+        "Highest minus lowest rating of one candidate, in points of the scale.",
+    ),
+    "better-p": Entry(
+        "Row better than column",
+        "p-value of a one-sided Mann-Whitney U test on z scores: does the row's system score higher than the column's?",
+    ),
+    # Sample-size planner
+    "ci-width": Entry(
+        "Width of the 95 % CI",
+        "Distance between the 2.5th and 97.5th percentile of the simulated alphas.",
+    ),
+    "median-alpha": Entry("Median alpha", "Median of the alphas of the data sets simulated at this size."),
+    # Metrics
+    "candidates-scored": Entry("Candidates scored", "Candidates for which the metric gives a value."),
+    "without-score": Entry(
+        "Without score",
+        "Candidates that the metric can't score, with a reason each; they don't count as zero.",
+    ),
+    "metric-score": Entry(
+        "Score",
+        "The metric's value for all its candidates: the mean, or the value of the whole corpus where the "
+        "metric defines one.",
+    ),
+    "metric-corpus": Entry(
+        "Corpus",
+        "The metric computed once over all candidates together, not as a mean of their values.",
+    ),
+    # Metric evaluation, by the names of its columns
+    "study-pearson": Entry("Pearson", "Linear correlation of the metric's values with the human scores, from −1 to 1."),
+    "study-spearman": Entry("Spearman", "Correlation of the ranks by metric and by human score, from −1 to 1."),
+    "study-kendall": Entry(
+        "Kendall",
+        "Rank correlation of metric and human score, from −1 to 1, corrected for ties (tau-b).",
+    ),
+    "study-by_passage": Entry(
+        "Pearson by passage",
+        "Pearson's r with the 95 % interval from resampled passages instead of single candidates.",
+    ),
+    "study-ceiling": Entry(
+        "Human ceiling",
+        "Correlation of one judgment with the mean of the others: no metric can be expected to exceed it.",
+    ),
+    "study-over": Entry(
+        "Over many answers",
+        "How a metric gets one value for many answers: from all of them as one corpus, or as the mean of their values.",
+    ),
+    "study-accuracy": Entry(
+        "Accuracy",
+        "Share of minimal pairs in which the metric scores the better candidate higher; ties count half.",
+    ),
+    "study-ties": Entry("Ties", "Pairs in which the metric gives both candidates the same value."),
+    "study-difference": Entry(
+        "Difference of Pearson",
+        "The first metric's correlation with the human scores minus the second's.",
+    ),
+    "study-bootstrap": Entry(
+        "p, bootstrap",
+        "p-value that the first metric correlates more strongly with the human scores, from resamples (one-sided).",
+    ),
+    "study-bootstrap_holm": Entry(
+        "with Holm",
+        "The same p-value corrected for the number of comparisons by Holm's method.",
+    ),
+    "study-t": Entry("Williams' t", "Test statistic for two correlations that share the human scores."),
+    "study-williams": Entry(
+        "p, Williams",
+        "p-value of Williams' test that the first metric correlates more strongly with the human scores (one-sided).",
+    ),
+    "study-williams_holm": Entry(
+        "with Holm",
+        "The same p-value corrected for the number of comparisons by Holm's method.",
+    ),
+    "study-between": Entry("Pearson of the two", "Linear correlation of the two metrics with each other."),
+    "study-better": Entry(
+        "Better than",
+        "p-value that the row's metric correlates more strongly with the human scores than the column's (one-sided).",
+    ),
+    "study-gap": Entry("Gap", "How far the two scores lie apart once both are on one scale."),
+    # Collection
+    "batch-done": Entry("Done", "Assignments submitted and counted."),
+    "batch-unfilled": Entry("Unfilled", "Assignments that nobody has taken yet."),
+    "batch-in-progress": Entry("In progress", "Assignments that an annotator holds open now."),
+    "batch-required": Entry("Required", "How many annotators the HIT is for."),
+    "batch-complete": Entry("HITs complete", "HITs that all their annotators have submitted."),
+    "batch-pace": Entry("Pace", "Assignments submitted per hour, by the latest submissions."),
+    "batch-time-left": Entry("Time left", "Remaining assignments divided by the current pace."),
+    "plan-planned": Entry("Planned", "Judgments that the plan asks for in this part of the data."),
+    "plan-collected": Entry("Collected", "Counted judgments so far, imported ones included."),
+    "plan-coming": Entry("In progress", "Judgments that batches will still bring: unfilled or being worked on."),
+    "plan-missing": Entry("Missing", "Judgments that are planned, and neither collected nor asked for by a batch yet."),
+    "stage-remaining": Entry(
+        "Estimated remaining",
+        "What the assignments that are still missing will cost at the batches' rates.",
+    ),
+    # Review and pay
+    "seconds-per-item": Entry(
+        "Seconds per item",
+        "Active time on the HIT divided by its number of items; pauses are not counted.",
+    ),
+    "counted": Entry(
+        "Counted",
+        "Whether the judgments are in the results: surplus, late and excluded work is kept but not counted.",
+    ),
+    "spot-rejected": Entry("Rejected", "Items that the reviewer rejected, of those reviewed."),
+    "item-discrimination": Entry(
+        "Discrimination",
+        "Correlation of getting this item right with the rest of the test: low or negative items say little.",
+    ),
+    "hourly-rate": Entry("Hourly rate", "Earnings divided by active time, in hours; pauses are not counted."),
+    "pay-owed": Entry("Owed", "Earned, but not approved yet."),
+    "pay-approved": Entry("Approved", "Approved and waiting for the next payment."),
+    "controls-degradable": Entry(
+        "Degradable",
+        "Answers of this length from which a clearly worse version could be made.",
+    ),
+}
+"""By key. A sentence says what the figure is, then what to read from it; the guides say the rest."""
