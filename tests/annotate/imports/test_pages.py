@@ -503,7 +503,7 @@ def test_the_originals_of_what_is_written_take_room_too(pages: Pages, settings: 
     settings.MAX_PROJECT_UPLOAD_BYTES = len(content) + 10
     written = pages.import_whole(content)
     page = refused_for_room(pages)
-    assert "the originals of what was imported take 0.2 MB, imports that wait take 0.0 MB" in page
+    assert "imported files take 0.2 MB and unfinished imports 0.0 MB" in page
     assert "which keeps no original" in page
     assert kept_files() == [written.stored_name]
     settings.MAX_PROJECT_UPLOAD_BYTES += len(csv_of(rows()))
