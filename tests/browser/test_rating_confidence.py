@@ -159,7 +159,7 @@ def test_a_finger_that_stays_reads_and_does_not_rate(signed_in: SignedIn, annota
     wait_for_the_rest(page)
     point = page.locator("#item0 .point").nth(1)
     assert hold_down(page, point) == 1
-    expect(page.locator(".hint")).to_contain_text("2 only a little of the right answer is in it")
+    expect(page.locator(".hint")).to_contain_text("2 only a little of the right answer is there")
     expect(page.locator("[data-count]")).to_have_text("0")
     page.wait_for_timeout(200)
     point.tap()
@@ -218,7 +218,7 @@ def test_each_criterion_that_is_missing_is_listed_and_led_to(signed_in: SignedIn
     page.keyboard.press("Control+Enter")
     missing = page.locator("[data-missing]")
     expect(missing).to_be_focused()
-    assert missing.get_by_role("link").all_inner_texts() == ["Item 1", "Overall", "Item 2"]
+    assert missing.get_by_role("link").all_inner_texts() == ["Answer 1", "Overall", "Answer 2"]
     expect(missing).to_contain_text("Use a number from 0 to 100.")
     expect(page.locator("#item0 .errorlist")).to_have_text("Some criteria aren't rated yet.")
     expect(page.locator("#item1 .errorlist")).to_have_text("Not rated yet.")
@@ -228,7 +228,7 @@ def test_each_criterion_that_is_missing_is_listed_and_led_to(signed_in: SignedIn
     page.keyboard.press("Backspace")
     page.keyboard.type("10.5")
     page.keyboard.press("Enter")
-    assert missing.get_by_role("link").all_inner_texts() == ["Item 2"]
+    assert missing.get_by_role("link").all_inner_texts() == ["Answer 2"]
     assert not Assignment.objects.submitted().exists()
 
 
@@ -240,7 +240,7 @@ def test_without_javascript_the_list_comes_from_the_server(signed_in: SignedIn, 
     page.locator("[name=a0-overall]").fill("101")
     page.get_by_role("button", name="Submit 2 ratings").click()
     missing = page.get_by_role("alert")
-    assert missing.get_by_role("link").all_inner_texts() == ["Item 1", "Overall", "Item 2"]
+    assert missing.get_by_role("link").all_inner_texts() == ["Answer 1", "Overall", "Answer 2"]
     expect(missing).to_contain_text("101 is outside the scale")
     missing.get_by_role("link", name="Overall").click()
     assert page.url.endswith("#a0-overall")
@@ -278,7 +278,7 @@ def test_one_at_a_time_the_last_act_is_taken_back_and_nothing_missing_goes_on(
     page = opened(signed_in(annotator.user), annotator)
     page.keyboard.press("Control+Enter")
     expect(page.locator("[data-missing]")).to_contain_text("One answer still needs a rating.")
-    expect(page.locator("[data-missing]").get_by_role("link")).to_have_text("Item 1")
+    expect(page.locator("[data-missing]").get_by_role("link")).to_have_text("Answer 1")
     page.keyboard.press("4")
     page.keyboard.press("z")
     expect(page.locator("[data-count]")).to_have_text("0")

@@ -115,12 +115,12 @@ def test_a_submit_with_gaps_lists_them_and_each_line_leads_there(page: Page) -> 
     expect(missing).to_be_focused()
     expect(missing).to_contain_text("2 answers still need a rating.")
     expect(page.locator("[data-said]")).to_have_text("2 answers still need a rating.")
-    assert missing.get_by_role("link").all_inner_texts() == ["Item 2", "Item 3"]
-    missing.get_by_role("link", name="Item 3").click()
+    assert missing.get_by_role("link").all_inner_texts() == ["Answer 2", "Answer 3"]
+    missing.get_by_role("link", name="Answer 3").click()
     expect(page.locator("#item2")).to_be_focused()
     page.keyboard.press("3")
     expect(page.locator("#item1")).to_be_focused()
-    assert missing.get_by_role("link").all_inner_texts() == ["Item 2"]
+    assert missing.get_by_role("link").all_inner_texts() == ["Answer 2"]
     page.keyboard.press("Control+Enter")
     page.keyboard.press("j")
     expect(page.locator("#item1")).to_be_focused()
@@ -336,10 +336,10 @@ def test_time_with_the_page_hidden_is_not_counted(page: Page) -> None:
 
 
 def test_a_hit_is_returned_with_a_reason(page: Page) -> None:
-    page.get_by_text("Return HIT").click()
+    page.locator("summary", has_text="Return HIT").click()
     page.get_by_label("Why?").fill("Too sad")
-    page.get_by_role("button", name="Return HIT").click()
-    page.get_by_role("button", name="Return HIT").click()
+    page.locator(".give-back").get_by_role("button", name="Return HIT").click()
+    page.get_by_role("dialog").get_by_role("button", name="Return HIT").click()
     page.wait_for_url("**/desk/")
     returned = Assignment.objects.get(state=Assignment.State.RETURNED)
     assert returned.return_reason == "Too sad"

@@ -138,7 +138,7 @@ def fail_once_then_pass(walk: Walk) -> None:
     page.get_by_role("button", name="Start the test").click()
     answer_the_test(page, people.wrong_in_test)
     expect(page.get_by_role("heading", name="You didn't pass this time")).to_be_visible()
-    expect(page.get_by_text("0 of 10 correct; 8 needed.")).to_be_visible()
+    expect(page.get_by_text("0 of 10 correct. The pass mark is 8.")).to_be_visible()
     expect(page.get_by_text(corpus.qualification_answers()[0].explanation)).to_be_visible()
     page.get_by_role("link", name="Back to the test").click()
     page.get_by_role("button", name="Start the test").click()
@@ -196,9 +196,9 @@ def rate_one_and_return_the_next(walk: Walk) -> None:
     page.keyboard.press("Control+Enter")
     expect(page).not_to_have_url(address)
     assert Assignment.objects.submitted().filter(annotator=walk.annotator).count() == before + 1
-    page.get_by_text("Return HIT").click()
-    page.get_by_role("button", name="Return HIT").click()
-    page.get_by_role("button", name="Return HIT").click()
+    page.locator("summary", has_text="Return HIT").click()
+    page.locator(".give-back").get_by_role("button", name="Return HIT").click()
+    page.get_by_role("dialog").get_by_role("button", name="Return HIT").click()
     page.wait_for_url("**/desk/")
 
 
