@@ -127,7 +127,7 @@ def rate_by_keyboard_through_a_lost_network(page: Page) -> None:
     page.context.set_offline(True)
     rate_current(page)
     rate_current(page)
-    expect(saved).to_have_text(re.compile(r"Offline: \d answers? kept on this device"))
+    expect(saved).to_have_text(re.compile(r"Offline: \d ratings? kept on this device"))
     expect(counted).to_have_text("3")
     page.context.set_offline(False)
     expect(saved).to_have_text("Saved")

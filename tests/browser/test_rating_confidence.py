@@ -66,12 +66,12 @@ def test_offline_says_how_many_answers_are_only_here(page: Page) -> None:
     page.context.set_offline(True)
     said_of_saving(page).to_have_text("Offline ")
     page.keyboard.press("5")
-    said_of_saving(page).to_contain_text(OFFLINE.format("1 answer"))
+    said_of_saving(page).to_contain_text(OFFLINE.format("1 rating"))
     for digit in "432":
         page.keyboard.press(digit)
-    said_of_saving(page).to_contain_text(OFFLINE.format("4 answers"))
+    said_of_saving(page).to_contain_text(OFFLINE.format("4 ratings"))
     page.keyboard.press("z")  # what is taken back is one answer less on the page, and still a change to be sent
-    said_of_saving(page).to_contain_text(OFFLINE.format("4 answers"))
+    said_of_saving(page).to_contain_text(OFFLINE.format("4 ratings"))
     page.keyboard.press("f")
     said_of_saving(page).to_contain_text(OFFLINE.format("5 changes"))
     assert page.locator("[data-said]").text_content() != ""
