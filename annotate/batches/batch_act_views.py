@@ -59,7 +59,7 @@ def _act(batch: Batch, request: ProjectRequest, act: str, why: str) -> str:
 @requires(Right.MANAGE)
 @require_http_methods(["GET", "HEAD", "POST"])
 def batch_wanted(request: ProjectRequest, project: Project, number: int) -> HttpResponse:
-    """Raise or lower the judgments wanted: first what it would do, then do it."""
+    """Preview a change of the number of judgments (GET), then make it (POST)."""
     batch = fetch_batch(project, number)
     if request.method == "POST":
         form = WantedForm(request.POST)

@@ -51,6 +51,7 @@ def find_shortfall(batch: Batch) -> Shortfall:
     return Shortfall(int(n_assignments), int(n_set_aside), n_withdrawn, missing)
 
 
+# The window functions count all rows, while LIMIT returns only those that the page lists.
 _MISSING = f"""
 WITH missing AS (
     SELECT a.uuid, h.number, m.pseudonym, cardinality(a.layout) AS n, a.mark_reason AS reason, true AS is_whole, a.id

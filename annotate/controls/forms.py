@@ -1,4 +1,4 @@
-"""Forms of controls: what a batch shows of them, and acts on its pool; the rules are in `controls`."""
+"""Forms of controls: the plan of a batch, and acts on its pool; the rules are in `pool`."""
 
 from typing import Any
 
@@ -6,7 +6,7 @@ from django import forms
 
 
 class IdsField(forms.TypedMultipleChoiceField):
-    """Ids of whatever the page listed; whether they are of the batch is for the act to say."""
+    """Ids that the page listed; the act checks whether they belong to the batch."""
 
     def __init__(self) -> None:
         super().__init__(coerce=int, required=False)
@@ -16,7 +16,7 @@ class IdsField(forms.TypedMultipleChoiceField):
 
 
 class ControlActForm(forms.Form):
-    """An act on controls of the pool: those ticked, or one."""
+    """An act on controls of the pool: the selected ones, or one."""
 
     act = forms.ChoiceField(choices=[(act, act) for act in ("make", "accept", "accept-all", "retire", "reword")])
     item = IdsField()

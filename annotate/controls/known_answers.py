@@ -1,4 +1,4 @@
-"""Known answers: texts that have a right score, and the range of scores that is right."""
+"""Known answers: texts whose correct score is known, with the range of scores that counts as correct."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -13,15 +13,15 @@ from measures.tokens import token_f1
 from projects.models import Criterion
 
 TOP_SHARE = 0.75
-"""A reference is right from this share of the scale upwards: 4 of 1 to 5."""
+"""The correct scores of a reference begin at this share of the scale: at 4 of 1 to 5."""
 BOTTOM_SHARE = 0.2
-"""On a slider a wrong answer is right up to this share of the scale; on points only at the lowest."""
+"""On a slider, the correct scores of a wrong answer end at this share; on points, only the lowest is correct."""
 SLACK_SHARE = 0.25
-"""How far from a known score an answer may lie, as a share of the scale: 1 point of 1 to 5."""
+"""How far from a known score a rating is still correct, as a share of the scale: 1 point of 1 to 5."""
 UNLIKE_F1 = 0.5
-"""The reference of another question is wrong here where it shares fewer words than this with every reference."""
+"""Another question's reference is a wrong answer if its token F1 with every reference is below this."""
 MOST_PASSAGES = 200
-"""Whole HITs of known scores are made of at most so many passages."""
+"""Passages from which whole HITs of rated candidates are made; no annotator gets anywhere near as many."""
 _ARTICLES = ("the ", "a ", "an ")
 
 Ranges = dict[str, list[float]]
@@ -30,7 +30,7 @@ Recipe = Item.Recipe
 
 @dataclass(frozen=True)
 class Known:
-    """A known answer to a question: how it was made, what is shown, which scores are right."""
+    """A known answer to a question: its recipe, the text shown, and the ranges of correct scores."""
 
     question_id: int
     recipe: str
@@ -40,23 +40,23 @@ class Known:
 
 
 def quality_criteria(batch: Batch) -> list[Criterion]:
-    """The criteria that annotators are checked by; all of them where the rubric names none."""
+    """Return the criteria used to check annotators, or all of them if the rubric marks none."""
     criteria = list(batch.rubric.criteria.order_by("position"))
     return [criterion for criterion in criteria if criterion.used_for_quality] or criteria
 
 
 def high_range(criteria: Sequence[Criterion]) -> Ranges:
-    """The scores of an answer that is as good as a reference."""
+    """Return the correct scores of an answer as good as a reference."""
     return {c.key: _range(c, TOP_SHARE, 1.0) for c in criteria}
 
 
 def low_range(criteria: Sequence[Criterion]) -> Ranges:
-    """The scores of an answer that has nothing to do with the question."""
+    """Return the correct scores of an answer that has nothing to do with the question."""
     return {c.key: _range(c, 0.0, 0.0 if c.kind == Criterion.Kind.ORDINAL else BOTTOM_SHARE) for c in criteria}
 
 
 def range_around(criteria: Sequence[Criterion], scores: dict[str, float]) -> Ranges:
-    """The scores near to known ones, as stored: a reversed criterion's are already as annotators give them."""
+    """Return the scores near known ones. Stored scores of reversed criteria are already as annotators give them."""
     ranges = {}
     for criterion in criteria:
         slack = SLACK_SHARE * (criterion.high - criterion.low)
@@ -74,9 +74,10 @@ def _range(criterion: Criterion, low: float, high: float) -> list[float]:
 def find_known_answers(
     references: dict[int, list[str]], elsewhere: Sequence[str], criteria: Sequence[Criterion]
 ) -> tuple[list[Known], list[Known]]:
-    """The known answers that a passage offers, right ones and wrong ones; wrong ones from its own questions first.
+    """Return the good and the wrong known answers of a passage; wrong ones come from its own questions if possible.
 
-    `references` are those of the passage's questions, by question; `elsewhere` are references of other passages.
+    `references` are those of the passage's questions, by question; `elsewhere` are references of other passages. A
+    wrong answer from the same passage is the better control, because only someone who reads notices it.
     """
     right: list[Known] = []
     own: list[Known] = []
@@ -97,7 +98,10 @@ def find_known_answers(
 
 
 def _edited(text: str) -> str:
-    """The reference with an article or a full stop more or less: another text that says the same."""
+    """Return the reference with an article or a full stop added or removed, or an empty text.
+
+    It says the same in another text, so that it can stand on a page beside the reference.
+    """
     words = text.strip()
     for article in _ARTICLES:
         if words.lower().startswith(article) and len(words) > len(article):
@@ -108,6 +112,12 @@ def _edited(text: str) -> str:
     return f"{words}." if words and words[-1].isalnum() else ""
 
 
+# Candidates with a known score on every criterion used for checking. A score is comparable only if its criterion has
+# the same key, kind, scale and direction as the batch's. One judgment of our own is too little to call a score known;
+# one imported judgment is enough, since it is usually a published gold score.
+#
+# The last condition excludes candidates that annotators have had or could still get as ordinary items. Sorting by a
+# hash gives a random order that follows from the seed.
 _SCORED = f"""
 WITH scored AS (
     SELECT j.candidate_id, cr.key, avg(j.value) AS score
@@ -138,10 +148,10 @@ ORDER BY md5(%(seed)s || '-' || q.passage_id), q.passage_id, md5(%(seed)s || '-'
 
 
 def scored_candidates(batch: Batch, criteria: Sequence[Criterion], seed: int) -> Iterator[tuple[int, Known]]:
-    """Candidates whose score is known, with their passage, in a seeded order: judged at least twice, or imported.
+    """Yield candidates with a known score (judged at least twice, or imported) and their passage, in a seeded order.
 
-    Those of this batch, and those that anybody is still to be served, are left out: nobody gets one twice. So are
-    minimal pairs: their difference is what is asked about.
+    Excluded are candidates of this batch and those that someone may still be served, because no one gets a candidate
+    twice; and minimal pairs, because their difference is what is being studied.
     """
     parameters: dict[str, Any] = {
         "keys": [criterion.key for criterion in criteria],

@@ -1,4 +1,4 @@
-"""Making the pool of a batch: known answers, and degraded answers with their sources, for a manager to accept."""
+"""Generating the pool of a batch: known answers, and degraded answers with their originals, for managers to accept."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -22,17 +22,19 @@ from projects.errors import Refused
 from projects.models import Act, Criterion, Membership, Reference
 
 GOOD_F1 = 0.5
-"""A candidate is good enough to be degraded from this token F1 with a reference."""
+"""A candidate is good enough to be degraded if its token F1 with a reference is at least this."""
 SPARE = 1.5
-"""More known answers are made than are shown, as two that say the same never stand on one page."""
+"""Known answers generated for each one shown: spares are needed, because equal texts never share a page."""
 MOST_ELSEWHERE = 500
+"""References of other passages among which wrong answers are sought; more would only cost time."""
 MOST_ANSWERS_TRIED = 2_000
+"""Answers on which the yield of degrading is measured: enough for a share exact to about two per cent."""
 Control, Recipe = Item.Control, Item.Recipe
 
 
 @dataclass(frozen=True)
 class Made:
-    """What one making added to a pool, and how many answers would not be degraded."""
+    """What was added to a pool, and how many answers could not be degraded."""
 
     n_known: int
     n_known_candidates: int
@@ -46,7 +48,7 @@ class Made:
 
 
 class Ordinary(NamedTuple):
-    """An item of ordinary work."""
+    """An ordinary item."""
 
     passage_id: int
     hit_id: int
@@ -54,12 +56,12 @@ class Ordinary(NamedTuple):
     question_id: int
     text: str
     pair: int | None
-    """The minimal pair of its candidate. It is not degraded: the result would differ from the other by chance."""
+    """The minimal pair of its candidate. Such items are not degraded: the result could resemble the other candidate."""
 
 
 @dataclass(frozen=True)
 class Corpus:
-    """What controls are made of: a batch's items, the references of their questions, phrases from all of them."""
+    """The material for controls: a batch's items, the references of their questions, and phrases from all of them."""
 
     items: list[Ordinary]
     references: dict[int, list[str]]
@@ -69,10 +71,10 @@ class Corpus:
 
 @transaction.atomic
 def make_pool(*, batch: Batch, actor: Membership | None) -> Made:
-    """Add what the batch's plan asks for and its pool lacks; nothing is shown before a manager has accepted it.
+    """Add the controls that the batch's plan requires and its pool lacks; none is shown before a manager accepts it.
 
-    Doing it again adds nothing that was made before, nor what was retired. Raises Refused without a plan, or for a
-    batch that is closed. Locks the batch.
+    Calling it again adds nothing that was generated before, retired or not. Raises Refused without a plan, or for an
+    imported, closed or archived batch. Locks the batch.
     """
     batch = Batch.objects.select_for_update(no_key=True).select_related("project", "rubric").get(pk=batch.pk)
     plan = ControlPlan.read(batch.control_plan)
@@ -95,7 +97,7 @@ def make_pool(*, batch: Batch, actor: Membership | None) -> Made:
 
 
 def count_degradable(batch: Batch, seed: int = 0) -> tuple[Yield, ...]:
-    """How many of the batch's good answers, and of its references, of 1, 3 and 8 words can be degraded."""
+    """Return how many of the batch's good answers and references of 1, 3 and 8 words can be degraded."""
     corpus = _corpus(batch, seed)
     good = [
         (item.text, corpus.references.get(item.question_id, []), item.passage_id)
@@ -136,7 +138,7 @@ def _corpus(batch: Batch, seed: int) -> Corpus:
 
 
 def _known(plan: ControlPlan, corpus: Corpus, pool: Sequence[Item], criteria: Sequence[Criterion]) -> list[Known]:
-    """For each HIT known answers to its own questions, right and wrong ones by turns."""
+    """Return known answers for each HIT, to its own questions, alternating between good and wrong ones."""
     if not plan.known_per_hit:
         return []
     old = {(item.question_id, item.shown_text) for item in pool if item.control == Control.KNOWN_ANSWER}
@@ -161,7 +163,7 @@ def _known(plan: ControlPlan, corpus: Corpus, pool: Sequence[Item], criteria: Se
 
 
 def _use_up(live: dict[int, int], questions: Sequence[int], most: int) -> int:
-    """How many of the controls that are there already serve these questions; they serve no other HIT then."""
+    """Return how many existing controls serve these questions, and deduct them from those left for other HITs."""
     n = 0
     for question in questions:
         taken = min(live.get(question, 0), most - n)
@@ -171,7 +173,7 @@ def _use_up(live: dict[int, int], questions: Sequence[int], most: int) -> int:
 
 
 def _by_turns(sides: Sequence[list[Known]], n: int, rng: Random) -> list[Known]:
-    """So many of both sides, each text to a question once, as even as they allow; chance says which comes first."""
+    """Return `n` known answers from both sides in turn, each text once per question; a random side comes first."""
     taken: dict[tuple[int, str], Known] = {}
     queues = [rng.sample(side, len(side)) for side in rng.sample(list(sides), len(sides))]
     while len(taken) < n and any(queues):
@@ -191,7 +193,11 @@ def _scored(batch: Batch, plan: ControlPlan, pool: Sequence[Item], criteria: Seq
 def _degraded(
     batch: Batch, plan: ControlPlan, corpus: Corpus, pool: Sequence[Item]
 ) -> tuple[list[Item], list[Item], int]:
-    """Degraded answers of good candidates, twice as many as are shown on average; references where those are few."""
+    """Return originals and degraded answers to add, and how many answers could not be degraded.
+
+    Twice as many are generated as are shown on average: a degraded answer is only for those who rated its original, so
+    that each annotator can use just a part of them. References are used if good candidates are few.
+    """
     sources: list[Item] = []
     degraded: list[Item] = []
     n_failed = 0
@@ -226,7 +232,7 @@ def _degraded(
 
 
 def _sources(batch: Batch, rows: Sequence[Ordinary], corpus: Corpus, rng: Random) -> Iterable[tuple[Item, bool]]:
-    """What may be degraded: good candidates in any order, then references, to be shown as items that are new."""
+    """Yield what may be degraded, with whether it is a new item: good candidates first, then references."""
     good = [row for row in rows if not row.pair and _is_good(row.text, corpus.references.get(row.question_id, []))]
     for row in rng.sample(good, len(good)):
         yield Item(pk=row.id, question_id=row.question_id, shown_text=row.text), False
@@ -246,7 +252,7 @@ def _is_good(text: str, references: Sequence[str]) -> bool:
 
 
 def _live_by_question(pool: Sequence[Item], control: str) -> dict[int, int]:
-    """How many controls of a kind each question has; known candidates stand in HITs of their own."""
+    """Return the number of live controls of a kind by question; rated candidates are in HITs of their own."""
     n: dict[int, int] = {}
     for item in pool:
         if item.control == control and item.retired_at is None and item.recipe != Recipe.KNOWN_CANDIDATE:

@@ -1,4 +1,4 @@
-"""Planning a batch's controls, and accepting, changing and retiring those of its pool: a manager's acts."""
+"""Managers' acts on controls: planning those of a batch, and accepting, editing and retiring those of its pool."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -17,14 +17,15 @@ from projects.models import Act, Membership
 
 Control = Item.Control
 MOST_TEXT = 20_000
+"""Characters of an edited control; longer than any answer, short enough for a page."""
 
 
 @transaction.atomic
 def set_plan(*, batch: Batch, actor: Membership | None, plan: ControlPlan) -> bool:
-    """Let a batch show these controls; whether its HITs were cut anew to make room.
+    """Set the control plan of a batch; return whether its HITs were regrouped to make room.
 
-    A draft is cut anew where the room changes, which empties its pool. A batch that was opened keeps its HITs: those
-    without room show fewer controls. Raises Refused for a plan that cannot be kept. Locks the batch.
+    A draft is regrouped if the room changes, which empties its pool. A batch that was opened keeps its HITs; those
+    without room show fewer controls. Raises Refused for an impossible plan. Locks the batch.
     """
     batch = Batch.objects.select_for_update(no_key=True).select_related("project").get(pk=batch.pk)
     if batch.kind == Batch.Kind.IMPORTED or batch.state in (Batch.State.CLOSED, Batch.State.ARCHIVED):
@@ -47,9 +48,9 @@ def set_plan(*, batch: Batch, actor: Membership | None, plan: ControlPlan) -> bo
 
 @transaction.atomic
 def accept(*, batch: Batch, actor: Membership | None, item_ids: Sequence[int] | None = None) -> int:
-    """Let these controls of the pool be shown (all that wait, without `item_ids`); how many that are new.
+    """Accept controls of the pool, or all that await acceptance without `item_ids`; return how many were accepted.
 
-    A degraded answer and the shown reference that it was made from are accepted together.
+    A degraded answer and the reference it was made from are accepted together, because one is useless alone.
     """
     waiting = list_pool(batch).filter(accepted_at=None, retired_at=None)
     if item_ids is not None:
@@ -68,7 +69,7 @@ def accept(*, batch: Batch, actor: Membership | None, item_ids: Sequence[int] | 
 
 @transaction.atomic
 def retire(*, batch: Batch, actor: Membership | None, item_ids: Sequence[int], why: str = "") -> int:
-    """Show these controls no more; how many. What was made from a retired one goes with it."""
+    """Retire controls of the pool, with those made from them; return how many."""
     live = list_pool(batch).filter(retired_at=None)
     found = sorted(set(live.filter(Q(pk__in=item_ids) | Q(made_from__pk__in=item_ids)).values_list("pk", flat=True)))
     Item.objects.filter(pk__in=found).update(retired_at=timezone.now())
@@ -81,7 +82,7 @@ def retire(*, batch: Batch, actor: Membership | None, item_ids: Sequence[int], w
 
 @transaction.atomic
 def reword(*, batch: Batch, actor: Membership | None, item_id: int, text: str) -> Item:
-    """Change the text of a reference that waits to be accepted. Raises Refused for any other control, or no text."""
+    """Edit the text of a reference that awaits acceptance. Raises Refused for any other control, or an empty text."""
     item = list_pool(batch).select_for_update().filter(pk=item_id, accepted_at=None, retired_at=None).first()
     recipes = (Item.Recipe.REFERENCE, Item.Recipe.EDITED_REFERENCE)
     if item is None or item.control != Control.KNOWN_ANSWER or item.recipe not in recipes:
@@ -96,7 +97,7 @@ def reword(*, batch: Batch, actor: Membership | None, item_id: int, text: str) -
 
 
 def count_pool(batch: Batch) -> dict[str, dict[str, int]]:
-    """How many controls of each kind wait, are in use, are retired, as pages and the command say it."""
+    """Return the numbers of controls by kind that await acceptance, are in use and are retired."""
     counts: dict[str, dict[str, int]] = {
         kind: {"waiting": 0, "in_use": 0, "retired": 0}
         for kind in ("known_answer", "known_candidate", "degraded", "source")
@@ -109,5 +110,5 @@ def count_pool(batch: Batch) -> dict[str, dict[str, int]]:
 
 
 def _has_equal_hits(batch: Batch) -> bool:
-    """Whether every HIT wants the batch's number of judgments, so that nothing is lost by cutting anew."""
+    """Return whether every HIT requires the batch's number of judgments, so that regrouping loses nothing."""
     return not Hit.objects.filter(batch=batch).exclude(places_wanted=batch.judgments).exists()

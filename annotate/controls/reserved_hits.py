@@ -1,4 +1,4 @@
-"""Reserving: the HITs made for one annotator when they are due, whole ones of known scores and personal ones."""
+"""Reserved HITs, created for one annotator when they are due: HITs of rated candidates, and personal ones."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -16,13 +16,17 @@ from annotate.places import ReservedItem
 from projects.database.prepared import prepared
 
 MOST_DEGRADED = 5
-"""A personal HIT shows at most so many degraded answers: they are all of one passage."""
+"""Degraded answers in a personal HIT. They are all on one passage, and more would make it look unlike other HITs."""
 FEWEST_DUE = 2
-"""So many degraded answers, or up to two more by chance, fall due before a personal HIT is made for them."""
+"""Degraded answers that must be due before a personal HIT is created, plus up to two more at random.
+
+A HIT of one item would be conspicuous, and one that always comes at the same count could be predicted.
+"""
 N_LOOKED_BACK = 300
-"""Repeats are taken from the annotator's last so many HITs."""
+"""The annotator's latest HITs from which repeats are taken, so that the query stays fast for busy annotators."""
 Control = Item.Control
 
+# A reserved HIT that was created and never taken. One that the annotator has had is not offered again.
 _WAITING = """
 SELECT h.id FROM annotate_hit h
 WHERE h.reserved_for_id = %(me)s::bigint AND h.batch_id = %(batch)s::bigint AND h.places_open > 0
@@ -30,6 +34,7 @@ WHERE h.reserved_for_id = %(me)s::bigint AND h.batch_id = %(batch)s::bigint AND 
 ORDER BY h.id LIMIT 1
 """
 
+# Accepted rated candidates of the pool that this annotator has not been served.
 _KNOWN = """
 SELECT q.passage_id, p.question_id, p.candidate_id, p.expected, p.recipe
 FROM annotate_item p JOIN projects_question q ON q.id = p.question_id
@@ -42,6 +47,12 @@ WHERE p.pool_of_id = %(batch)s AND p.recipe = 'candidate' AND p.accepted_at IS N
 ORDER BY q.passage_id, p.id
 """
 
+# What can be asked of this annotator again, by passage: their rated items that can be repeated, and degraded answers
+# whose original they rated, at least `distance` HITs ago.
+#
+# `mine` limits the search to their latest HITs; `ago` counts HITs of all batches, as memory does. `asked_again` has
+# what was repeated or degraded for them before. A degraded answer is left to an ordinary HIT if one that asks its
+# question is still to come for them: there it looks more natural than in a HIT of its own.
 _RATED = f"""
 WITH mine AS MATERIALIZED (
     SELECT a.hit_id, a.layout, a.state, row_number() OVER (ORDER BY a.submitted_at DESC, a.id DESC) AS ago
@@ -78,15 +89,15 @@ ORDER BY 1, 2, 3
 
 @dataclass
 class OfPassage:
-    """What can be asked again of one passage."""
+    """What can be asked again on one passage."""
 
     repeats: list[ReservedItem] = field(default_factory=list)
     degraded: list[ReservedItem] = field(default_factory=list)
     pair_of: dict[int, int] = field(default_factory=dict)
-    """The minimal pair of an item, by the item's id, for those that are of one."""
+    """The minimal pair of each item that belongs to one, by the item's id."""
 
     def one_of_each_pair(self, repeats: Sequence[ReservedItem], chance: Random) -> list[ReservedItem]:
-        """Repeats in a random order, of a minimal pair only one: the two never stand in one HIT."""
+        """Return the repeats in random order, with only one of each minimal pair: the two never share a HIT."""
         kept, met = [], set()
         for item in chance.sample(list(repeats), len(repeats)):
             pair = self.pair_of.get(item.made_from_id or 0)
@@ -99,9 +110,10 @@ class OfPassage:
 def find_reserved(
     *, annotator_id: int, batch_id: int, hit_size: int, plan: ControlPlan, dealt: ShownControls
 ) -> int | None:
-    """The HIT reserved for this annotator that is due now, made if there is none yet; the membership is locked.
+    """Return the reserved HIT that is due for this annotator now, creating it if needed, or None.
 
-    One of known scores goes before a personal one. None where nothing is due, or nothing to make it of.
+    A HIT of rated candidates goes before a personal one. None if nothing is due or there is nothing to create it from.
+    The caller has locked the membership, so that two requests cannot create it twice.
     """
     with connection.cursor() as cursor:
         prepared(_WAITING).execute(cursor, {"me": annotator_id, "batch": batch_id})
@@ -149,6 +161,7 @@ def _make_personal(
     if not n_degraded and not n_repeats:
         return None
     found = _askable(annotator_id, batch_id, plan, repeats=bool(n_repeats), degraded=bool(n_degraded))
+    # The passage with the most to ask is taken, repeats first, since they are due by the plan; ties are drawn.
     best: tuple[int, int] = (0, 0)
     choices: list[tuple[int, list[ReservedItem]]] = []
     for passage, again in found.items():

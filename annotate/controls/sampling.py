@@ -1,4 +1,4 @@
-"""Drawing: which controls of the pool a HIT shows to the annotator who has just taken it."""
+"""Sampling: which controls of the pool a HIT shows to the annotator who has just taken it."""
 
 import uuid
 from collections.abc import Iterable, Sequence
@@ -16,8 +16,11 @@ from annotate.models.conditions import counts_toward_caps, is_item, is_submitted
 from projects.database.prepared import prepared
 
 N_ORDERS_TRIED = 1_000
+"""Random orders tried before the best one is used; in HITs of usual size one of the first few fits."""
 Control = Item.Control
 
+# What the annotator has had of a batch, counted from the layouts: controls of the pool belong to no HIT, so only the
+# layouts tell who was shown them.
 _DEALT = f"""
 SELECT count(*) FILTER (WHERE {is_work("h")}), count(*) FILTER (WHERE h.purpose = 'gold'),
        count(*) FILTER (WHERE h.purpose = 'personal' AND shown.n_repeats > 0),
@@ -31,6 +34,13 @@ WHERE a.annotator_id = %(me)s::bigint AND h.batch_id = %(batch)s::bigint
   AND (NOT {is_work("h")} OR {counts_toward_caps("a")})
 """
 
+# Accepted controls for the questions of the passage at hand, each with three facts: is its original in this very HIT,
+# was the original rated at least `distance` HITs ago, and was this control (or another made from the same original)
+# shown before. `seen` is MATERIALIZED because both EXISTS read it for every control. Rated candidates of the pool are
+# left out: they have HITs of their own.
+#
+# The last condition drops references as good answers where candidates show opinions and references have none: the
+# missing opinion would give them away (docs/decisions/0009).
 _POOL = f"""
 WITH here AS (
     SELECT a.id, a.hit_id, h.passage_id, pr.shows_candidate_opinion AS shows_opinions
@@ -75,7 +85,7 @@ WHERE a.uuid = %(uuid)s::uuid ORDER BY array_position(a.layout, i.id)
 
 @dataclass(frozen=True)
 class ShownControls:
-    """What an annotator has had of a batch: HITs by purpose, degraded items, HITs with repeats."""
+    """What an annotator has had of a batch: HITs by purpose, HITs with repeats, degraded items."""
 
     n_work: int
     n_gold: int
@@ -85,7 +95,7 @@ class ShownControls:
 
 
 class PoolControl(NamedTuple):
-    """A control that may be shown: is its source in this very HIT, was it rated long enough ago, was it ever shown."""
+    """A control that may be shown; its original is in this HIT (beside), was rated long enough ago, or was it seen."""
 
     id: int
     question_id: int
@@ -107,7 +117,7 @@ class Shown(NamedTuple):
 
 @dataclass
 class Draw:
-    """The controls chosen so far, within the room that the HIT has; no two items of a page have the same text."""
+    """The controls chosen so far, within the room of the HIT; no two items of a page have the same text."""
 
     room: int
     texts: set[str]
@@ -141,12 +151,11 @@ def sample_controls(
     plan: ControlPlan,
     dealt: ShownControls,
 ) -> None:
-    """Put the planned controls into an assignment that was just taken; seeded by its uuid, so that none can be chosen.
+    """Add the planned controls to an assignment that was just taken; its uuid is the seed, which no one can choose.
 
-    A degraded answer is shown only where the annotator rated its source `distance` HITs ago or more, or, with items
-    one at a time, where its source stands in the same HIT. Only questions that the HIT asks anyway get controls: an
-    item that stood alone under a question would be told at once. Where the project shows opinions, a reference that
-    has none stands for no right answer beside candidates that have one (docs/decisions/0009).
+    A degraded answer is shown only if the annotator rated its original at least `distance` HITs ago, or, with one item
+    at a time, if the original is in the same HIT. Only questions that the HIT asks anyway get controls, because an item
+    alone under a question would be conspicuous. Known answers come first, since they work for every annotator.
     """
     with connection.cursor() as cursor:
         parameters = {"uuid": assignment_uuid, "me": annotator_id, "batch": batch_id, "distance": plan.distance}
@@ -174,7 +183,7 @@ def sample_controls(
 
 
 def _draw_for_page(drawn: Draw, fresh: Sequence[PoolControl], plan: ControlPlan, n_degraded: int) -> None:
-    """Degraded answers of earlier HITs, and references whose degraded ones are to come later."""
+    """Draw degraded answers of originals from earlier HITs, and references to be degraded in later ones."""
     drawn.take((c for c in fresh if c.control == Control.DEGRADED and c.is_rated and not c.is_beside), n_degraded)
     degraded_from = {c.made_from for c in fresh if c.control == Control.DEGRADED}
     n_to_come = sum(c.control == Control.DEGRADED and c.is_beside for c in fresh)
@@ -185,9 +194,10 @@ def _draw_for_page(drawn: Draw, fresh: Sequence[PoolControl], plan: ControlPlan,
 def _draw_for_one(
     drawn: Draw, fresh: Sequence[PoolControl], n_degraded: int, *, n_repeats: int
 ) -> list[tuple[int, int]]:
-    """Degraded answers of items of this HIT, else of a reference drawn into it with them or rated before; the pairs.
+    """Draw degraded answers for a HIT shown one item at a time; return the pairs of original and degraded answer.
 
-    A reference takes a place of its own, and none that a repeat is to have.
+    The original is an item of this HIT, a reference that is drawn along with it, or one rated before. A reference needs
+    room of its own, but never that of the planned repeats.
     """
     sources = {c.id: c for c in fresh if c.control == Control.SOURCE}
     pairs: list[tuple[int, int]] = []
@@ -225,7 +235,10 @@ def _repeats(
     taken: set[int],
     drawn: Draw,
 ) -> list[tuple[int, int]]:
-    """Items of this HIT to be asked again in it, with their repeats; those without a degraded version first."""
+    """Return items of this HIT with their repeats, preferring items without a degraded version in it.
+
+    The repeats are created when an item is first repeated and shared by all annotators.
+    """
     n = min(plan.repeats_per_hit, drawn.room)
     if n <= 0:
         return []
@@ -249,9 +262,9 @@ def _repeats(
 
 
 def _spread(ids: Sequence[int], pairs: Sequence[tuple[int, int]], distance: int, rng: Random) -> list[int]:
-    """A random order in which every control stands far enough from its original; the best found, where none has that.
+    """Return a random order in which every control is far enough from its original, or the best one found.
 
-    Drawing whole orders until one fits keeps every fitting order equally likely.
+    Drawing whole orders until one fits keeps all fitting orders equally likely.
     """
     best, best_gap = list(ids), -1
     for _ in range(N_ORDERS_TRIED):

@@ -1,4 +1,4 @@
-"""The controls of a batch, for managers: the plan, the pool, what it yields; annotators never come here."""
+"""The controls page of a batch, for managers only: the plan, the pool and the share of degradable answers."""
 
 from http import HTTPStatus
 from typing import Any

@@ -1,4 +1,4 @@
-"""What there is: how often each candidate was judged or soon will be, and the HITs that can take more judgments."""
+"""Coverage: how often each candidate was judged or will be, and the HITs that can get more judgments."""
 
 from django.db import connection
 
@@ -12,8 +12,11 @@ _FITTING = """fitting AS (
     SELECT cr.id, cr.rubric_id FROM projects_criterion cr JOIN projects_rubric r ON r.id = cr.rubric_id
     WHERE r.project_id = %(project)s AND (cr.key, cr.low, cr.high) IN (
         SELECT now.key, now.low, now.high FROM projects_criterion now WHERE now.rubric_id = %(rubric)s))"""
-"""SQL: the criteria that ask what the current rubric asks, on the same scale."""
+"""SQL: the criteria with the same key and scale as one of the current rubric's."""
 
+# Each judgeable candidate with the judgments it has (`had`) and those under way (`coming`): places that are held, and
+# open ones as well if their batch still serves. In a closed batch, open places bring nothing, so what they would have
+# brought counts as missing. Minimal pairs are not part of a plan: they are judged only if a batch asks for them.
 _STANDS = f"""
 WITH {_FITTING},
 had AS (
@@ -45,6 +48,8 @@ WHERE d.project_id = %(project)s AND {is_judgeable("c", "p")}
 ORDER BY q.passage_id, c.question_id, c.id
 """
 
+# HITs that can get more places, of the latest batch first. Batches with chosen annotators are left out: each of these
+# rates everything once.
 _LIVE_HITS = f"""
 SELECT h.id, b.id, h.places_wanted, array_agg(i.candidate_id)
 FROM annotate_batch b JOIN annotate_hit h ON h.batch_id = b.id JOIN annotate_item i ON i.hit_id = h.id
@@ -57,7 +62,7 @@ GROUP BY h.id, b.id ORDER BY b.number DESC, h.number
 def fetch_coverage(
     project: Project, rubric: Rubric, *, counted_trial: Batch | None, left_out_trial: Batch | None
 ) -> list[Coverage]:
-    """Every judgeable candidate with what it has had and what is under way, all of one moment."""
+    """Return every judgeable candidate with its judgments and those under way, from one statement."""
     parameters = {
         "project": project.pk,
         "rubric": rubric.pk,

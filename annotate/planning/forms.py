@@ -1,4 +1,4 @@
-"""The form of an overlap plan: a number of judgments for each kind of dataset in each split."""
+"""Forms of an overlap plan: judgments for each type of dataset and split, collection settings, and the start."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -18,7 +18,7 @@ ORDER = {"train": 0, "dev": 1, "validation": 2, "test": 3}
 
 
 class PlanForm(forms.Form):
-    """One field for each part of the data that there is; an empty one asks for nothing."""
+    """One field for each part of the data; an empty one collects nothing."""
 
     name = forms.CharField(label="Name", max_length=100, initial="Overlap plan")
 
@@ -45,7 +45,7 @@ class PlanForm(forms.Form):
             )
 
     def parts_by_kind(self) -> list[tuple[str, list[forms.BoundField]]]:
-        """The fields of each kind of dataset, in the order of the splits."""
+        """Return the fields of each type of dataset, in the order of the splits."""
         found: dict[str, list[forms.BoundField]] = {}
         for name, (kind, _split) in self.places.items():
             found.setdefault(str(capfirst(Dataset.Kind(kind).label)), []).append(self[name])
@@ -60,7 +60,7 @@ class PlanForm(forms.Form):
 
 
 class ShowingForm(PresentationForm):
-    """How the new batches show their items; what is not sent stays as it is."""
+    """The collection settings of the new batches; fields that are not sent keep their values."""
 
     hit_size = forms.IntegerField(
         label="HIT size",
@@ -88,7 +88,7 @@ class ShowingForm(PresentationForm):
 
 
 class StartForm(forms.Form):
-    """The use of the trial, and whether the batches open at once."""
+    """The use of trial judgments, and whether the batches open immediately."""
 
     use_of_trial = forms.ChoiceField(choices=[("", ""), *Batch.UseOfTrial.choices], required=False)
     opens = forms.BooleanField(required=False)

@@ -1,4 +1,4 @@
-"""Overlap: how many judgments each part of the data is to get, and what is missing. Nothing here knows the database."""
+"""Overlap: judgments per candidate for each part of the data, and what is missing. Nothing here knows the database."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -14,12 +14,12 @@ ANY = "*"
 MAX_JUDGMENTS = 1_000
 
 Cut = Callable[[Sequence[Row]], Iterable[list[Row]]]
-"""How candidates become HITs."""
+"""A function that divides candidates into HITs."""
 
 
 @dataclass(frozen=True)
 class Rule:
-    """So many judgments for the candidates of a kind of dataset in a split; `*` stands for any."""
+    """A number of judgments for the candidates of a type of dataset in a split; `*` stands for any."""
 
     kind: str
     split: str
@@ -36,11 +36,11 @@ MOCHA = (
     Rule("generative", "dev", 3),
     Rule("generative", "test", 3),
 )
-"""MOCHA's: one judgment each, one more on dev and test of span datasets, two more on those of generative ones."""
+"""MOCHA's plan: 1 judgment on train, 2 on dev and test of span datasets, 3 on those of generative ones."""
 
 
 def read_rules(stored: Iterable[Mapping[str, Any]]) -> tuple[Rule, ...]:
-    """Rules as a plan stores them. Raises Refused for a rule that cannot be."""
+    """Return the rules that a plan stores. Raises Refused for an invalid rule."""
     rules = []
     for each in stored:
         kind, split, judgments = each.get("kind"), each.get("split"), each.get("judgments")
@@ -57,13 +57,13 @@ def write_rules(rules: Iterable[Rule]) -> list[dict[str, Any]]:
 
 
 def count_judgments_wanted(rules: Sequence[Rule], kind: str, split: str) -> int | None:
-    """What the first rule that fits asks for; None where none does."""
+    """Return the number of the first rule that fits, or None if none does."""
     return next((rule.judgments for rule in rules if rule.fits(kind, split)), None)
 
 
 @dataclass(frozen=True, slots=True)
 class Coverage:
-    """A candidate with the judgments that it has had and those that open or held places will bring."""
+    """A candidate with its judgments and those that open or held places will bring."""
 
     row: Row
     kind: str
@@ -75,7 +75,7 @@ class Coverage:
 
 @dataclass(frozen=True, slots=True)
 class OpenHit:
-    """A HIT whose places can be raised."""
+    """A HIT that can get more places."""
 
     hit_id: int
     batch_id: int
@@ -85,7 +85,7 @@ class OpenHit:
 
 @dataclass(frozen=True)
 class Line:
-    """One part of the data: what is planned, there, under way and missing, in judgments per candidate."""
+    """One part of the data: judgments planned, collected, in progress and missing."""
 
     kind: str
     split: str
@@ -107,7 +107,7 @@ class Line:
 
 @dataclass
 class TopUp:
-    """More places on HITs of a batch that there is: the HITs by the number of places they are to want."""
+    """More places on HITs of an existing batch: the HITs by their new number of places."""
 
     batch_id: int
     hits: dict[int, list[int]] = field(default_factory=dict)
@@ -121,7 +121,7 @@ class TopUp:
 
 @dataclass(frozen=True)
 class Part:
-    """A batch to be made: candidates that all miss as many judgments, cut into HITs."""
+    """A batch to be created: candidates that all miss the same number of judgments."""
 
     judgments: int
     rows: list[Row]
@@ -142,7 +142,7 @@ class Part:
 
 @dataclass(frozen=True)
 class MissingJudgments:
-    """What a plan is still missing."""
+    """What a plan is missing, by part of the data and by batch to be created or extended."""
 
     lines: list[Line]
     parts: list[Part]
@@ -168,9 +168,9 @@ class MissingJudgments:
 def compute_missing(
     stands: Sequence[Coverage], hits: Iterable[OpenHit], rules: Sequence[Rule], cut: Cut
 ) -> MissingJudgments:
-    """What is missing, and what brings it: places on HITs that there are where they fit exactly, else new batches.
+    """Return what is missing and how to collect it: places on existing HITs where they fit exactly, else new batches.
 
-    Each candidate ends with the planned number, or with what it has where that is more. Nothing is taken away.
+    Each candidate ends with the planned number of judgments, or keeps what it has if that is more.
     """
     asked = {(stand.kind, stand.split): count_judgments_wanted(rules, stand.kind, stand.split) for stand in stands}
     missing = {
@@ -200,7 +200,10 @@ def _lines(
 
 
 def _top_up(hits: Iterable[OpenHit], missing: dict[int, int]) -> list[TopUp]:
-    """Raise HITs by what all their candidates miss; takes it off what is missing."""
+    """Raise HITs by the number that all their candidates miss, and deduct it from what is missing.
+
+    The minimum over the candidates of a HIT: a place brings a judgment of each, and none may get more than planned.
+    """
     found: dict[int, TopUp] = {}
     for hit in hits:
         more = min((missing.get(candidate, 0) for candidate in hit.candidates), default=0)

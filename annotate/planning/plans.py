@@ -1,4 +1,4 @@
-"""Planning: an overlap plan made, priced and started; it makes the batches and the top-ups that are missing."""
+"""Overlap plans: created, priced and started; starting one creates and extends the batches that are missing."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -28,7 +28,7 @@ Use = Batch.UseOfTrial
 
 @dataclass(frozen=True)
 class TrialUse:
-    """What a plan makes of the project's trial."""
+    """How a plan uses the project's trial."""
 
     trial: Batch | None = None
     use: str = ""
@@ -36,7 +36,7 @@ class TrialUse:
 
 @dataclass(frozen=True)
 class PricedPart:
-    """A batch to be made, with its cost."""
+    """A batch to be created, with its cost."""
 
     part: Part
     cost: Cost
@@ -44,7 +44,7 @@ class PricedPart:
 
 @dataclass(frozen=True)
 class PricedTopUp:
-    """More places on a batch that there is, with their cost at its rates."""
+    """More places on an existing batch, with their cost at its rates."""
 
     top_up: TopUp
     batch: Batch
@@ -53,7 +53,7 @@ class PricedTopUp:
 
 @dataclass(frozen=True)
 class Figures:
-    """What a plan is still missing, and its cost."""
+    """What a plan is missing, and its cost."""
 
     reckoning: MissingJudgments
     parts: list[PricedPart]
@@ -79,7 +79,7 @@ class Figures:
 
 @dataclass(frozen=True)
 class Started:
-    """What starting made: batches, and places on those that there were."""
+    """What starting a plan created: batches, and places on existing ones."""
 
     batches: list[Batch]
     n_places: int
@@ -88,7 +88,7 @@ class Started:
 
 @transaction.atomic
 def create_plan(*, project: Project, actor: Membership | None, name: str, rules: Sequence[Rule]) -> OverlapPlan:
-    """Store a plan; nothing is made before it is started. Raises Refused without a name or a rule."""
+    """Store a plan; no batch is created before it is started. Raises Refused without a name or a rule."""
     Project.objects.select_for_update(no_key=True).get(pk=project.pk)
     _check(name, rules)
     number = next_number(project, OverlapPlan)
@@ -101,7 +101,7 @@ def create_plan(*, project: Project, actor: Membership | None, name: str, rules:
 
 @transaction.atomic
 def change_plan(*, plan: OverlapPlan, actor: Membership | None, name: str, rules: Sequence[Rule]) -> None:
-    """Give a plan other rules. What it has made already stays; raised numbers are collected when it is continued."""
+    """Change a plan's rules. Existing batches stay; raised numbers are collected when the plan is continued."""
     _check(name, rules)
     locked = OverlapPlan.objects.select_for_update(no_key=True).get(pk=plan.pk)
     before = _describe(locked)
@@ -111,7 +111,7 @@ def change_plan(*, plan: OverlapPlan, actor: Membership | None, name: str, rules
 
 
 def find_trial_use(plan: OverlapPlan | None, project: Project, asked: str = "") -> TrialUse:
-    """What is made of the trial: as the plan's batches have it, else as asked, else its candidates are left out."""
+    """Return the use of the trial: that of the plan's batches, else the requested one, else its exclusion."""
     made = plan.batches.exclude(trial=None).select_related("trial").first() if plan is not None else None
     if made is not None:
         return TrialUse(made.trial, made.use_of_trial)
@@ -120,9 +120,9 @@ def find_trial_use(plan: OverlapPlan | None, project: Project, asked: str = "") 
 
 
 def price_plan(project: Project, rules: Sequence[Rule], use: TrialUse, showing: Presentation) -> Figures:
-    """Compute what is missing now, and its cost.
+    """Return what is missing now, with its cost.
 
-    Raises Refused without a rubric, for a trial that cannot count, or for controls that have no room.
+    Raises Refused without a rubric, for a trial that can't be counted, or for controls that have no room.
     """
     showing.check()
     rubric = current_rubric(project)
@@ -177,10 +177,10 @@ def start_plan(
     why: str = "",
     showing: Presentation | None = None,
 ) -> Started:
-    """Make what is missing: places on open HITs where they fit exactly, and a draft batch for each number missing.
+    """Create what is missing: places on open HITs where they fit exactly, and a draft batch for each missing number.
 
-    Starting again makes only what is missing by then. Locks the project and its batches, so that of two who
-    start at once the second finds nothing missing. Raises Refused as making and opening batches does.
+    Starting it again creates only what is missing by then. Locks the project and its batches, so that of two people
+    who start at once the second finds nothing missing. Raises Refused as creating and opening batches does.
     """
     project = Project.objects.select_for_update(no_key=True).get(pk=plan.project_id)
     list(Batch.objects.filter(project=project).order_by("pk").select_for_update(no_key=True).values_list("pk"))

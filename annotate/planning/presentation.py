@@ -1,4 +1,4 @@
-"""Showing: how the batches of an overlap plan show their items: how large HITs are, and which controls they hide."""
+"""Presentation: the HIT size, the way items are shown and the controls of an overlap plan's batches."""
 
 from dataclasses import dataclass, field
 
@@ -10,7 +10,7 @@ from projects.rubric.rubrics import current_rubric
 
 @dataclass(frozen=True, kw_only=True)
 class Presentation:
-    """What an annotator of a batch gets to see at once."""
+    """The HIT size, the way items are shown, and the controls."""
 
     hit_size: int
     presentation: str = Batch.Presentation.PAGE
@@ -18,21 +18,21 @@ class Presentation:
 
     @property
     def n_ordinary(self) -> int:
-        """How many candidates a HIT holds beside its controls."""
+        """The number of candidates in a HIT besides its controls."""
         return self.hit_size - self.controls.room
 
     @property
     def makes_personal_hits(self) -> bool:
-        """Whether HITs for one annotator come on top of those that are planned."""
+        """Whether annotators get HITs of their own in addition to those that are planned."""
         return self.controls.makes_personal_hits(self.presentation)
 
     def check(self) -> None:
-        """Raise Refused for controls that cannot stand in such HITs."""
+        """Raise Refused for controls that do not fit into such HITs."""
         check_plan(self.controls, presentation=self.presentation, hit_size=self.hit_size)
 
 
 def read_presentation(plan: OverlapPlan | None, project: Project) -> Presentation:
-    """As the plan's newest batch shows its items, else as suits the rubric."""
+    """Return the presentation of the plan's latest batch, or the one that suits the rubric."""
     newest = plan.batches.order_by("-number").first() if plan is not None else None
     if newest is not None:
         return Presentation(

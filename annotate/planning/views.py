@@ -1,4 +1,4 @@
-"""Overlap plans: the list, a new one, its rules, its cost, and its start."""
+"""Pages of overlap plans: the list, a new one, its rules, its cost, and its start."""
 
 from http import HTTPStatus
 from typing import Any
@@ -143,7 +143,7 @@ def _render_form(request: ProjectRequest, form: PlanForm, plan: OverlapPlan | No
 
 
 def _put_down(project: Project) -> list[tuple[Batch, int]]:
-    """Full batches that were closed before their end, with their open places: a plan collects these anew."""
+    """Return full batches that were closed early, with their open places, which a plan would collect again."""
     closed = list(Batch.objects.filter(project=project, kind=Batch.Kind.FULL, state=Batch.State.CLOSED))
     progress = fetch_progress(closed)
     return [(batch, progress[batch.pk].n_open) for batch in closed if progress[batch.pk].n_open]
