@@ -22,7 +22,7 @@ def _number(
 class PlanForm(forms.Form):
     """The numbers of a control plan; an empty field takes the default."""
 
-    known_per_hit = _number("Known answers per HIT", "References, or references of another question.")
+    known_per_hit = _number("Known answers per HIT", "References of the same or of another question.")
     known_hit_every = _number("HIT of rated candidates every", "Number of HITs; 0 for never.", high=MOST)
     degraded_per_hit = forms.FloatField(
         label="Degraded answers per HIT",

@@ -47,7 +47,7 @@ class ExclusionForm(forms.Form):
 
     scope = forms.ChoiceField(label="Exclude from results", choices=Scope.choices, widget=forms.RadioSelect)
     since = forms.DateField(
-        label="Joined",
+        label="Since",
         required=False,
         widget=forms.DateInput(attrs={"type": "date"}),
         help_text="From midnight UTC.",
