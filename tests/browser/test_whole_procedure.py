@@ -295,7 +295,7 @@ def remove_a_bad_one(walk: Walk) -> None:
     desk, bad = walk.desk, walk.bad_one
     n_done = Assignment.objects.submitted().filter(annotator=bad).count()
     go_to(desk, "Overview")
-    desk.get_by_role("link", name=re.compile("open findings?")).click()
+    desk.get_by_role("link", name=re.compile("open alerts?")).click()
     desk.get_by_role("row").filter(has_text="indicates poor quality").filter(has_text=bad.pseudonym).get_by_role(
         "link", name=bad.pseudonym
     ).first.click()

@@ -316,9 +316,9 @@ def n_queries(client: Client, page: str) -> int:
 def test_the_overview_says_what_waits(office: Client, people: list[Membership], client_of: SignIn) -> None:
     n_open = Finding.objects.filter(state=State.OPEN).count()
     shown = condense(office.get("/p/bridges/").content.decode())
-    assert f"{n_open} open findings" in shown
+    assert f"{n_open} open alerts" in shown
     researcher = make_membership(people[0].project, role=Membership.Role.RESEARCHER)
-    assert "open findings" not in client_of(researcher).get("/p/bridges/").content.decode()
+    assert "open alerts" not in client_of(researcher).get("/p/bridges/").content.decode()
 
 
 def test_old_figures_are_dated(office: Client, people: list[Membership]) -> None:
