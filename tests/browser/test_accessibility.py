@@ -1,18 +1,18 @@
 """What people with little sight, no mouse or large fingers need of every page that annotators come to."""
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, ViewportSize, expect
 
 from projects.models import Membership, User
 from tests.annotate.open_batches import open_batch
-from tests.browser.conftest import PHONE, SignedIn
+from tests.browser.conftest import PHONE, WITH_EACH_FONT, SignedIn
 from tests.browser.nasty import World, make_world
 from tests.browser.rating import start, wait_for_keys
 from tests.conftest import Site
 from tests.every_page import addresses
 
-NARROW = {"width": 320, "height": 640}
-ZOOMED = {"width": 1280, "height": 800}
+NARROW: ViewportSize = {"width": 320, "height": 640}
+ZOOMED: ViewportSize = {"width": 1280, "height": 800}
 MOST_STOPS = 400
 
 BROAD = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
@@ -62,24 +62,28 @@ def annotators_pages(world: World) -> list[tuple[User | None, str]]:
     ]
 
 
+@WITH_EACH_FONT
 def test_nothing_needs_scrolling_sideways_on_320_pixels_nor_with_text_twice_as_large(
     signed_in: SignedIn, world: World
 ) -> None:
     wrong = []
     todo = annotators_pages(world)
     assert len(todo) >= 20
-    for name, viewport in (("320 pixels", NARROW), ("200 %", ZOOMED)):
-        pages = {user: signed_in(user, viewport=viewport) for user in {user for user, _ in todo}}
-        for user, path in todo:
-            page = pages[user]
-            page.goto(path)
-            if viewport is ZOOMED:
-                page.evaluate("document.documentElement.style.fontSize = '200%'")
-            if (broad := page.evaluate(BROAD)) > 0:
-                wrong.append(f"{path} at {name}: {broad} pixels too broad")
+    pages = {user: signed_in(user, viewport=NARROW) for user in {user for user, _ in todo}}
+    for user, path in todo:
+        page = pages[user]
+        page.set_viewport_size(NARROW)
+        page.goto(path)
+        if (broad := page.evaluate(BROAD)) > 0:
+            wrong.append(f"{path} at 320 pixels: {broad} pixels too broad")
+        page.set_viewport_size(ZOOMED)
+        page.evaluate("document.documentElement.style.fontSize = '200%'")
+        if (broad := page.evaluate(BROAD)) > 0:
+            wrong.append(f"{path} at 200 %: {broad} pixels too broad")
     assert not wrong, "\n".join(wrong)
 
 
+@WITH_EACH_FONT
 def test_controls_fit_a_finger_on_a_phone_and_a_pointer_elsewhere(signed_in: SignedIn, world: World) -> None:
     todo = annotators_pages(world)
     wrong = []

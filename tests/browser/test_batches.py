@@ -1,8 +1,7 @@
 import re
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Page, expect
+from playwright.sync_api import expect
 
 from annotate.batches import lifecycle
 from annotate.batches.creating import create_batch
@@ -11,6 +10,7 @@ from annotate.models import Batch
 from annotate.rating.sent import SentAnswers
 from annotate.work import serving, submitting
 from projects.models import Membership, Project
+from tests.browser.axe import serious_faults
 from tests.browser.conftest import PHONE, WIDE, SignedIn
 from tests.factories import make_corpus, make_membership
 
@@ -48,11 +48,6 @@ def batch(project: Project, manager: Membership, annotator: Membership) -> Batch
     return batch
 
 
-def serious(page: Page) -> list[str]:
-    found = Axe().run(page).response["violations"]
-    return [f"{v['id']}: {v['nodes'][0]['html'][:200]}" for v in found if v["impact"] in ("serious", "critical")]
-
-
 @pytest.mark.parametrize(("viewport", "scheme"), [(WIDE, "light"), (PHONE, "dark")], ids=["wide", "phone"])
 def test_the_pages_of_batches_are_accessible_and_fit(
     batch: Batch, manager: Membership, signed_in: SignedIn, viewport: dict[str, int], scheme: str
@@ -64,7 +59,7 @@ def test_the_pages_of_batches_are_accessible_and_fit(
         answer = page.goto(f"/p/bridges/{address}")
         assert answer is not None
         assert answer.ok, address
-        assert serious(page) == [], address
+        assert serious_faults(page) == [], address
         assert page.evaluate("document.documentElement.scrollWidth") <= viewport["width"], address
     assert refused == []
 

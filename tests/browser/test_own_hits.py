@@ -7,9 +7,9 @@ from annotate.models import Assignment, Draft, JudgmentRevision
 from annotate.work import submitting
 from projects.models import Membership
 from tests.annotate.open_batches import answered, open_batch
+from tests.browser.axe import serious_faults
 from tests.browser.conftest import PHONE, WIDE, SignedIn
 from tests.browser.rating import wait_for_keys
-from tests.browser.test_rating_look import serious
 from tests.browser.test_rating_tabs import second_tab, values_of
 from tests.processes import wait_until
 from tests.sized_projects import claim
@@ -44,10 +44,10 @@ def test_from_the_history_to_a_change_and_back(signed_in: SignedIn, done: Assign
     page.goto(f"/p/{done.annotator.project.slug}/history/")
     page.locator("table a").first.click()
     expect(page.locator(".said").first).to_contain_text("4")
-    assert serious(page) == []
+    assert serious_faults(page) == []
     page.get_by_role("link", name="Edit it").click()
     wait_for_keys(page)
-    assert serious(page) == []
+    assert serious_faults(page) == []
     rate(page, 1, "2")
     expect(page.locator("[data-saved]")).to_have_text("Not applied until you save")
     assert values_of(done) == [4, 4, 4], "nothing is stored before it is sent"

@@ -1,5 +1,4 @@
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect
 
 from annotate.models import Attempt, QualificationItem
@@ -7,6 +6,7 @@ from annotate.qualification import attempts
 from projects.models import Membership, Project
 from tests.annotate.open_batches import open_batch
 from tests.annotate.qualification.factories import make_test, take
+from tests.browser.axe import serious_faults
 from tests.browser.conftest import PHONE, WIDE, SignedIn
 from tests.browser.rating import wait_for_keys
 from tests.factories import make_membership, make_user
@@ -20,11 +20,6 @@ MANAGERS = [
     "test/items/candidates/",
     "test/attempts/",
 ]
-
-
-def serious(page: Page) -> list[str]:
-    found = Axe().run(page).response["violations"]
-    return [f"{v['id']}: {v['nodes'][0]['html'][:200]}" for v in found if v["impact"] in ("serious", "critical")]
 
 
 def listen(page: Page, refused: list[str]) -> None:
@@ -139,6 +134,6 @@ def test_the_pages_are_accessible_and_fit(
             answer = page.goto(f"{START}{path}")
             assert answer is not None
             assert answer.ok, path
-            assert serious(page) == [], path
+            assert serious_faults(page) == [], path
             assert page.evaluate("document.documentElement.scrollWidth") <= viewport["width"], path
     assert refused == []

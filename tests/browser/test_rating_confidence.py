@@ -5,7 +5,6 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 from django.utils import timezone
 from playwright.sync_api import Page, Route, expect
 
@@ -13,6 +12,7 @@ from annotate.models import Assignment, Batch, Draft, Judgment, Remark
 from annotate.onboarding import instructions
 from projects.models import Instructions, Membership
 from tests.annotate.open_batches import open_batch
+from tests.browser.axe import faults
 from tests.browser.conftest import PHONE, WIDE, SignedIn
 from tests.browser.rating import start, wait_for_keys
 from tests.browser.test_rating_keys import scales
@@ -200,7 +200,7 @@ def test_the_rubric_and_the_instructions_are_one_key_away_also_offline(
     expect(dialog).to_contain_text("Read the whole passage.")
     page.keyboard.press("5")
     expect(page.locator("[data-count]")).to_have_text("0")
-    assert [each["id"] for each in Axe().run(page).response["violations"]] == []
+    assert faults(page) == []
     page.keyboard.press("r")
     expect(dialog).to_be_hidden()
     page.keyboard.press("5")
@@ -222,7 +222,7 @@ def test_each_criterion_that_is_missing_is_listed_and_led_to(signed_in: SignedIn
     expect(missing).to_contain_text("Use a number from 0 to 100.")
     expect(page.locator("#item0 .errorlist")).to_have_text("Some criteria aren't rated yet.")
     expect(page.locator("#item1 .errorlist")).to_have_text("Not rated yet.")
-    assert [each["id"] for each in Axe().run(page).response["violations"]] == []
+    assert faults(page) == []
     missing.get_by_role("link", name="Overall").click()
     expect(page.get_by_role("group", name="Overall, answer 1")).to_be_focused()
     page.keyboard.press("Backspace")

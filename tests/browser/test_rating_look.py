@@ -1,7 +1,6 @@
 """How the rating page holds up: nasty texts, other scales, phones, screen readers; and it tells no source."""
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect
 
 from annotate.models import Assignment, Draft, Judgment
@@ -9,6 +8,7 @@ from measures.rubric import CriterionSpec, Level, Scale, ScaleKind
 from projects.models import Membership, Project
 from projects.rubric.rubrics import create_rubric
 from tests.annotate.open_batches import add_hit, open_batch
+from tests.browser.axe import serious_faults
 from tests.browser.conftest import PHONE, WIDE, SignedIn
 from tests.browser.rating import lit, start, wait_for_keys
 from tests.factories import make_candidates, make_dataset, make_passage, make_question
@@ -204,17 +204,8 @@ def test_axe_finds_nothing_serious(signed_in: SignedIn, annotator: Membership, s
     start(page, annotator.project)
     wait_for_keys(page)
     page.keyboard.press("5")
-    found = serious(page)
+    found = serious_faults(page)
     for path in ("desk/", "instructions/", "history/"):
         page.goto(f"/p/{annotator.project.slug}/{path}")
-        found += serious(page)
+        found += serious_faults(page)
     assert found == []
-
-
-def serious(page: Page) -> list[str]:
-    violations = Axe().run(page).response["violations"]
-    return [
-        f"{page.url}: {violation['id']} {violation['nodes'][0]['html'][:200]}"
-        for violation in violations
-        if violation["impact"] in ("serious", "critical")
-    ]

