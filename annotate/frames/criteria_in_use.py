@@ -1,4 +1,4 @@
-"""Which judgments are asked for, and the criteria that they were given on."""
+"""Scopes of judgments, and the criteria that batches use."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -32,9 +32,9 @@ class CriterionInUse:
 
 @dataclass(frozen=True, kw_only=True)
 class Scope:
-    """Which judgments of a project; None means all of them, and an empty text those without a name.
+    """A selection of a project's judgments; None selects all, an empty text those without a name.
 
-    A batch is a scope by itself, whatever the stage says.
+    With a batch, the stage is ignored.
     """
 
     project: Project
@@ -49,12 +49,12 @@ class Scope:
 
     @cached_property
     def left_out(self) -> tuple[int, ...]:
-        """The ids of the batches that are none of the stage."""
+        """The ids of the batches that do not belong to the stage."""
         return () if self.batch else left_out(self.project, self.stage)
 
 
 def criteria_in_use(project: Project, batch: Batch | None = None) -> list[CriterionInUse]:
-    """The criteria that the project's batches (or one batch) ask, each key once, the newest rubric's first."""
+    """Return the criteria of the project's batches (or of one batch), each key once, the newest rubric's first."""
     criteria = Criterion.objects.filter(rubric__project=project)
     criteria = criteria.filter(rubric__batches=batch) if batch else criteria.filter(rubric__batches__isnull=False)
     by_key: dict[str, list[Criterion]] = {}
@@ -64,12 +64,14 @@ def criteria_in_use(project: Project, batch: Batch | None = None) -> list[Criter
 
 
 def criteria_to_come(project: Project) -> list[CriterionInUse]:
-    """The criteria of the project's current rubric, which its next batch asks."""
+    """Return the criteria of the project's current rubric, which its next batch will use."""
     rubric = current_rubric(project)
     return [_in_use([criterion]) for criterion in rubric.criteria.order_by("position")] if rubric else []
 
 
 def _in_use(versions: list[Criterion]) -> CriterionInUse:
+    # Scores on different scales cannot be combined. Versions that no one has rated on are dropped first, since a
+    # changed scale matters only if both have judgments.
     if len({_scale(criterion) for criterion in versions}) > 1:
         judged = Judgment.objects.filter(criterion=OuterRef("pk"), is_counted=True, candidate__isnull=False)
         with_judgments = Criterion.objects.filter(Exists(judged), pk__in=[criterion.pk for criterion in versions])

@@ -57,10 +57,12 @@ def _read(file: io.BytesIO) -> pd.DataFrame:
     return frame
 
 
-# Days are days of judging here. What imported judgments have is the time that their file gives, or none.
+# Only judgments collected here have a day: the time of imported ones is whatever their file gives, or none.
 _MORE = f"""j.id AS judgment_id, b.number AS batch, b.kind AS stage,
            CASE WHEN {is_collected("b")} THEN coalesce(j.judged_at, a.submitted_at) END AS judged_at"""
 
+# One row per judgment, sorted by id so that equal data give equal frames. Scores without an annotator have a
+# placeholder membership, whose pseudonym must not be read as a person's.
 _SELECT = f"""
 WITH judgments AS ({{judgments}})
 SELECT j.candidate_id AS unit, q.passage_id AS "group",

@@ -1,8 +1,8 @@
-"""Tables into what the measures take: rating patterns counted in SQL.
+"""Rating patterns, counted in SQL: the input of the agreement measures.
 
-What counts, everywhere: counted judgments of candidates (never of controls) that are not withdrawn, with reversed
-criteria turned, and one judgment per annotator, candidate and criterion key: where two versions of a rubric met the
-same annotator twice on a candidate, the newer judgment.
+Included everywhere: counted judgments of candidates (never of controls) that are not withdrawn, with reversed criteria
+turned, and one judgment per annotator, candidate and criterion key: if an annotator rated a candidate under two
+versions of a rubric, the newer judgment.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -22,11 +22,11 @@ BREAKDOWNS = ("dataset", "split", "source", "question_type", "stage", "batch")
 
 
 BY_COLLECTION = {"stage": "b.kind", "batch": "b.number::text"}
-"""What says of a judgment where it was collected: one candidate may have ratings of several."""
+"""SQL: breakdowns by where a judgment was collected. A candidate may have ratings from several batches and stages."""
 
 
 class RatedUnits(NamedTuple):
-    """Candidates of one place that received just these ratings."""
+    """The number of candidates in one part of the data that received exactly these ratings."""
 
     dataset: str
     split: str
@@ -36,12 +36,14 @@ class RatedUnits(NamedTuple):
     ratings: list[float]
     n_units: int
     passages: list[int] | None
-    """Of each its passage, by its place among them in the order of dataset and id, byte by byte: files can draw
-    passages in the same order."""
+    """The passage of each candidate, as its position in the byte order of dataset and passage id.
+
+    The files of a judgment set are sorted in that order too, so that a resample drawn from them is the same.
+    """
 
 
 class RatedBy(NamedTuple):
-    """An annotator who rated candidates of one place."""
+    """An annotator who rated candidates in one part of the data."""
 
     dataset: str
     split: str
@@ -55,7 +57,7 @@ class RatedBy(NamedTuple):
 
 @dataclass(frozen=True)
 class Ratings:
-    """The ratings in a scope, as patterns; all breakdowns of one `Ratings` come from one snapshot."""
+    """The ratings in a scope, as patterns; all breakdowns of one `Ratings` come from one statement, and so agree."""
 
     units: list[RatedUnits] = field(default_factory=list)
     annotators: list[RatedBy] = field(default_factory=list)
@@ -72,7 +74,7 @@ class Ratings:
         return _patterns(self.units, self.annotators)
 
     def patterns_by(self, name: str) -> dict[str, Patterns]:
-        """Patterns per value of a breakdown, in order of the names; see `fetch_ratings` for those of collections."""
+        """Return the patterns for each value of a breakdown, by name; stage and batch need `fetch_ratings(by=…)`."""
         place = _place(name)
         names = sorted({place(row) for row in self.units}, key=lambda each: (len(each) if name == "batch" else 0, each))
         return {
@@ -85,11 +87,11 @@ class Ratings:
 
 
 def fetch_ratings(scope: Scope, *, by_passage: bool = False, by: str = "") -> Ratings:
-    """Count the rating patterns of a scope, in one statement.
+    """Return the rating patterns of a scope, counted in one statement.
 
-    With `by_passage` the patterns are counted for each passage, so that passages can be resampled. With a breakdown
-    by stage or batch the ratings of a candidate are counted for each of these apart; all of them together then say
-    nothing of the whole.
+    With `by_passage` each pattern lists the passages of its candidates, so that passages can be resampled. With `by`
+    stage or batch, the ratings of one candidate are counted separately for each of these, so that the sum of the parts
+    is not the whole.
     """
     judgments, parameters = select_counted(scope, collection=BY_COLLECTION.get(by, ""))
     statement = _RATINGS.format(
@@ -120,14 +122,16 @@ def select_counted(
     only: Sequence[int] | None = None,
     criteria: Sequence[CriterionInUse] = (),
 ) -> tuple[str, dict[str, Any]]:
-    """SQL of the judgments in a scope that count, scores turned, one per annotator and candidate; and its parameters.
+    """Return SQL for the counted judgments of a scope, one per annotator and candidate, and its parameters.
 
     `collection` is an expression over the batch b, `more` further columns over b, the assignment a and the judgment j;
-    both are SQL of our own. `only` are the ids of the candidates, where not all are wanted; `criteria` those that
-    are taken together instead of the scope's own. Places are asked for apart: see `in_places`.
+    both are fixed SQL, never input. `only` restricts the candidates to these ids; `criteria` are combined instead of
+    the scope's own. Dataset, split, source and question type are not applied here: see `facet_condition`.
     """
     without = scope.left_out
     criteria = criteria or (scope.criterion,)
+    # The database holds one counted judgment per annotator, candidate and criterion id, so that only a key with several
+    # ids needs DISTINCT ON and its sort. The joins are left out as well where nothing refers to them.
     is_once = any(len(criterion.ids) > 1 for criterion in criteria)
     needs_hit = scope.batch or without or scope.is_blind_only or collection or more
     joins = (_ASSIGNMENT if needs_hit else "") + (_BATCH if collection or more else "")
@@ -154,14 +158,14 @@ def select_counted(
 
 
 def facet_condition(scope: Scope) -> str:
-    """SQL: the conditions of a scope over the dataset d, the passage p, the question q and the candidate c."""
+    """Return SQL: the conditions of a scope on the dataset d, the passage p, the question q and the candidate c."""
     asked = (name for name in _PLACES if getattr(scope, name) is not None)
     return "".join(f" AND {_PLACES[name]} = %({name})s" for name in asked)
 
 
 @contextmanager
 def execute_analytic(statement: str, parameters: Mapping[str, Any]) -> Iterator[CursorWrapper]:
-    """The cursor of a statement over many judgments: see FAST."""
+    """Yield the cursor of a statement over many judgments, executed with the settings of FAST."""
     with transaction.atomic(savepoint=False), connection.cursor() as cursor:
         cursor.execute(f"{FAST};\n{statement}", parameters)
         yield cursor
@@ -173,11 +177,13 @@ IS_NOT_WITHDRAWN = """NOT EXISTS (
         UNION SELECT c.id FROM projects_passage p JOIN projects_question q ON q.passage_id = p.id
         JOIN projects_candidate c ON c.question_id = q.id WHERE p.withdrawn_at IS NOT NULL) w
     WHERE w.id = j.candidate_id)"""
-"""SQL: of the judgments j of candidates; it reads the few that are withdrawn and joins none of the others."""
+"""SQL: whether the candidate of the judgment j is not withdrawn. Withdrawn ones are few, so that reading those costs
+less than joining every judgment with its candidate and passage."""
 
 
 FAST = "SELECT set_config('work_mem', '64MB', true), set_config('jit', 'off', true)"
-"""For this transaction: group in memory rather than sort on disk, and do not compile what runs once."""
+"""SQL: settings for this transaction alone. Groups fit into memory instead of being sorted on disk, and a statement
+that runs once is not worth compiling."""
 
 
 _PLACES = {"dataset": "d.name", "split": "p.split", "source": "c.source", "question_type": "q.type"}
@@ -189,6 +195,7 @@ _ASSIGNMENT = "JOIN annotate_assignment a ON a.id = j.assignment_id JOIN annotat
 _BATCH = " JOIN annotate_batch b ON b.id = h.batch_id"
 
 
+# DISTINCT ON keeps the newest judgment (the greatest id) of each annotator, candidate and criterion key.
 _JUDGMENTS = f"""
     SELECT {{once}} j.candidate_id, j.annotator_id,
            CASE WHEN cr.is_reversed THEN cr.low + cr.high - j.value ELSE j.value END AS value {{collection}} {{more}}
@@ -199,6 +206,8 @@ _JUDGMENTS = f"""
 """
 
 
+# COLLATE "C" sorts by bytes, as the files of a judgment set are sorted: a seeded resample must draw the same passages
+# on every server, whatever its locale.
 _IN_ORDER = """
     JOIN (
         SELECT p.id, row_number() OVER (ORDER BY d.name COLLATE "C", p.external_id COLLATE "C") AS place
@@ -206,6 +215,12 @@ _IN_ORDER = """
     ) o ON o.id = p.id"""
 
 
+# Both kinds of row that agreement needs, in one statement and therefore from one snapshot: how many candidates of each
+# part of the data received the same ratings, and who rated there. Patterns are few (three raters on five points have
+# 35), so that even a million judgments come back as a short list.
+#
+# `placed` is MATERIALIZED because three parts read it. It numbers the parts (dense_rank), so that the grouping below
+# compares one number instead of five texts; `named` gives the texts back at the end.
 _RATINGS = f"""
 WITH judgments AS ({{judgments}}),
 rated AS (

@@ -20,6 +20,7 @@ class Stage(StrEnum):
     ALL = "all"
 
 
+# Conditions on the batches to leave out. An imported batch belongs to the full collection.
 _OUT_OF = {Stage.FULL: is_unused_trial("b"), Stage.TRIAL: "b.kind <> 'trial'", Stage.ALL: "false"}
 
 
