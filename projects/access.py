@@ -1,4 +1,4 @@
-"""The one door: who may open what.
+"""Access: which right each view requires, and the only way to a project's membership.
 
 Every view declares one policy. A stranger to a project gets 404, too little right 403, and whoever
 is not signed in goes to the sign-in page (or gets 401 where the view answers JSON).
@@ -76,7 +76,7 @@ class SignedInRequest(HttpRequest):
 
 
 class ProjectRequest(SignedInRequest):
-    """A request that has come through the door."""
+    """A request whose user has the right that the view requires."""
 
     project: Project
     membership: Membership
@@ -171,7 +171,7 @@ def requires(right: Right, *, answers_json: bool = False, farewell: Farewell | N
 
 
 def fetch_membership(user: User, slug: str, right: Right) -> Membership:
-    """The user's membership in a project, if it gives the right.
+    """Return the user's membership in a project, if it gives the right.
 
     Raises Http404 to a stranger and PermissionDenied, with the reason, to a member with too little right.
     """
@@ -212,7 +212,7 @@ def may_see_names(viewer: Membership) -> bool:
 
 
 def why_refused(membership: Membership, right: Right) -> str:
-    """The sentence for somebody who lacks the right; empty when they have it."""
+    """Return why the member lacks the right, as a sentence for them; empty if they have it."""
     if membership.standing == Membership.Standing.REMOVED:
         return _("Your membership in this project has ended. Your work is kept. Thank you!")
     if right is Right.MEMBER:
@@ -293,7 +293,7 @@ def _declare(view: View, policy: Policy) -> View:
 
 
 def lock_actor(actor: Membership) -> None:
-    """Hold a manager's own row until the transaction ends. Raises Refused for a right lost a moment ago."""
+    """Lock a manager's own membership until the transaction ends. Raises Refused if the right was lost a moment ago."""
     adopt_locked(actor, Membership.objects.select_for_update(no_key=True).get(pk=actor.pk))
 
 

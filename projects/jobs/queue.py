@@ -1,7 +1,7 @@
 """Work that outlasts a request: a row that people can look at and that survives the worker.
 
-The broker is a doorbell, the row is the truth: whatever was committed as queued is done in the end, however often
-the bell is rung. `projects.jobs.running` does the work of one row.
+The row is the truth; a message to the broker only wakes a worker early. Whatever was committed as queued is run in the
+end, however many messages are lost or doubled. `projects.jobs.running` runs one row.
 """
 
 import logging
@@ -27,8 +27,11 @@ from projects.models import Pulse
 logger = logging.getLogger(__name__)
 
 RING_AGAIN_AFTER = timedelta(seconds=10)
+"""When a waiting job is announced again: its first message may have been lost with the broker."""
 DEAD_AFTER = timedelta(seconds=30)
+"""Silence after which a worker is taken for dead: thirty missed beats, which a merely busy machine does not reach."""
 SAY_WHY_AFTER = timedelta(seconds=10)
+"""Below this, waiting is normal and needs no explanation."""
 BROKER_ERRORS = (KombuError, redis.RedisError, OSError)
 
 
@@ -80,7 +83,7 @@ class Job(models.Model):
 
     @property
     def time_left(self) -> str:
-        """In words, from the pace so far; empty while there is none to go by."""
+        """Return the estimated time left in words, from the pace so far; empty while there is too little to go by."""
         if self.state != self.State.RUNNING or self.started_at is None or not 0 < self.done < self.total:
             return ""
         elapsed = (timezone.now() - self.started_at).total_seconds()
@@ -128,14 +131,14 @@ def cancel(job: Job) -> bool:
 
 
 def enqueue_on_commit(job: Job) -> None:
-    """Tell the workers once the row is there for them to see. A broker that does not answer breaks nothing."""
+    """Announce the job once its row is committed. A broker that does not answer must not fail the committed request."""
     transaction.on_commit(partial(_ring, job.task, job.pk), robust=True)
 
 
 def enqueue_waiting() -> int:
-    """Look after every kind of job: whose worker died is interrupted, then queued once more; who waits is rung for.
+    """Announce waiting jobs of every kind again and return how many; called every ten seconds.
 
-    Called every ten seconds. Returns for how many the bell was rung.
+    Jobs whose worker died become interrupted, and are queued once more the next time.
     """
     n_rung = 0
     for model in job_models():
@@ -152,7 +155,7 @@ def job_models() -> Iterator[type[Job]]:
 
 
 def explain_wait(job: Job) -> str:
-    """What keeps a job in the queue, named as the process that somebody has to start; empty while that is normal."""
+    """Return what keeps a job in the queue, naming the process to start; empty while waiting is normal."""
     if job.will_run_again:
         return "The worker stopped unexpectedly. The job will restart automatically."
     if job.state != Job.State.QUEUED or timezone.now() - job.queued_at < SAY_WHY_AFTER:
@@ -179,7 +182,7 @@ def _queue_interrupted(model: type[Job]) -> None:
             with transaction.atomic():
                 n_queued = rows.update(state=Job.State.QUEUED, queued_at=Now(), done=0, finished_at=None)
         except IntegrityError:
-            # Somebody has started the same work anew, and only one of two may live.
+            # Someone has started the same job again, and a unique constraint lets only one of the two live.
             rows.update(state=Job.State.FAILED, error="Interrupted; the same job has been started again since.")
             continue
         if n_queued:
@@ -213,7 +216,7 @@ def _broker_answers() -> bool:
 
 @contextmanager
 def _broker() -> Iterator[Connection]:
-    """A connection of its own, because the shared ones wait long for a broker that is away."""
+    """Open a connection of its own, because shared ones wait long for a missing broker."""
     with current_app.connection_for_write() as broker:
         broker.ensure_connection(max_retries=1, interval_start=0, timeout=2)
         yield broker

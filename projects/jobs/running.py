@@ -18,6 +18,7 @@ from projects.jobs.queue import Job
 logger = logging.getLogger(__name__)
 
 BEAT_SECONDS = 1.0
+"""Between two heartbeats: progress is shown and cancelling noticed within about a second."""
 
 J = TypeVar("J", bound=Job)
 OnProgress = Callable[[int, int], None]
@@ -29,7 +30,7 @@ class Cancelled(Exception):
 
 
 class AttemptSuperseded(Exception):
-    """This attempt was given up for dead; another one has the job now."""
+    """This attempt was taken for dead, and another one has the job now."""
 
 
 class RefusedWithChanges(Refused):
@@ -166,7 +167,8 @@ class Heartbeat(Generic[J]):
     def _live(self) -> None:
         try:
             with connection.cursor() as cursor:
-                # At its end the act may have touched the row itself: then it is alive, and this beat is not needed.
+                # Near its end the act may itself have locked the row. It is alive then, so that this beat is skipped
+                # rather than waited for.
                 cursor.execute("SET lock_timeout = '100ms'")
             while not self._stop.wait(BEAT_SECONDS):
                 self._beat()
