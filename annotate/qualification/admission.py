@@ -1,4 +1,4 @@
-"""Admissions: who is qualified for a project's work, who may take its test, and the sentence for everybody else."""
+"""Admission: who is qualified for a project's work, who may take its test, and the explanation for everyone else."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -17,12 +17,15 @@ from projects.models import Act, Membership
 
 Purpose = QualificationItem.Purpose
 GRACE = timedelta(seconds=90)
-"""So long after the time limit what was sent is still graded: a form may be on its way, or a clock be slow."""
+"""How long after the time limit answers are still graded: a form may be under way, or a clock may be slow.
+
+Longer than for HITs, because a missed test costs an attempt.
+"""
 
 
 @dataclass(frozen=True)
 class Admission:
-    """How one annotator stands to the test of the project; `n_used` attempts are those that count now."""
+    """One annotator's relation to the project's test; `n_used` are the attempts that count now."""
 
     test: QualificationTest
     qualification: Qualification | None
@@ -34,7 +37,7 @@ class Admission:
 
     @property
     def is_asked(self) -> bool:
-        """Whether the test gates anything."""
+        """Whether the test is required at all."""
         return self.test.state == QualificationTest.State.OPEN
 
     @property
@@ -66,7 +69,7 @@ class Admission:
 
     @property
     def again_at(self) -> datetime | None:
-        """When the next attempt may begin, if that is still to come."""
+        """When the next attempt may begin, or None if it may begin now."""
         if self.last_ended_at is None:
             return None
         at = self.last_ended_at + timedelta(hours=self.test.wait_hours)
@@ -85,7 +88,7 @@ class Admission:
 
     @property
     def why_not(self) -> str:
-        """Why work that asks for a qualification is closed to them, and what to do; empty when it is not."""
+        """The explanation why the annotator can't work, with what to do; empty if they can."""
         if not self.is_asked or self.is_qualified:
             return ""
         if self.revoked is not None:
@@ -109,9 +112,9 @@ class Admission:
 
 
 def find_admissions(annotators: Iterable[Membership]) -> dict[int, Admission]:
-    """How annotators stand to their projects' tests, by membership; those of projects without a test are left out.
+    """Return the admission of each annotator by membership id, omitting projects without a test.
 
-    One query where no project has a test, four otherwise, however many annotators there are.
+    One query if no project has a test, four otherwise, however many annotators there are.
     """
     people = list(annotators)
     tests = {
@@ -144,7 +147,7 @@ def find_admission(annotator: Membership) -> Admission | None:
 
 
 def is_time_up(attempt: Attempt, now: datetime) -> bool:
-    """Whether nothing that is sent now counts any more."""
+    """Return whether the time of an attempt is over, grace included."""
     return attempt.due_at is not None and now > attempt.due_at + GRACE
 
 
@@ -155,7 +158,11 @@ def _admission(
     grant: Grant | None,
     now: datetime,
 ) -> Admission:
-    """Attempts count that were made under this rubric, since the last one passed and since a manager's last word."""
+    """Return the admission; only attempts under this rubric count, since the last pass and a manager's last decision.
+
+    A manager's decision starts the count again: someone whose qualification is granted and later revoked has not used
+    up their attempts.
+    """
     is_live = [each.state == Attempt.State.OPEN and not is_time_up(each, now) for each in attempts]
     open_one = next((each for each, live in zip(attempts, is_live, strict=True) if live), None)
     used: list[Attempt] = []
@@ -178,13 +185,13 @@ def _admission(
 
 @transaction.atomic
 def grant(*, annotator: Membership, actor: Membership, why: str) -> None:
-    """Let somebody in as if they had passed now. Raises Refused without a reason; locks the membership."""
+    """Qualify an annotator as if they had passed now. Raises Refused without a reason; locks the membership."""
     _say(annotator, actor, Grant.Kind.GRANTED, why)
 
 
 @transaction.atomic
 def revoke(*, annotator: Membership, actor: Membership, why: str) -> None:
-    """End somebody's qualification; only another grant gives it back. What they have open they may finish.
+    """Revoke a qualification; only another grant restores it. HITs in progress can still be finished.
 
     Raises Refused without a reason; locks the membership.
     """

@@ -1,4 +1,4 @@
-"""A passage of an attempt on the rating page, and the page for what could not be submitted."""
+"""One passage of an attempt on the rating page, and the page for answers that could not be submitted."""
 
 from collections.abc import Mapping, Sequence
 from http import HTTPStatus
@@ -31,7 +31,7 @@ def render_sheet(
     errors: Mapping[int, str] | None = None,
     status: int = 0,
 ) -> HttpResponse:
-    """One passage of an attempt on the rating page, with the draft's answers or those just sent."""
+    """Render one passage of an attempt on the rating page, with the draft's answers or those just sent."""
     stored = attempt.draft.get(str(sheet.number), {})
     criteria = frozen_criteria(attempt.rubric_id)
     show = reverse("annotate:attempt-show", args=[project.slug, attempt.uuid])
@@ -72,7 +72,7 @@ def shown_sheet(
     filled: dict[str, dict[int, Any]],
     errors: Mapping[int, str] | None = None,
 ) -> dict[str, Any]:
-    """The items of one passage as the rating page's parts show them; nothing of what is known to be right."""
+    """Return the items of one passage as the rating page shows them, without the correct ratings."""
     groups: list[dict[str, Any]] = []
     candidates = _candidates_of(items, project)
     for place, item in enumerate(items):
@@ -98,7 +98,7 @@ def shown_sheet(
 
 
 def _candidates_of(items: Sequence[QualificationItem], project: Project) -> dict[int | None, Candidate]:
-    """The candidates that items were made of, where something of them is shown beside their texts."""
+    """Return the candidates that items were made from, if the project shows more of them than their texts."""
     if not (project.shows_question_type or project.shows_entities or project.shows_candidate_opinion):
         return {}
     ids: set[int] = {getattr(item, "candidate_id", None) or 0 for item in items} - {0}
@@ -121,7 +121,7 @@ def render_closed(
     is_kept: bool,
     status: int = HTTPStatus.CONFLICT,
 ) -> HttpResponse:
-    """What was sent, and why it was not submitted."""
+    """Render the page with what was sent and the reason why it was not submitted."""
     sheets = list_pages(attempt)
     sheet = sheets[min(page, len(sheets)) - 1]
     criteria = frozen_criteria(attempt.rubric_id)

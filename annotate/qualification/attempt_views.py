@@ -1,4 +1,4 @@
-"""The annotator's side of qualification: what the test is, practice, an attempt page by page, its result."""
+"""Annotators' pages of the qualification test: its start, practice, an attempt page by page, and the result."""
 
 import uuid
 from collections.abc import Sequence
@@ -112,7 +112,7 @@ def attempt_show(request: ProjectRequest, project: Project, attempt_uuid: uuid.U
 
 
 def _take_page(request: ProjectRequest, project: Project, attempt: Attempt) -> HttpResponse:
-    """Keep the page; then the next one, or after the last the whole is submitted."""
+    """Save the page; then show the next one, or submit the attempt after the last."""
     me, page, sent = request.membership, _page_of(request), read_rating(request.POST)
     sheets = list_pages(attempt)
     try:
@@ -196,7 +196,7 @@ def attempt_result(request: ProjectRequest, project: Project, attempt_uuid: uuid
 
 
 def fill_in_again(request: ProjectRequest, project: Project, attempt_uuid: uuid.UUID) -> HttpResponse:
-    """A page whose token is stale comes back filled in, with a fresh one."""
+    """Render a page whose CSRF token was stale again, filled in and with a fresh token."""
     attempt = _attempt(request.membership, attempt_uuid)
     sheets = list_pages(attempt)
     number = min(_page_of(request), len(sheets))

@@ -1,4 +1,4 @@
-"""Attempts at a test, and at the practice before it: begun, kept as a draft, submitted once and graded here."""
+"""Attempts at the test and at practice: begun, saved as a draft, submitted once and graded."""
 
 import uuid
 from collections.abc import Sequence
@@ -59,9 +59,9 @@ class NoSuchPage(Refused):
 
 @transaction.atomic
 def begin(*, annotator: Membership, purpose: str = Purpose.TEST) -> Attempt:
-    """The annotator's open attempt, or a new one; asking from two tabs at once gives one and the same.
+    """Return the annotator's open attempt, or begin a new one; two tabs at once get the same one.
 
-    Practice needs no open test. Raises Refused, with the reason, for whoever may not begin now, and ConsentFirst.
+    Practice needs no open test. Raises Refused, with the reason, if the annotator may not begin now, and ConsentFirst.
     Locks the membership.
     """
     lock_annotator(annotator)
@@ -91,9 +91,9 @@ def begin(*, annotator: Membership, purpose: str = Purpose.TEST) -> Attempt:
 def save_draft(
     *, annotator: Membership, attempt_uuid: uuid.UUID, page: int, sent: dict[str, Any]
 ) -> tuple[dict[str, Any], datetime]:
-    """Merge what was sent into one page of the draft; returns that page and when it was saved.
+    """Merge what was sent into one page of the draft; return that page and when it was saved.
 
-    Raises Refused for what is no draft, TakesNoAnswers once the attempt has ended, Attempt.DoesNotExist.
+    Raises Refused for an invalid draft, TakesNoAnswers after the attempt has ended, or Attempt.DoesNotExist.
     """
     attempt = _lock(annotator, attempt_uuid)
     _check_open(attempt)
@@ -109,9 +109,9 @@ def save_draft(
 
 @transaction.atomic
 def save_page(*, annotator: Membership, attempt_uuid: uuid.UUID, page: int, sent: SentAnswers) -> dict[int, str]:
-    """Keep a page's form as its draft; returns, by place on the page, what is no answer on its scale.
+    """Save a page's form as its draft; return the errors of values off their scale, by position on the page.
 
-    Raises TakesNoAnswers once the attempt has ended, Attempt.DoesNotExist.
+    Raises TakesNoAnswers after the attempt has ended, or Attempt.DoesNotExist.
     """
     attempt = _lock(annotator, attempt_uuid)
     _check_open(attempt)
@@ -125,11 +125,12 @@ def save_page(*, annotator: Membership, attempt_uuid: uuid.UUID, page: int, sent
 
 @transaction.atomic
 def submit_attempt(*, annotator: Membership, attempt_uuid: uuid.UUID) -> Attempt:
-    """Grade the draft, once; submitting again changes nothing. The state says how it ended.
+    """Grade the draft once and return the attempt, whose state is the outcome; submitting again changes nothing.
 
-    In time every item needs an answer: raises Incomplete, by place in the attempt. Just after the time limit what is
-    there is graded; later, or where its items cannot be graded, it has expired and keeps its draft. Raises
-    TakesNoAnswers for somebody who may not work, Attempt.DoesNotExist. Locks the membership, then the attempt.
+    Within the time limit every item needs an answer: raises Incomplete, by position in the attempt. Within the grace
+    after it, what is there is graded. Later, or if its items can't be graded, the attempt expires and keeps its
+    draft. Raises TakesNoAnswers if the annotator may not work, or Attempt.DoesNotExist. Locks the membership, then
+    the attempt.
     """
     lock_annotator(annotator)
     attempt = _lock(annotator, attempt_uuid)
@@ -203,7 +204,7 @@ def _begin_anew(test: QualificationTest, annotator: Membership, purpose: str, no
 
 
 def _lock(annotator: Membership, attempt_uuid: uuid.UUID) -> Attempt:
-    """The annotator's own attempt, locked; anybody else's does not exist."""
+    """Lock and return the annotator's own attempt. Raises DoesNotExist for a missing one or someone else's."""
     attempts = Attempt.objects.select_related("test__rubric", "test__project")
     return attempts.select_for_update(no_key=True, of=("self",)).get(uuid=attempt_uuid, annotator=annotator)
 
@@ -251,7 +252,7 @@ def _finish(
 
 
 def _qualify(attempt: Attempt, *, has_passed: bool, now: datetime) -> None:
-    """What a manager said since the attempt began stands."""
+    """Qualify the annotator, unless a manager has decided something since the attempt began."""
     if Grant.objects.filter(annotator=attempt.annotator_id, given_at__gte=attempt.started_at).exists():
         return
     days = attempt.test.valid_days
@@ -267,7 +268,7 @@ def _qualify(attempt: Attempt, *, has_passed: bool, now: datetime) -> None:
 
 
 def _pay(attempt: Attempt) -> None:
-    """Once for each person, whether they pass or fail."""
+    """Add the pay for the test to the ledger, once per person, pass or fail."""
     test = attempt.test
     if not test.cents:
         return

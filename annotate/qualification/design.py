@@ -1,4 +1,4 @@
-"""Designing a qualification test: made, set up, opened, closed, moved to a new version of the rubric."""
+"""Designing a qualification test: created, configured, opened, closed, moved to a new version of the rubric."""
 
 import secrets
 from collections.abc import Mapping
@@ -21,7 +21,7 @@ SETTINGS = (
     *("n_items", "pass_share", "max_attempts", "wait_hours", "time_limit_minutes", "feedback", "valid_days"),
     *("cents", "seed"),
 )
-"""What `change_settings` takes."""
+"""The settings that `change_settings` accepts."""
 
 
 def find_test(project: Project) -> QualificationTest | None:
@@ -30,7 +30,7 @@ def find_test(project: Project) -> QualificationTest | None:
 
 @transaction.atomic
 def make_test(*, project: Project, actor: Membership | None) -> QualificationTest:
-    """The project's test, made as a draft under the newest rubric where there is none. Raises Refused without one."""
+    """Return the project's test, created as a draft if there is none. Raises Refused without a rubric."""
     rubric = rubrics.current_rubric(project)
     if rubric is None:
         raise Refused("This project has no rubric yet. Choose one in the settings, then create the test.")
@@ -45,7 +45,7 @@ def make_test(*, project: Project, actor: Membership | None) -> QualificationTes
 
 @transaction.atomic
 def change_settings(*, test: QualificationTest, actor: Membership | None, values: Mapping[str, Any]) -> bool:
-    """Change how the test is taken; False where nothing changes. Raises Refused where the pool is too small for it."""
+    """Change the test's settings; return False if nothing changes. Raises Refused if the pool is too small for them."""
     test = lock_test(test)
     unknown = values.keys() - set(SETTINGS)
     if unknown:
@@ -65,9 +65,9 @@ def change_settings(*, test: QualificationTest, actor: Membership | None, values
 
 @transaction.atomic
 def open_test(*, test: QualificationTest, actor: Membership | None) -> None:
-    """From now on work that asks for a qualification is for those who have it; the rubric is frozen.
+    """Open the test: from now on, work that requires a qualification is only for those who have it.
 
-    Raises Refused where the items do not make a test. Opening an open test changes nothing.
+    Freezes the rubric. Raises Refused if the items don't make a test. Opening an open test changes nothing.
     """
     test = lock_test(test)
     if test.state == State.OPEN:
@@ -81,7 +81,7 @@ def open_test(*, test: QualificationTest, actor: Membership | None) -> None:
 
 @transaction.atomic
 def close_test(*, test: QualificationTest, actor: Membership | None) -> None:
-    """Close the test: it gates nothing any more. Attempts that are open can be finished."""
+    """Close the test, so that it is no longer required. Open attempts can be finished."""
     test = lock_test(test)
     if test.state == State.CLOSED:
         return
@@ -90,10 +90,10 @@ def close_test(*, test: QualificationTest, actor: Membership | None) -> None:
 
 @transaction.atomic
 def move_to_rubric(*, test: QualificationTest, actor: Membership | None, on_new_rubric: str) -> None:
-    """Move the test to the project's newest rubric: everybody is asked again, or who is qualified now stays so.
+    """Move the test to the project's latest rubric: everyone retakes it, or qualified people stay qualified.
 
-    Attempts under the version before end; their answers are kept and nothing is counted against anybody. Raises
-    Refused where there is no newer version, or where an open test has items that do not fit it.
+    Open attempts under the old version end; their answers are kept, and they don't count as used. Raises Refused if
+    there is no newer version, or if an open test has items that don't fit it.
     """
     test = lock_test(test)
     newest = rubrics.current_rubric(test.project)
@@ -117,7 +117,7 @@ def move_to_rubric(*, test: QualificationTest, actor: Membership | None, on_new_
 
 
 def why_not_open(test: QualificationTest) -> list[str]:
-    """What keeps the test from being opened, in sentences."""
+    """Return sentences that explain why the test can't be opened; an empty list if it can."""
     criteria = quality_criteria(test.rubric)
     if not criteria:
         return ["The rubric has no criterion for checking annotators, so nothing can be graded."]
@@ -162,7 +162,7 @@ def _end_open_attempts(test: QualificationTest) -> None:
 
 
 def _carry_over(test: QualificationTest, old_rubric_id: int | None) -> None:
-    """Whoever is qualified now is so under the new version; whoever had to be asked again before still has."""
+    """Move current qualifications to the new version; people who already had to retake the test still do."""
     rows = Qualification.objects.filter(annotator__project=test.project_id, is_qualified=True)
     ids = list(rows.order_by("pk").select_for_update(no_key=True, of=("self",)).values_list("pk", flat=True))
     rows = Qualification.objects.filter(pk__in=ids)

@@ -1,4 +1,4 @@
-"""The managers' side of qualification: the test, its settings and state, its attempts, who is qualified."""
+"""Managers' pages of the qualification test: the test, its settings and state, its attempts, who is qualified."""
 
 import uuid
 from collections import Counter

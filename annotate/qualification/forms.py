@@ -1,4 +1,4 @@
-"""Forms of the qualification test; the rules are in `qualifying`."""
+"""Forms of the qualification test; the rules are in `design` and `items`."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -23,7 +23,7 @@ PURPOSES = [("test", "Test"), ("practice", "Practice")]
 
 
 class TestSettingsForm(forms.Form):
-    """How the test is taken and what passing it means."""
+    """The settings of the test."""
 
     __test__ = False
 
@@ -110,7 +110,7 @@ class TestSettingsForm(forms.Form):
 
 
 class ItemForm(forms.Form):
-    """One item as somebody types it in."""
+    """One item entered manually."""
 
     purpose = forms.ChoiceField(label="Used for", choices=PURPOSES, initial="test")
     passage_title = forms.CharField(label="Passage title", required=False, max_length=500)
@@ -240,7 +240,7 @@ class FileForm(forms.Form):
 
 
 class CandidatesForm(forms.Form):
-    """How candidates with known scores become items."""
+    """How rated candidates become items."""
 
     purpose = forms.ChoiceField(label="Used for", choices=PURPOSES, initial="test")
     tolerance = forms.FloatField(

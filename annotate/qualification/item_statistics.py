@@ -1,4 +1,4 @@
-"""Figures of a test's items: how often they are right, what is answered, how well they tell strong from weak."""
+"""Statistics of a test's items: share correct, distribution of ratings, and discrimination."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -12,12 +12,14 @@ from measures.rubric import ScaleKind, format_number
 from projects.rubric.rubrics import CriterionOnPage, read_criteria
 
 N_BINS = 5
+"""Bins of a slider's ratings: as many as most scales have points, so that all charts look alike."""
 BAR_HEIGHT = 24
+"""Height of the tallest bar in units of the SVG, about a line and a half of text."""
 
 
 @dataclass(frozen=True)
 class Bar:
-    """How often one answer, or one stretch of a slider, was given; where its bar stands and how high it is."""
+    """How often one rating, or one bin of a slider, was given, with the position and height of its bar."""
 
     label: str
     n: int
@@ -29,7 +31,7 @@ class Bar:
 
 @dataclass(frozen=True)
 class Spread:
-    """The answers to one criterion of one item."""
+    """The distribution of ratings of one item on one criterion."""
 
     criterion: CriterionOnPage
     bars: list[Bar]
@@ -45,7 +47,7 @@ class Spread:
 
 @dataclass(frozen=True)
 class ItemFigures:
-    """What the graded attempts say of one item."""
+    """The statistics of one item over all graded attempts."""
 
     n: int
     n_right: int
@@ -68,7 +70,7 @@ class ItemFigures:
 
 
 def figures_of(test: QualificationTest, items: Sequence[QualificationItem]) -> dict[int, ItemFigures]:
-    """The figures of each item by its id, over all graded attempts at the test under its present rubric."""
+    """Return the statistics of each item by id, over all graded attempts under the test's current rubric."""
     graded = Attempt.objects.filter(
         test=test,
         purpose=QualificationItem.Purpose.TEST,
@@ -80,6 +82,7 @@ def figures_of(test: QualificationTest, items: Sequence[QualificationItem]) -> d
         told = (answers or {})["items"]
         n_right = sum(entry["right"] for entry in told)
         for pk, entry in zip(layout, told, strict=True):
+            # Discrimination correlates an item with the rest of its attempt: including the item itself would raise it.
             rest = (n_right - entry["right"]) / (len(told) - 1) if len(told) > 1 else None
             entries.setdefault(pk, []).append((entry, rest))
     criteria = read_criteria(test.rubric)

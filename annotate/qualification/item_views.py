@@ -1,4 +1,4 @@
-"""The items of a qualification test: typed in with a preview, edited, retired, from a file, from candidates."""
+"""Pages of the test's items: added manually with a preview, edited, retired, from a file, from rated candidates."""
 
 from http import HTTPStatus
 from pathlib import Path
@@ -76,7 +76,7 @@ def item_retire(request: ProjectRequest, project: Project, pk: int) -> HttpRespo
 @requires(Right.READ)
 @require_safe
 def item_preview(request: ProjectRequest, project: Project, pk: int) -> HttpResponse:
-    """The whole page, as an annotator has it."""
+    """Show the whole page as an annotator sees it."""
     item = _item(project, pk)
     context = {
         "assignment": None,
@@ -154,7 +154,7 @@ def _item(project: Project, pk: int) -> QualificationItem:
 def _render_form(
     request: ProjectRequest, test: QualificationTest, form: ItemForm, item: QualificationItem | None
 ) -> HttpResponse:
-    """The form beside the item as annotators will see it, filled with what is typed so far."""
+    """Render the form next to the item as annotators will see it, filled with the current input."""
     context: dict[str, Any] = {
         "form": form,
         "test": test,
@@ -169,7 +169,7 @@ def _render_form(
 
 
 def _typed_so_far(request: ProjectRequest, test: QualificationTest) -> ItemForm:
-    """What is typed is shown back and not checked yet."""
+    """Return the current input for the preview, without validating it."""
     return ItemForm(items.quality_criteria(test.rubric), initial=request.POST.dict())
 
 

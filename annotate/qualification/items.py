@@ -1,4 +1,4 @@
-"""The items of a qualification test: added as specified, edited, retired."""
+"""The items of a qualification test: added, edited, retired."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
@@ -22,7 +22,7 @@ MOST_REFERENCES = 20
 
 @dataclass(frozen=True, kw_only=True)
 class ItemSpec:
-    """All that an item says: what is read for it, the answer, what that should be rated, by how much, and why."""
+    """The content of an item: passage, question, references, answer, correct ratings, tolerance and explanation."""
 
     question: str
     answer: str
@@ -38,7 +38,7 @@ class ItemSpec:
 
 @dataclass(frozen=True)
 class Fault:
-    """What is wrong with one part of an item: the part's name, or `expected` with the key of the criterion."""
+    """An error in one part of an item: the part's name, or `expected` with the key of the criterion."""
 
     part: str
     reason: str
@@ -61,13 +61,13 @@ def spec_of(item: QualificationItem) -> ItemSpec:
 
 
 def quality_criteria(rubric: Rubric) -> list[CriterionOnPage]:
-    """The criteria by which annotators are checked, in order."""
+    """Return the criteria used to check annotators, in order."""
     rows = Criterion.objects.filter(rubric=rubric, used_for_quality=True).order_by("position")
     return [on_page(criterion) for criterion in rows]
 
 
 def find_faults(spec: ItemSpec, criteria: Sequence[CriterionOnPage]) -> list[Fault]:
-    """Hold an item against the criteria used for quality: each has a range of right answers on its scale."""
+    """Return the errors of an item: each criterion used for checking needs a range of correct ratings on its scale."""
     faults = []
     if not spec.question.strip():
         faults.append(Fault("question", "is empty"))
@@ -93,7 +93,7 @@ def find_faults(spec: ItemSpec, criteria: Sequence[CriterionOnPage]) -> list[Fau
 
 
 def is_gradable(spec: ItemSpec, criteria: Sequence[CriterionOnPage]) -> bool:
-    """Whether answers to an item can be graded by these criteria: there are some, and nothing is wrong with it."""
+    """Return whether an item can be graded by these criteria: there are some, and the item has no errors."""
     return bool(criteria) and not find_faults(spec, criteria)
 
 
@@ -103,7 +103,7 @@ def _takes_all(criterion: CriterionOnPage, spec: ItemSpec) -> bool:
 
 
 def shown_key(spec: ItemSpec) -> tuple[str, ...]:
-    """What annotators see of an item; two that are the same in this are one."""
+    """Return what annotators see of an item, by which duplicates are found."""
     return (spec.passage_title, spec.passage_text, spec.question, spec.answer)
 
 
@@ -111,7 +111,7 @@ def shown_key(spec: ItemSpec) -> tuple[str, ...]:
 def add_items(
     *, test: QualificationTest, actor: Membership | None, specs: Sequence[ItemSpec], how: str
 ) -> list[QualificationItem]:
-    """Add items at the end, all or none. Raises Refused, with what is wrong with which; locks the test."""
+    """Append items, all or none. Raises Refused with the errors of each; locks the test."""
     test = lock_test(test)
     criteria = quality_criteria(test.rubric)
     wrong = [
@@ -139,7 +139,7 @@ def add_items(
 
 
 def _check_new(specs: Sequence[ItemSpec], live: Iterable[QualificationItem]) -> None:
-    """The same answer twice, perhaps with two right ratings, or in the test and in the practice before it."""
+    """Raise Refused if an answer occurs twice: its ratings could differ, or practice would reveal the test's."""
     known = {shown_key(spec_of(item)) for item in live}
     wrong = []
     for n, spec in enumerate(specs, start=1):
@@ -155,9 +155,9 @@ def _check_new(specs: Sequence[ItemSpec], live: Iterable[QualificationItem]) -> 
 
 @transaction.atomic
 def edit_item(*, item: QualificationItem, actor: Membership | None, spec: ItemSpec) -> QualificationItem:
-    """Change an item. One that an attempt has shown stays as it was and retires; a new one takes its place.
+    """Edit an item and return it. One that an attempt has shown is retired unchanged, and a new one replaces it.
 
-    Raises Refused for an item that cannot be, or that is retired.
+    Raises Refused for an invalid or a retired item.
     """
     test = lock_test(item.test)
     item = QualificationItem.objects.select_for_update(no_key=True).get(pk=item.pk)
@@ -183,7 +183,7 @@ def edit_item(*, item: QualificationItem, actor: Membership | None, spec: ItemSp
 
 @transaction.atomic
 def retire_item(*, item: QualificationItem, actor: Membership | None) -> None:
-    """Take an item out of later attempts; those that have it keep it. Raises Refused where an open test needs it."""
+    """Exclude an item from later attempts; those that have it keep it. Raises Refused if an open test needs it."""
     test = lock_test(item.test)
     _check_pool(test, without=item)
     if QualificationItem.objects.filter(pk=item.pk, retired_at=None).update(retired_at=timezone.now()):
@@ -203,7 +203,7 @@ def lock_test(test: QualificationTest) -> QualificationTest:
 
 
 def _check_pool(test: QualificationTest, *, without: QualificationItem, and_with: str = "") -> None:
-    """An open test always has the items that an attempt takes."""
+    """Raise Refused if an open test would have fewer items than an attempt needs."""
     if test.state != QualificationTest.State.OPEN or without.purpose != Purpose.TEST or and_with == Purpose.TEST:
         return
     n_left = test.items.filter(purpose=Purpose.TEST, retired_at=None).exclude(pk=without.pk).count()

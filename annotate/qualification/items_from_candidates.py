@@ -1,4 +1,4 @@
-"""Items made of candidates whose score is known: from judgments that count, imported ones too."""
+"""Items from rated candidates, with scores from counted judgments, including imported ones."""
 
 from collections.abc import Mapping, Sequence
 from decimal import ROUND_HALF_UP, Decimal
@@ -15,7 +15,7 @@ from projects.rubric.rubrics import CriterionOnPage
 
 
 def known_scores(project: Project, rubric: Rubric) -> "QuerySet[Any, Any]":
-    """Candidates with counted judgments by the rubric's first criterion for quality: their number, mean and spread."""
+    """Return candidates with counted judgments on the rubric's first criterion for quality: number, mean and SD."""
     return (
         Judgment.objects.filter(
             _is_of(quality_criteria(rubric)[:1]),
@@ -39,9 +39,9 @@ def add_candidates(
     tolerance: float = 0.0,
     purpose: str = Purpose.TEST,
 ) -> list[QualificationItem]:
-    """Make items of candidates whose score is known: the mean of their counted judgments, on the nearest point.
+    """Create items from rated candidates; the correct rating is the point nearest the mean of their judgments.
 
-    Halfway between two points both are right. Raises Refused where a score by one of the criteria is missing.
+    Halfway between two points, both are correct. Raises Refused if a score on one of the criteria is missing.
     """
     criteria = quality_criteria(test.rubric)
     candidates = list(
@@ -64,7 +64,7 @@ def add_candidates(
 
 
 def expected_range(criterion: CriterionOnPage, mean: float) -> tuple[float, float]:
-    """The right answers for a known mean: the nearest point, both where it lies halfway; on a slider the mean."""
+    """Return the correct ratings for a known mean: the nearest point, both points halfway; on a slider the mean."""
     if criterion.scale.kind is ScaleKind.CONTINUOUS:
         return (round(mean, 2), round(mean, 2))
     exact = Decimal(repr(round(mean, 9)))
@@ -73,7 +73,7 @@ def expected_range(criterion: CriterionOnPage, mean: float) -> tuple[float, floa
 
 
 def _is_of(criteria: Sequence[CriterionOnPage]) -> Q:
-    """Whether a judgment is by one of these criteria, under whatever version of the rubric, on the same scale."""
+    """Return the filter for judgments on one of these criteria, in any version of the rubric, on the same scale."""
     found = Q(pk__in=[])
     for each in criteria:
         found |= Q(criterion__key=each.key, criterion__low=each.scale.low, criterion__high=each.scale.high)

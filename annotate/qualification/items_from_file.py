@@ -1,4 +1,4 @@
-"""Items of a test from a file: read row by row, all or nothing, every fault with its line and column."""
+"""Items from a file: read row by row, all or nothing, every error with its line and column."""
 
 import json
 import re
@@ -39,7 +39,7 @@ NAMES = {
     "explanation": ("explanation", "why"),
     "purpose": ("purpose",),
 }
-"""What each part of an item may be called; `reference`, `reference_2` … and `expected_<criterion>` come on top."""
+"""Column names for each part of an item, besides `reference`, `reference_2` … and `expected_<criterion>`."""
 
 _REFERENCE = re.compile(r"reference(?:_([1-9][0-9]?))?")
 _RANGE = re.compile(r"(-?[0-9.]+)\s*(?:-|–|to)\s*(-?[0-9.]+)")
@@ -48,13 +48,13 @@ _RANGE = re.compile(r"(-?[0-9.]+)\s*(?:-|–|to)\s*(-?[0-9.]+)")
 def import_items(
     *, test: QualificationTest, actor: Membership | None, path: Path, name: str
 ) -> list[QualificationItem]:
-    """Add the items of a file. Raises FileRefused with every fault, and Refused where they are too many."""
+    """Add the items of a file and return them. Raises FileRefused with every error, and Refused for too many items."""
     specs = read_items(path=path, name=name, criteria=quality_criteria(test.rubric))
     return add_items(test=test, actor=actor, specs=specs, how="file")
 
 
 def read_items(*, path: Path, name: str, criteria: Sequence[CriterionOnPage]) -> list[ItemSpec]:
-    """The items of a CSV, TSV, XLSX, JSON, JSONL or Parquet file. Raises FileRefused."""
+    """Return the items of a CSV, TSV, XLSX, JSON, JSONL or Parquet file. Raises FileRefused."""
     notes = Notes(LIMITS)
     specs: list[ItemSpec] = []
     reader = None
@@ -82,7 +82,7 @@ def read_items(*, path: Path, name: str, criteria: Sequence[CriterionOnPage]) ->
 
 
 def read_range(text: str) -> tuple[float, float]:
-    """`4`, `4-5` or `4 to 5`, as people type it. Raises Refused."""
+    """Return the range that a text such as `4`, `4-5` or `4 to 5` gives. Raises Refused for anything else."""
     found = _RANGE.fullmatch(text.strip())
     ends = [found[1], found[2]] if found else [text.strip()] * 2
     if not all(PLAIN_NUMBER.fullmatch(end) for end in ends):
@@ -91,7 +91,7 @@ def read_range(text: str) -> tuple[float, float]:
 
 
 class _Rows:
-    """Rows into items; faults go to the notes."""
+    """Turns rows into items and collects their errors."""
 
     def __init__(self, reader: Reader, criteria: Sequence[CriterionOnPage], notes: Notes) -> None:
         self.notes = notes
@@ -143,7 +143,7 @@ class _Rows:
         return spec
 
     def _has_faults_at(self, line: int) -> bool:
-        """A value that could not be read is named once, not held against the scale as well."""
+        """Return whether a value has an error already, so that it is not reported as off the scale too."""
         return any(problem.line == line for problem in self.notes.problems)
 
     def _references(self, line: int, record: dict[str, Any]) -> list[str]:
@@ -157,7 +157,7 @@ class _Rows:
         return [text for text in found if text]
 
     def _range(self, line: int, record: dict[str, Any], column: str) -> tuple[float, float]:
-        """One number, `4-5`, or a list of both ends."""
+        """Return the range that one number, `4-5`, or a list of both ends gives."""
         value = record.get(column)
         if isinstance(value, str) and value.lstrip().startswith("["):
             try:

@@ -1,4 +1,4 @@
-"""The pages of an attempt: one passage at a time, with what was answered so far."""
+"""The pages of an attempt: one passage at a time, with the answers so far."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -15,7 +15,7 @@ from projects.rubric.rubrics import CriterionOnPage, why_wrong
 
 @dataclass(frozen=True)
 class AttemptPage:
-    """The items of one passage, numbered from one; `first` is the place of the first of them in the attempt."""
+    """The items of one passage, numbered from 1; `first` is the position of the first one in the attempt."""
 
     number: int
     first: int
@@ -24,7 +24,7 @@ class AttemptPage:
 
 @dataclass(frozen=True)
 class Said:
-    """What an attempt says of one item."""
+    """The answer of an attempt to one item."""
 
     values: dict[str, float] = field(default_factory=dict)
     cannot: str = ""
@@ -36,9 +36,10 @@ class Said:
 
 
 def draw_items(test: QualificationTest, pool: Sequence[QualificationItem], annotator_id: int, n: int) -> list[int]:
-    """The layout of an attempt: items drawn from the pool, passage by passage, in an order of its own.
+    """Return the layout of an attempt: items drawn from the pool, grouped by passage, in random order.
 
-    Seeded by the test's seed, the annotator and the number of the attempt: the same three give the same layout.
+    The seed is made from the test's seed, the annotator and the number of the attempt, so that any layout can be
+    reproduced.
     """
     rng = np.random.default_rng([test.seed, annotator_id, n])
     wanted = len(pool) if test.n_items is None else min(test.n_items, len(pool))
@@ -64,7 +65,7 @@ def list_pages(attempt: Attempt) -> list[AttemptPage]:
 
 
 def read_answers(draft: dict[str, Any], sheets: Sequence[AttemptPage]) -> list[Said]:
-    """What the draft says of each item, by place in the attempt."""
+    """Return the draft's answer to each item, by position in the attempt."""
     found = []
     for sheet in sheets:
         page = draft.get(str(sheet.number), {})
@@ -82,7 +83,7 @@ def read_answers(draft: dict[str, Any], sheets: Sequence[AttemptPage]) -> list[S
 
 
 def page_of_form(sent: SentAnswers, n_items: int, criteria: Sequence[CriterionOnPage], stamp: float) -> dict[str, Any]:
-    """A page of the draft as a form says it, whole: what the form leaves empty is empty."""
+    """Return a page of the draft made from a whole form: what the form leaves empty is empty."""
     scales = {criterion.key: criterion.scale for criterion in criteria}
     values = {
         str(place): {
@@ -102,7 +103,7 @@ def page_of_form(sent: SentAnswers, n_items: int, criteria: Sequence[CriterionOn
 
 
 def wrong_values(sent: SentAnswers, n_items: int, criteria: Sequence[CriterionOnPage]) -> dict[int, str]:
-    """By place on the page, what is no answer on its scale."""
+    """Return the errors of values off their scale, by position on the page."""
     wrong: dict[int, str] = {}
     for place in range(n_items):
         for criterion in criteria:
@@ -122,7 +123,7 @@ def _passage(item: QualificationItem) -> tuple[str, str]:
 
 
 def _grouped(items: Sequence[QualificationItem], key: Any) -> list[list[QualificationItem]]:
-    """Items with the same key together, in the order in which each key comes first."""
+    """Group items with the same key, in the order in which the keys first occur."""
     groups: dict[Any, list[QualificationItem]] = {}
     for item in items:
         groups.setdefault(key(item), []).append(item)

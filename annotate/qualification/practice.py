@@ -1,4 +1,4 @@
-"""Practice with feedback: whether a project offers it, with a test that is asked for or without one."""
+"""Practice with feedback: whether a project offers it, with or without a required test."""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -18,7 +18,7 @@ PRACTICE = QualificationItem.Purpose.PRACTICE
 
 @dataclass(frozen=True)
 class Practice:
-    """So many answers to try one's hand at; whether a practice is begun, and whether they have been through one."""
+    """The practice offered to an annotator: its number of answers, and whether one is begun or was completed."""
 
     n_items: int
     is_begun: bool
@@ -26,7 +26,7 @@ class Practice:
 
 
 def list_practice_items(test: QualificationTest) -> list[QualificationItem]:
-    """What is practised on, in order: items that a closed test or a draft left behind its rubric are passed over."""
+    """Return the practice items in order, without those that no longer fit the test's rubric."""
     criteria = quality_criteria(test.rubric)
     items = test.items.filter(purpose=PRACTICE, retired_at=None).order_by("position", "pk")
     return [item for item in items if is_gradable(spec_of(item), criteria)]
@@ -37,9 +37,9 @@ def find_practice(annotator: Membership) -> Practice | None:
 
 
 def find_practices(annotators: Iterable[Membership]) -> dict[int, Practice]:
-    """What each annotator may practise, by the id of the membership: two queries however many there are.
+    """Return the practice offered to each annotator by membership id, with two queries however many there are.
 
-    The practice stands by itself: it is offered while the test is open, closed or still being made.
+    Practice is independent of the test: it is offered while the test is a draft, open or closed.
     """
     people = list(annotators)
     sizes = _sizes({each.project_id for each in people})
@@ -61,7 +61,7 @@ def find_practices(annotators: Iterable[Membership]) -> dict[int, Practice]:
 
 
 def _sizes(projects: set[int]) -> Counter[int]:
-    """How many items there are to practise on, by project."""
+    """Return the number of practice items by project."""
     criteria = Criterion.objects.filter(rubric=OuterRef("test__rubric"), used_for_quality=True)
     told = criteria.values(told=JSONObject(**{name: name for name in ("key", "name", "kind", "low", "high")}))
     items = QualificationItem.objects.filter(test__project__in=projects, purpose=PRACTICE, retired_at=None)

@@ -1,4 +1,4 @@
-"""What an attempt came to, as far as its reader may know it."""
+"""The result of an attempt, as far as its reader may see it."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ Feedback = QualificationTest.Feedback
 
 @dataclass(frozen=True)
 class Brief:
-    """One attempt in a line; what the test's feedback does not tell is left out."""
+    """One attempt as a line of a list, without what the test's feedback does not reveal."""
 
     attempt: Attempt
     is_over: bool
@@ -55,7 +55,7 @@ class Brief:
 
     @property
     def tone(self) -> str:
-        """The colour in which its state is drawn."""
+        """The colour of its status."""
         if self.has_passed:
             return "good"
         if self.is_open:
@@ -66,7 +66,7 @@ class Brief:
 
     @property
     def was_ended(self) -> bool:
-        """Ended by a new version of the rubric, in time and not by the clock."""
+        """Whether a new version of the rubric ended it, rather than the time limit."""
         attempt = self.attempt
         is_of_old_rubric = attempt.rubric_id != attempt.test.rubric_id
         is_in_time = attempt.finished_at is None or not is_time_up(attempt, attempt.finished_at)
@@ -87,7 +87,7 @@ class Brief:
 
 @dataclass(frozen=True)
 class ToldAnswer:
-    """One criterion of one item: what was answered, and what is right."""
+    """One criterion of one item: the rating given, and the correct one."""
 
     criterion: CriterionOnPage
     given: str
@@ -97,7 +97,7 @@ class ToldAnswer:
 
 @dataclass(frozen=True)
 class ExplainedItem:
-    """One item with its answer, what is right, and why."""
+    """One item with the rating given, the correct one, and the explanation."""
 
     number: int
     item: QualificationItem
@@ -129,7 +129,7 @@ def summarise_result(attempt: Attempt, now: datetime) -> Brief:
 
 
 def explain_result(attempt: Attempt) -> list[ToldSheet]:
-    """Every item of a graded attempt with its answer, what is right and why."""
+    """Return every item of a graded attempt with the rating given, the correct one and the explanation."""
     criteria = read_criteria(attempt.rubric)
     checked = {criterion.key for criterion in quality_criteria(attempt.rubric)}
     entries = (attempt.answers or {}).get("items", [])
@@ -146,7 +146,7 @@ def explain_result(attempt: Attempt) -> list[ToldSheet]:
 
 
 def format_range(ends: Sequence[float], tolerance: float = 0.0) -> str:
-    """`4`, `4 to 5`, and with a tolerance `4, give or take 1`."""
+    """Return a range as text: `4`, `4 to 5`, or with a tolerance."""
     low, high = ends
     said = format_number(low)
     if low != high:

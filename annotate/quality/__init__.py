@@ -1,1 +1,1 @@
-"""Figures of annotators, and the findings drawn from them."""
+"""Figures of annotators, and the findings (on pages: alerts) drawn from them."""

@@ -1,4 +1,4 @@
-"""An annotator's work on one page: scores over time beside the others', what they earned, what became of each HIT."""
+"""The data of an annotator's page: scores over time compared with others', and counts of their assignments."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -17,7 +17,7 @@ LAST_HITS = 60
 
 @dataclass(frozen=True)
 class SubmittedHit:
-    """One submitted HIT: the mean score, and the others' mean of the same items where there is one."""
+    """One submitted HIT: the mean score, and others' mean on the same items if there is one."""
 
     number: int
     batch_number: int
@@ -53,7 +53,7 @@ ORDER BY mine.submitted_at, mine.id
 
 
 def fetch_history(annotator: Membership, yardstick: QualityScale) -> list[SubmittedHit]:
-    """The last HITs with a score, in the order of submission."""
+    """Return the last HITs with a score, in the order of submission."""
     with connection.cursor() as cursor:
         cursor.execute(_SATS, {"me": annotator.pk, "criteria": list(yardstick.ids), "limit": LAST_HITS})
         rows = cursor.fetchall()
@@ -66,7 +66,7 @@ def fetch_history(annotator: Membership, yardstick: QualityScale) -> list[Submit
 
 
 def count_work(annotator: Membership) -> dict[str, Any]:
-    """How many assignments are in which state, how many were submitted lately, and when the last one was."""
+    """Return the numbers of assignments by state and in the last week, and the time of the last submission."""
     with connection.cursor() as cursor:
         cursor.execute(
             """SELECT state, count(*), max(submitted_at),

@@ -1,4 +1,4 @@
-"""One annotator on one screen: standing, figures, charts, findings, reviews, pay and history."""
+"""The page of one annotator: status, indicators, charts, alerts, spot checks, pay and history."""
 
 from typing import Any
 
@@ -96,7 +96,7 @@ def _reviews(annotator: Membership) -> QuerySet[Review]:
 
 
 def _pay(project: Project, annotator: Membership) -> ledger.Sums | None:
-    """None where the project pays nothing."""
+    """Return the pay of an annotator, or None if the project pays nothing."""
     if not ledger.pays_anything(project):
         return None
     return ledger.sum_by_annotator([annotator]).get(annotator.pk, ledger.Sums())

@@ -1,4 +1,4 @@
-"""Small charts as geometry: what a template draws as SVG, by attributes alone."""
+"""Small charts as geometry, which a template draws as SVG with attributes only, as the CSP requires."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ class Tick:
 
 @dataclass(frozen=True)
 class Dot:
-    """One measured point and what it says."""
+    """One point and its label."""
 
     x: float
     y: float
@@ -26,7 +26,7 @@ class Dot:
 
 @dataclass(frozen=True)
 class Bar:
-    """A bar and what it says."""
+    """A bar and its label."""
 
     x: float
     y: float
@@ -38,7 +38,7 @@ class Bar:
 
 @dataclass(frozen=True)
 class Chart:
-    """Lines or bars within a frame."""
+    """Lines or bars in a frame."""
 
     width: int = WIDTH
     height: int = HEIGHT
@@ -54,7 +54,7 @@ class Chart:
 
 
 def over_time(own: Sequence[float], others: Sequence[float | None], *, low: float, high: float) -> Chart:
-    """Mean scores HIT by HIT, beside the others' of the same items where there are any."""
+    """Return a chart of mean scores HIT by HIT, compared with others' on the same items if there are any."""
     places = [_x(number, len(own)) for number in range(len(own))]
     points = [(x, _y(value, low, high)) for x, value in zip(places, own, strict=True)]
     other = [(x, _y(value, low, high)) for x, value in zip(places, others, strict=True) if value is not None]
@@ -71,7 +71,7 @@ def over_time(own: Sequence[float], others: Sequence[float | None], *, low: floa
 
 
 def use_of_scale(own: Sequence[int], others: Sequence[int], labels: Sequence[str]) -> Chart:
-    """How often each point is given, in shares, beside the others'."""
+    """Return a chart of the share of each score, compared with others'."""
     shares = [[n / max(1, sum(counts)) for n in counts] for counts in (own, others)]
     most = max([0.05, *shares[0], *shares[1]])
     step = (WIDTH - LEFT - RIGHT) / max(1, len(labels))

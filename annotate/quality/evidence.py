@@ -1,7 +1,7 @@
-"""What the figures of a project's annotators are computed from, read in a few statements.
+"""The data behind the indicators of a project's annotators, read with a few statements.
 
-One score per annotator and candidate: the mean over the criteria used for quality, turned where reversed, in points
-where they share one scale and else as a share of the scale. Only judgments that count, and controls.
+One score per annotator and candidate: the mean over the criteria used for quality, with reversed criteria inverted, in
+points if they share one scale and as a share of the scale otherwise. Only counted judgments enter, and controls.
 """
 
 from collections.abc import Sequence
@@ -20,7 +20,7 @@ from projects.models import Criterion, Membership, Project
 
 @dataclass(frozen=True)
 class QualityScale:
-    """The criteria used for quality, and the scale that scores over them are on."""
+    """The criteria used for quality, and the scale of the scores over them."""
 
     ids: tuple[int, ...]
     keys: frozenset[str]
@@ -36,7 +36,7 @@ class QualityScale:
 
 @dataclass(frozen=True)
 class Scores:
-    """Every annotator's score of every candidate; `row` numbers annotators and candidates from 0."""
+    """Every annotator's score of every candidate, as parallel arrays; annotators and candidates are numbered from 0."""
 
     annotator: Ints
     unit: Ints
@@ -49,7 +49,7 @@ class Scores:
 
 @dataclass(frozen=True)
 class Control:
-    """One control item that an annotator has rated."""
+    """One control that an annotator has rated."""
 
     kind: str
     item_id: int
@@ -62,7 +62,7 @@ class Control:
 
 @dataclass(frozen=True)
 class Sitting:
-    """A submitted assignment: its items in shown order and the seconds on each, where they are known."""
+    """A submitted assignment: its items in the order shown, and the seconds on each if they are known."""
 
     assignment_id: int
     layout: list[int]
@@ -71,7 +71,7 @@ class Sitting:
 
 @dataclass(frozen=True)
 class Text:
-    """A candidate's text, its references, and how much there is to read around it."""
+    """A candidate's text, its references, and the length of its question and passage."""
 
     candidate: str
     references: list[str]
@@ -85,7 +85,7 @@ class Text:
 
 @dataclass
 class WorkRecord:
-    """What one annotator did beside the scores; first scores are those of candidates that they revised later."""
+    """One annotator's work besides the scores; first scores are those of candidates that they revised later."""
 
     sittings: list[Sitting] = field(default_factory=list)
     n_submitted: int = 0
@@ -97,7 +97,7 @@ class WorkRecord:
 
 
 def find_quality_scale(project: Project) -> QualityScale | None:
-    """The criteria used for quality in any rubric that the project's batches name; None without one."""
+    """Return the criteria used for quality over all rubrics of the project's batches, or None if there is none."""
     criteria = list(
         Criterion.objects.filter(
             rubric__project=project, rubric__batches__isnull=False, used_for_quality=True
@@ -116,6 +116,8 @@ def find_quality_scale(project: Project) -> QualityScale | None:
 
 _SHARE = """(CASE WHEN cr.is_reversed THEN cr.high - j.value ELSE j.value - cr.low END) / (cr.high - cr.low)"""
 
+# Controls have no candidate, so the join with candidates leaves them out. max() picks one assignment and item: there is
+# only one, because an annotator has at most one counted judgment of a candidate on a criterion.
 _SCORES = f"""
 SELECT j.annotator_id, j.candidate_id, avg({_SHARE}), max(j.assignment_id), max(j.item_id)
 FROM annotate_judgment j
@@ -128,7 +130,7 @@ GROUP BY j.annotator_id, j.candidate_id
 
 
 def fetch_scores(yardstick: QualityScale) -> Scores:
-    """Every score in the project, in one statement: the others' scores are needed for each annotator."""
+    """Return every score in the project, with one statement: each annotator is compared with all others."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT set_config('work_mem', '64MB', true), set_config('jit', 'off', true)")
         cursor.execute(_SCORES, {"criteria": list(yardstick.ids)})
@@ -146,6 +148,7 @@ def fetch_scores(yardstick: QualityScale) -> Scores:
     )
 
 
+# Implausible times are dropped. Where only the total is known, it is spread evenly over the items.
 _SITTINGS = f"""
 SELECT a.annotator_id, a.id, a.layout,
        CASE WHEN a.has_odd_times THEN NULL
@@ -181,8 +184,10 @@ WHERE j.annotator_id = ANY(%(annotators)s) AND {is_counted("j")}
   AND j.criterion_id = ANY(%(criteria)s)
 GROUP BY j.annotator_id, j.candidate_id HAVING count(v.id) > 0
 """
-"""A control is held against what was said of its source at first: no revision of the source makes a check pass."""
+"""The first scores of revised candidates. Controls are compared with these, so that no revision makes a check pass."""
 
+# Each verdict with the annotator's and the reviewer's own score of the item. The reviewer's ratings are JSON by item
+# and criterion, since they are not judgments.
 _REVIEWS = f"""
 SELECT a.annotator_id, v.is_poor, own.score, (
     SELECT avg((CASE WHEN cr.is_reversed THEN cr.high - said.value::float8 ELSE said.value::float8 - cr.low END)
@@ -204,7 +209,7 @@ ORDER BY a.annotator_id, v.id
 
 
 def fetch_efforts(annotators: Sequence[Membership], yardstick: QualityScale) -> dict[int, WorkRecord]:
-    """Sittings, controls and reviews of these annotators, by membership id."""
+    """Return the submitted assignments, controls and spot checks of these annotators, by membership id."""
     bound = {"annotators": [each.pk for each in annotators], "criteria": list(yardstick.ids)}
     efforts = {each.pk: WorkRecord() for each in annotators}
     with connection.cursor() as cursor:
@@ -244,7 +249,7 @@ WHERE c.id = ANY(%s)
 
 
 def fetch_texts(candidates: Sequence[int]) -> dict[int, Text]:
-    """The texts of these candidates by id."""
+    """Return the texts of these candidates by id."""
     with connection.cursor() as cursor:
         cursor.execute(_TEXTS, [list(candidates)])
         return {row[0]: Text(row[1], row[3] or [], row[2], int(row[4] or 0)) for row in cursor}

@@ -1,4 +1,4 @@
-"""From what was read to the figures of each annotator, by the pure functions of `measures.quality`."""
+"""Computing the figures of each annotator from the data, with the pure functions of `measures.quality`."""
 
 from collections.abc import Collection, Iterable, Mapping
 
@@ -21,11 +21,11 @@ from measures.quality.shares import Share, share_of
 from measures.quality.texts import Follows, Looks, follows, look_at
 
 POINT_PARTS = 10
-"""On a slider a tenth of the scale counts as one point."""
+"""On a slider, a tenth of the scale counts as one point, much as on a scale of ten points."""
 
 
 class Comparison:
-    """All scores of the project, prepared once: the others' means, and alpha without each annotator."""
+    """All scores of the project, prepared once: others' means, and alpha without each annotator."""
 
     def __init__(self, scores: Scores, yardstick: QualityScale) -> None:
         self.scores = scores
@@ -56,7 +56,7 @@ class Comparison:
 def compute_figures(
     annotator_id: int, comparison: Comparison, effort: WorkRecord, texts: dict[int, Text], thresholds: Thresholds
 ) -> Figures:
-    """All figures of one annotator."""
+    """Return all figures of one annotator."""
     scores, yardstick = comparison.scores, comparison.yardstick
     rows = _in_order_of_judging(comparison.rows_of(annotator_id), scores, effort)
     own = scores.score[rows]
@@ -82,7 +82,7 @@ def compute_figures(
 
 
 def _in_order_of_judging(rows: Ints, scores: Scores, effort: WorkRecord) -> Ints:
-    """By submission, then as the page showed the items."""
+    """Return the rows in the order of submission, then in the order in which the page showed the items."""
     place = {
         (sitting.assignment_id, item): (number, shown)
         for number, sitting in enumerate(effort.sittings)
@@ -107,7 +107,10 @@ def _is_right(control: Control, keys: Collection[str]) -> bool:
 
 
 def _pairs(controls: Iterable[Control], kind: str, by_candidate: Mapping[int, float | None]) -> tuple[Floats, Floats]:
-    """Scores of the controls of a kind, and this annotator's scores of what each was made from."""
+    """Return the scores of the controls of a kind, and the annotator's scores of their originals.
+
+    The original is a control itself (a reference shown as an item) or an ordinary item, found by its candidate.
+    """
     everything = list(controls)
     by_item = {each.item_id: each.score for each in everything if each.score is not None}
     pairs = []

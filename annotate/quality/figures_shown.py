@@ -1,4 +1,4 @@
-"""How figures of quality are shown: their names, their numbers as people read them, how lists sort by them."""
+"""How indicators are shown: names, formatted numbers, explanations, and the SQL by which lists sort and filter."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ _NUMBER = "(jsonb_path_query_first(%(expressions)s::jsonpath) #>> '{}')::float8"
 
 @dataclass(frozen=True)
 class FigureKind:
-    """One figure: where it stands in what is stored, and how its number is written."""
+    """One indicator: its names, its path in the stored figures, the format of its number, and its explanation."""
 
     key: str
     label: str
@@ -26,7 +26,7 @@ class FigureKind:
 
     @property
     def order(self) -> Func:
-        """The number as the database reads it, NULL where it is undefined."""
+        """Return the SQL expression of the number, NULL if it is undefined."""
         place = f'$.{".".join(self.path)} ? (@.type() == "number")'
         return Func(F("figures"), Value(place), template=_NUMBER, output_field=FloatField())
 
@@ -37,7 +37,7 @@ class FigureKind:
         return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
 
     def reason_in(self, figures: Mapping[str, Any]) -> str:
-        """Why there is no number."""
+        """Return the reason why the number is undefined."""
         value: Any = figures
         for name in self.path:
             value = value.get(name) if isinstance(value, Mapping) else None
@@ -57,7 +57,7 @@ class FigureKind:
 
 @dataclass(frozen=True)
 class Shown:
-    """A figure of one annotator, written out."""
+    """An indicator of one annotator, formatted."""
 
     kind: FigureKind
     text: str
@@ -72,7 +72,7 @@ def _percent(value: float) -> str:
 
 
 def _decimals(value: float, n: int, *, sign: str = "") -> str:
-    """A number with so many decimals; what rounds to 0 has no sign."""
+    """Return a number with this many decimals; what rounds to 0 has no sign."""
     text = f"{value:{sign}.{n}f}"
     return f"{0:.{n}f}" if not float(text) else text.replace("-", "−")
 
@@ -177,7 +177,7 @@ BY_KEY = {kind.key: kind for kind in KINDS}
 
 @dataclass(frozen=True)
 class FindingShown:
-    """A finding as a list shows it."""
+    """An alert as a list shows it."""
 
     finding: Finding
     title: str
@@ -200,7 +200,7 @@ def show_findings(findings: Iterable[Finding]) -> list[FindingShown]:
 
 
 def show_figures(figures: Mapping[str, Any], everybody: Iterable[Mapping[str, Any]] = ()) -> list[Shown]:
-    """Every figure of one annotator beside the median of everybody's."""
+    """Return every indicator of one annotator with the median of the others."""
     stored = list(everybody)
     shown = []
     for kind in KINDS:
@@ -220,7 +220,7 @@ def show_figures(figures: Mapping[str, Any], everybody: Iterable[Mapping[str, An
 
 
 def _details(key: str, figures: Mapping[str, Any]) -> str:
-    """What belongs beside the number: its interval, or what it is made of."""
+    """Return the details below the number: its interval, or the numbers it is made of."""
     around = figures.get(BY_KEY[key].path[0])
     if not isinstance(around, Mapping) or "undefined" in around:
         return ""

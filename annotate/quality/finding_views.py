@@ -1,4 +1,4 @@
-"""Findings: the queue in which a person acts, singly or on a filtered list after a preview."""
+"""Pages of alerts: the list, and resolving single ones or a filtered list after a preview."""
 
 from http import HTTPStatus
 
@@ -56,7 +56,7 @@ def finding_list(request: ProjectRequest, project: Project) -> HttpResponse:
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 def finding_settle(request: ProjectRequest, project: Project) -> HttpResponse:
-    """First what would be settled, by the ids or the filter of the address; then just these are."""
+    """Preview the alerts to be resolved, by ids or by the filter of the address (GET), then resolve these (POST)."""
     if request.method == "POST":
         form = SettleForm(request.POST)
         ids = _ids(request.POST.getlist("id"))

@@ -1,4 +1,4 @@
-"""Findings settled by a person: dismissed, or acted on."""
+"""Resolving findings, which pages call alerts: dismissed, or acted on."""
 
 from collections.abc import Collection
 
@@ -17,9 +17,9 @@ State = Finding.State
 def resolve_finding(
     *, project: Project, findings: Collection[int], actor: Membership, state: str = State.DISMISSED, note: str = ""
 ) -> int:
-    """Settle the open ones among these findings of the project; how many that were. Doing it twice changes nothing.
+    """Resolve the open ones among these findings of the project and return how many; repeating it changes nothing.
 
-    Raises Refused for a state that settles nothing. Locks the findings in order of their ids.
+    Raises Refused for any other state. Locks the findings in order of id.
     """
     if state not in (State.DISMISSED, State.ACTED):
         raise Refused("Choose how the alert was resolved: dismissed or acted on.")

@@ -1,4 +1,4 @@
-"""Forms of watching quality: the rules, how a finding is settled, what a reviewer says of each item."""
+"""Forms of annotator quality: the rules, and how an alert was resolved."""
 
 from dataclasses import fields
 from typing import Any
@@ -39,7 +39,7 @@ PAIRS = (
     *(("known_poor", "known_good"), ("degraded_poor", "degraded_good"), ("agreement_poor", "agreement_good")),
     *(("overlap_poor", "overlap_good"), ("repeats_poor", "repeats_good"), ("poor_good", "poor_poor")),
 )
-"""The first of each must lie below the second."""
+"""Pairs of thresholds of which the first must be below the second."""
 
 
 class RulesForm(forms.Form):

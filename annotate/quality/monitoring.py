@@ -1,4 +1,4 @@
-"""Checking: the figures of annotators kept up to date as work comes in, and findings opened, updated and closed."""
+"""Monitoring: keeping figures up to date as work is submitted, and opening, updating and closing findings."""
 
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, fields
@@ -19,7 +19,10 @@ from projects.database.locks import AdvisoryLock, lock_in_project
 from projects.models import Act, Membership, Project
 
 GROWTH = 1.5
-"""A finding that a person has settled comes back only when its evidence has grown by half."""
+"""The factor by which evidence must grow before a finding returns that a person has resolved.
+
+Half as much again is news; anything less would bring a dismissed finding back with every few HITs.
+"""
 PASSED = "No longer indicated by the figures."
 
 State = Finding.State
@@ -28,7 +31,7 @@ Standing = Membership.Standing
 
 @dataclass(frozen=True)
 class Refreshed:
-    """What a refresh did: figures computed, findings opened, findings that no longer hold."""
+    """The result of a refresh: numbers of annotators updated, findings opened and findings closed."""
 
     n_annotators: int = 0
     n_opened: int = 0
@@ -98,7 +101,7 @@ SELECT annotator_id, n FROM changes
 
 
 def find_stale_projects() -> list[Project]:
-    """The projects where figures of somebody are older than their work, or than an act that reaches them."""
+    """Return the projects in which someone's figures are older than their work, or than an act that affects them."""
     with connection.cursor() as cursor:
         cursor.execute(_WAITING)
         return list(Project.objects.filter(pk__in=[row[0] for row in cursor.fetchall()]).order_by("pk"))
@@ -106,9 +109,9 @@ def find_stale_projects() -> list[Project]:
 
 @transaction.atomic
 def refresh_figures(*, project: Project, annotators: Collection[Membership] | None = None) -> Refreshed:
-    """Compute the figures of these annotators (by default of all whose work is newer) and see to their findings.
+    """Compute the figures of these annotators (by default of all stale ones) and update their findings.
 
-    Refreshes of a project come one by one, under a lock of their own. Done twice, nothing changes the second time.
+    An advisory lock lets one refresh of a project run at a time. A second refresh changes nothing.
     """
     lock_in_project(AdvisoryLock.FIGURES, project.pk)
     # The transaction's own time, in the database's clock: work that is stored meanwhile is newer than these figures.
@@ -129,7 +132,7 @@ def refresh_figures(*, project: Project, annotators: Collection[Membership] | No
 
 
 def read_thresholds(project: Project) -> Thresholds:
-    """The project's thresholds; what it has not set, or what no longer has a meaning, is the default."""
+    """Return the project's thresholds, with defaults for those that it has not set; unknown names are ignored."""
     stored = QualityRules.objects.filter(pk=project.pk).values_list("thresholds", flat=True).first() or {}
     known = {field.name for field in fields(Thresholds)}
     values = {name: value for name, value in stored.items() if name in known}
@@ -208,7 +211,7 @@ def _see_to_findings(
 def _known_findings(
     annotators: Collection[Membership],
 ) -> tuple[dict[int, dict[str, Finding]], dict[tuple[int, str], Finding]]:
-    """The open findings of each, and the last settled one of each kind."""
+    """Return the open findings of each annotator, and the last resolved one of each kind."""
     open_ones: dict[int, dict[str, Finding]] = {}
     settled: dict[tuple[int, str], Finding] = {}
     for finding in Finding.objects.filter(annotator__in=annotators).order_by("pk"):
@@ -220,13 +223,17 @@ def _known_findings(
 
 
 def _is_news(found: Found, settled: Finding | None) -> bool:
-    """Whether there is more evidence than a person has looked at; what the system closed may come back at any time."""
+    """Return whether there is clearly more evidence than a person has seen.
+
+    What the system closed by itself may return at any time, because nobody has judged it.
+    """
     if settled is None or settled.settled_by_id is None:
         return True
     return found.n >= GROWTH * int(settled.evidence.get("n", 0))
 
 
 def _open(project: Project, annotator: Membership, found: Found, now: datetime) -> int:
+    # A partial unique index allows one open finding of a kind; ignore_conflicts makes a second attempt harmless.
     finding = Finding(annotator=annotator, kind=found.kind, evidence=_evidence(found), found_at=now, updated_at=now)
     made = Finding.objects.bulk_create([finding], ignore_conflicts=True)
     log.record(project, None, Act.FIND, annotator, after={"kind": found.kind, "n": found.n}, why=found.says)

@@ -1,4 +1,4 @@
-"""Quality: a project's annotators with all their figures, and the rules by which they are watched."""
+"""Pages of annotator quality: a project's annotators with their indicators, and the quality rules."""
 
 from dataclasses import fields
 from http import HTTPStatus

@@ -1,7 +1,7 @@
-"""Adjudicating: the candidates on which annotators differ most, and the score that a person settles on.
+"""Adjudication: the candidates with the largest disagreement, and the scores that managers set.
 
-An adjudicator's score is a row of its own: it is in no figure of agreement. The project's rule says whether it wins
-in the gold score.
+An adjudicated score is a row of its own and never enters agreement. The project's rule says whether it is the gold
+score.
 """
 
 from dataclasses import dataclass
@@ -21,14 +21,14 @@ from projects.models import Act, Candidate, Membership, Project
 
 STATES = {
     "waiting": "not adjudicated",
-    "settled": "settled",
+    "settled": "adjudicated",
     "all": "all",
 }
 
 
 @dataclass(frozen=True)
 class Difference:
-    """A candidate that was rated apart; spread is the highest less the lowest score."""
+    """A candidate with disagreement; the spread is the highest minus the lowest score."""
 
     candidate_id: int
     n: int
@@ -44,7 +44,7 @@ class Difference:
 
 @dataclass(frozen=True)
 class Rating:
-    """What one annotator said of a candidate; nameless scores have no pseudonym."""
+    """One annotator's score of a candidate; scores without an annotator have no pseudonym."""
 
     pseudonym: str
     value: float
@@ -54,7 +54,7 @@ class Rating:
 
 
 class Differences:
-    """The candidates of a project whose counted scores on a criterion differ, most first; fetched by the slice."""
+    """The candidates of a project whose counted scores on a criterion differ, most first, fetched slice by slice."""
 
     def __init__(self, project: Project, criterion: CriterionInUse, *, state: str, batch: int | None = None) -> None:
         self.parameters: dict[str, Any] = {
@@ -84,7 +84,7 @@ class Differences:
 
 
 def fetch_ratings(candidate_ids: list[int], criterion: CriterionInUse) -> dict[int, list[Rating]]:
-    """What was said of each candidate, the lowest score first, by pseudonym."""
+    """Return the ratings of each candidate, the lowest score first, then by pseudonym."""
     with connection.cursor() as cursor:
         cursor.execute(_VOICES, {"ids": candidate_ids, "criteria": list(criterion.ids)})
         found: dict[int, list[Rating]] = {}
@@ -108,10 +108,10 @@ def adjudicate(
     value: float,
     note: str = "",
 ) -> Adjudication:
-    """Settle on a score, on the criterion's scale as annotators see it; a later one replaces an earlier.
+    """Set the adjudicated score, on the criterion's scale as annotators see it, replacing any earlier one.
 
-    Raises Refused for a value off the scale, or for a candidate that is withdrawn or that nobody has rated.
-    Locks the actor, then the candidate: of two who settle at the same time the later sees what the first did.
+    Raises Refused for a value off the scale, or for a candidate that is withdrawn or that no one has rated. Locks the
+    actor, then the candidate, so that of two people at the same time the second replaces the first one's score.
     """
     access.lock_actor(actor)
     candidate = _lock(candidate)
@@ -144,7 +144,7 @@ def adjudicate(
 def withdraw_adjudication(
     *, project: Project, actor: Membership, candidate: Candidate, criterion: CriterionInUse
 ) -> bool:
-    """Remove an adjudicated score; the annotators' own stand again. False where there was none."""
+    """Remove an adjudicated score, so that the annotators' scores apply again; return False if there was none."""
     access.lock_actor(actor)
     candidate = _lock(candidate)
     found = fetch_adjudications([candidate.pk], criterion).get(candidate.pk)
@@ -163,7 +163,7 @@ def _lock(candidate: Candidate) -> Candidate:
 
 @transaction.atomic
 def set_rule(*, project: Project, actor: Membership, wins: bool) -> None:
-    """Say whether an adjudicated score is the gold score of its candidate."""
+    """Set whether an adjudicated score is the gold score of its candidate."""
     access.lock_actor(actor)
     rules, _is_new = QualityRules.objects.select_for_update().get_or_create(project=project)
     if rules.adjudication_wins != wins:
@@ -174,7 +174,7 @@ def set_rule(*, project: Project, actor: Membership, wins: bool) -> None:
 
 @transaction.atomic
 def choose_gold(*, project: Project, actor: Membership, rule: str, with_controls: bool) -> None:
-    """Say by which rule judgments become gold scores, and whether controls enter the annotators' norms."""
+    """Set the rule by which judgments become gold scores, and whether controls enter the annotators' norms."""
     access.lock_actor(actor)
     if rule not in set(GoldRule):
         raise Refused("Unknown rule for gold scores.")
@@ -188,7 +188,7 @@ def choose_gold(*, project: Project, actor: Membership, rule: str, with_controls
 
 @dataclass(frozen=True)
 class Gold:
-    """How judgments become the gold score of a candidate in a project."""
+    """The rule by which judgments become gold scores in a project."""
 
     rule: GoldRule = GoldRule.MEAN
     with_controls: bool = True

@@ -1,4 +1,4 @@
-"""The candidates on which annotators differ most, side by side, and the score that a manager settles on."""
+"""The page of adjudication: candidates with disagreement, their ratings, and the adjudicated score."""
 
 from django.contrib import messages
 from django.http import HttpResponse

@@ -16,7 +16,7 @@ MAX_NOTE = 2_000
 
 
 def read_verdicts(post: Mapping[str, str], n_items: int) -> dict[int, Verdict]:
-    """The posted verdicts by place; an item without one is left out."""
+    """Return the posted verdicts by position; items without one are omitted."""
     verdicts = {}
     for place in range(n_items):
         said = post.get(f"v{place}")

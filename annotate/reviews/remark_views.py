@@ -68,7 +68,7 @@ def remark_list(request: ProjectRequest, project: Project) -> HttpResponse:
 @requires(Right.MANAGE)
 @require_POST
 def remark_resolve(request: ProjectRequest, project: Project, pk: int) -> HttpResponse:
-    """Resolve a comment, or put it back on the list where the button says so."""
+    """Resolve a comment, or reopen it, as the button says."""
     remark = get_object_or_404(Remark, pk=pk, assignment__hit__batch__project=project)
     if request.POST.get("again"):
         if remarks.reopen_remark(project=project, actor=request.membership, remark=remark):

@@ -10,7 +10,7 @@ from projects.models import Act, Membership, Project
 
 @transaction.atomic
 def resolve(*, project: Project, actor: Membership | None, remark: Remark) -> bool:
-    """Mark a comment as resolved; returns False where it was already."""
+    """Mark a comment as resolved; return False if it already was."""
     changed = Remark.objects.filter(pk=remark.pk, resolved_at=None).update(resolved_at=Now())
     if changed:
         log.record(project, actor, Act.RESOLVE_REMARK, remark)
@@ -19,7 +19,7 @@ def resolve(*, project: Project, actor: Membership | None, remark: Remark) -> bo
 
 @transaction.atomic
 def reopen_remark(*, project: Project, actor: Membership | None, remark: Remark) -> bool:
-    """Put a comment back on the list; returns False where it was there."""
+    """Reopen a resolved comment; return False if it was open."""
     changed = Remark.objects.filter(pk=remark.pk, resolved_at__isnull=False).update(resolved_at=None)
     if changed:
         log.record(project, actor, Act.TAKE_UP_REMARK_AGAIN, remark)

@@ -1,6 +1,6 @@
-"""Spot checks: assignments drawn at random, rated blind by a reviewer, then judged fine or poor item by item.
+"""Spot checks: assignments drawn at random, rated blind by a reviewer, then accepted or rejected item by item.
 
-Reviews and their verdicts are rows of their own: no place, gold score or agreement knows of them.
+Reviews and their verdicts are rows of their own and never enter places, gold scores or agreement.
 """
 
 import hashlib
@@ -24,10 +24,11 @@ from projects.rubric.rubrics import frozen_criteria
 
 State = Review.State
 SEEDS = 2**62
+"""The number of possible seeds: too many to guess which HITs will be drawn, and within a database's bigint."""
 
 
 class Submitted(NamedTuple):
-    """A submitted assignment, in the order in which its annotator handed them in."""
+    """A submitted assignment; lists of them are in the order of submission."""
 
     id: int
     uuid: str
@@ -36,7 +37,7 @@ class Submitted(NamedTuple):
 
 @dataclass(frozen=True)
 class Verdict:
-    """What a reviewer says of one item."""
+    """A reviewer's verdict on one item."""
 
     is_poor: bool
     note: str = ""
@@ -56,9 +57,9 @@ ORDER BY a.annotator_id, a.submitted_at, a.id
 
 @transaction.atomic
 def draw_spot_checks(*, project: Project) -> int:
-    """Draw the spot checks that are due; how many were. Nothing is due where the rules ask for none.
+    """Draw the spot checks that are due and return how many; none are if the rules require none.
 
-    Drawn twice, or by two at once, nothing is drawn a second time: the draw depends on the stored seed alone.
+    A second draw, even at the same time, draws nothing more, because it depends on the stored seed alone.
     """
     rules = QualityRules.objects.filter(pk=project.pk).first()
     if rules is None or not (rules.spot_check_share or rules.spot_check_floor):
@@ -77,15 +78,16 @@ def draw_spot_checks(*, project: Project) -> int:
 
 
 def choose(submitted: Sequence[Submitted], *, share: float, least: int, seed: int) -> list[int]:
-    """Which of an annotator's assignments to draw now, beside those drawn before.
+    """Return which of an annotator's assignments to draw now, in addition to those drawn before.
 
-    The work is cut into stretches of 1 / share in the order of submitting, and one is drawn from each full stretch,
-    so that checks are spread over time; then as many more as the floor asks for. Within a stretch the order is a hash
+    The work is divided into stretches of 1 / share in the order of submission, and one is drawn from each full stretch,
+    so that checks are spread over time; then as many more as the minimum requires. Within a stretch the order is a hash
     of seed and assignment: random, and the same at every draw.
     """
     drawn = {each.id for each in submitted if each.is_drawn}
     before = set(drawn)
     start = 0
+    # 1e-9 absorbs the error of products such as 20 * 0.05. The end of a stretch is n / share, rounded up.
     for n_due in range(1, floor(len(submitted) * share + 1e-9) + 1):
         end = min(len(submitted), -int(-n_due / share // 1))
         stretch = submitted[start:end]
@@ -118,7 +120,7 @@ def _store(project: Project, assignment_ids: Collection[int]) -> int:
 def set_rules(
     *, project: Project, actor: Membership, share: float, least: int, thresholds: Mapping[str, float | str]
 ) -> QualityRules:
-    """Say what is looked for and how much is spot-checked. The seed is drawn once and stored."""
+    """Set the thresholds and how much is spot-checked. The seed is drawn once and then kept."""
     rules, _ = QualityRules.objects.select_for_update().get_or_create(
         project=project, defaults={"seed": secrets.randbelow(SEEDS)}
     )
@@ -132,9 +134,9 @@ def set_rules(
 
 @transaction.atomic
 def store_review_ratings(*, review: Review, reviewer: Membership, sent: SentAnswers) -> Review:
-    """Store the reviewer's own answers, given before the annotator's are seen.
+    """Store the reviewer's own ratings, given before the annotator's are shown.
 
-    Raises judging.Incomplete, or Refused for own work and where another reviewer was first.
+    Raises Incomplete, or Refused for the reviewer's own work and if another reviewer was first.
     """
     found = _lock(review, reviewer)
     if found.state != State.WAITING:
@@ -152,9 +154,10 @@ def store_review_ratings(*, review: Review, reviewer: Membership, sent: SentAnsw
 
 @transaction.atomic
 def store_verdicts(*, review: Review, reviewer: Membership, verdicts: Mapping[int, Verdict]) -> Review:
-    """Mark each item fine or poor, by place in the layout, and finish the review.
+    """Accept or reject each item, by position in the layout, and finish the review.
 
-    Raises Refused for own work, before the blind rating, for another's review, a second time, or with an item left out.
+    Raises Refused for the reviewer's own work, before the blind rating, for another reviewer's check, a second time, or
+    if an item has no verdict.
     """
     found = _lock(review, reviewer)
     if found.state == State.DONE:
@@ -180,7 +183,7 @@ def store_verdicts(*, review: Review, reviewer: Membership, verdicts: Mapping[in
 
 
 def why_not_review(review: Review, reviewer: Membership) -> str:
-    """The sentence that says why this is not theirs to review; empty when it is."""
+    """Explain why a reviewer may not do this check; an empty text if they may."""
     if review.assignment.annotator_id == reviewer.pk:
         return "This is your own work. Another manager needs to check it."
     if review.reviewer_id not in (None, reviewer.pk) and review.state != State.DONE:

@@ -1,4 +1,4 @@
-"""Spot checks: the review queue, the blind rating, and the verdicts on what the annotator answered."""
+"""Pages of spot checks: the list, the blind rating, and the verdicts on the annotator's ratings."""
 
 from collections.abc import Mapping
 from http import HTTPStatus
@@ -61,7 +61,7 @@ def review_list(request: ProjectRequest, project: Project) -> HttpResponse:
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 def review_show(request: ProjectRequest, project: Project, pk: int) -> HttpResponse:
-    """The blind rating first; once it is stored, both answers side by side."""
+    """Show the blind rating; once it is stored, both ratings side by side."""
     review = get_object_or_404(_reviews(project), pk=pk)
     if refusal := spot_checks.why_not_review(review, request.membership):
         messages.error(request, refusal)
@@ -199,7 +199,7 @@ def _remarks_of(review: Review) -> dict[int, Remark]:
 
 
 def _pair(own: float | None, theirs: float | None) -> tuple[str, str, bool]:
-    """Both answers written out, and whether they differ."""
+    """Return both ratings as texts, and whether they differ."""
     return _say(theirs), _say(own), own != theirs
 
 
