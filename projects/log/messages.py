@@ -93,7 +93,7 @@ WORDS: dict[str, str] = {
     "revise work": "revised",
     "revoke invitation": "revoked",
     "revoke qualification": "revoked the qualification of",
-    "set judgment aside": "excluded a judgment in",
+    "set judgment aside": "set aside a judgment in",
     "split passages": "assigned splits to passages",
     "start plan": "started",
     "suspend": "suspended",

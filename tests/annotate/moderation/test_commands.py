@@ -121,7 +121,7 @@ def test_no_act_goes_without_a_reason(batch: Batch, annotator: Membership, act: 
 
 
 def test_whoever_is_not_there_is_refused(batch: Batch, annotator: Membership) -> None:
-    with pytest.raises(CommandError, match="Nobody"):
+    with pytest.raises(CommandError, match="No member"):
         run("standing", "a-nobody22", "remove", "--why", "Poor.")
     with pytest.raises(CommandError, match="no batch 99999"):
         run("standing", annotator.pseudonym, "remove", "--why", "Poor.", "--exclude", "batch:99999")

@@ -202,7 +202,7 @@ def test_a_rejection_is_answered_once_by_the_one_it_met(
     reject(project, manager, only(rejected))
     with pytest.raises(Assignment.DoesNotExist):
         submitting.reply(annotator=other_annotator, assignment_uuid=rejected.uuid, text="Not mine.")
-    with pytest.raises(Refused, match="not rejected"):
+    with pytest.raises(Refused, match="isn't rejected"):
         submitting.reply(annotator=annotator, assignment_uuid=submitted.uuid, text="Why not?")
     for text in ("  ", "x" * 2001):
         with pytest.raises(Refused, match="2,000"):

@@ -148,7 +148,7 @@ def test_only_owners_act_on_managers_and_nobody_on_themselves(
     project: Project, manager: Membership, owner: Membership, client_of: SignIn
 ) -> None:
     page = client_of(manager).get(path("remove", owner)).content.decode()
-    assert "Only a project owner" in page
+    assert "Only the project owner" in page
     assert client_of(manager).post(path("remove", owner), {"scope": "none", "why": "x"}).status_code == 422
     own = client_of(manager).get(path("suspend", manager)).content.decode()
     assert "your own status" in own

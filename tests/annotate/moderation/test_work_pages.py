@@ -196,7 +196,7 @@ def test_a_single_judgment_is_set_aside_on_the_page(
     assert "Give a reason" in body(client.post(f"{page}items/1/", {}, follow=True))
     shown = body(client.post(f"{page}items/1/", {"why": "A slip."}, follow=True))
     assert [row["Counted"].split()[0] for row in read(shown).rows("Items")] == ["yes", "set", "yes"]
-    assert "set aside a judgment of this work, item 2" in shown
+    assert "set aside a judgment in this work, item 2" in shown
     shown = body(client.post(f"{page}items/1/", {"why": "No slip.", "again": "1"}, follow=True))
     assert "The judgment counts again." in shown
     assert client.post(f"{page}items/3/", {"why": "x"}).status_code == 404

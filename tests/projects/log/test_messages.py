@@ -113,7 +113,7 @@ SAID = {
     "revoke token": ("API token 3", "revoked API token 3"),
     "rotate token": ("API token 3", "rotated API token 3"),
     "run metric": ("metric run 3", "requested metric run 3"),
-    "set judgment aside": ("assignment 3", "excluded a judgment in assignment 3"),
+    "set judgment aside": ("assignment 3", "set aside a judgment in assignment 3"),
     "split passages": ("", "assigned splits to passages"),
     "start plan": ("overlap plan 3", "started overlap plan 3"),
     "suspend": ("membership a-x", "suspended membership a-x"),
@@ -150,7 +150,7 @@ def test_on_the_page_of_somebody_the_acts_are_sentences_too() -> None:
     page = Template("{% load saying %}{{ act|done_to:name }}")
     assert page.render(Context({"act": "give bonus", "name": "a-x"})) == "gave a bonus to a-x"
     assert page.render(Context({"act": "set judgment aside", "name": "this work"})) == (
-        "excluded a judgment in this work"
+        "set aside a judgment in this work"
     )
 
 
