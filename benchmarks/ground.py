@@ -19,9 +19,14 @@ from urllib.parse import quote, urlencode
 import psycopg2
 
 from config import data_folder, embedded
+from config.management.commands.serve import web_command
 
 ROOT = Path(__file__).resolve().parent.parent
+COLLECT = "import django; django.setup(); from config import assets; assets.collect()"
+"""The static files, as `manage.py serve` collects them before it listens."""
 TICK = os.sysconf("SC_CLK_TCK")
+LONGEST_IDLE_SECONDS = 1.0
+"""A connection that rested longer is opened anew, as gunicorn closes it after two seconds."""
 
 
 def admin_connection() -> "psycopg2.extensions.connection":
@@ -91,13 +96,14 @@ def manage(environment: dict[str, str], *arguments: str) -> None:
 
 
 @contextmanager
-def gunicorn(environment: dict[str, str], application: str, *, workers: int = 2, threads: int = 8) -> Iterator["Site"]:
-    """A site under gunicorn, as `manage.py serve` runs it."""
+def gunicorn(environment: dict[str, str], application: str, *, workers: int = 2) -> Iterator["Site"]:
+    """A site under the very command with which `manage.py serve` starts its web server."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
-    command = [sys.executable, "-m", "gunicorn", application, "--bind", f"127.0.0.1:{port}", "--log-level", "warning"]
-    command += ["--workers", str(workers), "--worker-class", "gthread", "--threads", str(threads), "--keep-alive", "75"]
+    if application.startswith("config."):
+        subprocess.run([sys.executable, "-c", COLLECT], env=environment, cwd=ROOT, check=True)
+    command = [application if part == "config.wsgi" else part for part in web_command("127.0.0.1", port, workers)]
     process = subprocess.Popen(command, env=environment, cwd=ROOT)
     try:
         _wait_for(port, process)
@@ -169,18 +175,22 @@ class Annotator:
         self.start = start
         self.names = re.compile(names)
         self.page, self.url = "", ""
+        self.asked_at = time.monotonic()
 
     def request(self, method: str, url: str, fields: dict[str, str] | None = None) -> tuple[int, str, str]:
         body = urlencode(fields) if fields is not None else None
         headers = {"Cookie": "; ".join(f"{name}={value}" for name, value in self.cookies.items())}
         if body is not None:
             headers["Content-Type"] = "application/x-www-form-urlencoded"
+        if time.monotonic() - self.asked_at > LONGEST_IDLE_SECONDS:
+            self.connection.close()
         self.connection.request(method, url, body, headers)
         response = self.connection.getresponse()
         for header in response.headers.get_all("Set-Cookie") or []:
             name, _, value = header.split(";", 1)[0].partition("=")
             self.cookies[name] = value
         text = response.read().decode()
+        self.asked_at = time.monotonic()
         return response.status, response.headers.get("Location", ""), text
 
     def open_first(self, token_page: str) -> None:

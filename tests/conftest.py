@@ -14,6 +14,7 @@ import pytest  # noqa: E402
 from pytest_django import DjangoDbBlocker  # noqa: E402
 
 from config import assets  # noqa: E402
+from config.management.commands import serve  # noqa: E402
 from tests import database, static_files  # noqa: E402
 from tests.people import (  # noqa: E402
     annotator,
@@ -91,11 +92,10 @@ class Site:
 @pytest.fixture(scope="session")
 def _gunicorn(django_db_setup: None) -> Iterator[Site]:
     port = processes.free_port()
-    address = f"127.0.0.1:{port}"
-    options = ("--worker-class", "gthread", "--workers", "1", "--threads", "8", "--log-level", "warning")
-    with processes.process("gunicorn", "config.wsgi", "--bind", address, *options) as child:
+    _python, _m, *command = serve.web_command("127.0.0.1", port, workers=1)
+    with processes.process(*command) as child:
         processes.wait_for_port(port, child)
-        yield Site(url=f"http://{address}")
+        yield Site(url=f"http://127.0.0.1:{port}")
 
 
 @pytest.fixture

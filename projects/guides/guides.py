@@ -5,7 +5,7 @@ import struct
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import pairwise
+from itertools import count, pairwise
 from pathlib import Path
 
 import nh3
@@ -23,6 +23,8 @@ GUIDES = (ANNOTATORS, "managers", "importing", "quality", "researchers", "metric
 """The files of docs/ that are guides, in the order in which they are listed."""
 
 PNG_START = b"\x89PNG\r\n\x1a\n"
+_TABLE = '<div class="help-table" tabindex="0" role="region" aria-label="Table {}"><table>'
+"""Regions of one page need names that differ."""
 _LINK = re.compile(r"(?P<guide>[a-z-]+)\.md(?P<anchor>#.*)?")
 
 
@@ -70,7 +72,8 @@ def _render(name: str, path: Path, _changed_at: int) -> Guide:
             token.children = list(_lead_within_site(token.children))
     html = _clean(parser.renderer.render(tokens, parser.options, {}))
     # Wide tables and lines of code scroll by themselves, also by keyboard.
-    html = html.replace("<table>", '<div class="help-table" tabindex="0" role="region" aria-label="Table"><table>')
+    numbers = count(1)
+    html = re.sub("<table>", lambda _: _TABLE.format(next(numbers)), html)
     html = html.replace("</table>", "</table></div>").replace("<pre>", '<pre tabindex="0">')
     title = next((heading.text for heading in headings if heading.level == 1), name)
     return Guide(name, title, SafeString(html), headings)
