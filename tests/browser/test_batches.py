@@ -89,7 +89,7 @@ def test_a_manager_makes_opens_and_closes_a_batch(
     page.get_by_role("button", name="Change judgments of selected HITs").click()
     page.get_by_label("Judgments per candidate").fill("1")
     page.get_by_role("button", name="Preview change").click()
-    page.get_by_role("button", name="Take 1 place away").click()
+    page.get_by_role("button", name="Remove 1 assignment").click()
     expect(page.get_by_text("0 assignments added, 1 removed.")).to_be_visible()
     page.get_by_role("button", name="Close", exact=True).click()
     page.get_by_role("button", name="Close batch").click()
