@@ -1,4 +1,4 @@
-"""Inspection of judging by the site's staff: everything can be looked at, nothing changed."""
+"""Read-only inspection of judging by the site's staff."""
 
 from django.contrib import admin
 

@@ -1,4 +1,4 @@
-"""Errands of judging: imports, expired places freed, figures of annotators, and the nightly check of every rule."""
+"""Background tasks of judging: imports, expired assignments, annotators' figures, and the nightly check of rules."""
 
 import logging
 
@@ -21,7 +21,7 @@ PORTION = 500
 
 @shared_task(name="annotate.sweep", ignore_result=True)
 def sweep() -> None:
-    """In portions, each its own transaction: locks are short, and what one portion frees is free at once."""
+    """End expired assignments in portions, each a transaction of its own, so that locks are short."""
     n_freed = PORTION
     while n_freed == PORTION:
         with transaction.atomic():
@@ -31,7 +31,7 @@ def sweep() -> None:
 
 @shared_task(name="annotate.check", ignore_result=True)
 def check() -> None:
-    """Figures, findings and spot checks of the projects with new work, each project in transactions of its own."""
+    """Update figures, findings and spot checks of projects with new work, each in transactions of its own."""
     for project in monitoring.find_stale_projects():
         monitoring.refresh_figures(project=project)
         spot_checks.draw_spot_checks(project=project)

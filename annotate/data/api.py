@@ -1,4 +1,4 @@
-"""Datasets, passages, questions and candidates, with their texts and under the names that the exports use."""
+"""The API of the data: datasets, passages, questions and candidates, with the column names of the exports."""
 
 from typing import Any, ClassVar
 
@@ -115,14 +115,14 @@ class DatasetList(ProjectEndpoint):
     def get(self, request: Request, slug: str) -> Response:
         """Count the data.
 
-        What each split of each dataset holds.
+        The numbers of each split of each dataset.
         """
         with snapshot():
             return Response(DatasetsSerializer({"results": data_table(self.project).lines}).data)
 
 
 class CorpusList(ProjectEndpoint):
-    """A page of one kind of row; each filter is a column that is named here."""
+    """A page of rows of one kind; each filter is a column listed here."""
 
     chapter = "data"
     own_id: ClassVar[str]
@@ -164,7 +164,7 @@ class QuestionList(CorpusList):
     def get(self, request: Request, slug: str) -> Response:
         """List questions.
 
-        With their references, the right answers.
+        With their references, the correct answers.
         """
         rows = Question.objects.filter(dataset__project=self.project).select_related("dataset", "passage")
         rows = rows.defer("passage__text", "passage__documents")

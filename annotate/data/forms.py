@@ -61,7 +61,7 @@ def _text(label: str, help_text: str) -> forms.CharField:
 
 
 def _as_typed(value: str | float | None) -> str | float | None:
-    """A whole number without a point, as people write it."""
+    """Return a whole number without a decimal point."""
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
@@ -71,9 +71,9 @@ def _score(label: str) -> forms.FloatField:
 
 
 class PairForm(forms.Form):
-    """Two texts that differ in one thing, what that is, and people's scores where they are known.
+    """Two texts that differ in one thing, the phenomenon, and human scores if they are known.
 
-    The texts of a pair in use are shown and cannot be changed.
+    The texts of a pair in use are shown and can't be changed.
     """
 
     text_1 = _text("Better candidate", "The answer that people should score higher.")
@@ -101,7 +101,7 @@ class PairForm(forms.Form):
                 self.fields[name].disabled = True
 
     def clean_phenomenon(self) -> str:
-        """In the words of the list, however they are written."""
+        """Return the phenomenon in the spelling of the list, whatever its case."""
         words = " ".join(self.cleaned_data["phenomenon"].split())
         return words.lower() if words.lower() in PHENOMENA else words
 

@@ -1,4 +1,4 @@
-"""Minimal pairs: the list with its counts, a pair written and changed, deleted or withdrawn."""
+"""Pages of minimal pairs: the list with its counts, adding, editing, deleting and withdrawing a pair."""
 
 from http import HTTPStatus
 from typing import Any
@@ -29,7 +29,7 @@ SCORES = {
     "not": "first not higher",
     NONE: "not given",
 }
-"""What the scores say that came with a pair."""
+"""The filter by the scores given with a pair."""
 
 _SAYING = {"higher": Q(score_1__gt=F("score_2")), "not": Q(score_1__lte=F("score_2")), NONE: Q(score_1=None)}
 _SCORES = Case(*(When(says, then=Value(name)) for name, says in _SAYING.items()), output_field=CharField())
@@ -97,7 +97,7 @@ def pair_edit(request: ProjectRequest, project: Project, pk: int) -> HttpRespons
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 def pair_remove(request: ProjectRequest, project: Project, pk: int) -> HttpResponse:
-    """Deleted while nobody has been asked about it, withdrawn with a reason after that."""
+    """Delete a pair that no one has been asked about, or withdraw it with a reason."""
     pair = _pair(project, pk)
     is_used = data_pairs.is_used(pair)
     form = WhyForm(request.POST if request.method == "POST" else None) if is_used else None
@@ -177,7 +177,7 @@ def _narrowed(rows: QuerySet[MinimalPair], chosen: dict[str, str]) -> QuerySet[M
 
 
 def _counts(pairs: QuerySet[MinimalPair]) -> dict[str, Any]:
-    """How many pairs each dataset has of each phenomenon, what their scores say, and how many are withdrawn."""
+    """Count pairs by dataset and phenomenon, by their scores, and the withdrawn ones."""
     grouped = pairs.order_by().values("question__dataset__name", "phenomenon", said=_SCORES)
     n: dict[tuple[str, str], int] = {}
     n_of: dict[str, int] = dict.fromkeys(SCORES, 0)
@@ -203,7 +203,7 @@ def _counts(pairs: QuerySet[MinimalPair]) -> dict[str, Any]:
 
 
 def _add_judgments(pairs: Any) -> None:
-    """How many counted judgments each candidate of the pairs of one page has: one query."""
+    """Add the number of counted judgments of each candidate of the pairs on one page, with one query."""
     ids = [pk for pair in pairs for pk in (pair.candidate_1_id, pair.candidate_2_id)]
     judged = Judgment.objects.filter(candidate__in=ids, is_counted=True).order_by()
     found = dict(judged.values_list("candidate").annotate(n=Count("assignment", distinct=True)))

@@ -1,6 +1,6 @@
-"""Pairing: minimal pairs written on a question, changed while nobody has been asked about them, and taken back.
+"""Minimal pairs: added to a question, edited and deleted while no one has been asked about them, then withdrawn.
 
-The candidates of a pair are named by a key of their own, as an import names those of a row: `KEY-1` and `KEY-2`.
+The candidates of a pair share a key, as in an import: `KEY-1` and `KEY-2`.
 """
 
 from dataclasses import asdict, dataclass
@@ -18,12 +18,12 @@ from projects.models import Act, Candidate, Membership, MinimalPair, Project, Qu
 
 SOURCE = "minimal pair"
 PHENOMENA = ("coreference", "hyponymy", "negation", "semantic role", "syntax", "word sense", "other")
-"""What MOCHA's pairs are about; a pair may be about anything else."""
+"""The phenomena of MOCHA's pairs; a pair can have any other."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Written:
-    """What a person writes of a pair: the better text and the other one, and people's scores where they have them."""
+    """The content of a pair: the better text, the other one, the phenomenon, and human scores if known."""
 
     text_1: str
     text_2: str
@@ -33,12 +33,12 @@ class Written:
 
     @property
     def is_first_higher(self) -> bool | None:
-        """Whether the scores say that the first is the better one; None without scores."""
+        """Whether the first score is higher; None without scores."""
         return None if self.score_1 is None or self.score_2 is None else self.score_1 > self.score_2
 
 
 def pair_position(phenomenon: str) -> tuple[int, str]:
-    """The order of phenomena: MOCHA's own, then other words, and last the pairs of which nothing is said."""
+    """Return the sort key of a phenomenon: MOCHA's first, then others, and last pairs without one."""
     return (PHENOMENA.index(phenomenon) if phenomenon in PHENOMENA else len(PHENOMENA) + (not phenomenon), phenomenon)
 
 
@@ -54,10 +54,10 @@ def fetch_written(pair: MinimalPair) -> Written:
 
 @transaction.atomic
 def write_pair(*, project: Project, actor: Membership, question: Question, written: Written) -> MinimalPair:
-    """Write a pair with two new candidates.
+    """Add a pair with two new candidates and return it.
 
-    Raises Refused for texts that are empty, the same, or a pair of the question already, and where the passage is
-    withdrawn. Locks the project, so that of two who write the same at once the second finds it there.
+    Raises Refused for texts that are empty, equal, or already a pair of the question, and if the passage is withdrawn.
+    Locks the project, so that of two people who add the same pair at once the second is refused.
     """
     _lock(project)
     _check(question, written)
@@ -78,10 +78,10 @@ def write_pair(*, project: Project, actor: Membership, question: Question, writt
 
 @transaction.atomic
 def change_pair(*, project: Project, actor: Membership, pair: MinimalPair, written: Written) -> MinimalPair:
-    """Change a pair; its texts only while neither candidate is in a HIT.
+    """Edit a pair; its texts can change only while neither candidate is in a HIT.
 
-    A candidate whose text changes loses the scores that metrics gave the old one. Raises Refused as `write_pair` does,
-    for other texts of a pair that is in use, and where nothing has changed. Locks the project.
+    A candidate whose text changes loses its metric scores. Raises Refused as `write_pair` does, for new texts of a pair
+    in use, and if nothing has changed. Locks the project.
     """
     _lock(project)
     pair = _fresh(project, pair)
@@ -102,7 +102,7 @@ def change_pair(*, project: Project, actor: Membership, pair: MinimalPair, writt
 
 @transaction.atomic
 def delete_pair(*, project: Project, actor: Membership, pair: MinimalPair) -> None:
-    """Take back a pair that nobody has been asked about, with its candidates. Raises Refused for any other."""
+    """Delete a pair that no one has been asked about, with its candidates. Raises Refused for any other."""
     _lock(project)
     pair = _fresh(project, pair)
     if is_used(pair):
@@ -112,7 +112,7 @@ def delete_pair(*, project: Project, actor: Membership, pair: MinimalPair) -> No
 
 
 def withdraw_pair(*, project: Project, actor: Membership, pair: MinimalPair, why: str) -> Withdrawn:
-    """Withdraw both candidates of a pair, as single ones are. Raises Refused as `withdraw_candidate` does."""
+    """Withdraw both candidates of a pair. Raises Refused as `withdraw_candidate` does."""
     left = [each for each in (pair.candidate_1, pair.candidate_2) if each.withdrawn_at is None]
     if not left:
         raise Refused("This is already withdrawn.")
@@ -121,14 +121,14 @@ def withdraw_pair(*, project: Project, actor: Membership, pair: MinimalPair, why
 
 
 def is_used(pair: MinimalPair) -> bool:
-    """Whether either candidate is in a HIT, in a qualification test, or has been judged in any way."""
+    """Return whether either candidate is in a HIT or a qualification test, or has been judged in any way."""
     ids = (pair.candidate_1_id, pair.candidate_2_id)
     uses = (Item.objects, QualificationItem.objects, Judgment.objects, Adjudication.objects)
     return any(rows.filter(candidate__in=ids).exists() for rows in uses)
 
 
 def _lock(project: Project) -> None:
-    """Imports and the making of batches lock it too, so that no candidate comes into use meanwhile."""
+    """Lock the project, as imports and the creation of batches do, so that no candidate comes into use meanwhile."""
     Project.objects.select_for_update(no_key=True).get(pk=project.pk)
 
 
@@ -157,7 +157,7 @@ def _check(question: Question, written: Written, *, but: MinimalPair | None = No
 
 
 def _rewrite(pair: MinimalPair, written: Written) -> None:
-    """Other texts under the same ids. The rows are created again, so that scores of the old texts go with them."""
+    """Replace the candidates by new rows with the same ids, so that metric scores of the old texts are deleted."""
     first, second = pair.candidate_1, pair.candidate_2
     first.text, second.text = written.text_1, written.text_2
     _delete_rows(pair)

@@ -1,4 +1,4 @@
-"""The table of a project's data: what each split of each dataset holds."""
+"""The table of a project's data: numbers for each split of each dataset."""
 
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
@@ -56,7 +56,7 @@ ORDER BY d.name COLLATE "C", array_position(ARRAY['train', 'dev', 'validation', 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Counts:
-    """What there is; judgments are those of the stage that count."""
+    """Numbers of rows; judgments are the counted ones of the stage."""
 
     passages: int = 0
     questions: int = 0
@@ -91,7 +91,7 @@ class DataTable:
         return _sum(self.lines)
 
     def by_dataset(self) -> Iterator[tuple[str, str, list[Line], Counts]]:
-        """Each dataset with its kind, its lines and their sum."""
+        """Return each dataset with its kind, its lines and their sum."""
         names = dict.fromkeys((line.dataset, line.kind) for line in self.lines)
         for name, kind in names:
             lines = [line for line in self.lines if line.dataset == name]
@@ -106,7 +106,7 @@ class DataTable:
 
 
 def data_table(project: Project) -> DataTable:
-    """Count in one statement, so that all numbers belong to one moment; the judgments are of the default stage."""
+    """Return the table, counted in one statement so that all numbers agree; judgments are of the default stage."""
     stage = default_stage(project)
     without = list(left_out(project, stage))
     with connection.cursor() as cursor:

@@ -1,4 +1,4 @@
-"""Data: the table of what there is, lists to look through it, one passage with all of its own, the split."""
+"""Pages of the data: the overview, lists of passages, questions and candidates, one passage, the split."""
 
 from dataclasses import dataclass
 from http import HTTPStatus
@@ -22,7 +22,7 @@ from projects.splitting import SplitPlan, plan_split, write_split
 from projects.web.lists import order_by, page_of, read_sort, read_text, read_word
 
 NONE = "none"
-"""How an address names the empty split or source; one that is really called so comes along."""
+"""The value for the empty split or source in an address; one that really has this name is included."""
 
 MOST_NAMES = 500
 START_SHOWN = 400
@@ -44,7 +44,7 @@ def data_overview(request: ProjectRequest, project: Project) -> HttpResponse:
 
 @dataclass(frozen=True)
 class Filters:
-    """What a list is narrowed to, each from what the project really has."""
+    """The filters of a list, restricted to values that the project has."""
 
     dataset: str
     split: str
@@ -129,7 +129,7 @@ def passage_show(request: ProjectRequest, project: Project, pk: int) -> HttpResp
 @requires(Right.MANAGE)
 @require_http_methods(["GET", "HEAD", "POST"])
 def data_split(request: ProjectRequest, project: Project) -> HttpResponse:
-    """First the plan, by its address; then, if it is wanted, the writing of that very plan."""
+    """Preview the split (GET), then apply exactly that split (POST)."""
     datasets = Dataset.objects.filter(project=project)
     sent = request.POST if request.method == "POST" else request.GET
     form = SplitForm(sent if "shares" in sent else None, datasets=datasets)
@@ -253,7 +253,7 @@ def _n_documents() -> Func:
 
 
 def _count(rows: Any, name: str, related: str) -> None:
-    """Count what belongs to the rows of one page only."""
+    """Add counts to the rows of one page only."""
     model = type(rows[0]) if len(rows) else None
     if model is None:
         return

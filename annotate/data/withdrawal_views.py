@@ -1,4 +1,4 @@
-"""Withdrawing a candidate or a passage: what it would do, the reason, done."""
+"""Pages that withdraw a candidate or a passage: the preview and the reason."""
 
 from collections.abc import Callable
 from http import HTTPStatus

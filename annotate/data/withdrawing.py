@@ -1,4 +1,4 @@
-"""Withdrawing a broken candidate or passage: in no layout made from now on, its judgments kept and not counted."""
+"""Withdrawing a broken candidate or passage: no longer assigned, its judgments kept and not counted."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ from projects.models import Act, Candidate, Membership, Passage, Project
 
 @dataclass(frozen=True)
 class WithdrawalPlan:
-    """What withdrawing would do, in numbers; HITs left empty lose their free places."""
+    """The effect of a withdrawal, in numbers; HITs left empty lose their open places."""
 
     n_candidates: int
     n_hits: int
@@ -35,7 +35,7 @@ def plan_withdrawal(candidate_ids: Sequence[int]) -> WithdrawalPlan:
 
 
 def withdraw_candidate(*, project: Project, actor: Membership | None, candidate: Candidate, why: str) -> Withdrawn:
-    """Withdraw one candidate. Raises Refused without a reason, or where it is withdrawn already."""
+    """Withdraw one candidate and return the effect. Raises Refused without a reason, or if it is already withdrawn."""
     return _withdraw(project, actor, candidate, [candidate.pk], [], why)
 
 
@@ -53,7 +53,7 @@ def _withdraw(
     passage_ids: Sequence[int],
     why: str,
 ) -> Withdrawn:
-    """Twice, each in its own transaction: what was being submitted the first time is found the second."""
+    """Withdraw twice, in two transactions: judgments being submitted during the first are found by the second."""
     if not why.strip():
         raise Refused("Give a reason. It is recorded in the audit log.")
     with transaction.atomic():

@@ -1,4 +1,4 @@
-"""Imports: a file sent, checked by a job that can be asked after, and written when that is wanted."""
+"""The API of imports: a file is uploaded, validated by a job, and imported on request."""
 
 from http import HTTPStatus
 from typing import Any
@@ -98,9 +98,9 @@ class ImportList(ProjectEndpoint):
         ],
     )
     def post(self, request: Request, slug: str) -> Response:
-        """Send a file.
+        """Upload a file.
 
-        It is kept, and a job checks every row. Ask after it until it is no longer live; then write it, or cancel it.
+        A job validates every row. Poll the import until it is no longer live; then import the file, or cancel.
         """
         sent = self.sent(NewImportSerializer)
         upload, kind = sent.pop("file"), Kind(sent.pop("kind"))
@@ -113,9 +113,9 @@ class ImportList(ProjectEndpoint):
 class ImportShow(ProjectEndpoint):
     @extend_schema(responses=ImportSerializer)
     def get(self, request: Request, slug: str, number: int) -> Response:
-        """Ask after an import.
+        """Read an import.
 
-        How far it is, what the check has found, or why it failed.
+        Its progress, the result of the validation, or why it failed.
         """
         return Response(ImportSerializer(_fetch(self.project, number)).data)
 
@@ -123,9 +123,9 @@ class ImportShow(ProjectEndpoint):
 class ImportWrite(ProjectEndpoint):
     @extend_schema(request=None, responses={HTTPStatus.ACCEPTED: ImportSerializer})
     def post(self, request: Request, slug: str, number: int) -> Response:
-        """Write a checked file.
+        """Import a validated file.
 
-        A job writes all of it or nothing.
+        A job imports all of it or nothing.
         """
         self.sent(StrictSerializer)
         job = _fetch(self.project, number)
@@ -141,7 +141,7 @@ class ImportCancel(ProjectEndpoint):
     def post(self, request: Request, slug: str, number: int) -> Response:
         """Cancel an import.
 
-        Its file is removed; what was written stays.
+        Its file is deleted; imported data stay.
         """
         self.sent(StrictSerializer)
         job = _fetch(self.project, number)
@@ -165,7 +165,7 @@ def _accepted(job: Import) -> Response:
 
 
 def _options(sent: dict[str, Any], kind: Kind) -> Options:
-    """Raises Refused for a column that is mapped to nothing there is."""
+    """Return the options of a request. Raises Refused for a column mapped to an unknown field."""
     fields = FIELDS if kind is Kind.CANDIDATES else JUDGMENT_FIELDS
     mapping = dict(parse_meaning(each, fields) for each in sent.pop("map", ()))
     criteria = tuple(CriterionColumn.parse(each) for each in sent.pop("criterion", ()))

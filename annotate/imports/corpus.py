@@ -1,4 +1,4 @@
-"""Staged passages, questions, references and candidates: linked to what the project has, then written."""
+"""Staged passages, questions, references and candidates: linked to existing rows, then written."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ ADDS_REFERENCES = "existing questions get further references"
 
 
 def stage_corpus(cursor: Any, project: Project, checked: Checked, report: Report, progress: Progress) -> bool:
-    """Stage and link; True if the file only adds judgments. Raises FileRefused where the project says otherwise."""
+    """Stage and link the rows; return whether the file only adds judgments. Raises FileRefused for contradictions."""
     is_new = _stage_datasets(cursor, project, checked)
     stage(cursor, checked.spool, TABLES, progress)
     cursor.execute("UPDATE staged_passages p SET split = s.split FROM staged_splits s WHERE s.passage = p.key")
@@ -30,7 +30,7 @@ def stage_corpus(cursor: Any, project: Project, checked: Checked, report: Report
 
 
 def write_corpus(cursor: Any, report: Report, progress: Progress) -> None:
-    """Write what is staged and not known yet, parents first."""
+    """Write the staged rows that do not exist yet, parents first."""
     cursor.execute(
         """INSERT INTO projects_passage (id, dataset_id, external_id, title, text, documents, split)
            SELECT p.id, d.id, p.external_id, p.title, p.text, NULLIF(p.documents, '')::jsonb, p.split
@@ -75,7 +75,7 @@ def analyze_corpus(cursor: Any) -> None:
 
 
 def _stage_datasets(cursor: Any, project: Project, checked: Checked) -> bool:
-    """True if none of the file's datasets was there before."""
+    """Stage the datasets; return whether none of them existed before."""
     create(cursor, "staged_datasets", "number integer, name text, id bigint")
     is_new = True
     for number, (name, kind) in enumerate(checked.datasets):
@@ -93,7 +93,7 @@ def _stage_datasets(cursor: Any, project: Project, checked: Checked) -> bool:
 
 
 def _warn_of_united(cursor: Any, report: Report) -> None:
-    """Uniting references can make a candidate one of its own question's references: people would see it twice."""
+    """Warn if merging references makes a candidate one of its question's references: people would see it twice."""
     if not any(warned.reason == UNITED for warned in report.warnings):
         return
     cursor.execute(
@@ -161,7 +161,7 @@ def _link_questions(cursor: Any, name: str) -> None:
 
 
 def _link_candidates(cursor: Any, checked: Checked) -> bool:
-    """Known candidates are refused, unless all are known, unchanged, and come with judgments."""
+    """Link candidates. Existing ones are refused, unless all exist, are unchanged, and come with judgments."""
     _set_parent(cursor, "staged_candidates", "question", "staged_questions")
     _set_known(
         cursor,
@@ -197,12 +197,12 @@ def _link_candidates(cursor: Any, checked: Checked) -> bool:
 
 
 def _set_known(cursor: Any, table: str, found: str) -> None:
-    """Give staged rows the ids of the rows that they are; `found` selects (key, id)."""
+    """Give staged rows the ids of the existing rows they match; `found` selects (key, id)."""
     cursor.execute(f"UPDATE {table} t SET id = found.id, is_known = true FROM ({found}) found WHERE found.key = t.key")
 
 
 def _set_parent(cursor: Any, table: str, column: str, parents: str) -> None:
-    """Give staged rows their dataset and their parent's id, now that this is settled; joins stay plain ones."""
+    """Give staged rows the ids of their dataset and parent, once these are known, so that later joins are simple."""
     cursor.execute(f"ANALYZE {parents}")
     cursor.execute(
         f"UPDATE {table} t SET dataset_id = p.dataset_id, parent_id = p.id FROM {parents} p WHERE p.key = t.{column}"

@@ -1,4 +1,4 @@
-"""The forms of an import: which file, and how it is to be read."""
+"""Forms of an import: the file, its format, the mapping of its columns, and the options."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -54,7 +54,7 @@ class UploadForm(forms.Form):
 
 
 class ReadingForm(forms.Form):
-    """How bytes become rows and columns."""
+    """The file format: how bytes become rows and columns."""
 
     format = forms.ChoiceField(
         label="Format",
@@ -77,7 +77,7 @@ class ReadingForm(forms.Form):
 
 
 class CandidatesForm(forms.Form):
-    """What rows of candidates become."""
+    """The options for rows of candidates."""
 
     dataset = forms.CharField(
         required=False,
@@ -135,7 +135,7 @@ class CandidatesForm(forms.Form):
 
 
 class JudgmentsForm(forms.Form):
-    """What rows of judgments become."""
+    """The options for rows of judgments."""
 
     dataset = forms.CharField(
         required=False,
@@ -164,7 +164,7 @@ class JudgmentsForm(forms.Form):
 
 
 class MappingForm(forms.Form):
-    """One choice for each column of the file; the fields are numbered, because a column may have any name."""
+    """One field per column of the file. Form fields are numbered, because a column can have any name."""
 
     def __init__(
         self,
@@ -191,7 +191,7 @@ class MappingForm(forms.Form):
         return f"{CRITERION}{column}" if column in self.known else "ignore"
 
     def rows(self) -> Iterator[tuple[str, BoundField, list[str]]]:
-        """Each column with its choice and its cells in the rows that are shown."""
+        """Return each column with its form field and its cells in the preview rows."""
         for place, column in enumerate(self.preview.columns):
             yield column, self[f"column_{place}"], [row[place] for row in self.preview.rows]
 
@@ -208,7 +208,7 @@ class MappingForm(forms.Form):
         return self.cleaned_data
 
     def mapping(self) -> dict[str, str]:
-        """What was chosen otherwise than guessed; a column of judgments is in `criteria` instead."""
+        """Return the choices that differ from the automatic mapping; columns of judgments are in `criteria`."""
         return {
             column: meaning
             for column, meaning in self._meanings()
@@ -229,7 +229,7 @@ class MappingForm(forms.Form):
 
 
 def read_initial(options: Options, known: Mapping[str, CriterionColumn]) -> dict[str, Any]:
-    """What the forms show of options kept before."""
+    """Return the forms' initial values from stored options."""
     stored = options.as_dict()
     stored["delimiter"] = next((name for name, (_, sign) in DELIMITERS.items() if sign == options.delimiter), "")
     stored["drop_numbers"] = ", ".join(options.drop_numbers)

@@ -1,7 +1,7 @@
-"""HITs that are full from the first moment: what an imported batch is written as.
+"""The HITs of imported batches, which are complete from the start.
 
-Beside `annotate/places/` this is the one place that writes counters and states, once and for new rows only: as many
-places as assignments, none open, all done.
+Besides `annotate/places/`, only this module writes counters and states, once and for new rows only: as many places as
+assignments, none open, all done.
 """
 
 from typing import Any
@@ -15,7 +15,7 @@ HIT_ITEMS = 100
 def write(cursor: Any, batch: Batch) -> None:
     """Write HITs of one passage each, their items, assignments and judgments, from `staged_values`.
 
-    An annotator's layout is what they judged.
+    The layout of an assignment has the items that its annotator judged.
     """
     _stage_items(cursor)
     _stage_hits(cursor)

@@ -1,7 +1,4 @@
-"""Staged judgments into an imported batch: closed, unpaid, by annotators who cannot sign in.
-
-Its HITs are full from the first moment: as many places as assignments, none of them open.
-"""
+"""Staged judgments written as an imported batch: closed, unpaid, by annotators who can't sign in."""
 
 from typing import Any
 
@@ -23,7 +20,7 @@ _STAGED = """line integer, candidate_id bigint, annotator text, criterion text, 
 
 
 def known_criteria(project: Project) -> dict[str, CriterionColumn]:
-    """The project's criteria by key, from the newest version that has them; the app's own versions come first."""
+    """Return the project's criteria by key, from the latest version that has them, own rubrics before imported ones."""
     found: dict[str, CriterionColumn] = {}
     for criterion in Criterion.objects.filter(rubric__project=project).order_by(
         "rubric__is_imported", "-rubric__version", "position"
@@ -36,7 +33,7 @@ def known_criteria(project: Project) -> dict[str, CriterionColumn]:
 
 
 def check_scales(project: Project, checked: Checked) -> None:
-    """One key has one scale in a project, or results over it would mean nothing. Raises Refused."""
+    """Raise Refused if a key has another scale in the project, because results over both would be meaningless."""
     known = known_criteria(project)
     for each in checked.criteria:
         there = known.get(each.key)
@@ -50,7 +47,7 @@ def check_scales(project: Project, checked: Checked) -> None:
 
 
 def stage_scores(cursor: Any) -> None:
-    """Judgments that came beside candidates."""
+    """Stage judgments that came with candidates."""
     create(cursor, "staged_values", _STAGED)
     cursor.execute(
         """INSERT INTO staged_values (line, candidate_id, annotator, criterion, value)
@@ -63,7 +60,7 @@ def stage_scores(cursor: Any) -> None:
 
 
 def stage_judgments(cursor: Any, project: Project, checked: Checked, progress: Progress) -> None:
-    """Judgments of a file of their own, joined to the project's candidates by id."""
+    """Stage judgments from a file of their own, joined to the project's candidates by id."""
     stage(cursor, checked.spool, ["judgments"], progress)
     create(cursor, "staged_targets", "dataset text, external_id text, n integer, id bigint")
     cursor.execute(
@@ -99,7 +96,7 @@ def stage_judgments(cursor: Any, project: Project, checked: Checked, progress: P
 
 
 def skip_known(cursor: Any, project: Project, checked: Checked, report: Report) -> int:
-    """Leave out judgments already counted with the same value; returns how many are left. Raises FileRefused."""
+    """Drop judgments that are already counted with the same value; return how many are left. Raises FileRefused."""
     cursor.execute("ANALYZE staged_values")
     _refuse_repeated(cursor, checked, report)
     refuse_rows(
@@ -151,7 +148,7 @@ def skip_known(cursor: Any, project: Project, checked: Checked, report: Report) 
 def write_judgments(
     cursor: Any, project: Project, checked: Checked, actor: Membership | None, progress: Progress
 ) -> Batch:
-    """Write what is staged as one imported batch; the caller has locked the project."""
+    """Write the staged judgments as one imported batch; the caller has locked the project."""
     _write_annotators(cursor, project)
     rubric = _rubric_for(project, checked)
     cursor.execute(
@@ -167,7 +164,7 @@ def write_judgments(
 
 
 def _refuse_repeated(cursor: Any, checked: Checked, report: Report) -> None:
-    """The same judgment twice in the file is taken once; two different ones are refused."""
+    """Drop duplicates of a judgment in the file; two different values are refused."""
     placed = """SELECT ctid AS place, line, value, first_value(line) OVER same AS first_line,
                        first_value(value) OVER same AS first_value, row_number() OVER same AS number
                 FROM staged_values WINDOW same AS (PARTITION BY candidate_id, annotator, criterion ORDER BY line)"""
@@ -214,7 +211,7 @@ def _write_annotators(cursor: Any, project: Project) -> None:
 
 
 def _rubric_for(project: Project, checked: Checked) -> Rubric:
-    """The newest version that has all the criteria, or a new one for this import."""
+    """Return the latest rubric that has all the criteria, or a new one for this import."""
     wanted = {(each.key, each.low, each.high) for each in checked.criteria}
     for rubric in project.rubrics.order_by("is_imported", "-version").prefetch_related("criteria"):
         if wanted <= {(criterion.key, criterion.low, criterion.high) for criterion in rubric.criteria.all()}:

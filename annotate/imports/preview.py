@@ -1,4 +1,4 @@
-"""A first look at an import's file, through the forms that say how to read it."""
+"""The preview of an import's file, read as its forms say."""
 
 import hashlib
 from dataclasses import dataclass, replace
@@ -16,7 +16,7 @@ from projects.web import uploads
 
 @dataclass
 class FilePreview:
-    """A first look at a file, with the forms that say how to read it; or the reason why it cannot be read so."""
+    """The preview of a file with its forms, or the reason why it can't be read in this way."""
 
     reading: ReadingForm
     rows: CandidatesForm | JudgmentsForm
@@ -28,13 +28,13 @@ class FilePreview:
 
     @property
     def columns_id(self) -> str:
-        """Tells a form whether it was filled in for these columns."""
+        """A hash of the columns, by which a form tells whether it was filled in for them."""
         columns = self.preview.columns if self.preview else ()
         return hashlib.sha256(orjson.dumps(columns)).hexdigest()[:16]
 
 
 def read_preview(job: Import, data: Any = None) -> FilePreview:
-    """Read the beginning of the file as the forms say or, before they are sent, the options kept with the import."""
+    """Read the beginning of the file as the forms say or, before they are sent, as the stored options say."""
     kept = uploading.read_options(job)
     known = known_criteria(job.project)
     initial = read_initial(kept, known)
@@ -57,7 +57,7 @@ def read_preview(job: Import, data: Any = None) -> FilePreview:
 
 
 def _chosen(job: Import, kept: Options, guessed: Preview, known: dict[str, CriterionColumn]) -> dict[str, str]:
-    """What each column was said to mean, where that is not the guess."""
+    """Return the mapping of columns where it differs from the automatic one."""
     judged = {each.column: f"{CRITERION}{each.key}" for each in kept.criteria if each.key in known}
     mapping = {column: meaning for column, meaning in kept.mapping.items() if column in guessed.columns}
     if not mapping:
@@ -66,7 +66,7 @@ def _chosen(job: Import, kept: Options, guessed: Preview, known: dict[str, Crite
 
 
 def _options(look: FilePreview) -> Options | None:
-    """All three forms as options; None where the columns are mapped wrongly."""
+    """Return all three forms as options, or None if the mapping has errors."""
     assert look.mapping is not None
     sent = {**look.reading.cleaned_data, **look.rows.cleaned_data}
     if look.are_columns_new:

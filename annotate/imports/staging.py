@@ -1,6 +1,6 @@
-"""Spool files into temporary tables of the session, where SQL can hold them against the project.
+"""Copying spool files into temporary tables, in which SQL compares them with the project.
 
-The tables' ids come from the sequences of the real ones, so a staged row already has the id it will be written with.
+Their ids come from the sequences of the real tables, so a staged row already has the id it will be written with.
 """
 
 from collections.abc import Callable
@@ -33,7 +33,7 @@ _COLUMNS: dict[str, str] = {
 
 
 class Progress:
-    """Counts bytes over all the files of a spool; what `tell` raises stops the COPY that is running."""
+    """Counts bytes over all files of a spool; an exception raised by `tell` stops the running COPY."""
 
     def __init__(self, spool: Spool, tell: OnProgress | None) -> None:
         self._tell = tell
@@ -53,7 +53,7 @@ class Progress:
 
 
 class _Watched:
-    """A file whose reading is counted."""
+    """A file that reports how much of it was read."""
 
     def __init__(self, file: BinaryIO, progress: Progress) -> None:
         self._file = file
@@ -95,7 +95,7 @@ def create(cursor: Any, table: str, columns: str) -> None:
 
 
 def refuse_rows(cursor: Any, name: str, column: str, query: str, parameters: list[Any] | None = None) -> None:
-    """Raise FileRefused if the query finds rows of (line, reason); the first hundred are named."""
+    """Raise FileRefused if the query finds rows of (line, reason); the first hundred are listed."""
     cursor.execute(f"SELECT count(*) FROM ({query}) found", parameters or [])
     total = cursor.fetchone()[0]
     if not total:

@@ -1,7 +1,7 @@
-"""Uploading: a file on its way from the browser into the tables, step by step.
+"""Uploading: the steps of a file from the browser into the tables.
 
-Uploaded, checked, written: each step is at rest (`done`) until somebody asks for the next. A file that fails or is
-cancelled is removed; one that is written is kept for the managers.
+Uploaded, validated, imported: after each step the import rests (`done`) until someone requests the next. The file is
+deleted if the import fails or is cancelled, and kept for managers if it was imported.
 """
 
 from collections.abc import Callable
@@ -30,9 +30,9 @@ KB = 1024
 
 
 def receive(*, project: Project, actor: Membership, upload: "UploadedFile[Any]", kind: Kind) -> Import:
-    """Keep an uploaded file for a first look. Raises Refused where the project's files would take too much room.
+    """Store an uploaded file for its preview. Raises Refused if the project's files would exceed their storage.
 
-    The originals of what is written count too: they are kept, and a disk has an end.
+    The originals of completed imports count too, because they are kept.
     """
     n_bytes = upload.size or 0
     uploads.refuse_too_large(n_bytes)
@@ -56,7 +56,7 @@ def receive(*, project: Project, actor: Membership, upload: "UploadedFile[Any]",
 
 
 def same_bytes(job: Import) -> Import | None:
-    """An import that has written these very bytes before, with whatever options."""
+    """Return an import that has written exactly this file before, with any options, or None."""
     earlier = job.project.imports.filter(
         kind=job.kind, step=Import.Step.WRITE, state=Import.State.DONE, n_bytes=job.n_bytes
     ).exclude(pk=job.pk)
@@ -67,7 +67,7 @@ def same_bytes(job: Import) -> Import | None:
 
 
 def choose(*, job: Import, options: Options) -> None:
-    """Keep the options for the next look at the file. Raises Refused once it is past choosing."""
+    """Store the options for the next preview. Raises Refused if they can no longer be changed."""
     rows = Import.objects.filter(pk=job.pk, state=Import.State.DONE, attempt=job.attempt)
     if not rows.exclude(step=Import.Step.WRITE).update(
         step=Import.Step.UPLOADED, options=options.as_dict(), report=None
@@ -76,7 +76,7 @@ def choose(*, job: Import, options: Options) -> None:
 
 
 def refuse(*, job: Import, refusal: FileRefused) -> None:
-    """End an import whose file cannot be read, and remove the file."""
+    """End an import whose file can't be read, and delete the file."""
     sentence = "\n".join([refusal.message, *refusal.details])
     at_rest = Import.objects.filter(pk=job.pk, state=Import.State.DONE).exclude(step=Import.Step.WRITE)
     if at_rest.update(state=Import.State.FAILED, error=sentence, report=refusal.as_dict()):
@@ -84,7 +84,7 @@ def refuse(*, job: Import, refusal: FileRefused) -> None:
 
 
 def start_check(*, job: Import, options: Options) -> None:
-    """Have every row checked. Raises Refused once it is past choosing."""
+    """Request the validation of every row. Raises Refused if the options can no longer be changed."""
     _refuse_without_file(job)
     with transaction.atomic():
         choose(job=job, options=options)
@@ -93,7 +93,7 @@ def start_check(*, job: Import, options: Options) -> None:
 
 
 def start_write(*, job: Import, actor: Membership) -> None:
-    """Have a checked file written. Raises Refused if it was not checked, or the same is written or on its way."""
+    """Request the import of a validated file. Raises Refused if it isn't validated, or already imported or queued."""
     _refuse_without_file(job)
     if (job.step, job.state) != (Import.Step.CHECK, Import.State.DONE):
         raise Refused("This import hasn’t been validated yet, or is already done. See its page.")
@@ -106,7 +106,7 @@ def start_write(*, job: Import, actor: Membership) -> None:
 
 
 def start_again(*, job: Import) -> None:
-    """Go on with an import whose worker died more than once."""
+    """Retry an import whose worker died more than once. Raises Refused for any other."""
     _refuse_without_file(job)
     if job.state != Import.State.INTERRUPTED:
         raise Refused("Only an interrupted import can be retried.")
@@ -118,9 +118,9 @@ def start_again(*, job: Import) -> None:
 
 
 def stop(job: Import) -> bool:
-    """Cancel at any step and remove the file; True if it has stopped now, False if the worker is being told.
+    """Cancel at any step and delete the file; return whether it has stopped already or the worker must notice first.
 
-    Raises Refused if it has ended by itself.
+    Raises Refused if it has ended in the meantime.
     """
     at_rest = Import.objects.filter(pk=job.pk, state=Import.State.DONE).exclude(step=Import.Step.WRITE)
     if at_rest.update(state=Import.State.CANCELLED, finished_at=timezone.now()) or queue.cancel(job):
@@ -130,7 +130,7 @@ def stop(job: Import) -> bool:
 
 
 def run_step(job: Import, on_progress: OnProgress) -> dict[str, Any]:
-    """The act of the job: check the file, or write what was checked."""
+    """Run the job: validate the file, or import the validated rows."""
     if job.project.deleted_at is not None:
         raise Refused("The project has been deleted.")
     if job.step == Import.Step.CHECK:
@@ -139,7 +139,7 @@ def run_step(job: Import, on_progress: OnProgress) -> dict[str, Any]:
 
 
 def delete_files(pk: int) -> None:
-    """Remove the files of an import that has ended: the original stays only where it was written."""
+    """Delete the files of an ended import, except the original of a completed one."""
     job = Import.objects.get(pk=pk)
     is_over = job.state in (Import.State.FAILED, Import.State.CANCELLED)
     if job.stored_name and (is_over or (job.step, job.state) == (Import.Step.WRITE, Import.State.DONE)):
@@ -150,7 +150,7 @@ def delete_files(pk: int) -> None:
 
 
 def delete_orphans() -> None:
-    """Remove the files of imports whose end no worker saw."""
+    """Delete the files of imports that ended without a worker noticing."""
     ended = Import.objects.filter(state__in=(Import.State.FAILED, Import.State.CANCELLED)).exclude(stored_name="")
     for pk in ended.values_list("pk", flat=True):
         delete_files(pk)
@@ -209,9 +209,9 @@ def _write(job: Import, on_progress: OnProgress) -> dict[str, Any]:
 
 
 def _spool_of(job: Import, attempt: int) -> Path:
-    """Where an attempt at the check keeps its rows: one that is given up for dead may come back beside its successor.
+    """Return the folder of one attempt at the validation: an attempt presumed dead may still run beside its successor.
 
-    What is written is the newest: the check ended well, so nothing was checked after it.
+    The import reads the latest folder: its validation succeeded, so no other came after it.
     """
     return uploads.folder() / f"{job.stored_name}.{attempt}.spool"
 

@@ -1,4 +1,4 @@
-"""Importing: choose a file, look at it, have it checked, have it written."""
+"""Pages of imports: choose a file, preview it, validate it, import it."""
 
 from http import HTTPStatus
 from pathlib import PurePosixPath
@@ -83,7 +83,7 @@ def import_show(request: ProjectRequest, project: Project, number: int) -> HttpR
 @requires(Right.MANAGE)
 @require_POST
 def import_check(request: ProjectRequest, project: Project, number: int) -> HttpResponse:
-    """Keep what was chosen, and look at the file again or have every row checked."""
+    """Store the options, then preview the file again or request its validation."""
     job = _fetch(project, number)
     if job.is_live:
         return _to(job)  # a second click
@@ -105,7 +105,7 @@ def import_check(request: ProjectRequest, project: Project, number: int) -> Http
 @requires(Right.MANAGE)
 @require_POST
 def import_reopen(request: ProjectRequest, project: Project, number: int) -> HttpResponse:
-    """Back from the report to the choice of columns."""
+    """Return from the report to the mapping of columns."""
     job = _fetch(project, number)
     with refusals(request):
         uploading.choose(job=job, options=uploading.read_options(job))
@@ -145,7 +145,7 @@ def import_job(request: ProjectRequest, project: Project, number: int) -> HttpRe
 @never_cache
 @require_safe
 def import_file(request: ProjectRequest, project: Project, number: int) -> FileResponse:
-    """The file as it came, never to be opened in the browser."""
+    """Download the original file; it is never opened in the browser."""
     job = _fetch(project, number)
     path = uploads.find_file(job)
     if not job.stored_name or not path.is_file():
@@ -175,7 +175,7 @@ def _is_at_choice(job: Import) -> bool:
 
 
 def _refuse_hopeless(job: Import) -> None:
-    """End an import whose file no choice of the page can make readable."""
+    """End an import whose file can't be read with any options of the page."""
     try:
         preview_of(job, Options())
     except FileRefused as refusal:
@@ -219,7 +219,7 @@ def _heading(job: Import, look: FilePreview | None) -> str:
 
 
 def _steps(n_done: int) -> dict[str, Any]:
-    """Which steps lie behind, and which one is open."""
+    """Return the steps, those that are done, and the current one."""
     return {"steps": STEPS, "steps_done": STEPS[:n_done], "step": STEPS[n_done] if n_done < len(STEPS) else ""}
 
 
@@ -232,7 +232,7 @@ def _step(job: Import) -> str:
 
 
 def _refusal_of(job: Import) -> dict[str, Any] | None:
-    """The problems that an earlier step found, as it stored them."""
+    """Return the problems that an earlier step has stored."""
     report = job.report or {}
     return report if "problems" in report else None
 

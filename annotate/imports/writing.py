@@ -1,4 +1,4 @@
-"""Checked files into the tables: held against what the project has, then written whole or not at all."""
+"""Writing validated files into the tables: compared with the project, then written completely or not at all."""
 
 from collections.abc import Callable
 from copy import deepcopy
@@ -31,10 +31,9 @@ def check_file(
     kind: Kind = Kind.CANDIDATES,
     on_progress: OnProgress | None = None,
 ) -> Checked:
-    """Check every row by itself and against the project; the spool in `folder` waits to be written.
+    """Validate every row by itself and against the project; the rows wait in the spool `folder`. Stores nothing.
 
-    Raises FileRefused, or Refused where these bytes and options were imported already; the spool is gone then.
-    Stores nothing.
+    Raises FileRefused, or Refused if this file was already imported with these options; the spool is deleted then.
     """
     checked = check_alone(
         project=project, path=path, name=name, folder=folder, options=options, kind=kind, on_progress=on_progress
@@ -53,13 +52,13 @@ def check_alone(
     kind: Kind = Kind.CANDIDATES,
     on_progress: OnProgress | None = None,
 ) -> Checked:
-    """Check every row by itself, on the scales of the project's criteria. Who writes at once needs no more."""
+    """Validate every row by itself, on the scales of the project's criteria; enough if the file is written next."""
     known = judgments.known_criteria(project)
     return check(path=path, name=name, folder=folder, options=options, kind=kind, known=known, on_progress=on_progress)
 
 
 def compare(*, project: Project, checked: Checked) -> None:
-    """Hold a checked file against the project, storing nothing; raises as `check_file` does."""
+    """Compare a validated file with the project without storing anything. Raises as `check_file` does."""
     try:
         refuse_if_imported(project, checked)
         with transaction.atomic():
@@ -82,7 +81,7 @@ def import_now(
     kind: Kind = Kind.CANDIDATES,
     on_progress: OnProgress | None = None,
 ) -> Report:
-    """Check and write in one go. Raises as `check_file` and `write` do."""
+    """Validate and import a file at once. Raises as `check_file` and `write` do."""
     checked = check_alone(
         project=project, path=path, name=name, folder=folder, options=options, kind=kind, on_progress=on_progress
     )
@@ -101,11 +100,11 @@ def write(
     finish: Callable[[], None] | None = None,
     on_progress: OnProgress | None = None,
 ) -> Report:
-    """Write a checked file in one transaction and return what was written.
+    """Write a validated file in one transaction and return what was written.
 
-    Without a job (the command line) the import is recorded as done by itself. `finish` is called as the transaction's
-    last step: what it raises, as what `on_progress` raises, undoes everything. The same bytes and options again are
-    Refused, as is what speaks for refusing the file now since its check. Locks the project.
+    Without a job (on the command line) the import is recorded as done. `finish` is called as the last step of the
+    transaction: an exception from it or from `on_progress` undoes everything. Raises Refused for the same file with the
+    same options, and FileRefused if the project has changed so that the file no longer fits. Locks the project.
     """
     report = deepcopy(checked.report)
     with transaction.atomic():
@@ -123,7 +122,7 @@ def write(
 
 
 def refuse_if_imported(project: Project, checked: Checked, *, job: Import | None = None) -> None:
-    """Raise Refused if these bytes with these options are in the project, or on their way."""
+    """Raise Refused if this file is already imported or queued with these options."""
     earlier = Import.objects.filter(
         ~Q(pk=job.pk if job else 0),
         project=project,
@@ -152,7 +151,7 @@ def _write(
 
 
 def _stage(project: Project, checked: Checked, report: Report, progress: Progress | None) -> bool:
-    """Stage the file beside the project's tables and refuse what does not fit; True if it only adds judgments."""
+    """Stage the file and compare it with the project; return whether it only adds judgments. Raises FileRefused."""
     progress = progress or Progress(checked.spool, None)
     judgments.check_scales(project, checked)
     only_judgments = False

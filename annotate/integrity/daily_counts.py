@@ -1,11 +1,11 @@
-"""Judgments counted once a day, so that a number lower than yesterday's is noticed."""
+"""Daily counts of judgments, by which a loss is noticed: the number must never fall."""
 
 from django.db import connection, transaction
 
 
 @transaction.atomic
 def count_day() -> None:
-    """Keep today's number of judgments of each project; the greatest of the day stays."""
+    """Store today's number of judgments of each project, keeping the highest of the day."""
     with connection.cursor() as cursor:
         cursor.execute(
             """INSERT INTO annotate_dailycount (project_id, day_on, n_judgments)

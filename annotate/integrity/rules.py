@@ -1,4 +1,4 @@
-"""Rules that must hold of the stored rows: what one is, and those of consent, of the ledger and of revisions."""
+"""Rules that stored rows must keep: their form, and those of consent, the ledger, revisions and controls."""
 
 from dataclasses import dataclass
 
@@ -8,9 +8,9 @@ from annotate.places import TAKEN_OUT
 
 @dataclass(frozen=True)
 class Rule:
-    """A sentence that must hold, and the query that finds the rows of which it does not.
+    """A sentence that must be true, and the query that finds the rows that break it.
 
-    The query gives one column, the id. Rules on the page that an annotator saw leave imported batches out.
+    The query returns one column, the id. Rules about the pages that annotators saw skip imported batches.
     """
 
     name: str

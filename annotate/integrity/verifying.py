@@ -1,4 +1,4 @@
-"""Verifying: every rule that must hold of the stored judgments, recomputed from the rows."""
+"""Verifying: every rule of the stored judgments, recomputed from the rows."""
 
 from dataclasses import dataclass
 
@@ -13,7 +13,7 @@ N_IDS_SHOWN = 20
 
 @dataclass(frozen=True)
 class Breach:
-    """A rule that does not hold, with the rows that break it."""
+    """A broken rule, with the rows that break it."""
 
     rule: str
     sentence: str
@@ -280,7 +280,7 @@ RULES = (
 
 
 def verify() -> list[Breach]:
-    """Hold every rule against one snapshot of the rows; returns those that are broken."""
+    """Check every rule against one snapshot of the rows and return the broken ones."""
     breaches = []
     with snapshot(), connection.cursor() as cursor:
         for rule in RULES:

@@ -1,4 +1,4 @@
-"""Judging: batches cut into HITs, assignments, judgments, imports; qualification, quality and pay."""
+"""Models of judging: batches, HITs, assignments, judgments, imports; qualification, quality and pay."""
 
 from annotate.models.assignment import Assignment, Draft, Judgment, JudgmentRevision, Remark, RemarkRevision
 from annotate.models.batch import Batch, BatchAnnotator, DailyCount, Hit, Item

@@ -15,7 +15,7 @@ from annotate.models.batch import Hit, Item
 from projects.models import Candidate, Criterion, Membership
 
 TAKEN_OUT = "consent withdrawn"
-"""Why work is left out for good, and its judgments are not counted: its annotator said so."""
+"""The reason of work that its annotator has removed for good, and of its judgments, which never count again."""
 
 
 class AssignmentQuerySet(models.QuerySet["Assignment"]):
@@ -27,7 +27,7 @@ class AssignmentQuerySet(models.QuerySet["Assignment"]):
 
 
 class Assignment(models.Model):
-    """One annotator's work on one HIT: there is one row for the two, for ever."""
+    """One annotator's work on one HIT. There is at most one row for the two, and it is never deleted."""
 
     class State(models.TextChoices):
         OPEN = "open", pgettext_lazy("HIT", "open")
@@ -101,12 +101,12 @@ class Assignment(models.Model):
 
     @property
     def is_taken_out(self) -> bool:
-        """Whether its annotator withdrew the consent to its use."""
+        """Whether its annotator has withdrawn consent to its use."""
         return self.mark == self.Mark.EXCLUDED and self.mark_reason == TAKEN_OUT
 
 
 class Draft(models.Model):
-    """Answers not yet sent, newest stamp first wins; gone at submit."""
+    """Answers that are not submitted yet; the newest stamp wins. Deleted at submission."""
 
     assignment = models.OneToOneField(Assignment, on_delete=models.CASCADE, primary_key=True, related_name="draft")
     answers = models.JSONField(default=dict)
@@ -117,7 +117,7 @@ class Draft(models.Model):
 
 
 class Judgment(models.Model):
-    """What one annotator said of one item on one criterion; NULL only for "cannot be judged"."""
+    """One annotator's rating of one item on one criterion; NULL only for "cannot be judged"."""
 
     assignment = models.ForeignKey(Assignment, on_delete=models.PROTECT, related_name="judgments", db_index=False)
     item = models.ForeignKey(Item, on_delete=models.PROTECT, related_name="judgments", db_index=False)
@@ -204,7 +204,7 @@ class JudgmentRevision(models.Model):
 
 
 class RemarkRevision(models.Model):
-    """A version of what an annotator wrote about an item and then changed: the first is number 0."""
+    """A version of an annotator's comment or flag that was changed: the first is number 0."""
 
     assignment = models.ForeignKey(
         Assignment, on_delete=models.PROTECT, related_name="remark_revisions", db_index=False

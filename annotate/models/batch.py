@@ -1,4 +1,4 @@
-"""Batches, the HITs they are cut into and the items of a HIT."""
+"""Batches, their HITs and the items of a HIT."""
 
 from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
@@ -9,9 +9,12 @@ from annotate.models.plan import OverlapPlan
 from projects.models import Candidate, Consent, Instructions, Membership, Passage, Project, Question, Rubric
 
 ROUND = 2**32
-"""Taking a place moves a HIT's queue key on by one round, so that every HIT is served once before any twice."""
+"""What taking a place adds to a HIT's queue key, so that every HIT is served once before any is served twice.
+
+It is larger than the number of HITs in any batch, whose positions within a round are below it.
+"""
 DEPTH = 2**42
-"""Depth first keeps HITs further apart than all their rounds, so that one is finished before the next."""
+"""The distance between the queue keys of HITs with depth first: larger than all rounds of one HIT (1,000 at most)."""
 
 
 class BatchQuerySet(models.QuerySet["Batch"]):
@@ -19,12 +22,12 @@ class BatchQuerySet(models.QuerySet["Batch"]):
         return self.filter(state=Batch.State.OPEN)
 
     def collecting(self) -> "BatchQuerySet":
-        """Those that people work on in the app."""
+        """Return batches that people work on in the app, not imported ones."""
         return self.exclude(kind=Batch.Kind.IMPORTED)
 
 
 class Batch(models.Model):
-    """Candidates to be judged a wanted number of times, under pinned versions of rubric and instructions."""
+    """Candidates with a required number of judgments, under fixed versions of rubric, instructions and consent."""
 
     class Kind(models.TextChoices):
         FULL = "full", "full collection"
@@ -117,12 +120,12 @@ class Batch(models.Model):
         return bool(self.cents_per_hit or self.cents_per_item)
 
     def first_queue_key(self, position: int) -> int:
-        """Where a HIT stands in the queue before anybody has taken a place on it."""
+        """Return the queue key of a HIT on which no place was taken yet."""
         return position * DEPTH if self.order == self.Order.DEPTH else position
 
 
 class BatchAnnotator(models.Model):
-    """An annotator whom a batch names: only those named are served its HITs."""
+    """A chosen annotator of a batch: only these are served its HITs."""
 
     batch = models.ForeignKey(Batch, on_delete=models.CASCADE, related_name="named_annotators", db_index=False)
     annotator = models.ForeignKey(Membership, on_delete=models.PROTECT, related_name="named_in")
@@ -135,7 +138,7 @@ class BatchAnnotator(models.Model):
 
 
 class Hit(models.Model):
-    """Candidates of one passage, rated in one sitting; it counts its places itself."""
+    """Candidates of one passage that are rated together, with counters of its places."""
 
     class Purpose(models.TextChoices):
         WORK = "work", "work"
@@ -177,7 +180,7 @@ class Hit(models.Model):
 
 
 class Item(models.Model):
-    """One candidate (or control) in a HIT, or a control in a batch's pool; position is its canonical order."""
+    """One candidate or control in a HIT, or a control in a batch's pool; `position` is the canonical order."""
 
     class Control(models.TextChoices):
         NONE = "none", "none"
@@ -187,7 +190,7 @@ class Item(models.Model):
         SOURCE = "source", "undegraded original"
 
     class Recipe(models.TextChoices):
-        """How the text of a control came about."""
+        """How the text of a control was made."""
 
         REFERENCE = "reference", "a reference"
         EDITED_REFERENCE = "edited", "an edited reference"
@@ -239,7 +242,7 @@ class Item(models.Model):
 
 
 class DailyCount(models.Model):
-    """How many judgments a project held at the end of a day: a lower count today is an alarm."""
+    """The number of a project's judgments at the end of a day: a lower number later raises an alarm."""
 
     project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="daily_counts")
     day_on = models.DateField()

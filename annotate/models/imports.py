@@ -1,4 +1,4 @@
-"""Imports: a file on its way into the tables."""
+"""Imports of files."""
 
 from django.db import models
 from django.db.models import Q
@@ -9,7 +9,7 @@ from projects.models import Project
 
 
 class Import(Job):
-    """One file, checked row by row, then written whole or not at all."""
+    """One file, validated row by row, then imported completely or not at all."""
 
     class Kind(models.TextChoices):
         CANDIDATES = "candidates", "candidates"
@@ -50,7 +50,7 @@ class Import(Job):
 
     @property
     def state_in_words(self) -> str:
-        """What a list says: a step at rest is named for what comes next."""
+        """The status as lists show it: after a step, it names what is still to be done."""
         if self.state != self.State.DONE:
             return str(self.get_state_display())
         if self.step == self.Step.WRITE:
@@ -60,5 +60,5 @@ class Import(Job):
 
     @property
     def shown_state(self) -> str:
-        """The colour of that: only what is imported is done."""
+        """The state that decides the colour: only completed imports are done."""
         return "paused" if self.state == self.State.DONE and self.step != self.Step.WRITE else self.state

@@ -1,4 +1,4 @@
-"""The ledger: what each annotator has earned, in whole cents, and the payments that settle it."""
+"""The ledger: what each annotator has earned, in whole cents, and payments."""
 
 from django.db import models
 from django.db.models import Q
@@ -11,7 +11,7 @@ from projects.models import Membership, Project
 
 
 class Payment(models.Model):
-    """A payment made outside the app: the approved entries of a project up to a moment, marked paid once."""
+    """A payment made outside the app: the approved entries of a project at one moment, marked as paid once."""
 
     project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="payments", db_index=False)
     number = models.PositiveIntegerField()
@@ -34,7 +34,7 @@ TAKEN_BACK = gettext_noop("rejected without pay")
 
 
 class LedgerEntry(models.Model):
-    """One sum that an annotator has earned or lost, and why. Owed until approved, then paid; never changed."""
+    """One amount that an annotator has earned or lost, with the reason: owed, approved, paid. Amounts never change."""
 
     class Kind(models.TextChoices):
         HIT = "hit", "HIT"
@@ -80,5 +80,5 @@ class LedgerEntry(models.Model):
 
     @property
     def said_note(self) -> str:
-        """The note; what the app itself wrote is said in the reader's language."""
+        """The note; notes written by the app are translated."""
         return gettext(self.note) if self.note in {REPAID, TAKEN_BACK} else self.note

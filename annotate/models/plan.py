@@ -7,7 +7,7 @@ from projects.models import Membership, Project
 
 
 class OverlapPlan(models.Model):
-    """Judgments wanted by kind of dataset and split; started, it makes batches, and more rules top them up."""
+    """Judgments per candidate by type of dataset and split; starting it creates batches and extends existing ones."""
 
     project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="overlap_plans", db_index=False)
     number = models.PositiveIntegerField()

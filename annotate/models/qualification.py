@@ -1,4 +1,4 @@
-"""The qualification test of a project: its items, attempts, what managers granted or revoked, and who is qualified."""
+"""The qualification test of a project: items, attempts, managers' decisions, and who is qualified."""
 
 import uuid
 
@@ -13,7 +13,7 @@ from projects.models import Candidate, Instructions, Membership, Project, Rubric
 
 
 class QualificationTest(models.Model):
-    """A project's test. Only an open one gates the work; a draft or a closed one gates nothing."""
+    """A project's test. Work requires it only while it is open, not as a draft or when closed."""
 
     class State(models.TextChoices):
         DRAFT = "draft", "draft"
@@ -59,7 +59,7 @@ class QualificationTest(models.Model):
 
 
 class QualificationItem(models.Model):
-    """One answer whose right rating is known, with its own copy of all that is read for it."""
+    """One answer with a known correct rating, and its own copy of passage, question and references."""
 
     class Purpose(models.TextChoices):
         TEST = "test", pgettext_lazy("attempt", "test")
@@ -93,7 +93,7 @@ class QualificationItem(models.Model):
 
 
 class Attempt(models.Model):
-    """One annotator's go at the test, or at the practice before it."""
+    """One annotator's attempt at the test or at practice."""
 
     class State(models.TextChoices):
         OPEN = "open", pgettext_lazy("attempt", "open")
@@ -135,7 +135,7 @@ class Attempt(models.Model):
 
 
 class Grant(models.Model):
-    """A manager's word that somebody is qualified, or is not any more, with the reason."""
+    """A manager's decision to grant or revoke a qualification, with the reason."""
 
     class Kind(models.TextChoices):
         GRANTED = "granted", "granted"
@@ -155,7 +155,7 @@ class Grant(models.Model):
 
 
 class Qualification(models.Model):
-    """Whether an annotator is qualified now: what the last attempt or grant came to. Serving reads this row."""
+    """Whether an annotator is qualified now, by the last attempt or manager's decision; serving reads this row."""
 
     annotator = models.OneToOneField(
         Membership, on_delete=models.PROTECT, primary_key=True, related_name="qualification"

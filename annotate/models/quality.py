@@ -16,7 +16,7 @@ GOLD_RULES = (("mean", "mean"), ("median", "median"), ("z", "mean of z-scores"))
 
 
 class QualityRules(models.Model):
-    """What a project watches for; a project without a row goes by the defaults and draws no spot checks."""
+    """A project's quality rules; a project without a row uses the defaults and draws no spot checks."""
 
     project = models.OneToOneField(Project, on_delete=models.PROTECT, primary_key=True, related_name="quality_rules")
     thresholds = models.JSONField(default=dict, blank=True)
@@ -26,7 +26,7 @@ class QualityRules(models.Model):
     adjudication_wins = models.BooleanField(default=False)
     gold_rule = models.CharField(max_length=20, choices=GOLD_RULES, db_default="mean", default="mean")
     controls_enter_norms = models.BooleanField(db_default=True, default=True)
-    """Whether what an annotator said of controls enters the mean and deviation that their z scores rest on."""
+    """Whether ratings of controls enter the mean and standard deviation behind an annotator's z-scores."""
 
     class Meta:
         verbose_name_plural = "quality rules"
@@ -44,7 +44,7 @@ class QualityRules(models.Model):
 
 
 class AnnotatorFigures(models.Model):
-    """An annotator's figures of quality, as they were after a number of submitted HITs."""
+    """An annotator's figures, computed after a number of submitted HITs."""
 
     annotator = models.OneToOneField(Membership, on_delete=models.PROTECT, primary_key=True, related_name="figures")
     figures = models.JSONField(default=dict)
@@ -61,7 +61,7 @@ class AnnotatorFigures(models.Model):
 
 
 class Finding(models.Model):
-    """Something about an annotator's work that a person should look at, with the evidence; it decides nothing."""
+    """A pattern in an annotator's work that someone should look at, with evidence; pages call it an alert."""
 
     class State(models.TextChoices):
         OPEN = "open", "open"
@@ -98,7 +98,7 @@ class Finding(models.Model):
 
 
 class Review(models.Model):
-    """A submitted assignment drawn for a spot check: the reviewer rates it blind, then sees the answers."""
+    """A spot check: a submitted assignment that a reviewer rates blind before seeing its ratings."""
 
     class State(models.TextChoices):
         WAITING = "waiting", "to do"
@@ -127,7 +127,7 @@ class Review(models.Model):
 
 
 class ReviewVerdict(models.Model):
-    """What a reviewer says of one item of an assignment: fine or poor, and why."""
+    """A reviewer's verdict on one item of a spot check: accepted or rejected (poor), with a note."""
 
     review = models.ForeignKey(Review, on_delete=models.PROTECT, related_name="verdicts", db_index=False)
     item = models.ForeignKey(Item, on_delete=models.PROTECT, related_name="+", db_index=False)
@@ -143,7 +143,7 @@ class ReviewVerdict(models.Model):
 
 
 class Adjudication(models.Model):
-    """The score that a person settled on where annotators differed; it is never one of the judgments."""
+    """The score that a manager has set for a candidate with disagreement; it is never one of the judgments."""
 
     candidate = models.ForeignKey(Candidate, on_delete=models.PROTECT, related_name="adjudications", db_index=False)
     criterion = models.ForeignKey(Criterion, on_delete=models.PROTECT, related_name="adjudications", db_index=False)
@@ -166,7 +166,7 @@ class Adjudication(models.Model):
 
 
 class Notice(models.Model):
-    """A message to an annotator that stands on their desk until they have read it."""
+    """A message that stays on an annotator's desk until they confirm it."""
 
     class Kind(models.TextChoices):
         WARNING = "warning", "warning"
@@ -190,7 +190,7 @@ class Notice(models.Model):
 
 @dataclass(frozen=True)
 class Alerts:
-    """How much waits in the two queues of quality."""
+    """Numbers of open alerts and spot checks."""
 
     n_findings: int = 0
     n_serious: int = 0

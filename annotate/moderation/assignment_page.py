@@ -1,4 +1,4 @@
-"""What a manager sees of one assignment: each item in shown order, what was said of it and when, whether it counts."""
+"""The data of an assignment's page: each item in the order shown, its ratings and versions, and whether it counts."""
 
 from typing import Any
 
@@ -15,11 +15,11 @@ NOT_COUNTED: dict[str, str] = {
     "surplus": "surplus",
     "withdrawn": "withdrawn",
 }
-"""Why a judgment is not counted, by the word that it is stored as."""
+"""Why a judgment is not counted, by its stored reason."""
 
 
 def items_of(assignment: Assignment) -> list[dict[str, Any]]:
-    """The items of a layout with values by criterion, seconds, comments and the state of the judgments."""
+    """Return the items of an assignment with values by criterion, seconds, comments and whether they count."""
     items = Item.objects.select_related("question", "candidate").in_bulk(assignment.layout)
     said: dict[int, dict[int, Judgment]] = {}
     for judgment in Judgment.objects.filter(assignment=assignment):
@@ -56,7 +56,7 @@ def items_of(assignment: Assignment) -> list[dict[str, Any]]:
 
 
 def _versions(assignment: Assignment) -> dict[int, list[dict[str, Any]]]:
-    """By place, what was said of each item that its annotator changed: every version of it, the first first."""
+    """Return all versions of each revised item, by position, the first version first."""
     if assignment.submitted_at is None or not _is_revised(assignment):
         return {}
     criteria = frozen_criteria(assignment.hit.batch.rubric_id)

@@ -1,4 +1,4 @@
-"""Deciding on submitted work: approved, rejected with a reason, accepted after all, single judgments set aside."""
+"""Decisions on submitted work: approve, reject with a reason, accept after all, set single judgments aside."""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -27,7 +27,7 @@ PORTION = 500
 
 @dataclass(frozen=True)
 class Decision:
-    """What approving or rejecting would do, in numbers; `cents` is the pay of these assignments in the ledger."""
+    """The effect of approving or rejecting, in numbers; `cents` is the pay of these assignments in the ledger."""
 
     n_assignments: int
     n_annotators: int
@@ -47,9 +47,9 @@ def plan_rejection(work: QuerySet[Assignment]) -> Decision:
 
 @transaction.atomic
 def approve(*, project: Project, actor: Membership | None, chosen: WorkFilter, why: str = "") -> int:
-    """Approve the submitted assignments that fit, and with them their pay; how many.
+    """Approve the chosen submitted assignments and their pay; return how many.
 
-    What is excluded or surplus is approved too: it was worked for. Locks the actor, then the assignments.
+    Excluded and surplus work is approved too, because the annotator has done it. Locks the actor, then the assignments.
     """
     if actor is not None:
         access.lock_actor(actor)
@@ -72,11 +72,11 @@ def reject(
     is_unpaid: bool = False,
     reopen_batches: bool = False,
 ) -> Decision:
-    """Reject submitted or approved assignments that fit: their places open again, and the annotators read why.
+    """Reject the chosen submitted or approved assignments: their places open again, and annotators are told why.
 
-    The pay stays unless `is_unpaid`. With `reopen_batches` closed batches whose places came free are opened again.
-    Raises Refused without a reason, and for work of an archived batch. Locks the actor, the batches, assignments
-    and HITs.
+    The pay is kept unless `is_unpaid`. With `reopen_batches`, closed batches in which places opened are reopened.
+    Raises Refused without a reason, and for work of an archived batch. Locks the actor, the batches, assignments and
+    HITs.
     """
     reason = reason.strip()
     if not reason:
@@ -109,7 +109,7 @@ def reject(
 
 @transaction.atomic
 def accept(*, project: Project, actor: Membership | None, assignment: Assignment, why: str) -> Restored:
-    """Approve rejected work after all: it counts where its place is still free, else it is surplus; both are paid."""
+    """Approve rejected work after all: it counts if its place is still open and is surplus otherwise; both are paid."""
     if not why.strip():
         raise Refused("Give a reason for accepting it. It is recorded in the audit log.")
     if actor is not None:
@@ -130,7 +130,10 @@ def accept(*, project: Project, actor: Membership | None, assignment: Assignment
 def set_aside(
     *, project: Project, actor: Membership | None, assignment: Assignment, place: int, is_counted: bool, why: str
 ) -> int:
-    """Leave the judgments of one item out of every result, or count them again; how many. No place opens by it."""
+    """Set the judgments of one item aside, or count them again; return how many. No place opens.
+
+    Raises Refused without a reason, for a control, or if nothing changes. Locks the actor, then the assignment.
+    """
     if not why.strip():
         raise Refused("Give a reason. It is recorded in the audit log.")
     if actor is not None:
@@ -147,9 +150,9 @@ def set_aside(
 
 
 def approve_overdue(project: Project, *, after_days: int) -> int:
-    """Approve what was submitted longer ago than this, in portions, each its own transaction; how many.
+    """Approve work submitted at least `after_days` ago and return how much; each portion is a transaction of its own.
 
-    Nothing is approved by itself while its annotator may still change it.
+    Nothing is approved automatically while its annotator may still edit it.
     """
     n_approved = 0
     why = f"Submitted more than {after_days} day{'' if after_days == 1 else 's'} ago." if after_days else ""
@@ -166,13 +169,13 @@ def approve_overdue(project: Project, *, after_days: int) -> int:
 
 
 def approve_all_due() -> int:
-    """What every project approves by itself; one without a number of days approves nothing."""
+    """Approve overdue work in every project that has a number of days for it."""
     projects = Project.objects.live().filter(approve_after_days__isnull=False)
     return sum(approve_overdue(project, after_days=project.approve_after_days or 0) for project in projects)
 
 
 def _rejectable(work: QuerySet[Assignment]) -> QuerySet[Assignment]:
-    """Not what its annotator has taken out: they were promised that what was earned is paid."""
+    """Exclude work that its annotator has removed: they were promised that it stays paid."""
     taken_out = Judgment.objects.filter(assignment=OuterRef("pk"), not_counted_reason=places.TAKEN_OUT)
     return work.filter(state__in=(State.SUBMITTED, State.APPROVED)).exclude(Exists(taken_out))
 
@@ -199,7 +202,7 @@ def _lock_batches(work: QuerySet[Assignment]) -> None:
 
 
 def _object(project: Project, ids: Iterable[int]) -> Model:
-    """What the log names: the assignment where it is one, else the project."""
+    """Return the object of the log entry: the assignment if there is only one, else the project."""
     found = list(ids)
     return Assignment.objects.get(pk=found[0]) if len(found) == 1 else project
 

@@ -1,4 +1,4 @@
-"""Forms of acting on people and on their work."""
+"""Forms of decisions on members and on submitted work."""
 
 from datetime import UTC, datetime
 from typing import Any
@@ -43,7 +43,7 @@ class RestoreForm(forms.Form):
 
 
 class ExclusionForm(forms.Form):
-    """What a removal is to leave out; by the address, so that the plan can be looked at first."""
+    """The work that a removal excludes; sent by GET, so that it can be previewed."""
 
     scope = forms.ChoiceField(label="Exclude from results", choices=Scope.choices, widget=forms.RadioSelect)
     since = forms.DateField(
@@ -96,7 +96,7 @@ class RemoveForm(forms.Form):
 
 
 class DecisionForm(forms.Form):
-    """Which submitted work a decision is about, and which decision: by the address, so that it is looked at first."""
+    """The submitted work that a decision is about, and the decision; sent by GET, so that it can be previewed."""
 
     act = forms.ChoiceField(choices=[("approve", "approve"), ("reject", "reject")])
     batch = forms.IntegerField(required=False, min_value=1, max_value=10**9)
@@ -108,14 +108,14 @@ class DecisionForm(forms.Form):
     until = forms.CharField(required=False, max_length=40)
 
     def clean_until(self) -> datetime | None:
-        """When the list was looked at: what came in later is not decided on unseen."""
+        """Return when the list was shown: work submitted later is not decided on unseen."""
         try:
             return datetime.fromisoformat(self.cleaned_data["until"]) if self.cleaned_data["until"] else None
         except ValueError as error:
             raise forms.ValidationError("This is not a valid time.") from error
 
     def chosen(self, uuids: list[str]) -> WorkFilter:
-        """The ticked ones, or all that fit the filter."""
+        """Return the selected assignments, or all that match the filter."""
         cleaned = self.cleaned_data
         if not cleaned["all"]:
             return WorkFilter(uuids=tuple(uuids), until=cleaned["until"])

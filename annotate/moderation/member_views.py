@@ -1,4 +1,4 @@
-"""What managers do about an annotator: warn, suspend, remove, restore; and the messages that annotators confirm."""
+"""Managers' pages about an annotator: warn, suspend, remove, restore."""
 
 from collections.abc import Callable
 from http import HTTPStatus
@@ -53,7 +53,7 @@ def member_suspend(request: ProjectRequest, project: Project, pseudonym: str) ->
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 def member_restore(request: ProjectRequest, project: Project, pseudonym: str) -> HttpResponse:
-    """The numbers first: how much would count again, how much is surplus now."""
+    """Show how much would count again and how much is surplus (GET), then restore the annotator (POST)."""
 
     def act(member: Membership, why: str, with_work: bool) -> str:
         done = moderation_members.restore(target=member, actor=request.membership, why=why, with_work=with_work)
@@ -72,7 +72,7 @@ def member_restore(request: ProjectRequest, project: Project, pseudonym: str) ->
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 def member_remove(request: ProjectRequest, project: Project, pseudonym: str) -> HttpResponse:
-    """First the choice, then what it would do, by its address; then, with a reason, the removal."""
+    """Show the choice and its preview (GET), then remove the annotator, with a reason (POST)."""
     member = _member(project, pseudonym)
     sent = request.POST if request.method == "POST" else request.GET
     choice = ExclusionForm(project, sent if "scope" in sent else None)
@@ -106,7 +106,7 @@ def _ask(
     act: Callable[..., str],
     **context: Any,
 ) -> HttpResponse:
-    """One form about one member: shown, sent back with what is wrong, or acted on."""
+    """Handle a form about one member: show it, show its errors, or act on it."""
     member = _member(project, pseudonym)
     form = form_class(request.POST if request.method == "POST" else None)
     if request.method == "POST" and form.is_valid():

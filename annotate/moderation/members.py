@@ -1,4 +1,4 @@
-"""Standing: annotators warned, suspended, removed with or without their work, and restored."""
+"""Acts on members: warn, suspend, remove with or without their work, and restore."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -22,7 +22,7 @@ State, Mark = Assignment.State, Assignment.Mark
 
 
 class Scope(TextChoices):
-    """Which of an annotator's submitted assignments a removal leaves out."""
+    """Which of an annotator's submitted assignments a removal excludes."""
 
     NONE = "none", "nothing"
     SINCE = "since", "work submitted since a date"
@@ -32,7 +32,7 @@ class Scope(TextChoices):
 
 @dataclass(frozen=True, kw_only=True)
 class Exclusion:
-    """The work that a removal leaves out, and whether its places open again."""
+    """The work that a removal excludes, and whether its places open again."""
 
     scope: Scope = Scope.NONE
     since: datetime | None = None
@@ -40,7 +40,7 @@ class Exclusion:
     reopens: bool = True
 
     def of(self, annotator: Membership) -> QuerySet[Assignment]:
-        """The submitted assignments that count now and would not any more."""
+        """Return the submitted assignments that count now and would be excluded."""
         work = Assignment.objects.filter(
             annotator=annotator, state__in=(State.SUBMITTED, State.APPROVED), mark__in=(Mark.COUNTED, Mark.LATE)
         )
@@ -53,7 +53,7 @@ class Exclusion:
 
 @dataclass(frozen=True)
 class Part:
-    """What a removal leaves out of one batch. Places of archived and imported batches never open again."""
+    """The work of one batch that a removal excludes. Places of archived and imported batches never open again."""
 
     batch: Batch
     n_assignments: int
@@ -64,7 +64,7 @@ class Part:
 
 @dataclass(frozen=True)
 class RemovalPlan:
-    """What a removal would do, in numbers."""
+    """The effect of a removal, in numbers."""
 
     parts: tuple[Part, ...]
     has_open_one: bool
@@ -84,16 +84,16 @@ class RemovalPlan:
 
     @property
     def closed_batches(self) -> list[Batch]:
-        """Closed batches whose places would be open and not served."""
+        """Closed batches in which places would open without being served."""
         return [part.batch for part in self.parts if part.is_closed and part.n_places]
 
 
 @transaction.atomic
 def warn(*, target: Membership, actor: Membership | None, text: str) -> None:
-    """Put a warning on the annotator's desk, which they confirm to have read.
+    """Put a warning on the annotator's desk, which they must confirm.
 
-    Raises Refused without a text, for somebody who cannot open their desk, and for a text that stands there unread:
-    that is the same form sent twice. Locks both memberships.
+    Raises Refused without a text, for someone who can't open their desk, and for a text that is already there unread,
+    which is the same form sent twice. Locks both memberships.
     """
     target = _lock_members(target, actor)
     if target.kind != Membership.Kind.PERSON:
@@ -108,7 +108,10 @@ def warn(*, target: Membership, actor: Membership | None, text: str) -> None:
 
 @transaction.atomic
 def suspend(*, target: Membership, actor: Membership | None, why: str, text: str = "") -> Membership:
-    """Stop serving somebody until they are restored; a text goes to their desk. What they have open may expire."""
+    """Stop serving an annotator until they are restored, with an optional message. Their open HIT may expire.
+
+    Raises Refused without a reason, or if they are already suspended.
+    """
     why = _reason(why, "Give a reason. It is recorded in the audit log.")
     target, before = members.set_standing(target=target, standing=Standing.SUSPENDED, actor=actor)
     if before == Standing.SUSPENDED:
@@ -121,7 +124,7 @@ def suspend(*, target: Membership, actor: Membership | None, why: str, text: str
 
 
 def plan_removal(*, target: Membership, exclusion: Exclusion) -> RemovalPlan:
-    """Say what removing would do now."""
+    """Return what removing the annotator would do now."""
     chosen = exclusion.of(target)
     rows = chosen.order_by().values_list("hit__batch").annotate(n=Count("pk"), n_work=Count("pk", filter=hit_reopens()))
     counts = {batch: (n, n_work) for batch, n, n_work in rows}
@@ -148,12 +151,12 @@ def plan_removal(*, target: Membership, exclusion: Exclusion) -> RemovalPlan:
 def remove(
     *, target: Membership, actor: Membership | None, why: str, exclusion: Exclusion, reopen_batches: bool = False
 ) -> RemovalPlan:
-    """Take somebody out of the project, and of their work what the exclusion names; says what was done.
+    """Remove an annotator from the project and exclude the given work; return what was done.
 
-    They are served nothing from the next request on, their open HIT goes to others, and what was made for them
-    alone is taken back. Whole assignments are left out and kept; with `reopen_batches` closed batches whose places
-    came free are opened again. Removing again can leave out more. Raises Refused without a reason.
-    Locks the memberships, the batches, then assignments and HITs.
+    From the next request on they get no work, their open HIT goes to others, and HITs reserved for them are withdrawn.
+    Excluded assignments are kept; with `reopen_batches`, closed batches in which places opened are reopened. Removing
+    someone again can exclude more. Raises Refused without a reason. Locks the memberships, the batches, then
+    assignments and HITs.
     """
     why = _reason(why, "Give a reason. It is recorded in the audit log.")
     target, before = members.set_standing(target=target, standing=Standing.REMOVED, actor=actor)
@@ -189,15 +192,15 @@ def remove(
 
 
 def plan_restoring(*, target: Membership) -> Restored:
-    """How much of what was left out would count again now, and how much would be surplus."""
+    """Return how much of the excluded work would count again now, and how much would be surplus."""
     return places.count_restorable(list(_excluded(target).values_list("pk", flat=True)))
 
 
 @transaction.atomic
 def restore(*, target: Membership, actor: Membership | None, why: str, with_work: bool = True) -> Restored:
-    """Give the access back, and with it the work that was left out: counted where the place is free, else surplus.
+    """Restore access and excluded work: it counts if its place is still open and is surplus otherwise.
 
-    Raises Refused without a reason, or where there is nothing to restore. Locks as `remove`.
+    Raises Refused without a reason, or if there is nothing to restore. Locks in the order of `remove`.
     """
     why = _reason(why, "Give a reason. It is recorded in the audit log.")
     target, before = members.set_standing(target=target, standing=Standing.ACTIVE, actor=actor)
@@ -211,7 +214,7 @@ def restore(*, target: Membership, actor: Membership | None, why: str, with_work
 
 
 def _lock_members(target: Membership, actor: Membership | None) -> Membership:
-    """Both rows in the order of their ids; the actor's right and the target's standing are read anew."""
+    """Lock both memberships in order of id, then check the actor's right and refresh the target's standing."""
     pks = {target.pk, actor.pk if actor else target.pk}
     locked = Membership.objects.select_for_update(no_key=True, of=("self",)).select_related("project")
     fresh = {member.pk: member for member in locked.filter(pk__in=pks).order_by("pk")}
@@ -227,7 +230,7 @@ def _reason(why: str, refusal: str) -> str:
 
 
 def _excluded(target: Membership) -> QuerySet[Assignment]:
-    """What was left out by managers: work that its annotator has taken out stays out."""
+    """Return the work that managers excluded, without work that its annotator has removed."""
     work = Assignment.objects.filter(annotator=target, state__in=(State.SUBMITTED, State.APPROVED), mark=Mark.EXCLUDED)
     taken_out = Judgment.objects.filter(assignment=OuterRef("pk"), not_counted_reason=places.TAKEN_OUT)
     return work.exclude(Exists(taken_out))

@@ -1,4 +1,4 @@
-"""Submitted work: which assignments a manager looks at or decides on, by batch, annotator, state and mark."""
+"""The filter of submitted work: by batch, annotator, state and mark."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -14,7 +14,7 @@ STATES = (State.SUBMITTED, State.APPROVED, State.REJECTED)
 
 @dataclass(frozen=True, kw_only=True)
 class WorkFilter:
-    """What a list of submitted work is narrowed to; nothing said means all of it."""
+    """The filter of a list of submitted work; without values it matches all of it."""
 
     batch: int | None = None
     annotator: str = ""
@@ -25,7 +25,7 @@ class WorkFilter:
     until: datetime | None = None
 
     def of(self, project: Project) -> QuerySet[Assignment]:
-        """The submitted assignments of the project's own work that fit; imported judgments are nobody's work here."""
+        """Return the matching submitted assignments of the project, without imported judgments."""
         found = Assignment.objects.filter(hit__batch__project=project, state__in=STATES)
         found = found.exclude(hit__batch__kind=Batch.Kind.IMPORTED)
         wanted = {
@@ -41,7 +41,7 @@ class WorkFilter:
         return found.filter(~Q(reply="")) if self.is_answered else found
 
     def as_json(self) -> dict[str, object]:
-        """What it says, for the log."""
+        """Return the filter as the audit log stores it."""
         said = {
             "batch": self.batch,
             "annotator": self.annotator,

@@ -1,4 +1,4 @@
-"""Submitted work as managers look at it and decide on it: the list, a decision on many, one assignment."""
+"""Pages of submissions: the list, a decision on many, one assignment."""
 
 import uuid
 from http import HTTPStatus
@@ -66,7 +66,7 @@ def submitted_list(request: ProjectRequest, project: Project) -> HttpResponse:
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 def submitted_decide(request: ProjectRequest, project: Project) -> HttpResponse:
-    """A decision on what is ticked or on all that fits: first what it would do, then do it."""
+    """Preview a decision on the selected or all matching assignments (GET), then make it (POST)."""
     sent = request.POST if request.method == "POST" else request.GET
     choice = DecisionForm(sent)
     uuids = [each for each in sent.getlist("work") if _is_uuid(each)]

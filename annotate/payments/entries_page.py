@@ -1,4 +1,4 @@
-"""The page of somebody's ledger entries, which annotators and managers read."""
+"""The list of one annotator's ledger entries, for the annotator and for managers."""
 
 from datetime import datetime
 from typing import Any
@@ -48,12 +48,12 @@ def render_entries(
 
 
 def _waits_until(entry: LedgerEntry, project: Project) -> datetime | None:
-    """When the pay of a HIT that waits is approved by itself; None where a manager has to."""
+    """Return when the pay of a HIT is approved automatically, or None if a manager must approve it."""
     submitted_at = entry.assignment.submitted_at if entry.assignment else None
     return None if submitted_at is None or entry.approved_at else approval_due_at(submitted_at, project)
 
 
 def require_paying(project: Project) -> None:
-    """A project that pays nothing has no such pages."""
+    """Raise Http404 in a project that pays nothing."""
     if not ledger.pays_anything(project):
         raise Http404("There is no such page in this project.")

@@ -1,4 +1,4 @@
-"""Forms of pay: an entry by hand, and a payment."""
+"""Forms of payments: a manual entry, and a payment."""
 
 import uuid
 from typing import Any
@@ -12,7 +12,7 @@ Kind = LedgerEntry.Kind
 
 
 class EntryForm(forms.Form):
-    """A bonus or an adjustment. Its key makes the same form sent twice one entry."""
+    """A bonus or an adjustment. Its key makes a form that is sent twice one entry."""
 
     kind = forms.ChoiceField(
         label="Type",
@@ -38,20 +38,20 @@ class EntryForm(forms.Form):
             self.initial.setdefault("key", uuid.uuid4())
 
     def clean(self) -> dict[str, Any]:
-        """A broken key stands in no field that is shown: say so, and give a new one."""
+        """Report a broken key, which is in no visible field, and replace it."""
         if "key" in self.errors:
             self.data = {**dict(self.data.items()), "key": str(uuid.uuid4())}
             self.add_error(None, "The form was incomplete. Check it and send it again.")
         return self.cleaned_data
 
     def ask_for_debt(self, message: str) -> None:
-        """Show the sentence, and the box that says it is meant."""
+        """Show the refusal and the checkbox that allows a negative balance."""
         self.fields["allow_debt"].widget = forms.CheckboxInput()
         self.add_error("allow_debt", message)
 
 
 class PaymentForm(forms.Form):
-    """The button of a payment, with what its page showed."""
+    """The button that records a payment, with the sum and number that its page showed."""
 
     note = forms.CharField(
         label="Note",

@@ -1,4 +1,4 @@
-"""Ledgers: what is owed, approved and paid, to whom and for which stage, and what an hour of the work pays."""
+"""The ledger: what is owed, approved and paid, by annotator and stage, and the hourly rate."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from annotate.models import Batch, LedgerEntry, QualificationTest
 from projects.models import Membership, Project
 
 LEAST_SECONDS = 600.0
-"""Hourly pay is not given on less measured time than this: it would say more about chance than about pay."""
+"""The least measured time for an hourly rate: with less, one slow HIT would decide it."""
 
 Kind = LedgerEntry.Kind
 
@@ -31,14 +31,14 @@ LEFT JOIN annotate_assignment a ON a.id = e.assignment_id AND a.active_seconds >
 
 @dataclass(frozen=True)
 class Hourly:
-    """Pay for HITs whose active time was measured, less what was taken back for them, and that time."""
+    """Pay for HITs with a measured active time, minus pay taken back for them, and that time."""
 
     cents: int = 0
     seconds: float = 0.0
 
     @property
     def cents_per_hour(self) -> int | None:
-        """None below LEAST_SECONDS."""
+        """The hourly rate in cents, or None below LEAST_SECONDS."""
         return round(self.cents * 3600 / self.seconds) if self.seconds >= LEAST_SECONDS else None
 
     def is_under(self, floor_cents: int | None) -> bool:
@@ -51,7 +51,7 @@ class Hourly:
 
 @dataclass(frozen=True)
 class Sums:
-    """Cents by how far they are: owed until approved, approved until paid. HITs are those with pay of their own."""
+    """Cents by status: owed until approved, approved until paid; `n_hits` counts HITs with pay of their own."""
 
     owed: int = 0
     approved: int = 0
@@ -79,7 +79,7 @@ class Sums:
 
 @dataclass(frozen=True)
 class Balance:
-    """One annotator's sums, under the pseudonym."""
+    """One annotator's sums, with the pseudonym."""
 
     pk: int
     pseudonym: str
@@ -98,7 +98,7 @@ class Balance:
 
 @dataclass(frozen=True)
 class Stage:
-    """The sums of one stage, or of pay that belongs to none."""
+    """The sums of one stage, or of pay without a stage."""
 
     key: str
     label: str
@@ -107,7 +107,7 @@ class Stage:
 
 @dataclass(frozen=True)
 class Payable:
-    """What a payment made now would hold; those whose approved sum is negative wait until it is not."""
+    """What a payment would contain now; annotators with a negative approved sum are skipped."""
 
     cents: int
     n_annotators: int
@@ -124,7 +124,7 @@ STAGES = {
 
 
 def pays_anything(project: Project) -> bool:
-    """Whether money has a place in this project: a rate, a paid batch or test, or an entry of the ledger."""
+    """Return whether the project pays: it has a rate, a paid batch or test, or an entry in the ledger."""
     if project.is_paid:
         return True
     return (
@@ -135,7 +135,7 @@ def pays_anything(project: Project) -> bool:
 
 
 def balances(project: Project) -> list[Balance]:
-    """Everybody with an entry in the ledger, by pseudonym: one query."""
+    """Return the balances of everyone with an entry in the ledger, by pseudonym, with one query."""
     return [
         Balance(row[0], row[1], row[2], row[3], _sums(row[4:]))
         for row in _ask(
@@ -148,7 +148,7 @@ def balances(project: Project) -> list[Balance]:
 
 
 def stages(project: Project) -> list[Stage]:
-    """The sums per stage, in the order of the work. What is taken back for a HIT is taken from its stage."""
+    """Return the sums per stage, in the order of a study. Pay taken back for a HIT is deducted from its stage."""
     found = {
         row[0]: _sums(row[1:])
         for row in _ask(
@@ -162,7 +162,7 @@ def stages(project: Project) -> list[Stage]:
 
 
 def sum_by_annotator(annotators: Iterable[Membership]) -> dict[int, Sums]:
-    """The sums of these annotators, by the id of the membership: one query. Without an entry they are all 0."""
+    """Return the sums of these annotators by membership id, with one query; without an entry they are 0."""
     ids = [annotator.pk for annotator in annotators]
     rows = _ask(
         f"SELECT e.annotator_id, {_SUMS} {_ENTRIES} WHERE e.annotator_id = ANY(%s) GROUP BY e.annotator_id", [ids]
@@ -173,7 +173,7 @@ def sum_by_annotator(annotators: Iterable[Membership]) -> dict[int, Sums]:
 
 @dataclass(frozen=True)
 class SumsToday:
-    """One annotator's sums, what of them was earned since midnight UTC, and since when the first HIT waits."""
+    """One annotator's sums, the amount earned since midnight UTC, and since when the first HIT awaits approval."""
 
     sums: Sums = Sums()
     cents: int = 0
@@ -181,7 +181,7 @@ class SumsToday:
 
 
 def sums_today_of(annotators: Iterable[Membership]) -> dict[int, SumsToday]:
-    """The same with what is of today and what waits: one query too."""
+    """Return the sums with the amount of today and what awaits approval, with one query."""
     ids = [annotator.pk for annotator in annotators]
     rows = _ask(
         f"""SELECT e.annotator_id, {_SUMS},
@@ -197,14 +197,14 @@ def sums_today_of(annotators: Iterable[Membership]) -> dict[int, SumsToday]:
 
 
 def payable(found: Iterable[Balance]) -> Payable:
-    """What a payment over these balances would hold."""
+    """Return what a payment of these balances would contain."""
     due = [balance for balance in found if balance.sums.approved > 0]
     held_back = tuple(balance for balance in found if balance.sums.approved < 0)
     return Payable(sum(balance.sums.approved for balance in due), len(due), held_back)
 
 
 def format_dollars(cents: int) -> str:
-    """US cents as people read them: -655 as -$6.55."""
+    """Return US cents as dollars: -655 as -$6.55."""
     return f"{'-' if cents < 0 else ''}${abs(cents) // 100:,}.{abs(cents) % 100:02}"
 
 

@@ -1,6 +1,6 @@
-"""Paying: bonuses and adjustments, approving what was earned, payments that settle it once.
+"""Paying: bonuses and adjustments, approving what was earned, and payments that mark it paid once.
 
-HITs and qualification tests enter the ledger where they are submitted; here entries are approved, taken back and paid.
+HITs and qualification tests enter the ledger when they are submitted; here entries are approved, taken back and paid.
 """
 
 from collections.abc import Sequence
@@ -27,12 +27,12 @@ MOST_CENTS = 1_000_000
 
 
 class NegativeBalance(Refused):
-    """The sum would leave the annotator with less than nothing, and nobody has said that this is meant."""
+    """The entry would make the balance negative, which the manager has not confirmed."""
 
 
 @dataclass(frozen=True)
 class AddedEntry:
-    """An entry made by hand, and whether this very call made it."""
+    """A manual entry, and whether this call has created it."""
 
     entry: LedgerEntry
     is_new: bool
@@ -42,10 +42,10 @@ class AddedEntry:
 def add_entry(
     *, actor: Membership, annotator: Membership, kind: str, cents: int, why: str, key: UUID, allow_debt: bool = False
 ) -> AddedEntry:
-    """Add a bonus, or an adjustment up or down; it is approved at once.
+    """Add a bonus or an adjustment, which is approved immediately.
 
-    The same key again is the same form sent twice: it changes nothing. Raises NegativeBalance where the unpaid balance
-    would become negative without `allow_debt`, else Refused. Locks both memberships.
+    The same key again is the same form sent twice and changes nothing. Raises NegativeBalance if the unpaid balance
+    would become negative without `allow_debt`, otherwise Refused. Locks both memberships.
     """
     _lock_members(actor, annotator)
     entry_key = f"form:{key}"
@@ -77,7 +77,7 @@ def add_entry(
 
 @transaction.atomic
 def approve_waiting(*, project: Project, actor: Membership) -> tuple[int, int]:
-    """Approve all entries that belong to no assignment, such as qualification tests; their number and cents."""
+    """Approve all entries without an assignment, such as qualification tests; return their number and cents."""
     access.lock_actor(actor)
     n, cents = _approve("project_id = %s AND assignment_id IS NULL", [project.pk])
     if n:
@@ -86,20 +86,20 @@ def approve_waiting(*, project: Project, actor: Membership) -> tuple[int, int]:
 
 
 def approve_entries(*, assignment_ids: Sequence[int], actor: Membership | None = None) -> int:
-    """Approve what was earned by assignments that are being approved; the number of entries.
+    """Approve the pay of assignments that are being approved; return the number of entries.
 
-    What an earlier unpaid rejection took back is given again. Runs in the transaction of the caller, who has locked
-    the assignments and writes the line of the log.
+    Pay that an earlier unpaid rejection took back is added again. Runs in the transaction of the caller, who has locked
+    the assignments and writes the log entry.
     """
     _balance(assignment_ids, actor, key="repaid", sign=1, note=REPAID)
     return _approve("assignment_id = ANY(%s)", [list(assignment_ids)])[0]
 
 
 def void_entries(*, assignment_ids: Sequence[int], actor: Membership | None = None) -> int:
-    """Take back what was earned by assignments that are being rejected unpaid; the number of new entries.
+    """Take back the pay of assignments that are being rejected unpaid; return the number of new entries.
 
-    The ledger is only added to: each gets a negative entry. Both are approved, so that the next payment settles them;
-    what was paid before is set off against later pay. Runs in the transaction of the caller, as `approve_entries`.
+    Entries are only ever added, so each assignment gets a negative one. Both are approved, so that the next payment
+    includes them; pay that was already paid is deducted from later pay. Runs in the transaction of the caller.
     """
     n = _balance(assignment_ids, actor, key="unpaid", sign=-1, note=TAKEN_BACK)
     _approve("assignment_id = ANY(%s)", [list(assignment_ids)])
@@ -124,9 +124,9 @@ ON CONFLICT (project_id, key) DO NOTHING
 
 
 def _balance(assignment_ids: Sequence[int], actor: Membership | None, *, key: str, sign: int, note: str) -> int:
-    """Bring each assignment's sum to 0 (sign -1) or back to its pay (sign 1) by one entry, where it is not there yet.
+    """Bring each assignment's sum to 0 (sign -1) or back to its pay (sign 1) with one entry, unless it is there.
 
-    The first two keys have a plain form; whoever goes back and forth more often gets numbered ones.
+    The keys of the first two entries are plain; if a decision changes more often, they are numbered.
     """
     with connection.cursor() as cursor:
         cursor.execute(
@@ -151,11 +151,11 @@ def make_payment(
     seen_cents: int | None = None,
     seen_number: int | None = None,
 ) -> Payment:
-    """Mark what is approved as paid, once, in one payment.
+    """Mark everything approved as paid, once, in one payment, and return it.
 
-    Annotators whose approved sum is negative are left for later. `seen_cents` and `seen_number` are the sum and the
-    last payment that the page showed: of two who press the button, or of one who presses twice, the second is told.
-    Raises Refused then, or where nothing is to be paid. Locks the actor, the project's payments, then the entries.
+    Annotators with a negative approved sum are skipped. `seen_cents` and `seen_number` are the sum and the last payment
+    that the page showed: of two people who press the button, or of one who presses it twice, the second is refused.
+    Raises Refused then, or if nothing is due. Locks the actor, the project's payments, then the entries.
     """
     access.lock_actor(actor)
     lock_in_project(AdvisoryLock.PAYMENTS, project.pk)
@@ -197,7 +197,7 @@ def make_payment(
 
 
 def unpaid_balance(annotator: Membership) -> int:
-    """What is owed and approved together, in cents; negative where more was taken back than is left."""
+    """Return the owed and approved sum in cents; negative if more was taken back than is left."""
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT coalesce(sum(cents), 0) FROM annotate_ledgerentry WHERE annotator_id = %s AND payment_id IS NULL",
@@ -218,7 +218,7 @@ def _check_given(kind: str, cents: int, why: str) -> None:
 
 
 def _lock_members(actor: Membership, annotator: Membership) -> None:
-    """Both rows in the order of their ids; the actor's right is read anew."""
+    """Lock both memberships in order of id, then check the actor's right again."""
     rows = Membership.objects.select_for_update(no_key=True).filter(pk__in=(actor.pk, annotator.pk)).order_by("pk")
     if {row.project_id for row in rows} != {actor.project_id}:
         raise Refused("This annotator is in another project.")
@@ -226,7 +226,7 @@ def _lock_members(actor: Membership, annotator: Membership) -> None:
 
 
 def _approve(where: str, parameters: list[Any]) -> tuple[int, int]:
-    """Approve what is not yet, rows locked in the order of their ids; the number and the cents."""
+    """Approve entries that are not approved yet, locked in order of id; return their number and cents."""
     with connection.cursor() as cursor:
         cursor.execute(
             f"""WITH waiting AS (
@@ -243,7 +243,7 @@ def _approve(where: str, parameters: list[Any]) -> tuple[int, int]:
 
 
 def _lock_approved(project: Project) -> tuple[list[int], dict[int, int]]:
-    """The approved and unpaid entries of everybody whose sum is not negative, locked, and the sum of each."""
+    """Lock the approved and unpaid entries of everyone with no negative sum; return their ids and the sums."""
     with connection.cursor() as cursor:
         cursor.execute(
             """SELECT id, annotator_id, cents FROM annotate_ledgerentry

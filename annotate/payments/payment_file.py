@@ -1,4 +1,4 @@
-"""The file of a payment: who gets what, with the names that whoever sends the money needs."""
+"""The file of a payment: amounts by annotator, with the names needed to send the money."""
 
 import csv
 import io
@@ -26,7 +26,7 @@ WHERE e.payment_id = %s GROUP BY m.id, u.id HAVING sum(e.cents) > 0 ORDER BY m.p
 
 @dataclass(frozen=True)
 class Line:
-    """What one annotator gets by a payment. Names are personal: managers alone see them."""
+    """One annotator's amount in a payment. Names are personal data, which only managers see."""
 
     pseudonym: str
     kind: str
@@ -45,7 +45,7 @@ def list_lines(payment: Payment) -> list[Line]:
 
 @transaction.atomic
 def write_file(*, payment: Payment, actor: Membership) -> str:
-    """The payment as CSV, safe for spreadsheets; who took it and when goes into the log."""
+    """Return the payment as CSV, safe for spreadsheets; every download is recorded in the audit log."""
     access.lock_actor(actor)
     lines = list_lines(payment)
     log.record(

@@ -1,4 +1,4 @@
-"""Waiting: what of somebody's pay is not approved yet, and why; what they earned today."""
+"""Pending pay: what is not approved yet and why, and what was earned today."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -15,7 +15,7 @@ State = Assignment.State
 
 @dataclass(frozen=True)
 class PendingPay:
-    """Why the pay of a submitted HIT waits: until when it is approved by itself at the latest, or for a manager."""
+    """Why the pay of a HIT is pending: until its automatic approval, or until a manager approves it."""
 
     waits: bool = False
     until: datetime | None = None
@@ -23,7 +23,7 @@ class PendingPay:
 
 @dataclass(frozen=True)
 class Today:
-    """One annotator's pay now: all sums, earned since midnight UTC, and when the next that waits approves itself."""
+    """One annotator's pay now: all sums, the amount since midnight UTC, and the next automatic approval."""
 
     sums: Sums = field(default_factory=Sums)
     cents: int = 0
@@ -31,7 +31,7 @@ class Today:
 
 
 def approval_due_at(submitted_at: datetime, project: Project) -> datetime | None:
-    """When a HIT is approved by itself: after the project's days, and never while its annotator may change it."""
+    """Return when a HIT is approved automatically: after the project's days, and not while it may be edited."""
     if project.approve_after_days is None:
         return None
     waits = max(timedelta(days=project.approve_after_days), timedelta(minutes=project.revision_minutes))
@@ -39,14 +39,14 @@ def approval_due_at(submitted_at: datetime, project: Project) -> datetime | None
 
 
 def find_pending(assignment: Assignment) -> PendingPay:
-    """Why an assignment waits; its annotator's project is fetched."""
+    """Return why an assignment's pay is pending; its annotator's project is fetched."""
     if assignment.state != State.SUBMITTED or assignment.submitted_at is None:
         return PendingPay()
     return PendingPay(True, approval_due_at(assignment.submitted_at, assignment.annotator.project))
 
 
 def sum_today(annotators: Sequence[Membership]) -> dict[int, Today]:
-    """What each annotator's pay stands at, by the id of the membership: one query. Their projects are fetched."""
+    """Return each annotator's pay by membership id, with one query; their projects are fetched."""
     projects = {annotator.pk: annotator.project for annotator in annotators}
     found = sums_today_of(annotators)
     return {

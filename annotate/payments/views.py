@@ -1,4 +1,4 @@
-"""Pay: who has earned what, bonuses and adjustments, payments and their files; and everybody's own earnings."""
+"""Managers' pages of pay: balances, bonuses and adjustments, payments and their files."""
 
 from collections.abc import Callable
 from http import HTTPStatus
@@ -116,7 +116,7 @@ def payment_file(request: ProjectRequest, project: Project, number: int) -> Http
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 def ledger_show(request: ProjectRequest, project: Project, pseudonym: str) -> HttpResponse:
-    """One annotator's entries, and the form that adds one by hand."""
+    """Show one annotator's entries, and the form that adds one."""
     member = get_object_or_404(project.memberships, pseudonym=pseudonym)
     require_paying(project)
     if request.method != "POST":
