@@ -65,7 +65,7 @@ def test_a_pair_is_written_on_a_question_with_two_new_candidates(question: Quest
     assert line.object_id == str(pair.pk)
     assert line.after is not None
     assert line.after["phenomenon"] == "negation"
-    assert "wrote" in client.get(reverse("projects:log-list", args=["bridges"])).content.decode()
+    assert "created" in client.get(reverse("projects:log-list", args=["bridges"])).content.decode()
 
 
 @pytest.mark.django_db
