@@ -22,7 +22,8 @@ class Rule:
 CONSENT = (
     Rule(
         "work_under_consent",
-        "Whoever is served a batch that pins a consent has agreed to it, or to a newer version, and not withdrawn.",
+        "Annotators served by a batch that requires consent have agreed to that version or a newer one, and not "
+        "withdrawn.",
         "assignment",
         """SELECT a.id FROM annotate_batch b JOIN annotate_hit h ON h.batch_id = b.id
            JOIN annotate_assignment a ON a.hit_id = h.id
@@ -34,7 +35,7 @@ CONSENT = (
     ),
     Rule(
         "taken_out_stays_out",
-        "What an annotator had submitted when they took their judgments out is not counted, for that reason.",
+        "Work that annotators have removed on withdrawing consent is not counted, for that reason.",
         "judgment",
         f"""SELECT j.id FROM projects_consentacceptance c
            JOIN annotate_assignment a ON a.annotator_id = c.membership_id AND a.submitted_at <= c.withdrawn_at
@@ -43,7 +44,7 @@ CONSENT = (
     ),
     Rule(
         "taken_out_by_its_annotator",
-        "A judgment is taken out only where its annotator withdrew the consent and said so.",
+        "A judgment is removed only if its annotator withdrew consent and chose to remove it.",
         "judgment",
         f"""SELECT j.id FROM annotate_judgment j
            WHERE j.not_counted_reason = '{TAKEN_OUT}' AND NOT EXISTS (
@@ -53,7 +54,7 @@ CONSENT = (
 LEDGER = (
     Rule(
         "hit_is_owed_once",
-        "A submitted assignment of a batch that pays has one entry for its HIT, of that pay; any other none.",
+        "A submitted assignment of a paid batch has one ledger entry for its HIT, with that pay; any other has none.",
         "assignment",
         f"""SELECT a.id FROM annotate_assignment a
            JOIN annotate_hit h ON h.id = a.hit_id JOIN annotate_batch b ON b.id = h.batch_id
@@ -67,7 +68,7 @@ LEDGER = (
     ),
     Rule(
         "unpaid_comes_to_nothing",
-        "The entries of an assignment come to its pay, or to nothing where it was rejected without pay.",
+        "The ledger entries of an assignment sum to its pay, or to 0 if it was rejected without pay.",
         "assignment",
         """SELECT a.id FROM annotate_assignment a
            JOIN (SELECT assignment_id, sum(cents) AS total, coalesce(sum(cents) FILTER (WHERE kind = 'hit'), 0) AS hit
@@ -76,7 +77,7 @@ LEDGER = (
     ),
     Rule(
         "entry_follows_rows",
-        "An entry is of its annotator's project, and names the annotator and the batch of its assignment.",
+        "A ledger entry belongs to its annotator's project and has the annotator and batch of its assignment.",
         "ledger entry",
         """SELECT e.id FROM annotate_ledgerentry e JOIN projects_membership m ON m.id = e.annotator_id
            LEFT JOIN annotate_assignment a ON a.id = e.assignment_id LEFT JOIN annotate_hit h ON h.id = a.hit_id
@@ -87,13 +88,13 @@ LEDGER = (
     ),
     Rule(
         "paid_is_approved",
-        "What is paid was approved.",
+        "Paid ledger entries were approved.",
         "ledger entry",
         "SELECT id FROM annotate_ledgerentry WHERE payment_id IS NOT NULL AND approved_at IS NULL",
     ),
     Rule(
         "payment_is_its_entries",
-        "A payment's sum and number of annotators are those of its entries, and nobody's part of it is negative.",
+        "A payment's amount and number of annotators are those of its entries, and no annotator's share is negative.",
         "payment",
         """SELECT p.id FROM annotate_payment p
            LEFT JOIN (SELECT payment_id, sum(cents) AS cents, min(cents) AS least,
@@ -111,7 +112,7 @@ _OF_REMARKS = {"table": "annotate_remarkrevision", "key": "assignment_id, item_i
 REVISIONS = (
     Rule(
         "versions_without_gaps",
-        "The versions of a judgment and of a comment are numbered from 0 without gaps, each later than the one before.",
+        "The versions of a judgment or comment are numbered from 0 without gaps, each later than the one before.",
         "assignment",
         """SELECT DISTINCT assignment_id FROM (
                SELECT j.assignment_id, v.n, v.revised_at,
@@ -129,7 +130,7 @@ REVISIONS = (
     ),
     Rule(
         "judgment_is_its_version",
-        "A judgment of a candidate has the value of its newest version, one of a control that of its first.",
+        "A judgment of a candidate has the value of its newest version, and one of a control that of its first.",
         "judgment",
         f"""SELECT j.id FROM annotate_judgment j
             JOIN {_NEWEST.format(**_OF_JUDGMENTS)} newest ON newest.judgment_id = j.id
@@ -138,7 +139,7 @@ REVISIONS = (
     ),
     Rule(
         "remark_is_its_version",
-        "A comment is its newest version, save that of a control the reason why it cannot be judged stays the first.",
+        "A comment equals its newest version, but a control keeps its first reason why it can't be judged.",
         "assignment",
         f"""SELECT newest.assignment_id FROM {_NEWEST.format(**_OF_REMARKS)} newest
             JOIN {_FIRST.format(**_OF_REMARKS)} first
@@ -153,7 +154,7 @@ REVISIONS = (
 CONTROLS = (
     Rule(
         "degraded_with_source",
-        "Whoever rated a degraded answer rated its source too.",
+        "Annotators who rated a degraded answer rated its original too.",
         "judgment",
         """SELECT j.id FROM annotate_judgment j JOIN annotate_item i ON i.id = j.item_id AND i.control = 'degraded'
            WHERE NOT EXISTS (
@@ -162,14 +163,14 @@ CONTROLS = (
     ),
     Rule(
         "reserved_has_one_place",
-        "A HIT made for one annotator has one place at most, and nobody else works on it.",
+        "A HIT reserved for one annotator has at most one place, and no one else works on it.",
         "HIT",
         f"""SELECT h.id FROM annotate_hit h WHERE NOT {is_work("h")} AND (h.places_wanted > 1 OR EXISTS (
                SELECT 1 FROM annotate_assignment a WHERE a.hit_id = h.id AND a.annotator_id <> h.reserved_for_id))""",
     ),
     Rule(
         "not_beside_original",
-        "No control stands on a page beside what it was made from.",
+        "No control is on the same page as its original.",
         "assignment",
         f"""SELECT a.id FROM annotate_assignment a JOIN annotate_hit h ON h.id = a.hit_id
            JOIN annotate_batch b ON b.id = h.batch_id AND b.presentation = 'page' AND {is_collected("b")}
@@ -178,7 +179,7 @@ CONTROLS = (
     ),
     Rule(
         "pool_is_accepted",
-        "A control of the pool is shown only once a manager has accepted it.",
+        "A control of the pool is shown only after a manager has accepted it.",
         "assignment",
         """SELECT a.id FROM annotate_assignment a JOIN annotate_item i ON i.id = ANY (a.layout)
            WHERE i.pool_of_id IS NOT NULL AND i.control <> 'repeat' AND i.accepted_at IS NULL""",

@@ -25,7 +25,7 @@ class Breach:
 RULES = (
     Rule(
         "places_held",
-        "A HIT's wanted places are its open ones and those that assignments hold.",
+        "A HIT's required places are its open ones plus those that assignments hold.",
         "HIT",
         """SELECT h.id FROM annotate_hit h
            LEFT JOIN (SELECT hit_id, count(*) AS n FROM annotate_assignment WHERE holds_place GROUP BY hit_id) held
@@ -44,7 +44,7 @@ RULES = (
     ),
     Rule(
         "places_within_wanted",
-        "A HIT has no negative counter, and its open and done places are not more than wanted.",
+        "A HIT has no negative counter, and its open and done places do not exceed the required ones.",
         "HIT",
         """SELECT id FROM annotate_hit
            WHERE places_open < 0 OR places_done < 0 OR places_open + places_done > places_wanted""",
@@ -69,14 +69,14 @@ RULES = (
     ),
     Rule(
         "rejected_has_reason",
-        "A rejected assignment says why, and one that is left out by a removal does too.",
+        "A rejected assignment has a reason, and so does one excluded by a removal.",
         "assignment",
         """SELECT id FROM annotate_assignment
            WHERE (state = 'rejected' AND decision_reason = '') OR (mark = 'excluded' AND mark_reason = '')""",
     ),
     Rule(
         "free_place_can_be_taken",
-        "A HIT with a free place has something to rate that is not withdrawn.",
+        "A HIT with an open place has at least one item that is not withdrawn.",
         "HIT",
         f"""SELECT h.id FROM annotate_hit h WHERE h.places_open > 0 AND NOT EXISTS (
                SELECT 1 FROM annotate_item i WHERE i.hit_id = h.id AND i.retired_at IS NULL
@@ -91,19 +91,20 @@ RULES = (
     ),
     Rule(
         "one_open",
-        "An annotator has one open assignment at most.",
+        "An annotator has at most one open assignment.",
         "annotator",
         "SELECT annotator_id FROM annotate_assignment WHERE state = 'open' GROUP BY 1 HAVING count(*) > 1",
     ),
     Rule(
         "once_per_hit",
-        "An annotator has one assignment at most on a HIT.",
+        "An annotator has at most one assignment on a HIT.",
         "HIT",
         "SELECT hit_id FROM annotate_assignment GROUP BY hit_id, annotator_id HAVING count(*) > 1",
     ),
     Rule(
         "counted_follows_mark",
-        "Judgments count exactly where their assignment is counted or late, save those left out by themselves.",
+        "Judgments count exactly if their assignment is counted or late, except single ones that are set aside or "
+        "withdrawn.",
         "judgment",
         f"""SELECT j.id FROM annotate_judgment j JOIN annotate_assignment a ON a.id = j.assignment_id
            WHERE CASE WHEN {is_submitted("a")} AND {is_marked_counted("a")}
@@ -112,7 +113,7 @@ RULES = (
     ),
     Rule(
         "reason_when_not_counted",
-        "A judgment that is not counted says why, and one that is counted gives no such reason.",
+        "A judgment that is not counted has a reason, and one that is counted has none.",
         "judgment",
         "SELECT id FROM annotate_judgment WHERE is_counted = (not_counted_reason <> '')",
     ),
@@ -152,7 +153,7 @@ RULES = (
     ),
     Rule(
         "judgment_of_layout",
-        "A judgment is of an item that its assignment showed.",
+        "A judgment belongs to an item that its assignment showed.",
         "judgment",
         f"""SELECT j.id FROM annotate_judgment j JOIN annotate_assignment a ON a.id = j.assignment_id
            JOIN annotate_hit h ON h.id = a.hit_id JOIN annotate_batch b ON b.id = h.batch_id
@@ -160,7 +161,7 @@ RULES = (
     ),
     Rule(
         "judgment_follows_rows",
-        "A judgment names the annotator of its assignment and the candidate of its item, none for a control.",
+        "A judgment has the annotator of its assignment and the candidate of its item, or none for a control.",
         "judgment",
         f"""SELECT j.id FROM annotate_judgment j JOIN annotate_assignment a ON a.id = j.assignment_id
            JOIN annotate_item i ON i.id = j.item_id
@@ -169,7 +170,7 @@ RULES = (
     ),
     Rule(
         "criterion_of_rubric",
-        "A judgment is on a criterion of the rubric that its batch has pinned.",
+        "A judgment is on a criterion of its batch's version of the rubric.",
         "judgment",
         """SELECT j.id FROM annotate_judgment j JOIN projects_criterion c ON c.id = j.criterion_id
            JOIN annotate_assignment a ON a.id = j.assignment_id JOIN annotate_hit h ON h.id = a.hit_id
@@ -178,14 +179,14 @@ RULES = (
     ),
     Rule(
         "value_on_scale",
-        "A value lies on its criterion's scale; only an item that cannot be judged has none.",
+        "A value is on its criterion's scale; only items that can't be judged have none.",
         "judgment",
         """SELECT j.id FROM annotate_judgment j JOIN projects_criterion c ON c.id = j.criterion_id
            WHERE j.value < c.low OR j.value > c.high OR (c.kind = 'ordinal' AND j.value <> floor(j.value))""",
     ),
     Rule(
         "no_value_has_reason",
-        "A judgment without a value is of an item that the annotator said cannot be judged.",
+        "A judgment without a value belongs to an item that the annotator marked as impossible to judge.",
         "judgment",
         f"""SELECT j.id FROM annotate_judgment j
            JOIN annotate_assignment a ON a.id = j.assignment_id JOIN annotate_hit h ON h.id = a.hit_id
@@ -196,7 +197,7 @@ RULES = (
     ),
     Rule(
         "layout_is_hit",
-        "What an assignment showed is what its HIT held, each item once, and controls of its batch's pool.",
+        "An assignment showed exactly the items of its HIT, each once, and controls of its batch's pool.",
         "assignment",
         f"""SELECT a.id FROM annotate_assignment a JOIN annotate_hit h ON h.id = a.hit_id
            JOIN annotate_batch b ON b.id = h.batch_id
@@ -210,7 +211,7 @@ RULES = (
     ),
     Rule(
         "judged_once",
-        "Nobody is served a candidate in two HITs of the app's own work.",
+        "No annotator is served the same candidate in two HITs.",
         "assignment",
         f"""SELECT max(a.id) FROM annotate_assignment a JOIN annotate_hit h ON h.id = a.hit_id AND {is_work("h")}
            JOIN annotate_batch b ON b.id = h.batch_id AND {is_collected("b")}
@@ -219,7 +220,7 @@ RULES = (
     ),
     Rule(
         "hit_of_one_passage",
-        "A HIT's items are of its passage, and each item is of its candidate's question.",
+        "A HIT's items belong to its passage, and each item to its candidate's question.",
         "HIT",
         """SELECT DISTINCT i.hit_id FROM annotate_item i JOIN annotate_hit h ON h.id = i.hit_id
            JOIN projects_question q ON q.id = i.question_id
@@ -247,14 +248,14 @@ RULES = (
     ),
     Rule(
         "frozen_rubric",
-        "A batch past its draft has a frozen rubric.",
+        "A batch that is not a draft has a frozen rubric.",
         "batch",
         f"""SELECT b.id FROM annotate_batch b JOIN projects_rubric r ON r.id = b.rubric_id
            WHERE b.state <> 'draft' AND {is_collected("b")} AND r.frozen_at IS NULL""",
     ),
     Rule(
         "no_orphan",
-        "Every judgment's annotator and candidate exist, though no foreign key guards them.",
+        "Every judgment's annotator and candidate exist, although no foreign key ensures it.",
         "judgment",
         """SELECT j.id FROM annotate_judgment j
            WHERE NOT EXISTS (SELECT 1 FROM projects_membership m WHERE m.id = j.annotator_id)
@@ -263,7 +264,7 @@ RULES = (
     ),
     Rule(
         "not_fewer_judgments",
-        "A project has no fewer judgments than at the last count of an earlier day.",
+        "A project has no fewer judgments than at the last daily count.",
         "project",
         """SELECT d.project_id FROM (
                SELECT DISTINCT ON (project_id) project_id, n_judgments FROM annotate_dailycount

@@ -309,7 +309,7 @@ def remove_a_bad_one(walk: Walk) -> None:
     desk.get_by_label("Reason").fill("The controls and the review speak against it.")
     expect(desk.get_by_label("Resolve their open alerts as acted on")).to_be_checked()
     desk.get_by_role("button", name=f"Remove {bad.pseudonym}").click()
-    expect(desk.get_by_text(f"{bad.pseudonym} is removed. {n_done} assignments are left out")).to_be_visible()
+    expect(desk.get_by_text(f"{bad.pseudonym} has been removed. {n_done} assignments excluded")).to_be_visible()
     assert not Judgment.objects.filter(annotator=bad, is_counted=True).exists()
     assert not Finding.objects.filter(annotator=bad, state=Finding.State.OPEN).exists()
 
