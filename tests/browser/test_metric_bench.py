@@ -76,7 +76,7 @@ def test_from_metrics_to_a_table_for_a_paper(
 def import_scored(page: Page, judged: Path) -> None:
     page.get_by_label("File", exact=True).set_input_files(judged)
     page.get_by_role("button", name="Preview").click()
-    page.get_by_label(re.compile("^Import the scores too")).check()
+    page.get_by_label(re.compile("^Also import scores as judgments")).check()
     page.get_by_role("button", name="Validate").click()
     page.get_by_role("button", name="Import").click()
     page.get_by_role("link", name="View data").click()
@@ -94,7 +94,7 @@ def upload(page: Page, scores: Path) -> None:
         if "number" in why or "decimal" in why or "already" in why:
             expect(row).to_contain_text(score)
     expect(wrong.locator("tbody tr")).to_have_count(len(WRONG))
-    page.get_by_role("button", name="take the scores").click()
+    page.get_by_role("button", name="Import scores").click()
     expect(page.get_by_text("Scores of 1 metric imported")).to_be_visible()
     page.get_by_role("link", name="bleurt", exact=True).click()
     expect(page.locator("#refused")).to_contain_text("Not a number")
