@@ -213,7 +213,7 @@ def format_number(value: float) -> str:
 
     Examples
     --------
-    >>> say_number(5.0), say_number(2.5)
+    >>> format_number(5.0), format_number(2.5)
     ('5', '2.5')
     """
     number = float(value)

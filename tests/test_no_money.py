@@ -31,12 +31,15 @@ OF_PAY = {
     *("annotate:payment-list", "annotate:payment-show", "annotate:ledger-show"),
     "annotate:earnings",
 }
-MAY_NAME_IT = {"projects:project-settings-edit", "projects:project-new", "api:docs"}
-"""Where pay is set, where a project does not exist yet, and what any project's scripts may ask."""
+MAY_NAME_IT = {
+    *("projects:project-settings-edit", "projects:project-new", "api:docs"),
+    *("projects:guide", "projects:guide-annotators"),
+}
+"""Where pay is set, where a project does not exist yet, guides of any project, and what scripts may ask."""
 LEAST_PAGES = 45
 
 
-OF_METRICS = re.compile(r"\b[Bb]onus (?:for|in)\b|\b(?:of|the|a|without) bonus\b")
+OF_METRICS = re.compile(r"\b[Bb]onus(?:-weight| for| in)\b|\b(?:of|the|a|without) bonus\b")
 """Adapted metrics give an answer a bonus, which nobody is paid."""
 
 

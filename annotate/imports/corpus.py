@@ -114,7 +114,7 @@ def _link_passages(cursor: Any, name: str) -> None:
         name,
         "passage",
         f"""SELECT s.line,
-                   format('the passage “%%s” has another text in the project', left(s.external_id, 60)) AS reason
+                   format('the passage “%%s” has a different text in the project', left(s.external_id, 60)) AS reason
             FROM staged_passages s JOIN {found} WHERE s.is_given AND (p.text <> s.text
                 OR coalesce(p.documents, '[]') <> coalesce(NULLIF(s.documents, '')::jsonb, '[]'))""",
     )
@@ -146,7 +146,7 @@ def _link_questions(cursor: Any, name: str) -> None:
         cursor,
         name,
         "question",
-        f"""SELECT s.line, format('the question “%%s” has another text or another passage in the project',
+        f"""SELECT s.line, format('the question “%%s” has a different text or another passage in the project',
                    left(s.external_id, 60)) AS reason
             FROM staged_questions s JOIN {found} WHERE q.text <> s.text OR q.passage_id <> s.parent_id""",
     )
@@ -185,7 +185,7 @@ def _link_candidates(cursor: Any, checked: Checked) -> bool:
     reason = "'the candidate “%%s” is already in the project'"
     if only_judgments:
         where += " AND (c.text <> s.text OR c.question_id <> s.parent_id)"
-        reason = "'the candidate “%%s” has another text or question in the project'"
+        reason = "'the candidate “%%s” has a different text or question in the project'"
     refuse_rows(
         cursor,
         checked.name,

@@ -38,7 +38,7 @@ def test_a_batch_is_made_and_goes_through_its_states(data: Project, script: Scri
     for act, state in [("open", "open"), ("pause", "paused"), ("open", "open"), ("close", "closed")]:
         assert script.send("batches/1/state/", {"act": act}).json()["state"] == state
     refused = script.send("batches/1/state/", {"act": "pause"})
-    assert (refused.status_code, refused.json()["detail"]) == (409, "This batch is closed, so it cannot be paused now.")
+    assert (refused.status_code, refused.json()["detail"]) == (409, "This batch is closed, so it can’t be paused.")
     assert script.send("batches/1/state/", {"act": "reopen"}).status_code == 409
     assert script.send("batches/1/state/", {"act": "reopen", "why": "More people"}).json()["state"] == "open"
     assert script.read("batches/1/")["state"] == "open"

@@ -3,6 +3,7 @@
 import re
 import uuid
 from collections import Counter
+from html import unescape
 
 import pytest
 from django.db import connection
@@ -177,7 +178,7 @@ def test_what_waits_is_counted(owner: Membership, annotator: Membership, client_
     assert count_waiting(factories.make_project()) == Waiting()
     html = client_of(owner).get(reverse("annotate:finding-list", args=[owner.project.slug])).content.decode()
     counts = re.findall(r'<span>([^<>]*)</span>\s*<span class="nav-count">(\d+)<', html)
-    assert dict(counts) == {
+    assert {unescape(label): n for label, n in counts} == {
         "Review": "4",
         "Submissions": "1",
         "Alerts": "1",

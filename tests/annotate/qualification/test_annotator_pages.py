@@ -70,7 +70,7 @@ def test_the_start_says_what_to_expect(project: Project, client: Client) -> None
         "8 of 10 correct",
         "20 minutes",
         "2 hours between attempts",
-        "you see the score",
+        "you see your score",
         "$1.50 once",
         "Practise",
     ):

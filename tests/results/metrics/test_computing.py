@@ -97,7 +97,7 @@ def test_what_cannot_be_computed_is_refused_by_name(
 
 
 def test_a_project_without_candidates_has_nothing_to_score(project: Project, researcher: Membership) -> None:
-    with pytest.raises(Refused, match="no candidate"):
+    with pytest.raises(Refused, match="No candidates to score"):
         computing.request_run(project=project, actor=researcher, name="exact_match", settings={})
 
 
