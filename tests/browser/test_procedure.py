@@ -77,7 +77,7 @@ def sign_in_as_manager(page: Page) -> None:
 
 def import_file(page: Page, file: Path) -> None:
     go_to(page, "Data")
-    page.get_by_role("link", name="Import a file").click()
+    page.get_by_role("link", name="Import file").click()
     page.get_by_label("File", exact=True).set_input_files(file)
     page.get_by_role("button", name="Preview").click()
     expect(page.get_by_role("heading", name="Map columns")).to_be_visible()

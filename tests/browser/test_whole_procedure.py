@@ -82,7 +82,7 @@ def import_corpus(walk: Walk) -> None:
     desk, path = walk.desk, walk.folder / "corpus.jsonl"
     path.write_text("".join(json.dumps(row) + "\n" for row in copied_rows(N_COPIES)), encoding="utf-8")
     desk.goto(f"/p/{walk.project.slug}/")
-    desk.get_by_role("link", name="Import a file").click()
+    desk.get_by_role("link", name="Import file").click()
     desk.get_by_label("File", exact=True).set_input_files(path)
     desk.get_by_role("button", name="Preview").click()
     desk.get_by_role("button", name="Validate").click()
