@@ -210,7 +210,7 @@ def _progress(project: Project, job: Import) -> dict[str, Any]:
 
 def _heading(job: Import, look: FilePreview | None) -> str:
     if look:
-        return "Preview"
+        return "File preview"
     if job.state == Import.State.DONE:
         return "Imported" if job.step == Import.Step.WRITE else "Validated"
     if job.state == Import.State.FAILED:
