@@ -12,6 +12,7 @@ from django.core.files.move import file_move_safe
 from django.core.files.uploadedfile import TemporaryUploadedFile, UploadedFile
 from django.http import HttpRequest, HttpResponse, UnreadablePostError
 from django.urls import Resolver404, resolve
+from django.utils.translation import gettext as _
 
 from projects.errors import Refused
 from projects.language.amounts import format_number
@@ -100,7 +101,7 @@ def find_file(row: FileRow) -> Path:
 def refuse_too_large(n_bytes: int) -> None:
     if n_bytes > settings.MAX_UPLOAD_BYTES:
         most = format_number(settings.MAX_UPLOAD_BYTES // MB)
-        raise Refused(f"The file is larger than {most} MB. Split it and try again.")
+        raise Refused(_("The file is larger than {most} MB. Split it and try again.").format(most=most))
 
 
 def has_room(n_bytes: int, *, n_kept: int) -> bool:

@@ -91,7 +91,7 @@ def test_the_prose_names_each_study_and_says_which_scores_are_newer(
     made = freeze(project, manager, studies=(1, 2))
     readme, datasheet = read(made, "README.md").decode(), read(made, "datasheet.md").decode()
     assert "| `study-1.tex` | study 1: its tables as LaTeX |" in readme
-    assert "- Study 1, Correlation per question (`study-1.json`): correlation per question, 10 answers" in readme
+    assert "- Study 1, Segment-level correlation (`study-1.json`): correlation per question, 10 answers" in readme
     assert "- Studies: 1, 2" in readme
     assert "- overlap in metric_scores.csv: scored anew after a study took the scores" in datasheet
     assert "Causes of errors are in the words of the project's researchers." in datasheet

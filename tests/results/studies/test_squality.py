@@ -57,5 +57,5 @@ def test_the_printed_correlations_stand_on_the_page(
     for title, printed in PRINTED.items():
         for coefficient, value in printed.items():
             assert rows[title][coefficient].partition("[")[0] == value, (title, coefficient)
-    assert page.number("Answers") == 300
+    assert page.number("Candidates") == 300
     assert page.number("Judgments") == 900
