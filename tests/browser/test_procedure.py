@@ -158,7 +158,7 @@ def see_it_counted(page: Page) -> None:
     go_to(page, "Collection", "Batches")
     expect(page.locator(".progress-line")).to_contain_text("1 of 1")
     go_to(page, "Results", "Agreement")
-    alpha = page.locator(".stat", has_text="Alpha, ordinal")
+    alpha = page.locator(".stat", has_text="Alpha (ordinal)")
     expect(alpha.locator(".stat-value")).to_have_text("undefined")
     expect(alpha.locator(".stat-note")).to_contain_text("one annotator only")
 
@@ -166,7 +166,7 @@ def see_it_counted(page: Page) -> None:
 def download_long_csv(page: Page, folder: Path) -> list[dict[str, str]]:
     page.goto("/p/bridges/")
     go_to(page, "Releases", "Judgment sets")
-    page.get_by_role("link", name="Raw export").click()
+    page.locator("main").get_by_role("link", name="Raw export").click()
     page.get_by_label("Texts").check()
     with page.expect_download() as download:
         page.get_by_role("button", name="Download long CSV").click()

@@ -73,7 +73,7 @@ class Thumb:
         self.page.keyboard.type(text)
 
     def rate(self, place: int, value: int) -> None:
-        self.page.locator(f"#item{place} .point", has_text=re.compile(f"^{value}")).tap()
+        self.page.locator(f"#item{place} .point", has_text=re.compile(rf"^\s*{value}")).tap()
 
 
 @pytest.mark.parametrize(
@@ -117,7 +117,7 @@ def test_from_the_invitation_to_the_history(
         change_first(hands)
     assert values() == [3, 4, 5]
     page.goto(f"/p/{project.slug}/desk/")
-    hands.use(page.get_by_role("link", name="History"))
+    hands.use(page.locator("main").get_by_role("link", name="History"))
     expect(page.get_by_text("submitted", exact=True).first).to_be_visible()
 
 
