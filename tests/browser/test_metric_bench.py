@@ -94,7 +94,7 @@ def upload(page: Page, scores: Path) -> None:
         if "number" in why or "decimal" in why or "already" in why:
             expect(row).to_contain_text(score)
     expect(wrong.locator("tbody tr")).to_have_count(len(WRONG))
-    page.get_by_role("button", name="Import scores").click()
+    page.get_by_role("button", name="Import valid scores").click()
     expect(page.get_by_text("Scores of 1 metric imported")).to_be_visible()
     page.get_by_role("link", name="bleurt", exact=True).click()
     expect(page.locator("#refused")).to_contain_text("Not a number")

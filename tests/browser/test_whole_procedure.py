@@ -108,7 +108,7 @@ def make_the_test(walk: Walk) -> None:
     desk.get_by_label("File").set_input_files(write_items(walk.folder / "test.csv"))
     desk.get_by_role("button", name="Add the items").click()
     desk.get_by_role("link", name="Edit settings").click()
-    desk.get_by_label("The score, each answer and its explanation").check()
+    desk.get_by_label("score, answers and explanations").check()
     desk.get_by_label("Pay for the test (US cents)").fill(str(TEST_CENTS))
     desk.get_by_role("button", name="Save").click()
     expect(stat(desk, "Pass mark")).to_have_text("8")
@@ -274,7 +274,7 @@ def review_a_spot_check(walk: Walk) -> None:
     review = Review.objects.filter(assignment__annotator=bad, state=Review.State.WAITING).first()
     assert review is not None
     go_to(desk, "Overview")
-    desk.get_by_role("link", name=re.compile("reviews? *$")).click()
+    desk.get_by_role("link", name=re.compile("[0-9]+ spot checks?")).click()
     desk.locator(f'a[href$="/reviews/{review.pk}/"]').click()
     items = desk.locator(".item")
     for place in range(items.count()):
@@ -349,7 +349,7 @@ def restore_with_surplus(walk: Walk) -> None:
 def find_surplus_in_the_export(walk: Walk) -> None:
     desk = walk.desk
     go_to(desk, "Releases", "Judgment sets")
-    desk.get_by_role("link", name="Raw export").click()
+    desk.locator("main").get_by_role("link", name="Raw export").click()
     desk.get_by_label("Stage").select_option(label="both together")
     with desk.expect_download() as download:
         desk.get_by_role("button", name="Download long CSV").click()
@@ -365,7 +365,7 @@ def find_surplus_in_the_export(walk: Walk) -> None:
 def pay(walk: Walk) -> None:
     desk = walk.desk
     go_to(desk, "Review", "Submissions")
-    desk.get_by_label(re.compile("all [0-9]+ of this list")).check()
+    desk.get_by_label(re.compile("all [0-9]+ in this list")).check()
     desk.get_by_role("button", name="Approve …").click()
     desk.get_by_role("button", name=re.compile("^Approve [0-9]+ assignments")).click()
     go_to(desk, "Admin", "Payments")
@@ -391,7 +391,7 @@ def pay(walk: Walk) -> None:
     go_to(desk, "Admin", "Payments")
     expect(desk.get_by_text("No approved pay is due.")).to_be_visible()
     walk.page.goto("/desk/")
-    walk.page.get_by_role("link", name="Earnings").click()
+    walk.page.get_by_role("link", name="Earnings").first.click()
     expect(stat(walk.page, "Paid")).to_have_text(f"${(2 * walk.project.cents_per_hit + TEST_CENTS) / 100:.2f}")
 
 
