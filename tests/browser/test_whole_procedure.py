@@ -178,7 +178,7 @@ def run_the_trial(walk: Walk) -> None:
     expect(desk.get_by_role("heading", name="Largest disagreements")).to_be_visible()
     n_items = Item.objects.filter(hit__batch__kind=Batch.Kind.TRIAL).count()
     assert abs(n_items - N_IN_TRIAL) <= 13
-    expect(stat(desk, "Items")).to_have_text(str(n_items))
+    expect(stat(desk, "Candidates")).to_have_text(str(n_items))
     alpha = desk.get_by_role("region", name="Alpha by criterion").locator("tbody td")
     assert 0 < float(alpha.nth(0).inner_text()) < 1
     assert re.search(r"0\.\d+.*0\.\d+", alpha.nth(1).inner_text())
@@ -459,7 +459,7 @@ def close(page: Page) -> None:
 def stat(page: Page, label: str) -> Locator:
     return (
         page.locator(".stat")
-        .filter(has=page.locator(".stat-label", has_text=re.compile(f"^{label}$")))
+        .filter(has=page.locator(".stat-label", has_text=re.compile(rf"^\s*{label}\s*$")))
         .locator(".stat-value")
     )
 
