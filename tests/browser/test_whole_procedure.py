@@ -341,7 +341,7 @@ def restore_with_surplus(walk: Walk) -> None:
     desk.get_by_role("button", name="Restore").click()
     expect(desk.get_by_text(f"{n_free} assignments count again; {n_surplus} are surplus.")).to_be_visible()
     go_to(desk, "Review", "Submissions")
-    desk.get_by_label("Counted").select_option("surplus")
+    desk.get_by_role("combobox", name="Counted").select_option("surplus")
     desk.get_by_role("button", name="Filter").click()
     expect(desk.get_by_text(f"all {n_surplus} in this list")).to_be_visible()
 
