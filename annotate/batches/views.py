@@ -23,7 +23,7 @@ from projects.language.amounts import format_number
 from projects.models import Project
 from projects.rubric.rubrics import current_rubric
 from projects.texts.versions import current_consent, current_instructions
-from projects.web.lists import order_by, page_of, read_sort, read_text, read_word
+from projects.web.lists import order_by, paginate, read_sort, read_text, read_word
 from projects.web.refusals import refusals
 
 BATCH_COLUMNS = {
@@ -62,7 +62,7 @@ def batch_list(request: ProjectRequest, project: Project) -> HttpResponse:
         batches = batches.filter(state=state)
     if name := read_text(request, "q"):
         batches = batches.filter(name__icontains=name)
-    page = page_of(request, batches, 25)
+    page = paginate(request, batches, 25)
     progress = fetch_progress(page.object_list)
     context = {
         "page": page,
@@ -188,4 +188,4 @@ def _hit_table(request: ProjectRequest, batch: Batch) -> dict[str, Any]:
             0,
         ),
     )
-    return {"page": page_of(request, hits), "sort": sort, "state": state, "q": query}
+    return {"page": paginate(request, hits), "sort": sort, "state": state, "q": query}

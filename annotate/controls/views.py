@@ -23,7 +23,7 @@ from projects.database.snapshots import snapshot
 from projects.errors import Refused
 from projects.language import amounts
 from projects.models import Project
-from projects.web.lists import page_of, read_word
+from projects.web.lists import paginate, read_word
 from projects.web.refusals import refusals
 
 STATES = {
@@ -118,7 +118,7 @@ def _render(request: ProjectRequest, batch: Batch, form: PlanForm) -> HttpRespon
     pool = batches_control_plan.list_pool(batch).select_related("question", "made_from__candidate")
     for chosen, among in ((state, STATES), (kind, KINDS)):
         pool = pool.filter(among[chosen][1]) if chosen else pool
-    page = page_of(request, pool.order_by(F("question__passage_id"), "question_id", "control", "id"), 50)
+    page = paginate(request, pool.order_by(F("question__passage_id"), "question_id", "control", "id"), 50)
     context = {
         "batch": batch,
         "plan": plan,

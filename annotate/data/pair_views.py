@@ -21,7 +21,7 @@ from projects.database.snapshots import snapshot
 from projects.language.amounts import format_number, plural
 from projects.models import MinimalPair, Project, Question
 from projects.web.forms import WhyForm
-from projects.web.lists import page_of, read_text, read_word
+from projects.web.lists import paginate, read_text, read_word
 from projects.web.refusals import refusals
 
 SCORES = {
@@ -55,7 +55,7 @@ def pair_list(request: ProjectRequest, project: Project) -> HttpResponse:
     rows = _narrowed(pairs, chosen)
     rows = rows.select_related("question__dataset", "question__passage", "candidate_1", "candidate_2")
     rows = rows.defer("question__passage__text", "question__passage__documents")
-    page = page_of(request, rows.order_by("pk"))
+    page = paginate(request, rows.order_by("pk"))
     _add_judgments(page.object_list)
     context = {"page": page, "chosen": chosen, "is_narrowed": any(chosen.values()), "score_words": SCORES, **counts}
     return render(request, "annotate/data/pair_list.html", context)

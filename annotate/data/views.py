@@ -19,7 +19,7 @@ from projects.errors import Refused
 from projects.language.amounts import format_number
 from projects.models import Candidate, Dataset, MinimalPair, Passage, Project, Question
 from projects.splitting import SplitPlan, plan_split, write_split
-from projects.web.lists import order_by, page_of, read_sort, read_text, read_word
+from projects.web.lists import order_by, paginate, read_sort, read_text, read_word
 
 NONE = "none"
 """The value for the empty split or source in an address; one that really has this name is included."""
@@ -113,7 +113,7 @@ def data_passages(request: ProjectRequest, project: Project) -> HttpResponse:
 def passage_show(request: ProjectRequest, project: Project, pk: int) -> HttpResponse:
     passage = get_object_or_404(Passage.objects.select_related("dataset"), pk=pk, dataset__project=project)
     questions = passage.questions.order_by("pk").prefetch_related("references", "candidates")
-    page = page_of(request, questions, 25)
+    page = paginate(request, questions, 25)
     candidates = [candidate for question in page for candidate in question.candidates.all()]
     judged = Candidate.objects.filter(pk__in=[each.pk for each in candidates], judgments__is_counted=True)
     n_judged = dict(judged.annotate(n=Count("judgments")).values_list("pk", "n"))
@@ -230,7 +230,7 @@ def _render_list(
     sort: str,
     counts: dict[str, str] | None = None,
 ) -> HttpResponse:
-    page = page_of(request, rows)
+    page = paginate(request, rows)
     for name, related in (counts or {}).items():
         _count(page.object_list, name, related)
     context = {

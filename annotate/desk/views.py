@@ -16,7 +16,7 @@ from annotate.payments.entries_page import render_entries, require_paying
 from projects.access import ProjectRequest, Right, SignedInRequest, public, requires, signed_in
 from projects.database.snapshots import snapshot
 from projects.models import Membership, Project
-from projects.web.lists import page_of
+from projects.web.lists import paginate
 
 PROJECTS_ON_A_PAGE = 20
 
@@ -38,7 +38,7 @@ def desk(request: SignedInRequest) -> HttpResponse:
         .exclude(standing=Membership.Standing.REMOVED)
         .order_by("project__name", "pk")
     )
-    page = page_of(request, memberships, PROJECTS_ON_A_PAGE)
+    page = paginate(request, memberships, PROJECTS_ON_A_PAGE)
     context = {
         "desks": fetch_desks(list(page)),
         "page": page,
@@ -66,7 +66,7 @@ def history(request: ProjectRequest, project: Project) -> HttpResponse:
         .annotate(n_flags=Count("remarks", filter=Q(remarks__is_flagged=True)))
         .order_by("-opened_at")
     )
-    page = page_of(request, mine)
+    page = paginate(request, mine)
     pay = dict(
         LedgerEntry.objects.filter(assignment__in=list(page))
         .order_by()

@@ -5,7 +5,6 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from django.contrib import messages
-from django.core.paginator import Paginator
 from django.http import FileResponse, Http404, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.cache import never_cache
@@ -21,6 +20,7 @@ from projects.importing.sniffing import SUFFIXES
 from projects.jobs.pages import cancel_job, job_context, job_fragment
 from projects.models import Project
 from projects.web import uploads
+from projects.web.lists import paginate
 from projects.web.refusals import refusals
 from projects.web.uploads import takes_files
 
@@ -46,7 +46,7 @@ REMOVED = {
 @require_safe
 def import_list(request: ProjectRequest, project: Project) -> HttpResponse:
     imports = project.imports.select_related("requested_by__user", "batch")
-    page = Paginator(imports, 50).get_page(request.GET.get("page"))
+    page = paginate(request, imports)
     return render(request, "annotate/imports/list.html", {"page": page})
 
 

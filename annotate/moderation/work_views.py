@@ -23,7 +23,7 @@ from projects.database.snapshots import snapshot
 from projects.language.amounts import format_number, plural
 from projects.models import LogEntry, Project
 from projects.web.forms import WhyForm
-from projects.web.lists import order_by, page_of, read_sort, read_text, read_word
+from projects.web.lists import order_by, paginate, read_sort, read_text, read_word
 from projects.web.refusals import refusals
 
 COLUMNS = {
@@ -46,7 +46,7 @@ def submitted_list(request: ProjectRequest, project: Project) -> HttpResponse:
     rows = rows.annotate(n_remarks=Count("remarks"), seconds_an_item=F("active_seconds") / F("layout__len")).order_by(
         order_by(sort, COLUMNS), "-pk"
     )
-    page = page_of(request, rows)
+    page = paginate(request, rows)
     everything = WorkFilter().of(project)
     context = {
         "page": page,

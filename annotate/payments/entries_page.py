@@ -13,7 +13,7 @@ from annotate.payments import ledger
 from annotate.payments.pending import approval_due_at, sum_today
 from projects.access import ProjectRequest
 from projects.models import Membership, Project
-from projects.web.lists import page_of, read_word
+from projects.web.lists import paginate, read_word
 
 STATES = {
     "owed": (pgettext_lazy("pay", "awaiting approval"), Q(approved_at=None)),
@@ -32,7 +32,7 @@ def render_entries(
     if state:
         entries = entries.filter(STATES[state][1])
     sums = ledger.sum_by_annotator([member])[member.pk]
-    page = page_of(request, entries)
+    page = paginate(request, entries)
     for entry in page:
         entry.waits_until = _waits_until(entry, member.project)
     context = {

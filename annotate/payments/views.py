@@ -22,7 +22,7 @@ from projects.database.snapshots import snapshot
 from projects.errors import Refused
 from projects.language.amounts import format_money, plural
 from projects.models import Act, LogEntry, Membership, Project
-from projects.web.lists import page_of, read_sort, read_text, read_word
+from projects.web.lists import paginate, read_sort, read_text, read_word, split_sort
 from projects.web.refusals import refusals
 
 COLUMNS: dict[str, Callable[[Balance], Any]] = {
@@ -90,7 +90,7 @@ def payment_show(request: ProjectRequest, project: Project, number: int) -> Http
     downloads = LogEntry.objects.filter(
         project=project, act=Act.DOWNLOAD_PAYMENT, object_type="payment", object_id=str(payment.pk)
     ).select_related("actor")
-    context = {"payment": payment, "page": page_of(request, lines), "downloads": downloads[:20]}
+    context = {"payment": payment, "page": paginate(request, lines), "downloads": downloads[:20]}
     return render(request, "annotate/payments/show.html", context)
 
 
@@ -154,7 +154,7 @@ def _list_page(
     seen = {"seen_cents": due.cents, "seen_number": last.number if last else 0}
     context = {
         **wanted,
-        "page": page_of(request, shown),
+        "page": paginate(request, shown),
         "in_all": sum((balance.sums for balance in found), Sums()),
         "in_all_shown": sum((balance.sums for balance in shown), Sums()),
         "has_any": bool(found),
@@ -186,8 +186,8 @@ def _filtered(found: list[Balance], wanted: dict[str, str], floor: int | None) -
         found = [balance for balance in found if balance.standing == wanted["standing"]]
     if wanted["q"]:
         found = [balance for balance in found if wanted["q"].lower() in balance.pseudonym]
-    sort = wanted["sort"]
-    return sorted(found, key=COLUMNS[sort.removeprefix("-")], reverse=sort.startswith("-"))
+    column, is_descending = split_sort(wanted["sort"])
+    return sorted(found, key=COLUMNS[column], reverse=is_descending)
 
 
 def _ledger_page(request: ProjectRequest, member: Membership, form: EntryForm, status: int = 200) -> HttpResponse:

@@ -20,7 +20,7 @@ from projects.database.snapshots import snapshot
 from projects.errors import Refused
 from projects.language.amounts import format_number, plural
 from projects.models import Project
-from projects.web.lists import page_of, read_word
+from projects.web.lists import paginate, read_word
 from projects.web.refusals import refusals
 
 
@@ -30,7 +30,7 @@ from projects.web.refusals import refusals
 def plan_list(request: ProjectRequest, project: Project) -> HttpResponse:
     plans = OverlapPlan.objects.filter(project=project).order_by("-number").prefetch_related("batches")
     context = {
-        "page": page_of(request, plans, 25),
+        "page": paginate(request, plans, 25),
         "can_manage": request.membership.can_manage,
         "has_candidates": project.datasets.exists(),
     }

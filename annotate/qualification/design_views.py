@@ -22,7 +22,7 @@ from projects.access import ProjectRequest, Right, requires
 from projects.database.snapshots import snapshot
 from projects.models import Membership, Project
 from projects.rubric.rubrics import current_rubric, read_criteria
-from projects.web.lists import page_of, read_text, read_word
+from projects.web.lists import paginate, read_text, read_word
 from projects.web.refusals import refusals
 
 Purpose = QualificationItem.Purpose
@@ -132,7 +132,7 @@ def qualification_attempts(request: ProjectRequest, project: Project) -> HttpRes
         attempts = attempts.filter(STATES[state][1])
     if asked:
         attempts = attempts.filter(annotator__pseudonym__icontains=asked)
-    page = page_of(request, attempts)
+    page = paginate(request, attempts)
     now = timezone.now()
     context = {
         "page": page,

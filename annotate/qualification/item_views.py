@@ -24,7 +24,7 @@ from projects.importing import FileRefused
 from projects.language.amounts import plural
 from projects.models import Project
 from projects.rubric.rubrics import read_criteria
-from projects.web.lists import order_by, page_of, read_sort, read_text
+from projects.web.lists import order_by, paginate, read_sort, read_text
 from projects.web.refusals import refusals
 from projects.web.uploads import name_to_show, takes_files
 
@@ -140,7 +140,7 @@ def items_candidates(request: ProjectRequest, project: Project) -> HttpResponse:
     rows = rows.exclude(candidate__in=test.items.filter(retired_at=None, candidate__isnull=False).values("candidate"))
     if asked:
         rows = rows.filter(Q(text__icontains=asked) | Q(question__icontains=asked))
-    page = page_of(request, rows.order_by(order_by(sort, CANDIDATE_COLUMNS), "candidate_id"), 25)
+    page = paginate(request, rows.order_by(order_by(sort, CANDIDATE_COLUMNS), "candidate_id"), 25)
     context = {"form": form, "page": page, "sort": sort, "q": asked, "criteria": items.quality_criteria(test.rubric)}
     status = HTTPStatus.UNPROCESSABLE_ENTITY if form.errors else 200
     return render(request, "annotate/qualification/candidates.html", context, status=status)

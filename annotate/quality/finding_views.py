@@ -19,7 +19,7 @@ from projects.access import ProjectRequest, Right, requires
 from projects.database.snapshots import snapshot
 from projects.language.amounts import plural
 from projects.models import Project
-from projects.web.lists import page_of, read_text, read_word
+from projects.web.lists import paginate, read_text, read_word
 
 MOST_AT_ONCE = 500
 WEIGHTS = {"serious": "Indicates poor quality", "hint": "Hint"}
@@ -32,7 +32,7 @@ STATES = {**dict(Finding.State.choices), "all": "any status"}
 @snapshot()
 def finding_list(request: ProjectRequest, project: Project) -> HttpResponse:
     findings = _asked(request, project)
-    page = page_of(request, findings.select_related("annotator", "settled_by"))
+    page = paginate(request, findings.select_related("annotator", "settled_by"))
     asked = request.GET.copy()
     asked.pop("page", None)
     context = {

@@ -20,7 +20,7 @@ from measures.quality.findings import Thresholds
 from projects.access import ProjectRequest, Right, requires
 from projects.database.snapshots import snapshot
 from projects.models import Membership, Project
-from projects.web.lists import page_of, read_sort, read_text, read_word
+from projects.web.lists import order_with_empty_last, paginate, read_sort, read_text, read_word, split_sort
 
 COLUMNS = {"pseudonym", "standing", "findings", *BY_KEY}
 
@@ -35,7 +35,7 @@ def quality_list(request: ProjectRequest, project: Project) -> HttpResponse:
     rows = _filtered(everyone, request).annotate(
         n_findings=Count("annotator__findings", filter=Q(annotator__findings__state=Finding.State.OPEN))
     )
-    page = page_of(request, _sorted(rows, sort))
+    page = paginate(request, _sorted(rows, sort))
     context = {
         "page": page,
         "rows": [(row, [_cell(row, kind.key) for kind in KINDS]) for row in page],
@@ -110,10 +110,10 @@ def _number(request: ProjectRequest, name: str) -> float | None:
 
 
 def _sorted(rows: QuerySet[Any], sort: str) -> QuerySet[Any]:
-    name = sort.removeprefix("-")
+    name, is_descending = split_sort(sort)
     places = {"pseudonym": F("annotator__pseudonym"), "standing": F("annotator__standing"), "findings": F("n_findings")}
     place = places.get(name) or BY_KEY[name].order
-    order = place.desc(nulls_last=True) if sort.startswith("-") else place.asc(nulls_last=True)
+    order = order_with_empty_last(place, is_descending=is_descending)
     return rows.order_by(order, "annotator__pseudonym")
 
 

@@ -17,7 +17,7 @@ from projects.access import ProjectRequest, Right, requires
 from projects.database.snapshots import snapshot
 from projects.errors import Refused
 from projects.models import Candidate, Project
-from projects.web.lists import page_of, read_text, read_word
+from projects.web.lists import paginate, read_text, read_word
 from projects.web.refusals import refusals
 
 
@@ -38,7 +38,7 @@ def adjudication_list(request: ProjectRequest, project: Project) -> HttpResponse
     state = read_word(request, "state", adjudication.STATES, "waiting")
     number = read_text(request, "batch")
     batch = int(number) if number.isascii() and number.isdigit() and len(number) < 10 else None
-    page = page_of(request, Differences(project, criterion, state=state, batch=batch), 10)
+    page = paginate(request, Differences(project, criterion, state=state, batch=batch), 10)
     ids = [row.candidate_id for row in page.object_list]
     candidates = Candidate.objects.select_related("question__passage", "dataset").prefetch_related(
         "question__references"

@@ -11,7 +11,7 @@ from annotate.models import Batch, Remark
 from annotate.reviews import remarks
 from projects.access import ProjectRequest, Right, requires
 from projects.models import Project
-from projects.web.lists import page_of, read_text, read_word
+from projects.web.lists import paginate, read_text, read_word
 
 KINDS = {
     "flag": ("Flags", Q(is_flagged=True)),
@@ -51,7 +51,7 @@ def remark_list(request: ProjectRequest, project: Project) -> HttpResponse:
         "item__candidate",
     ).order_by("-pk")
     context = {
-        "page": page_of(request, shown, 25),
+        "page": paginate(request, shown, 25),
         "kind": kind,
         "state": state,
         "batch_number": batch,

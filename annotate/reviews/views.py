@@ -25,7 +25,7 @@ from projects.database.snapshots import snapshot
 from projects.errors import Refused
 from projects.models import Project
 from projects.rubric.rubrics import frozen_criteria
-from projects.web.lists import page_of, read_text, read_word
+from projects.web.lists import paginate, read_text, read_word
 
 STATES = {**dict(Review.State.choices), "all": "any status"}
 TO_DO = ("waiting", "rated")
@@ -46,7 +46,7 @@ def review_list(request: ProjectRequest, project: Project) -> HttpResponse:
         reviews = reviews.filter(assignment__annotator__pseudonym__icontains=text)
     if state != "all":
         reviews = reviews.filter(state__in=(state,) if state else TO_DO)
-    page = page_of(request, reviews.order_by("pk"))
+    page = paginate(request, reviews.order_by("pk"))
     context = {
         "page": page,
         "state": state,

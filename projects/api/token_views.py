@@ -4,7 +4,6 @@ from typing import Any
 
 from django import forms
 from django.contrib import messages
-from django.core.paginator import Paginator
 from django.db.models import QuerySet
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
@@ -18,9 +17,8 @@ from projects.api import tokens
 from projects.api.tokens import DEFAULT_DAYS, MOST_DAYS
 from projects.models import ApiToken, Membership, Project
 from projects.web.links import absolute_url
+from projects.web.lists import paginate
 from projects.web.refusals import refusals
-
-TOKENS_ON_A_PAGE = 50
 
 
 @requires(Right.READ)
@@ -28,7 +26,7 @@ TOKENS_ON_A_PAGE = 50
 @require_safe
 def token_list(request: ProjectRequest, project: Project) -> HttpResponse:
     found = _visible(request).select_related("membership__user")
-    page = Paginator(found, TOKENS_ON_A_PAGE).get_page(request.GET.get("page"))
+    page = paginate(request, found)
     return render(request, "projects/api/token_list.html", {"page": page, "now": timezone.now()})
 
 

@@ -5,7 +5,6 @@ from datetime import UTC, date, datetime, time, timedelta
 from typing import Any
 
 from django import forms
-from django.core.paginator import Paginator
 from django.db.models import Q, QuerySet
 from django.http import HttpResponse
 from django.shortcuts import render
@@ -16,8 +15,8 @@ from projects.access import ProjectRequest, Right, requires
 from projects.language.amounts import format_moment
 from projects.log.messages import describe_act, find_label, name_objects
 from projects.models import LogEntry, Project
+from projects.web.lists import paginate
 
-ENTRIES_ON_A_PAGE = 50
 NEWEST_ENTRIES = 5_000
 MOMENT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:[\d.]+(Z|[+-]\d\d:\d\d)$")
 NOTHING: tuple[Any, ...] = (None, False, [], {}, "")
@@ -30,7 +29,7 @@ def log_list(request: ProjectRequest, project: Project) -> HttpResponse:
     form = LogFilterForm(request.GET)
     is_clear = form.is_valid()
     wanted = form.cleaned_data
-    page = Paginator(_filtered(project, wanted), ENTRIES_ON_A_PAGE).get_page(request.GET.get("page"))
+    page = paginate(request, _filtered(project, wanted))
     newest = project.log.order_by("-id").values_list("act", "actor__pseudonym", "object_type")[:NEWEST_ENTRIES]
     seen = set(newest)
     lines = _lines(project, list(page))

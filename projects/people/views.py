@@ -1,7 +1,6 @@
 """The people of a project: members, what they may do, and their invitations."""
 
 from django.contrib import messages
-from django.core.paginator import Paginator
 from django.db.models import Q, QuerySet
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
@@ -17,9 +16,9 @@ from projects.people import invitations as people_invitations
 from projects.people import members as people_members
 from projects.people.forms import AnnotatesForm, InvitationForm, PeopleFilterForm, RoleForm
 from projects.web.links import absolute_url
+from projects.web.lists import paginate
 from projects.web.refusals import refusals
 
-PEOPLE_ON_A_PAGE = 50
 NEWEST_ANNOTATORS = 20
 """Beside the invitations: enough to see who has joined by them; all the others are among the members."""
 
@@ -31,7 +30,7 @@ def people_list(request: ProjectRequest, project: Project) -> HttpResponse:
     form = PeopleFilterForm(request.GET or {"standing": ""})
     wanted = form.cleaned_data if form.is_valid() else {}
     members = _filtered(project.memberships.select_related("user"), wanted)
-    page = Paginator(members, PEOPLE_ON_A_PAGE).get_page(request.GET.get("page"))
+    page = paginate(request, members)
     return render(request, "projects/people/list.html", {"page": page, "form": form, "sort": wanted.get("sort")})
 
 
@@ -87,7 +86,7 @@ def member_reset_link(request: ProjectRequest, project: Project, pseudonym: str)
 @require_safe
 def invitation_list(request: ProjectRequest, project: Project) -> HttpResponse:
     invitations = project.invitations.select_related("created_by")
-    page = Paginator(invitations, PEOPLE_ON_A_PAGE).get_page(request.GET.get("page"))
+    page = paginate(request, invitations)
     annotators = project.memberships.people().annotators().select_related("user").order_by("-joined_at", "-pk")
     context = {"page": page, "now": timezone.now(), "annotators": annotators[:NEWEST_ANNOTATORS]}
     return render(request, "projects/people/invitation_list.html", context)

@@ -1,37 +1,56 @@
-"""What lists read from their address: a text, one of some words, the order, the page."""
+"""What a list reads from its address: search text, filters, the order, the page."""
 
 from collections.abc import Collection, Sequence
 from typing import Any
 
 from django.core.paginator import Page, Paginator
+from django.db.models import F
+from django.db.models.expressions import BaseExpression, OrderBy
 from django.http import HttpRequest
+
+MOST_TEXT = 200
+PAGE_SIZE = 50
 
 
 def read_text(request: HttpRequest, name: str) -> str:
-    return request.GET.get(name, "").replace("\x00", "").strip()[:200]
+    """Return what was typed in a field, without NUL, which the database refuses."""
+    return request.GET.get(name, "").replace("\x00", "").strip()[:MOST_TEXT]
 
 
 def read_word(request: HttpRequest, name: str, allowed: Collection[str], default: str = "") -> str:
+    """Return the chosen option, or the default for one that isn't offered."""
     word = request.GET.get(name, default)
     return word if word in allowed else default
 
 
 def read_sort(request: HttpRequest, allowed: Collection[str], default: str) -> str:
-    """A column's name, with a minus for the other way round."""
+    """Return the name of the column to sort by, with a minus for descending."""
     sort = request.GET.get("sort", default)
     return sort if sort.removeprefix("-") in allowed else default
 
 
+def split_sort(sort: str) -> tuple[str, bool]:
+    """Return the column's name, and whether it is sorted in descending order."""
+    return sort.removeprefix("-"), sort.startswith("-")
+
+
 def order_by(sort: str, columns: dict[str, str]) -> str:
-    field = columns[sort.removeprefix("-")]
-    return f"-{field}" if sort.startswith("-") else field
+    """Return the argument of a QuerySet's `order_by`."""
+    name, is_descending = split_sort(sort)
+    return f"-{columns[name]}" if is_descending else columns[name]
 
 
-def read_page(request: HttpRequest) -> int:
-    """The number of the page that is asked for; the first where it is none."""
+def order_with_empty_last(expression: F | BaseExpression, *, is_descending: bool) -> OrderBy:
+    """Return an ordering in which rows without a value come last in both directions."""
+    return expression.desc(nulls_last=True) if is_descending else expression.asc(nulls_last=True)
+
+
+def read_page_number(request: HttpRequest) -> int:
+    """Return the number of the requested page, or 1 if the address names none."""
     asked = request.GET.get("page", "")
     return max(1, int(asked)) if asked.isascii() and asked.isdigit() and len(asked) < 8 else 1
 
 
-def page_of(request: HttpRequest, rows: Sequence[Any] | Any, size: int = 50) -> Page[Any]:
+def paginate(request: HttpRequest, rows: Sequence[Any] | Any, size: int = PAGE_SIZE) -> Page[Any]:
+    """Return the requested page; the last one for a number beyond it."""
     return Paginator(rows, size).get_page(request.GET.get("page"))

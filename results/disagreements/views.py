@@ -11,7 +11,7 @@ from projects.access import ProjectRequest, Right, requires
 from projects.database.snapshots import snapshot
 from projects.errors import Refused
 from projects.models import Project
-from projects.web.lists import page_of, read_page, read_text
+from projects.web.lists import paginate, read_page_number, read_text
 from results.disagreements.forms import DisagreementForm
 from results.disagreements.items import fetch_ratings, fetch_scores, find_candidates
 from results.disagreements.spread import Items, Passages
@@ -48,8 +48,8 @@ def disagreements(request: ProjectRequest, project: Project) -> HttpResponse:
         first, second = read_text(request, "first"), read_text(request, "second")
         pair = (first, second) if first and second else None
         found: Items | Passages = Passages(scope) if by == "passages" else Items(scope, pair=pair)
-        found.read((read_page(request) - 1) * SIZE, SIZE)
-        page = page_of(request, found, SIZE)
+        found.read((read_page_number(request) - 1) * SIZE, SIZE)
+        page = paginate(request, found, SIZE)
     return render(request, TEMPLATE, {**context, "page": page, "pair": pair})
 
 

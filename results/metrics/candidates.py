@@ -11,6 +11,7 @@ from annotate.reviews.adjudication import read_gold_rule
 from measures.gold_rules import GoldRule
 from measures.outcome import Undefined
 from projects.models import Project
+from projects.web.lists import order_with_empty_last, split_sort
 from results.models import MetricRun, MetricScore
 
 SORTS = {
@@ -45,9 +46,9 @@ def list_scores(run: MetricRun, filters: Filters, sort: str) -> QuerySet[MetricS
         rows = rows.filter(candidate__source=filters.source)
     if filters.reason:
         rows = rows.filter(value=None, reason__startswith=filters.reason)
-    columns = [F(name) for name in SORTS[sort.removeprefix("-")]]
-    ordered = [each.desc(nulls_last=True) if sort.startswith("-") else each.asc(nulls_last=True) for each in columns]
-    return rows.order_by(*ordered, "candidate_id")
+    column, is_descending = split_sort(sort)
+    order = [order_with_empty_last(F(name), is_descending=is_descending) for name in SORTS[column]]
+    return rows.order_by(*order, "candidate_id")
 
 
 def fetch_golds(project: Project, criterion: CriterionInUse, ids: Sequence[int]) -> dict[int, float]:

@@ -13,7 +13,7 @@ from projects.access import ProjectRequest, Right, requires
 from projects.charts.responses import answer_chart
 from projects.jobs.pages import cancel_job, job_context, job_fragment
 from projects.models import Project
-from projects.web.lists import page_of, read_sort, read_text
+from projects.web.lists import paginate, read_sort, read_text
 from projects.web.refusals import refusals
 from results.metrics import computing
 from results.metrics.candidates import SORTS, Filters, fetch_golds, list_scores
@@ -109,7 +109,7 @@ def _fetch(project: Project, pk: int) -> MetricRun:
 def _table(request: ProjectRequest, project: Project, run: MetricRun) -> dict[str, Any]:
     sort = read_sort(request, SORTS, "candidate")
     chosen = {name: read_text(request, name) for name in FILTERS}
-    page = page_of(request, list_scores(run, Filters(**chosen), sort))
+    page = paginate(request, list_scores(run, Filters(**chosen), sort))
     criteria = criteria_in_use(project)
     criterion = _criterion(request, criteria)
     golds = fetch_golds(project, criterion, [row.candidate_id for row in page]) if criterion else {}

@@ -9,6 +9,7 @@ from annotate.frames.rating_patterns import IS_NOT_WITHDRAWN, execute_analytic, 
 from annotate.models.conditions import is_judgeable
 from measures.gold_rules import GoldRule
 from projects.models import Candidate
+from projects.web.lists import split_sort
 
 SORTS = {
     "candidate": "d.name, c.external_id",
@@ -92,8 +93,8 @@ class CandidateScores:
         start = part.start or 0
         judgments, parameters = select_counted(self.scope)
         parameters |= {"start": start, "n": part.stop - start}
-        name = self.sort.removeprefix("-")
-        way = "DESC" if self.sort.startswith("-") else "ASC"
+        name, is_descending = split_sort(self.sort)
+        way = "DESC" if is_descending else "ASC"
         order = ", ".join(f"{column} {way} NULLS LAST" for column in SORTS[name].split(", "))
         if name != "candidate" and self.filters == Filters():
             statement = _RANKED.format(figure=_FIGURES[name], judgments=judgments, norms=_NORMS if name == "z" else "")

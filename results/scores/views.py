@@ -16,7 +16,7 @@ from projects.charts.responses import answer_chart
 from projects.database.snapshots import snapshot
 from projects.errors import Refused
 from projects.models import Project
-from projects.web.lists import page_of, read_sort, read_text
+from projects.web.lists import paginate, read_sort, read_text
 from projects.web.refusals import refusals
 from results.reports.reports import ReportState, find_report
 from results.reports.views import fetch_figures, report_context
@@ -120,7 +120,7 @@ def _table(request: ProjectRequest, scope: Scope, gold: Gold, rule: GoldRule, st
         n_known=current["n_candidates"] if current and not any(chosen.values()) else None,
     )
     return {
-        "page": page_of(request, rows),
+        "page": paginate(request, rows),
         "sort": sort,
         "chosen": chosen,
         "selects": _selects(figures, chosen),

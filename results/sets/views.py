@@ -3,7 +3,6 @@
 from http import HTTPStatus
 from typing import Any
 
-from django.core.paginator import Paginator
 from django.http import HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.cache import never_cache
@@ -14,6 +13,7 @@ from projects.database.snapshots import snapshot
 from projects.errors import Refused
 from projects.jobs.pages import cancel_job, job_context, job_fragment
 from projects.models import Project
+from projects.web.lists import paginate
 from projects.web.refusals import refusals
 from results.models import JudgmentSet
 from results.sets import downloads, freezing, readme, retiring
@@ -29,7 +29,7 @@ from results.sets.studies import find_studies
 @snapshot()
 def set_list(request: ProjectRequest, project: Project) -> HttpResponse:
     sets = project.judgment_sets.select_related("requested_by__user", "successor").defer("files")
-    page = Paginator(sets, 50).get_page(request.GET.get("page"))
+    page = paginate(request, sets)
     context = {
         "page": page,
         "can_manage": request.membership.can_manage,

@@ -5,7 +5,6 @@ from typing import Any
 from urllib.parse import urlencode
 
 from django.contrib import messages
-from django.core.paginator import Paginator
 from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.cache import never_cache
@@ -15,6 +14,7 @@ from projects.access import ProjectRequest, Right, requires
 from projects.charts.responses import answer_chart
 from projects.jobs.pages import cancel_job, job_context, job_fragment
 from projects.models import Project
+from projects.web.lists import paginate
 from projects.web.refusals import refusals
 from results.models import Study
 from results.studies import causes, presentation, running, writing
@@ -27,7 +27,7 @@ from results.studies.settings import Settings
 @require_safe
 def study_list(request: ProjectRequest, project: Project) -> HttpResponse:
     studies = project.studies.select_related("requested_by__user").defer("result")
-    page = Paginator(studies, 50).get_page(request.GET.get("page"))
+    page = paginate(request, studies)
     return render(request, "results/studies/list.html", {"page": page, "kinds": KINDS})
 
 
