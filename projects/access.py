@@ -1,7 +1,7 @@
-"""Access: which right each view requires, and the only way to a project's membership.
+"""Access: which right each view requires, and the only function that finds a project's membership.
 
-Every view declares one policy. A stranger to a project gets 404, too little right 403, and whoever
-is not signed in goes to the sign-in page (or gets 401 where the view answers JSON).
+Every view declares one policy. A stranger to a project gets 404, a member with too little right 403, and a visitor
+who is not signed in is sent to the sign-in page (or gets 401 where the view answers JSON).
 """
 
 from collections.abc import Callable
@@ -26,14 +26,19 @@ from projects.language import languages
 from projects.models import Membership, Project, User
 
 View = Callable[..., HttpResponseBase]
-Farewell = Callable[..., HttpResponse | None]
-"""Called with request, membership, the reason and what the path names; None where it knows nothing of theirs."""
+AccessLostHandler = Callable[..., HttpResponse | None]
+"""Called with the request, the membership, the reason and the arguments of the path.
+
+Returns None if the path names nothing that belongs to this member.
+"""
 _MEMBER, _PROJECT = Columns(Membership, "m"), Columns(Project, "p")
-_MEMBERSHIP = f"""
+# Every request inside a project begins with this statement. It is prepared, and fetches member and project at once,
+# because the requests of the rating page are too short to plan a join each time.
+_FETCH_MEMBERSHIP = f"""
 SELECT {_MEMBER.sql}, {_PROJECT.sql} FROM projects_membership m JOIN projects_project p ON p.id = m.project_id
 WHERE m.user_id = %(user)s::bigint AND p.slug = %(slug)s::text AND p.deleted_at IS NULL
 """
-CLOSED = gettext_lazy("This project is closed. Your work is kept. Thank you!")
+PROJECT_CLOSED = gettext_lazy("This project is closed. Your work is kept. Thank you!")
 
 
 class Right(Enum):
@@ -52,22 +57,22 @@ SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
 
 @dataclass(frozen=True)
 class Policy:
-    """What a view declares of itself; the route walk reads it."""
+    """The access rule that a view declares. A test walks every route and checks that the rule holds for each role."""
 
     name: str
     right: Right | None = None
     answers_json: bool = False
-    has_farewell: bool = False
+    handles_access_lost: bool = False
     is_api: bool = False
     writes: Right | None = None
 
     @property
     def is_translated(self) -> bool:
-        """Whether annotators come here: their pages are given in their language."""
+        """Whether annotators open this page: only their pages are translated."""
         return not self.is_api and (self.name in ("public", "signed in") or self.right in FOR_ANNOTATORS)
 
     def right_for(self, method: str) -> Right | None:
-        """The right that a request needs: writing may ask for another than reading."""
+        """Return the right that a request needs: writing may require a higher one than reading."""
         return self.right if self.writes is None or method in SAFE_METHODS else self.writes
 
 
@@ -88,7 +93,7 @@ def public(view: View) -> View:
 
 
 def describes_api(view: View) -> View:
-    """Open to everybody, and in English: it tells how programs ask this site, and nothing of what is in it."""
+    """Open to everybody, and in English: it describes how programs call this site and shows none of its data."""
     return _declare(view, Policy("public", is_api=True))
 
 
@@ -110,7 +115,7 @@ def signed_in(view: View | None = None, *, answers_json: bool = False) -> View |
 
 
 def creates_projects(view: View) -> View:
-    """Open to accounts that may make projects."""
+    """Open to accounts that may create projects."""
 
     @wraps(view)
     def wrapped(request: SignedInRequest, **kwargs: Any) -> HttpResponseBase:
@@ -122,7 +127,7 @@ def creates_projects(view: View) -> View:
 
 
 def reads_projects(view: View) -> View:
-    """Open to accounts that see more of a project than an annotator does: what may not be told to annotators."""
+    """Open to accounts that see more of some project than its annotators do."""
 
     @wraps(view)
     def wrapped(request: SignedInRequest, **kwargs: Any) -> HttpResponseBase:
@@ -134,7 +139,7 @@ def reads_projects(view: View) -> View:
 
 
 def may_read_projects(user: User | AnonymousUser) -> bool:
-    """Whether somebody reads or manages a project, may create one, or runs the site."""
+    """Return whether the user reads or manages a project, may create one, or runs the site."""
     if not user.is_authenticated:
         return False
     if user.is_staff or user.can_create_projects:
@@ -143,14 +148,16 @@ def may_read_projects(user: User | AnonymousUser) -> bool:
     return memberships.exclude(role=Membership.Role.ANNOTATOR).exists()
 
 
-def requires(right: Right, *, answers_json: bool = False, farewell: Farewell | None = None) -> Callable[[View], View]:
-    """Open to members with this right; turns the `slug` of the path into the project.
+def requires(
+    right: Right, *, answers_json: bool = False, on_access_lost: AccessLostHandler | None = None
+) -> Callable[[View], View]:
+    """Open to members with this right; the view gets the project that the `slug` of the path names.
 
-    A `farewell` has the word when a member without the right, or of a deleted project, posts: what they
-    typed while they still had it must not be lost. Where it has nothing to say the door is closed as ever.
+    `on_access_lost` answers a POST by a member who no longer has the right, or whose project was deleted, so that
+    nothing they typed before is lost. If it returns None, the request is refused like any other.
     """
 
-    policy = Policy(right.value, right, answers_json, has_farewell=farewell is not None)
+    policy = Policy(right.value, right, answers_json, handles_access_lost=on_access_lost is not None)
 
     def decorate(view: View) -> View:
         @wraps(view)
@@ -158,7 +165,7 @@ def requires(right: Right, *, answers_json: bool = False, farewell: Farewell | N
             try:
                 request.membership = fetch_membership(request.user, slug, right)
             except (Http404, PermissionDenied):
-                answer = _say_farewell(farewell, request, slug, right, kwargs)
+                answer = _handle_access_lost(on_access_lost, request, slug, right, kwargs)
                 if answer is None:
                     raise
                 return answer
@@ -173,14 +180,15 @@ def requires(right: Right, *, answers_json: bool = False, farewell: Farewell | N
 def fetch_membership(user: User, slug: str, right: Right) -> Membership:
     """Return the user's membership in a project, if it gives the right.
 
-    Raises Http404 to a stranger and PermissionDenied, with the reason, to a member with too little right.
+    Raises Http404 for a stranger, and PermissionDenied with the reason for a member with too little right.
     """
-    values = fetch_one(_MEMBERSHIP, {"user": user.pk, "slug": slug})
+    values = fetch_one(_FETCH_MEMBERSHIP, {"user": user.pk, "slug": slug})
     if values is None:
         raise Http404("No such project.")
     membership = _MEMBER.take(values)
     membership.project, membership.user = _PROJECT.take(values), user
     if right in FOR_ANNOTATORS:
+        # Before the reason is put into words: it is read in the member's language as well.
         languages.activate_for(membership)
     reason = why_refused(membership, right)
     if reason:
@@ -188,18 +196,19 @@ def fetch_membership(user: User, slug: str, right: Right) -> Membership:
     return membership
 
 
-def _say_farewell(
-    farewell: Farewell | None, request: ProjectRequest, slug: str, right: Right, kwargs: dict[str, Any]
+def _handle_access_lost(
+    handler: AccessLostHandler | None, request: ProjectRequest, slug: str, right: Right, kwargs: dict[str, Any]
 ) -> HttpResponse | None:
-    if farewell is None or request.method != "POST":
+    if handler is None or request.method != "POST":
         return None
+    # Unlike `fetch_membership`, this also finds members of a deleted project: their answers are kept as well.
     membership = Membership.objects.select_related("project").filter(user=request.user, project__slug=slug).first()
     if membership is None:
         return None
     languages.activate_for(membership)
     is_deleted = membership.project.deleted_at is not None
-    reason = str(CLOSED) if is_deleted else why_refused(membership, right)
-    return farewell(request, membership, reason, **kwargs)
+    reason = str(PROJECT_CLOSED) if is_deleted else why_refused(membership, right)
+    return handler(request, membership, reason, **kwargs)
 
 
 def has_right(membership: Membership, right: Right) -> bool:
@@ -207,12 +216,12 @@ def has_right(membership: Membership, right: Right) -> bool:
 
 
 def may_see_names(viewer: Membership) -> bool:
-    """Whether this member reads real names. Everybody else, researchers included, goes by pseudonyms alone."""
+    """Return whether this member sees real names. Everybody else, researchers included, sees pseudonyms only."""
     return has_right(viewer, Right.MANAGE)
 
 
 def why_refused(membership: Membership, right: Right) -> str:
-    """Return why the member lacks the right, as a sentence for them; empty if they have it."""
+    """Return why the member lacks the right, as a sentence to show them, or an empty text if they have it."""
     if membership.standing == Membership.Standing.REMOVED:
         return _("Your membership in this project has ended. Your work is kept. Thank you!")
     if right is Right.MEMBER:
@@ -237,7 +246,7 @@ _LACKING = {
 
 
 class SignInMiddleware:
-    """Holds every view to its declared policy: none declared, none served."""
+    """Apply the declared policy of every view; a view without one is not served."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response
@@ -256,16 +265,16 @@ class SignInMiddleware:
         if not request.user.is_authenticated:
             if policy.answers_json:
                 return JsonResponse({"message": _("You're not signed in.")}, status=401)
-            if policy.has_farewell and request.POST:
+            if policy.handles_access_lost and request.POST:
                 return keep_form_until_sign_in(request)
             return redirect_to_login(request.get_full_path())
         if policy.name == "staff" and not request.user.is_staff:
-            raise Http404
+            raise Http404  # not 403: nobody else needs to know that the admin site is here
         return None
 
 
 def keep_form_until_sign_in(request: HttpRequest) -> HttpResponse:
-    """What somebody sent after their session had ended waits on a page, to be sent again once they are signed in."""
+    """Return a page that keeps a form sent after the session had ended, to be sent again after signing in."""
     fields = [
         (name, value) for name, values in request.POST.lists() if name != "csrfmiddlewaretoken" for value in values
     ]
@@ -273,14 +282,18 @@ def keep_form_until_sign_in(request: HttpRequest) -> HttpResponse:
 
 
 def find_policy(view: View, app_names: list[str]) -> Policy | None:
-    """What a view declares; Django's admin is for staff as a whole."""
+    """Return the policy that a view declares, None if it declares none; all of Django's admin is for staff."""
     if "admin" in app_names:
         return Policy("staff")
     return cast(Policy | None, getattr(view, "policy", None))
 
 
 def client_address(request: HttpRequest) -> str:
-    """Where the request comes from; a forwarded address counts only as far as the operator's own proxies."""
+    """Return the client's IP address, for throttling.
+
+    Only the operator's own proxies are believed: each appends one address to X-Forwarded-For, so the one that counts
+    is the N_PROXIES-th from the right. Whatever stands to its left was sent by the client and can be forged.
+    """
     forwarded = [part.strip() for part in request.META.get("HTTP_X_FORWARDED_FOR", "").split(",") if part.strip()]
     if settings.N_PROXIES and len(forwarded) >= settings.N_PROXIES:
         return str(forwarded[-settings.N_PROXIES])
@@ -293,11 +306,12 @@ def _declare(view: View, policy: Policy) -> View:
 
 
 def lock_actor(actor: Membership) -> None:
-    """Lock a manager's own membership until the transaction ends. Raises Refused if the right was lost a moment ago."""
+    """Lock a manager's own membership until the transaction ends. Raises Refused if the right was lost meanwhile."""
     adopt_locked(actor, Membership.objects.select_for_update(no_key=True).get(pk=actor.pk))
 
 
 def adopt_locked(actor: Membership, fresh: Membership) -> None:
+    """Update the actor from the locked row and check the right again. Raises Refused if it was lost meanwhile."""
     actor.role, actor.standing = fresh.role, fresh.standing
     if not (actor.is_active and actor.can_manage):
         raise Refused("Only the project's managers can do this.")

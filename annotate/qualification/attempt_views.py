@@ -76,7 +76,7 @@ def attempt_begin(request: ProjectRequest, project: Project) -> HttpResponse:
     return _see_other(_url("show", project, attempt.uuid))
 
 
-def _keep_at_farewell(
+def _keep_page_on_access_lost(
     request: SignedInRequest, membership: Membership, reason: str, *, attempt_uuid: uuid.UUID
 ) -> HttpResponse | None:
     """A page sent by somebody whose right has gone meanwhile: kept as the draft, and shown."""
@@ -92,7 +92,7 @@ def _keep_at_farewell(
     return render_closed(request, attempt, page, sent, reason, is_kept=is_kept, status=HTTPStatus.FORBIDDEN)
 
 
-@requires(Right.WORK, farewell=_keep_at_farewell)
+@requires(Right.WORK, on_access_lost=_keep_page_on_access_lost)
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 def attempt_show(request: ProjectRequest, project: Project, attempt_uuid: uuid.UUID) -> HttpResponse:
@@ -138,7 +138,7 @@ def _take_page(request: ProjectRequest, project: Project, attempt: Attempt) -> H
     return _see_other(_url("result", project, attempt.uuid))
 
 
-def _draft_at_farewell(
+def _keep_draft_on_access_lost(
     request: SignedInRequest, membership: Membership, reason: str, *, attempt_uuid: uuid.UUID, page: int
 ) -> HttpResponse | None:
     if not Attempt.objects.filter(uuid=attempt_uuid, annotator=membership).exists():
@@ -146,7 +146,7 @@ def _draft_at_farewell(
     return _save_draft(request, membership, attempt_uuid, page)
 
 
-@requires(Right.WORK, answers_json=True, farewell=_draft_at_farewell)
+@requires(Right.WORK, answers_json=True, on_access_lost=_keep_draft_on_access_lost)
 @never_cache
 @require_POST
 def attempt_draft(request: ProjectRequest, project: Project, attempt_uuid: uuid.UUID, page: int) -> JsonResponse:

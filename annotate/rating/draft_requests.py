@@ -29,5 +29,5 @@ def save_draft(request: HttpRequest, save: Callable[..., Any], *, ended: str = "
         return JsonResponse({"state": refusal.state, "message": refusal.message}, status=409)
     except Refused as refusal:
         return JsonResponse({"message": refusal.message}, status=400)
-    farewell = {"ended": ended} if ended else {}
-    return JsonResponse({**merged, **farewell, "saved_at": saved_at.isoformat()})
+    notice = {"ended": ended} if ended else {}
+    return JsonResponse({**merged, **notice, "saved_at": saved_at.isoformat()})

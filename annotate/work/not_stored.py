@@ -35,17 +35,17 @@ def keep_draft_on_access_lost(
     request: SignedInRequest, membership: Membership, reason: str, *, assignment_uuid: uuid.UUID
 ) -> HttpResponse | None:
     """Save the form of an annotator who has lost access as the draft, and show it; None if it is not their HIT."""
-    return _say_farewell(request, membership, reason, assignment_uuid, may_keep=True)
+    return _show_on_access_lost(request, membership, reason, assignment_uuid, may_keep=True)
 
 
 def show_answers_on_access_lost(
     request: SignedInRequest, membership: Membership, reason: str, *, assignment_uuid: uuid.UUID
 ) -> HttpResponse | None:
     """Show such a form without saving it: it may come from another site."""
-    return _say_farewell(request, membership, reason, assignment_uuid, may_keep=False)
+    return _show_on_access_lost(request, membership, reason, assignment_uuid, may_keep=False)
 
 
-def _say_farewell(
+def _show_on_access_lost(
     request: SignedInRequest, membership: Membership, reason: str, assignment_uuid: uuid.UUID, *, may_keep: bool
 ) -> HttpResponse | None:
     assignment = Assignment.objects.filter(uuid=assignment_uuid, annotator=membership.pk).first()

@@ -69,7 +69,7 @@ def history_show(request: ProjectRequest, project: Project, assignment_uuid: uui
     return render(request, "annotate/work/history_show.html", context)
 
 
-@requires(Right.WORK, farewell=show_answers_on_access_lost)
+@requires(Right.WORK, on_access_lost=show_answers_on_access_lost)
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 def revision(request: ProjectRequest, project: Project, assignment_uuid: uuid.UUID) -> HttpResponse:
@@ -142,7 +142,7 @@ def _show_again(request: ProjectRequest, project: Project, assignment_uuid: uuid
     return _render_revision(request, assignment, sent=sent, of=of, status=HTTPStatus.FORBIDDEN)
 
 
-show_again = requires(Right.WORK, farewell=show_answers_on_access_lost)(_show_again)
+show_again = requires(Right.WORK, on_access_lost=show_answers_on_access_lost)(_show_again)
 
 
 def _render_revision(

@@ -58,7 +58,7 @@ def work_start(request: ProjectRequest, project: Project) -> HttpResponse:
     return next_hit(request, project)
 
 
-@requires(Right.WORK, farewell=keep_draft_on_access_lost)
+@requires(Right.WORK, on_access_lost=keep_draft_on_access_lost)
 @never_cache
 @gzip_page
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -133,7 +133,7 @@ def next_hit(request: ProjectRequest, project: Project, *, after: uuid.UUID | No
     return _see_other(f"{shown}?after={after}" if after else shown)
 
 
-def _draft_at_farewell(
+def _keep_draft_on_access_lost(
     request: SignedInRequest, membership: Membership, reason: str, *, assignment_uuid: uuid.UUID
 ) -> HttpResponse | None:
     """The holder's answers are kept even where the right to send them has gone, and the open page says so."""
@@ -142,7 +142,7 @@ def _draft_at_farewell(
     return _save_draft(request, membership, assignment_uuid, ended=reason)
 
 
-@requires(Right.WORK, answers_json=True, farewell=_draft_at_farewell)
+@requires(Right.WORK, answers_json=True, on_access_lost=_keep_draft_on_access_lost)
 @never_cache
 @require_POST
 def work_draft(request: ProjectRequest, project: Project, assignment_uuid: uuid.UUID) -> JsonResponse:
@@ -232,8 +232,8 @@ def _fill_in_again(request: ProjectRequest, project: Project, assignment_uuid: u
     return render_assignment(request, project, assignment, sent=sent, status=HTTPStatus.FORBIDDEN)
 
 
-_show_again = requires(Right.WORK, farewell=keep_draft_on_access_lost)(_fill_in_again)
-_show_again_from_elsewhere = requires(Right.WORK, farewell=show_answers_on_access_lost)(_fill_in_again)
+_show_again = requires(Right.WORK, on_access_lost=keep_draft_on_access_lost)(_fill_in_again)
+_show_again_from_elsewhere = requires(Right.WORK, on_access_lost=show_answers_on_access_lost)(_fill_in_again)
 
 
 def _assignment(annotator: Membership, assignment_uuid: uuid.UUID) -> Assignment:
