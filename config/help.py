@@ -1,8 +1,8 @@
-"""Which section of which guide explains a page: the Help link of every page goes by this table alone.
+"""Which section of which guide explains a page: the table behind the Help link of every page.
 
 A section is named as in an address, by its heading in lower case with hyphens: `managers#overlap-plan` is the heading
-“Overlap plan” of docs/managers.md. Where a heading is gone the link still opens the guide, at its top, and a test says
-what to change here.
+“Overlap plan” of docs/managers.md. Where a heading is missing, the link opens the top of the guide, and a test names
+the line to change here.
 """
 
 from functools import cache, partial
@@ -11,7 +11,7 @@ from typing import Any
 from django.http import HttpRequest
 from django.urls import reverse
 
-from config.navigation import GROUPS
+from config.navigation.groups import GROUPS
 from projects.guides.guides import read_guide
 
 SECTIONS = {
@@ -78,31 +78,35 @@ SECTIONS = {
     "annotate:revision": "annotators#after-you-submit",
     "annotate:earnings": "annotators#earnings",
 }
-"""By URL name. A page that belongs to another one (see `below` in config/navigation.py) goes by that one's line."""
+"""By URL name. A page below another one (`below` in config/navigation/groups.py) has the section of that page."""
 
 DEFAULT = "annotators#join-a-project"
-"""Signing in, joining, one's account: whoever reads no guide for managers comes here."""
+"""For pages outside a project (sign-in, joining, account): the only guide that every reader may open."""
 
 
 def find_help(url_name: str) -> str:
-    """The address of the guide, and of its section, that explains a page."""
+    """Return the address of the guide that explains a page, with its section if the guide has it."""
     guide, _hash, section = find_section(url_name).partition("#")
     address = reverse("projects:guide", args=[guide])
     return f"{address}#{section}" if section in read_guide(guide).anchors else address
 
 
 def find_section(url_name: str) -> str:
+    """Return the section of a page: its own, that of the page it belongs to, or the default."""
     return SECTIONS.get(url_name) or SECTIONS.get(_owners().get(url_name, ""), DEFAULT)
 
 
 def help_link(request: HttpRequest) -> dict[str, Any]:
-    """Template context: where the Help link of the page leads."""
+    """Return the template context: the address of the page's Help link.
+
+    A function, which a template calls only where it draws the link: rendering a guide to find its headings takes time.
+    """
     match = request.resolver_match
     return {"help_url": partial(find_help, match.view_name if match is not None else "")}
 
 
 @cache
 def _owners() -> dict[str, str]:
-    """The page of the navigation that each page belongs to."""
+    """Return, by URL name, the page of the navigation that each page belongs to."""
     own = {name: page.url_name for group in GROUPS for page in group.pages for name in page.url_names}
     return own | {group.url_name: group.url_name for group in GROUPS if group.url_name}

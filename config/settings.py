@@ -87,7 +87,7 @@ TEMPLATES = [
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
                 "django.template.context_processors.i18n",
-                "config.navigation.navigation",
+                "config.navigation.context.navigation",
                 "config.help.help_link",
             ],
         },

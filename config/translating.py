@@ -35,7 +35,7 @@ READ_BY_ANNOTATORS = (
     "annotate/qualification/results.py",
     "annotate/rating/*",
     "annotate/work/*",
-    "config/navigation.py",
+    "config/navigation/groups.py",
     "measures/rubric.py",
     "projects/access.py",
     "projects/accounts/*",

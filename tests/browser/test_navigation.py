@@ -8,7 +8,7 @@ from django.urls import reverse
 from playwright.sync_api import Page, expect
 
 from annotate.work import serving, submitting
-from config.navigation import GROUPS
+from config.navigation.groups import GROUPS
 from projects.models import Membership
 from tests.annotate.open_batches import answered
 from tests.browser.conftest import SignedIn

@@ -4,7 +4,7 @@ import pytest
 from django.urls import reverse
 
 from config.help import DEFAULT, SECTIONS, find_help, find_section
-from config.navigation import GROUPS
+from config.navigation.groups import GROUPS
 from projects.access import FOR_ANNOTATORS
 from projects.guides.guides import ANNOTATORS, GUIDES, read_guide
 from projects.models import Membership

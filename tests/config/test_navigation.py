@@ -13,7 +13,9 @@ from django.urls import reverse
 from annotate.models import Finding, Review
 from annotate.models.waiting import Waiting, count_waiting
 from annotate.work import serving, submitting
-from config.navigation import DESK, GROUPS, Group, Link, Navigation, Page, find_url_names
+from config.navigation.entries import Link, Navigation
+from config.navigation.groups import DESK, GROUPS
+from config.navigation.pages import Group, Page
 from projects.access import FOR_ANNOTATORS
 from projects.models import Membership, Project
 from tests import factories
@@ -71,14 +73,14 @@ def test_the_groups_and_their_pages_are_those_of_the_table() -> None:
 
 @pytest.mark.parametrize("groups", [GROUPS, (DESK,)])
 def test_no_page_stands_twice(groups: tuple[Group, ...]) -> None:
-    names = Counter(name for group in groups for name in find_url_names(group))
+    names = Counter(name for group in groups for name in group.url_names)
     assert [name for name, n in names.items() if n > 1] == []
     assert len({page.label for page in PAGES}) == len(PAGES)
 
 
 def test_every_name_is_a_route() -> None:
     names = {route.name for route in all_routes()}
-    assert {name for group in (*GROUPS, DESK) for name in find_url_names(group)} <= names
+    assert {name for group in (*GROUPS, DESK) for name in group.url_names} <= names
 
 
 @pytest.mark.django_db
@@ -92,7 +94,7 @@ def test_every_page_of_managers_has_one_current_entry(owner: Membership, client_
             groups = [link for link in found.groups if link.current]
             if len(groups) != 1 or len(pages) != (groups[0].current == "true"):
                 wrong.append(route.name)
-    assert wrong == [], "Add them to `below` of one page in config/navigation.py."
+    assert wrong == [], "Add them to `below` of one page in config/navigation/groups.py."
     assert len(MANAGERS_ROUTES) > 90
 
 
@@ -140,7 +142,7 @@ def test_every_entry_opens_for_whoever_sees_it(project: Project, client_of: Sign
         member = factories.make_membership(project, role=role)
         client = client_of(member)
         for group in GROUPS:
-            for name in find_url_names(group)[:1]:
+            for name in group.url_names[:1]:
                 for link in [*navigate(member, name).groups, *navigate(member, name).pages]:
                     assert client.get(link.url).status_code == 200, (role, link)
 
