@@ -4,9 +4,8 @@ import uuid
 from collections.abc import Sequence
 from http import HTTPStatus
 
-import orjson
 from django.contrib import messages
-from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect, JsonResponse, RawPostDataException
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect, JsonResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import timezone
@@ -21,8 +20,8 @@ from annotate.qualification.admission import find_admission, is_time_up
 from annotate.qualification.attempt_page import render_closed, render_sheet
 from annotate.qualification.pages import AttemptPage, list_pages, read_answers
 from annotate.qualification.practice import find_practice
-from annotate.rating import draft_merge
 from annotate.rating.answers import Incomplete, TakesNoAnswers
+from annotate.rating.draft_requests import save_draft
 from annotate.rating.sent import read_rating
 from measures.grading import least_right
 from projects.access import ProjectRequest, Right, SignedInRequest, requires
@@ -87,7 +86,7 @@ def _keep_page_on_access_lost(
     try:
         attempts.save_page(annotator=membership, attempt_uuid=attempt_uuid, page=page, sent=sent)
         is_kept = True
-    except Refused:
+    except (Refused, attempts.NoSuchPage):
         is_kept = False
     return render_closed(request, attempt, page, sent, reason, is_kept=is_kept, status=HTTPStatus.FORBIDDEN)
 
@@ -120,7 +119,7 @@ def _take_page(request: ProjectRequest, project: Project, attempt: Attempt) -> H
     except TakesNoAnswers:
         return _see_other(_url("result", project, attempt.uuid))
     except attempts.NoSuchPage as error:
-        raise Http404(error.message) from error
+        raise Http404("No such page.") from error
     attempt = _attempt(me, attempt.uuid)
     sheet = sheets[page - 1]
     if wrong:
@@ -154,24 +153,7 @@ def attempt_draft(request: ProjectRequest, project: Project, attempt_uuid: uuid.
 
 
 def _save_draft(request: SignedInRequest, annotator: Membership, attempt_uuid: uuid.UUID, page: int) -> JsonResponse:
-    if int(request.META.get("CONTENT_LENGTH") or 0) > draft_merge.MAX_BYTES:
-        return JsonResponse({"message": _("This draft is too large to save.")}, status=413)
-    try:
-        sent = orjson.loads(request.body)
-        if not isinstance(sent, dict):
-            raise Refused(_("A draft must be one JSON object."))
-        merged, saved_at = attempts.save_draft(annotator=annotator, attempt_uuid=attempt_uuid, page=page, sent=sent)
-    except (orjson.JSONDecodeError, RawPostDataException):
-        return JsonResponse({"message": _("That isn't valid JSON.")}, status=400)
-    except Attempt.DoesNotExist as error:
-        raise Http404("No such attempt.") from error
-    except TakesNoAnswers as refusal:
-        return JsonResponse({"state": refusal.state, "message": refusal.message}, status=409)
-    except attempts.NoSuchPage as error:
-        raise Http404(error.message) from error
-    except Refused as refusal:
-        return JsonResponse({"message": refusal.message}, status=400)
-    return JsonResponse({**merged, "saved_at": saved_at.isoformat()})
+    return save_draft(request, attempts.save_draft, annotator=annotator, attempt_uuid=attempt_uuid, page=page)
 
 
 @requires(Right.WORK)

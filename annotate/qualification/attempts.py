@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
+from django.core.exceptions import ObjectDoesNotExist
 from django.db import transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
@@ -53,8 +54,8 @@ _ENDED = {
 }
 
 
-class NoSuchPage(Refused):
-    """The attempt has fewer passages."""
+class NoSuchPage(ObjectDoesNotExist):
+    """The attempt has fewer pages."""
 
 
 @transaction.atomic
@@ -160,7 +161,7 @@ def submit_attempt(*, annotator: Membership, attempt_uuid: uuid.UUID) -> Attempt
 
 def sheet_numbered(sheets: Sequence[AttemptPage], number: int) -> AttemptPage:
     if not 1 <= number <= len(sheets):
-        raise NoSuchPage(_("This attempt doesn't have that page."))
+        raise NoSuchPage(f"There is no page {number} of {len(sheets)}.")
     return sheets[number - 1]
 
 
