@@ -99,7 +99,7 @@ def find_section(url_name: str) -> str:
 def help_link(request: HttpRequest) -> dict[str, Any]:
     """Return the template context: the address of the page's Help link.
 
-    A function, which a template calls only where it draws the link: rendering a guide to find its headings takes time.
+    The address is a function, which a template calls only where it draws the link: fragments read no guide.
     """
     match = request.resolver_match
     return {"help_url": partial(find_help, match.view_name if match is not None else "")}

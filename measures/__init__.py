@@ -1,1 +1,1 @@
-"""Pure numbers: scales, agreement, intervals and gold scores, for the app and for notebooks alike."""
+"""Statistics without Django: rubrics, agreement, gold scores, quality, metrics and their evaluation."""

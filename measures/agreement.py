@@ -14,9 +14,9 @@ if TYPE_CHECKING:
 
 
 _MOST_CELLS = 20_000_000
-"""The package lays out units by values by values; beyond this many numbers it is not asked."""
+"""The package allocates units × values × values numbers of 8 bytes; above 160 MB it is not called."""
 _DIRECT_VALUES = 1024
-"""Up to this many distinct values ratio differences are summed pair by pair, beyond it by an integral."""
+"""Up to this many distinct values, ratio differences are summed pair by pair (8 MB); above it, by an integral."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,15 +26,15 @@ class Agreement:
     Attributes
     ----------
     alpha : float
-        1 is perfect agreement, 0 what chance would give, below 0 systematic disagreement.
+        1 is perfect agreement, 0 agreement by chance, below 0 systematic disagreement.
     level : Level
-        The level of measurement, hence the difference that was weighed.
+        The level of measurement, which sets the distance function.
     n_units, n_ratings : int
         Units with at least two ratings, and the ratings in them.
     n_annotators : int or None
-        Annotators behind those ratings; None where annotators are unknown.
+        Annotators who gave those ratings; None where annotators are unknown.
     n_single : int
-        Units with one rating, which do not count.
+        Units with one rating, which do not enter alpha.
     """
 
     alpha: float
@@ -47,7 +47,7 @@ class Agreement:
 
 @dataclass(frozen=True, kw_only=True)
 class UndefinedAgreement(Undefined):
-    """Why alpha is not defined, with the counts that say so; the fields are those of `Agreement`."""
+    """Why alpha is undefined, with the counts of `Agreement`."""
 
     level: Level
     n_units: int
@@ -62,23 +62,24 @@ def krippendorff_alpha(ratings: "Patterns | pd.DataFrame", *, level: Level | str
     Parameters
     ----------
     ratings : Patterns or pandas.DataFrame
-        Rating patterns, or a long frame of one criterion (see `Patterns.from_frame`). Reversed scores are turned
-        before. Missing ratings are just absent.
+        Rating patterns, or a long frame of one criterion (see `Patterns.from_frame`), with reversed scores already
+        inverted. Missing ratings are absent; nothing is imputed.
     level : Level or str
         ``nominal`` (equal or not), ``ordinal`` (ranks between), ``interval`` (difference) or ``ratio`` (difference over
-        sum). There is no default: it changes the number.
+        sum). There is no default, because alpha differs between levels.
 
     Returns
     -------
     Agreement or UndefinedAgreement
-        Undefined without judgments, without a unit that has two ratings, where all paired ratings are equal, and at
-        ratio level with negative ratings. Two zeros do not differ at ratio level.
+        Undefined without judgments, without a unit that has two ratings, if all paired ratings are equal, and at
+        ratio level with negative ratings. At ratio level the difference of two zeros is 0.
 
     Notes
     -----
     ``alpha = 1 - (n - 1) * sum_u sum_{c<k} n_uc n_uk d(c, k) / (m_u - 1) / sum_{c<k} n_c n_k d(c, k)`` with ``n_uc``
-    the ratings `c` of unit `u`, ``m_u`` its ratings, ``n_c`` all ratings `c` in units with two or more, ``n`` their sum
-    and `d` the squared difference. The lower sum has a closed form in ``n_c``.
+    the number of ratings `c` of unit `u`, ``m_u`` the number of its ratings, ``n_c`` the number of ratings `c` in all
+    units with at least two, ``n`` their sum and `d` the squared difference. The sum in the denominator has a closed
+    form in ``n_c``.
 
     References
     ----------
@@ -117,7 +118,7 @@ def krippendorff_alpha(ratings: "Patterns | pd.DataFrame", *, level: Level | str
 
 
 def package_alpha(patterns: Patterns, *, level: Level | str) -> float | None:
-    """Compute alpha by the package `krippendorff`, from the matrix of value counts.
+    """Compute alpha with the package `krippendorff`, as an independent check of the closed form.
 
     Parameters
     ----------
@@ -129,8 +130,8 @@ def package_alpha(patterns: Patterns, *, level: Level | str) -> float | None:
     Returns
     -------
     float or None
-        The same number as the closed form to 12 digits; None where its arrays, units by values by values, would
-        be larger than 160 MB.
+        Equal to `krippendorff_alpha` to 12 digits; None where the arrays of the package, units by values by values,
+        would exceed 160 MB.
 
     References
     ----------
@@ -158,12 +159,12 @@ def package_alpha(patterns: Patterns, *, level: Level | str) -> float | None:
 
 
 def alphas(patterns: Patterns, draws: Floats, level: Level) -> Floats:
-    """Compute alpha of each of several draws of units.
+    """Compute alpha for each of several draws of units.
 
     Parameters
     ----------
     patterns : Patterns
-        What can be drawn.
+        The patterns that draws are made of.
     draws : ndarray of float64, shape (B, P)
         How many units of each pattern each draw holds.
     level : Level
@@ -172,7 +173,7 @@ def alphas(patterns: Patterns, draws: Floats, level: Level) -> Floats:
     Returns
     -------
     ndarray of float64, shape (B,)
-        NaN where a draw has no variation, so that alpha is not defined.
+        NaN where the ratings of a draw do not vary, so that alpha is undefined.
     """
     totals = _sum_values(patterns, draws)
     scores = _scores(patterns.values, totals, level)
@@ -207,13 +208,14 @@ def _sum_values(patterns: Patterns, draws: Floats) -> Floats:
 
 
 def _scores(values: Floats, totals: Floats, level: Level) -> Floats:
-    """Place the values on the line where their differences are taken, shape (1, V) or (B, V).
+    """Map the values to scores whose differences enter alpha, shape (1, V) or (B, V).
 
-    Ordinal differences are differences of mid-ranks, and those depend on the draw.
+    An ordinal difference is a difference of mid-ranks, which depend on the draw.
     """
     if level is Level.ORDINAL:
         midranks: Floats = np.cumsum(totals, axis=1) - (totals + totals.sum(axis=1, keepdims=True)) / 2
         return midranks
+    # Differences do not change with the shift, but squares of large values would lose digits.
     shift = values[0] if level is Level.INTERVAL else 0.0
     return (values - shift)[np.newaxis]
 
@@ -232,7 +234,7 @@ def _observed(patterns: Patterns, draws: Floats, scores: Floats, level: Level) -
 
 
 def _expected(scores: Floats, totals: Floats, level: Level) -> Floats:
-    """Sum the differences of all pairs of ratings, whatever their unit, shape (B,)."""
+    """Sum the differences over all pairs of ratings, across units, shape (B,)."""
     n = totals.sum(axis=1)
     expected: Floats
     if level is Level.NOMINAL:
@@ -240,13 +242,14 @@ def _expected(scores: Floats, totals: Floats, level: Level) -> Floats:
     elif level is Level.RATIO:
         expected = _expected_ratio(scores[0], totals)
     else:
+        # The squared differences of all pairs sum to n times the sum of squares about the mean.
         mean = (totals * scores).sum(axis=1, keepdims=True) / n[:, np.newaxis]
         expected = n * (totals * (scores - mean) ** 2).sum(axis=1)
     return expected
 
 
 def _difference(low: Floats, high: Floats, level: Level) -> Floats:
-    """Square the difference of two unequal values at a level that does not depend on the other ratings."""
+    """Return the squared difference of unequal values, at the levels where it does not depend on other ratings."""
     difference: Floats
     if level is Level.NOMINAL:
         difference = np.ones_like(low)
@@ -260,7 +263,7 @@ def _difference(low: Floats, high: Floats, level: Level) -> Floats:
 def _expected_ratio(values: Floats, totals: Floats) -> Floats:
     """Sum the ratio differences of all pairs, shape (B,).
 
-    With many values the square of pairs is too much work. Then ``((c - k) / (c + k))^2 = 1 - 4 c k / (c + k)^2`` and
+    With many values there are too many pairs. Then ``((c - k) / (c + k))^2 = 1 - 4 c k / (c + k)^2`` and
     ``c k / (c + k)^2 = integral of (c t e^(-ct)) (k t e^(-kt)) dt / t`` over t > 0, whose integrand is a product, so
     that the sum over pairs becomes the square of a sum over values. In ``log t`` the trapezoidal rule at step 1/4 is
     exact to about 14 digits for every pair.

@@ -12,7 +12,7 @@ from measures.patterns import Floats, Patterns
 from measures.rubric import Level
 
 _CELLS_AT_A_TIME = 2_000_000
-"""Draws are made in blocks of about this many numbers, so that memory stays bounded; blocks change no result."""
+"""Draws are made in blocks of about this many numbers (16 MB), which bounds memory and does not change the result."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -24,11 +24,11 @@ class Interval:
     low, high : float
         The ends.
     confidence : float
-        The share of defined resamples between them.
+        The share of the defined resamples that lie between them.
     n_resamples : int
         Resamples drawn.
     undefined_share : float
-        The share of resamples in which the number was not defined; they are left out.
+        The share of resamples in which the statistic was undefined; they are left out.
     resampled : str
         ``units`` or ``groups``.
     """
@@ -53,7 +53,7 @@ def alpha_interval(
     """Compute a percentile bootstrap interval of Krippendorff's alpha.
 
     Units with at least two ratings are drawn with replacement, each with all its ratings. Units of one pattern are
-    alike, so a draw is one multinomial sample over the distinct patterns.
+    interchangeable, so a resample is one multinomial draw over the distinct patterns.
 
     Parameters
     ----------
@@ -64,21 +64,21 @@ def alpha_interval(
     rng : numpy.random.Generator
         The source of randomness; the same seed gives the same interval.
     n_resamples : int
-        Resamples; 1,000 by default.
+        Number of resamples.
     confidence : float
-        The share between the ends, 0.95 by default.
+        Nominal coverage of the interval, between 0 and 1.
     by_group : bool
-        Draw whole groups (passages) instead of units, for units of one passage are not independent.
+        Resample whole groups (passages) instead of units, because units of one passage are not independent.
 
     Returns
     -------
     Interval or Undefined
-        Undefined where alpha is, where there is one unit (or group) only, and where it is in every resample.
+        Undefined if alpha is, if there is only one unit (or group), and if alpha is undefined in every resample.
 
     Raises
     ------
     ValueError
-        `n_resamples` or `confidence` is out of range.
+        `n_resamples` is below 1, or `confidence` is not between 0 and 1.
 
     References
     ----------
@@ -118,7 +118,12 @@ def alpha_intervals(
     Returns
     -------
     dict of Level to Interval or Undefined
-        At each level just what `alpha_interval` gives with the same seed.
+        At each level, what `alpha_interval` returns with the same seed.
+
+    Raises
+    ------
+    ValueError
+        As `alpha_interval`.
 
     Examples
     --------
@@ -128,7 +133,7 @@ def alpha_intervals(
     True
     """
     if n_resamples < 1 or not 0 < confidence < 1:
-        raise ValueError("There must be a resample, and the confidence must lie between 0 and 1.")
+        raise ValueError("n_resamples must be 1 or more, and confidence must be between 0 and 1.")
     resampled = "groups" if by_group else "units"
     found: dict[Level, Interval | Undefined] = {}
     values: dict[Level, list[Floats]] = {}
@@ -173,8 +178,10 @@ def _draw(patterns: Patterns, rng: np.random.Generator, n_resamples: int, *, by_
 
 
 def _draw_units(patterns: Patterns, rng: np.random.Generator, size: int) -> Floats:
-    """Draw units `size` times: by pattern where units share patterns, one by one where hardly any two do."""
+    """Draw units `size` times, by pattern or one by one, whichever is faster."""
     n_units, n_patterns = patterns.n_units, len(patterns.sizes)
+    # A multinomial draw costs several times more per pattern than a single draw costs per unit. The bound decides which
+    # random numbers a seed gives, so changing it changes intervals that were computed before.
     if n_patterns * 4 <= n_units:
         return rng.multinomial(n_units, patterns.units / n_units, size).astype(np.float64)
     pattern_of_unit = np.repeat(np.arange(n_patterns), patterns.units)

@@ -1,4 +1,4 @@
-"""The human ceiling: how well one person's judgments follow those of others."""
+"""One person against the others: how well one judgment correlates with the mean of an item's other judgments."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -15,14 +15,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class Ceiling:
-    """The correlation of one judgment with the mean of the item's others.
+    """The correlation of one judgment per item with the mean of the item's other judgments.
 
     Attributes
     ----------
     r : float
-        The mean of Pearson's correlation over the draws.
+        Mean of Pearson's correlation over the draws.
     low, high : float
-        Its 2.5th and 97.5th percentiles over the draws; they say how much it hangs on the draw, not on the items.
+        Its 2.5th and 97.5th percentiles over the draws. They show how much it depends on which judgment was drawn, and
+        are no confidence interval over items.
     n_units : int
         Items with at least two judgments.
     n_draws : int
@@ -39,8 +40,8 @@ class Ceiling:
 def human_ceiling(frame: "pd.DataFrame", *, rng: np.random.Generator, n_draws: int = 100) -> Ceiling | Undefined:
     """Correlate one judgment per item, drawn at random, with the mean of the item's other judgments.
 
-    No metric can be expected to follow the gold scores better than people follow one another. Who judged does not
-    enter, so that scores without names have a ceiling too.
+    It shows how well one person's scores agree with other people's, for comparison with a metric. It is no upper bound
+    for a metric, which is compared with the mean of all judgments. Annotators need not be known.
 
     Parameters
     ----------
@@ -54,7 +55,7 @@ def human_ceiling(frame: "pd.DataFrame", *, rng: np.random.Generator, n_draws: i
     Returns
     -------
     Ceiling or Undefined
-        Undefined with fewer than three items of two judgments, and where no draw varies on both sides.
+        Undefined with fewer than three items that have two judgments, and if in no draw both sides vary.
 
     Raises
     ------
@@ -72,7 +73,7 @@ def human_ceiling(frame: "pd.DataFrame", *, rng: np.random.Generator, n_draws: i
 
     require_columns(frame, UNIT, VALUE)
     if n_draws < 1:
-        raise ValueError("There must be a draw.")
+        raise ValueError("n_draws must be 1 or more.")
     frame = frame[frame[VALUE].notna()]
     units = pd.factorize(frame[UNIT])[0]
     order = np.argsort(units, kind="stable")

@@ -1,8 +1,8 @@
 """The columns of the long frame, one row per judgment: their names and dtypes in one place.
 
-`unit` is what was judged (a candidate), `group` the passage it belongs to, `annotator` who judged it (missing where
-annotators are unknown), `criterion` the key of the question asked, and `value` the answer (missing where the item
-"cannot be judged"). The others say where a judgment belongs: `dataset`, `split`, `source` and `question_type` of the
+`unit` is what was judged (a candidate), `group` its passage, `annotator` who judged it (missing where annotators are
+unknown), `criterion` the key of the criterion, and `value` the score (missing for "cannot be judged"). The other
+columns say where a judgment belongs: `dataset`, `split`, `source` and `question_type` of the
 candidate, the `batch` and `stage` that collected it, and the `day` (UTC, ISO 8601) on which it was given.
 """
 
@@ -31,7 +31,7 @@ DTYPES: dict[str, str] = {
     BATCH: "Int32",
     **dict.fromkeys((STAGE, DAY), "str"),
 }
-"""What `empty_frame` makes. Texts may be categories, ids whole numbers; a value is always a 64-bit float."""
+"""The dtypes of `empty_frame`. In other frames texts may be categories and ids integers; `value` is always float64."""
 
 
 def empty_frame(*columns: str) -> "pd.DataFrame":
@@ -40,12 +40,12 @@ def empty_frame(*columns: str) -> "pd.DataFrame":
     Parameters
     ----------
     *columns : str
-        Names out of `DTYPES`; all of them if none is given.
+        Names in `DTYPES`; all of them by default.
 
     Returns
     -------
     pandas.DataFrame
-        No rows, the columns with their dtypes.
+        No rows; the columns in the order given, with their dtypes.
 
     Examples
     --------
@@ -58,19 +58,19 @@ def empty_frame(*columns: str) -> "pd.DataFrame":
 
 
 def require_columns(frame: "pd.DataFrame", *columns: str) -> None:
-    """Refuse a frame that lacks a column or whose values are not numbers.
+    """Check that a frame has the columns that the caller reads, and numbers in `value`.
 
     Parameters
     ----------
     frame : pandas.DataFrame
         A long frame.
     *columns : str
-        The columns that the caller is going to read.
+        The columns that the caller reads.
 
     Raises
     ------
     ValueError
-        A column is missing, or `value` is not numeric (a boolean is not a number here).
+        A column is missing, or `value` is among them and not numeric (booleans do not count as numbers).
 
     Examples
     --------

@@ -1,7 +1,7 @@
-"""Gold scores: one score for the judgments of a candidate, by one of a few rules.
+"""Gold scores: the judgments of a candidate aggregated into one score, by one of several rules.
 
-A rule is a function from a long frame and the annotators' norms to a score per unit; `RULES` names them all, and a
-further one, such as a model of the annotators' skill, is one more entry.
+A rule is a function from a long frame and the annotators' norms to a score per unit. `RULES` lists them all; a new
+rule, such as a model of annotators' skill, is one more entry.
 """
 
 from collections.abc import Callable
@@ -22,16 +22,16 @@ Aggregate = Callable[[pd.DataFrame, "pd.DataFrame | None"], pd.Series]
 
 @dataclass(frozen=True)
 class Rule:
-    """What a rule needs, and what its scores are.
+    """An aggregation rule: its function, what it needs, and the scale of its scores.
 
     Attributes
     ----------
     aggregate : callable
         From a long frame and the norms of `measures.standardising.annotator_norms` to a score per unit.
     needs_annotators : bool
-        Whether it has to know who judged.
+        Whether it depends on who judged.
     is_on_scale : bool
-        Whether its scores lie on the criterion's own scale, so that a score settled on by a person can stand for one.
+        Whether its scores are on the criterion's scale, so that an adjudicated score can replace one.
     """
 
     aggregate: Aggregate
@@ -45,14 +45,14 @@ def gold_scores(frame: pd.DataFrame) -> pd.DataFrame:
     Parameters
     ----------
     frame : pandas.DataFrame
-        A long frame of one criterion with `unit` and `value`, valid judgments only, reversed scores turned. Rows
-        without a value ("cannot be judged") are left out; a unit with no other row has no gold and does not appear.
+        A long frame of one criterion with `unit` and `value`: counted judgments only, reversed scores inverted. Rows
+        without a value ("cannot be judged") are left out; a unit without other rows has no gold score and is absent.
 
     Returns
     -------
     pandas.DataFrame
         Indexed by `unit`, sorted: `n` (int64), `mean` (unrounded), `median`, and `sd` with n - 1 in the denominator,
-        missing where n is 1, for the spread of one judgment is undefined.
+        NaN where n is 1, because the spread of one judgment is undefined. On the criterion's scale.
 
     Raises
     ------
@@ -86,20 +86,20 @@ def gold_by(rule: GoldRule | str, frame: pd.DataFrame, *, norms: pd.DataFrame | 
     rule : GoldRule or str
         ``mean``; ``median``; or ``z``, the mean of z scores (see `measures.standardising`).
     frame : pandas.DataFrame
-        As in `gold_scores`, with `annotator` where the rule needs to know who judged.
+        As in `gold_scores`, with `annotator` if the rule needs annotators.
     norms : pandas.DataFrame, optional
-        What `annotator_norms` gives, for the rule z.
+        The result of `annotator_norms`, for the rule z.
 
     Returns
     -------
     pandas.Series of float64 or Undefined
-        By `unit`, sorted, without the units that have no score: under z those are the units of which no judgment has
-        a z. Undefined where the rule needs annotators that are not known.
+        By `unit`, sorted; on the criterion's scale, or in standard deviations for z. Units without a score are absent:
+        under z, those without a judgment that has a z score. Undefined if the rule needs annotators and one is unknown.
 
     Raises
     ------
     ValueError
-        A column is missing, there is no such rule, or it needs norms that were not given.
+        A column is missing, the rule is unknown, or it needs norms and none were given.
 
     Examples
     --------
@@ -121,28 +121,28 @@ def gold_by(rule: GoldRule | str, frame: pd.DataFrame, *, norms: pd.DataFrame | 
     return chosen.aggregate(frame, norms).dropna()
 
 
-def settle(golds: pd.Series, adjudicated: pd.Series, *, rule: GoldRule | str) -> pd.Series:
-    """Let the scores that a person settled on stand for the annotators'.
+def apply_adjudications(golds: pd.Series, adjudicated: pd.Series, *, rule: GoldRule | str) -> pd.Series:
+    """Replace aggregated scores by adjudicated ones.
 
     Parameters
     ----------
     golds : pandas.Series of float64
         Gold scores by unit.
     adjudicated : pandas.Series of float64
-        Settled scores by unit, on the criterion's scale, reversed ones turned. Units without a gold score are left
-        out: where nobody judged there was nothing to settle.
+        Adjudicated scores by unit, on the criterion's scale, reversed ones inverted. Units without a gold score are
+        ignored.
     rule : GoldRule or str
-        The rule of `golds`. Where its scores are not on the criterion's scale the settled ones do not enter.
+        The rule of `golds`. If its scores are not on the criterion's scale, nothing is replaced.
 
     Returns
     -------
     pandas.Series of float64
-        By unit; the input is not changed.
+        A new series by unit; the input is not changed.
 
     Examples
     --------
     >>> golds = pd.Series({"a": 3.5, "b": 2.0})
-    >>> settle(golds, pd.Series({"a": 5.0, "c": 1.0}), rule="mean").to_dict()
+    >>> apply_adjudications(golds, pd.Series({"a": 5.0, "c": 1.0}), rule="mean").to_dict()
     {'a': 5.0, 'b': 2.0}
     """
     if not RULES[GoldRule(rule)].is_on_scale:
@@ -168,4 +168,4 @@ RULES: dict[GoldRule, Rule] = {
     GoldRule.MEDIAN: Rule(_median),
     GoldRule.Z: Rule(_mean_of_z, needs_annotators=True, is_on_scale=False),
 }
-"""Every rule there is."""
+"""All rules, by name."""

@@ -1,11 +1,11 @@
-"""The stated outcome of a number that cannot be had."""
+"""`Undefined`: the result of a computation that has no value for its input, with the reason."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True, kw_only=True)
 class Undefined:
-    """A number that is not defined for this input, and why.
+    """A figure that is undefined for this input, and why.
 
     Pages print the reason; exports print an empty cell and the reason. It is never zero and never NaN.
 

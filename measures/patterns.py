@@ -1,7 +1,7 @@
-"""Rating patterns: which values a unit received, how often each, and how many units received just these.
+"""Rating patterns: the values that a unit received, how often each, and how many units share exactly these.
 
-Agreement needs nothing else: who gave a rating does not enter, only how the ratings of a unit lie together. Three
-annotators on five points make 35 patterns, whatever the number of candidates.
+Agreement needs nothing else, because it does not depend on who gave a rating. Three annotators on a five-point scale
+give at most 35 patterns, whatever the number of candidates.
 """
 
 from array import array
@@ -24,30 +24,30 @@ Ints = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Patterns:
-    """Distinct rating patterns of units with at least two ratings, in sparse form, and the counts beside them.
+    """Distinct rating patterns of units with at least two ratings, in sparse form, and how many units have each.
 
-    Entry `i` says that pattern `pattern[i]` holds value number `value[i]` exactly `count[i]` times; entries are sorted
-    by pattern, then value. Cell `j` says that group `cell_group[j]` has `cell_units[j]` units of `cell_pattern[j]`;
-    without groups every unit is in group 0.
+    Entry `i`: pattern `pattern[i]` contains value number `value[i]` exactly `count[i]` times. Entries are sorted by
+    pattern, then value. Cell `j`: group `cell_group[j]` has `cell_units[j]` units of pattern `cell_pattern[j]`. Without
+    groups, every unit is in group 0.
 
     Attributes
     ----------
     values : ndarray of float64, shape (V,)
-        The distinct values, rising.
+        The distinct values, ascending.
     pattern, value, count : ndarray of int64, shape (E,)
         The entries.
     sizes : ndarray of int64, shape (P,)
         Ratings in a unit of each pattern; at least 2.
     cell_pattern, cell_group, cell_units : ndarray of int64, shape (C,)
-        How many units of a group show a pattern.
+        How many units of a group have a pattern.
     n_groups : int
         Groups with at least one such unit.
     n_single : int
-        Units with one rating; they have no pair and enter nothing.
+        Units with one rating; they have no pair and do not enter alpha.
     n_annotators : int or None
-        Annotators behind the ratings of units with at least two; None where annotators are unknown.
+        Annotators who rated units with at least two ratings; None where annotators are unknown.
     n_annotators_all : int or None
-        Annotators behind all ratings, single ones included.
+        Annotators of all ratings, including those of units with one.
     """
 
     values: Floats
@@ -65,26 +65,28 @@ class Patterns:
 
     @property
     def units(self) -> Ints:
-        """Units that show each pattern, shape (P,)."""
+        """The number of units of each pattern, shape (P,)."""
         units: Ints = np.bincount(self.cell_pattern, self.cell_units, minlength=len(self.sizes)).astype(np.int64)
         return units
 
     @property
     def n_units(self) -> int:
-        """Units with at least two ratings."""
+        """The number of units with at least two ratings."""
         return int(self.cell_units.sum())
 
     @property
     def n_ratings(self) -> int:
-        """Ratings in units with at least two."""
+        """The number of ratings in units with at least two."""
         return int((self.units * self.sizes).sum())
 
     @cached_property
     def pairs(self) -> tuple[Ints, Ints, Ints, Floats]:
         """The pairs of unequal ratings within a unit of each pattern: pattern, lower value, higher value, weight.
 
-        The weight is the number of such pairs over the unit's ratings less one, as alpha wants it.
+        The weight is the number of such pairs divided by the unit's ratings less one, as in the formula of alpha.
         """
+        # Entries of a pattern are neighbours, sorted by value: those `lag` apart are compared in one step, until no
+        # pattern has so many distinct values.
         parts = []
         low = np.arange(len(self.pattern))
         lag = 0
@@ -100,7 +102,7 @@ class Patterns:
         return pattern, self.value[first], self.value[second], weight
 
     def with_annotators(self, n_annotators: int | None, n_annotators_all: int | None = None) -> "Patterns":
-        """Return the same patterns with the number of annotators, which counts alone cannot tell."""
+        """Return the same patterns with the number of annotators, which patterns alone do not give."""
         everyone = n_annotators if n_annotators_all is None else n_annotators_all
         return replace(self, n_annotators=n_annotators, n_annotators_all=everyone)
 
@@ -112,7 +114,7 @@ class Patterns:
         ----------
         frame : pandas.DataFrame
             One row per judgment with `unit` and `value`; `annotator` and `group` if known. Rows without a value are
-            left out. One missing annotator makes the number of annotators unknown.
+            left out. If one annotator is missing, the number of annotators is unknown.
 
         Returns
         -------
@@ -121,8 +123,8 @@ class Patterns:
         Raises
         ------
         ValueError
-            A column is missing, a value is infinite, a unit lies in two groups, or an annotator rated a unit twice
-            (a frame of several criteria shows itself so).
+            A column is missing, a value is infinite, a unit is in two groups, or an annotator rated a unit twice
+            (as in a frame that mixes criteria).
 
         Examples
         --------
@@ -146,13 +148,13 @@ class Patterns:
 
     @classmethod
     def from_rows(cls, rows: Iterable[tuple[Iterable[float], int | Sequence[int]]]) -> "Patterns":
-        """Take patterns that were counted elsewhere, as by GROUP BY in SQL.
+        """Build patterns from counts made elsewhere, such as by GROUP BY in SQL.
 
         Parameters
         ----------
         rows : iterable of (ratings, n_units) or (ratings, groups)
-            The ratings of a unit in any order, and how many units have just these; or the number of the group of each
-            of these units.
+            The ratings of a unit, in any order, and how many units have exactly these; or, for each of these units,
+            the number of its group.
 
         Returns
         -------
@@ -180,16 +182,16 @@ class Patterns:
     def from_counts(
         cls, counts: npt.ArrayLike, values: npt.ArrayLike, n_units: npt.ArrayLike | None = None
     ) -> "Patterns":
-        """Take a matrix of value counts, units by values.
+        """Build patterns from a matrix of value counts, units by values.
 
         Parameters
         ----------
         counts : array_like of int, shape (U, V)
             How many annotators gave unit `u` the value `v`.
         values : array_like of float, shape (V,)
-            The value of each column, all different.
+            The value of each column; all distinct.
         n_units : array_like of int, shape (U,), optional
-            How many units each row stands for; one by default.
+            How many units each row represents; one by default.
 
         Returns
         -------
@@ -198,7 +200,7 @@ class Patterns:
         Raises
         ------
         ValueError
-            The shapes do not fit, a count is negative, or a value stands twice.
+            The shapes do not match, a count is negative, or a value occurs twice.
 
         Examples
         --------
@@ -208,9 +210,9 @@ class Patterns:
         matrix = np.asarray(counts, dtype=np.int64)
         columns = np.asarray(values, dtype=np.float64)
         if matrix.ndim != 2 or columns.shape != (matrix.shape[1],):
-            raise ValueError(f"Counts of shape {matrix.shape} do not fit {columns.size} values.")
+            raise ValueError(f"Counts of shape {matrix.shape} do not match {columns.size} values.")
         if (matrix < 0).any() or len(np.unique(columns)) != columns.size:
-            raise ValueError("Counts must not be negative, and each value stands once.")
+            raise ValueError("Counts must not be negative, and each value may occur only once.")
         weights = np.ones(len(matrix), np.int64) if n_units is None else np.asarray(n_units, dtype=np.int64)
         row, column = np.nonzero(matrix)
         times = matrix[row, column]
@@ -221,7 +223,7 @@ class Patterns:
 def _one_a_row(
     ratings: Sequence[float], sizes: Ints, groups: Sequence[int], weights: Sequence[int]
 ) -> tuple[Ints, Floats, Ints, Ints]:
-    """Give each unit its ratings, one to a row, where units with the same ones were listed together."""
+    """Expand units listed together, because they have the same ratings, to one row per unit and rating."""
     n_ratings, n_units = sizes.T
     starts = np.repeat(np.cumsum(n_ratings) - n_ratings, n_units)
     length = np.repeat(n_ratings, n_units)
@@ -232,13 +234,13 @@ def _one_a_row(
 
 
 def _count(units: Ints, ratings: Floats, groups: Ints, weights: Ints | None = None) -> Patterns:
-    """Count patterns of ratings that lie one to a row; `weights` says how many units each unit number stands for."""
+    """Count patterns of ratings, given one per row; `weights` is how many units each unit number represents."""
     if not np.isfinite(ratings).all():
         raise ValueError("A rating is infinite.")
     n_ratings = np.bincount(units, minlength=0 if weights is None else len(weights))
     weights = np.ones(len(n_ratings), np.int64) if weights is None else weights
     if (weights < 0).any():
-        raise ValueError("A pattern cannot stand for less than no unit.")
+        raise ValueError("A pattern has a negative number of units.")
     n_single = int(weights[n_ratings == 1].sum())
     paired = ((n_ratings >= 2) & (weights > 0))[units]
     values, value = np.unique(ratings[paired], return_inverse=True)
@@ -267,8 +269,8 @@ def _count(units: Ints, ratings: Floats, groups: Ints, weights: Ints | None = No
 def _distinct(unit: Ints, value: Ints, n_values: int) -> tuple[Ints, Ints, Ints, Ints, Ints]:
     """Number the patterns of ratings sorted by unit and value, and list each pattern's entries.
 
-    Units of one size are read rank by rank: two of them share a number as long as they agreed so far. That is one
-    sort of small whole numbers a rank, several times faster than sorting rows.
+    Units with the same number of ratings are read rank by rank: two of them share a code as long as their ratings so
+    far are equal. That takes one sort of small integers per rank, several times faster than sorting rows.
     """
     sizes = np.bincount(unit)
     starts = np.cumsum(sizes) - sizes
@@ -295,17 +297,17 @@ def _distinct(unit: Ints, value: Ints, n_values: int) -> tuple[Ints, Ints, Ints,
 
 
 def _group_of_units(unit: Ints, groups: Ints, n_units: int) -> Ints:
-    """Number the groups of the units from 0, in order."""
+    """Return the number of each unit's group, from 0 in sorted order."""
     _, group = np.unique(groups, return_inverse=True)
     group_of_unit = np.zeros(n_units, np.int64)
     group_of_unit[unit] = group
     if (group_of_unit[unit] != group).any():
-        raise ValueError("A unit lies in two groups.")
+        raise ValueError("A unit is in two groups.")
     return group_of_unit
 
 
 def _count_annotators(frame: "pd.DataFrame", units: Ints) -> tuple[int | None, int | None]:
-    """Count the annotators of units with at least two ratings, and all of them; None where one is missing."""
+    """Count the annotators of units with at least two ratings, and all annotators; None if one is missing."""
     import pandas as pd
 
     annotators, names = pd.factorize(frame[ANNOTATOR])
@@ -313,6 +315,6 @@ def _count_annotators(frame: "pd.DataFrame", units: Ints) -> tuple[int | None, i
         return None, None
     pairs = units * max(len(names), 1) + annotators
     if len(np.unique(pairs)) != len(pairs):
-        raise ValueError("An annotator rated a unit twice: a frame holds one criterion and no repeats.")
+        raise ValueError("An annotator rated a unit twice. Pass one criterion at a time, without repeated items.")
     paired = np.bincount(units)[units] >= 2 if len(units) else np.zeros(0, bool)
     return len(np.unique(annotators[paired])), len(names)

@@ -1,4 +1,4 @@
-"""Standardised scores: each annotator's scores by their own mean and spread."""
+"""Standardised scores (z scores): each annotator's scores relative to their own mean and standard deviation."""
 
 import numpy as np
 import pandas as pd
@@ -14,14 +14,13 @@ def annotator_norms(frame: pd.DataFrame) -> pd.DataFrame:
     Parameters
     ----------
     frame : pandas.DataFrame
-        A long frame with `annotator` and `value`: all scores of an annotator that are to count for it, those of
-        several criteria together, with control items or without. Rows without a value or an annotator are left out.
+        A long frame with `annotator` and `value`: all scores that should enter, of all criteria together, with or
+        without control items. Rows without a value or an annotator are left out.
 
     Returns
     -------
     pandas.DataFrame
-        Indexed by `annotator`, sorted: `n` (int64), `mean`, and `sd` with n - 1 in the denominator, missing where n
-        is 1.
+        Indexed by `annotator`, sorted: `n` (int64), `mean`, and `sd` with n - 1 in the denominator, NaN where n is 1.
 
     Raises
     ------
@@ -47,20 +46,20 @@ def annotator_norms(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def standardise(frame: pd.DataFrame, norms: pd.DataFrame) -> pd.Series:
-    """Turn scores into z scores: the distance from the annotator's mean, in their standard deviations.
+    """Compute z scores: the distance from the annotator's mean, in units of their standard deviation.
 
     Parameters
     ----------
     frame : pandas.DataFrame
         A long frame with `annotator` and `value`.
     norms : pandas.DataFrame
-        What `annotator_norms` gives.
+        The result of `annotator_norms`.
 
     Returns
     -------
     pandas.Series of float64
-        With the index of the frame. Missing where the score is, where the annotator is unknown or has no norm, and
-        where their scores do not vary: such scores have no z.
+        With the index of the frame. NaN where the score is missing, where the annotator is unknown or has no norm, and
+        where the annotator's scores do not vary.
 
     Raises
     ------
@@ -76,7 +75,7 @@ def standardise(frame: pd.DataFrame, norms: pd.DataFrame) -> pd.Series:
     require_columns(frame, ANNOTATOR, VALUE)
     codes, names = pd.factorize(frame[ANNOTATOR])
     known = norms[[MEAN, SD]].reindex(pd.Index(names).astype("str")).to_numpy(dtype="float64")
-    mean, spread = np.vstack([known, [[np.nan, np.nan]]]).T  # the last stands for whoever is not named: code -1
+    mean, spread = np.vstack([known, [[np.nan, np.nan]]]).T  # the last row is for code -1, an unknown annotator
     spread = np.where(spread > 1e-9, spread, np.nan)
     z: pd.Series = (frame[VALUE].astype("float64") - mean[codes]) / spread[codes]
     return z

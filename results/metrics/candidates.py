@@ -54,7 +54,7 @@ def list_scores(run: MetricRun, filters: Filters, sort: str) -> QuerySet[MetricS
 def fetch_golds(project: Project, criterion: CriterionInUse, ids: Sequence[int]) -> dict[int, float]:
     """What people say of these candidates: the median where the project's rule is that, else the mean."""
     from annotate.frames.judgments_frame import fetch_judgments
-    from measures.gold_scores import gold_by, settle
+    from measures.gold_scores import apply_adjudications, gold_by
     from results.scores.gold import fetch_adjudicated
 
     scope = Scope(project=project, criterion=criterion, stage=default_stage(project))
@@ -64,5 +64,5 @@ def fetch_golds(project: Project, criterion: CriterionInUse, ids: Sequence[int])
     if isinstance(golds, Undefined):
         return {}
     if rule.adjudication_wins:
-        golds = settle(golds, fetch_adjudicated(scope), rule=by)
+        golds = apply_adjudications(golds, fetch_adjudicated(scope), rule=by)
     return dict(zip(golds.index.tolist(), golds.tolist(), strict=True))

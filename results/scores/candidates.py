@@ -115,7 +115,7 @@ class CandidateScores:
         import pandas as pd
 
         from annotate.frames.judgments_frame import fetch_judgments
-        from measures.gold_scores import gold_by, gold_scores, settle
+        from measures.gold_scores import apply_adjudications, gold_by, gold_scores
         from results.scores.gold import fetch_adjudicated, read_baselines
 
         frame = fetch_judgments(self.scope, only=ids)
@@ -124,7 +124,7 @@ class CandidateScores:
         z = gold_by(GoldRule.Z, frame, norms=read_baselines({"norms": self.norms}))
         golds = gold_by(self.rule, frame, norms=read_baselines({"norms": self.norms}))
         if self.settled_wins and isinstance(golds, pd.Series):
-            golds = settle(golds, settled, rule=self.rule)
+            golds = apply_adjudications(golds, settled, rule=self.rule)
         found = Candidate.objects.select_related("question__passage", "dataset").in_bulk(ids)
         told = scores.to_dict("index")
 

@@ -15,7 +15,7 @@ from annotate.models import Adjudication
 from measures.columns import ANNOTATOR, DATASET, SOURCE, SPLIT, UNIT
 from measures.correlation import kendall, spearman
 from measures.gold_rules import GoldRule
-from measures.gold_scores import MEAN, SD, N, gold_by, gold_scores, settle
+from measures.gold_scores import MEAN, SD, N, apply_adjudications, gold_by, gold_scores
 from measures.outcome import Undefined
 from measures.rubric import ScaleKind
 from projects.models import Project
@@ -127,7 +127,7 @@ def _distribution(
     if gold.empty:
         return Distribution(rule, undefined="no judgments")
     if settings["settled"]:
-        gold = settle(gold, settled, rule=rule)
+        gold = apply_adjudications(gold, settled, rule=rule)
     edges, labels = _bins(rule, criterion)
     parts = {}
     for name, place in places.items():

@@ -14,7 +14,7 @@ from annotate.frames.criteria_in_use import CriterionInUse, Scope
 from annotate.frames.judgments_frame import fetch_judgments
 from measures import columns
 from measures.ceiling import Ceiling, human_ceiling
-from measures.gold_scores import N, gold_by, gold_scores, settle
+from measures.gold_scores import N, apply_adjudications, gold_by, gold_scores
 from measures.outcome import Undefined
 from measures.patterns import Floats
 from projects.errors import Refused
@@ -141,7 +141,7 @@ def gold_table(
     if isinstance(golds, Undefined):
         raise Refused(f"There are no gold scores by this rule: {golds.reason}.")
     if settings.does_adjudication_win:
-        golds = settle(golds, fetch_adjudicated(scope), rule=settings.gold)
+        golds = apply_adjudications(golds, fetch_adjudicated(scope), rule=settings.gold)
     once = judgments.drop_duplicates(columns.UNIT).set_index(columns.UNIT)
     table = pd.DataFrame({PASSAGE: once[columns.GROUP], N: gold_scores(judgments)[N]})
     for name in (DATASET, SPLIT, SOURCE, QUESTION_TYPE):

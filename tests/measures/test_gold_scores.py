@@ -7,7 +7,7 @@ import pytest
 
 from measures.columns import DTYPES, UNIT, VALUE, empty_frame
 from measures.gold_rules import GoldRule
-from measures.gold_scores import RULES, gold_by, gold_scores, settle
+from measures.gold_scores import RULES, apply_adjudications, gold_by, gold_scores
 from measures.outcome import Undefined
 from measures.standardising import annotator_norms
 from tests.measures.frames import random_frame
@@ -91,5 +91,5 @@ def test_z_needs_names_and_norms() -> None:
 
 def test_a_settled_score_wins_on_the_scale_and_nowhere_else() -> None:
     golds, settled = pd.Series({"a": 3.5, "b": 2.0}), pd.Series({"b": 5.0, "nobody judged": 1.0})
-    assert settle(golds, settled, rule="median").to_dict() == {"a": 3.5, "b": 5.0}
-    assert settle(golds, settled, rule="z").to_dict() == {"a": 3.5, "b": 2.0}
+    assert apply_adjudications(golds, settled, rule="median").to_dict() == {"a": 3.5, "b": 5.0}
+    assert apply_adjudications(golds, settled, rule="z").to_dict() == {"a": 3.5, "b": 2.0}

@@ -134,6 +134,6 @@ def test_items_are_read_off_between_the_studies() -> None:
     assert units_for_width(widths, 5.0) == 25
     assert units_for_width(list(reversed(widths)), 0.2) == 400
     assert units_for_width(widths, 0.1) == Undefined(reason="more than 400 items")
-    assert units_for_width([], 0.1) == Undefined(reason="no study is defined")
+    assert units_for_width([], 0.1) == Undefined(reason="alpha is undefined in every simulated study")
     with pytest.raises(ValueError, match="above 0"):
         units_for_width(widths, 0)
