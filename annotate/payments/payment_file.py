@@ -1,7 +1,6 @@
 """The file of a payment: amounts by annotator, with the names needed to send the money."""
 
-import csv
-import io
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from django.db import connection, transaction
@@ -9,7 +8,7 @@ from django.db import connection, transaction
 from annotate.models import Payment
 from annotate.payments.ledger import format_dollars
 from projects import access, log
-from projects.database.csv import guarded_text
+from projects.database.csv import Value, format_row, guard_text
 from projects.models import Act, Membership
 
 CURRENCY = "USD"
@@ -55,17 +54,15 @@ def write_file(*, payment: Payment, actor: Membership) -> str:
         payment,
         after={"annotators": len(lines), "cents": payment.cents, "names": True},
     )
-    file = io.StringIO(newline="")
-    writer = csv.writer(file, lineterminator="\n")
-    writer.writerow(HEAD)
-    for line in lines:
-        outside = [guarded_text(text) for text in (line.username, line.name, line.email)]
-        amount = format_dollars(line.cents).removeprefix("$").replace(",", "")
-        writer.writerow(
-            [payment.number, line.pseudonym, line.kind, *outside, line.n_hits, line.cents, amount, CURRENCY]
-        )
-    return file.getvalue()
+    rows: list[Sequence[Value]] = [HEAD, *(_cells(payment, line) for line in lines)]
+    return "".join(format_row(row) for row in rows)
 
 
 def file_name(payment: Payment) -> str:
     return f"{payment.project.slug}-payment-{payment.number}.csv"
+
+
+def _cells(payment: Payment, line: Line) -> Sequence[Value]:
+    outside = [guard_text(text) for text in (line.username, line.name, line.email)]
+    amount = format_dollars(line.cents).removeprefix("$").replace(",", "")
+    return [payment.number, line.pseudonym, line.kind, *outside, line.n_hits, line.cents, amount, CURRENCY]

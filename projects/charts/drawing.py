@@ -4,9 +4,7 @@ A specification is Vega-Lite as plain dictionaries. Its colours are names of the
 the page's own, so that a chart follows the theme; in a file they are those of a light page.
 """
 
-import csv
 import hashlib
-import io
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -17,7 +15,7 @@ import vl_convert
 from django.core.cache import cache
 from django.utils.safestring import SafeString, mark_safe
 
-from projects.database.csv import guarded_text
+from projects.database.csv import format_row, guard_text
 
 Row = Mapping[str, Any]
 Spec = dict[str, Any]
@@ -129,15 +127,11 @@ def _checked(svg: str) -> str:
 
 def _as_csv(chart: Chart) -> bytes:
     columns = list(chart.columns) or list(dict.fromkeys(name for row in chart.rows for name in row))
-    file = io.StringIO(newline="")
-    writer = csv.writer(file, lineterminator="\r\n")
-    writer.writerow(columns)
+    lines = [format_row(columns)]
     for row in chart.rows:
         values = (row.get(name) for name in columns)
-        writer.writerow(
-            ["" if value is None else guarded_text(value) if isinstance(value, str) else value for value in values]
-        )
-    return file.getvalue().encode()
+        lines.append(format_row(guard_text(value) if isinstance(value, str) else value for value in values))
+    return "".join(lines).encode()
 
 
 _WORDS: Spec = {

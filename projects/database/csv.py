@@ -1,25 +1,64 @@
-"""The guard against formulas: what a spreadsheet would take for one gets an apostrophe in front.
+"""CSV: rows as the database writes them, and the guard against formulas of spreadsheets.
 
-A plain number such as -5 is left as it is. Only text from outside is guarded, never our own numbers and ids.
+What a spreadsheet would take for a formula gets an apostrophe in front. A plain number such as -5 is left as it is.
+Only text from outside is guarded, never our own numbers and ids.
 """
 
+import math
 import re
+from collections.abc import Iterable
+from typing import IO
+
+Value = str | float | int | None
 
 FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
 PLAIN_NUMBER = "^-?[0-9]+([.][0-9]+)?$"
 
+_QUOTED = re.compile('[,"\r\n]')
 
-def guarded_text(text: str) -> str:
-    """The text as a spreadsheet can safely open it; nothing is lost, as `unguarded` gives it back."""
-    if text.lstrip("'").startswith(FORMULA_STARTS) and not re.match(PLAIN_NUMBER, text):
+
+def format_row(values: Iterable[Value], *, line_end: str = "\n") -> str:
+    """Return one row of CSV, as COPY writes it: so the files we write and those the database writes are alike.
+
+    None and NaN are empty cells, whole numbers have no point. Texts from outside are guarded by the caller.
+    """
+    return ",".join(map(_format_cell, values)) + line_end
+
+
+def write_row(file: IO[bytes], values: Iterable[Value]) -> None:
+    """Write one row of CSV in UTF-8."""
+    file.write(format_row(values).encode())
+
+
+def trim_number(number: float) -> int | float:
+    """Return 3.0 as 3, as the database writes it in CSV and JSON."""
+    return int(number) if float(number).is_integer() else number
+
+
+def guard_text(text: str | None) -> str | None:
+    """Return the text as a spreadsheet can safely open it; nothing is lost, as `unguard_text` gives it back."""
+    if text and text.lstrip("'").startswith(FORMULA_STARTS) and not re.match(PLAIN_NUMBER, text):
         return f"'{text}"
     return text
 
 
-def unguarded(text: str) -> str:
-    """The text as it was before the guard."""
+def unguard_text(text: str) -> str:
+    """Return the text as it was before the guard."""
     if text.startswith("'") and text.lstrip("'").startswith(FORMULA_STARTS) and not re.match(PLAIN_NUMBER, text):
         return text[1:]
+    return text
+
+
+def _format_cell(value: Value) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, float):
+        # numpy's floats are floats too, and have a repr of their own.
+        return "" if math.isnan(value) else repr(trim_number(float(value)))
+    text = str(value)
+    # COPY takes an unquoted \. for the end of its data, and so quotes such a text itself.
+    if _QUOTED.search(text) or text == "\\.":
+        return f'"{text.replace(chr(34), chr(34) * 2)}"'
     return text
 
 
@@ -28,8 +67,8 @@ _SQL_STARTS = ", ".join(
 )
 
 
-def guarded_sql(expression: str) -> str:
-    """SQL that guards a text expression of SQL (never a value: values are bound)."""
+def guard_sql(expression: str) -> str:
+    """Return SQL that guards a text expression of SQL (never a value: values are bound)."""
     return (
         f"CASE WHEN left(ltrim({expression}, ''''), 1) = ANY (ARRAY[{_SQL_STARTS}]) "
         f"AND {expression} !~ '{PLAIN_NUMBER}' THEN '''' || {expression} ELSE {expression} END"

@@ -7,7 +7,7 @@ rows would take longer than reading them.
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from projects.database.csv import guarded_sql
+from projects.database.csv import guard_sql
 
 Columns = Mapping[str, str]
 """What a column is called in the file, and the SQL that makes it."""
@@ -27,7 +27,7 @@ class Writing:
     truth: Callable[[str], str]
 
 
-AS_CSV = Writing(text=guarded_sql, json="({})::text".format, truth=yes_no)
+AS_CSV = Writing(text=guard_sql, json="({})::text".format, truth=yes_no)
 AS_JSON = Writing(text=str, json="({})".format, truth="({})".format)
 """The raw text: JSON is no spreadsheet's, so nothing is put in front of anything."""
 

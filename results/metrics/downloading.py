@@ -3,7 +3,7 @@
 from django.http import Http404, StreamingHttpResponse
 from django.utils.text import slugify
 
-from projects.database.csv import guarded_sql
+from projects.database.csv import guard_sql
 from results.exports.streaming import CSV, LINES, Statement, stream
 from results.models import MetricRun
 
@@ -15,9 +15,9 @@ JOIN projects_dataset d ON d.id = c.dataset_id
 WHERE s.run_id = %(run)s ORDER BY d.name COLLATE "C", c.external_id COLLATE "C"
 """
 _CSV = f"""
-SELECT {guarded_sql("d.name")} AS dataset, {guarded_sql("c.external_id")} AS candidate_id,
-       {guarded_sql("c.source")} AS source,
-       s.value AS score, nullif({guarded_sql("s.reason")}, '') AS reason {_FROM}
+SELECT {guard_sql("d.name")} AS dataset, {guard_sql("c.external_id")} AS candidate_id,
+       {guard_sql("c.source")} AS source,
+       s.value AS score, nullif({guard_sql("s.reason")}, '') AS reason {_FROM}
 """
 _JSONL = f"""
 SELECT json_build_object('dataset', d.name, 'candidate_id', c.external_id, 'source', c.source, 'score', s.value,

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from projects.database.csv import unguarded
+from projects.database.csv import unguard_text
 from projects.models import Candidate, MinimalPair, Project
 
 PAIR_ENDING = "-1"
@@ -41,12 +41,12 @@ class Candidates:
     def find(self, dataset: str, name: str, *, half: int = 0) -> Found:
         """The candidate of an id, or the first or second `half` of a pair's."""
         if half:
-            pair = self._pairs.get((dataset, name)) or self._pairs.get((dataset, unguarded(name)))
+            pair = self._pairs.get((dataset, name)) or self._pairs.get((dataset, unguard_text(name)))
             place = pair[half - 1] if pair else None
         else:
             place = self._place(dataset, name)
             if place is None:
-                place = self._place(unguarded(dataset), unguarded(name))
+                place = self._place(unguard_text(dataset), unguard_text(name))
         if place is None:
             return Found(0, "unknown", self._why_unknown(dataset, name, half))
         if place == AMBIGUOUS:

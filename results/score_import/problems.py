@@ -1,13 +1,12 @@
 """What is wrong with a file of scores: every row of it in a file, counts, and the first ones for the page."""
 
-import csv
 import json
 from collections import Counter
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from projects.database.csv import guarded_text
+from projects.database.csv import guard_text, write_row
 from projects.importing.limits import Limits
 from projects.importing.report import Notes
 from projects.language.names import shorten_name
@@ -30,10 +29,9 @@ class Problems(Notes):
         self._is_reading = False
 
     def __enter__(self) -> Self:
-        self._file = self._path.open("w", encoding="utf-8", newline="") if self._path else None
-        self._rows = csv.writer(self._file) if self._file else None
-        if self._rows:
-            self._rows.writerow(COLUMNS)
+        self._file = self._path.open("wb") if self._path else None
+        if self._file:
+            write_row(self._file, COLUMNS)
         return self
 
     def __exit__(
@@ -53,7 +51,7 @@ class Problems(Notes):
     ) -> None:
         self.counts[kind] += 1
         listed = self.listed.setdefault(kind, [])
-        if self._rows is None and len(listed) >= SHOWN:
+        if self._file is None and len(listed) >= SHOWN:
             return
         said = describe_problem(value)
         if len(listed) < SHOWN:
@@ -64,9 +62,9 @@ class Problems(Notes):
                 "id": shorten_name(name),
             }
             listed.append({**place, "value": said, "reason": reason})
-        if self._rows:
+        if self._file:
             texts = (column, kind, dataset, name, said, reason)
-            self._rows.writerow(["" if line is None else line, *(guarded_text(_clean(text)) for text in texts)])
+            write_row(self._file, [line, *(guard_text(_clean(text)) for text in texts)])
 
 
 def describe_problem(value: object) -> str:

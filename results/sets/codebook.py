@@ -6,7 +6,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
-from results.sets.cells import write_row
+from projects.database.csv import write_row
 from results.sets.settings import Settings
 
 CODEBOOK = "codebook.csv"

@@ -12,8 +12,8 @@ from typing import IO, Any
 
 import orjson
 
+from projects.database.csv import trim_number
 from results.sets.canonical import PASSAGES
-from results.sets.cells import format_number
 from results.sets.scores import EVERY, Judgments, Line, read_adjudicated, read_gold
 from results.sets.selecting import Asked
 from results.sets.settings import Settings
@@ -53,7 +53,7 @@ def write_mocha(
                 if gold is None:
                     continue
                 split = line["split"] if line["split"] in SPLITS else OTHER
-                files.add(f"{stems[asked]}-{split}.json", line, _entry(line, passage, format_number(gold), said))
+                files.add(f"{stems[asked]}-{split}.json", line, _entry(line, passage, trim_number(gold), said))
                 if split == "test":
                     files.add(f"{stems[asked]}-{NO_SCORES}.json", line, _entry(line, passage, None, []))
 
@@ -124,7 +124,7 @@ def _pair(
             "reference": reference["text"] if reference else None,
             "candidate1": line["candidate"],
             "candidate2": other["candidate"],
-            **{f"score{n}": format_number(given[f"score_{n}"]) for n in (1, 2) if given[f"score_{n}"] is not None},
+            **{f"score{n}": trim_number(given[f"score_{n}"]) for n in (1, 2) if given[f"score_{n}"] is not None},
             "metadata": _without_none(
                 {
                     **_scores("1", said),
@@ -147,7 +147,7 @@ def _scores(ending: str, said: Answer) -> dict[str, Any]:
     names = [name for _, name in said]
     return _without_none(
         {
-            f"scores{ending}": [format_number(value) for value, _ in said],
+            f"scores{ending}": [trim_number(value) for value, _ in said],
             f"raters{ending}": None if None in names else names,
         }
     )

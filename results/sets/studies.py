@@ -18,10 +18,10 @@ from django.utils import translation
 from annotate.models import Judgment
 from annotate.models.assignment import TAKEN_OUT
 from measures.patterns import Floats
+from projects.database.csv import Value, guard_text, write_row
 from projects.errors import Refused
 from projects.models import ConsentAcceptance, Project
 from results.models import MetricRun, MetricScore, Study
-from results.sets.cells import Value, guard_text, write_row
 from results.sets.selecting import Selection
 from results.sets.tables import list_candidates
 from results.studies.kinds import KINDS

@@ -7,8 +7,8 @@ from typing import IO
 import numpy as np
 import orjson
 
+from projects.database.csv import Value, guard_text, trim_number, write_row
 from results.sets.canonical import CANDIDATES
-from results.sets.cells import Value, format_number, guard_text, write_row
 from results.sets.scores import EVERY, NOBODY, GoldScores, Judgments, Line, read_adjudicated, read_gold
 from results.sets.selecting import Asked
 from results.sets.settings import Settings
@@ -80,7 +80,7 @@ def _write_aggregated(
     raters = None if any(name is None for _, name in said) else SEPARATOR.join(str(name) for _, name in said)
     n = int(scores.n[unit])
     figures = (scores.mean[unit], scores.median[unit], scores.sd[unit], scores.z_mean[unit])
-    values = SEPARATOR.join(repr(format_number(value)) for value, _ in said)
+    values = SEPARATOR.join(repr(trim_number(value)) for value, _ in said)
     why = _why(n, scores.no_z if np.isnan(scores.z_mean[unit]) else "")
     write_row(file, [*head, n, *map(float, figures), values, raters, n_cannot, adjudicated, gold, why])
 

@@ -1,12 +1,9 @@
 """Tables of figures as CSV, LaTeX and Markdown."""
 
-import csv
-import io
 import re
 from collections.abc import Callable
-from typing import Any
 
-from projects.database.csv import guarded_text
+from projects.database.csv import format_row, guard_text
 from results.studies.tables import Column, Estimate, Missing, Table, Value, format_cell, format_interval
 
 FORMS = {
@@ -16,6 +13,9 @@ FORMS = {
 }
 """What a table can be had as, by the end of the file's name."""
 
+_CSV_LINE_END = "\r\n"
+"""Unlike in our other files: frozen sets hold these tables, so their bytes stay as they are."""
+
 
 def write(table: Table, form: str) -> str:
     """The table as one of `FORMS`."""
@@ -24,36 +24,38 @@ def write(table: Table, form: str) -> str:
 
 def _as_csv(table: Table) -> str:
     """Unrounded; an estimate takes three columns, and reasons one of their own where there are any."""
-    file = io.StringIO(newline="")
-    writer = csv.writer(file, lineterminator="\r\n")
     missing = {place for row in table.rows for place, value in enumerate(row) if isinstance(value, Missing)}
-    heads: list[str] = []
+    heads: list[str | None] = []
     for place, column in enumerate(table.columns):
-        heads.append(guarded_text(column.title))
+        heads.append(guard_text(column.title))
         if column.kind == "estimate":
             heads += [f"{column.title} low", f"{column.title} high"]
         if place in missing:
             heads.append(f"{column.title} undefined")
-    writer.writerow(heads)
+    lines = [format_row(heads, line_end=_CSV_LINE_END)]
     for row in table.rows:
-        cells: list[Any] = []
+        cells: list[str | None] = []
         for place, (column, value) in enumerate(zip(table.columns, row, strict=True)):
             cells += _csv_cells(column, value)
             if place in missing:
                 cells.append(value.reason if isinstance(value, Missing) else "")
-        writer.writerow(cells)
-    return file.getvalue()
+        lines.append(format_row(cells, line_end=_CSV_LINE_END))
+    return "".join(lines)
 
 
-def _csv_cells(column: Column, value: Value) -> list[Any]:
-    plain: Any = "" if value is None or isinstance(value, Missing) else value
-    if isinstance(value, str):
-        plain = guarded_text(value)
-    if column.kind != "estimate":
-        return [plain]
+def _csv_cells(column: Column, value: Value) -> list[str | None]:
     if isinstance(value, Estimate):
-        return [value.value, "" if value.low is None else value.low, "" if value.high is None else value.high]
-    return [plain, "", ""]
+        return [_csv_number(each) for each in (value.value, value.low, value.high)]
+    if value is None or isinstance(value, Missing):
+        cell = None
+    else:
+        cell = guard_text(value) if isinstance(value, str) else _csv_number(value)
+    return [cell] if column.kind != "estimate" else [cell, None, None]
+
+
+def _csv_number(number: float | None) -> str | None:
+    """Return a number with its point (85.0): frozen sets hold these tables, so their bytes stay as they are."""
+    return None if number is None else str(number)
 
 
 def _as_latex(table: Table) -> str:

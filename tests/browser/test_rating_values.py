@@ -10,7 +10,7 @@ from playwright.sync_api import Locator, Page, expect
 
 from annotate.models import Judgment
 from measures.rubric import CriterionSpec, Level, Scale, ScaleKind
-from projects.database.csv import unguarded
+from projects.database.csv import unguard_text
 from projects.models import Membership, Project
 from projects.rubric.rubrics import create_rubric
 from tests.annotate.open_batches import open_batch
@@ -268,9 +268,9 @@ def exported(researcher: Membership, site: Site) -> tuple[Values, Remarks]:
             values.setdefault(text, {})[row["criterion"]] = float(row["value"])
         assert (row["is_cannot_judge"] == "yes") == (row["value"] == "")
         if row["comment"]:
-            comments[text] = unguarded(row["comment"])
+            comments[text] = unguard_text(row["comment"])
         if row["cannot_judge_reason"]:
-            reasons[text] = unguarded(row["cannot_judge_reason"])
+            reasons[text] = unguard_text(row["cannot_judge_reason"])
         if row["is_flagged"] == "yes":
             flags.add(text)
     return values, Remarks(comments, reasons, flags)

@@ -1,11 +1,14 @@
-"""The guard against formulas is one rule, in Python and in SQL."""
+"""The guard against formulas and the form of CSV are one rule, in Python and in SQL."""
 
+import io
+
+import numpy as np
 import pytest
 from django.db import connection
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from projects.database.csv import guarded_sql, guarded_text, unguarded
+from projects.database.csv import format_row, guard_sql, guard_text, unguard_text
 
 TEXTS = st.text(alphabet="'=+-@\t\r\n＝－ a5.,\"", max_size=6)
 
@@ -17,7 +20,22 @@ TEXTS = st.text(alphabet="'=+-@\t\r\n＝－ a5.,\"", max_size=6)
 @example("＋1")
 def test_both_guards_give_the_same_and_lose_nothing(text: str) -> None:
     with connection.cursor() as cursor:
-        cursor.execute(f"SELECT {guarded_sql('t')} FROM (SELECT %s::text AS t) x", [text])
+        cursor.execute(f"SELECT {guard_sql('t')} FROM (SELECT %s::text AS t) x", [text])
         (in_sql,) = cursor.fetchone()
-    assert guarded_text(text) == in_sql
-    assert unguarded(in_sql) == text
+    assert guard_text(text) == in_sql
+    assert unguard_text(in_sql) == text
+
+
+@pytest.mark.django_db
+def test_rows_are_written_as_the_database_writes_them() -> None:
+    row = ["plain", None, 3.0, 0.1, 'a "b"', "a,b", "a\nb", "a\rb", " spaced ", "\\."]
+    file = io.BytesIO()
+    with connection.cursor() as cursor:
+        columns = ", ".join("%s::float8" if isinstance(value, float) else "%s::text" for value in row)
+        select = cursor.mogrify(f"SELECT {columns}", row).decode()
+        cursor.copy_expert(f"COPY ({select}) TO STDOUT WITH (FORMAT csv)", file)
+    assert format_row(row).encode() == file.getvalue()
+
+
+def test_what_has_no_value_is_an_empty_cell() -> None:
+    assert format_row(["", None, float("nan"), np.float64(0.5), 7]) == ",,,0.5,7\n"

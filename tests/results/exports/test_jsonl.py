@@ -12,7 +12,7 @@ from django.test import Client
 from django.utils import timezone
 
 from annotate.models import Assignment, Judgment, Remark
-from projects.database.csv import FORMULA_STARTS, unguarded
+from projects.database.csv import FORMULA_STARTS, unguard_text
 from projects.importing import Kind
 from projects.models import Candidate, Membership, Project
 from results.exports.formats import Choices, make_statement
@@ -88,7 +88,7 @@ def test_a_line_is_a_row_of_the_csv_file(project: Project) -> None:
         assert len(lines) == Judgment.objects.count()
         assert [list(line) for line in lines] == [list(row) for row in rows], "the same columns in the same order"
         assert [comparable(as_cells(line)) for line in lines] == [
-            comparable({name: unguarded(cell) for name, cell in row.items()}) for row in rows
+            comparable({name: unguard_text(cell) for name, cell in row.items()}) for row in rows
         ]
     assert {type(line[flag]) for line in lines for flag in FLAGS} == {bool}
     assert lines[-1].keys() >= {"comment", "passage"}

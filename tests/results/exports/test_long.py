@@ -17,7 +17,7 @@ from django.utils import timezone
 from annotate.models import Assignment, Judgment, Remark
 from config import env
 from measures.gold_scores import gold_scores
-from projects.database.csv import FORMULA_STARTS, guarded_sql, unguarded
+from projects.database.csv import FORMULA_STARTS, guard_sql, unguard_text
 from projects.models import Candidate, Criterion, Membership, Project, User
 from results.exports.formats import Choices, make_statement
 from results.exports.streaming import write
@@ -170,16 +170,23 @@ def test_texts_from_outside_are_no_formulas_and_come_back(project: Project) -> N
             cell for cell in cells if cell.startswith(FORMULA_STARTS) and not re.fullmatch(r"-?\d+(\.\d+)?", cell)
         }
         assert formulas == set()
-        assert sorted(unguarded(row["candidate"]) for row in rows) == sorted(NASTY)
-        assert sorted(unguarded(row["source"]) for row in rows) == sorted(NASTY)
-        assert {unguarded(row["dataset"]) for row in rows} == {dataset.name}
+        assert sorted(unguard_text(row["candidate"]) for row in rows) == sorted(NASTY)
+        assert sorted(unguard_text(row["source"]) for row in rows) == sorted(NASTY)
+        assert {unguard_text(row["dataset"]) for row in rows} == {dataset.name}
         assert {row["references"] for row in rows} == {'["=reference", "second"]'}
         assert "-5" in {row["candidate"] for row in rows}
 
 
 def test_only_plain_numbers_are_spared() -> None:
-    assert [unguarded(text) for text in ("'=1", "''=1", "'a", "'-5", "-5", "")] == ["=1", "'=1", "'a", "-5", "-5", ""]
-    assert "=" in guarded_sql("x.name")
+    assert [unguard_text(text) for text in ("'=1", "''=1", "'a", "'-5", "-5", "")] == [
+        "=1",
+        "'=1",
+        "'a",
+        "-5",
+        "-5",
+        "",
+    ]
+    assert "=" in guard_sql("x.name")
 
 
 def test_numbers_stay_numbers(project: Project) -> None:

@@ -15,7 +15,7 @@ from django.db import transaction
 from hypothesis import HealthCheck, Phase, example, given, settings
 from hypothesis import strategies as st
 
-from projects.database.csv import FORMULA_STARTS, unguarded
+from projects.database.csv import FORMULA_STARTS, unguard_text
 from projects.models import Membership, Project
 from results.exports.formats import Choices, make_statement
 from results.exports.streaming import write
@@ -137,7 +137,7 @@ def in_cells(project: Project, rows: list[Row]) -> list[Row]:
     """The rows of the CSV file, and not one cell that a spreadsheet would take for a formula."""
     found = []
     for cells in csv.DictReader(io.StringIO(exported(project, "long"), newline="")):
-        row: Row = {name: unguarded(cells[name]) for name in wanted(rows[0])}
+        row: Row = {name: unguard_text(cells[name]) for name in wanted(rows[0])}
         for name in ("references", "metadata", "value"):
             row[name] = json.loads(cells[name]) if cells[name] else None
         found.append(row)

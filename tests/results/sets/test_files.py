@@ -16,7 +16,7 @@ from measures.agreement import Agreement, krippendorff_alpha
 from measures.gold_rules import GoldRule
 from measures.gold_scores import gold_scores
 from measures.standardising import annotator_norms, standardise
-from projects.database.csv import FORMULA_STARTS, unguarded
+from projects.database.csv import FORMULA_STARTS, unguard_text
 from projects.models import Candidate, Criterion, Membership, MinimalPair, Project, User
 from results.models import JudgmentSet
 from results.sets import freezing
@@ -201,7 +201,7 @@ def test_every_text_comes_back_and_none_is_a_formula(project: Project, manager: 
     assert sorted(entry["candidate"] for entry in entries.values()) == sorted(texts)
     for name in ("long.csv", "aggregated.csv", "wide.csv"):
         rows = table(made, name)
-        assert sorted(unguarded(row["source"]) for row in rows) == sorted(texts), name
+        assert sorted(unguard_text(row["source"]) for row in rows) == sorted(texts), name
         cells = {row[column] for row in rows for column in ("dataset", "source", "candidate_id", "question_id")}
         assert [cell for cell in cells if cell.startswith(FORMULA_STARTS) and not re.fullmatch(r"-[\d.]+", cell)] == []
 
