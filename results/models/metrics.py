@@ -1,4 +1,4 @@
-"""Scores by automatic metrics: computed here or brought from outside, one run for each metric as it was set up."""
+"""Scores by automatic metrics, computed here or uploaded; one run for each metric with its settings."""
 
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
@@ -9,11 +9,11 @@ from projects.models import Candidate, Project
 
 
 class ScoreFile(Job):
-    """A file of scores by metrics from outside: read and reported on, then taken as runs or left."""
+    """An uploaded file of metric scores: it is checked and reported on, then imported as runs or discarded."""
 
     class Step(models.TextChoices):
         CHECK = "check", "check"
-        TAKE = "take", "take"
+        TAKE = "take", "import"
 
     task = "results.read_scores"
 
@@ -22,11 +22,11 @@ class ScoreFile(Job):
     step = models.CharField(max_length=5, choices=Step.choices, default=Step.CHECK)
     file_name = models.CharField(max_length=300)
     stored_name = models.CharField(max_length=80, blank=True)
-    """The file while it waits; what was wrong with it is kept beside it, and stays."""
+    """The name of the stored file; it is deleted after the import, the list of its problems beside it is kept."""
     n_bytes = models.PositiveBigIntegerField(default=0)
     sha256 = models.CharField(max_length=64)
     options = models.JSONField(default=dict)
-    """How it is read, and once it is taken: the columns, each with the name that its metric goes by."""
+    """How the file is read and, once its import was requested, the columns with the names of their metrics."""
     report = models.JSONField(null=True, blank=True)
 
     class Meta:
@@ -42,12 +42,12 @@ class MetricRunQuerySet(models.QuerySet["MetricRun"]):
         return self.filter(state=Job.State.DONE)
 
     def newest(self) -> "MetricRunQuerySet":
-        """Of each metric as it was set up, the run whose scores stand."""
+        """Return for each metric with its settings the run whose scores count: the newest that is done."""
         return self.done().order_by("subject", "-id").distinct("subject")
 
 
 class MetricRun(Job):
-    """One metric with its settings over the candidates of a project, or the scores of a metric from outside."""
+    """One metric with its settings over the candidates of a project, or the uploaded scores of one metric."""
 
     class Origin(models.TextChoices):
         COMPUTED = "computed", "computed here"
@@ -58,19 +58,19 @@ class MetricRun(Job):
     project = models.ForeignKey(Project, on_delete=models.CASCADE, related_name="metric_runs", db_index=False)
     origin = models.CharField(max_length=10, choices=Origin.choices)
     metric = models.CharField(max_length=60)
-    """The name under which it is registered, or the one that a file of scores goes by."""
+    """The name under which it is registered, or the one that was given to an uploaded column."""
     title = models.CharField(max_length=80)
     settings = models.JSONField(default=dict)
     """Every setting of the metric."""
     subject = models.CharField(max_length=64)
     """A hash of origin, metric and settings: runs that share it are of the same metric."""
     file = models.ForeignKey(ScoreFile, on_delete=models.SET_NULL, null=True, blank=True, related_name="runs")
-    """Where scores from outside came from."""
+    """The file that uploaded scores came from."""
     n_scored = models.PositiveIntegerField(default=0)
     n_refused = models.PositiveIntegerField(default=0)
     report = models.JSONField(default=dict)
-    """What to say of the run: its summary, reasons of refusals with their counts, notes such as answers that had a
-    bonus, and what the scores depend on, such as the version of a library."""
+    """The summary of the scores, refusals by reason, notes such as the number of candidates that had a bonus, and what
+    the scores depend on, such as the version of a library."""
 
     objects = MetricRunQuerySet.as_manager()
 
@@ -78,7 +78,10 @@ class MetricRun(Job):
         ordering = ("-id",)
         constraints = [
             models.UniqueConstraint(
-                fields=["project", "subject"], condition=Q(state__in=("queued", "running")), name="metric_run_once"
+                # Two clicks at once must not compute the same metric twice.
+                fields=["project", "subject"],
+                condition=Q(state__in=("queued", "running")),
+                name="metric_run_once",
             ),
         ]
         indexes = [models.Index(fields=["project", "subject", "-id"], name="metric_run_newest")]
@@ -88,14 +91,15 @@ class MetricRun(Job):
 
 
 class MetricScore(models.Model):
-    """What a run says of a candidate: a score, or why there is none."""
+    """The score of a candidate in a run, or the reason why it has none."""
 
+    # The unique constraint begins with the run and is the index.
     run = models.ForeignKey(MetricRun, on_delete=models.CASCADE, related_name="scores", db_index=False)
     candidate = models.ForeignKey(Candidate, on_delete=models.CASCADE, related_name="metric_scores")
     value = models.FloatField(null=True, blank=True)
     reason = models.CharField(max_length=200, blank=True, db_default="")
     counts = ArrayField(models.FloatField(), null=True, blank=True)
-    """The statistics behind a score that is more than their mean over many answers, such as those of BLEU."""
+    """Sufficient statistics where the score of a corpus is not the mean of its scores, such as those of BLEU."""
 
     class Meta:
         constraints = [
@@ -105,7 +109,9 @@ class MetricScore(models.Model):
                 name="metric_score_or_reason",
             ),
             models.CheckConstraint(
-                condition=Q(value=None) | Q(value__gt=-1e300, value__lt=1e300), name="metric_score_finite"
+                # PostgreSQL sorts NaN above every number, so the upper bound keeps out NaN as well as the infinities.
+                condition=Q(value=None) | Q(value__gt=-1e300, value__lt=1e300),
+                name="metric_score_finite",
             ),
         ]
 

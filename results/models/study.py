@@ -1,4 +1,4 @@
-"""Studies: how automatic metrics agree with people, computed once and kept with what they were asked."""
+"""Metric evaluations: how automatic metrics agree with human judgments, computed once and kept with their settings."""
 
 from django.db import models
 from django.urls import reverse
@@ -8,15 +8,15 @@ from projects.models import Candidate, Membership, Project
 
 
 class Study(Job):
-    """One comparison of metrics with gold scores: its settings, its seed and what came of it."""
+    """A metric evaluation: metrics compared with gold scores, with its settings, seed and result."""
 
     class Kind(models.TextChoices):
-        CORRELATION = "correlation", "correlation per question"
-        SYSTEMS = "systems", "correlation per system"
-        SIGNIFICANCE = "significance", "metric against metric"
-        SWEEP = "sweep", "weight of the bonus"
-        PAIRS = "pairs", "minimal pairs"
-        ERRORS = "errors", "largest errors"
+        CORRELATION = "correlation", "Segment-level correlation"
+        SYSTEMS = "systems", "System-level correlation"
+        SIGNIFICANCE = "significance", "Metric comparison (significance)"
+        SWEEP = "sweep", "Bonus-weight sweep"
+        PAIRS = "pairs", "Minimal pairs"
+        ERRORS = "errors", "Largest errors"
 
     task = "results.run_study"
 
@@ -25,7 +25,7 @@ class Study(Job):
     kind = models.CharField(max_length=20, choices=Kind.choices)
     name = models.CharField(max_length=120)
     settings = models.JSONField(default=dict)
-    """Criterion, gold rule, stages, split, filters, least number of judgments, metrics by their subjects, and more."""
+    """Criterion, gold rule, stage, filters, minimum number of judgments, metrics by their subjects, and more."""
     seed = models.BigIntegerField()
     result = models.JSONField(null=True, blank=True)
 
@@ -34,19 +34,19 @@ class Study(Job):
         constraints = [models.UniqueConstraint(fields=["project", "number"], name="study_number")]
 
     def __str__(self) -> str:
-        return f"study {self.number}"
+        return f"metric evaluation {self.number}"
 
     def get_absolute_url(self) -> str:
         return reverse("results:study-show", args=[self.project.slug, self.number])
 
 
 class ErrorCause(models.Model):
-    """Why a metric went wrong on a candidate, as a person sees it."""
+    """The cause of a large error of a metric on a candidate, named by a person."""
 
     project = models.ForeignKey(Project, on_delete=models.CASCADE, related_name="error_causes", db_index=False)
     candidate = models.ForeignKey(Candidate, on_delete=models.CASCADE, related_name="error_causes")
     compared = models.CharField(max_length=130)
-    """The subject of the metric that is compared with people, or those of two metrics with a bar between them."""
+    """The subject of the metric that is compared with human scores, or those of two metrics with a bar between them."""
     cause = models.CharField(max_length=60)
     by = models.ForeignKey(Membership, on_delete=models.PROTECT, related_name="+", db_index=False)
     at = models.DateTimeField(auto_now=True)

@@ -53,6 +53,17 @@ MOCHA = {
 }
 
 
+# The README of every set so far names kinds in these words. Pages say `Study.Kind.label`; files of sets keep theirs.
+KINDS: dict[str, str] = {
+    Study.Kind.CORRELATION: "correlation per question",
+    Study.Kind.SYSTEMS: "correlation per system",
+    Study.Kind.SIGNIFICANCE: "metric against metric",
+    Study.Kind.SWEEP: "weight of the bonus",
+    Study.Kind.PAIRS: "minimal pairs",
+    Study.Kind.ERRORS: "largest errors",
+}
+
+
 def write_texts(folder: Path, about: Terms, figures: dict[str, Any], changes: dict[str, Any] | None) -> None:
     """Write every file of prose; the README lists the files that are there."""
     settings = Settings.from_dict(about["settings"])
@@ -275,7 +286,7 @@ def _studies(found: list[Study]) -> Iterator[str]:
         result = study.result or {}
         metrics = ", ".join(_line(metric["label"]) for metric in result["metrics"])
         yield (
-            f"- Study {study.number}, {_line(study.name)} (`study-{study.number}.json`): {study.get_kind_display()}, "
+            f"- Study {study.number}, {_line(study.name)} (`study-{study.number}.json`): {KINDS[study.kind]}, "
             f"{result['n']:,} answers, {metrics}; seed {study.seed}, read on {result['read_at'][:10]}"
         )
 
