@@ -1,4 +1,4 @@
-"""What a figure leaves out: the judgments of a scope that do not enter, by reason, beside those that do."""
+"""Count the judgments that a figure includes, and by reason those that it excludes."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,26 +12,33 @@ from annotate.models.conditions import is_judgeable
 from projects.models import Project
 from results.scope.scopes import read_scope
 
-WORDS = {
+# The keys are stored with judgments and written into frozen sets, so they keep their words; pages show these instead.
+REASON_NAMES = {
+    "judged anew": "older judgment",
+    "another stage": "other stage",
+    "another batch": "other batch",
+    "not chosen": "filtered out",
+}
+REASON_NOTES = {
     "removed": "work of a removed annotator",
     "rejected": "rejected work",
-    "surplus": "others had taken the place",
-    "set aside": "set aside by a manager",
-    "consent withdrawn": "the annotator withdrew the consent and took the work out",
+    "surplus": "submitted when the HIT already had all its judgments",
+    "set aside": "excluded by a manager",
+    "consent withdrawn": "the annotator withdrew consent and removed the work",
     "withdrawn": "the candidate is withdrawn",
     "cannot be judged": "the annotator could not judge it",
-    "not blind": "by somebody who sees the sources",
-    "judged anew": "the same annotator judged it again under a newer rubric",
-    "another stage": "kept apart as another stage's",
-    "another batch": "of a batch that was not chosen",
-    "not chosen": "of a dataset, split or source that was not chosen",
+    "not blind": "by someone who can see the sources",
+    "judged anew": "the same annotator judged the candidate again under a newer rubric",
+    "another stage": "from a batch of another stage",
+    "another batch": "from a batch that was not selected",
+    "not chosen": "from a dataset, split or source that was not selected",
 }
-"""Why a judgment does not enter, as people read it; imported judgments may say more of their own."""
+"""What each stored reason means; imported judgments may have other reasons."""
 
 
 @dataclass(frozen=True)
 class Inclusion:
-    """Judgments of candidates in a scope: those that enter, and those that do not, by reason; together all."""
+    """The judgments of candidates in a scope: how many are included, and how many are excluded for each reason."""
 
     n_included: int
     left_out: tuple[tuple[str, int], ...]
@@ -49,7 +56,7 @@ class Inclusion:
 
 
 def count_inclusion(scope: Scope) -> Inclusion:
-    """Count in one statement what a figure over this scope rests on, and what it leaves out."""
+    """Count the included judgments of a scope, and the excluded ones by reason, in one statement."""
     parameters = {
         "criteria": list(scope.criterion.ids),
         "batch": scope.batch.pk if scope.batch else None,
@@ -62,12 +69,18 @@ def count_inclusion(scope: Scope) -> Inclusion:
     return Inclusion(counts.pop("", 0), tuple(sorted(counts.items())))
 
 
+# Gives every judgment of the criterion the first reason that applies; '' stands for an included one. A stage that is
+# kept apart comes first: within the stage that is shown such a judgment is not there at all, counted or not.
+# Withdrawn candidates are few, so they are listed once and joined, in place of joining every judgment to its question
+# and passage. A criterion has several ids when several versions of the rubric ask it; then one annotator may have
+# judged a candidate more than once, and only the newest enters. The window is cut by reason too, so that an excluded
+# newer judgment does not push out an included older one.
 _REASONS = f"""
 WITH withdrawn AS (
     SELECT c.id FROM projects_candidate c JOIN projects_question q ON q.id = c.question_id
     JOIN projects_passage p ON p.id = q.passage_id
     WHERE NOT {is_judgeable("c", "p")}),
-said AS (
+judged AS (
     SELECT j.id, j.candidate_id, j.annotator_id, CASE
         WHEN h.batch_id = ANY (%(without)s) THEN 'another stage'
         WHEN NOT j.is_counted THEN j.not_counted_reason
@@ -79,18 +92,21 @@ said AS (
     LEFT JOIN withdrawn w ON w.id = j.candidate_id
     WHERE j.criterion_id = ANY (%(criteria)s) AND j.candidate_id IS NOT NULL
       AND (%(batch)s::bigint IS NULL OR h.batch_id = %(batch)s)),
-entering AS (
+included AS (
     SELECT CASE WHEN reason = '' AND cardinality(%(criteria)s::bigint[]) > 1 AND row_number() OVER (
                     PARTITION BY candidate_id, annotator_id, reason ORDER BY id DESC) > 1
-                THEN 'judged anew' ELSE reason END AS reason FROM said)
-SELECT reason, count(*) FROM entering GROUP BY reason
+                THEN 'judged anew' ELSE reason END AS reason FROM judged)
+SELECT reason, count(*) FROM included GROUP BY reason
 """
 
 
 def inclusion_figures(project: Project, settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the figures of a page that shows nothing else of its scope."""
     return {"entering": count_inclusion(read_scope(project, settings)).as_dict()}
 
 
+# Judgments of the whole project by the stored reason. Assignments and HITs are joined only where a stage keeps
+# batches apart: without trials a million judgments are then counted from their own table alone.
 _JUDGMENTS = """
 SELECT {is_apart}, j.not_counted_reason, count(*) FROM annotate_judgment j {batches}
 WHERE j.candidate_id IS NOT NULL AND j.criterion_id IN (
@@ -103,7 +119,7 @@ _BATCHES = "JOIN annotate_assignment a ON a.id = j.assignment_id JOIN annotate_h
 
 @dataclass(frozen=True)
 class JudgmentCounts:
-    """Judgments of candidates in a stage: those that count, and those that do not, by reason; and all others."""
+    """Judgments of candidates: counted and not counted ones of a stage, and how many are kept apart from it."""
 
     stage: Stage
     n_counted: int
@@ -128,6 +144,7 @@ class JudgmentCounts:
 
 
 def count_judgments(project: Project, stage: Stage) -> JudgmentCounts:
+    """Count the judgments of a stage by their stored reason, whatever their criterion."""
     without = list(left_out(project, stage))
     query = _JUDGMENTS.format(
         is_apart="h.batch_id = ANY(%(without)s)" if without else "false", batches=_BATCHES if without else ""

@@ -1,4 +1,4 @@
-"""What the result pages are asked by their address."""
+"""Forms that read from a page's address which judgments and candidates it is about."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -12,12 +12,12 @@ from annotate.models import Batch
 from projects.models import Candidate, Passage, Project
 from results.scope.scopes import choose_among
 
+# An empty value in an address means that nothing was chosen, so a split or source without a name needs one.
 NONE = "(none)"
-"""What a form calls a part without a name."""
 STAGES = [
     (Stage.FULL, "full collection"),
     (Stage.TRIAL, "trial"),
-    (Stage.ALL, "both together"),
+    (Stage.ALL, "full collection and trial"),
 ]
 
 
@@ -27,7 +27,7 @@ class BatchField(forms.ModelChoiceField[Batch]):
 
 
 class ScopeForm(forms.Form):
-    """Which judgments; every field may be left out."""
+    """Batch, stage and criterion; every field is optional."""
 
     batch = BatchField(
         label="Batch",
@@ -44,8 +44,11 @@ class ScopeForm(forms.Form):
         self.project = project
         self.fields["batch"].queryset = project.batches.all()  # type: ignore[attr-defined]
         self.kinds = fetch_kinds(project)
+        # Without trials there is one stage, and nothing to choose.
         if any(kind == Batch.Kind.TRIAL for kind, _state in self.kinds):
             self.fields["stage"].initial = self.default_stage
+            # A bound form shows what was sent and never `initial`: an address without a stage would leave the field
+            # empty although the default stage is shown.
             if self.is_bound and not self.data.get("stage"):
                 self.data = {**self.data.dict(), "stage": self.default_stage}  # type: ignore[attr-defined]
         else:
@@ -54,8 +57,8 @@ class ScopeForm(forms.Form):
         choices = [(criterion.key, criterion.name) for criterion in self.criteria]
         self.fields["criterion"].choices = [("", "all criteria"), *choices] if any_criterion else choices  # type: ignore[attr-defined]
 
-    def asked_stage(self) -> Stage:
-        """The stage that was asked for, or the default one."""
+    def read_stage(self) -> Stage:
+        """Return the stage that was sent, or the project's default stage."""
         asked = self.cleaned_data.get("stage") if self.is_bound and self.is_valid() else ""
         return Stage(asked) if asked else self.default_stage
 
@@ -65,51 +68,51 @@ class ScopeForm(forms.Form):
 
 
 class FacetsForm(forms.Form):
-    """Which answers, by where they belong; where nothing is ticked, all are taken."""
+    """Datasets, splits and sources of candidates; where nothing is ticked, all are included."""
 
     datasets = forms.MultipleChoiceField(label="Datasets", required=False, widget=forms.CheckboxSelectMultiple)
     splits = forms.MultipleChoiceField(label="Splits", required=False, widget=forms.CheckboxSelectMultiple)
     sources = forms.MultipleChoiceField(label="Sources", required=False, widget=forms.CheckboxSelectMultiple)
     blind = forms.BooleanField(label="Blind judgments only", required=False)
 
-    def offer_places(self, project: Project) -> None:
-        """Offer what the project has, the sources with most candidates first."""
+    def offer_facets(self, project: Project) -> None:
+        """Offer the facets that the project has, the sources with most candidates first."""
         counted = Candidate.objects.of(project).order_by().values_list("source").annotate(n=Count("pk"))
         passages = Passage.objects.filter(dataset__project=project).order_by("split")
-        self.offer_named("datasets", project.datasets.values_list("name", flat=True))
-        self.offer_named("splits", passages.values_list("split", flat=True).distinct())
-        self.offer_named("sources", (source for source, _n in counted.order_by("-n", "source")))
+        self.offer_names("datasets", project.datasets.values_list("name", flat=True))
+        self.offer_names("splits", passages.values_list("split", flat=True).distinct())
+        self.offer_names("sources", (source for source, _n in counted.order_by("-n", "source")))
 
-    def offer_named(self, name: str, values: Iterable[str]) -> None:
+    def offer_names(self, name: str, values: Iterable[str]) -> None:
         self.offer(name, ((value or NONE, value or "none given") for value in values))
 
     def offer(self, name: str, choices: Iterable[tuple[Any, str]]) -> None:
-        """Offer these; a single one is no choice."""
+        """Offer these choices, or drop the field where there are fewer than two."""
         found = list(choices)
         if len(found) < 2:
             del self.fields[name]
         else:
             self.fields[name].choices = found  # type: ignore[attr-defined]
 
-    def asked_places(self, *names: str) -> dict[str, Any]:
-        """What is ticked of these fields; none of a field that was not offered."""
+    def read_facets(self, *names: str) -> dict[str, Any]:
+        """Return what is ticked in these fields: nothing for a field that was not offered."""
         return {name: tuple("" if each == NONE else each for each in self.cleaned_data.get(name, ())) for name in names}
 
 
 class JudgmentsForm(ScopeForm):
-    """The judgments of one criterion that figures are computed from."""
+    """The judgments of one criterion, which figures are computed from."""
 
     blind = forms.BooleanField(label="Blind judgments only", required=False)
 
     def scope(self) -> Scope:
-        """The judgments that are asked for. Raises Refused where the batch does not ask the criterion."""
+        """Return the selected judgments. Raises Refused where the batch does not ask the criterion."""
         asked = self.cleaned_data if self.is_bound else {}
         batch = asked.get("batch")
         criteria = criteria_in_use(self.project, batch) if batch else self.criteria
         return Scope(
             project=self.project,
             criterion=choose_among(criteria, asked.get("criterion") or self.criteria[0].key),
-            stage=self.asked_stage(),
+            stage=self.read_stage(),
             batch=batch,
             is_blind_only=bool(asked.get("blind")),
         )

@@ -1,19 +1,19 @@
-"""What a judgment set and a study are both asked: which judgments, and how these become gold scores."""
+"""Settings that judgment sets and metric evaluations share: which judgments, and how they become gold scores."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, Self
 
-from annotate.frames.rating_patterns import (
-    BREAKDOWNS,
-)
+from annotate.frames.rating_patterns import BREAKDOWNS
 from annotate.frames.stages import Stage
 from measures.gold_rules import GoldRule
 
 MOST_RESAMPLES = 20_000
 CRITERION = "criterion"
 PARTS = (*BREAKDOWNS, CRITERION)
-"""What agreement can be split by."""
+"""What agreement can be broken down by."""
+# Default settings of every interval. A fixed seed makes a page show the same interval each time it is computed;
+# percentile intervals want a thousand resamples or more.
 SEED = 1000
 RESAMPLES = 1000
 CONFIDENCE = 0.95
@@ -21,10 +21,7 @@ CONFIDENCE = 0.95
 
 @dataclass(frozen=True, kw_only=True)
 class GoldSettings:
-    """Nothing named means everything; stored as JSON.
-
-    Under the rule z no adjudicated score wins: nobody's mean and deviation say where it would lie.
-    """
+    """Which judgments, and the gold rule; an empty tuple means all. Stored as JSON."""
 
     stage: Stage = Stage.FULL
     is_blind_only: bool = False
@@ -41,11 +38,13 @@ class GoldSettings:
 
     @classmethod
     def from_dict(cls, stored: Mapping[str, Any]) -> Self:
-        made: dict[str, Any] = {
+        values: dict[str, Any] = {
             name: tuple(value) if isinstance(value, list) else value for name, value in stored.items()
         }
-        return cls(**{**made, "stage": Stage(made["stage"]), "gold": GoldRule(made["gold"])})
+        return cls(**{**values, "stage": Stage(values["stage"]), "gold": GoldRule(values["gold"])})
 
     @property
     def does_adjudication_win(self) -> bool:
+        # An adjudicated score lies on the scale and belongs to no annotator, so no mean and deviation would turn it
+        # into a z score.
         return self.adjudication_wins and self.gold is not GoldRule.Z

@@ -1,4 +1,4 @@
-"""What a page or a command asks results of: which batch, which criterion."""
+"""Find the batch and the criterion that a page, a report or a command asks for."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -14,23 +14,23 @@ from projects.models import Membership, Project
 
 
 def find_batch(project: Project, number: int) -> Batch:
-    """The batch of this number. Raises Refused, naming those there are."""
+    """Return the batch of this number. Raises Refused, naming those there are."""
     batch = Batch.objects.filter(project=project, number=number).first()
     if batch is None:
         numbers = ", ".join(str(each) for each in project.batches.values_list("number", flat=True)[:20])
         raise Refused(
-            "The project has no batch {number}; it has {numbers}.".format(number=number, numbers=numbers or "none yet")
+            "The project has no batch {number}. It has: {numbers}.".format(number=number, numbers=numbers or "none yet")
         )
     return batch
 
 
 def read_scope(project: Project, settings: Mapping[str, Any]) -> Scope:
-    """The scope that settings of a report name. Raises Refused where something is not there any more."""
+    """Return the scope that a report's settings name. Raises Refused where the batch or criterion is gone."""
     return choose_scope(read_scopes(project, settings), settings["criterion"])
 
 
 def read_scopes(project: Project, settings: Mapping[str, Any]) -> list[Scope]:
-    """That scope for each criterion that is asked there, not for the one that the settings name alone."""
+    """Return that scope for each criterion that the batch or project asks, not only for the one in the settings."""
     batch = find_batch(project, settings["batch"]) if settings["batch"] else None
     return [
         Scope(
@@ -45,13 +45,13 @@ def read_scopes(project: Project, settings: Mapping[str, Any]) -> list[Scope]:
 
 
 def choose_scope(scopes: list[Scope], key: str) -> Scope:
-    """The scope of the criterion of this key. Raises Refused, naming those there are."""
+    """Return the scope of the criterion of this key. Raises Refused, naming those there are."""
     criterion = choose_among([scope.criterion for scope in scopes], key)
     return next(scope for scope in scopes if scope.criterion == criterion)
 
 
 def scope_settings(scope: Scope) -> dict[str, Any]:
-    """What a report is told of a scope; `scope_of` reads it again."""
+    """Return the scope as a report stores it; `read_scope` reads it back."""
     return {
         "criterion": scope.criterion.key,
         "stage": scope.stage.value,
@@ -61,40 +61,43 @@ def scope_settings(scope: Scope) -> dict[str, Any]:
 
 
 def choose_criterion(project: Project, *, key: str = "", batch: Batch | None = None) -> CriterionInUse:
-    """As `choose_among`, of those that the project's batches (or one batch) ask."""
+    """Return the criterion of this key among those that the project's batches, or one batch, ask. Raises Refused."""
     return choose_among(criteria_in_use(project, batch), key)
 
 
 def choose_criterion_to_measure(project: Project, *, key: str = "", batch: Batch | None = None) -> CriterionInUse:
-    """As `choose_criterion`; without a batch, the criterion that the first one would ask. Raises Refused."""
+    """Return the criterion as `choose_criterion` does; before there is a batch, the one that the first batch would
+    ask. Raises Refused.
+    """
     criteria = criteria_in_use(project, batch)
     if criteria:
         return choose_among(criteria, key)
+    # A project that only plans has no batch; its rubric says what will be asked.
     planned = criteria_to_come(project)
     return choose_among(planned if key else planned[:1], key)
 
 
 def choose_among(criteria: list[CriterionInUse], key: str) -> CriterionInUse:
-    """The criterion of this key, or the only one. Raises Refused, naming those there are."""
+    """Return the criterion of this key, or the only one. Raises Refused, naming those there are."""
     if not criteria:
         raise Refused("There is no batch yet, so there are no judgments.")
     keys = ", ".join(criterion.key for criterion in criteria)
     if not key and len(criteria) > 1:
-        raise Refused(f"The batches ask several criteria; name one of {keys}.")
+        raise Refused(f"The batches ask several criteria. Choose one: {keys}.")
     found = next((criterion for criterion in criteria if criterion.key == key or not key), None)
     if found is None:
-        raise Refused(f"There is no criterion “{key}”; there is {keys}.")
+        raise Refused(f"There is no criterion “{key}”. Choose one of: {keys}.")
     return found
 
 
 def explain_several_scales(criterion: CriterionInUse) -> str:
-    return "“{criterion}” was asked on several scales ({scales}): choose one batch.".format(
+    return "“{criterion}” was asked on several scales ({scales}). Choose one batch.".format(
         criterion=criterion.key,
         scales="; ".join(criterion.scales),
     )
 
 
 def has_simulated(project: Project, *frames: pd.DataFrame) -> bool:
-    """Whether some of these judgments are by simulated annotators."""
+    """Return whether some of these judgments are by simulated annotators."""
     names = [str(name) for frame in frames for name in frame[ANNOTATOR].dropna().unique()]
     return project.memberships.filter(kind=Membership.Kind.SIMULATED, pseudonym__in=names).exists()

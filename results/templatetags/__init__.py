@@ -1,1 +1,1 @@
-"""What templates ask of Python."""
+"""Template filters of results."""

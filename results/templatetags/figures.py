@@ -1,54 +1,61 @@
-"""Results as people read them."""
+"""Filters that write figures of results as people read them."""
 
 from collections.abc import Mapping
 from typing import Any
 
 from django import template
 
-from results.scope.excluded import WORDS
+from results.scope.excluded import REASON_NAMES, REASON_NOTES
 
 register = template.Library()
 
 
 @register.filter
-def why_left_out(reason: str) -> str:
-    """A stored reason in words."""
-    return str(WORDS.get(reason, reason))
+def name_reason(reason: str) -> str:
+    """Return the name of a stored reason for exclusion."""
+    return REASON_NAMES.get(reason, reason)
+
+
+@register.filter
+def explain_reason(reason: str) -> str:
+    """Return what a stored reason for exclusion means; one from an import is its own explanation."""
+    return REASON_NOTES.get(reason, reason)
 
 
 @register.filter
 def alpha(value: float | None) -> str:
-    """Four digits, as agreement is published; a real minus sign."""
+    """Return alpha with four digits, as it is published, and a real minus sign."""
     return "" if value is None else f"{value:.4f}".replace("-", "−")
 
 
 @register.filter
 def share(value: float) -> str:
-    """A share as per cent with one digit."""
+    """Return a share as per cent with one digit."""
     return f"{value * 100:.1f} %"
 
 
 @register.filter
 def signed(value: float, digits: int = 2) -> str:
-    """A difference, with its sign."""
+    """Return a difference with its sign."""
     return f"{value:+.{digits}f}".replace("-", "−")
 
 
 @register.filter
 def score(value: float) -> str:
-    """A score with two digits and a real minus sign."""
+    """Return a score with two digits and a real minus sign."""
+    # Rounding a small negative number leaves "-0.00", which reads as a mistake.
     return f"{value:.2f}".replace("-0.00", "0.00").replace("-", "−")
 
 
 @register.filter
 def precise(value: float) -> str:
-    """Three digits, as scores of systems are published; a real minus sign."""
+    """Return a score of a system with three digits, as it is published, and a real minus sign."""
     return f"{value:.3f}".replace("-0.000", "0.000").replace("-", "−")
 
 
 @register.filter
 def item(found: Mapping[str, Any], name: str) -> Any:
-    """What stands under a name that is not known before."""
+    """Return the value under a key that only the template's loop knows."""
     return found[name]
 
 
