@@ -1,4 +1,4 @@
-"""The routes of the API of results."""
+"""Routes of the results API."""
 
 from django.urls import path
 

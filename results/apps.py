@@ -10,4 +10,5 @@ class ResultsConfig(AppConfig):
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
+        # Checks register on import, which has to wait until every app is loaded.
         import_module("results.checks")

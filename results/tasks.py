@@ -1,4 +1,4 @@
-"""Errands of results: reports, judgment sets, metrics and studies."""
+"""Celery tasks of results: reports, judgment sets, metrics and metric evaluations."""
 
 from celery import shared_task
 

@@ -1,4 +1,4 @@
-"""Routes of results: each room has its own."""
+"""Routes of results, joined from those of its rooms."""
 
 from results.agreement import urls as agreement_urls
 from results.disagreements import urls as disagreements_urls

@@ -1,4 +1,4 @@
-"""Agreement, for scripts."""
+"""Agreement by the API."""
 
 from collections.abc import Mapping
 from http import HTTPStatus
@@ -20,7 +20,9 @@ class AgreementQuery(ScopeQuery):
     level = serializers.ChoiceField(
         required=False, choices=[level.value for level in Level], help_text="Otherwise the criterion's own."
     )
-    by = serializers.ChoiceField(required=False, choices=PARTS, help_text="Alpha per part; otherwise per dataset.")
+    by = serializers.ChoiceField(
+        required=False, choices=PARTS, help_text="What alpha is broken down by; otherwise dataset."
+    )
 
 
 class Agreement(Figures):
@@ -31,9 +33,9 @@ class Agreement(Figures):
         """Read agreement.
 
         Krippendorff's alpha with its intervals, pairs of annotators, or alpha over time. Over many judgments the
-        figures are those of the newest job: where they are not current, ask for newer ones.
+        figures are those of the newest job: if they are not current, recompute them.
         """
-        return Response(self.standing(self.asked))
+        return Response(self.read_state(self.asked))
 
     @extend_schema(
         request=AgreementQuery,
@@ -41,12 +43,12 @@ class Agreement(Figures):
         examples=[OpenApiExample("By source", value={"by": "source"}, request_only=True)],
     )
     def post(self, request: Request, slug: str) -> Response:
-        """Have agreement computed anew.
+        """Recompute agreement.
 
-        For figures that are not current; then read them until they are. A token that may only read can ask for it too.
+        Queues a job. Read the figures until they are current. A read-only token may request it too.
         """
-        return self.ask_anew(self.sent(AgreementQuery))
+        return self.request_figures(self.sent(AgreementQuery))
 
-    def settings_of(self, asked: Mapping[str, Any]) -> dict[str, Any]:
-        form = self.filled_in(AgreementForm, asked)
+    def read_settings(self, asked: Mapping[str, Any]) -> dict[str, Any]:
+        form = self.fill_form(AgreementForm, asked)
         return form.settings(asked["kind"], form.scope())

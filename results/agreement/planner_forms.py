@@ -49,7 +49,7 @@ class PlannerForm(JudgmentsForm):
             )
         return tuple(numbers)
 
-    def asked_width(self) -> float:
+    def read_width(self) -> float:
         return (self.cleaned_data.get("width") if self.is_bound else None) or WIDTH
 
     def settings(self, scope: Scope) -> dict[str, Any]:

@@ -34,15 +34,15 @@ def planner(request: ProjectRequest, project: Project) -> HttpResponse:
         scope = form.scope()
     except Refused as refusal:
         return render(request, TEMPLATE, {**context, "refusal": refusal.message})
-    standing = fetch_figures(request, "plan", form.settings(scope))
-    if isinstance(standing, HttpResponse):
-        return standing
-    context |= {"scope": scope, "criterion": scope.criterion, **report_context(request, standing)}
-    figures = standing.figures
+    state = fetch_figures(request, "plan", form.settings(scope))
+    if isinstance(state, HttpResponse):
+        return state
+    context |= {"scope": scope, "criterion": scope.criterion, **report_context(request, state)}
+    figures = state.figures
     if figures and "refusal" in figures:
         return render(request, TEMPLATE, {**context, "refusal": figures["refusal"], "figures": None})
     if figures and "widths" in figures["plan"]:
-        width = form.asked_width()
+        width = form.read_width()
         context |= {
             "width": width,
             "plan": figures["plan"],

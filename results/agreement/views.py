@@ -39,12 +39,12 @@ def agreement(request: ProjectRequest, project: Project, kind: str) -> HttpRespo
         scope = form.scope()
     except Refused as refusal:
         return render(request, template, {**context, "refusal": refusal.message})
-    standing = fetch_figures(request, kind, form.settings(kind, scope))
-    if isinstance(standing, HttpResponse):
-        return standing
-    context |= {"scope": scope, "criterion": scope.criterion, **report_context(request, standing)}
-    if standing.figures:
-        context["charts"] = {chart.name: chart for chart in draw(standing.figures)}
+    state = fetch_figures(request, kind, form.settings(kind, scope))
+    if isinstance(state, HttpResponse):
+        return state
+    context |= {"scope": scope, "criterion": scope.criterion, **report_context(request, state)}
+    if state.figures:
+        context["charts"] = {chart.name: chart for chart in draw(state.figures)}
     return render(request, template, context)
 
 

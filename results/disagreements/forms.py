@@ -20,7 +20,7 @@ class DisagreementForm(JudgmentsForm):
         ],
     )
 
-    def asked_by(self) -> str:
+    def read_grouping(self) -> str:
         return (self.cleaned_data.get("by") if self.is_bound else "") or "items"
 
     def settings(self, scope: Scope) -> dict[str, Any]:

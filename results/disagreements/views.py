@@ -36,14 +36,14 @@ def disagreements(request: ProjectRequest, project: Project) -> HttpResponse:
         scope = form.scope()
     except Refused as refusal:
         return render(request, TEMPLATE, {**context, "refusal": refusal.message})
-    by = form.asked_by()
+    by = form.read_grouping()
     kind, settings = ("annotators", form.settings(scope)) if by == "pairs" else ("entering", scope_settings(scope))
-    standing = fetch_figures(request, kind, settings)
-    if isinstance(standing, HttpResponse):
-        return standing
-    context |= {"scope": scope, "criterion": scope.criterion, "by": by, **report_context(request, standing)}
+    state = fetch_figures(request, kind, settings)
+    if isinstance(state, HttpResponse):
+        return state
+    context |= {"scope": scope, "criterion": scope.criterion, "by": by, **report_context(request, state)}
     if by == "pairs":
-        return render(request, TEMPLATE, {**context, **_pairs(standing.figures)})
+        return render(request, TEMPLATE, {**context, **_pairs(state.figures)})
     with snapshot():
         first, second = read_text(request, "first"), read_text(request, "second")
         pair = (first, second) if first and second else None

@@ -32,7 +32,7 @@ def export_download(request: ProjectRequest, project: Project, form: str) -> Htt
     choices = Choices(
         project=project,
         criterion=asked.cleaned_data["criterion"],
-        stage=asked.asked_stage(),
+        stage=asked.read_stage(),
         batches=(asked.cleaned_data["batch"],) if asked.cleaned_data["batch"] else (),
         with_texts=asked.cleaned_data["texts"],
         with_comments=asked.cleaned_data["comments"],
@@ -58,7 +58,7 @@ def _page(
 ) -> HttpResponse:
     context = {
         "form": form,
-        "counts": count_judgments(project, form.asked_stage()),
+        "counts": count_judgments(project, form.read_stage()),
         "refusal": refusal,
         "formats": tuple(FORMATS),
     }

@@ -1,4 +1,4 @@
-"""What came of the judging, as far as it is stored: reports, judgment sets, scores by metrics and studies."""
+"""What results store: reports, judgment sets, scores by metrics, and metric evaluations."""
 
 from results.models.judgment_set import JudgmentSet
 from results.models.metrics import MetricRun, MetricScore, ScoreFile

@@ -1,4 +1,4 @@
-"""Judgment sets: the judgments of a project as they stood once, frozen as files that a paper can cite."""
+"""Judgment sets: the judgments of a project at one moment, frozen as files that a paper can cite."""
 
 from django.db import models
 from django.db.models import Q
@@ -14,17 +14,18 @@ class JudgmentSetQuerySet(models.QuerySet["JudgmentSet"]):
 
 
 class JudgmentSet(Job):
-    """A choice of judgments with all that was made of it. Once frozen a trigger refuses changes, but for retirement."""
+    """Judgments frozen as files. Once it is frozen, a trigger refuses every change but its retirement."""
 
     task = "results.freeze"
 
+    # The unique constraint begins with the project and is the index.
     project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="judgment_sets", db_index=False)
     number = models.PositiveIntegerField()
     name = models.CharField(max_length=120)
     settings = models.JSONField(default=dict)
-    """What `results.sets.settings.Settings` holds."""
+    """What `results.sets.settings.Settings.as_dict` returns."""
     facts = models.JSONField(default=dict, blank=True)
-    """What the files say of themselves: counts, agreement, versions, and what changed since the set before."""
+    """Figures from the files: counts, agreement, versions, and what changed since the previous set."""
     files = models.JSONField(default=list, blank=True)
     """Name, bytes and SHA-256 of each file, in the order of the archive."""
     stored_name = models.CharField(max_length=80, blank=True)
@@ -68,5 +69,5 @@ class JudgmentSet(Job):
 
     @property
     def folder_name(self) -> str:
-        """What the archive and the folder in it are called: our own words and slugs alone."""
+        """Return the name of the archive and of its folder: safe in a header and on a disk, as it has no free text."""
         return f"{self.project.slug}-set-{self.number}"

@@ -1,4 +1,4 @@
-"""Reports: figures that take longer than a request, computed once for a state of the judgments."""
+"""Reports: figures that take longer than a request, computed once for each version of the judgments."""
 
 from django.db import models
 from django.db.models import Q
@@ -8,7 +8,7 @@ from projects.models import Project
 
 
 class Report(Job):
-    """Figures of one kind and with these settings, over the judgments as they were when it ran."""
+    """Figures of one kind with these settings, computed from the judgments as they were when the job ran."""
 
     task = "results.make_report"
 
@@ -16,9 +16,9 @@ class Report(Job):
     kind = models.CharField(max_length=20)
     settings = models.JSONField(default=dict)
     subject = models.CharField(max_length=64)
-    """A hash of kind and settings: what was asked."""
+    """A hash of kind and settings: reports that share it answer the same question."""
     content = models.CharField(max_length=64)
-    """A hash of the state of the judgments: what it was asked of."""
+    """A hash of the version of the judgments; while it is the present one, the figures are current."""
     result = models.JSONField(null=True, blank=True)
 
     class Meta:
@@ -26,6 +26,7 @@ class Report(Job):
         constraints = [
             models.UniqueConstraint(
                 fields=["project", "subject"],
+                # One unfinished job for each question: who asks meanwhile gets that one.
                 condition=Q(state__in=("queued", "running")),
                 name="report_under_way_once",
             ),

@@ -1,4 +1,4 @@
-"""Agreement and scores: the figures of the pages, computed at once where that is quick, otherwise by a job."""
+"""The API of figures: computed at once where that is quick, otherwise by a job that can be requested."""
 
 from collections.abc import Mapping
 from http import HTTPStatus
@@ -30,44 +30,47 @@ class ScopeQuery(Query):
 
 
 class StandingSerializer(Query):
-    settings = serializers.JSONField(help_text="What was asked, everything filled in.")
+    settings = serializers.JSONField(help_text="The settings, with every default filled in.")
     figures = serializers.JSONField(
         allow_null=True,
-        help_text="Each with the data behind it, how it was made, and why it is undefined where it is. Null until they "
-        "are computed.",
+        help_text="Each with the number of judgments behind it, its method, and the reason where it is undefined. Null "
+        "until computed.",
     )
-    is_current = serializers.BooleanField(help_text="Whether they are of the judgments as they are now.")
-    computed_at = serializers.DateTimeField(allow_null=True, help_text="Null where it was just now.")
+    is_current = serializers.BooleanField(help_text="Whether the figures include all judgments so far.")
+    computed_at = serializers.DateTimeField(allow_null=True, help_text="Null if computed for this request.")
     state = serializers.ChoiceField(
-        choices=Job.State.choices, allow_null=True, help_text="Of the job that computes newer ones; null without one."
+        choices=Job.State.choices,
+        allow_null=True,
+        help_text="State of the job that computes newer figures; null if there is none.",
     )
 
 
 class Figures(ProjectEndpoint):
-    """Reading computes what is quick; asking for a job stores its figures, and changes nothing that anybody made."""
+    """An endpoint of figures: GET reads or computes them, POST queues a job that stores them."""
 
+    # A job of figures changes nothing that anybody made, so whoever may read may request it.
     policy = Policy("api", Right.READ, writes=Right.READ, answers_json=True, is_api=True)
 
-    def standing(self, asked: Mapping[str, Any]) -> dict[str, Any]:
-        settings = self.settings_of(asked)
+    def read_state(self, asked: Mapping[str, Any]) -> dict[str, Any]:
+        settings = self.read_settings(asked)
         with snapshot():
             found = find_report(self.project, asked["kind"], settings)
-        stands = {
+        state = {
             "settings": settings,
             "figures": found.figures,
             "is_current": found.is_current,
             "computed_at": found.report.finished_at if found.report else None,
             "state": found.under_way.state if found.under_way else None,
         }
-        return dict(StandingSerializer(stands).data)
+        return dict(StandingSerializer(state).data)
 
-    def ask_anew(self, asked: Mapping[str, Any]) -> Response:
-        settings = self.settings_of(asked)
+    def request_figures(self, asked: Mapping[str, Any]) -> Response:
+        settings = self.read_settings(asked)
         request_report(project=self.project, actor=self.membership, kind=asked["kind"], settings=settings)
-        return Response(self.standing(asked), status=HTTPStatus.ACCEPTED)
+        return Response(self.read_state(asked), status=HTTPStatus.ACCEPTED)
 
-    def filled_in(self, form_class: type[SomeForm], asked: Mapping[str, Any]) -> SomeForm:
-        """The page's own form. Raises Refused for what the project does not have."""
+    def fill_form(self, form_class: type[SomeForm], asked: Mapping[str, Any]) -> SomeForm:
+        """Return the page's own form, filled in. Raises Refused for what the project does not have."""
         data = QueryDict(mutable=True)
         data.update({name: str(value) for name, value in asked.items()})
         form = form_class(self.project, data)
@@ -78,5 +81,5 @@ class Figures(ProjectEndpoint):
             raise Refused(" ".join(map(str, sentences)), field=name)
         return form
 
-    def settings_of(self, asked: Mapping[str, Any]) -> dict[str, Any]:
+    def read_settings(self, asked: Mapping[str, Any]) -> dict[str, Any]:
         raise NotImplementedError

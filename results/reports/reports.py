@@ -1,7 +1,7 @@
-"""Figures of the results pages: computed at once over few judgments, as a job over many, for a state of the judgments.
+"""Figures of the results pages: computed at once over few judgments, by a job over many, and kept while current.
 
-A kind of figures is a function from a project and settings to what JSON can hold. What it returns depends on nothing
-but the settings and the judgments, so that it is kept for as long as these do not change.
+A kind of figures is a function from a project and settings to what JSON can hold. It depends on nothing but the
+settings and the judgments, so its result is kept until these change.
 """
 
 import hashlib
@@ -21,9 +21,9 @@ from projects.models import Membership, Project
 from results.models import Report
 
 AT_ONCE = 5_000
-"""Over up to this many judgments of a criterion a page computes its figures itself."""
-KEPT = 20
-"""So many reports of the same question are kept; older ones are forgotten."""
+"""Up to this many judgments of a criterion, a page computes its figures itself."""
+MOST_KEPT = 20
+"""Reports of the same question; older ones are deleted."""
 
 KINDS = {
     "agreement": "results.agreement.alpha.agreement_figures",
@@ -35,18 +35,18 @@ KINDS = {
     "replication": "results.systems.scores.replication_figures",
     "plan": "results.agreement.precision.plan_figures",
 }
-"""Every kind of figures, and the function that computes them."""
+"""Every kind of figures with the function that computes it, by path: a room below must not import those above."""
 
 
 @dataclass(frozen=True)
 class ReportState:
-    """How a question to the judgments stands: its newest figures, and the job that makes newer ones or did not."""
+    """The newest figures for given settings, and the job that computes newer ones or failed to."""
 
     figures: dict[str, Any] | None = None
     report: Report | None = None
-    """Where the figures come from; None where the page computed them itself."""
+    """The report that holds the figures; None where the page computed them itself."""
     under_way: Report | None = None
-    """Live, or newer than the figures and ended without any."""
+    """A newer report: unfinished, or ended without figures."""
     is_current: bool = True
 
     @property
@@ -55,7 +55,7 @@ class ReportState:
 
 
 def find_report(project: Project, kind: str, settings: Mapping[str, Any]) -> ReportState:
-    """The figures as far as they are there, computed now where that is quick. Writes nothing."""
+    """Return the figures that are stored, or compute them now where that is quick. Writes nothing."""
     subject, content = _subject(kind, settings), _content(project)
     newest = Report.objects.filter(project=project, subject=subject)
     done = newest.filter(state=Job.State.DONE).first()
@@ -70,10 +70,12 @@ def find_report(project: Project, kind: str, settings: Mapping[str, Any]) -> Rep
 
 
 def request_report(*, project: Project, actor: Membership, kind: str, settings: Mapping[str, Any]) -> Report:
-    """Queue the job that computes the figures; who asks while it is under way gets that one."""
+    """Queue the job that computes the figures, or return the job that is unfinished already."""
     subject = _subject(kind, settings)
     under_way = Report.objects.filter(project=project, subject=subject, state__in=Job.LIVE)
     try:
+        # Of two requests at once one breaks the unique constraint; the savepoint keeps its transaction usable, and it
+        # returns the other's job.
         with transaction.atomic():
             report, is_new = under_way.get_or_create(
                 defaults={"project": project, "subject": subject, "kind": kind, "settings": dict(settings),
@@ -87,16 +89,17 @@ def request_report(*, project: Project, actor: Membership, kind: str, settings: 
 
 
 def make(report: Report, on_progress: OnProgress) -> dict[str, Any]:
-    """The act of the job: the figures, and the state of the judgments that they are of."""
+    """Compute the figures of a report with the version of the judgments that they are from; the act of the job."""
     on_progress(0, 0)
+    # Counted before the figures are read: a change in between makes them stale once too often, never too seldom.
     content = _content(report.project)
     return {"result": _compute(report.project, report.kind, report.settings), "content": content}
 
 
 def forget_old() -> None:
-    """Keep the newest reports of each question."""
+    """Delete all but the newest reports of each question."""
     with connection.cursor() as cursor:
-        cursor.execute(_FORGET, [KEPT])
+        cursor.execute(_FORGET, [MOST_KEPT])
 
 
 def _at_once(project: Project, kind: str, settings: Mapping[str, Any], key: str) -> dict[str, Any]:
@@ -108,7 +111,7 @@ def _at_once(project: Project, kind: str, settings: Mapping[str, Any], key: str)
 
 
 def _compute(project: Project, kind: str, settings: Mapping[str, Any]) -> dict[str, Any]:
-    """The figures as JSON holds them: dataclasses as objects, what is not a number as null."""
+    """Return the figures as JSON holds them: dataclasses as objects, NaN as null."""
     figures: dict[str, Any] = orjson.loads(orjson.dumps(import_string(KINDS[kind])(project, settings)))
     return figures
 
@@ -119,7 +122,7 @@ def _subject(kind: str, settings: Mapping[str, Any]) -> str:
 
 
 def _content(project: Project) -> str:
-    """Return a name for the state of the judgments: acts that reach results are counted, and submitted work is."""
+    """Return a hash of the version of the judgments: the acts that reach results and the submitted work are counted."""
     with connection.cursor() as cursor:
         cursor.execute(_CONTENT, {"project": project.pk})
         row = cursor.fetchone()
@@ -132,6 +135,8 @@ def _has_many(project: Project, criterion: str) -> bool:
         return bool(cursor.fetchone()[0])
 
 
+# Acts write a row each into projects_figurechange (docs/decisions/0014). Submitting is no act of the log, so submitted
+# assignments are counted beside them.
 _CONTENT = """
 SELECT c.n, a.n, a.last, a.at
 FROM (SELECT count(*) AS n FROM projects_figurechange WHERE project_id = %(project)s) c,
@@ -139,6 +144,7 @@ FROM (SELECT count(*) AS n FROM projects_figurechange WHERE project_id = %(proje
       FROM annotate_batch b JOIN annotate_hit h ON h.batch_id = b.id JOIN annotate_assignment a ON a.hit_id = h.id
       WHERE b.project_id = %(project)s AND a.submitted_at IS NOT NULL) a
 """
+# The limit stops the count one row after the answer is known, so that a million judgments are never counted here.
 _MANY = """
 SELECT count(*) > %(at_once)s FROM (
     SELECT 1 FROM annotate_judgment j WHERE j.criterion_id IN (
@@ -146,10 +152,11 @@ SELECT count(*) > %(at_once)s FROM (
         WHERE r.project_id = %(project)s AND %(criterion)s IN ('', cr.key))
     LIMIT %(at_once)s + 1) judged
 """
+# Unfinished reports stay, however old: their job still writes to the row.
 _FORGET = """
 DELETE FROM results_report WHERE id IN (
     SELECT id FROM (
-        SELECT id, state, row_number() OVER (PARTITION BY project_id, subject ORDER BY id DESC) AS place
+        SELECT id, state, row_number() OVER (PARTITION BY project_id, subject ORDER BY id DESC) AS position
         FROM results_report
-    ) placed WHERE place > %s AND state NOT IN ('queued', 'running'))
+    ) placed WHERE position > %s AND state NOT IN ('queued', 'running'))
 """

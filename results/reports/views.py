@@ -1,4 +1,4 @@
-"""Pages of figures: computed at once or taken from the newest report, which can be asked for."""
+"""What every page of figures shares: fetching or requesting its figures, and the job that computes them."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -21,7 +21,7 @@ from results.reports.reports import ReportState, find_report, request_report
 def fetch_figures(
     request: ProjectRequest, kind: str, settings: Mapping[str, Any]
 ) -> ReportState | HttpResponseRedirect:
-    """The figures that a page shows; who posts asks for them to be computed anew, and comes back to the page."""
+    """Return the figures of a page; a POST requests them to be recomputed and redirects back to the page."""
     if request.method == "POST":
         request_report(project=request.project, actor=request.membership, kind=kind, settings=settings)
         return redirect(request.get_full_path())
@@ -29,11 +29,11 @@ def fetch_figures(
         return find_report(request.project, kind, settings)
 
 
-def report_context(request: ProjectRequest, standing: ReportState) -> dict[str, Any]:
-    """What `results/reports/_report_state.html` needs, and the figures."""
-    context: dict[str, Any] = {"standing": standing, "figures": standing.figures, "query": request.GET.urlencode()}
-    if standing.under_way:
-        context |= _progress(request.project, standing.under_way)
+def report_context(request: ProjectRequest, state: ReportState) -> dict[str, Any]:
+    """Return the context of `results/reports/_report_state.html`, and the figures."""
+    context: dict[str, Any] = {"report_state": state, "figures": state.figures, "query": request.GET.urlencode()}
+    if state.under_way:
+        context |= _progress(request.project, state.under_way)
     return context
 
 
@@ -47,10 +47,11 @@ def report_job(request: ProjectRequest, project: Project, pk: int) -> HttpRespon
 @requires(Right.READ)
 @require_POST
 def report_cancel(request: ProjectRequest, project: Project, pk: int) -> HttpResponse:
-    """Figures of several pages are made by reports: back to the one that the button stood on."""
+    """Cancel the job and go back to the page of the button: reports belong to several pages."""
     report = get_object_or_404(Report, project=project, pk=pk)
     cancel_job(request, report)
     page = request.headers.get("Referer", "")
+    # The header comes from outside; without the check a forged one would redirect to another site.
     is_ours = url_has_allowed_host_and_scheme(page, allowed_hosts={request.get_host()})
     return redirect(page if is_ours else reverse("results:agreement", args=[project.slug]))
 

@@ -43,11 +43,11 @@ def gold_scores(request: ProjectRequest, project: Project) -> HttpResponse:
         scope = form.scope()
     except Refused as refusal:
         return render(request, TEMPLATE, {**context, "refusal": refusal.message})
-    standing = fetch_figures(request, "golds", form.settings(scope, gold))
-    if isinstance(standing, HttpResponse):
-        return standing
-    context |= {"scope": scope, "criterion": scope.criterion, **report_context(request, standing)}
-    figures = standing.figures
+    state = fetch_figures(request, "golds", form.settings(scope, gold))
+    if isinstance(state, HttpResponse):
+        return state
+    context |= {"scope": scope, "criterion": scope.criterion, **report_context(request, state)}
+    figures = state.figures
     if figures and "refusal" in figures:
         return render(request, TEMPLATE, {**context, "refusal": figures["refusal"], "figures": None})
     rule, by = _chosen(form, gold)
@@ -56,7 +56,7 @@ def gold_scores(request: ProjectRequest, project: Project) -> HttpResponse:
         context["charts"] = {chart.name: chart for chart in charts.chart_golds(figures, rule=rule, by=by)}
         context["shown"] = charts.figures_by_rule(figures, rule)
     with snapshot():
-        context |= _table(request, scope, gold, rule, standing)
+        context |= _table(request, scope, gold, rule, state)
     return render(request, TEMPLATE, context)
 
 
@@ -104,11 +104,11 @@ def _rule_form(gold: Gold) -> RuleForm:
     return RuleForm(initial={"rule": gold.rule, "with_controls": gold.with_controls}, auto_id="project-%s")
 
 
-def _table(request: ProjectRequest, scope: Scope, gold: Gold, rule: GoldRule, standing: ReportState) -> dict[str, Any]:
+def _table(request: ProjectRequest, scope: Scope, gold: Gold, rule: GoldRule, state: ReportState) -> dict[str, Any]:
     sort = read_sort(request, SORTS, "candidate")
     chosen = {name: read_text(request, name) for name in FILTERS}
-    figures = standing.figures
-    current = figures if standing.is_current else None
+    figures = state.figures
+    current = figures if state.is_current else None
     rows = CandidateScores(
         scope,
         Filters(**chosen),

@@ -76,7 +76,7 @@ class SetForm(FacetsForm):
         batches = project.batches.exclude(state=Batch.State.DRAFT).order_by("number")
         self.offer("criteria", ((each.key, each.name) for each in self.criteria_in_use))
         self.offer("batches", ((each.number, f"{each.number} · {each.name}") for each in batches))
-        self.offer_places(project)
+        self.offer_facets(project)
         of_studies = [(each.number, f"{each.number} · {each.name}") for each in find_studies(project)]
         if of_studies:
             self.fields["studies"].choices = of_studies  # type: ignore[attr-defined]
@@ -92,7 +92,7 @@ class SetForm(FacetsForm):
             criteria=tuple(asked.get("criteria", ())),
             stage=Stage(asked.get("stage") or self.defaults.stage),
             batches=tuple(asked.get("batches", ())),
-            **self.asked_places("datasets", "splits", "sources"),
+            **self.read_facets("datasets", "splits", "sources"),
             is_blind_only=asked["blind"],
             with_texts=asked["texts"],
             with_comments=asked["comments"],

@@ -81,9 +81,9 @@ class StudyForm(FacetsForm):
         self.fields["stage"].initial = self.defaults["stage"]
         if not list_trials(project).exists():
             del self.fields["stage"]
-        self.offer_places(project)
+        self.offer_facets(project)
         types = Question.objects.filter(dataset__project=project).order_by("type")
-        self.offer_named("question_types", types.values_list("type", flat=True).distinct())
+        self.offer_names("question_types", types.values_list("type", flat=True).distinct())
         if not kind.is_resampled:
             del self.fields["resamples"]
         self.own = list(kind.fields(project))
@@ -95,7 +95,7 @@ class StudyForm(FacetsForm):
         return [self[name] for name in self.own]
 
     @property
-    def place_fields(self) -> list[forms.BoundField]:
+    def facet_fields(self) -> list[forms.BoundField]:
         """Those that choose among the answers, as far as the project leaves a choice."""
         return [self[name] for name in PLACES if name in self.fields]
 
@@ -109,7 +109,7 @@ class StudyForm(FacetsForm):
             stage=Stage(asked.get("stage") or self.defaults["stage"]),
             batch=batch.number if batch else None,
             is_blind_only=asked["blind"],
-            **self.asked_places(*PLACES),
+            **self.read_facets(*PLACES),
             gold=GoldRule(asked["gold"]),
             controls_in_z=self.defaults["controls_in_z"],
             adjudication_wins=self.defaults["adjudication_wins"],
@@ -119,7 +119,7 @@ class StudyForm(FacetsForm):
             options={name: asked[name] for name in self.own},
         )
 
-    def asked_seed(self) -> int:
+    def read_seed(self) -> int:
         seed: int | None = self.cleaned_data["seed"]
         return SEED if seed is None else seed
 

@@ -47,7 +47,7 @@ def study_new(request: ProjectRequest, project: Project) -> HttpResponse:
                 actor=request.membership,
                 kind=kind.name,
                 settings=form.settings(),
-                seed=form.asked_seed(),
+                seed=form.read_seed(),
                 name=form.cleaned_data["name"],
             )
             return redirect(study)

@@ -1,4 +1,4 @@
-"""Scores of systems, for scripts."""
+"""Scores of systems and gold scores by the API."""
 
 from collections.abc import Mapping
 from http import HTTPStatus
@@ -33,7 +33,7 @@ class Scores(Figures):
         Gold scores by every rule with their spread, or systems with intervals and tests, pair by pair. As with
         agreement, figures over many judgments are those of the newest job.
         """
-        return Response(self.standing(self.asked))
+        return Response(self.read_state(self.asked))
 
     @extend_schema(
         request=ScoresQuery,
@@ -41,15 +41,15 @@ class Scores(Figures):
         examples=[OpenApiExample("Systems", value={"kind": "systems"}, request_only=True)],
     )
     def post(self, request: Request, slug: str) -> Response:
-        """Have scores computed anew.
+        """Recompute scores.
 
-        For figures that are not current; then read them until they are.
+        Queues a job. Read the figures until they are current.
         """
-        return self.ask_anew(self.sent(ScoresQuery))
+        return self.request_figures(self.sent(ScoresQuery))
 
-    def settings_of(self, asked: Mapping[str, Any]) -> dict[str, Any]:
+    def read_settings(self, asked: Mapping[str, Any]) -> dict[str, Any]:
         gold = adjudication.read_gold_rule(self.project)
         if asked["kind"] == "systems":
-            return self.filled_in(SystemsForm, asked).settings(gold)
-        form = self.filled_in(GoldForm, asked)
+            return self.fill_form(SystemsForm, asked).settings(gold)
+        form = self.fill_form(GoldForm, asked)
         return form.settings(form.scope(), gold)

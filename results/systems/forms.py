@@ -22,7 +22,7 @@ class SystemsForm(ScopeForm):
         asked = self.cleaned_data if self.is_bound else {}
         batch = asked.get("batch")
         return {
-            "stage": self.asked_stage().value,
+            "stage": self.read_stage().value,
             "batch": batch.number if batch else None,
             "blind": bool(asked.get("blind")),
             "controls": gold.with_controls,

@@ -31,12 +31,12 @@ def systems(request: ProjectRequest, project: Project) -> HttpResponse:
         return render(request, TEMPLATE, context)
     if form.is_bound and not form.is_valid():
         return render(request, TEMPLATE, context, status=400)
-    standing = fetch_figures(request, "systems", settings)
-    if isinstance(standing, HttpResponse):
-        return standing
-    context |= report_context(request, standing) | {"with_controls": settings["controls"]}
-    if standing.figures:
-        context |= _of_criterion(standing.figures, form)
+    state = fetch_figures(request, "systems", settings)
+    if isinstance(state, HttpResponse):
+        return state
+    context |= report_context(request, state) | {"with_controls": settings["controls"]}
+    if state.figures:
+        context |= _of_criterion(state.figures, form)
     return render(request, TEMPLATE, context, status=400 if runs.errors else 200)
 
 
@@ -49,14 +49,14 @@ def replication(request: ProjectRequest, project: Project) -> HttpResponse:
     if between is None:
         is_wrong = bool(form.is_bound and (form.errors or runs.errors))
         return render(request, "results/systems/replication_show.html", context, status=400 if is_wrong else 200)
-    standing = fetch_figures(request, "replication", between)
-    if isinstance(standing, HttpResponse):
-        return standing
-    context |= report_context(request, standing)
-    if standing.figures:
+    state = fetch_figures(request, "replication", between)
+    if isinstance(state, HttpResponse):
+        return state
+    context |= report_context(request, state)
+    if state.figures:
         key = _key(form)
-        context["found"] = standing.figures["by"].get(key)
-        context["charts"] = {chart.name: chart for chart in charts.chart_replication(standing.figures, key=key)}
+        context["found"] = state.figures["by"].get(key)
+        context["charts"] = {chart.name: chart for chart in charts.chart_replication(state.figures, key=key)}
     return render(request, "results/systems/replication_show.html", context)
 
 

@@ -65,7 +65,7 @@ class Command(ProjectCommand):
             raise CommandError("Choose --json or one form of tables, not both.", returncode=2)
         form = _filled_in(project, kind, options)
         study = running.study_now(
-            project=project, kind=kind.name, settings=form.settings(), seed=form.asked_seed(), name=options["name"]
+            project=project, kind=kind.name, settings=form.settings(), seed=form.read_seed(), name=options["name"]
         )
         if self.as_json:
             self.answer(_as_dict(study))
