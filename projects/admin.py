@@ -1,4 +1,4 @@
-"""Looking at rows, for whoever runs the site; nothing is changed here."""
+"""Read-only admin pages for the operator of the site; every change belongs to an act of the app."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -17,10 +17,10 @@ admin.site.disable_action("delete_selected")
 
 
 class Inspected(ReadOnly):
-    """A table that can be read and searched."""
+    """A table that can be read and searched, and not changed."""
 
     list_per_page = 50
-    show_full_result_count = False
+    show_full_result_count = False  # a search must not count the whole table, such as the audit log, as well
 
     def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return False

@@ -1,4 +1,4 @@
-"""What the project's commands share: the project, JSON out, exit codes, progress."""
+"""The base classes of the management commands: the project, JSON output, exit codes, progress."""
 
 import argparse
 import os
@@ -18,19 +18,19 @@ T = TypeVar("T")
 
 
 def reader(read: Callable[[str], T]) -> Callable[[str], T]:
-    """An option's type: a text that `read` refuses is wrong use, so the command ends with 2 and the same sentence."""
+    """Return an option type; a text that `read` refuses is a usage error, so the command exits with 2."""
 
-    def typed(text: str) -> T:
+    def parse(text: str) -> T:
         try:
             return read(text)
         except Refused as refusal:
             raise argparse.ArgumentTypeError(refusal.message) from refusal
 
-    return typed
+    return parse
 
 
 class Once(argparse.Action):
-    """An option that takes one value: given twice it is wrong use, instead of the last one winning."""
+    """An option that may be given once; a second value is a usage error instead of silently replacing the first."""
 
     def __call__(
         self, parser: argparse.ArgumentParser, namespace: argparse.Namespace, values: Any, option: str | None = None
@@ -41,8 +41,9 @@ class Once(argparse.Action):
 
 
 class ReportingCommand(BaseCommand):
-    """A command that answers once, as text or as one JSON object, and exits 0, 1 (refused) or 2 (wrong use)."""
+    """A command that prints one result, as text or as JSON, and exits with 0, 1 (refused) or 2 (usage error)."""
 
+    # Django's checks import every route; a script need not pay for that with each command. `manage.py check` runs them.
     requires_system_checks: list[str] = []
     _last_shown = 0.0
 
@@ -67,8 +68,9 @@ class ReportingCommand(BaseCommand):
             self.stdout.write(text if text is not None else _as_lines(result))
 
     def progress(self, done: int, total: int) -> None:
-        """A bar on stderr, when that is a terminal."""
+        """Draw a progress bar on stderr if that is a terminal."""
         now = time.monotonic()
+        # Five times a second looks smooth; more often only slows the import that reports its progress.
         if not sys.stderr.isatty() or (done < total and now - self._last_shown < 0.2):
             return
         self._last_shown = now
@@ -86,6 +88,7 @@ class ProjectCommand(ReportingCommand):
         parser.add_argument("--project", required=True, metavar="SLUG")
 
     def project(self, options: dict[str, Any]) -> Project:
+        """Return the project that --project names. Raises Refused if there is none or it was deleted."""
         project = Project.objects.live().filter(slug=options["project"]).first()
         if project is None:
             raise Refused(f"Project “{options['project']}” does not exist.")
@@ -93,8 +96,9 @@ class ProjectCommand(ReportingCommand):
 
 
 def _leave_quietly() -> NoReturn:
-    """Whoever read our output, such as `head`, has seen enough: end as any program does that writes to nobody."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # the interpreter flushes once more as it ends
+    """Exit without a traceback if the reader of our output, such as `head`, has closed the pipe."""
+    # The interpreter flushes stdout once more on exit; into the closed pipe that would fail a second time.
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     sys.exit(128 + signal.SIGPIPE)
 
 

@@ -1,13 +1,14 @@
-"""What an act says when it refuses: one sentence for people."""
+"""Refusals: the errors by which acts tell people why something was not done."""
 
 from django.conf import settings
 from django_stubs_ext import StrOrPromise
 
 
 class Refused(Exception):
-    """The act was understood and is not allowed now; nothing was changed.
+    """A request that was understood but is not allowed now; nothing was changed.
 
-    `field` names what was sent wrongly, where it is one thing alone; it is empty where the state of things forbids.
+    `message` is one sentence for the reader, `details` are further lines such as the rows concerned. `field` names the
+    single field that is wrong; it is empty if the current state forbids the act.
     """
 
     def __init__(self, message: StrOrPromise, *, details: list[str] | None = None, field: str = "") -> None:
@@ -18,7 +19,7 @@ class Refused(Exception):
 
 
 class TooManyRequests(Refused):
-    """The token has asked too often in this minute."""
+    """A token, or an address that guesses tokens, has made too many requests."""
 
     def __init__(self, wait_seconds: float) -> None:
         super().__init__(

@@ -1,4 +1,4 @@
-"""Splitting: whole passages into train, dev and test, in shares of each dataset's candidates."""
+"""Assigning whole passages to train, dev and test, in shares of each dataset's candidates."""
 
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
@@ -15,13 +15,16 @@ from projects.errors import Refused
 from projects.models import Act, Dataset, Membership, Passage, Project
 
 BATCH = 5_000
+"""Passages that one UPDATE changes."""
 MOST_SWAPS = 200
+"""Limit of the improvements after the greedy placement, so that the preview of a large dataset does not take long."""
 MOST_SIZES = 40
+"""Different passage sizes of a split, smallest first, that a swap may use: all pairs of them are tried."""
 
 
 @dataclass(frozen=True, slots=True)
 class DatasetSplit:
-    """What a dataset's splits would hold: candidates and passages by split, those that came with the file included."""
+    """Candidates and passages of one dataset by split, including passages whose split came with their file."""
 
     dataset: str
     n_candidates: dict[str, int]
@@ -36,7 +39,7 @@ class DatasetSplit:
 
 @dataclass(frozen=True, slots=True)
 class SplitPlan:
-    """Which passages go where, before anything is written."""
+    """The split of each passage, before anything is written."""
 
     seed: int
     datasets: tuple[DatasetSplit, ...]
@@ -62,14 +65,16 @@ class SplitPlan:
 def plan_split(
     *, project: Project, shares: Mapping[str, float], seed: int, datasets: Sequence[Dataset] | None = None
 ) -> SplitPlan:
-    """Say what splitting would do. Passages that have a split keep it and count towards its share.
+    """Return the split of each passage without writing it. Passages with a split keep it and count towards its share.
 
-    `shares` are weights by name and need not sum to one. Raises Refused for shares that make no split.
+    `shares` are weights by name and need not sum to one. Raises Refused for invalid shares.
     """
     _check_shares(shares)
     assigned: dict[int, str] = {}
     planned = []
     for dataset in datasets if datasets is not None else project.datasets.order_by("name"):
+        # Ordered by the id of the file, not of the database: the same seed then gives the same split in another project
+        # that imported the same data.
         passages = list(
             Passage.objects.filter(dataset=dataset)
             .annotate(n=Count("questions__candidates"))
@@ -79,7 +84,10 @@ def plan_split(
         kept = {pk: split for pk, split, _ in passages if split}
         sizes = {pk: n for pk, _, n in passages}
         new = divide(
-            {pk: n for pk, n in sizes.items() if pk not in kept}, shares, _filled(kept, sizes), f"{seed}:{dataset.name}"
+            {pk: n for pk, n in sizes.items() if pk not in kept},
+            shares,
+            _count_kept(kept, sizes),
+            f"{seed}:{dataset.name}",
         )
         assigned.update(new)
         planned.append(_count(dataset.name, sizes, kept | new, shares, len(kept)))
@@ -87,9 +95,12 @@ def plan_split(
 
 
 def write_split(*, project: Project, plan: SplitPlan, actor: Membership | None) -> int:
-    """Write a plan; returns how many passages got their split. Those that got one meanwhile are Refused, as a list."""
+    """Write a plan and return how many passages got a split.
+
+    Raises Refused, with a list, if some of them have got a split since the plan was made.
+    """
     with transaction.atomic():
-        Project.objects.select_for_update(no_key=True).get(pk=project.pk)
+        Project.objects.select_for_update(no_key=True).get(pk=project.pk)  # one import or split at a time
         ids = sorted(plan.assigned)
         taken = Passage.objects.filter(pk__in=ids).exclude(split="").order_by("external_id")
         names = [f"{passage.external_id}: {passage.split}" for passage in taken[:100]]
@@ -112,10 +123,10 @@ def write_split(*, project: Project, plan: SplitPlan, actor: Membership | None) 
 def divide(
     sizes: Mapping[int, int], shares: Mapping[str, float], filled: Mapping[str, int], seed: str
 ) -> dict[int, str]:
-    """Give whole passages to splits so that their candidates come nearest to the shares.
+    """Return the split of each passage, so that the candidates of the splits come as near to the shares as possible.
 
-    Passages are shuffled by the seed and taken largest first, each to where most is missing; then passages move and
-    swap while that brings the sums closer. Passages without candidates are shared out by their number.
+    Passages are shuffled by the seed and placed largest first, each in the split that misses most; then passages move
+    and swap while that brings the sums closer. Passages without candidates are divided by their number.
     """
     order = sorted(sizes)
     Random(seed).shuffle(order)  # noqa: S311 - repeatable, not secret
@@ -125,7 +136,7 @@ def divide(
 
 
 def parse_shares(text: str) -> dict[str, float]:
-    """Read ``train=75,dev=10,test=15``. Raises Refused."""
+    """Parse ``train=75,dev=10,test=15`` into weights by name. Raises Refused if a part is invalid or repeated."""
     shares: dict[str, float] = {}
     for part in text.split(","):
         name, _sign, number = part.strip().partition("=")
@@ -141,7 +152,7 @@ def parse_shares(text: str) -> dict[str, float]:
 
 
 class _Division:
-    """Splits being filled: what each still misses, and its passages by their size."""
+    """The splits while they are filled: how many candidates each still misses, and its passages by size."""
 
     def __init__(self, shares: Mapping[str, float], filled: Mapping[str, int]) -> None:
         self._shares = shares
@@ -150,11 +161,12 @@ class _Division:
         self._held: dict[str, dict[int, list[int]]] = {split: defaultdict(list) for split in shares}
 
     def place(self, passages: list[tuple[int, int]]) -> dict[int, str]:
-        """Place (passage, size) pairs, given in the order that the seed chose."""
+        """Return the split of each passage; `passages` are pairs of passage and size in the order drawn by the seed."""
         filled = {split: self._filled.get(split, 0) for split in self._shares}
         total = sum(size for _, size in passages) + sum(filled.values())
         whole = sum(self._shares.values())
         self._missing = {split: share / whole * total - filled[split] for split, share in self._shares.items()}
+        # The sort is stable: passages of one size stay in the order drawn by the seed.
         for passage, size in sorted(passages, key=lambda pair: -pair[1]):
             split = max(self._missing, key=lambda name: self._missing[name])
             self._held[split][size].append(passage)
@@ -167,11 +179,12 @@ class _Division:
         }
 
     def _swap_best(self) -> bool:
-        """Move a passage, or swap two of different sizes, where that lowers the sum of squared misses most."""
-        best = (1e-9, "", "", 0, 0)
+        """Make the move or swap that lowers the sum of squared misses most; return False if none lowers it."""
+        best = (1e-9, "", "", 0, 0)  # a gain below this is rounding, and would swap the same passages for ever
         for giver, taker in permutations(self._held, 2):
             wanted = self._missing[taker] - self._missing[giver]
             for given, back in product(self._sizes(giver), [0, *self._sizes(taker)]):
+                # Half of what the sum of squares falls by if `given` goes one way and `back` the other.
                 gain = (given - back) * (wanted - given + back)
                 if given > back and gain > best[0]:
                     best = (gain, giver, taker, given, back)
@@ -202,7 +215,8 @@ def _check_shares(shares: Mapping[str, float]) -> None:
             raise Refused(f"The share of “{name}” must be greater than zero.")
 
 
-def _filled(kept: Mapping[int, str], sizes: Mapping[int, int]) -> Counter[str]:
+def _count_kept(kept: Mapping[int, str], sizes: Mapping[int, int]) -> Counter[str]:
+    """Return the candidates of each split in passages that already have one."""
     filled: Counter[str] = Counter()
     for pk, split in kept.items():
         filled[split] += sizes[pk]

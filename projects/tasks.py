@@ -1,4 +1,4 @@
-"""Errands of the workers for all apps, and their pulse."""
+"""Periodic tasks of the workers for all apps, and the signs of life of the workers and the scheduler."""
 
 import logging
 import threading
@@ -19,8 +19,8 @@ _is_ending = threading.Event()
 
 
 @shared_task(name="projects.ring_queued_jobs", ignore_result=True)
-def ring_queued_jobs() -> None:
-    Pulse.beat(Pulse.BEAT)
+def announce_waiting_jobs() -> None:
+    Pulse.beat(Pulse.BEAT)  # this task runs only if the scheduler sends it, so running it shows that it is alive
     queue.enqueue_waiting()
 
 
@@ -43,13 +43,13 @@ def stop_pulse(**_: object) -> None:
 
 
 def _pulse() -> None:
-    """Say that this worker lives, whatever its threads are busy with."""
+    """Store every few seconds that this worker is alive; a thread of its own, as all others may be busy with jobs."""
     while True:
         try:
             Pulse.beat(Pulse.WORKER)
         except DatabaseError:
             logger.warning("The worker's pulse could not be stored.", exc_info=True)
         finally:
-            connection.close()
+            connection.close()  # a connection held by a thread that sleeps would count against the server's limit
         if _is_ending.wait(Pulse.EVERY_SECONDS):
             return

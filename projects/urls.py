@@ -1,4 +1,4 @@
-"""Routes of accounts, projects and people: each room has its own."""
+"""Routes of the app, collected from its packages."""
 
 from projects.accounts import urls as accounts_urls
 from projects.api import token_urls

@@ -1,1 +1,1 @@
-"""Snapshots, prepared statements and CSV."""
+"""Snapshots, prepared statements, locks, numbering, and the guard against formulas in CSV."""

@@ -10,18 +10,21 @@ class AdvisoryLock(IntEnum):
     """The first of the two keys of a lock within a project; the second is the project's id."""
 
     MEMBERS = 7_301_554
-    """Changes of a project's members. A lock of its own: a long import locks the project's row for minutes."""
+    """Changes of a project's members. Not the project's row, which a long import locks for minutes."""
     PAYMENTS = 7_301_555
-    """Payments of a project, made one after another so that nobody is paid twice."""
+    """Payments of a project, recorded one after another so that nobody is paid twice."""
     FIGURES = 7_301_561
     """Figures of a project's annotators, computed by one process at a time."""
 
 
 MIGRATIONS = 0x434F4E43
-"""The key under which one process migrates while the others wait. Locks of one key share no space with locks of two."""
+"""The key under which one process migrates while the others wait.
+
+PostgreSQL keeps locks with one key apart from locks with two, so it cannot clash with those above.
+"""
 
 
 def lock_in_project(lock: AdvisoryLock, project_id: int) -> None:
-    """Hold the project's lock of this name until the transaction ends; waits for whoever holds it."""
+    """Take the project's lock of this name until the transaction ends, waiting for whoever holds it."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_advisory_xact_lock(%s, %s)", [lock, project_id])

@@ -1,4 +1,4 @@
-"""Numbers of things in a project: batches, plans, imports, payments, files of scores, studies, judgment sets."""
+"""Numbers within a project: of batches, plans, imports, payments, score files, metric evaluations, judgment sets."""
 
 from django.db import connection, models
 
@@ -6,10 +6,10 @@ from projects.models import NumberCounter, Project
 
 
 def next_number(project: Project, model: type[models.Model]) -> int:
-    """Take the next number that the project gives to this model; nobody else gets one until the transaction ends.
+    """Return the project's next number for this model; the next caller waits until this transaction ends.
 
-    The row of the counter is the lock, so a long import, which locks the project, does not hold up an upload. A number
-    is never given twice, even after its row is deleted.
+    The row of the counter is the lock, so an upload need not wait for a long import, which locks the project. A number
+    is never used again, even after its row is deleted.
     """
     table = model._meta.db_table
     with connection.cursor() as cursor:
@@ -18,8 +18,8 @@ def next_number(project: Project, model: type[models.Model]) -> int:
     return number
 
 
-# The rows themselves are asked as well: projects older than the counter have numbers already, and a row that came by
-# another way (a restored dump, a factory) must not be met a second time.
+# The statement also reads the highest number of the table itself: projects older than the counter already have
+# numbers, and so may rows that were not created through it (a restored dump, a test factory).
 _NEXT = f"""
 INSERT INTO {NumberCounter._meta.db_table} AS counter (project_id, "table", newest)
 VALUES (%(project)s, %(table)s, (SELECT coalesce(max(number), 0) + 1 FROM {{table}} WHERE project_id = %(project)s))

@@ -1,7 +1,7 @@
-"""Statements that the database plans once for each connection: on the hot path planning costs more than running.
+"""Prepared statements, which the database plans once for each connection.
 
-They need a connection of one's own for as long as it lasts, as Django's are; a pooler that hands out another
-connection for each transaction would not know them.
+On the rating page planning a statement takes longer than running it. A prepared statement belongs to its connection,
+so a pooler in transaction mode, which changes connections between transactions, does not work with them.
 """
 
 import hashlib
@@ -17,12 +17,12 @@ from django.db.models import Model
 
 Row = TypeVar("Row", bound=Model)
 _KNOWN: WeakKeyDictionary[Any, set[str]] = WeakKeyDictionary()
-"""The names of the statements that a connection knows; each connection belongs to one thread."""
+"""The names of the statements prepared on each connection. No lock is needed: a connection belongs to one thread."""
 _PARAMETER = re.compile(r"%\((\w+)\)s")
 
 
 class Prepared:
-    """One statement with named parameters; those whose type the database cannot tell carry a cast."""
+    """One statement with named parameters. Where the database cannot infer a parameter's type, the SQL casts it."""
 
     def __init__(self, sql: str) -> None:
         self.names = list(dict.fromkeys(_PARAMETER.findall(sql)))
@@ -34,7 +34,8 @@ class Prepared:
     def execute(self, cursor: CursorWrapper, parameters: Mapping[str, Any]) -> None:
         known = _KNOWN.setdefault(cursor.connection, set())
         if self.name not in known:
-            cursor.execute(f"PREPARE {self.name} AS {self.sql}")  # outlives the transaction, even one rolled back
+            # A prepared statement outlives its transaction, even one that is rolled back, so the name stays known.
+            cursor.execute(f"PREPARE {self.name} AS {self.sql}")
             known.add(self.name)
         cursor.execute(self._call, [parameters[name] for name in self.names])
 
@@ -45,7 +46,7 @@ def prepared(sql: str) -> Prepared:
 
 
 class Columns(Generic[Row]):
-    """Columns of a model in a prepared statement, and the model's rows made of them; what is not named is deferred."""
+    """Columns of a model in a prepared statement, and model instances from them; columns not named are deferred."""
 
     def __init__(self, model: type[Row], alias: str, names: Collection[str] = ()) -> None:
         fields = [f for f in model._meta.concrete_fields if not names or f.primary_key or f.attname in names]
@@ -55,7 +56,7 @@ class Columns(Generic[Row]):
         self._readers = [(n, f.from_db_value) for n, f in enumerate(fields) if hasattr(f, "from_db_value")]
 
     def take(self, values: list[Any]) -> Row:
-        """Make a row of the first values, and leave the rest."""
+        """Remove this model's values from the front of the list, and return them as a model instance."""
         mine = values[: len(self.names)]
         del values[: len(self.names)]
         for n, read in self._readers:
@@ -64,7 +65,7 @@ class Columns(Generic[Row]):
 
 
 def fetch_one(sql: str, parameters: Mapping[str, Any]) -> list[Any] | None:
-    """The values of the one row that a prepared statement finds."""
+    """Return the values of the one row that a prepared statement finds, or None."""
     with connection.cursor() as cursor:
         prepared(sql).execute(cursor, parameters)
         row: Sequence[Any] | None = cursor.fetchone()

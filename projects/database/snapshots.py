@@ -1,4 +1,4 @@
-"""Snapshots: numbers that stand side by side are read at one moment."""
+"""Snapshots: several statements that see the database at one moment."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -8,10 +8,10 @@ from django.db import connection, transaction
 
 @contextmanager
 def snapshot() -> Iterator[None]:
-    """Read everything within as of one moment, whatever others write meanwhile; writing is refused.
+    """Read everything inside the block as of one moment, whatever others write meanwhile; writing raises an error.
 
-    A page or a command that counts in several statements is decorated with it. Inside a transaction, which has its
-    moments already, it changes nothing.
+    Decorate a page or a command with it if numbers from several statements have to agree. Inside a transaction it has
+    no effect, because the isolation level can only be set before the first statement.
     """
     if connection.in_atomic_block:
         yield

@@ -1,1 +1,1 @@
-"""The queue of long jobs, and running them."""
+"""Long jobs: their queue, the worker that runs one, and their part of a page."""

@@ -1,4 +1,4 @@
-"""Pages of jobs: one fragment with the progress, one cancel, one context for every kind of job."""
+"""The part of a page that shows a job: its context, the fragment with the progress, and cancelling."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
@@ -14,16 +14,16 @@ from projects.jobs.queue import Job
 
 J = TypeVar("J", bound=Job)
 REFRESH_SECONDS = 3
-"""How often a page without JavaScript loads itself again while its job is live."""
+"""Seconds after which a page without JavaScript reloads while its job is live."""
 
 
 def job_context(
     job: Job, *, title: str, urls: str, args: Sequence[object], counts: str = "", can_cancel: bool = True
 ) -> dict[str, Any]:
-    """Return what `projects/jobs/_job.html` shows of a job, with the reason why a waiting one waits.
+    """Return the context of `projects/jobs/_job.html`, with the reason why a waiting job waits.
 
     `urls` is the part that the names of its two routes share: `results:study` for `results:study-job` and
-    `results:study-cancel`. `counts` names what the job counts ("judgments"); by default its own message does.
+    `results:study-cancel`. `counts` names what the job counts ("judgments"); without it the job's message is shown.
     """
     if job.is_live:
         job.message = queue.explain_wait(job) or _describe_progress(job, counts)
@@ -37,7 +37,7 @@ def job_context(
 
 
 def job_fragment(request: HttpRequest, context: dict[str, Any]) -> HttpResponse:
-    """Render the progress alone, for a page that asks every second; a finished job reloads the page that shows it."""
+    """Render the progress alone, for a page that polls; once the job has finished, htmx reloads the whole page."""
     response = render(request, "projects/jobs/_job.html", context)
     if not context["job"].is_live:
         response["HX-Refresh"] = "true"
@@ -47,7 +47,7 @@ def job_fragment(request: HttpRequest, context: dict[str, Any]) -> HttpResponse:
 def cancel_job(
     request: HttpRequest, job: J, *, stop: Callable[[J], bool] = queue.cancel, done: str = "Cancelled."
 ) -> bool:
-    """Stop a job and tell the reader; whether it has stopped or stops in a moment, and not whether it is too late."""
+    """Stop a job and tell the reader; return False if it had already finished, else True, even if it stops later."""
     try:
         has_stopped = stop(job)
     except Refused as refusal:

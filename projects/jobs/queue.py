@@ -1,7 +1,7 @@
-"""Work that outlasts a request: a row that people can look at and that survives the worker.
+"""The queue of jobs: work that outlasts a request, as a row that people can see and that survives the worker.
 
-The row is the truth; a message to the broker only wakes a worker early. Whatever was committed as queued is run in the
-end, however many messages are lost or doubled. `projects.jobs.running` runs one row.
+Only the row decides whether a job runs; a message to the broker merely makes a worker look at it at once. A job that
+was committed as queued is run in the end, however many messages are lost or doubled. `projects.jobs.running` runs one.
 """
 
 import logging
@@ -26,17 +26,17 @@ from projects.models import Pulse
 
 logger = logging.getLogger(__name__)
 
-RING_AGAIN_AFTER = timedelta(seconds=10)
+ANNOUNCE_AGAIN_AFTER = timedelta(seconds=10)
 """When a waiting job is announced again: its first message may have been lost with the broker."""
 DEAD_AFTER = timedelta(seconds=30)
 """Silence after which a worker is taken for dead: thirty missed beats, which a merely busy machine does not reach."""
-SAY_WHY_AFTER = timedelta(seconds=10)
+EXPLAIN_WAIT_AFTER = timedelta(seconds=10)
 """Below this, waiting is normal and needs no explanation."""
 BROKER_ERRORS = (KombuError, redis.RedisError, OSError)
 
 
 class Job(models.Model):
-    """A long act: who asked for it, how far it is, how it ended."""
+    """A long act as a row: who requested it, its progress, and how it ended."""
 
     class State(models.TextChoices):
         QUEUED = "queued", "waiting"
@@ -70,11 +70,12 @@ class Job(models.Model):
 
     @property
     def is_live(self) -> bool:
-        """Whether something still happens by itself."""
+        """Whether the job waits, runs, or will be queued again without anybody's help."""
         return self.state in self.LIVE or self.will_run_again
 
     @property
     def will_run_again(self) -> bool:
+        """Whether its worker died for the first time; after a second time the job itself may be the cause."""
         return self.state == self.State.INTERRUPTED and self.n_interruptions == 1
 
     @property
@@ -87,17 +88,18 @@ class Job(models.Model):
         if self.state != self.State.RUNNING or self.started_at is None or not 0 < self.done < self.total:
             return ""
         elapsed = (timezone.now() - self.started_at).total_seconds()
-        if elapsed < 2:
+        if elapsed < 2:  # the pace of the first moments says little
             return ""
         return _in_words(elapsed * (self.total - self.done) / self.done)
 
 
 def queue(job: Job, *, only_if: dict[str, Any] | None = None, **changes: Any) -> None:
-    """Put a job that is at rest into the queue, for the first time or again; the bell rings once this is committed.
+    """Put a job that is not live into the queue, for the first time or again, and announce it on commit.
 
-    Raises Refused where it waits, runs or has run since `job` was read, or is not as `only_if` says; `changes` are
-    stored with it.
+    `changes` are stored with it. Raises Refused if it waits or runs, if it has run since `job` was read, or if its
+    fields differ from `only_if`.
     """
+    # One UPDATE compares and changes, so that of two clicks only one queues the job.
     as_read = {"state": job.state, "attempt": job.attempt, **(only_if or {})}
     at_rest = type(job)._default_manager.filter(pk=job.pk, **as_read).exclude(state__in=Job.LIVE)
     fresh = {"message": "", "error": "", "done": 0, "total": 0, "n_interruptions": 0}
@@ -117,9 +119,9 @@ def queue(job: Job, *, only_if: dict[str, Any] | None = None, **changes: Any) ->
 
 
 def cancel(job: Job) -> bool:
-    """Stop a job: at once where nobody works on it, else as soon as the worker hears of it. True if it ended now.
+    """Stop a job and return whether it has ended now; a running one ends as soon as its worker notices.
 
-    Raises Refused if it has ended by itself.
+    Raises Refused if it had already ended.
     """
     rows = type(job)._default_manager.filter(pk=job.pk)
     waiting = rows.filter(state__in=(Job.State.QUEUED, Job.State.INTERRUPTED))
@@ -131,23 +133,29 @@ def cancel(job: Job) -> bool:
 
 
 def enqueue_on_commit(job: Job) -> None:
-    """Announce the job once its row is committed. A broker that does not answer must not fail the committed request."""
-    transaction.on_commit(partial(_ring, job.task, job.pk), robust=True)
+    """Announce the job once its row is committed.
+
+    The hook is robust, because a broker that does not respond must not turn the committed request into an error;
+    `enqueue_waiting` announces the job later.
+    """
+    transaction.on_commit(partial(_announce, job.task, job.pk), robust=True)
 
 
 def enqueue_waiting() -> int:
     """Announce waiting jobs of every kind again and return how many; called every ten seconds.
 
-    Jobs whose worker died become interrupted, and are queued once more the next time.
+    Jobs whose worker died become interrupted, and are queued once more at the next call.
     """
-    n_rung = 0
+    n_announced = 0
     for model in job_models():
+        # In this order, so that a job stays interrupted for ten seconds and its page can say so before it runs again.
         _queue_interrupted(model)
         _mark_interrupted(model)
-        waiting = model._default_manager.filter(state=Job.State.QUEUED, queued_at__lt=Now() - RING_AGAIN_AFTER)
+        waiting = model._default_manager.filter(state=Job.State.QUEUED, queued_at__lt=Now() - ANNOUNCE_AGAIN_AFTER)
+        # The oldest hundred; the others follow at later calls.
         for pk in waiting.order_by("queued_at").values_list("pk", flat=True)[:100]:
-            n_rung += _ring(model.task, pk)
-    return n_rung
+            n_announced += _announce(model.task, pk)
+    return n_announced
 
 
 def job_models() -> Iterator[type[Job]]:
@@ -155,10 +163,10 @@ def job_models() -> Iterator[type[Job]]:
 
 
 def explain_wait(job: Job) -> str:
-    """Return what keeps a job in the queue, naming the process to start; empty while waiting is normal."""
+    """Return why a job waits, naming the process to start; empty while waiting is normal."""
     if job.will_run_again:
         return "The worker stopped unexpectedly. The job will restart automatically."
-    if job.state != Job.State.QUEUED or timezone.now() - job.queued_at < SAY_WHY_AFTER:
+    if job.state != Job.State.QUEUED or timezone.now() - job.queued_at < EXPLAIN_WAIT_AFTER:
         return ""
     if not _broker_answers():
         return (
@@ -182,21 +190,23 @@ def _queue_interrupted(model: type[Job]) -> None:
             with transaction.atomic():
                 n_queued = rows.update(state=Job.State.QUEUED, queued_at=Now(), done=0, finished_at=None)
         except IntegrityError:
-            # Someone has started the same job again, and a unique constraint lets only one of the two live.
+            # Someone has started the same job again, and a unique constraint allows only one live job of that kind.
             rows.update(state=Job.State.FAILED, error="Interrupted; the same job has been started again since.")
             continue
         if n_queued:
-            _ring(model.task, pk)
+            _announce(model.task, pk)
 
 
 def _mark_interrupted(model: type[Job]) -> None:
     dead = model._default_manager.filter(state=Job.State.RUNNING, beat_at__lt=Now() - DEAD_AFTER)
     ended = {"finished_at": Now(), "n_interruptions": F("n_interruptions") + 1}
+    # Cancelled ones first: the second statement would otherwise mark them as interrupted, and they would run again.
     dead.filter(cancel_requested_at__isnull=False).update(state=Job.State.CANCELLED, **ended)
     dead.update(state=Job.State.INTERRUPTED, **ended)
 
 
-def _ring(task: str, pk: int) -> bool:
+def _announce(task: str, pk: int) -> bool:
+    """Send the job's id to the broker; return False if the broker does not respond."""
     try:
         with _broker() as broker:
             current_app.send_task(task, args=[pk], connection=broker, retry=False, ignore_result=True)
@@ -216,7 +226,7 @@ def _broker_answers() -> bool:
 
 @contextmanager
 def _broker() -> Iterator[Connection]:
-    """Open a connection of its own, because shared ones wait long for a missing broker."""
+    """Open a separate connection that fails within two seconds, because Celery's shared ones wait long for a broker."""
     with current_app.connection_for_write() as broker:
         broker.ensure_connection(max_retries=1, interval_start=0, timeout=2)
         yield broker

@@ -1,4 +1,4 @@
-"""Running one queued job: claim it, keep its heart beating, do its act, and store how it ended."""
+"""Running one queued job: claim it, send heartbeats, do its act, and store how it ended."""
 
 import logging
 import secrets
@@ -18,23 +18,23 @@ from projects.jobs.queue import Job
 logger = logging.getLogger(__name__)
 
 BEAT_SECONDS = 1.0
-"""Between two heartbeats: progress is shown and cancelling noticed within about a second."""
+"""Seconds between two heartbeats: progress is shown, and cancelling noticed, within about a second."""
 
 J = TypeVar("J", bound=Job)
 OnProgress = Callable[[int, int], None]
-"""Called by an act with what is done and the total; it may raise Cancelled."""
+"""Called by an act with the number done and the total; it raises Cancelled if the job is to stop."""
 
 
 class Cancelled(Exception):
-    """Somebody wants this work to stop."""
+    """Somebody has cancelled this job."""
 
 
 class AttemptSuperseded(Exception):
-    """This attempt was taken for dead, and another one has the job now."""
+    """This attempt was taken for dead, and the job has been marked as interrupted or started again."""
 
 
 class RefusedWithChanges(Refused):
-    """A refusal that leaves more than its sentence: `changes` are stored with the failed job."""
+    """A refusal with fields to store in the failed job besides its sentence, such as a list of problems."""
 
     def __init__(self, refusal: Refused, **changes: Any) -> None:
         super().__init__(refusal.message, details=refusal.details)
@@ -51,43 +51,48 @@ def run(
 ) -> str | None:
     """Claim the job and do its act in one transaction, whose last statement marks the job as done.
 
-    An act that only reads does so as of one moment, before that transaction; `finish` may write in it, given the job
-    and what is to be stored.
-
-    The act is given the job and a function to report progress to, and returns what to store in the job. A job that
-    is not queued any more is left alone: messages may come twice. Returns the state it ended in, None if it was not
-    this call that ended it.
+    The act gets the job and a function to report progress to, and returns the fields to store in the job. With
+    `only_reads` it runs in a snapshot before that transaction, and `finish`, given the job and those fields, may then
+    write. A job that is no longer queued is left alone, because messages may come twice. Return the state in which the
+    job ended, or None if this call did not end it.
     """
     attempt = _claim(model, pk)
     if attempt is None:
         return None
     job = model._default_manager.get(pk=pk)
-    with Heartbeat(model, pk, attempt) as heart:
+    with Heartbeat(model, pk, attempt) as heartbeat:
         try:
             changes: dict[str, Any] = {}
             if only_reads:
                 with snapshot():
-                    changes = act(job, heart.on_progress) or {}
+                    changes = act(job, heartbeat.on_progress) or {}
             with transaction.atomic():
                 if not only_reads:
-                    changes = act(job, heart.on_progress) or {}
+                    changes = act(job, heartbeat.on_progress) or {}
                 if finish is not None:
                     finish(job, changes)
-                heart.stop()
-                done = {"done": heart.total, "total": heart.total, "message": "", **changes}
+                # The heartbeat writes the same row from another connection: stop it before this transaction locks it.
+                heartbeat.stop()
+                done = {"done": heartbeat.total, "total": heartbeat.total, "message": "", **changes}
+                # If this attempt was taken for dead, the row no longer matches; everything the act wrote is undone.
                 if not _end(model, pk, attempt, Job.State.DONE, **done):
                     raise AttemptSuperseded
         except Exception as error:  # noqa: BLE001 - every end is stored in the row
-            heart.stop()
-            if heart.is_lost or isinstance(error, AttemptSuperseded):
+            heartbeat.stop()
+            if heartbeat.is_lost or isinstance(error, AttemptSuperseded):
                 logger.warning("%s %s: attempt %s finished too late and was rolled back.", model.__name__, pk, attempt)
                 return None
-            state, changes = _why_ended(model, pk, heart, error)
+            state, changes = _explain_end(model, pk, heartbeat, error)
             return state if _end(model, pk, attempt, state, **changes) else None
     return Job.State.DONE
 
 
 def _claim(model: type[J], pk: int) -> int | None:
+    """Mark a queued job as running and return the number of the attempt, None if it is not queued.
+
+    One statement compares and changes, so that of two workers with the same message one gets the job. The number tells
+    this attempt from a later one after this worker was taken for dead.
+    """
     table = connection.ops.quote_name(model._meta.db_table)
     with connection.cursor() as cursor:
         cursor.execute(
@@ -100,12 +105,20 @@ def _claim(model: type[J], pk: int) -> int | None:
 
 
 def _end(model: type[J], pk: int, attempt: int, state: Job.State, **changes: Any) -> bool:
+    """Store how this attempt ended; return False if the job no longer belongs to it."""
     rows = model._default_manager.filter(pk=pk, state=Job.State.RUNNING, attempt=attempt)
     return rows.update(state=state, finished_at=Now(), **changes) == 1
 
 
-def _why_ended(model: type[J], pk: int, heart: "Heartbeat[J]", error: Exception) -> tuple[Job.State, dict[str, Any]]:
-    if isinstance(error, Cancelled) or (heart.is_cancelled and _is_query_cancelled(error)):
+def _explain_end(
+    model: type[J], pk: int, heartbeat: "Heartbeat[J]", error: Exception
+) -> tuple[Job.State, dict[str, Any]]:
+    """Return the state and the fields to store for an error.
+
+    A refusal is stored as its sentence. Any other error is logged, and people get a reference number only: its text may
+    contain data or SQL.
+    """
+    if isinstance(error, Cancelled) or (heartbeat.is_cancelled and _is_query_cancelled(error)):
         return Job.State.CANCELLED, {}
     if isinstance(error, RefusedWithChanges):
         return Job.State.FAILED, {**error.changes, "error": "\n".join([error.message, *error.details])}
@@ -124,10 +137,10 @@ def _is_query_cancelled(error: Exception) -> bool:
 
 
 class Heartbeat(Generic[J]):
-    """Beats on a database connection of its own, so that a long statement of the act does not look dead.
+    """Heartbeats of a job from a thread with its own database connection, so that a long statement does not look dead.
 
-    Every beat stores the progress and hears whether somebody wants to cancel. A statement that still runs a beat
-    after that is cancelled in the database.
+    Every beat stores the progress and checks whether the job was cancelled. If a statement still runs one beat after
+    that, it is cancelled in the database.
     """
 
     def __init__(self, model: type[J], pk: int, attempt: int) -> None:
@@ -136,7 +149,7 @@ class Heartbeat(Generic[J]):
         self._rows = model._default_manager.filter(pk=pk, state=Job.State.RUNNING, attempt=attempt)
         self._progress = (0, 0)
         self._stop = threading.Event()
-        self._thread = threading.Thread(target=self._live, name=f"heart of {model.__name__} {pk}", daemon=True)
+        self._thread = threading.Thread(target=self._live, name=f"heartbeat of {model.__name__} {pk}", daemon=True)
         self._backend = _backend_pid()
 
     def __enter__(self) -> Self:
@@ -149,6 +162,7 @@ class Heartbeat(Generic[J]):
         self.stop()
 
     def on_progress(self, done: int, total: int) -> None:
+        """Note the progress; the next beat stores it. Raises Cancelled or AttemptSuperseded if the act has to stop."""
         self._progress = (done, total)
         if self.is_lost:
             raise AttemptSuperseded
@@ -160,15 +174,15 @@ class Heartbeat(Generic[J]):
         return self._progress[1]
 
     def stop(self) -> None:
-        """Fall silent. May be called twice."""
+        """Stop beating. May be called twice."""
         self._stop.set()
         self._thread.join()
 
     def _live(self) -> None:
         try:
             with connection.cursor() as cursor:
-                # Near its end the act may itself have locked the row. It is alive then, so that this beat is skipped
-                # rather than waited for.
+                # The act may itself have locked the row near its end. It is alive then, so this beat is skipped instead
+                # of waiting for the lock.
                 cursor.execute("SET lock_timeout = '100ms'")
             while not self._stop.wait(BEAT_SECONDS):
                 self._beat()
@@ -183,6 +197,7 @@ class Heartbeat(Generic[J]):
             asked = self._rows.values_list("cancel_requested_at", flat=True).first()
             self.is_lost = not found
             self.is_cancelled = was_cancelled or asked is not None
+            # Only now, one beat after the request: an act that reports its progress has stopped by itself meanwhile.
             if (was_cancelled or self.is_lost) and not self._stop.is_set():
                 with connection.cursor() as cursor:
                     cursor.execute("SELECT pg_cancel_backend(%s)", [self._backend])

@@ -18,9 +18,10 @@ def record(
     after: Any = None,
     why: str = "",
 ) -> LogEntry:
-    """Add one line, and mark the figures that the act makes stale.
+    """Add one line to the audit log, and mark the figures that the act makes stale.
 
-    `actor` None is the system; `before` and `after` hold no personal data.
+    Call it inside the transaction of the act, so that neither exists without the other. `actor` None means the system.
+    `before` and `after` must hold no personal data: a line can never be changed or removed.
     """
     _mark_stale(project, act, obj)
     return LogEntry.objects.create(

@@ -1,4 +1,4 @@
-"""Which acts make figures stale, and how far that reaches."""
+"""Which acts make which figures stale."""
 
 from projects.models import Act, FigureChange
 
@@ -11,7 +11,7 @@ ANNOTATORS = frozenset(
         *(Act.WITHDRAW_CANDIDATE, Act.WITHDRAW_PASSAGE, Act.WITHDRAW_CONSENT, Act.CHANGE_QUALITY_RULES),
     )
 )
-"""Acts that change which judgments count, or what is looked for: every annotator is compared with the others again."""
+"""Acts that change which judgments count, or the quality rules: every annotator is compared with the others again."""
 
 NOTHING = frozenset(
     (
@@ -23,4 +23,4 @@ NOTHING = frozenset(
         *(Act.FIND, Act.DISMISS_FINDING, Act.ACT_ON_FINDING),
     )
 )
-"""Acts that no figure rests on. What is not named here makes results stale: too often rather than never."""
+"""Acts that no figure depends on. An act that is not listed makes results stale: too often rather than never."""

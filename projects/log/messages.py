@@ -1,4 +1,4 @@
-"""The words of the log: an act and its object as a sentence that anybody can read."""
+"""The audit log in words: an act and its object as a sentence."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from django.urls import reverse
 
 from projects.models import LogEntry, Project
 
-WORDS: dict[str, str] = {
+VERBS: dict[str, str] = {
     "accept controls": "approved control items of",
     "accept work after all": "reversed the rejection of",
     "act on a finding": "acted on an alert about",
@@ -110,11 +110,11 @@ WORDS: dict[str, str] = {
 }
 """The verb of each act, up to the object that follows it: “opened”, “changed the status of”."""
 
-MANY: dict[str, str] = {
+BULK_VERBS: dict[str, str] = {
     "approve work": "approved submissions",
     "reject work": "rejected submissions",
 }
-"""The same of acts on many things at once, which name the project."""
+"""Acts on many objects at once: their line names the project instead of one object."""
 
 KINDS: dict[str, str] = {
     "API token": "API token",
@@ -148,7 +148,7 @@ KINDS: dict[str, str] = {
     "rubric": "rubric",
     "study": "metric evaluation",
 }
-"""Kinds of objects, by what Django calls them."""
+"""Kinds of objects, by Django's verbose name of their model."""
 
 PAGES = {
     "assignment": ("annotate:assignment-show", "uuid"),
@@ -166,28 +166,32 @@ PAGES = {
     "scorefile": ("results:score-file", "number"),
     "study": ("results:study-show", "number"),
 }
-"""Objects with a page of their own, and what its address takes."""
+"""Objects that have a page: its URL name, and the field that its address contains."""
 
 LONGEST_ID = 60
+"""Characters of an imported id that fit into a line of the log; the file may have had 200."""
 
 
 @dataclass(frozen=True)
 class Named:
-    """An object of the log as people call it, and its page where it has one."""
+    """An object of the log: its kind, its name for people, and the address of its page, empty if it has none."""
 
     kind: str
     name: str
     url: str = ""
 
 
-def describe_act(act: str, of: Named | None) -> str:
-    """What was done, up to the object; an act that has no words here is said as it is stored."""
-    known = MANY if of is None and act in MANY else WORDS
-    return str(known.get(act, act))
+def describe_act(act: str, target: Named | None) -> str:
+    """Return the verb of an act, up to its object; an act without a verb here is returned as it is stored."""
+    verbs = BULK_VERBS if target is None and act in BULK_VERBS else VERBS
+    return verbs.get(act, act)
 
 
 def name_objects(project: Project, entries: Iterable[LogEntry]) -> dict[tuple[str, str], Named]:
-    """The objects of some lines: one query for each kind. The project itself is not named on its own page."""
+    """Return the objects of some lines by kind and id, with one query for each kind.
+
+    The project itself is left out: its own log needs not name it. An object that was deleted gets its kind and id.
+    """
     wanted: dict[str, set[str]] = {}
     for entry in entries:
         if entry.object_type and entry.object_type != "project":
@@ -204,13 +208,14 @@ def name_objects(project: Project, entries: Iterable[LogEntry]) -> dict[tuple[st
 
 
 def find_label(kind: str) -> str:
-    """A kind of object in words."""
+    """Return a kind of object in words."""
     models = {model._meta.model_name: model for model in apps.get_models()}
     label = str(models[kind]._meta.verbose_name) if kind in models else kind
     return str(KINDS.get(label, label))
 
 
 def _fetch(model: type[Model] | None, ids: Iterable[str]) -> dict[str, Model]:
+    # Ids are stored as text, and the database raises an error for one that is not a bigint.
     numbers = [int(pk) for pk in ids if pk.isascii() and pk.isdigit() and len(pk) < 19]
     if model is None or not numbers:
         return {}
@@ -218,7 +223,7 @@ def _fetch(model: type[Model] | None, ids: Iterable[str]) -> dict[str, Model]:
 
 
 def _number(row: Model) -> str:
-    """What people call the row by: its id in the data, its number, its version, or its key."""
+    """Return what people call the row by: its id in the data, its number, its version, or its primary key."""
     known = (str(getattr(row, field, "")) for field in ("external_id", "number", "version"))
     text = next(filter(None, known), str(row.pk))
     return text if len(text) <= LONGEST_ID else f"{text[:LONGEST_ID]}…"

@@ -1,4 +1,4 @@
-"""The log of a project: who did what to what, before and after, and why."""
+"""The page of a project's audit log: who did what to what, before and after, and why."""
 
 import re
 from datetime import UTC, date, datetime, time, timedelta
@@ -18,8 +18,9 @@ from projects.models import LogEntry, Project
 from projects.web.lists import paginate
 
 NEWEST_ENTRIES = 5_000
+"""Lines from which the choices of the filters are taken: a busy project has too many to look through."""
 MOMENT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:[\d.]+(Z|[+-]\d\d:\d\d)$")
-NOTHING: tuple[Any, ...] = (None, False, [], {}, "")
+EMPTY_VALUES: tuple[Any, ...] = (None, False, [], {}, "")
 Pairs = list[tuple[str, str]]
 
 
@@ -60,6 +61,7 @@ def _filtered(project: Project, wanted: dict[str, Any]) -> "QuerySet[LogEntry]":
     if since := wanted.get("since"):
         entries = entries.filter(at__gte=_start_of(since))
     if until := wanted.get("until"):
+        # The whole last day is included; date.max has no day after it.
         entries = entries.filter(at__lt=_start_of(until) + timedelta(days=1)) if until < date.max else entries
     if text := wanted.get("q"):
         members = project.memberships.filter(pseudonym=text).values_list("pk", flat=True)
@@ -73,27 +75,27 @@ def _start_of(day: date) -> datetime:
 
 
 def _lines(project: Project, entries: list[LogEntry]) -> list[dict[str, Any]]:
-    """Entries as the page shows them: sentences, and what changed by name."""
+    """Return the entries as the page shows them: a sentence each, and the values that changed, by name."""
     named = name_objects(project, entries)
     lines = []
     for entry in entries:
-        of = named.get((entry.object_type, entry.object_id))
+        target = named.get((entry.object_type, entry.object_id))
         changes = _changes(entry.before, entry.after)
-        lines.append({"entry": entry, "words": describe_act(entry.act, of), "of": of, "changes": changes})
+        lines.append({"entry": entry, "verb": describe_act(entry.act, target), "target": target, "changes": changes})
     return lines
 
 
 def _changes(before: Any, after: Any) -> list[tuple[str, str | None, str | None]]:
-    """Name, before and after of each value; None where a side says nothing of it."""
+    """Return name, before and after of each value; None where a side does not contain it."""
     was, now = dict(_pairs(before)), dict(_pairs(after))
     return [(name, was.get(name), now.get(name)) for name in dict.fromkeys([*was, *now])]
 
 
 def _pairs(values: Any, inside: str = "") -> Pairs:
-    """A stored value as names and words; of a value within another, what is empty is left out."""
+    """Return a stored value as pairs of name and text; empty values inside another value are left out."""
     if isinstance(values, dict):
-        held = {name: value for name, value in values.items() if not inside or value not in NOTHING}
-        return [pair for name, value in held.items() for pair in _pairs(value, f"{inside} {name}".replace("_", " "))]
+        kept = {name: value for name, value in values.items() if not inside or value not in EMPTY_VALUES}
+        return [pair for name, value in kept.items() for pair in _pairs(value, f"{inside} {name}".replace("_", " "))]
     return [] if values is None and not inside else [(inside.strip(), _in_words(values))]
 
 
@@ -106,7 +108,7 @@ def _in_words(value: Any) -> str:
 
 
 def _moment_in_words(text: str) -> str:
-    """A stored moment as people write it; empty for a text that is none, or only looks like one."""
+    """Return a stored moment as people write it; empty for a text that is none, or only looks like one."""
     try:
         moment = parse_datetime(text) if MOMENT.match(text) else None
         return format_moment(moment.astimezone(UTC)) + " UTC" if moment else ""
@@ -115,7 +117,7 @@ def _moment_in_words(text: str) -> str:
 
 
 class LogFilterForm(forms.Form):
-    """Every field by itself: one that cannot be read is left out, and the others hold."""
+    """The filters of the log. An invalid field is ignored and the others still apply."""
 
     act = forms.CharField(required=False, max_length=60)
     actor = forms.CharField(required=False, max_length=40)

@@ -1,1 +1,1 @@
-"""Words of the templates that every app may use."""
+"""Template tags and filters that every app may use."""

@@ -10,5 +10,5 @@ register = template.Library()
 
 @register.filter
 def chart_svg(chart: Chart) -> SafeString:
-    """The chart as SVG, in the colours of the page."""
+    """Return the chart as SVG in the colours of the page."""
     return draw(chart)

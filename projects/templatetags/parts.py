@@ -1,4 +1,4 @@
-"""Parts of pages that stand in many templates: one number with its label, and what a page says where nothing is yet."""
+"""Parts of pages that many templates use: a number with its label, a “?” with an explanation, progress, empty lists."""
 
 from typing import Any
 
@@ -21,8 +21,9 @@ def stat(context: dict[str, Any], label: str, value: object, note: object = "", 
 def hint(context: dict[str, Any], key: str, sentence: str = "") -> SafeString:
     """Draw a “?” that explains a heading: an entry of the glossary, or a term with the sentence that is given.
 
-    Of the columns of metric evaluations, whose names come from code, some need no explanation and have none.
+    Raises KeyError for an unknown key, so that a misspelt one is found by the first test of the page.
     """
+    # The columns of metric evaluations are named in code, and some of them need no explanation.
     if not sentence and key.startswith("study-") and key not in GLOSSARY:
         return SafeString("")
     entry = Entry(key, sentence) if sentence else GLOSSARY[key]
@@ -30,7 +31,10 @@ def hint(context: dict[str, Any], key: str, sentence: str = "") -> SafeString:
 
 
 def _make_id(request: Any) -> str:
-    """An id that no other hint of the page has; a part that is fetched later counts for itself."""
+    """Return an id that no other hint of the page has.
+
+    A part that htmx fetches later counts from one again, so its ids have a prefix of their own.
+    """
     if request is None:
         return "hint"
     request.n_hints = getattr(request, "n_hints", 0) + 1
@@ -39,7 +43,7 @@ def _make_id(request: Any) -> str:
 
 @register.inclusion_tag("projects/jobs/_progress_line.html")
 def progress_line(progress: object, label: str, unit: str = "", *, is_slim: bool = False) -> dict[str, object]:
-    """Draw how far the assignments are, as a share, in numbers and as a bar; a slim one stands in a table."""
+    """Draw the progress of assignments as a share, in numbers and as a bar; `is_slim` fits it into a table."""
     return {"progress": progress, "label": label, "unit": unit, "is_slim": is_slim}
 
 

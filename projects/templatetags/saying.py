@@ -1,4 +1,4 @@
-"""Lines of the log as sentences, and names of the code as pages show them."""
+"""Acts of the audit log as sentences, and names from code as pages show them."""
 
 from django import template
 
@@ -10,7 +10,7 @@ register = template.Library()
 
 @register.filter
 def done_to(act: str, name: str) -> str:
-    """What was done, and to whom or what, on a page that is about it: “warned a-x”."""
+    """Return what was done and to whom or what, for a page about that object: “warned a-x”."""
     return f"{describe_act(act, Named('', name))} {name}"
 
 

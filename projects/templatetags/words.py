@@ -1,4 +1,4 @@
-"""The words that scripts say, and the languages that there are."""
+"""The sentences of scripts, and the languages on offer."""
 
 from functools import lru_cache
 
@@ -15,7 +15,7 @@ register = template.Library()
 
 @register.simple_tag
 def site_words() -> SafeString:
-    """What the scripts of every page say, in the language of the page."""
+    """Return the sentences of the scripts of every page as JSON, in the language of the page."""
     return _site_words(current_language())
 
 
@@ -26,5 +26,5 @@ def _site_words(language: str) -> SafeString:
 
 @register.simple_tag
 def languages() -> list[tuple[str, str]]:
-    """Each language by its code, with the name that it gives itself."""
+    """Return each language as its code and its own name for itself."""
     return list(settings.LANGUAGES)

@@ -36,14 +36,14 @@ def _media(settings: Settings, tmp_path: Path) -> None:
 
 
 @pytest.fixture(autouse=True)
-def rung(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+def announced(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     found: list[int] = []
 
-    def ring(task: str, pk: int) -> bool:
+    def announce(task: str, pk: int) -> bool:
         found.append(pk)
         return True
 
-    monkeypatch.setattr(queue, "_ring", ring)
+    monkeypatch.setattr(queue, "_announce", announce)
     return found
 
 
@@ -56,17 +56,17 @@ def kept_files() -> list[str]:
     return sorted(path.name for path in uploads.folder().iterdir())
 
 
-def test_a_file_is_looked_at_checked_written_and_kept(pages: Pages, project: Project, rung: list[int]) -> None:
+def test_a_file_is_looked_at_checked_written_and_kept(pages: Pages, project: Project, announced: list[int]) -> None:
     job = pages.upload(csv_of(rows()))
     page = pages.show(job)
     assert "candidate 0" in page
     assert "candidate 4" in page
     assert "candidate 5" not in page, "Five rows are shown."
-    assert rung == []
+    assert announced == []
 
     pages.choose(job)
     job.refresh_from_db()
-    assert (job.step, job.state, rung) == (Step.CHECK, State.QUEUED, [job.pk])
+    assert (job.step, job.state, announced) == (Step.CHECK, State.QUEUED, [job.pk])
     assert "Validating every row" in pages.show(job)
     pages.work(job)
     page = pages.show(job)
@@ -325,7 +325,7 @@ def test_a_step_out_of_turn_is_refused_in_words(pages: Pages) -> None:
     assert "already finished" in page
 
 
-def test_a_second_click_changes_nothing(pages: Pages, rung: list[int]) -> None:
+def test_a_second_click_changes_nothing(pages: Pages, announced: list[int]) -> None:
     job = pages.upload(csv_of(rows()))
     form = pages.form(job)
     for _ in range(2):
@@ -335,14 +335,14 @@ def test_a_second_click_changes_nothing(pages: Pages, rung: list[int]) -> None:
     for _ in range(2):
         response = pages.client.post(pages.url("import-write", job.number), follow=True)
         assert "message--error" not in response.content.decode()
-    assert rung == [job.pk, job.pk]
+    assert announced == [job.pk, job.pk]
     pages.work(job)
     response = pages.client.post(pages.url("import-write", job.number), follow=True)
     assert "message--error" not in response.content.decode()
-    assert len(rung) == 2
+    assert len(announced) == 2
 
 
-def test_a_post_that_comes_late_starts_nothing_again(pages: Pages, manager: Membership, rung: list[int]) -> None:
+def test_a_post_that_comes_late_starts_nothing_again(pages: Pages, manager: Membership, announced: list[int]) -> None:
     job = pages.upload(csv_of(rows()))
     uploaded = Import.objects.get(pk=job.pk)
     pages.choose(job)
@@ -359,11 +359,11 @@ def test_a_post_that_comes_late_starts_nothing_again(pages: Pages, manager: Memb
     pages.work(job)
     checked = Import.objects.get(pk=job.pk)
     pages.write(job)
-    n_rung = len(rung)
+    n_announced = len(announced)
     with pytest.raises(Refused):
         uploading.start_write(job=checked, actor=manager)
     job.refresh_from_db()
-    assert (job.step, job.state, len(rung)) == (Step.WRITE, State.DONE, n_rung)
+    assert (job.step, job.state, len(announced)) == (Step.WRITE, State.DONE, n_announced)
 
 
 def test_an_attempt_given_up_for_dead_leaves_its_successors_rows_alone(pages: Pages) -> None:

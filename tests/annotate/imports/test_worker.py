@@ -115,7 +115,7 @@ def test_the_page_names_the_missing_worker_until_one_is_there(pages: Pages, own_
     Pulse.objects.all().delete()
     job = pages.upload(csv_of(rows()))
     pages.choose(job)
-    Import.objects.filter(pk=job.pk).update(queued_at=Now() - queue.SAY_WHY_AFTER)
+    Import.objects.filter(pk=job.pk).update(queued_at=Now() - queue.EXPLAIN_WAIT_AFTER)
     assert "No worker is running" in pages.show(job)
     with worker(own_broker):
         wait_until(is_in(job, Import.State.DONE))

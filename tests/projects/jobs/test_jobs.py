@@ -33,15 +33,15 @@ def _quick_beat(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def rung(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, int]]:
-    """Instead of the broker: whom the bell was rung for."""
+def announced(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, int]]:
+    """The jobs that were announced to the broker, which is replaced."""
     found: list[tuple[str, int]] = []
 
-    def ring(task: str, pk: int) -> bool:
+    def announce(task: str, pk: int) -> bool:
         found.append((task, pk))
         return True
 
-    monkeypatch.setattr(queue, "_ring", ring)
+    monkeypatch.setattr(queue, "_announce", announce)
     return found
 
 
@@ -267,7 +267,7 @@ def test_a_killed_process_is_noticed_and_its_job_run_again_once(project: Project
     assert project.datasets.count() == 200
 
 
-def test_a_job_interrupted_twice_waits_for_a_person(manager: Membership, rung: list[tuple[str, int]]) -> None:
+def test_a_job_interrupted_twice_waits_for_a_person(manager: Membership, announced: list[tuple[str, int]]) -> None:
     job = make_job(manager)
     for _ in range(2):
         running._claim(Import, job.pk)
@@ -291,7 +291,7 @@ def test_of_a_worker_that_died_after_cancel_was_asked_nothing_is_run_again(manag
 
 
 def test_an_interrupted_job_gives_way_to_the_same_work_started_since(
-    manager: Membership, rung: list[tuple[str, int]]
+    manager: Membership, announced: list[tuple[str, int]]
 ) -> None:
     job = make_job(manager, step=Import.Step.WRITE, state=State.INTERRUPTED, n_interruptions=1)
     make_job(manager, step=Import.Step.WRITE, state=State.DONE)
@@ -299,19 +299,19 @@ def test_an_interrupted_job_gives_way_to_the_same_work_started_since(
     job.refresh_from_db()
     assert job.state == State.FAILED
     assert "started again since" in job.error
-    assert rung == []
+    assert announced == []
 
 
-def test_the_bell_rings_only_after_the_commit(manager: Membership, rung: list[tuple[str, int]]) -> None:
+def test_a_job_is_announced_only_after_the_commit(manager: Membership, announced: list[tuple[str, int]]) -> None:
     job = make_job(manager, state=State.DONE)
     with transaction.atomic():
         queue.queue(job, step=Import.Step.WRITE)
-        assert rung == []
-    assert rung == [("annotate.run_import", job.pk)]
+        assert announced == []
+    assert announced == [("annotate.run_import", job.pk)]
 
 
-def test_nothing_is_rung_for_a_transaction_that_is_rolled_back(
-    manager: Membership, rung: list[tuple[str, int]]
+def test_nothing_is_announced_for_a_transaction_that_is_rolled_back(
+    manager: Membership, announced: list[tuple[str, int]]
 ) -> None:
     job = make_job(manager, state=State.DONE)
 
@@ -322,12 +322,12 @@ def test_nothing_is_rung_for_a_transaction_that_is_rolled_back(
 
     with pytest.raises(IntegrityError):
         queue_and_fail()
-    assert rung == []
+    assert announced == []
     job.refresh_from_db()
     assert job.state == State.DONE
 
 
-def test_what_waits_or_runs_is_not_queued_again(manager: Membership, rung: list[tuple[str, int]]) -> None:
+def test_what_waits_or_runs_is_not_queued_again(manager: Membership, announced: list[tuple[str, int]]) -> None:
     job = make_job(manager)
     with pytest.raises(Refused):
         queue.queue(job)
@@ -336,10 +336,10 @@ def test_what_waits_or_runs_is_not_queued_again(manager: Membership, rung: list[
     queue.queue(same)
     with pytest.raises(Refused):
         queue.queue(other)
-    assert len(rung) == 1
+    assert len(announced) == 1
 
 
-def test_what_ran_meanwhile_is_not_queued_again(manager: Membership, rung: list[tuple[str, int]]) -> None:
+def test_what_ran_meanwhile_is_not_queued_again(manager: Membership, announced: list[tuple[str, int]]) -> None:
     job = make_job(manager, state=State.DONE)
     early = Import.objects.get(pk=job.pk)
     queue.queue(job)
@@ -349,10 +349,10 @@ def test_what_ran_meanwhile_is_not_queued_again(manager: Membership, rung: list[
     job.refresh_from_db()
     with pytest.raises(Refused):
         queue.queue(job, only_if={"step": Import.Step.WRITE})
-    assert len(rung) == 1
+    assert len(announced) == 1
 
 
-def test_a_dead_broker_breaks_no_request_and_the_job_is_rung_for_later(
+def test_a_dead_broker_breaks_no_request_and_the_job_is_announced_later(
     manager: Membership, dead_broker: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     job = make_job(manager, state=State.DONE)
@@ -366,18 +366,20 @@ def test_a_dead_broker_breaks_no_request_and_the_job_is_rung_for_later(
     assert "is not responding" in queue.explain_wait(job)
     assert queue.enqueue_waiting() == 0
 
-    rung: list[int] = []
+    announced: list[int] = []
 
-    def ring(task: str, pk: int) -> bool:
-        rung.append(pk)
+    def announce(task: str, pk: int) -> bool:
+        announced.append(pk)
         return True
 
-    monkeypatch.setattr(queue, "_ring", ring)
+    monkeypatch.setattr(queue, "_announce", announce)
     assert queue.enqueue_waiting() == 1
-    assert rung == [job.pk]
+    assert announced == [job.pk]
 
 
-def test_the_bell_is_not_rung_again_for_whoever_has_just_come(manager: Membership, rung: list[tuple[str, int]]) -> None:
+def test_a_job_that_was_just_queued_is_not_announced_again(
+    manager: Membership, announced: list[tuple[str, int]]
+) -> None:
     make_job(manager)
     assert queue.enqueue_waiting() == 0
 
@@ -389,7 +391,7 @@ def test_the_page_says_which_process_is_missing(manager: Membership) -> None:
     assert "No worker is running" in queue.explain_wait(job)
     Pulse.beat(Pulse.WORKER)
     assert "No scheduler is running" in queue.explain_wait(job)
-    tasks.ring_queued_jobs()
+    tasks.announce_waiting_jobs()
     assert queue.explain_wait(job) == "Waiting for a worker."
     other = make_job(manager, state=State.RUNNING, beat_at=timezone.now())
     assert "busy" in queue.explain_wait(job)

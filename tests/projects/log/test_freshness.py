@@ -5,14 +5,14 @@ from django.conf import settings
 
 from projects import log
 from projects.log import freshness
-from projects.log.messages import WORDS
+from projects.log.messages import VERBS
 from projects.models import Act, FigureChange, Membership, Project
 
 Reach = FigureChange.Reach
 
 
 def test_every_act_has_words_and_is_done_somewhere() -> None:
-    assert set(WORDS) == set(Act.values)
+    assert set(VERBS) == set(Act.values)
     code = "".join(
         path.read_text()
         for app in ("annotate", "demo", "projects", "results")
