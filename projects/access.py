@@ -190,7 +190,7 @@ def fetch_membership(user: User, slug: str, right: Right) -> Membership:
     if right in FOR_ANNOTATORS:
         # Before the reason is put into words: it is read in the member's language as well.
         languages.activate_for(membership)
-    reason = why_refused(membership, right)
+    reason = explain_refusal(membership, right)
     if reason:
         raise PermissionDenied(reason)
     return membership
@@ -207,12 +207,12 @@ def _handle_access_lost(
         return None
     languages.activate_for(membership)
     is_deleted = membership.project.deleted_at is not None
-    reason = str(PROJECT_CLOSED) if is_deleted else why_refused(membership, right)
+    reason = str(PROJECT_CLOSED) if is_deleted else explain_refusal(membership, right)
     return handler(request, membership, reason, **kwargs)
 
 
 def has_right(membership: Membership, right: Right) -> bool:
-    return not why_refused(membership, right)
+    return not explain_refusal(membership, right)
 
 
 def may_see_names(viewer: Membership) -> bool:
@@ -220,7 +220,7 @@ def may_see_names(viewer: Membership) -> bool:
     return has_right(viewer, Right.MANAGE)
 
 
-def why_refused(membership: Membership, right: Right) -> str:
+def explain_refusal(membership: Membership, right: Right) -> str:
     """Return why the member lacks the right, as a sentence to show them, or an empty text if they have it."""
     if membership.standing == Membership.Standing.REMOVED:
         return _("Your membership in this project has ended. Your work is kept. Thank you!")

@@ -18,7 +18,14 @@ from annotate.batches.selection import Selection, find_annotators
 from annotate.batches.terms import RANGES, Terms
 from annotate.models import Batch
 from projects.api.auth import ProjectEndpoint
-from projects.api.serializers import PageQuery, StrictSerializer, TextField, TruthField, read_page, render_page
+from projects.api.serializers import (
+    PageQuery,
+    StrictBooleanField,
+    StrictSerializer,
+    TextField,
+    make_page_serializer,
+    render_page,
+)
 from projects.models import Membership, Project
 
 INT32 = 2**31 - 1
@@ -83,8 +90,8 @@ class NewBatchSerializer(StrictSerializer):
         help_text="Sample whole passages, up to about this many candidates.",
     )
     seed = serializers.IntegerField(required=False, min_value=0, max_value=INT32)
-    with_pairs = TruthField(required=False, help_text="Include candidates of minimal pairs.")
-    only_pairs = TruthField(required=False, help_text="Use only candidates of minimal pairs.")
+    with_pairs = StrictBooleanField(required=False, help_text="Include candidates of minimal pairs.")
+    only_pairs = StrictBooleanField(required=False, help_text="Use only candidates of minimal pairs.")
     judgments = serializers.IntegerField(
         required=False, **within("judgments"), help_text="Per candidate; or name the annotators."
     )
@@ -104,7 +111,7 @@ class NewBatchSerializer(StrictSerializer):
     max_share = serializers.FloatField(
         required=False, **within("max_share"), help_text="From 0 to 1, of the batch's HITs."
     )
-    requires_qualification = TruthField(required=False)
+    requires_qualification = StrictBooleanField(required=False)
     use_of_trial = serializers.ChoiceField(
         required=False, choices=Batch.UseOfTrial.choices, help_text="How judgments of the latest trial are used."
     )
@@ -122,7 +129,7 @@ class MoveSerializer(StrictSerializer):
 class BatchList(ProjectEndpoint):
     query = BatchQuery
 
-    @extend_schema(responses=read_page(BatchSerializer))
+    @extend_schema(responses=make_page_serializer(BatchSerializer))
     def get(self, request: Request, slug: str) -> Response:
         """List batches.
 

@@ -10,7 +10,7 @@ from rest_framework.response import Response
 
 from annotate.data.table import data_table
 from projects.api.auth import ProjectEndpoint
-from projects.api.serializers import PageQuery, StrictSerializer, TextField, read_page, render_page
+from projects.api.serializers import PageQuery, StrictSerializer, TextField, make_page_serializer, render_page
 from projects.database.snapshots import snapshot
 from projects.models import Candidate, Dataset, Passage, Question, Reference
 
@@ -139,7 +139,7 @@ class PassageList(CorpusList):
     own_id = "passage_id"
     filters = {"dataset": "dataset__name", "split": "split", "passage_id": "external_id"}
 
-    @extend_schema(responses=read_page(PassageSerializer))
+    @extend_schema(responses=make_page_serializer(PassageSerializer))
     def get(self, request: Request, slug: str) -> Response:
         """List passages.
 
@@ -160,7 +160,7 @@ class QuestionList(CorpusList):
         "type": "type",
     }
 
-    @extend_schema(responses=read_page(QuestionSerializer))
+    @extend_schema(responses=make_page_serializer(QuestionSerializer))
     def get(self, request: Request, slug: str) -> Response:
         """List questions.
 
@@ -183,7 +183,7 @@ class CandidateList(CorpusList):
         "source": "source",
     }
 
-    @extend_schema(responses=read_page(CandidateSerializer))
+    @extend_schema(responses=make_page_serializer(CandidateSerializer))
     def get(self, request: Request, slug: str) -> Response:
         """List candidates.
 

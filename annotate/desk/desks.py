@@ -17,7 +17,7 @@ from annotate.qualification.admission import Admission, find_admissions
 from annotate.qualification.practice import Practice, find_practices
 from annotate.work import revising
 from annotate.work.openings import Opening, find_openings
-from projects.access import Right, why_refused
+from projects.access import Right, explain_refusal
 from projects.models import Membership, Project, User
 
 State = Assignment.State
@@ -112,7 +112,7 @@ def fetch_desks(memberships: Sequence[Membership]) -> list[Desk]:
             admission = admissions.get(pk)
             closed = admission.why_not if admission else ""
             why_not = (
-                why_refused(membership, Right.WORK)
+                explain_refusal(membership, Right.WORK)
                 or consents[pk].why_not
                 or ("" if has_work else closed or openings[pk].why_nothing)
             )
@@ -155,7 +155,7 @@ def list_former_projects(user: User) -> list[FormerProject]:
     )
     earned, sums = fetch_earnings(memberships), sum_by_annotator(memberships)
     return [
-        FormerProject(each.project, why_refused(each, Right.MEMBER), earned[each.pk].n_submitted, sums[each.pk])
+        FormerProject(each.project, explain_refusal(each, Right.MEMBER), earned[each.pk].n_submitted, sums[each.pk])
         for each in memberships
     ]
 

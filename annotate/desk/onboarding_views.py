@@ -17,7 +17,7 @@ from annotate.onboarding import instructions as onboarding_instructions
 from annotate.onboarding.instructions import Guide
 from annotate.qualification.practice import Practice, find_practice
 from annotate.work.views import next_hit
-from projects.access import ProjectRequest, Right, requires, why_refused
+from projects.access import ProjectRequest, Right, explain_refusal, requires
 from projects.errors import Refused
 from projects.models import Instructions, Membership, Project
 from projects.texts import markdown, versions
@@ -82,7 +82,7 @@ def instructions(request: ProjectRequest, project: Project) -> HttpResponse:
     guide = onboarding_instructions.find_guide(
         request.membership, hit=request.GET.get("hit", ""), attempt=request.GET.get("attempt", "")
     )
-    return _show_guide(request, guide, can_start=not why_refused(request.membership, Right.WORK))
+    return _show_guide(request, guide, can_start=not explain_refusal(request.membership, Right.WORK))
 
 
 @requires(Right.WORK)
@@ -174,6 +174,6 @@ def _said(annotator: Membership, done: onboarding_consent.Withdrawal, takes_out:
 
 def _to_desk(request: ProjectRequest, project: Project) -> HttpResponse:
     """The project's own desk is for those who may work; whoever is on hold has the desk of all projects."""
-    if why_refused(request.membership, Right.WORK):
+    if explain_refusal(request.membership, Right.WORK):
         return redirect("annotate:desk")
     return redirect("annotate:project-desk", project.slug)

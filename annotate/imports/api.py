@@ -14,7 +14,15 @@ from rest_framework.response import Response
 from annotate.imports import uploading
 from annotate.models import Import
 from projects.api.auth import ProjectEndpoint
-from projects.api.serializers import LONGEST, PageQuery, StrictSerializer, TextField, TruthField, read_page, render_page
+from projects.api.serializers import (
+    LONGEST,
+    PageQuery,
+    StrictBooleanField,
+    StrictSerializer,
+    TextField,
+    make_page_serializer,
+    render_page,
+)
 from projects.importing import ENCODINGS, FORMATS, CriterionColumn, Kind, Options
 from projects.importing.fields import FIELDS, JUDGMENT_FIELDS, parse_meaning
 from projects.importing.options import DROP_EQUAL
@@ -68,11 +76,11 @@ class NewImportSerializer(StrictSerializer):
     dataset = TextField(required=False, max_length=120, help_text="For rows without a dataset.")
     dataset_kind = serializers.ChoiceField(required=False, choices=Dataset.Kind.choices)
     split = TextField(required=False, max_length=40, help_text="For passages without a split.")
-    with_scores = TruthField(required=False, help_text="Also import the scores, as a closed batch.")
+    with_scores = StrictBooleanField(required=False, help_text="Also import the scores, as a closed batch.")
     drop_equal = serializers.ChoiceField(required=False, choices=[each for each in DROP_EQUAL if each])
     drop_numbers = serializers.ListField(required=False, child=TextField(max_length=120, allow_blank=True))
     second_reference_below = serializers.FloatField(required=False, min_value=0.0, max_value=1.0)
-    multiple_choice = TruthField(required=False)
+    multiple_choice = StrictBooleanField(required=False)
 
 
 class ImportList(ProjectEndpoint):
@@ -80,7 +88,7 @@ class ImportList(ProjectEndpoint):
     takes_files = True
     parser_classes = [MultiPartParser]
 
-    @extend_schema(responses=read_page(ImportSerializer))
+    @extend_schema(responses=make_page_serializer(ImportSerializer))
     def get(self, request: Request, slug: str) -> Response:
         """List imports.
 

@@ -86,7 +86,7 @@ def member_remove(request: ProjectRequest, project: Project, pseudonym: str) -> 
                 return redirect("projects:member-show", project.slug, pseudonym)
     context = {
         "member": member,
-        "why_not": members.why_not_change_standing(target=member, actor=request.membership),
+        "why_not": members.explain_fixed_status(target=member, actor=request.membership),
         "choice": choice,
         "form": form,
         "plan": plan,
@@ -114,7 +114,7 @@ def _ask(
             done = act(member, **form.cleaned_data)
             messages.success(request, done)
             return redirect("projects:member-show", project.slug, pseudonym)
-    why_not = members.why_not_change_standing(target=member, actor=request.membership)
+    why_not = members.explain_fixed_status(target=member, actor=request.membership)
     context = {"member": member, "form": form, "why_not": why_not, **context}
     return render(request, template, context, status=HTTPStatus.UNPROCESSABLE_ENTITY if form.errors else 200)
 

@@ -13,7 +13,7 @@ from annotate.onboarding import notices
 from annotate.places import leaving
 from annotate.places.locking import lock_annotator
 from projects import log
-from projects.access import Right, why_refused
+from projects.access import Right, explain_refusal
 from projects.errors import Refused
 from projects.models import Act, Consent, ConsentAcceptance, Membership
 from projects.texts.versions import current_consent
@@ -90,7 +90,7 @@ def agree(*, annotator: Membership, version: int) -> bool:
     Locks the membership.
     """
     lock_annotator(annotator)
-    if refusal := why_refused(annotator, Right.WORK):
+    if refusal := explain_refusal(annotator, Right.WORK):
         raise Refused(refusal)
     newest = current_consent(annotator.project)
     if newest is None:

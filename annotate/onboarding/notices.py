@@ -32,7 +32,7 @@ def send_rejections(*, n_by_annotator: Mapping[int, int], reason: str, actor: Me
     """Put one message on each annotator's desk, in their language, however many of their HITs were rejected."""
     same: dict[tuple[str, int], list[int]] = {}
     for annotator in Membership.objects.select_related("user", "project").filter(pk__in=n_by_annotator):
-        same.setdefault((languages.find_chosen(annotator), n_by_annotator[annotator.pk]), []).append(annotator.pk)
+        same.setdefault((languages.find_language(annotator), n_by_annotator[annotator.pk]), []).append(annotator.pk)
     for (language, n), annotators in sorted(same.items()):
         with translation.override(language):
             what = ngettext("A HIT you submitted was rejected.", "{n} HITs you submitted were rejected.", n)

@@ -38,7 +38,7 @@ from annotate.rating.answers import Incomplete, TakesNoAnswers
 from annotate.rating.sent import SentAnswers
 from measures.grading import Expected, Grade, grade, reaches
 from projects import log
-from projects.access import Right, why_refused
+from projects.access import Right, explain_refusal
 from projects.errors import Refused
 from projects.models import Act, Membership
 from projects.rubric import rubrics
@@ -66,7 +66,7 @@ def begin(*, annotator: Membership, purpose: str = Purpose.TEST) -> Attempt:
     Locks the membership.
     """
     lock_annotator(annotator)
-    refusal = why_refused(annotator, Right.WORK)
+    refusal = explain_refusal(annotator, Right.WORK)
     if refusal:
         raise Refused(refusal)
     test = QualificationTest.objects.filter(project=annotator.project_id).first()
@@ -137,7 +137,7 @@ def submit_attempt(*, annotator: Membership, attempt_uuid: uuid.UUID) -> Attempt
     attempt = _lock(annotator, attempt_uuid)
     if attempt.state != State.OPEN:
         return attempt
-    refusal = why_refused(annotator, Right.WORK) or explain_withdrawal(annotator)
+    refusal = explain_refusal(annotator, Right.WORK) or explain_withdrawal(annotator)
     if refusal:
         raise TakesNoAnswers(refusal, "suspended")
     now = timezone.now()

@@ -26,7 +26,7 @@ from projects.models import Project
 from projects.rubric.rubrics import read_criteria
 from projects.web.lists import order_by, paginate, read_sort, read_text
 from projects.web.refusals import refusals
-from projects.web.uploads import name_to_show, takes_files
+from projects.web.uploads import shorten_file_name, takes_files
 
 CANDIDATE_COLUMNS = {"mean": "mean", "n": "n", "sd": "sd", "candidate": "text"}
 
@@ -101,7 +101,7 @@ def items_file(request: ProjectRequest, project: Project) -> HttpResponse:
         path = Path(upload.temporary_file_path())
         try:
             made = items_from_file.import_items(
-                test=test, actor=request.membership, path=path, name=name_to_show(upload.name)
+                test=test, actor=request.membership, path=path, name=shorten_file_name(upload.name)
             )
         except FileRefused as refused:
             refusal = refused

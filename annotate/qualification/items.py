@@ -13,7 +13,7 @@ from measures.rubric import check_value, format_number
 from projects import log
 from projects.errors import Refused
 from projects.models import Act, Criterion, Membership, Rubric
-from projects.rubric.rubrics import CriterionOnPage, on_page
+from projects.rubric.rubrics import CriterionOnPage, describe_on_page
 
 Purpose = QualificationItem.Purpose
 MOST_ITEMS = 500
@@ -63,7 +63,7 @@ def spec_of(item: QualificationItem) -> ItemSpec:
 def quality_criteria(rubric: Rubric) -> list[CriterionOnPage]:
     """Return the criteria used to check annotators, in order."""
     rows = Criterion.objects.filter(rubric=rubric, used_for_quality=True).order_by("position")
-    return [on_page(criterion) for criterion in rows]
+    return [describe_on_page(criterion) for criterion in rows]
 
 
 def find_faults(spec: ItemSpec, criteria: Sequence[CriterionOnPage]) -> list[Fault]:

@@ -10,7 +10,7 @@ import numpy as np
 from annotate.models import Attempt, QualificationItem, QualificationTest
 from annotate.rating.sent import SentAnswers
 from measures.rubric import check_value
-from projects.rubric.rubrics import CriterionOnPage, why_wrong
+from projects.rubric.rubrics import CriterionOnPage, explain_invalid
 
 
 @dataclass(frozen=True)
@@ -108,7 +108,7 @@ def wrong_values(sent: SentAnswers, n_items: int, criteria: Sequence[CriterionOn
     for place in range(n_items):
         for criterion in criteria:
             value = sent.values.get(place, {}).get(criterion.key)
-            fault = None if value is None or place in sent.cannot else why_wrong(criterion.scale, value)
+            fault = None if value is None or place in sent.cannot else explain_invalid(criterion.scale, value)
             if fault:
                 wrong.setdefault(place, fault)
     return wrong

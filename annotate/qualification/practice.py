@@ -11,7 +11,7 @@ from django.db.models.functions import JSONObject
 from annotate.models import Attempt, QualificationItem, QualificationTest
 from annotate.qualification.items import ItemSpec, is_gradable, quality_criteria, spec_of
 from projects.models import Criterion, Membership
-from projects.rubric.rubrics import on_page
+from projects.rubric.rubrics import describe_on_page
 
 PRACTICE = QualificationItem.Purpose.PRACTICE
 
@@ -73,6 +73,6 @@ def _sizes(projects: set[int]) -> Counter[int]:
         for project, question, expected, tolerance, criteria in rows
         if is_gradable(
             ItemSpec(question=question, answer="", expected=expected, tolerance=tolerance),
-            [on_page(Criterion(**each)) for each in criteria],
+            [describe_on_page(Criterion(**each)) for each in criteria],
         )
     )

@@ -10,7 +10,7 @@ from django_stubs_ext import StrOrPromise
 from annotate.places import Answer
 from annotate.rating.sent import SentAnswers
 from projects.errors import Refused
-from projects.rubric.rubrics import CriterionOnPage, why_wrong
+from projects.rubric.rubrics import CriterionOnPage, explain_invalid
 
 
 class Incomplete(Refused):
@@ -54,7 +54,7 @@ def check_answers(sent: SentAnswers, layout: list[int], criteria: tuple[Criterio
             continue
         for criterion in criteria:
             value = values[criterion.key]
-            wrong = why_wrong(criterion.scale, value)
+            wrong = explain_invalid(criterion.scale, value)
             if wrong:
                 errors[place] = wrong
                 break

@@ -8,7 +8,7 @@ from django.utils.translation import gettext
 
 from annotate.rating.sent import MAX_COMMENT, SentAnswers, clean_seconds
 from projects.errors import Refused
-from projects.rubric.rubrics import CriterionOnPage, why_wrong
+from projects.rubric.rubrics import CriterionOnPage, explain_invalid
 
 MAX_BYTES = 256 * 1024
 PASSED = "passed"
@@ -61,7 +61,7 @@ def merge_draft(
             if key not in criteria:
                 raise Refused(gettext("There is no criterion “{key}”.").format(key=str(key)[:40]))
             value, stamp = _stamped(entry, latest)
-            wrong = value is not None and why_wrong(criteria[key].scale, value)
+            wrong = value is not None and explain_invalid(criteria[key].scale, value)
             if wrong:
                 raise Refused(wrong)
             _keep(kept, key, value, stamp)

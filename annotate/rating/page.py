@@ -22,7 +22,7 @@ from annotate.rating.shown import format_opinion, list_items, list_references, q
 from measures.rubric import format_number
 from projects.language.languages import current_language
 from projects.models import Passage, Project
-from projects.rubric.rubrics import CriterionOnPage, frozen_criteria, read_criteria, share_columns, why_wrong
+from projects.rubric.rubrics import CriterionOnPage, explain_invalid, frozen_criteria, read_criteria, share_columns
 
 NAME = "name-of-the-field"
 """Stands for a field's name in a row of buttons until its item is known."""
@@ -213,7 +213,7 @@ def _missing_of(groups: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     lines = []
     for item in (item for group in groups for item in group["items"] if item["error"]):
         wrong = [
-            (name, criterion.name, "" if value == "" else why_wrong(criterion.scale, value))
+            (name, criterion.name, "" if value == "" else explain_invalid(criterion.scale, value))
             for criterion, name, value, *_rest in item["answers"]
         ]
         missing = [entry for entry in wrong if entry[2] is not None]

@@ -9,7 +9,14 @@ from rest_framework.response import Response
 
 from annotate.models import Assignment, Batch, Judgment
 from projects.api.auth import ProjectEndpoint
-from projects.api.serializers import KeysetQuery, StrictSerializer, TextField, TruthField, read_keyset, render_keyset
+from projects.api.serializers import (
+    KeysetQuery,
+    StrictBooleanField,
+    StrictSerializer,
+    TextField,
+    make_keyset_serializer,
+    render_keyset,
+)
 from projects.models import Criterion, Membership
 
 FILTERS = {
@@ -27,7 +34,7 @@ class JudgmentQuery(KeysetQuery):
     criterion = TextField(required=False, help_text="The criterion's key.")
     annotator = TextField(required=False, help_text="The annotator's pseudonym.")
     dataset = TextField(required=False)
-    is_counted = TruthField(required=False)
+    is_counted = StrictBooleanField(required=False)
 
 
 class JudgmentSerializer(StrictSerializer):
@@ -65,7 +72,7 @@ class JudgmentSerializer(StrictSerializer):
 class JudgmentList(ProjectEndpoint):
     query = JudgmentQuery
 
-    @extend_schema(responses=read_keyset(JudgmentSerializer))
+    @extend_schema(responses=make_keyset_serializer(JudgmentSerializer))
     def get(self, request: Request, slug: str) -> Response:
         """List judgments.
 

@@ -32,7 +32,7 @@ from annotate.rating.answers import SubmittedBefore, TakesNoAnswers, check_answe
 from annotate.rating.sent import SentAnswers
 from annotate.rating.versions import ItemRemark, Record, fetch_versions, normalise_numbers
 from projects import log
-from projects.access import Right, why_refused
+from projects.access import Right, explain_refusal
 from projects.errors import Refused
 from projects.models import Act, Membership
 from projects.rubric.rubrics import frozen_criteria
@@ -78,7 +78,7 @@ def is_open_to(annotator: Membership, assignment: Assignment) -> bool:
 
 def explain_closed_window(annotator: Membership, assignment: Assignment) -> str:
     """Return the sentence that explains why an annotator may not edit their assignment now, or an empty text."""
-    return find_window(assignment).why_closed or why_refused(annotator, Right.WORK) or explain_withdrawal(annotator)
+    return find_window(assignment).why_closed or explain_refusal(annotator, Right.WORK) or explain_withdrawal(annotator)
 
 
 def version_key(said: SentAnswers) -> str:
@@ -179,7 +179,7 @@ def _window(
 def _refuse_unless_open(annotator: Membership, window: Window) -> None:
     if window.why_closed:
         raise TakesNoAnswers(window.why_closed, "closed")
-    if refusal := why_refused(annotator, Right.WORK) or explain_withdrawal(annotator):
+    if refusal := explain_refusal(annotator, Right.WORK) or explain_withdrawal(annotator):
         raise TakesNoAnswers(refusal, "suspended")
 
 

@@ -17,7 +17,7 @@ from annotate.models import Assignment, Batch
 from annotate.models.conditions import counts_toward_caps, is_admitted
 from annotate.places.locking import lock_annotator
 from annotate.work.openings import explain_no_work
-from projects.access import Right, why_refused
+from projects.access import Right, explain_refusal
 from projects.database.prepared import prepared
 from projects.models import Membership
 
@@ -107,7 +107,7 @@ def claim(annotator: Membership) -> uuid.UUID | NoWork:
 @transaction.atomic
 def _attempt(annotator: Membership, *, wait: bool) -> uuid.UUID | NoWork:
     lock_annotator(annotator)
-    refusal = why_refused(annotator, Right.WORK)
+    refusal = explain_refusal(annotator, Right.WORK)
     if refusal:
         return NoWork(refusal)
     with connection.cursor() as cursor:

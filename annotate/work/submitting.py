@@ -16,7 +16,7 @@ from annotate.rating.answers import SteppedOnly, SubmittedBefore, TakesNoAnswers
 from annotate.rating.sent import SentAnswers
 from annotate.rating.versions import fetch_versions, normalise_numbers
 from projects import log
-from projects.access import Right, why_refused
+from projects.access import Right, explain_refusal
 from projects.errors import Refused
 from projects.language.amounts import format_number
 from projects.models import Act, Membership
@@ -73,7 +73,7 @@ def require_open(annotator: Membership, assignment: LockedAssignment) -> None:
     """Raise TakesNoAnswers if the assignment is over or the annotator may not work; the caller has locked both."""
     if assignment.state == Assignment.State.RETURNED:
         raise TakesNoAnswers(_("You returned this HIT, so you can no longer submit it."), assignment.state)
-    refusal = why_refused(annotator, Right.WORK)
+    refusal = explain_refusal(annotator, Right.WORK)
     if refusal:
         raise TakesNoAnswers(refusal, "suspended")
     is_over = assignment.state == Assignment.State.WITHDRAWN
@@ -142,7 +142,7 @@ def reopen(*, annotator: Membership, assignment_uuid: uuid.UUID) -> None:
     if the HIT is over for another reason.
     """
     lock_annotator(annotator)
-    refusal = why_refused(annotator, Right.WORK)
+    refusal = explain_refusal(annotator, Right.WORK)
     if refusal:
         raise Refused(refusal)
     assignment = lock_assignment(annotator, assignment_uuid)

@@ -20,7 +20,7 @@ OVER = gettext_lazy("This link was already used, or it's older than an hour. Ask
 def issue_link(*, target: Membership, actor: Membership) -> str:
     """The path of a reset link for a member. Raises Refused where the account opens more than the issuer manages."""
     lock_actor(actor)
-    reason = why_not_issue(target=target, actor=actor)
+    reason = explain_missing_link(target=target, actor=actor)
     if reason:
         raise Refused(reason)
     assert target.user is not None
@@ -36,7 +36,7 @@ def issue_link_as_operator(*, user: User) -> str:
     return link_path(user)
 
 
-def why_not_issue(*, target: Membership, actor: Membership) -> str:
+def explain_missing_link(*, target: Membership, actor: Membership) -> str:
     """The sentence that says who can issue a link for this member instead; empty when the actor may.
 
     Whoever holds a reset link holds the account. So the account may open nothing that the issuer does not

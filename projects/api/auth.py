@@ -41,7 +41,7 @@ class TokenAuthentication(BaseAuthentication):
             _count_guess(request)
             raise exceptions.AuthenticationFailed("Unknown token.")
         user = token.membership.user
-        if reason := tokens.why_ended(token):
+        if reason := tokens.explain_end(token):
             raise exceptions.AuthenticationFailed(reason)
         if user is None or not user.is_active:
             raise exceptions.AuthenticationFailed("The account of this token is inactive.")

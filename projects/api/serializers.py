@@ -28,7 +28,7 @@ class TextField(serializers.CharField):
         super().__init__(**{"trim_whitespace": False, "max_length": LONGEST, **over})
 
 
-class TruthField(serializers.BooleanField):
+class StrictBooleanField(serializers.BooleanField):
     """True or false, and nothing that could be meant as either."""
 
     def to_internal_value(self, data: Any) -> bool:
@@ -84,7 +84,7 @@ class BoundedJSONParser(JSONParser):
             raise ParseError("The JSON is nested too deeply.") from deep
 
 
-def read_page(serializer: type[StrictSerializer]) -> type[StrictSerializer]:
+def make_page_serializer(serializer: type[StrictSerializer]) -> type[StrictSerializer]:
     """The shape of a page of rows, counted."""
     fields = {
         "count": serializers.IntegerField(help_text="Total number of rows."),
@@ -95,7 +95,7 @@ def read_page(serializer: type[StrictSerializer]) -> type[StrictSerializer]:
     return type(f"{serializer.__name__.removesuffix('Serializer')}PageSerializer", (StrictSerializer,), fields)
 
 
-def read_keyset(serializer: type[StrictSerializer]) -> type[StrictSerializer]:
+def make_keyset_serializer(serializer: type[StrictSerializer]) -> type[StrictSerializer]:
     """The shape of a page of rows that are read one page after the other."""
     fields = {
         "next": serializers.URLField(allow_null=True, help_text="Null on the last page."),

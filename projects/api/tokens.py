@@ -75,7 +75,7 @@ def find_token(secret: str) -> ApiToken | None:
     return tokens.filter(token_sha256=_hash(secret)).first()
 
 
-def why_ended(token: ApiToken) -> str:
+def explain_end(token: ApiToken) -> str:
     """The sentence for a token that opens nothing any more; empty while it does."""
     if token.revoked_at is not None:
         return "This token has been revoked."

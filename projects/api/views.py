@@ -8,7 +8,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from projects.api.auth import Endpoint, ProjectEndpoint
-from projects.api.serializers import PageQuery, StrictSerializer, read_page, render_page
+from projects.api.serializers import PageQuery, StrictSerializer, make_page_serializer, render_page
 from projects.models import ApiToken, Criterion, Membership
 from projects.rubric.rubrics import current_rubric
 
@@ -55,7 +55,7 @@ class ProjectDetailSerializer(ProjectSerializer):
 class ProjectList(Endpoint):
     query = PageQuery
 
-    @extend_schema(responses=read_page(MineSerializer))
+    @extend_schema(responses=make_page_serializer(MineSerializer))
     def get(self, request: Request) -> Response:
         """List my projects.
 

@@ -106,7 +106,7 @@ SYNONYMS: dict[str, tuple[str, ...]] = {
     "raters_2": ("raters2", "raters_2"),
     "phenomenon": ("phenomenon", "linguistic_phenomenon"),
     "choices": ("choices", "options"),
-    "choice": ("choice", "right_choice", "label", "answer_index", "answer_letter"),
+    "choice": ("choice", "find_choice", "label", "answer_index", "answer_letter"),
     "score": ("score",),
     "scores": ("scores",),
     "raters": ("raters", "annotators", "workers"),

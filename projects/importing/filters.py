@@ -11,10 +11,10 @@ _NUMBER = re.compile(r"[-+]?[$€£]?[-+]?(?:[0-9]{1,3}(?:,[0-9]{3})+|[0-9]+)?(?
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
 
-def squad_normalised(text: str) -> str:
+def normalise_as_squad(text: str) -> str:
     """Lower case, no punctuation, no articles, single spaces: as SQuAD compares answers.
 
-    >>> squad_normalised("The  U.S. Army!")
+    >>> normalise_as_squad("The  U.S. Army!")
     'us army'
     """
     return " ".join(_ARTICLES.sub(" ", text.lower().translate(_PUNCTUATION)).split())
@@ -26,8 +26,8 @@ def is_equal(candidate: str, references: Sequence[str], how: str) -> bool:
         return True
     if how != "normalised":
         return False
-    normal = squad_normalised(candidate)
-    return any(squad_normalised(reference) == normal for reference in references)
+    normal = normalise_as_squad(candidate)
+    return any(normalise_as_squad(reference) == normal for reference in references)
 
 
 def is_number(text: str) -> bool:
@@ -46,17 +46,17 @@ def overlap(first: str, second: str) -> float:
     >>> overlap("the red house", "a red car")
     0.5
     """
-    one, two = squad_normalised(first).split(), squad_normalised(second).split()
+    one, two = normalise_as_squad(first).split(), normalise_as_squad(second).split()
     if not one or not two:
         return float(one == two)
     shared = sum((Counter(one) & Counter(two)).values())
     return 2 * shared / (len(one) + len(two))
 
 
-def right_choice(choices: Sequence[str], choice: object) -> str | None:
+def find_choice(choices: Sequence[str], choice: object) -> str | None:
     """The choice that a letter (`A` is the first), a number counted from 0, or its own text names; None if none does.
 
-    >>> right_choice(["red", "blue"], "B"), right_choice(["red", "blue"], 1), right_choice(["red", "blue"], "red")
+    >>> find_choice(["red", "blue"], "B"), find_choice(["red", "blue"], 1), find_choice(["red", "blue"], "red")
     ('blue', 'blue', 'red')
     """
     if isinstance(choice, str):

@@ -9,7 +9,7 @@ import numpy as np
 DIGEST = 16
 
 
-def text_id(*parts: str) -> str:
+def make_text_id(*parts: str) -> str:
     """The external id of a row that has none: the same text is the same id, in every file."""
     return "text-" + digest("\0".join(parts)).hex()
 

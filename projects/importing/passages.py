@@ -5,7 +5,7 @@ from typing import Any
 import orjson
 
 from projects.importing.fields import Plan
-from projects.importing.identity import SeenDataset, SeenPassage, digest, text_id
+from projects.importing.identity import SeenDataset, SeenPassage, digest, make_text_id
 from projects.importing.limits import Limits
 from projects.importing.options import Options
 from projects.importing.readers.base import check_key
@@ -84,7 +84,7 @@ class PassageRows:
         is_given = bool(text or documents)
         if known is None:
             has_id = bool(external_id)
-            known = SeenPassage(self.n_passages, external_id or text_id(text, documents), mark, line, split)
+            known = SeenPassage(self.n_passages, external_id or make_text_id(text, documents), mark, line, split)
             self._write_passage(dataset, known, has_id, is_given, title, text, documents)
         elif is_given and known.digest != mark:
             reason = f"the passage “{shorten_name(external_id, 60)}” has a different text on line {known.line}"
@@ -161,7 +161,7 @@ class PassageRows:
 
     def empty_passage(self, record: dict[str, Any], line: int, dataset: SeenDataset, name: str) -> SeenPassage:
         """A question without a passage stands on an empty one of its own."""
-        external_id = text_id("no passage", name)
+        external_id = make_text_id("no passage", name)
         known = dataset.passages_by_id.get(external_id)
         split = self.split_of(record, line)
         if known is None:

@@ -4,7 +4,7 @@ from typing import Any
 
 from projects.importing import filters
 from projects.importing.fields import Plan
-from projects.importing.identity import SeenDataset, SeenPassage, SeenQuestion, SeenQuestions, digest, text_id
+from projects.importing.identity import SeenDataset, SeenPassage, SeenQuestion, SeenQuestions, digest, make_text_id
 from projects.importing.limits import Limits
 from projects.importing.options import Options
 from projects.importing.passages import PassageRows
@@ -91,7 +91,7 @@ class QuestionRows(PassageRows):
         if self.notes.total != before:
             return None
         if passage is None:
-            passage = self.empty_passage(record, line, dataset, external_id or text_id("", text))
+            passage = self.empty_passage(record, line, dataset, external_id or make_text_id("", text))
         question = self._seen_or_new(line, dataset, passage, external_id, text, about)
         if question is None:
             return None
@@ -186,7 +186,7 @@ class QuestionRows(PassageRows):
         if not column or not choice_column:
             raise Broken("multiple choice requires a column with the choices and a column with the correct choice")
         choices = self.values.texts(record.get(column), column, line, "|")
-        chosen = filters.right_choice(choices, record.get(choice_column))
+        chosen = filters.find_choice(choices, record.get(choice_column))
         if chosen is None:
             self.notes.problem(
                 line, choice_column, "matches none of the choices (use a letter, a number starting at 0, or the text)"

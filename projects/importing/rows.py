@@ -7,7 +7,7 @@ import orjson
 from measures.rubric import check_value
 from projects.importing import filters
 from projects.importing.fields import Plan
-from projects.importing.identity import SeenDataset, SeenIds, SeenQuestion, text_id
+from projects.importing.identity import SeenDataset, SeenIds, SeenQuestion, make_text_id
 from projects.importing.limits import Limits
 from projects.importing.options import EVERY_DATASET, Options
 from projects.importing.questions import QuestionRows, References
@@ -150,7 +150,7 @@ class CandidateRows(QuestionRows):
         if self.notes.total != before:
             return None
         has_id = bool(external_id)
-        external_id = external_id or text_id(question.external_id, text, source, rank, suffix)
+        external_id = external_id or make_text_id(question.external_id, text, source, rank, suffix)
         if not self._keep_id(line, dataset, external_id):
             return None
         return self._write_candidate(

@@ -59,7 +59,7 @@ def _turn_to(language: str) -> None:
         translation.activate(language)
 
 
-def find_chosen(membership: Membership) -> str:
+def find_language(membership: Membership) -> str:
     """The language that a member reads the project in, also while somebody else's page is made."""
     chosen = (membership.user.language if membership.user else "", membership.project.language)
     return next((language for language in chosen if is_known(language)), settings.LANGUAGE_CODE)

@@ -59,10 +59,10 @@ def _filtered(project: Project, wanted: dict[str, Any]) -> "QuerySet[LogEntry]":
         if pk := wanted.get("id"):
             entries = entries.filter(object_id=pk)
     if since := wanted.get("since"):
-        entries = entries.filter(at__gte=_start_of(since))
+        entries = entries.filter(at__gte=_start_day(since))
     if until := wanted.get("until"):
         # The whole last day is included; date.max has no day after it.
-        entries = entries.filter(at__lt=_start_of(until) + timedelta(days=1)) if until < date.max else entries
+        entries = entries.filter(at__lt=_start_day(until) + timedelta(days=1)) if until < date.max else entries
     if text := wanted.get("q"):
         members = project.memberships.filter(pseudonym=text).values_list("pk", flat=True)
         about = Q(object_type="membership", object_id__in=[str(pk) for pk in members])
@@ -70,7 +70,7 @@ def _filtered(project: Project, wanted: dict[str, Any]) -> "QuerySet[LogEntry]":
     return entries
 
 
-def _start_of(day: date) -> datetime:
+def _start_day(day: date) -> datetime:
     return datetime.combine(day, time(), UTC)
 
 

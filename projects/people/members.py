@@ -23,7 +23,7 @@ def grantable_roles(actor: Membership) -> tuple[Membership.Role, ...]:
     return BELOW_MANAGER if actor.can_manage else ()
 
 
-def why_not_change(*, target: Membership, actor: Membership | None) -> str:
+def explain_fixed_role(*, target: Membership, actor: Membership | None) -> str:
     """The sentence that says why this actor may not change this member; empty when they may."""
     if target.kind != Membership.Kind.PERSON:
         return f"No account uses this seat: its type is “{target.get_kind_display()}”."
@@ -73,7 +73,7 @@ def set_annotates(*, target: Membership, annotates: bool, actor: Membership) -> 
     return target
 
 
-def why_not_change_standing(*, target: Membership, actor: Membership | None) -> str:
+def explain_fixed_status(*, target: Membership, actor: Membership | None) -> str:
     """The sentence that says why this actor may not suspend, remove or restore this member; empty when they may.
 
     Imported and simulated annotators have a standing too, for what they judged can be left out. No actor is the
@@ -106,7 +106,7 @@ def change_standing(*, target: Membership, standing: str, actor: Membership | No
 @transaction.atomic
 def set_standing(*, target: Membership, standing: str, actor: Membership | None) -> tuple[Membership, str]:
     """As `change_standing`, for an act that writes the line of the log itself: the locked row, and what it was."""
-    target = _lock(target, actor, why_not=why_not_change_standing)
+    target = _lock(target, actor, why_not=explain_fixed_status)
     before = target.standing
     if before == standing:
         return target, before
@@ -136,7 +136,7 @@ def _lock(target: Membership, actor: Membership | None, *, why_not: Callable[...
     if actor is not None:
         adopt_locked(actor, fresh[actor.pk])
     found = fresh[target.pk]
-    if reason := (why_not or why_not_change)(target=found, actor=actor):
+    if reason := (why_not or explain_fixed_role)(target=found, actor=actor):
         raise Refused(reason)
     return found
 

@@ -135,9 +135,9 @@ def _member_page(request: ProjectRequest, member: Membership) -> HttpResponse:
     entries = member.project.log.select_related("actor").filter(object_type="membership", object_id=str(member.pk))
     context = {
         "member": member,
-        "why_not_change": people_members.why_not_change(target=member, actor=actor),
-        "why_not_act": people_members.why_not_change_standing(target=member, actor=actor),
-        "why_no_link": passwords.why_not_issue(target=member, actor=actor),
+        "why_fixed_role": people_members.explain_fixed_role(target=member, actor=actor),
+        "why_not_act": people_members.explain_fixed_status(target=member, actor=actor),
+        "why_no_link": passwords.explain_missing_link(target=member, actor=actor),
         "role_form": RoleForm(actor, initial={"role": member.role}),
         "entries": entries[:20],
         "consents": member.consent_acceptances.select_related("consent").order_by("-pk"),

@@ -88,7 +88,7 @@ def frozen_criteria(rubric_id: int) -> tuple[CriterionOnPage, ...]:
     return _read(rubric_id)
 
 
-def on_page(criterion: Criterion) -> CriterionOnPage:
+def describe_on_page(criterion: Criterion) -> CriterionOnPage:
     scale = read_scale(criterion)
     texts = {anchor["value"]: anchor["text"] for anchor in criterion.anchors}
     points = tuple(_point(value, texts.get(value, "")) for value in scale.points)
@@ -106,7 +106,7 @@ def on_page(criterion: Criterion) -> CriterionOnPage:
     )
 
 
-def why_wrong(scale: Scale, value: object) -> str | None:
+def explain_invalid(scale: Scale, value: object) -> str | None:
     """What is wrong with an answer, in the reader's language; nothing if it is valid."""
     return check_value(scale, value, gettext=gettext)
 
@@ -187,7 +187,9 @@ def describe_criterion(criterion: Criterion) -> CriterionSpec:
 
 
 def _read(rubric_id: int) -> tuple[CriterionOnPage, ...]:
-    return tuple(on_page(criterion) for criterion in Criterion.objects.filter(rubric=rubric_id).order_by("position"))
+    return tuple(
+        describe_on_page(criterion) for criterion in Criterion.objects.filter(rubric=rubric_id).order_by("position")
+    )
 
 
 def _mark_at(marks: Sequence[dict[str, object]], value: int) -> dict[str, object]:

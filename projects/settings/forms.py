@@ -11,7 +11,7 @@ from django.db.models import Field
 from django.utils.text import format_lazy
 
 from projects.models import Project
-from projects.settings.lifecycle import SLUG_RULE, why_not_slug
+from projects.settings.lifecycle import SLUG_RULE, explain_invalid_slug
 
 NUMBERS = (
     "hit_size",
@@ -41,7 +41,7 @@ class NewProjectForm(forms.Form):
 
     def clean_slug(self) -> str:
         slug: str = self.cleaned_data["slug"]
-        if reason := why_not_slug(slug):
+        if reason := explain_invalid_slug(slug):
             raise ValidationError(reason)
         return slug
 

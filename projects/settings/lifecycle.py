@@ -38,7 +38,7 @@ EXAMPLES = Path(__file__).parent.parent / "texts" / "examples.json"
 """Worked examples for the default rubric."""
 
 
-def why_not_slug(slug: str) -> str:
+def explain_invalid_slug(slug: str) -> str:
     """What is wrong with an address; empty when it will do."""
     return "" if 2 <= len(slug) <= 60 and SLUG.fullmatch(slug) else str(SLUG_RULE)
 
@@ -48,7 +48,7 @@ def create_project(*, slug: str, name: str, owner: User, description: str = "") 
 
     Raises Refused for a bad address, or one that is or was in use.
     """
-    if reason := why_not_slug(slug):
+    if reason := explain_invalid_slug(slug):
         raise Refused(reason)
     taken = f"The address “{slug}” is already in use."
     if Project.objects.filter(slug=slug).exists():

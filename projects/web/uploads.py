@@ -136,7 +136,7 @@ def clear_temporary(now: float) -> None:
             path.unlink(missing_ok=True)
 
 
-def name_to_show(name: str | None) -> str:
+def shorten_file_name(name: str | None) -> str:
     """What a file is called by its owner, short and without invisible characters; only ever shown."""
     path = PurePosixPath((name or "").replace("\\", "/").rpartition("/")[2] or "file")
     suffix = shorten_name(path.suffix, SUFFIX_LENGTH)

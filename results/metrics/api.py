@@ -14,7 +14,7 @@ from rest_framework.response import Response
 
 from projects.access import Policy, Right
 from projects.api.auth import ProjectEndpoint
-from projects.api.serializers import PageQuery, StrictSerializer, TextField, read_page, render_page
+from projects.api.serializers import PageQuery, StrictSerializer, TextField, make_page_serializer, render_page
 from projects.models import Project
 from results.metrics import computing
 from results.metrics.downloading import FORMATS, stream_scores
@@ -54,7 +54,7 @@ class MetricList(ProjectEndpoint):
     policy = Policy("api", Right.READ, writes=Right.READ, answers_json=True, is_api=True)
     query = MetricQuery
 
-    @extend_schema(responses=read_page(MetricSerializer))
+    @extend_schema(responses=make_page_serializer(MetricSerializer))
     def get(self, request: Request, slug: str) -> Response:
         """List the runs of metrics.
 

@@ -11,7 +11,7 @@ from rest_framework.response import Response
 from annotate.frames.stages import Stage
 from projects.access import Policy, Right
 from projects.api.auth import ProjectEndpoint
-from projects.api.serializers import Query, TextField, TruthField
+from projects.api.serializers import Query, StrictBooleanField, TextField
 from projects.database.snapshots import snapshot
 from projects.errors import Refused
 from projects.jobs.queue import Job
@@ -26,7 +26,7 @@ class ScopeQuery(Query):
     criterion = TextField(required=False, help_text="The criterion's key; otherwise the first.")
     batch = serializers.IntegerField(required=False, min_value=1, max_value=INT32, help_text="Restrict to one batch.")
     stage = serializers.ChoiceField(required=False, choices=[stage.value for stage in Stage])
-    blind = TruthField(required=False, help_text="Only blind judgments.")
+    blind = StrictBooleanField(required=False, help_text="Only blind judgments.")
 
 
 class StandingSerializer(Query):

@@ -33,7 +33,7 @@ def receive(*, project: Project, actor: Membership, upload: "UploadedFile[Any]",
     n_bytes = upload.size or 0
     _refuse_without_room(project, n_bytes)
     with uploads.kept_upload(upload) as stored_name, transaction.atomic():
-        job = _create(project, actor, uploads.name_to_show(upload.name), stored_name, options)
+        job = _create(project, actor, uploads.shorten_file_name(upload.name), stored_name, options)
         queue.enqueue_on_commit(job)
     return job
 
@@ -128,7 +128,7 @@ def import_now(
         requested_by=owner,
         step=Step.TAKE,
         state=State.DONE,
-        file_name=uploads.name_to_show(path.name),
+        file_name=uploads.shorten_file_name(path.name),
         stored_name=secrets.token_hex(16),
         n_bytes=path.stat().st_size,
         sha256=fingerprint(path, Options()),

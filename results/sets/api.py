@@ -15,7 +15,14 @@ from rest_framework.response import Response
 from annotate.frames.stages import Stage
 from measures.gold_rules import GoldRule
 from projects.api.auth import ProjectEndpoint
-from projects.api.serializers import PageQuery, StrictSerializer, TextField, TruthField, read_page, render_page
+from projects.api.serializers import (
+    PageQuery,
+    StrictBooleanField,
+    StrictSerializer,
+    TextField,
+    make_page_serializer,
+    render_page,
+)
 from projects.models import Project
 from results.models import JudgmentSet
 from results.scope.gold_settings import MOST_RESAMPLES
@@ -66,11 +73,11 @@ class NewSetSerializer(StrictSerializer):
     datasets = serializers.ListField(child=TextField(), **MANY)
     splits = serializers.ListField(child=TextField(allow_blank=True), **MANY)
     sources = serializers.ListField(child=TextField(allow_blank=True), **MANY)
-    is_blind_only = TruthField(required=False)
-    with_texts = TruthField(required=False, help_text="Without them there are no MOCHA files.")
-    with_comments = TruthField(required=False, help_text="Free text: people may have written personal data.")
+    is_blind_only = StrictBooleanField(required=False)
+    with_texts = StrictBooleanField(required=False, help_text="Without them there are no MOCHA files.")
+    with_comments = StrictBooleanField(required=False, help_text="Free text: people may have written personal data.")
     gold = serializers.ChoiceField(required=False, choices=[gold.value for gold in GoldRule])
-    controls_in_z = TruthField(required=False)
+    controls_in_z = StrictBooleanField(required=False)
     studies = serializers.ListField(
         child=serializers.IntegerField(min_value=1, max_value=INT32), help_text="Their numbers; none by itself.", **SOME
     )
@@ -81,7 +88,7 @@ class NewSetSerializer(StrictSerializer):
 class SetList(ProjectEndpoint):
     query = SetQuery
 
-    @extend_schema(responses=read_page(SetSerializer))
+    @extend_schema(responses=make_page_serializer(SetSerializer))
     def get(self, request: Request, slug: str) -> Response:
         """List judgment sets.
 

@@ -9,7 +9,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from projects.api.auth import ProjectEndpoint
-from projects.api.serializers import PageQuery, StrictSerializer, read_page, render_page
+from projects.api.serializers import PageQuery, StrictSerializer, make_page_serializer, render_page
 from results.models import Study
 
 
@@ -45,7 +45,7 @@ class WholeStudySerializer(StudySerializer):
 class StudyList(ProjectEndpoint):
     query = StudyQuery
 
-    @extend_schema(responses=read_page(StudySerializer))
+    @extend_schema(responses=make_page_serializer(StudySerializer))
     def get(self, request: Request, slug: str) -> Response:
         """List studies.
 
