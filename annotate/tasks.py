@@ -26,7 +26,7 @@ def sweep() -> None:
     while n_freed == PORTION:
         with transaction.atomic():
             n_freed = places.sweep(limit=PORTION)
-    uploading.delete_orphans()
+    uploading.FILES.delete_orphans()
 
 
 @shared_task(name="annotate.check", ignore_result=True)
@@ -52,4 +52,4 @@ def verify() -> None:
 @shared_task(name=Import.task, ignore_result=True)
 def run_import(pk: int) -> None:
     if running.run(Import, pk, uploading.run_step) is not None:
-        uploading.delete_files(pk)
+        uploading.FILES.delete(pk)

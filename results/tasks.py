@@ -48,7 +48,7 @@ def read_scores(pk: int) -> None:
 
 @shared_task(name="results.tidy_score_files", ignore_result=True)
 def tidy_score_files() -> None:
-    importing.delete_orphans()
+    importing.FILES.delete_orphans()
 
 
 @shared_task(name=Study.task, ignore_result=True)

@@ -28,6 +28,13 @@ from projects.web import uploads
 OnProgress = Callable[[int, int], None]
 KB = 1024
 
+FILES = uploads.JobFiles(
+    model=Import,
+    done=Q(step=Import.Step.WRITE, state=Import.State.DONE),
+    find_kept=uploads.find_file,
+)
+"""The original and the checked rows; of an import that is done the original stays."""
+
 
 def receive(*, project: Project, actor: Membership, upload: "UploadedFile[Any]", kind: Kind) -> Import:
     """Store an uploaded file for its preview. Raises Refused if the project's files would exceed their storage.
@@ -80,7 +87,7 @@ def refuse(*, job: Import, refusal: FileRefused) -> None:
     sentence = "\n".join([refusal.message, *refusal.details])
     at_rest = Import.objects.filter(pk=job.pk, state=Import.State.DONE).exclude(step=Import.Step.WRITE)
     if at_rest.update(state=Import.State.FAILED, error=sentence, report=refusal.as_dict()):
-        delete_files(job.pk)
+        FILES.delete(job.pk)
 
 
 def start_check(*, job: Import, options: Options) -> None:
@@ -124,7 +131,7 @@ def stop(job: Import) -> bool:
     """
     at_rest = Import.objects.filter(pk=job.pk, state=Import.State.DONE).exclude(step=Import.Step.WRITE)
     if at_rest.update(state=Import.State.CANCELLED, finished_at=timezone.now()) or queue.cancel(job):
-        delete_files(job.pk)
+        FILES.delete(job.pk)
         return True
     return False
 
@@ -136,24 +143,6 @@ def run_step(job: Import, on_progress: OnProgress) -> dict[str, Any]:
     if job.step == Import.Step.CHECK:
         return _check(job, on_progress)
     return _write(job, on_progress)
-
-
-def delete_files(pk: int) -> None:
-    """Delete the files of an ended import, except the original of a completed one."""
-    job = Import.objects.get(pk=pk)
-    is_over = job.state in (Import.State.FAILED, Import.State.CANCELLED)
-    if job.stored_name and (is_over or (job.step, job.state) == (Import.Step.WRITE, Import.State.DONE)):
-        _discard_spools(job, before=job.attempt + 1)
-    if job.stored_name and is_over:
-        uploads.find_file(job).unlink(missing_ok=True)
-        Import.objects.filter(pk=pk).update(stored_name="")
-
-
-def delete_orphans() -> None:
-    """Delete the files of imports that ended without a worker noticing."""
-    ended = Import.objects.filter(state__in=(Import.State.FAILED, Import.State.CANCELLED)).exclude(stored_name="")
-    for pk in ended.values_list("pk", flat=True):
-        delete_files(pk)
 
 
 def read_options(job: Import) -> Options:

@@ -1,8 +1,10 @@
 """Files that people send: how large they may be, how much room a project has for them, and where they are kept."""
 
 import secrets
+import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from http import HTTPStatus
 from pathlib import Path, PurePosixPath
 from typing import Any, Protocol, cast
@@ -10,6 +12,7 @@ from typing import Any, Protocol, cast
 from django.conf import settings
 from django.core.files.move import file_move_safe
 from django.core.files.uploadedfile import TemporaryUploadedFile, UploadedFile
+from django.db.models import Q, QuerySet
 from django.http import HttpRequest, HttpResponse, UnreadablePostError
 from django.urls import Resolver404, resolve
 from django.utils.translation import gettext as _
@@ -122,11 +125,66 @@ def kept_upload(upload: "UploadedFile[Any]") -> Iterator[str]:
 
 def store_upload(upload: "UploadedFile[Any]") -> str:
     """Move an upload to a random name and return that name."""
-    name = secrets.token_hex(16)
+    name = new_name()
     # Uploads are temporary files already (FILE_UPLOAD_HANDLERS), so this moves and copies nothing.
     file_move_safe(cast("TemporaryUploadedFile", upload).temporary_file_path(), str(folder() / name))
     (folder() / name).chmod(0o600)
     return name
+
+
+@dataclass(frozen=True)
+class JobFiles:
+    """The files of the jobs of one model: each upload and what was made from it, named by the row's stored name.
+
+    A job that failed or was cancelled keeps none of them, and its stored name is cleared; a job that is done keeps one.
+    All others keep everything, because they can still be continued.
+    """
+
+    model: type[Any]
+    done: Q
+    """Which jobs are done with their files."""
+    find_kept: Callable[[Any], Path]
+    """Which file a job that is done keeps."""
+
+    def delete(self, pk: int) -> None:
+        """Delete the files that an ended job no longer needs; of any other job none."""
+        for row in self._ended().filter(pk=pk):
+            self._delete(row, list(folder().glob(f"{row.stored_name}*")))
+
+    def delete_orphans(self) -> None:
+        """Do the same for all jobs: some end without a worker noticing."""
+        by_stem: dict[str, list[Path]] = {}
+        for path in folder().iterdir():
+            by_stem.setdefault(path.name.partition(".")[0], []).append(path)
+        for row in self._ended():
+            self._delete(row, by_stem.get(row.stored_name, []))
+
+    def _ended(self) -> "QuerySet[Any]":
+        over = Q(state__in=(self.model.State.FAILED, self.model.State.CANCELLED))
+        # A row without a stored name has no files; its empty name would be the beginning of everybody's.
+        ended = self.model.objects.filter(over | self.done).exclude(stored_name="")
+        return ended.only("pk", "state", "stored_name")
+
+    def _delete(self, row: Any, paths: list[Path]) -> None:
+        kept = self.find_kept(row) if row.state == row.State.DONE else None
+        for path in paths:
+            if path != kept:
+                delete_path(path)
+        if kept is None:
+            self.model.objects.filter(pk=row.pk).update(stored_name="")
+
+
+def delete_path(path: Path) -> None:
+    """Delete a file, or a folder with all that is in it."""
+    if path.is_dir():
+        shutil.rmtree(path, ignore_errors=True)
+    else:
+        path.unlink(missing_ok=True)
+
+
+def new_name() -> str:
+    """Return a name under which a file is stored: nobody can guess it, and it says nothing."""
+    return secrets.token_hex(16)
 
 
 def clear_temporary(now: float) -> None:

@@ -1,6 +1,5 @@
 """Scores from outside: a file is received, read and reported on; then its scores are taken as runs, or it is left."""
 
-import secrets
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -8,7 +7,7 @@ from typing import Any
 
 from django.core.files.uploadedfile import UploadedFile
 from django.db import transaction
-from django.db.models import Sum
+from django.db.models import Q, Sum
 from django.utils import timezone
 
 from projects import log
@@ -62,7 +61,7 @@ def stop(job: ScoreFile) -> bool:
     """
     at_rest = ScoreFile.objects.filter(pk=job.pk, state=State.DONE, step=Step.CHECK)
     if at_rest.update(state=State.CANCELLED, finished_at=timezone.now()) or queue.cancel(job):
-        delete_files(job.pk)
+        FILES.delete(job.pk)
         return True
     return False
 
@@ -70,7 +69,7 @@ def stop(job: ScoreFile) -> bool:
 def run(pk: int) -> str | None:
     """Do the step that a file waits for. Returns the state it ended in."""
     state = running.run(ScoreFile, pk, read, only_reads=True, finish=store)
-    delete_files(pk)
+    FILES.delete(pk)
     return state
 
 
@@ -84,7 +83,7 @@ def read(job: ScoreFile, on_progress: OnProgress) -> dict[str, Any]:
             path=uploads.find_file(job),
             name=job.file_name,
             options=_options_of(job),
-            problems_path=list_problems(job),
+            problems_path=find_problems_file(job),
             on_progress=on_progress,
         )
     except FileRefused as refusal:
@@ -129,7 +128,7 @@ def import_now(
         step=Step.TAKE,
         state=State.DONE,
         file_name=uploads.shorten_file_name(path.name),
-        stored_name=secrets.token_hex(16),
+        stored_name=uploads.new_name(),
         n_bytes=path.stat().st_size,
         sha256=fingerprint(path, Options()),
         finished_at=timezone.now(),
@@ -140,7 +139,7 @@ def import_now(
             path=path,
             name=job.file_name,
             options=options,
-            problems_path=list_problems(job),
+            problems_path=find_problems_file(job),
             on_progress=on_progress,
         )
         job.report = found.report
@@ -152,31 +151,22 @@ def import_now(
             job.save()
             runs = store_runs(job, found, names)
     except BaseException:
-        list_problems(job).unlink(missing_ok=True)
+        find_problems_file(job).unlink(missing_ok=True)
         raise
     return job, runs
 
 
-def list_problems(job: ScoreFile) -> Path:
+def find_problems_file(job: ScoreFile) -> Path:
     """What was wrong with the file, row by row; kept for as long as its scores may be asked about."""
     return uploads.folder() / f"{job.stored_name}.problems.csv"
 
 
-def delete_files(pk: int) -> None:
-    """Remove the files of one that has ended: what was wrong stays where the scores were taken."""
-    job = ScoreFile.objects.get(pk=pk)
-    is_over = job.state in (State.FAILED, State.CANCELLED)
-    if is_over or (job.step, job.state) == (Step.TAKE, State.DONE):
-        uploads.find_file(job).unlink(missing_ok=True)
-    if is_over:
-        list_problems(job).unlink(missing_ok=True)
-
-
-def delete_orphans() -> None:
-    """Remove the files of those whose end no worker saw."""
-    for job in ScoreFile.objects.exclude(state__in=(*ScoreFile.LIVE, State.INTERRUPTED)):
-        if uploads.find_file(job).exists():
-            delete_files(job.pk)
+FILES = uploads.JobFiles(
+    model=ScoreFile,
+    done=Q(step=Step.TAKE, state=State.DONE),
+    find_kept=find_problems_file,
+)
+"""The upload and the list of its problems; where the scores were imported, the list stays."""
 
 
 def _store_run(job: ScoreFile, found: Read, column: MetricColumn, name: str) -> MetricRun:

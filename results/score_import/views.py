@@ -96,7 +96,7 @@ def score_file_cancel(request: ProjectRequest, project: Project, number: int) ->
 def score_file_problems(request: ProjectRequest, project: Project, number: int) -> FileResponse:
     """Every row that was wrong and every candidate without a score."""
     job = _fetch(project, number)
-    path = importing.list_problems(job)
+    path = importing.find_problems_file(job)
     if not job.report or not path.is_file():
         raise Http404("There is no problem list for this file.")
     response = FileResponse(
@@ -134,7 +134,7 @@ def _render(request: ProjectRequest, job: ScoreFile, form: TakeForm, status: int
         if report
         else [],
         "runs": list(job.runs.select_related("project").order_by("title")) if job.step == Step.TAKE else [],
-        "has_file": importing.list_problems(job).is_file(),
+        "has_file": importing.find_problems_file(job).is_file(),
     }
     return render(request, "results/score_import/show.html", context, status=status)
 

@@ -25,6 +25,7 @@ from projects.errors import Refused
 from projects.jobs import queue, running
 from projects.jobs.running import OnProgress
 from projects.models import Act, Membership, Project
+from projects.web.uploads import delete_path
 from results.models import JudgmentSet
 from results.sets import archive, building, canonical, studies
 from results.sets.changes import Earlier
@@ -184,7 +185,7 @@ def delete_files() -> None:
         stored_name, state, newest = rows.get(pk, ("", State.FAILED, 0))
         is_live = state in (*JudgmentSet.LIVE, State.INTERRUPTED) and attempt == newest
         if path.name != stored_name and not is_live:
-            _remove(path)
+            delete_path(path)
 
 
 @dataclass
@@ -209,13 +210,6 @@ def _room(stem: str) -> Iterator[_Room]:
         shutil.rmtree(room.folder, ignore_errors=True)
         if not room.is_kept:
             room.archive.unlink(missing_ok=True)
-
-
-def _remove(path: Path) -> None:
-    if path.is_dir():
-        shutil.rmtree(path, ignore_errors=True)
-    else:
-        path.unlink(missing_ok=True)
 
 
 def _earlier(made: JudgmentSet) -> Earlier | None:

@@ -579,7 +579,7 @@ def test_the_list_of_imports_asks_as_often_for_many_as_for_one(
 def test_files_of_imports_whose_end_no_worker_saw_are_removed(pages: Pages) -> None:
     job = pages.upload(csv_of(rows()))
     Import.objects.update(state=State.CANCELLED)
-    uploading.delete_orphans()
+    uploading.FILES.delete_orphans()
     assert kept_files() == []
     job.refresh_from_db()
     assert job.stored_name == ""

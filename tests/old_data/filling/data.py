@@ -90,7 +90,7 @@ def _import(bay: Bay, name: str, content: bytes, options: Options, kind: Kind = 
 def _work(job: Import) -> None:
     """What the worker does."""
     running.run(Import, job.pk, uploading.run_step)
-    uploading.delete_files(job.pk)
+    uploading.FILES.delete(job.pk)
     job.refresh_from_db()
 
 

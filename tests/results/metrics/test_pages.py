@@ -17,7 +17,6 @@ from projects.web import uploads
 from results import tasks
 from results.metrics import computing
 from results.models import MetricRun, ScoreFile
-from results.score_import import importing
 from tests.factories import make_candidates, make_dataset, make_passage, make_question
 from tests.page_reader import read
 from tests.projects.api.client import Script
@@ -152,6 +151,7 @@ def test_a_file_is_read_its_wrong_rows_shown_and_its_scores_taken_under_a_name(
 def test_a_file_that_cannot_be_read_or_is_given_up_leaves_nothing(
     corpus: Project, researcher: Membership, client_of: SignIn
 ) -> None:
+    files_before = set(uploads.folder().iterdir())
     broken = receive(corpus, researcher, '{"narrative": {"narrative-right": {"pred_score": 1}, "x": {"pr', "lerc.json")
     page = client_of(researcher).get(address("score-file", corpus, broken.number)).content.decode()
     assert broken.state == "failed"
@@ -160,9 +160,8 @@ def test_a_file_that_cannot_be_read_or_is_given_up_leaves_nothing(
     client_of(researcher).post(address("score-file-cancel", corpus, given_up.number))
     given_up.refresh_from_db()
     assert given_up.state == "cancelled"
-    for job in (broken, given_up):
-        assert not uploads.find_file(job).exists()
-        assert not importing.list_problems(job).exists()
+    assert (broken.stored_name, given_up.stored_name) == ("", "")
+    assert set(uploads.folder().iterdir()) == files_before
     assert not MetricRun.objects.exists()
 
 

@@ -113,7 +113,7 @@ def test_what_is_taken_stands_with_reasons_and_replaces_the_run_of_that_name(
     }  # fmt: skip
     assert (run.origin, run.metric, run.n_scored, run.n_refused, run.file) == ("uploaded", "bleurt", 2, 8, job)
     assert run.report["reasons"] == {"not in the file": 4, "not a number": 4}
-    assert importing.list_problems(job).is_file()
+    assert importing.find_problems_file(job).is_file()
     path.write_text("candidate_id,bleurt\na,1\n")
     _job, (newer,) = take(corpus, path)
     assert list(MetricRun.objects.all()) == [newer]
